@@ -50,13 +50,13 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   ValuePtr method = is_user_object(value) ? user_method(walk, value, kHash) : nullptr;
   if (!method)
     return walk.constant(
-        check(PyLong_FromSsize_t(PyObject_Hash(walk.key_of(plain_or_itself(walk, value, {"__hash__"}))))));
+        check(PyLong_FromSsize_t(PyObject_Hash(key_of(walk, plain_or_itself(walk, value, {"__hash__"}))))));
   return walk.constant(hash_by_method(walk, value, method));
 }
 
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
   if (args.positional.size() == 3 && args.keywords.empty()) {
-    auto entries = walk.entries_of(args.positional[2]);
+    auto entries = entries_of(walk, args.positional[2]);
     if (!entries) graph_break(BreakReason::class_definition, "type() with names that are not known");
     auto names = make_value<DictValue>();
     names->entries = std::move(*entries);
@@ -96,13 +96,13 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
   if (args.positional.size() > 1) raise_here();
   if (!args.positional.empty()) {
     const ValuePtr value = copied_mapping(walk, args.positional[0]);
-    if (auto entries = walk.entries_of(value)) {
+    if (auto entries = entries_of(walk, value)) {
       for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
     } else {
       for (const ValuePtr& pair : iterated(walk, "dict", value)) {
         auto items = iterate(walk, pair);
         if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
-        Ref key = walk.key_of((*items)[0], /*alone=*/false);
+        Ref key = key_of(walk, (*items)[0], /*alone=*/false);
         walk.dict_set(dict, key.get(), (*items)[1]);
       }
     }
@@ -147,7 +147,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
     return set;
   }
   for (const ValuePtr& item : iterated(walk, "set", args.positional[0], LengthHint::NotAsked)) {
-    walk.set_change(EffectKind::SetAdd, set, walk.key_of(item, /*alone=*/false).get());
+    walk.set_change(EffectKind::SetAdd, set, key_of(walk, item, /*alone=*/false).get());
   }
   return set;
 }

@@ -3,9 +3,11 @@
 
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/identities.h"
 #include "symbolic/iterators.h"
 #include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/own_keys.h"
 #include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
@@ -143,7 +145,7 @@ ValuePtr dict_view(Walk& walk, const CallArgs& args) {
 
 ValuePtr dict_get(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 2);
-  Ref key = walk.key_in(args.positional[0], args.positional[1]);
+  Ref key = key_in(walk, args.positional[0], args.positional[1]);
   ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.none();
   ValuePtr item = walk.dict_item(dict_of(walk, args, "get"), key.get());
   return item ? item : missing;
@@ -152,7 +154,7 @@ ValuePtr dict_get(Walk& walk, const CallArgs& args) {
 DictValue::Entry entry_of_pair(Walk& walk, const ValuePtr& pair) {
   auto items = iterate(walk, pair);
   if (!items || items->size() != 2) raise_here();
-  return {walk.key_of((*items)[0], /*alone=*/false), (*items)[1]};
+  return {key_of(walk, (*items)[0], /*alone=*/false), (*items)[1]};
 }
 
 // What comes from an iterator is stored as it comes: the iterator may raise half-way.
@@ -166,7 +168,7 @@ void update_from(Walk& walk, const ValuePtr& dict, IteratorValue* pairs) {
 
 std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& given) {
   const ValuePtr value = copied_mapping(walk, given);
-  if (auto entries = walk.entries_of(value)) return std::move(*entries);
+  if (auto entries = entries_of(walk, value)) return std::move(*entries);
   auto pairs = iterate(walk, value);
   if (!pairs) graph_break(BreakReason::unknown_container, describe(value));
   std::vector<DictValue::Entry> entries;
@@ -191,7 +193,7 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
     if (args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
     return args.positional[2];
   }
-  Ref key = walk.key_in(dict, args.positional[1]);
+  Ref key = key_in(walk, dict, args.positional[1]);
   ValuePtr value = walk.dict_item(dict, key.get());
   if (!value && args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
@@ -202,12 +204,12 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
 ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   const ValuePtr& dict = dict_of(walk, args, "popitem");
-  auto entries = walk.entries_of(dict);
+  auto entries = entries_of(walk, dict);
   if (!entries) break_on_method(args, "popitem");
   if (entries->empty()) raise_here();
   DictValue::Entry last = entries->back();
   dict_delete(walk, dict, last.key.get());
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(last.key.get()), last.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(walk, last.key.get()), last.value});
 }
 
 ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
@@ -219,7 +221,7 @@ ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
 ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "setdefault");
-  Ref key = walk.key_in(dict, args.positional[1]);
+  Ref key = key_in(walk, dict, args.positional[1]);
   if (ValuePtr known = walk.dict_item(dict, key.get())) return known;
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
   walk.dict_set(dict, key.get(), value);
@@ -250,7 +252,7 @@ ValuePtr ordered_update(Walk& walk, const CallArgs& args) {
 
 ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  auto entries = type_of(args.positional[0]) == &PyDict_Type ? walk.entries_of(args.positional[0]) : nullptr;
+  auto entries = type_of(args.positional[0]) == &PyDict_Type ? entries_of(walk, args.positional[0]) : nullptr;
   if (!entries) graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   auto copy = make_value<DictValue>();
   copy->entries = std::move(*entries);
@@ -266,7 +268,7 @@ ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   if (!keys) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
   ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  for (const ValuePtr& key : *keys) walk.dict_set(dict, walk.key_of(key, /*alone=*/false).get(), value);
+  for (const ValuePtr& key : *keys) walk.dict_set(dict, key_of(walk, key, /*alone=*/false).get(), value);
   return dict;
 }
 
@@ -277,7 +279,7 @@ ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
   if (type_of(dict) != &PyDict_Type &&
       type_attribute(walk, dict, check(PyUnicode_InternFromString("__missing__")).get()))
     break_on_method(args, "__getitem__");
-  ValuePtr item = walk.dict_item(dict, walk.key_of(args.positional[1]).get());
+  ValuePtr item = walk.dict_item(dict, key_of(walk, args.positional[1]).get());
   if (!item) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   return item;
 }
@@ -301,8 +303,8 @@ ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
   DictValue* dict = ordered_of(args, "move_to_end");
   if (args.positional.size() < 2) raise_here();
   bool last = last_of(walk, args, 2);
-  Ref key = walk.key_of(args.positional[1]);
-  walk.keep_apart_in_dict(key, *dict);
+  Ref key = key_of(walk, args.positional[1]);
+  keep_apart_in_dict(walk, key, *dict);
   int at = dict->find(key);
   if (at < 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
@@ -318,7 +320,7 @@ ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
   if (dict->entries.empty()) raise_known(walk, PyExc_KeyError, {walk.string("dictionary is empty")});
   DictValue::Entry entry = last ? dict->entries.back() : dict->entries.front();
   dict->erase(entry.key.get());
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(walk, entry.key.get()), entry.value});
 }
 
 // A method of dict on an OrderedDict goes past its order, and may leave it broken.

@@ -4,6 +4,7 @@
 #include "cpython/imports.h"
 #include "snapshot/operator_methods.h"
 #include "symbolic/attributes.h"
+#include "symbolic/own_keys.h"
 #include "symbolic/value_facts.h"
 
 namespace md {
@@ -86,7 +87,7 @@ void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& r
 }
 
 Ref lookup_key(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  return walk.key_in(container, has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
+  return key_in(walk, container, has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
 }
 
 }  // namespace md

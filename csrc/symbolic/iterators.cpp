@@ -105,7 +105,7 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   auto* object = as<ObjectValue>(dict);
   auto* held = as<DictValue>(object != nullptr && object->writes ? object->writes->contents : dict);
   std::shared_ptr<const std::vector<DictValue::Entry>> seen = iterator->entries;
-  if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = walk.entries_of(dict);
+  if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = entries_of(walk, dict);
   // While nothing is written to it, a dict from outside is what it was.
   iterator->entries = object != nullptr && !object->writes ? seen : nullptr;
   const std::vector<DictValue::Entry>* entries = held != nullptr ? &held->entries : seen.get();
@@ -119,9 +119,9 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
   const DictValue::Entry& entry = (*entries)[iterator->index];
   int what = view != nullptr ? view->what : 0;
-  if (what == 0) return walk.value_of_key(entry.key.get());
+  if (what == 0) return value_of_key(walk, entry.key.get());
   if (what == 1) return entry.value;
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.value_of_key(entry.key.get()), entry.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(walk, entry.key.get()), entry.value});
 }
 
 bool is_unchanged_set(Walk& walk, IteratorValue& iterator) {
@@ -136,7 +136,7 @@ bool is_unchanged_set(Walk& walk, IteratorValue& iterator) {
   for (const ValuePtr& expected : seen) {
     if (pv_next_in_set(set, &position, &item) == 0) return false;
     auto* known = as<ObjectValue>(expected);
-    if (known != nullptr ? known->object.get() != item : walk.value_of_key(item) != expected) return false;
+    if (known != nullptr ? known->object.get() != item : value_of_key(walk, item) != expected) return false;
   }
   return true;
 }
@@ -157,11 +157,12 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
   // Where numbers of id() and objects made here stand in a set differs from run to run.
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
-    if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i); is_identity_stand_in(key) || walk.has_place_of_its_own(key))
+    if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i);
+        is_identity_stand_in(key) || walk.keys().has_place_of_its_own(key))
       return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
-    items.push_back(walk.value_of_key(PyTuple_GET_ITEM(order.get(), i)));
+    items.push_back(value_of_key(walk, PyTuple_GET_ITEM(order.get(), i)));
   auto iterator = make_value<IteratorValue>(
       IteratorKind::Set, std::vector<ValuePtr>{value, make_value<SequenceValue>(false, std::move(items))});
   iterator->stop = PySet_GET_SIZE(set.get());
@@ -247,7 +248,7 @@ ValuePtr iterator_over(Walk& walk, const ValuePtr& value) {
   if (is_dict(value) && !is_dict(walk, value, {"__iter__"})) return nullptr;
   if (is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
     auto* view = as<DictViewValue>(value);
-    auto entries = walk.entries_of(view != nullptr ? view->dict : value);
+    auto entries = entries_of(walk, view != nullptr ? view->dict : value);
     if (!entries) return nullptr;
     auto iterator = make_value<IteratorValue>(IteratorKind::Dict, std::vector<ValuePtr>{value});
     iterator->stop = static_cast<int64_t>(entries->size());

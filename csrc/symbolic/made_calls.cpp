@@ -160,7 +160,7 @@ bool call_partial(Walk& walk, const ValuePtr& callable, CallArgs& args, Continua
   walk.exact_type(callable);
   ValuePtr function = part_of(walk, callable, "func");
   auto positional = elements_of(walk, part_of(walk, callable, "args"));
-  auto entries = walk.entries_of(part_of(walk, callable, "keywords"));
+  auto entries = entries_of(walk, part_of(walk, callable, "keywords"));
   if (!positional || !entries) return false;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
   for (const DictValue::Entry& entry : *entries) {

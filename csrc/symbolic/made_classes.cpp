@@ -235,7 +235,7 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
 // type.__new__(meta, name, bases, names), as a metaclass's own __new__ calls it.
 ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 4) raise_here();
-  auto entries = walk.entries_of(args.positional[3]);
+  auto entries = entries_of(walk, args.positional[3]);
   if (!entries) break_on_class("type() with names that are not known");
   auto names = make_value<DictValue>();
   names->entries = std::move(*entries);

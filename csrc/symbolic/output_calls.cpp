@@ -90,7 +90,7 @@ class Printing {
     if (dict.type || dict.owner != nullptr) return {};
     std::vector<ValuePtr> keys, values, copies;
     for (const DictValue::Entry& entry : dict.entries) {
-      keys.push_back(walk_.value_of_key(entry.key.get()));
+      keys.push_back(value_of_key(walk_, entry.key.get()));
       values.push_back(entry.value);
     }
     Printed printed;
@@ -107,7 +107,7 @@ class Printing {
     std::vector<ValuePtr> keys, copies;
     Ref items = check(PySequence_Tuple(set.set));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-      keys.push_back(walk_.value_of_key(PyTuple_GET_ITEM(items.get(), i)));
+      keys.push_back(value_of_key(walk_, PyTuple_GET_ITEM(items.get(), i)));
     Printed printed;
     if (!print_all(keys, depth, copies, printed.asks_python)) return {};
     auto copy = make_value<SetValue>(check(PySet_New(set.set)));
@@ -168,11 +168,11 @@ class Printing {
       return printed;
     }
     if (type == &PyDict_Type) {
-      auto entries = walk_.entries_of(value);
+      auto entries = entries_of(walk_, value);
       if (!entries) return {value, true};
       std::vector<ValuePtr> parts;
       for (const DictValue::Entry& entry : *entries) {
-        parts.push_back(walk_.value_of_key(entry.key.get()));
+        parts.push_back(value_of_key(walk_, entry.key.get()));
         parts.push_back(entry.value);
       }
       if (!print_all(parts, depth, copies, printed.asks_python)) return {};

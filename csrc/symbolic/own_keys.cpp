@@ -1,5 +1,6 @@
 // Keys with a __hash__ and __eq__ of the program's own, in dicts and sets that the walk made: both are called as often as Python
 // calls them, and in its order.
+#include "symbolic/own_keys.h"
 #include "guards/constants.h"
 #include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
@@ -92,7 +93,7 @@ class KeySearch {
   bool has_place(const Ref& key) const { return !is_key_stand_in(key.get()) && !is_guardable_constant(key.get()); }
 
   // At each run another one.
-  bool has_unknown_hash() const { return is_identity_stand_in(key_) || walk_.has_place_of_its_own(key_); }
+  bool has_unknown_hash() const { return is_identity_stand_in(key_) || walk_.keys().has_place_of_its_own(key_); }
 
   bool is_equal(const Ref& other, const std::vector<Ref>& held) {
     if (!is_own_ && !is_key_stand_in(other.get())) {
@@ -100,7 +101,7 @@ class KeySearch {
       check_status(equal);
       return equal == 1;
     }
-    std::optional<bool> equal = equal_by_methods(walk_, walk_.value_of_key(other.get()), value_);
+    std::optional<bool> equal = equal_by_methods(walk_, value_of_key(walk_, other.get()), value_);
     if (!equal) break_on_key(describe(value_));
     auto after = keys_held(container_);
     if (!after || !holds_same(held, *after)) break_on_key("a container that changes while it is searched");
@@ -128,66 +129,60 @@ Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
   return check(PyLong_FromSsize_t(hash == -1 ? -2 : hash));
 }
 
-Walk::OwnKey& Walk::own_key(const ValuePtr& value) {
-  for (OwnKey& key : own_keys_)
-    if (key.value == value || (value->kind == ValueKind::Object && same_object(*this, key.value, value))) return key;
-  own_keys_.push_back({value, nullptr, step_number()});
-  return own_keys_.back();
+KeyTable::OwnKey& own_key(Walk& walk, const ValuePtr& value) {
+  for (KeyTable::OwnKey& key : walk.keys().own_keys())
+    if (key.value == value || (value->kind == ValueKind::Object && same_object(walk, key.value, value))) return key;
+  walk.keys().own_keys().push_back({value, nullptr, walk.step_number()});
+  return walk.keys().own_keys().back();
 }
 
-Ref Walk::hashed_key(const ValuePtr& value) {
+Ref hashed_key(Walk& walk, const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
   // A member of an enum of numbers or texts has their hash and their equality, by which it is guarded; what is shown is itself.
-  if (object != nullptr && is_user_object(value) && plain_value(*this, value, {"__hash__", "__eq__"})) {
+  if (object != nullptr && is_user_object(value) && plain_value(walk, value, {"__hash__", "__eq__"})) {
     Ref member = object->object;
-    keys_.try_emplace(member.get(), value);
+    walk.keys().add(member, value);
     return member;
   }
-  if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(value);
-  int64_t step = step_number();
-  if (ValuePtr method = user_method(*this, value, kHash)) {
-    Ref number = hash_by_method(*this, value, method);
+  if (!is_user_object(value) || (object != nullptr && walk.may_be_key(walk, object->object)))
+    return walk.key_of(walk, value);
+  int64_t step = walk.step_number();
+  if (ValuePtr method = user_method(walk, value, kHash)) {
+    Ref number = hash_by_method(walk, value, method);
     Py_hash_t hash = PyLong_AsSsize_t(number);
-    OwnKey& key = own_key(value);
+    KeyTable::OwnKey& key = own_key(walk, value);
     if (key.key && (!is_key_stand_in(key.key.get()) || hash_of_stand_in(key.key.get()) != hash))
       break_on_key("an object whose hash changes");
     if (!key.key) {
       key.key = make_key_stand_in(hash);
       key.step = step;
-      keys_[key.key.get()] = key.value;
+      walk.keys().set(key.key.get(), key.value);
     }
     return key.key;
   }
   // An object made here that equals itself alone: its address is its hash, and nobody compares it.
-  if (value->kind != ValueKind::Instance || !inherits(*this, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
-    return key_of(value);
-  OwnKey& key = own_key(value);
+  if (value->kind != ValueKind::Instance || !inherits(walk, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
+    return walk.key_of(walk, value);
+  KeyTable::OwnKey& key = own_key(walk, value);
   if (!key.key) {
     key.key = check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
-    keys_[key.key.get()] = value;
+    walk.keys().set(key.key.get(), value);
   }
   return key.key;
 }
 
 // Values of the stack are given by reference, and what is called may move the stack.
-Ref Walk::key_in(const ValuePtr& of, const ValuePtr& key_value) {
+Ref key_in(Walk& walk, const ValuePtr& of, const ValuePtr& key_value) {
   ValuePtr container = of, value = key_value;
   bool made_here = is_made_here(container);
-  Ref key = made_here ? hashed_key(value) : key_of(value);
-  if (!made_here || own_keys_.empty()) return key;
-  return KeySearch(*this, container, value, key).run();
+  Ref key = made_here ? hashed_key(walk, value) : walk.key_of(walk, value);
+  if (!made_here || walk.keys().own_keys().empty()) return key;
+  return KeySearch(walk, container, value, key).run();
 }
-
-bool Walk::has_place_of_its_own(BorrowedRef key) const {
-  auto found = keys_.find(key);
-  return found != keys_.end() && found->second->kind == ValueKind::Instance && !is_key_stand_in(key);
-}
-
 int64_t Walk::own_key_step(BorrowedRef stand_in) const {
-  for (const OwnKey& key : own_keys_)
-    if (key.key.get() == stand_in.get()) return key.step;
-  return instruction_step_;
+  const KeyTable::OwnKey* key = key_table_.own_key_of(stand_in);
+  return key != nullptr ? key->step : instruction_step_;
 }
 
 }  // namespace md

@@ -7,11 +7,13 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "symbolic/finalizers.h"
+#include "symbolic/identities.h"
 #include "symbolic/instance_dicts.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
+#include "symbolic/weak_references.h"
 
 #include <structmember.h>
 
@@ -132,7 +134,7 @@ DictValue* Walk::written_dict(ObjectValue* object) {
     auto dict = make_value<DictValue>();
     {
       WithoutWrites as_it_was(object);
-      auto entries = entries_of(ValuePtr(object));
+      auto entries = entries_of(*this, ValuePtr(object));
       if (!entries) graph_break(BreakReason::unknown_container, "a dict with keys that are not plain");
       dict->entries = std::move(*entries);
     }
@@ -290,7 +292,7 @@ void Walk::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, V
     last->value = std::move(value);
     return;
   }
-  effects_.push_back({kind, target, value_of_key(key), std::move(value)});
+  effects_.push_back({kind, target, value_of_key(*this, key), std::move(value)});
 }
 
 std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key) const {
@@ -307,21 +309,21 @@ std::optional<ValuePtr> Walk::written_item(const ValuePtr& dict, BorrowedRef key
 ValuePtr Walk::dict_item(const ValuePtr& dict, BorrowedRef key) {
   if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(*this, *attributes, key);
   if (auto* made = as<DictValue>(dict)) {
-    keep_apart_in_dict(key, *made);
+    keep_apart_in_dict(*this, key, *made);
     int at = made->find(key);
     return at < 0 ? nullptr : made->entries[at].value;
   }
   auto* object = as<ObjectValue>(dict);
   exact_type(dict);
-  if (object->writes) keep_apart_in_writes(key, *object->writes);
+  if (object->writes) keep_apart_in_writes(*this, key, *object->writes);
   if (std::optional<ValuePtr> written = written_item(dict, key)) return *written;
-  if (referents_.contains(key.get())) return weak_item(dict, key);
+  if (key_table_.referent_of(key)) return weak_item(*this, dict, key);
   if (!is_guardable_constant(exact_constant(key))) {
-    auto entries = entries_of(dict);
+    auto entries = entries_of(*this, dict);
     if (!entries) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
     for (const DictValue::Entry& entry : *entries) {
       if (entry.key.get() == key.get()) return entry.value;
-      keep_identities_apart(key, entry.key.get());
+      keep_identities_apart(*this, key, entry.key.get());
     }
     return nullptr;
   }
@@ -341,7 +343,7 @@ bool Walk::dict_set(const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
     return true;
   }
   if (auto* made = as<DictValue>(dict)) {
-    keep_apart_in_dict(key, *made);
+    keep_apart_in_dict(*this, key, *made);
     made->set(key, std::move(value));
     return true;
   }
@@ -369,7 +371,7 @@ void Walk::store_in_dict(const ValuePtr& dict, BorrowedRef key, ValuePtr value) 
 
 bool dict_delete(Walk& walk, const ValuePtr& dict, BorrowedRef key) {
   if (auto* made = as<DictValue>(dict)) {
-    walk.keep_apart_in_dict(key, *made);
+    keep_apart_in_dict(walk, key, *made);
     return made->erase(key);
   }
   if (!walk.dict_item(dict, key)) return false;
@@ -427,11 +429,11 @@ Ref Walk::set_contents(const ValuePtr& value) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
     BorrowedRef item = PyTuple_GET_ITEM(items.get(), i);
     if (is_guardable_constant(item)) continue;
-    if (!may_be_key(item)) return nullptr;
-    if (keys_.contains(item)) continue;
+    if (!may_be_key(*this, item)) return nullptr;
+    if (key_table_.contains(item)) continue;
     ValuePtr held = at(sources().get(SourceKind::SetItem, object->source, nullptr, i), Ref::share(item));
     if (auto* known = as<ObjectValue>(held)) known->value_guarded = true;
-    keys_[item] = held;
+    key_table_.set(item, held);
   }
   guards_.set_items(object->source, items.get());
   object->length_guarded = true;
@@ -460,19 +462,19 @@ bool Walk::set_change(EffectKind kind, const ValuePtr& value, BorrowedRef item) 
     if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
   };
   if (auto* made = as<SetValue>(value)) {
-    if (item) keep_apart_in_set(item, made->set.get());
+    if (item) keep_apart_in_set(*this, item, made->set.get());
     apply(made->to_change());
     return true;
   }
   auto* object = as<ObjectValue>(value);
   Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(value) : Ref();
   if (!contents) return false;
-  if (item) keep_apart_in_set(item, contents.get());
+  if (item) keep_apart_in_set(*this, item, contents.get());
   if (kind != EffectKind::SetAdd) leave_element_to_python(*this, contents, item);
   PendingWrites& writes = write_to(value);
   if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
   apply(as<SetValue>(writes.contents)->set);
-  effects_.push_back({kind, value, nullptr, item ? value_of_key(item) : nullptr});
+  effects_.push_back({kind, value, nullptr, item ? value_of_key(*this, item) : nullptr});
   return true;
 }
 

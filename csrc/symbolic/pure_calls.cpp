@@ -171,7 +171,7 @@ bool goes_over_argument(BorrowedRef callable) {
 
 // A dict that is read only (str.format_map, %). Null: not all of it is constant.
 Ref dict_of_constants(Walk& walk, const ValuePtr& value) {
-  auto entries = walk.entries_of(value);
+  auto entries = entries_of(walk, value);
   if (!entries) return nullptr;
   Ref dict = check(PyDict_New());
   for (const DictValue::Entry& entry : *entries) {

@@ -2,11 +2,14 @@
 #include "symbolic/set_methods.h"
 
 #include "symbolic/exceptions.h"
+#include "symbolic/identities.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/own_keys.h"
 #include "symbolic/pending_writes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -28,7 +31,7 @@ Ref operand(Walk& walk, const ValuePtr& value) {
   Ref keys = check(PyList_New(0));
   auto items = iterate(walk, value, LengthHint::NotAsked);
   if (!items) break_on_set(value);
-  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item, /*alone=*/false)));
+  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, key_of(walk, item, /*alone=*/false)));
   return keys;
 }
 
@@ -65,7 +68,7 @@ ValuePtr call_reading(Walk& walk, const CallArgs& args) {
   for (size_t i = 1; i < args.positional.size(); ++i)
     plain.push_back(held.emplace_back(operand(walk, args.positional[i])).get());
   for (size_t i = 0; i < plain.size(); ++i)
-    for (size_t j = i == 0 ? 1 : i; j < plain.size(); ++j) walk.keep_all_apart(plain[i], plain[j]);
+    for (size_t j = i == 0 ? 1 : i; j < plain.size(); ++j) keep_all_apart(walk, plain[i], plain[j]);
   return result_of(walk, Ref::steal(PyObject_VectorcallMethod(held[1], plain.data(), plain.size(), nullptr)));
 }
 
@@ -74,7 +77,7 @@ template <EffectKind kind>
 ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
-  if (!walk.set_change(kind, args.positional[0], walk.key_in(args.positional[0], args.positional[1]).get()))
+  if (!walk.set_change(kind, args.positional[0], key_in(walk, args.positional[0], args.positional[1]).get()))
     break_on_set(args.positional[0]);
   return walk.none();
 }
@@ -82,9 +85,9 @@ ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
 ValuePtr call_remove(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
-  Ref key = walk.key_in(args.positional[0], args.positional[1]);
+  Ref key = key_in(walk, args.positional[0], args.positional[1]);
   Ref contents = contents_of(walk, args.positional[0]);
-  walk.keep_apart_in_set(key, contents);
+  keep_apart_in_set(walk, key, contents);
   int found = PySet_Contains(contents, key);
   check_status(found);
   if (found == 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
@@ -105,14 +108,14 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   if (set == nullptr) break_on_set(args.positional[0]);
   if (!iterator_over(walk, args.positional[0])) break_on_set(args.positional[0]);
   if (PySet_GET_SIZE(set->set.get()) == 0) raise_known(walk, PyExc_KeyError, {walk.string("pop from an empty set")});
-  return walk.value_of_key(check(PySet_Pop(set->to_change())).get());
+  return value_of_key(walk, check(PySet_Pop(set->to_change())).get());
 }
 
 // The same change with each of the items, which may be those of the set itself.
 void change_with_each(Walk& walk, EffectKind kind, const ValuePtr& set, const Ref& items) {
   Ref keys = check(PySequence_Tuple(items));
-  walk.keep_all_apart(keys, keys);
-  walk.keep_all_apart(contents_of(walk, set), keys);
+  keep_all_apart(walk, keys, keys);
+  keep_all_apart(walk, contents_of(walk, set), keys);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
     walk.set_change(kind, set, PyTuple_GET_ITEM(keys.get(), i));
 }
@@ -152,7 +155,7 @@ const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
 Ref operator_side(Walk& walk, const ValuePtr& value) {
   auto* view = as<DictViewValue>(value);
   if (view == nullptr) return walk.set_contents(value);
-  auto entries = view->what == 0 ? walk.entries_of(view->dict) : nullptr;
+  auto entries = view->what == 0 ? entries_of(walk, view->dict) : nullptr;
   if (!entries) return nullptr;
   Ref dict = check(PyDict_New());
   for (const DictValue::Entry& entry : *entries) check_status(PyDict_SetItem(dict, entry.key, Py_None));
@@ -172,7 +175,7 @@ ValuePtr combine_sets(Walk& walk, const ValuePtr& left, const ValuePtr& right, b
   if (in_place && type_of(left) == &PySet_Type) return nullptr;
   Ref a = operator_side(walk, left), b = operator_side(walk, right);
   if (!a || !b) return nullptr;
-  walk.keep_all_apart(a, b);
+  keep_all_apart(walk, a, b);
   return result_of(walk, apply(a, b));
 }
 

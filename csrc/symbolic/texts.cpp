@@ -32,11 +32,11 @@ Ref joined(Walk& walk, const char* open, const char* close, const std::vector<Va
 }
 
 Ref dict_text(Walk& walk, const ValuePtr& value, int& budget) {
-  auto entries = walk.entries_of(value);
+  auto entries = entries_of(walk, value);
   if (!entries) return nullptr;
   std::string text = "{";
   for (const DictValue::Entry& entry : *entries) {
-    Ref key = represent(walk, walk.value_of_key(entry.key.get()), budget);
+    Ref key = represent(walk, value_of_key(walk, entry.key.get()), budget);
     Ref item = key ? represent(walk, entry.value, budget) : Ref();
     const char* key_text = item ? PyUnicode_AsUTF8(key) : nullptr;
     const char* item_text = key_text != nullptr ? PyUnicode_AsUTF8(item) : nullptr;

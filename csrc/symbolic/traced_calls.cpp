@@ -171,7 +171,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
     for (const ValuePtr& element : *elements) check_status(PyList_Append(list, to_object(capture, element)));
     return type_of(value) == &PyList_Type ? std::move(list) : check(PyList_AsTuple(list));
   }
-  if (auto entries = is_plain ? walk.entries_of(value) : nullptr) {
+  if (auto entries = is_plain ? entries_of(walk, value) : nullptr) {
     Ref dict = check(PyDict_New());
     for (const auto& [key, item] : *entries) check_status(PyDict_SetItem(dict, key, to_object(capture, item)));
     return dict;

@@ -24,6 +24,7 @@
 #include "symbolic/tensor_writes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
+#include "symbolic/weak_references.h"
 
 #include <algorithm>
 
@@ -71,7 +72,7 @@ void call_function_ex(Walk& walk, const Instruction& at) {
   CallArgs args;
   if (at.arg != 0) {
     ValuePtr mapping = copied_mapping(walk, walk.frames().pop());
-    auto entries = walk.entries_of(mapping);
+    auto entries = entries_of(walk, mapping);
     if (!entries) graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
     for (auto& [key, value] : *entries) {
       if (!PyUnicode_CheckExact(key.get())) raise_here();
@@ -274,7 +275,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   if (PyType_Check(object)) return call_class(walk, callable, args, continuation, continuation_value);
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
     return call_wrapper(walk, callable, *wrapper, args, continuation, continuation_value);
-  if (PyWeakref_CheckRef(object)) return walk.call_weak_reference(callable, args);
+  if (PyWeakref_CheckRef(object)) return call_weak_reference(walk, callable, args);
   if (is_cached_function(object)) return walk.call_cached(callable, args);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
     graph_break(BreakReason::unknown_c_function, name_of_callable(callable));

@@ -3,7 +3,9 @@
 #include "symbolic/attributes.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/identities.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/own_keys.h"
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/symbolic_sizes.h"
@@ -71,7 +73,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
     if (a->kind != b->kind) return std::nullopt;
-    walk.keep_identities_apart(as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
+    keep_identities_apart(walk, as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
     return a == b;
   }
   // What is equal to a member of an enum is what equals its number or text.
@@ -100,7 +102,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return true;
   }
   if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) {
-    auto one = walk.entries_of(a), other = walk.entries_of(b);
+    auto one = entries_of(walk, a), other = entries_of(walk, b);
     if (!one || !other) return std::nullopt;
     if (one->size() != other->size()) return false;
     if (one->size() > kMostEntries) return std::nullopt;
@@ -234,7 +236,7 @@ std::optional<bool> known_contains_item(Walk& walk, const DictViewValue& view, c
   auto pair = is_tuple ? elements_of(walk, item) : nullptr;
   if (!pair) return std::nullopt;
   if (pair->size() != 2) return false;
-  ValuePtr found = walk.dict_item(view.dict, walk.key_of((*pair)[0]).get());
+  ValuePtr found = walk.dict_item(view.dict, key_of(walk, (*pair)[0]).get());
   if (!found) return false;
   return found == (*pair)[1] ? true : known_equal(walk, found, (*pair)[1]);
 }
@@ -244,8 +246,8 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     return known_contains_item(walk, *view, item);
   if (auto* view = as<DictViewValue>(container)) {
     if (view->what == 0 && is_dict(walk, view->dict, {}))
-      return static_cast<bool>(walk.dict_item(view->dict, walk.key_of(item).get()));
-    auto entries = view->what == 1 ? walk.entries_of(view->dict) : nullptr;
+      return static_cast<bool>(walk.dict_item(view->dict, key_of(walk, item).get()));
+    auto entries = view->what == 1 ? entries_of(walk, view->dict) : nullptr;
     if (!entries) return std::nullopt;
     for (const DictValue::Entry& entry : *entries) {
       int64_t step = walk.step_number();
@@ -261,8 +263,8 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
     Ref set = walk.set_contents(container);
     if (!set) return std::nullopt;
-    Ref known = walk.key_in(container, item);
-    walk.keep_apart_in_set(known.get(), set.get());
+    Ref known = key_in(walk, container, item);
+    keep_apart_in_set(walk, known.get(), set.get());
     int found = PySet_Contains(set, known);
     check_status(found);
     return found == 1;

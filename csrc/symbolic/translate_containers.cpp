@@ -3,10 +3,12 @@
 
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
+#include "symbolic/identities.h"
 #include "symbolic/iterators.h"
 #include "symbolic/mapping_proxies.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/own_keys.h"
 #include "symbolic/pending_writes.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/registry.h"
@@ -26,7 +28,7 @@ void build_set(Walk& walk, const Instruction& at) {
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
   for (int i = at.arg; i >= 1; --i)
-    walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.frames().peek(i)).get());
+    walk.set_change(EffectKind::SetAdd, set, key_in(walk, set, walk.frames().peek(i)).get());
   walk.frames().pop_many(at.arg);
   walk.frames().push(set);
 }
@@ -35,7 +37,7 @@ void build_map(Walk& walk, const Instruction& at) {
   auto dict = make_value<DictValue>();
   dict->displayed = true;
   for (int i = 2 * at.arg; i >= 2; i -= 2)
-    walk.dict_set(dict, walk.key_in(dict, walk.frames().peek(i)).get(), walk.frames().peek(i - 1));
+    walk.dict_set(dict, key_in(walk, dict, walk.frames().peek(i)).get(), walk.frames().peek(i - 1));
   walk.frames().pop_many(2 * at.arg);
   walk.frames().push(dict);
 }
@@ -101,7 +103,7 @@ void list_extend(Walk& walk, const Instruction& at) {
 void set_add(Walk& walk, const Instruction& at) {
   container_at<SetValue>(walk, at.arg);
   const ValuePtr set = walk.frames().peek(at.arg + 1);
-  walk.set_change(EffectKind::SetAdd, set, walk.key_in(set, walk.frames().peek()).get());
+  walk.set_change(EffectKind::SetAdd, set, key_in(walk, set, walk.frames().peek()).get());
   walk.frames().pop();
 }
 
@@ -110,23 +112,23 @@ void set_update(Walk& walk, const Instruction& at) {
   Ref keys = check(PyList_New(0));
   if (Ref other = set_to_merge(walk, walk.frames().peek())) {
     // Python merges two sets by their tables, which decides the order.
-    walk.keep_all_apart(set->set.get(), other.get());
+    keep_all_apart(walk, set->set.get(), other.get());
     Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
     check(PyObject_CallOneArg(update, other));
   } else {
     auto items = iterate(walk, walk.frames().peek(), LengthHint::NotAsked);
     if (!items) graph_break(BreakReason::unknown_iteration, describe(walk.frames().peek()));
-    for (const ValuePtr& item : *items) check_status(PyList_Append(keys, walk.key_of(item, /*alone=*/false)));
+    for (const ValuePtr& item : *items) check_status(PyList_Append(keys, key_of(walk, item, /*alone=*/false)));
   }
-  walk.keep_all_apart(keys.get(), keys.get());
-  walk.keep_all_apart(set->set.get(), keys.get());
+  keep_all_apart(walk, keys.get(), keys.get());
+  keep_all_apart(walk, set->set.get(), keys.get());
   walk.frames().pop();
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) set->add(PyList_GET_ITEM(keys.get(), i));
 }
 
 void map_add(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.frames().peek(at.arg + 2);
-  Ref key = walk.key_in(dict, walk.frames().peek(2));
+  Ref key = key_in(walk, dict, walk.frames().peek(2));
   if (!walk.dict_set(dict, key.get(), walk.frames().peek()))
     graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.frames().pop_many(2);
@@ -135,7 +137,7 @@ void map_add(Walk& walk, const Instruction& at) {
 template <bool merge>
 void dict_update(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.frames().peek(at.arg + 1);
-  auto entries = walk.entries_of(copied_mapping(walk, walk.frames().peek()));
+  auto entries = entries_of(walk, copied_mapping(walk, walk.frames().peek()));
   if (!entries) graph_break(BreakReason::unknown_container, describe(walk.frames().peek()));
   if (!is_dict(walk, dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   if (merge)

@@ -149,7 +149,7 @@ bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const Valu
 // a | b on exact dicts: a new one.
 ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
   if (op != BinaryCode::Or || type_of(left) != &PyDict_Type || type_of(right) != &PyDict_Type) return nullptr;
-  auto a = walk.entries_of(left), b = walk.entries_of(right);
+  auto a = entries_of(walk, left), b = entries_of(walk, right);
   if (!a || !b) return nullptr;
   if (in_place) {
     for (const DictValue::Entry& entry : *b) walk.dict_item(left, entry.key.get());

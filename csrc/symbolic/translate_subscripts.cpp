@@ -5,6 +5,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/own_keys.h"
 #include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/size_constants.h"
@@ -75,7 +76,7 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
 
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   bool may_store = type_of(container) != &PyDict_Type;
-  Ref known = may_store ? walk.key_of(key) : lookup_key(walk, container, key);
+  Ref known = may_store ? key_of(walk, key) : lookup_key(walk, container, key);
   ValuePtr item = walk.dict_item(container, known.get());
   if (!item) item = missing_item(walk, container, known.get(), key);
   if (!item) raise_known(walk, PyExc_KeyError, {key});
@@ -258,7 +259,7 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2), value = walk.frames().peek(3);
   if (is_dict(walk, container, {"__setitem__"})) {
-    walk.dict_set(container, walk.key_in(container, key).get(), value);
+    walk.dict_set(container, key_in(walk, container, key).get(), value);
   } else if (has_items_of_list(walk, container, "__setitem__")) {
     replace_elements(walk, container, key, &value);
   } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
@@ -282,7 +283,7 @@ void delete_subscr(Walk& walk, const Instruction&) {
   if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
   if (!is_dict(walk, container, {"__delitem__"}))
     graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
-  Ref constant = walk.key_in(container, key);
+  Ref constant = key_in(walk, container, key);
   if (!dict_delete(walk, container, constant.get())) raise_known(walk, PyExc_KeyError, {key});
   walk.frames().pop_many(2);
 }

@@ -9,6 +9,7 @@
 #include "symbolic/outcomes.h"
 #include "symbolic/symbolic_sizes.h"
 #include "symbolic/told_sizes.h"
+#include "symbolic/weak_references.h"
 
 #include <algorithm>
 
@@ -265,21 +266,21 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
 }
 
 // Equal to nothing but itself, by what its class says now.
-bool Walk::may_be_key(BorrowedRef object) const {
+bool may_be_key(Walk& walk, BorrowedRef object) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   PyTypeObject* type = object.type();
   bool by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || is_hash_of_constants(_PyType_Lookup(type, kHash));
   return by_identity && type->tp_richcompare == PyBaseObject_Type.tp_richcompare && GuardSet::can_hold(object);
 }
 
-bool Walk::has_own_identity(const ValuePtr& value) {
+bool has_own_identity(Walk& walk, const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !may_be_key(object->object)) return false;
-  if (!PyType_HasFeature(exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
-  ValuePtr hash = type_attribute(*this, value, kHash);
-  identity_of(hash);
-  return inherits(*this, value, &PyBaseObject_Type, {"__eq__"});
+  if (object == nullptr || !may_be_key(walk, object->object)) return false;
+  if (!PyType_HasFeature(walk.exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
+  ValuePtr hash = type_attribute(walk, value, kHash);
+  walk.identity_of(hash);
+  return inherits(walk, value, &PyBaseObject_Type, {"__eq__"});
 }
 
 void Walk::raise_unhashable(bool alone) {
@@ -288,34 +289,34 @@ void Walk::raise_unhashable(bool alone) {
   raise_here();
 }
 
-Ref Walk::key_of(const ValuePtr& value, bool alone) {
+Ref key_of(Walk& walk, const ValuePtr& value, bool alone) {
   if (auto* identity = as<IdentityValue>(value)) return identity->key;
   // Its hash is the address of the class that is to be.
   if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
     graph_break(BreakReason::unhashable_key, describe(value));
-  if (Ref reference = weak_key_of(value)) return reference;
-  Ref key = is_tensor(value) ? Ref() : constant_of(*this, value);
+  if (Ref reference = weak_key_of(walk, value)) return reference;
+  Ref key = walk.is_tensor(value) ? Ref() : constant_of(walk, value);
   if (key) {
-    if (PyObject_Hash(key) == -1) raise_unhashable(alone);
+    if (PyObject_Hash(key) == -1) walk.raise_unhashable(alone);
     return key;
   }
-  if (!has_own_identity(value)) {
+  if (!has_own_identity(walk, value)) {
     PyTypeObject* type = type_of(value);
     if (type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) {
-      exact_type(value);
+      walk.exact_type(value);
       PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
-      raise_unhashable(alone);
+      walk.raise_unhashable(alone);
     }
     graph_break(BreakReason::unhashable_key, describe(value));
   }
-  Ref object = Ref::share(identity_of(value));
-  if (as<ObjectValue>(value)->source != nullptr) keys_.try_emplace(object.get(), value);
+  Ref object = Ref::share(walk.identity_of(value));
+  if (as<ObjectValue>(value)->source != nullptr) walk.keys().add(object, value);
   return object;
 }
 
-ValuePtr Walk::value_of_key(BorrowedRef key) {
-  auto found = keys_.find(key);
-  return found != keys_.end() ? found->second : constant(key);
+ValuePtr value_of_key(Walk& walk, BorrowedRef key) {
+  ValuePtr found = walk.keys().find(key);
+  return found ? found : walk.constant(key);
 }
 
 BorrowedRef Walk::identity_of(const ValuePtr& value) {
@@ -424,22 +425,22 @@ std::unique_ptr<std::vector<ValuePtr>> elements_of(Walk& walk, const ValuePtr& v
   return elements;
 }
 
-std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& value) {
+std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const ValuePtr& value) {
   // An OrderedDict is asked for its `keys`, by whatever way its class has to read attributes.
   bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
-  if (is_ordered && !is_dict(*this, value, {"__getattribute__"})) return nullptr;
+  if (is_ordered && !is_dict(walk, value, {"__getattribute__"})) return nullptr;
   if (auto* dict = as<DictValue>(value)) {
     // A subclass may say otherwise to those who copy it.
-    if (!is_dict(*this, value, {"__iter__", "keys"})) return nullptr;
+    if (!is_dict(walk, value, {"__iter__", "keys"})) return nullptr;
     return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
   }
-  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(*this, *attributes);
+  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(walk, *attributes);
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(*this, value, {"__iter__", "keys"}))
+  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(walk, value, {"__iter__", "keys"}))
     return nullptr;
-  exact_type(value);
-  if (is_ordered && !is_dict(*this, value, {"__getitem__"})) return nullptr;
-  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(object)->entries);
+  walk.exact_type(value);
+  if (is_ordered && !is_dict(walk, value, {"__getitem__"})) return nullptr;
+  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(walk.written_dict(object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   // An OrderedDict is gone over by looking its keys up.
   PyObject* key_there = nullptr;
@@ -453,25 +454,27 @@ std::unique_ptr<std::vector<DictValue::Entry>> Walk::entries_of(const ValuePtr& 
   bool plain = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;
-    if (is_ordered || !may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace)
+    if (is_ordered || !may_be_key(walk, PyTuple_GET_ITEM(keys.get(), i)) ||
+        PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace)
       return nullptr;
     plain = false;
   }
   if (object->source != nullptr && !object->value_guarded) {
-    guards_.dict_keys(object->source, keys.get());
+    walk.guards().dict_keys(object->source, keys.get());
     object->value_guarded = object->length_guarded = true;
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
     PyObject* item = PyDict_GetItemWithError(object->object, key);
     MD_ASSERT(item != nullptr, "a key of a dict is missing");
-    ValuePtr known = object->source == nullptr ? constant(item)
-                     : plain ? at(sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
-                             : at(sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
-    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !keys_.contains(key)) {
-      ValuePtr as_value = at(sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
+    ValuePtr known =
+        object->source == nullptr ? walk.constant(item)
+        : plain ? walk.at(walk.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
+                : walk.at(walk.sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
+    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !walk.keys().contains(key)) {
+      ValuePtr as_value = walk.at(walk.sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
       if (auto* held = as<ObjectValue>(as_value)) held->value_guarded = true;
-      keys_[key] = as_value;
+      walk.keys().set(key, as_value);
     }
     entries->push_back({Ref::share(key), std::move(known)});
   }

@@ -30,4 +30,15 @@ bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b);
 std::optional<int64_t> int_of(Walk& walk, const ValuePtr& value);
 bool inherits_truth(Walk& walk, const ValuePtr& value);
 
+// The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
+// identity. Breaks on what has its own equality, raises for what has no hash: Python raises where it is not alone but one of
+// those out of an iterable, after what it does with those before it.
+Ref key_of(Walk& walk, const ValuePtr& value, bool alone = true);
+// The value that such a key is.
+ValuePtr value_of_key(Walk& walk, BorrowedRef key);
+bool has_own_identity(Walk& walk, const ValuePtr& value);
+bool may_be_key(Walk& walk, BorrowedRef object);
+// Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
+std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const ValuePtr& value);
+
 }  // namespace md

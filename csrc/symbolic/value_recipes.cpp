@@ -1,5 +1,6 @@
 // What makes each kind of value again at an exit: one recipe a value, so that what is one object stays one.
 #include "symbolic/region_finisher.h"
+#include "symbolic/value_facts.h"
 
 #include "cpython/imports.h"
 #include "guards/constants.h"
@@ -103,7 +104,7 @@ void RegionFinisher::end_before_own_key(BorrowedRef key) {
 
 RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
   end_before_own_key(key);
-  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(walk_.value_of_key(key));
+  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(value_of_key(walk_, key));
 }
 
 void RegionFinisher::describe_class(const MadeClass& made, Recipe& recipe) {

@@ -14,6 +14,7 @@
 #include "symbolic/class_builder.h"
 #include "symbolic/endings.h"
 #include "symbolic/frame_stack.h"
+#include "symbolic/key_table.h"
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/region.h"
@@ -44,6 +45,8 @@ class Walk {
 
   FrameStack& frames() { return frames_; }
   const FrameStack& frames() const { return frames_; }
+  KeyTable& keys() { return key_table_; }
+  const KeyTable& keys() const { return key_table_; }
   ClassBuilder& classes() { return classes_; }
   const ClassBuilder& classes() const { return classes_; }
 
@@ -73,39 +76,16 @@ class Walk {
   // --- looking at values (each adds the guard that makes the answer valid)
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
-  // The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
-  // identity. Breaks on what has its own equality, raises for what has no hash: Python raises where it is not alone but one of
-  // those out of an iterable, after what it does with those before it.
-  Ref key_of(const ValuePtr& value, bool alone = true);
   [[noreturn]] void raise_unhashable(bool alone);
-  // The same for a look-up in a container or a store into it, with a __hash__ and __eq__ of the program's own called as Python
-  // calls them (own_keys.cpp): the key that is there and equal to it, or itself.
-  Ref key_in(const ValuePtr& container, const ValuePtr& value);
-  // Stands in a dict or set for an object made here: where in a set differs from run to run.
-  bool has_place_of_its_own(BorrowedRef key) const;
   // The step at which the program was first asked for the hash of what this stands for.
   int64_t own_key_step(BorrowedRef stand_in) const;
-  // The value that such a key is.
-  ValuePtr value_of_key(BorrowedRef key);
   // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
   BorrowedRef identity_of(const ValuePtr& value);
   // The mapping that a mappingproxy shows; any other value is itself.
   ValuePtr behind_proxy(const ValuePtr& value);
   // The __dict__ of a class. Null: not known.
   ValuePtr proxy_of_class(const ValuePtr& type);
-  // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
-  std::unique_ptr<std::vector<DictValue::Entry>> entries_of(const ValuePtr& value);
   // --- identities (identities.cpp)
-  // id(): the same Value for the same object. Breaks for what may be one object or two (numbers, texts).
-  ValuePtr identity_number(const ValuePtr& value);
-  // Which of these numbers is another number, and which of them are one where the objects may be one, only Python knows: no look-up,
-  // store, or operation on sets may compare such keys. It breaks where it would, before anything is changed.
-  void keep_identities_apart(BorrowedRef key, BorrowedRef other);
-  void keep_apart_in_set(BorrowedRef key, BorrowedRef set);
-  void keep_apart_in_dict(BorrowedRef key, const DictValue& dict);
-  void keep_apart_in_writes(BorrowedRef key, const PendingWrites& writes);
-  // Of two collections, each of which may be put into the other; of one with itself, what becomes the keys of a new container.
-  void keep_all_apart(BorrowedRef keys, BorrowedRef others);
   // --- vars() (instance_dicts.cpp)
   // Null: the object has a __dict__ of another kind, or none.
   ValuePtr instance_dict(const ValuePtr& owner);
@@ -203,11 +183,6 @@ class Walk {
   void call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
                   const ValuePtr& continuation_value);
   // --- weak references (weak_references.cpp)
-  // The reference, which exists, refers to this value.
-  void note_reference(BorrowedRef reference, const ValuePtr& referent);
-  ValuePtr call_weak_reference(const ValuePtr& callable, const CallArgs& args);
-  // The one without a callback to the same object; null: the value is no weak reference that may be a key.
-  Ref weak_key_of(const ValuePtr& value);
   // Something that was there at the region's start may have lost a reference since.
   bool may_have_dropped() const;
   // Of what functools.lru_cache has made (cached_calls.cpp).
@@ -326,6 +301,7 @@ class Walk {
   const RestartSignal* restart_;  // null: the first walk
   const OperatorSites& declined_;
   FrameStack frames_;
+  KeyTable key_table_;
   GuardSet guards_;
   SizeSymbols sizes_;
   const bool all_symbolic_;  // sizes of arguments, from the first capture on
@@ -365,8 +341,6 @@ class Walk {
   size_t output_end_ = 0;      // behind the last output among them, which may show what was stored before
   std::unordered_map<const PendingWrites*, size_t> cleared_at_;  // behind the last of them that empties the dict
   PendingEffect* last_store(const PendingWrites* writes, BorrowedRef key);
-  ValuePtr weak_item(const ValuePtr& dict, BorrowedRef reference);
-  std::unordered_map<PyObject*, ValuePtr> referents_;  // by weak reference, a constant of this walk
   struct CacheAdditions;
   std::unordered_map<PyObject*, std::shared_ptr<CacheAdditions>> cache_additions_;  // by function, guarded by identity
   ValuePtr call_uncached(const ValuePtr& callable, const CallArgs& args, CacheAdditions& additions, const Ref& key,
@@ -387,20 +361,8 @@ class Walk {
   void relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict);
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;  // in the order of their first write
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
-  std::unordered_map<PyObject*, ValuePtr> keys_;  // what is no constant
   std::vector<ValuePtr> functions_with_dict_;
-  std::vector<Handle<IdentityValue>> identities_;
   std::vector<Handle<InstanceDictValue>> instance_dicts_;
-  struct OwnKey {
-    ValuePtr value;
-    Ref key;  // null: not made yet
-    int64_t step;
-  };
-  std::vector<OwnKey> own_keys_;
-  OwnKey& own_key(const ValuePtr& value);
-  Ref hashed_key(const ValuePtr& value);
-  bool has_own_identity(const ValuePtr& value);
-  bool may_be_key(BorrowedRef object) const;
   std::vector<std::pair<PyObject*, ValuePtr>> shown_;  // by guarded_repr, outermost first
   std::vector<size_t> catches_;                        // depths at which a StopIteration is waited for
   ValuePtr result_;

@@ -11,6 +11,7 @@
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
+#include "symbolic/weak_references.h"
 
 namespace md {
 
@@ -43,7 +44,7 @@ ValuePtr make_reference(Walk& walk, const CallArgs& args) {
   BorrowedRef referent = walk.identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
   bool has_callback = args.positional.size() == 2 && !same_object(walk, args.positional[1], walk.none());
-  walk.note_reference(reference, of);
+  walk.keys().note_reference(reference, of);
   if (!has_callback) return walk.constant(reference);
   auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)), args.positional,
                                     std::vector<std::pair<Ref, ValuePtr>>{});
@@ -59,49 +60,46 @@ bool Walk::may_have_dropped() const {
   auto dropped = [&](const ValuePtr& value) { return is_dropped(value, held); };
   return std::ranges::any_of(initial_slots_, dropped) || std::ranges::any_of(initial_stack_, dropped);
 }
-
-void Walk::note_reference(BorrowedRef reference, const ValuePtr& referent) { referents_[reference.get()] = referent; }
-
-ValuePtr Walk::call_weak_reference(const ValuePtr& callable, const CallArgs& args) {
+ValuePtr call_weak_reference(Walk& walk, const ValuePtr& callable, const CallArgs& args) {
   auto* object = as<ObjectValue>(callable);
-  if (object == nullptr || exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call || !args.positional.empty() ||
-      !args.keywords.empty() || may_have_dropped())
+  if (object == nullptr || walk.exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
+      !args.positional.empty() || !args.keywords.empty() || walk.may_have_dropped())
     graph_break(BreakReason::unknown_callable, describe(callable));
-  if (auto known = referents_.find(object->object.get()); known != referents_.end()) return known->second;
+  if (ValuePtr known = walk.keys().referent_of(object->object)) return known;
   if (object->source == nullptr) graph_break(BreakReason::unguardable_object, "a weak reference");
-  const Source* source = sources().get(SourceKind::Referent, object->source, nullptr);
-  guards_.present(source);
-  return at(source);
+  const Source* source = walk.sources().get(SourceKind::Referent, object->source, nullptr);
+  walk.guards().present(source);
+  return walk.at(source);
 }
 
-Ref Walk::weak_key_of(const ValuePtr& value) {
+Ref weak_key_of(Walk& walk, const ValuePtr& value) {
   auto* made = as<MadeValue>(value);
   auto* object = as<ObjectValue>(value);
   Ref reference = made != nullptr ? made->model : object != nullptr ? object->object : Ref();
-  bool is_known = reference && referents_.contains(reference.get()) && is_plain_weak_key(reference);
+  bool is_known = reference && walk.keys().referent_of(reference) && is_plain_weak_key(reference);
   if (!is_known) return nullptr;
   if (made != nullptr) {
-    keys_[reference.get()] = value;
+    walk.keys().set(reference.get(), value);
   } else {
-    keys_.try_emplace(reference.get(), value);
+    walk.keys().add(reference, value);
   }
   return reference;
 }
 
-ValuePtr Walk::weak_item(const ValuePtr& dict, BorrowedRef reference) {
+ValuePtr weak_item(Walk& walk, const ValuePtr& dict, BorrowedRef reference) {
   auto* object = as<ObjectValue>(dict);
   PyObject* found = nullptr;
-  bool is_plain = exact_type(dict) == &PyDict_Type && object->source != nullptr;
+  bool is_plain = walk.exact_type(dict) == &PyDict_Type && object->source != nullptr;
   int status = is_plain ? lookup_weak_key(object->object, reference, &found) : -1;
   if (status < 0) graph_break(BreakReason::unhashable_key, "a weak reference");
   BorrowedRef referent = referent_of(reference);
-  const Source* source = sources().weak_item(object->source, referent);
+  const Source* source = walk.sources().weak_item(object->source, referent);
   if (status == 0) {
-    guards_.absent(source);
+    walk.guards().absent(source);
     return nullptr;
   }
-  guards_.present(source);
-  return at(source, Ref::share(found));
+  walk.guards().present(source);
+  return walk.at(source, Ref::share(found));
 }
 
 namespace {
