@@ -78,7 +78,7 @@ bool AttributeLookup::has_python_get(const ValuePtr& descriptor) {
   bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
               PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyType_Type);
   python_get_ = user ? type_attribute(walk_, descriptor, kGet) : nullptr;
-  if (!python_get_ || !is_python_function(walk_, python_get_)) return false;
+  if (!python_get_ || !is_python_function(python_get_)) return false;
   // A stand-in for a getter of the standard library: nobody sees its frame.
   auto* known = as<ObjectValue>(python_get_);
   stand_in_ = known != nullptr ? find_polyfill(known->object.get()) : nullptr;
@@ -95,7 +95,7 @@ void AttributeLookup::require_getattr_hook(PyTypeObject* type, PyTypeObject* bas
   if (!is_own_way(type, base)) unknown();
   guard_own_way();
   hook_ = type_attribute(walk_, object_, kGetattr);
-  if (!hook_ || (!is_python_function(walk_, hook_) && !is_known_hook())) unknown();
+  if (!hook_ || (!is_python_function(hook_) && !is_known_hook())) unknown();
 }
 
 bool AttributeLookup::is_known_hook() {
@@ -109,7 +109,7 @@ bool AttributeLookup::is_known_hook() {
 
 Bound AttributeLookup::call_getattr_hook() {
   ValuePtr hook = std::exchange(hook_, nullptr);
-  if (!is_python_function(walk_, hook)) {
+  if (!is_python_function(hook)) {
     if (probing_) unknown();
     return {walk_.call_now(hook, {{object_, walk_.constant(name_)}, {}})};
   }
@@ -167,7 +167,7 @@ Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
   if (Py_IS_TYPE(known->object.get(), tuple_field_type())) return read_tuple_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
     ValuePtr getter = walk_.at(walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
-    if (!getter || !is_python_function(walk_, getter)) unknown();
+    if (!getter || !is_python_function(getter)) unknown();
     return inline_getter(getter, {object_});
   }
   if (Py_IS_TYPE(known->object.get(), &PyMemberDescr_Type)) return read_slot(descriptor);

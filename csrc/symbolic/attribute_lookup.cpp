@@ -176,7 +176,7 @@ Bound AttributeLookup::on_method() {
   if (is("__func__")) return {function};
   // What type's look-up finds on the method type itself (__call__, __get__ ...) is the method's.
   if (_PyType_Lookup(&PyMethod_Type, name_) != nullptr && !is("__doc__")) unknown();
-  if (!is_python_function(walk_, function)) unknown();
+  if (!is_python_function(function)) unknown();
   object_ = function;
   return function->kind == ValueKind::Function ? on_made_function() : on_instance();
 }
@@ -355,14 +355,14 @@ ValuePtr AttributeLookup::own_getattribute(PyTypeObject* type, PyTypeObject* bas
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   if (is_own_way(type, base)) return nullptr;
   ValuePtr method = type_attribute(walk_, object_, kGetattribute);
-  if (!method || !is_python_function(walk_, method)) unknown();
+  if (!method || !is_python_function(method)) unknown();
   return method;
 }
 
 Bound AttributeLookup::call_getattribute(const ValuePtr& method) {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   hook_ = type_attribute(walk_, object_, kGetattr);
-  if (hook_ && !is_python_function(walk_, hook_)) unknown();
+  if (hook_ && !is_python_function(hook_)) unknown();
   return inline_getter(method, {object_, walk_.constant(name_)});
 }
 

@@ -50,7 +50,7 @@ ValuePtr descriptor_method(Walk& walk, const ValuePtr& descriptor, BorrowedRef n
               PyType_HasFeature(type_of(descriptor), Py_TPFLAGS_HEAPTYPE) &&
               !PyType_IsSubtype(type_of(descriptor), &PyType_Type);
   ValuePtr method = user ? type_attribute(walk, descriptor, name) : nullptr;
-  return method && is_python_function(walk, method) ? method : nullptr;
+  return method && is_python_function(method) ? method : nullptr;
 }
 
 // A store there cannot fail: a slot of the object's own that is for Python code to write.
@@ -86,7 +86,7 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
     }
     if (descriptor != &PyProperty_Type || known->source == nullptr) return Place::Unknown;
     setter = walk.at(walk.sources().get(SourceKind::PropertySetter, known->source, nullptr));
-    return setter && is_python_function(walk, setter) ? Place::Setter : Place::Unknown;
+    return setter && is_python_function(setter) ? Place::Setter : Place::Unknown;
   }
   return pv_type_has_storage(type_of(object)) ? Place::Own : Place::Unknown;
 }
@@ -158,7 +158,7 @@ ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
     return nullptr;
   static PyObject* const kSetattr = PyUnicode_InternFromString("__setattr__");
   ValuePtr method = type_attribute(walk, object, kSetattr);
-  return method && is_python_function(walk, method) ? method : nullptr;
+  return method && is_python_function(method) ? method : nullptr;
 }
 
 // object.__setattr__(self, name, value), as a user's __setattr__ calls it.

@@ -25,7 +25,7 @@ ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
 }
 
 Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing) {
-  if (is_shape(walk, object)) return look_up(walk, known_shape(walk, object), name, probing);
+  if (is_shape(object)) return look_up(walk, known_shape(walk, object), name, probing);
   AttributeLookup lookup(walk, object, name, probing);
   if (is_named_results(type_of(object))) return lookup.on_named_results();
   switch (object->kind) {
@@ -204,7 +204,7 @@ ValuePtr user_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
 
 ValuePtr python_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   ValuePtr method = type_attribute(walk, object, name);
-  if (!method || is_python_function(walk, method)) return method;
+  if (!method || is_python_function(method)) return method;
   // Nothing is called, but the class may come to have such a method.
   if (walk.source_of(method) != nullptr) walk.identity_of(method);
   return nullptr;

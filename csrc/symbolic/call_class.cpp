@@ -115,7 +115,7 @@ ValuePtr call_class(Walk& walk, const ValuePtr& type_value, CallArgs& args, Cont
     if (as<ObjectValue>(method)->source != nullptr) walk.identity_of(method);
     return make_object(walk, type_value, args, continuation);
   }
-  if (!method || !is_python_function(walk, method)) break_on_creation(type);
+  if (!method || !is_python_function(method)) break_on_creation(type);
   args.positional.insert(args.positional.begin(), type_value);
   call_function(walk, method, std::move(args), continuation, continuation_value);
   return nullptr;
@@ -145,7 +145,7 @@ ValuePtr make_object(Walk& walk, const ValuePtr& type_value, CallArgs& args, Con
   CallArgs given = args;
   given.positional.insert(given.positional.begin(), type_value);
   ValuePtr made;
-  if (is_python_function(walk, maker)) {
+  if (is_python_function(maker)) {
     made = walk.call_now(maker, given);
   } else if (CallHandler handler = type_of(maker) == &PyCFunction_Type ? find_call(walk.identity_of(maker)) : nullptr) {
     made = handler(walk, given);
@@ -165,7 +165,7 @@ ValuePtr make_object(Walk& walk, const ValuePtr& type_value, CallArgs& args, Con
     handler(walk, args);
     return made;
   }
-  if (!init || !is_python_function(walk, init)) break_on_creation(type);
+  if (!init || !is_python_function(init)) break_on_creation(type);
   return initialise(walk, made, init, args, continuation);
 }
 

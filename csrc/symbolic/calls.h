@@ -30,6 +30,6 @@ ValuePtr call_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& w
 // A function that exists is guarded by its code.
 void guard_code(Walk& walk, ObjectValue& function);
 // A plain Python function, real or made here.
-bool is_python_function(Walk& walk, const ValuePtr& value);
+bool is_python_function(const ValuePtr& value);
 
 }  // namespace md

@@ -108,7 +108,7 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
   bool is_abstract =
       known != nullptr && known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
   if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
-  if (!hook || is_abstract || !is_python_function(walk, hook)) return std::nullopt;
+  if (!hook || is_abstract || !is_python_function(hook)) return std::nullopt;
   std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
   if (!truth) graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
   return truth;

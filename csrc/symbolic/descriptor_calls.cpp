@@ -64,7 +64,7 @@ ValuePtr copy_property(Walk& walk, const CallArgs& args) {
 ValuePtr bind_function(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 3);
   const ValuePtr &function = args.positional[0], &object = args.positional[1];
-  if (!is_python_function(walk, function)) raise_here();
+  if (!is_python_function(function)) raise_here();
   if (!same_object(walk, object, walk.none())) return make_value<BoundMethodValue>(function, object);
   if (args.positional.size() == 2 || same_object(walk, args.positional[2], walk.none())) raise_here();
   return function;

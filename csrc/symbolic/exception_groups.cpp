@@ -188,7 +188,7 @@ const ValuePtr& group_argument(const CallArgs& args) {
 Split split_by(Walk& walk, const CallArgs& args) {
   const ValuePtr& group = group_argument(args);
   const ValuePtr& condition = args.positional[1];
-  if (!is_python_function(walk, condition)) return split(walk, group, of_classes(walk, condition));
+  if (!is_python_function(condition)) return split(walk, group, of_classes(walk, condition));
   return split(walk, group, [&](const ValuePtr& each) {
     std::optional<bool> truth = truth_of(walk, walk.call_now(condition, {{each}, {}}));
     if (!truth) graph_break(BreakReason::unknown_truth, "what a condition of split() gives");

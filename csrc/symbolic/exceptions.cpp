@@ -188,7 +188,7 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
 ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
   ValuePtr init = type_attribute(walk, exception, kInit);
-  if (init && is_python_function(walk, init)) return init;
+  if (init && is_python_function(init)) return init;
   bool is_builtin = init && init->kind == ValueKind::Object && type_of(init) == &PyWrapperDescr_Type;
   if (!is_builtin) graph_break(BreakReason::object_creation, describe(exception));
   walk.identity_of(init);

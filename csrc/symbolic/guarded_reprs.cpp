@@ -65,7 +65,7 @@ ValuePtr Walk::guarded_repr(const ValuePtr& function, const CallArgs& args) {
   if (!is_wrapper(code) || args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
   guard_code(*this, *known);
   ValuePtr inner = free_value(*this, *known, "user_function"), running = free_value(*this, *known, "repr_running");
-  if (!inner || !running || !is_python_function(*this, inner) || type_of(running) != &PySet_Type) return nullptr;
+  if (!inner || !running || !is_python_function(inner) || type_of(running) != &PySet_Type) return nullptr;
   Ref shown = set_contents(running);
   if (!shown || PySet_GET_SIZE(shown.get()) != 0) return nullptr;
   ValuePtr self = args.positional[0];

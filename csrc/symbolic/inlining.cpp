@@ -127,7 +127,7 @@ class ArgumentBinder {
 
 }  // namespace
 
-bool is_python_function(Walk& walk, const ValuePtr& value) {
+bool is_python_function(const ValuePtr& value) {
   if (value->kind == ValueKind::Function) return true;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || object->source == nullptr) return false;

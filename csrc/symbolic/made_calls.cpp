@@ -105,7 +105,7 @@ ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
 // types.MethodType(function, object)
 ValuePtr make_method(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  if (!is_python_function(walk, args.positional[0]) || same_object(walk, args.positional[1], walk.none()))
+  if (!is_python_function(args.positional[0]) || same_object(walk, args.positional[1], walk.none()))
     graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
   return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
 }

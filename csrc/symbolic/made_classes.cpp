@@ -95,7 +95,7 @@ void tell_names(Walk& walk, const MadeClass& made) {
     if (!has_user_type(entry.value) || entry.value->kind == ValueKind::Made) continue;
     ValuePtr hook = type_attribute(walk, entry.value, kSetName);
     if (!hook) continue;
-    if (!is_python_function(walk, hook)) break_on_class("a class with an object that has a __set_name__");
+    if (!is_python_function(hook)) break_on_class("a class with an object that has a __set_name__");
     try {
       walk.call_now(hook, {{entry.value, made.value, walk.constant(entry.key)}, {}});
     } catch (const RaiseSignal&) {
@@ -154,7 +154,7 @@ void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
     walk.exact_type(hook);
     function = walk.at(walk.sources().get(SourceKind::WrappedFunction, known->source, nullptr));
   }
-  if (walk.exact_type(hook) != &PyClassMethod_Type || !function || !is_python_function(walk, function))
+  if (walk.exact_type(hook) != &PyClassMethod_Type || !function || !is_python_function(function))
     break_on_class("a base with an __init_subclass__ that cannot be followed");
   try {
     walk.call_now(function, {{made.value}, keywords});

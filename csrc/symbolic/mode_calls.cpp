@@ -175,7 +175,7 @@ ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
 // nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
 ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
   static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
-  if (args.positional.size() != 1 || !args.keywords.empty() || !is_python_function(walk, args.positional[0]))
+  if (args.positional.size() != 1 || !args.keywords.empty() || !is_python_function(args.positional[0]))
     graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
   return make_value<BoundMethodValue>(walk.constant(call), args.positional[0]);
 }
@@ -210,7 +210,7 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1) raise_here();
   const ValuePtr& function = args.positional[0];
   bool is_known = function->kind == ValueKind::PolicyFunction || function->kind == ValueKind::BoundMethod ||
-                  is_python_function(walk, function);
+                  is_python_function(function);
   // Its attributes are copied when the region is left.
   auto* object = as<ObjectValue>(function);
   if (!is_known || (object != nullptr && object->writes))

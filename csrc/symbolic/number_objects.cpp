@@ -11,7 +11,7 @@ namespace {
 
 ValuePtr method_in_python(Walk& walk, const ValuePtr& value, const char* name) {
   ValuePtr method = type_attribute(walk, value, check(PyUnicode_InternFromString(name)).get());
-  if (method && !is_python_function(walk, method))
+  if (method && !is_python_function(method))
     graph_break(BreakReason::tensor_operands, str_cat(name, " of a ", describe(value)));
   return method;
 }

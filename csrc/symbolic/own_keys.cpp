@@ -145,8 +145,7 @@ Ref hashed_key(Walk& walk, const ValuePtr& value) {
     walk.keys().add(member, value);
     return member;
   }
-  if (!is_user_object(value) || (object != nullptr && walk.may_be_key(walk, object->object)))
-    return walk.key_of(walk, value);
+  if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(walk, value);
   int64_t step = walk.step_number();
   if (ValuePtr method = user_method(walk, value, kHash)) {
     Ref number = hash_by_method(walk, value, method);
@@ -163,7 +162,7 @@ Ref hashed_key(Walk& walk, const ValuePtr& value) {
   }
   // An object made here that equals itself alone: its address is its hash, and nobody compares it.
   if (value->kind != ValueKind::Instance || !inherits(walk, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
-    return walk.key_of(walk, value);
+    return key_of(walk, value);
   KeyTable::OwnKey& key = own_key(walk, value);
   if (!key.key) {
     key.key = check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
@@ -176,7 +175,7 @@ Ref hashed_key(Walk& walk, const ValuePtr& value) {
 Ref key_in(Walk& walk, const ValuePtr& of, const ValuePtr& key_value) {
   ValuePtr container = of, value = key_value;
   bool made_here = is_made_here(container);
-  Ref key = made_here ? hashed_key(walk, value) : walk.key_of(walk, value);
+  Ref key = made_here ? hashed_key(walk, value) : key_of(walk, value);
   if (!made_here || walk.keys().own_keys().empty()) return key;
   return KeySearch(walk, container, value, key).run();
 }

@@ -429,7 +429,7 @@ Ref Walk::set_contents(const ValuePtr& value) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
     BorrowedRef item = PyTuple_GET_ITEM(items.get(), i);
     if (is_guardable_constant(item)) continue;
-    if (!may_be_key(*this, item)) return nullptr;
+    if (!may_be_key(item)) return nullptr;
     if (key_table_.contains(item)) continue;
     ValuePtr held = at(sources().get(SourceKind::SetItem, object->source, nullptr, i), Ref::share(item));
     if (auto* known = as<ObjectValue>(held)) known->value_guarded = true;

@@ -111,9 +111,7 @@ ValuePtr shape_value(Walk& walk, const TensorSpec& spec) {
   return shape;
 }
 
-bool is_shape(Walk& walk, const ValuePtr& value) {
-  return as<SequenceValue>(value) != nullptr && type_of(value) == size_type();
-}
+bool is_shape(const ValuePtr& value) { return as<SequenceValue>(value) != nullptr && type_of(value) == size_type(); }
 
 ValuePtr known_shape(Walk& walk, const ValuePtr& value) {
   DimVec sizes;

@@ -7,7 +7,7 @@ namespace md {
 ValuePtr size_value(Walk& walk, Dim dim);
 ValuePtr shape_value(Walk& walk, const TensorSpec& spec);
 // A Size with symbolic elements; the same with numbers.
-bool is_shape(Walk& walk, const ValuePtr& value);
+bool is_shape(const ValuePtr& value);
 ValuePtr known_shape(Walk& walk, const ValuePtr& value);
 // Such a symbolic number is there, in a sequence or slice too.
 bool has_symbolic_size(Walk& walk, const ValuePtr& value);

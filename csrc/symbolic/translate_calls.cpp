@@ -336,7 +336,7 @@ ValuePtr call_through_type(Walk& walk, const ValuePtr& callable, CallArgs& args,
   PyTypeObject* type = walk.exact_type(callable);
   if (type->tp_call == nullptr) raise_here();
   ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, callable, kCall) : nullptr;
-  if (!method || !is_python_function(walk, method)) graph_break(BreakReason::unknown_callable, type->tp_name);
+  if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
   args.positional.insert(args.positional.begin(), callable);
   walk.inline_function(method, std::move(args), continuation, continuation_value);
   return nullptr;

@@ -27,7 +27,7 @@ std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
   if (value->kind == ValueKind::Object || value->kind == ValueKind::Instance) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     ValuePtr method = type_attribute(walk, value, kBool);
-    if (method && is_python_function(walk, method)) {
+    if (method && is_python_function(method)) {
       walk.frames().pop();
       walk.inline_function(method, {{value}, {}}, continuation, nullptr);
       return std::nullopt;
@@ -150,7 +150,7 @@ void before_with(Walk& walk, const Instruction&) {
   ValuePtr enter = type_attribute(walk, manager, kEnter);
   ValuePtr exit = type_attribute(walk, manager, kExit);
   if (!enter || !exit) raise_here();
-  if (!is_python_function(walk, enter) || !is_python_function(walk, exit))
+  if (!is_python_function(enter) || !is_python_function(exit))
     graph_break(BreakReason::context_manager, describe(manager));
   walk.frames().pop();
   walk.frames().push(make_value<BoundMethodValue>(exit, manager));

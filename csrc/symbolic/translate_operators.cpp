@@ -84,11 +84,11 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
     auto a = elements_of(walk, left), b = elements_of(walk, right);
     if (!a || !b) return nullptr;
     // As Size has it, on either side.
-    if (is_shape(walk, left) || is_shape(walk, right)) {
+    if (is_shape(left) || is_shape(right)) {
       if (walk.exact_type(left) == &PyList_Type || walk.exact_type(right) == &PyList_Type) return nullptr;
       a->insert(a->end(), b->begin(), b->end());
       auto sum = make_value<SequenceValue>(false, std::move(*a));
-      sum->type = as<SequenceValue>(is_shape(walk, left) ? left : right)->type;
+      sum->type = as<SequenceValue>(is_shape(left) ? left : right)->type;
       return sum;
     }
     PyTypeObject* type = walk.exact_type(left);
@@ -114,7 +114,7 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
   auto repeated = make_value<SequenceValue>(type == &PyList_Type, std::move(result));
-  if (is_shape(walk, sequence)) repeated->type = as<SequenceValue>(sequence)->type;
+  if (is_shape(sequence)) repeated->type = as<SequenceValue>(sequence)->type;
   return repeated;
 }
 

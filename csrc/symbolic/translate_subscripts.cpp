@@ -109,7 +109,7 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
   bool is_list = PyType_IsSubtype(walk.exact_type(container), &PyList_Type) != 0;
   auto part = make_value<SequenceValue>(is_list, std::move(items));
-  if (is_shape(walk, container)) part->type = as<SequenceValue>(container)->type;
+  if (is_shape(container)) part->type = as<SequenceValue>(container)->type;
   return part;
 }
 

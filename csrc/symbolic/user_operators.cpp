@@ -250,7 +250,7 @@ std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value) {
   ValuePtr method = type_attribute(walk, value, kBool);
   bool tells_truth = static_cast<bool>(method);
   if (!method) method = type_attribute(walk, value, kLen);
-  if (!method || !is_python_function(walk, method)) return std::nullopt;
+  if (!method || !is_python_function(method)) return std::nullopt;
   ValuePtr result = walk.call_now(method, {{value}, {}});
   if (!walk.is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) raise_here();
   if (tells_truth) return truth_of(walk, result);

@@ -126,7 +126,7 @@ bool is_plain_tuple(Walk& walk, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyTuple_Type) return true;
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
-  if (is_shape(walk, value)) return true;
+  if (is_shape(value)) return true;
   auto* known = as<ObjectValue>(value);
   if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
   // sys.version_info and its like: C types that nobody can change, tuples with names for their elements.
@@ -246,7 +246,7 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
   }
-  if (is_shape(walk, value)) return constant_of(walk, known_shape(walk, value));
+  if (is_shape(value)) return constant_of(walk, known_shape(walk, value));
   if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
@@ -266,7 +266,7 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
 }
 
 // Equal to nothing but itself, by what its class says now.
-bool may_be_key(Walk& walk, BorrowedRef object) {
+bool may_be_key(BorrowedRef object) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   PyTypeObject* type = object.type();
   bool by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || is_hash_of_constants(_PyType_Lookup(type, kHash));
@@ -276,7 +276,7 @@ bool may_be_key(Walk& walk, BorrowedRef object) {
 bool has_own_identity(Walk& walk, const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !may_be_key(walk, object->object)) return false;
+  if (object == nullptr || !may_be_key(object->object)) return false;
   if (!PyType_HasFeature(walk.exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
   ValuePtr hash = type_attribute(walk, value, kHash);
   walk.identity_of(hash);
@@ -454,8 +454,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const Valu
   bool plain = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;
-    if (is_ordered || !may_be_key(walk, PyTuple_GET_ITEM(keys.get(), i)) ||
-        PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace)
+    if (is_ordered || !may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace)
       return nullptr;
     plain = false;
   }

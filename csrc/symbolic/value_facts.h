@@ -37,7 +37,7 @@ Ref key_of(Walk& walk, const ValuePtr& value, bool alone = true);
 // The value that such a key is.
 ValuePtr value_of_key(Walk& walk, BorrowedRef key);
 bool has_own_identity(Walk& walk, const ValuePtr& value);
-bool may_be_key(Walk& walk, BorrowedRef object);
+bool may_be_key(BorrowedRef object);
 // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
 std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const ValuePtr& value);
 
