@@ -65,7 +65,7 @@ TEST(log) {
 TEST(json) {
   CHECK(json_string("a\"b\\c\n\t\r\x01\x7f") == "\"a\\\"b\\\\c\\n\\t\\r\\u0001\\u007f\"");
   CHECK(json_string("\xC3\xB6\xE2\x82\xAC\xF0\x9F\x98\x80") == "\"\xC3\xB6\xE2\x82\xAC\xF0\x9F\x98\x80\"");
-  // Cut short, too long, a surrogate, past the end of Unicode, a byte that starts nothing.
+  // Truncated, overlong, a surrogate, past the end of Unicode, an invalid start byte.
   for (const char* bad : {"\xC3", "\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xFF", "\xE0\x80\x80"})
     CHECK(json_string(bad).starts_with("\"\\ufffd"));
   std::vector<std::string> texts = {"a", "b"};

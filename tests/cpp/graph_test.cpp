@@ -105,7 +105,7 @@ TEST(building) {
   Node* x = graph.add_tensor_input("x", f32({2, 3}));
   Node* w = graph.add_tensor_input("x", f32({4, 5}));
   CHECK(w->name == "x_1");
-  // A failing shape rule leaves the graph as it was.
+  // A failing shape rule leaves the graph unchanged.
   CHECK_THROWS(graph.add_op(op("matmul"), {ValueRef{x}, ValueRef{w}}), Error, "[matmul]");
   CHECK_THROWS(graph.add_op(op("relu"), {Scalar(1.0)}), Error, "[relu]");
   CHECK(graph.nodes().size() == 2);
@@ -164,7 +164,7 @@ TEST(passes) {
       "%a = exp(%x) : f32[3][1]\n"
       "%c = mul(%a, %a) : f32[3][1]\n"
       "return %c\n");
-  // Two results that the caller gets stay two tensors, also behind views.
+  // Two returned results stay two tensors, also behind views.
   std::string two =
       "%x = input x : f32[2, 3][3, 1]\n"
       "%a = exp(%x) : f32[2, 3][3, 1]\n"
@@ -172,7 +172,7 @@ TEST(passes) {
       "%t = t(%b) : f32[3, 2][1, 3]\n"
       "return %a, %t\n";
   check_passes(two, two);
-  // Random ops are never merged nor dropped; an index that may be out of range must still fail.
+  // Random ops are never merged or removed; an index that may be out of range must still fail.
   std::string random =
       "%x = input x : f32[3][1]\n"
       "%i = input i : i64[2][1]\n"
@@ -181,7 +181,7 @@ TEST(passes) {
       "%s = index_select(%x, 0, %i) : f32[2][1]\n"
       "return %b\n";
   check_passes(random, random);
-  // Constants; a result that is seen outside is made anew by each run.
+  // Constants; a result that escapes is created anew by each run.
   check_passes(
       "%x = input x : f32[2][1]\n"
       "%z = ones((2,), dtype=float32, device=None, requires_grad=False) : f32[2][1]\n"
@@ -194,7 +194,7 @@ TEST(passes) {
       "%y = add(%x, %n, alpha=1) : f32[2][1]\n"
       "%out = zeros((2,), dtype=float32, device=None, requires_grad=False) : f32[2][1]\n"
       "return %y, %out\n");
-  // Casts through a wider type, and transposes that undo each other.
+  // Casts through a wider type, and transposes that cancel each other.
   check_passes(
       "%x = input x : f32[2, 3][3, 1]\n"
       "%d = cast(%x, float64) : f64[2, 3][3, 1]\n"
@@ -209,7 +209,7 @@ TEST(passes) {
       "%u = t(%t) : f32[2, 3][3, 1]\n"
       "%r = relu(%x) : f32[2, 3][3, 1]\n"
       "return %h, %r, %u\n");
-  // Narrowing first loses digits: it stays.
+  // Narrowing first loses digits, so it stays.
   std::string narrowing =
       "%x = input x : f32[2][1]\n"
       "%h = cast(%x, float16) : f16[2][1]\n"

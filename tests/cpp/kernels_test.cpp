@@ -1,4 +1,4 @@
-// Kernels against plain loops: every layout, dtype and instruction level.
+// Kernels against simple loops: every layout, dtype and instruction level.
 #include <functional>
 #include <limits>
 
@@ -70,7 +70,7 @@ void check_unary() {
       Tensor x = make(dtype, {static_cast<int64_t>(elements.size())}, elements);
       std::vector<double> expected;
       for (double value : values(x)) expected.push_back(test.expected(value));
-      // Rounded as the dtype rounds.
+      // Rounded to the dtype.
       std::vector<double> rounded = values(make(dtype, {static_cast<int64_t>(expected.size())}, expected));
       bool equal = close(values(call1(test.op, {x})), rounded, 4 * tolerance(dtype));
       if (!equal) std::cerr << test.op << " " << row(dtype).name << "\n";
@@ -297,7 +297,7 @@ void check_casts() {
       }
     }
   }
-  // The vector conversions of half precision agree with the scalar ones everywhere.
+  // The vectorised conversions of half precision agree with the scalar ones for all values.
   Tensor all = Tensor::empty(DType::float16, std::vector<int64_t>{65536});
   for (int i = 0; i < 65536; ++i) all.data<Half>()[i].bits = static_cast<uint16_t>(i);
   Tensor wide = call1("cast", {all, DType::float32});
@@ -335,7 +335,7 @@ void at_each_level(void (*check)()) {
     try {
       use_instruction_level(level);
     } catch (const Error&) {
-      continue;  // not on this processor
+      continue;  // not supported by this processor
     }
     check();
   }

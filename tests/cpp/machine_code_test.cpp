@@ -1,4 +1,4 @@
-// Machine code of runs of pointwise operations against the loops that do one operation each: the same bits.
+// Machine code of fused pointwise operations is bit-identical to the loops of the single operations.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kLongest = 100, kGuardBytes = 64;
 constexpr std::byte kGuard{0xa5};
 
-// Elements of one loop register, with bytes behind them that must stay as they are.
+// Elements of one loop register, followed by guard bytes that must stay unchanged.
 struct Elements {
   DType dtype;
   std::vector<std::byte> bytes;
@@ -99,11 +99,11 @@ bool same(const Elements& a, const Elements& b) {
   return a.bytes == b.bytes;
 }
 
-// A loop: its registers, which of them are one element, and its instructions.
+// A loop: its registers, which of them are single elements, and its instructions.
 struct Program {
   std::vector<Elements> registers;
   std::vector<bool> is_one;
-  std::vector<int> lies_over;  // by register: whose memory it has, -1: its own
+  std::vector<int> lies_over;  // by register: the register whose memory it shares, -1: its own
   std::vector<Scalar> params;
   std::vector<CodeInstruction> code;
 
@@ -138,7 +138,7 @@ void run_one_by_one(Program& program, int64_t n) {
   }
 }
 
-// Runs of machine code as far as they go, one after another, and loops for what is left between them.
+// Runs machine code for as many instructions as possible, and loops for the rest.
 int run_as_code(Program& program, int64_t n, int64_t head) {
   std::vector<std::byte*> at = addresses(program);
   int operations = 0;
@@ -165,7 +165,7 @@ int run_as_code(Program& program, int64_t n, int64_t head) {
   return operations;
 }
 
-// The same elements as rows of a function for rows: what it does to the last rows is not asked for ahead.
+// The same elements as rows of a function for rows: its prefetches for the last rows are out of range.
 bool run_as_rows(Program& program, int64_t elements, int64_t rows, SumPlace sum = {}) {
   int count = static_cast<int>(program.registers.size());
   CodeRows shape = {.elements = elements, .stride = count, .ahead = 2, .sum = sum};
@@ -219,7 +219,7 @@ void check_seen(const Program& program, const Program& other, int64_t n) {
 void check_alike(Program program, int64_t n) {
   Program other = program, in_rows = program;
   run_one_by_one(program, n);
-  // Fewer elements than the narrowest vector has.
+  // Fewer elements than the narrowest vector.
   int64_t lanes = vector_bytes(*machine_code_set()) / 8;
   run_as_code(other, n, (n + static_cast<int64_t>(program.code.size())) % lanes);
   check_seen(program, other, n);
@@ -229,7 +229,7 @@ void check_alike(Program program, int64_t n) {
   check_seen(program, in_rows, n);
 }
 
-// Every dtype of a row that machine code has, with every choice of operands that are one element.
+// Every dtype of each row with machine code, with every choice of single-element operands.
 std::vector<CodeInstruction> all_instructions() {
   std::vector<CodeInstruction> all;
   const DType dtypes[] = {DType::float32, DType::float64, DType::int32, DType::int64, DType::bool_};
@@ -258,13 +258,13 @@ DType operand_dtype(const CodeInstruction& instruction, int i) {
   return is_condition ? DType::bool_ : instruction.dtype;
 }
 
-// The sign of a NaN that was computed is not defined.
+// The sign of a computed NaN is unspecified.
 bool reads_signs(const CodeInstruction& instruction) {
   return instruction.row == static_cast<int>(Pointwise::signbit) ||
          instruction.row == static_cast<int>(Pointwise::copysign);
 }
 
-// Appends the instruction on registers at random, earlier results among them.
+// Appends the instruction with random registers, including earlier results.
 void append(Program& program, CodeInstruction instruction, int64_t n, std::mt19937& random) {
   for (int i = 0; i < instruction.operand_count; ++i) {
     bool one = (instruction.once >> i & 1) != 0;
@@ -284,7 +284,7 @@ void append(Program& program, CodeInstruction instruction, int64_t n, std::mt199
   program.code.push_back(instruction);
 }
 
-// Results that nothing reads are read outside, and so are some that are read.
+// Results that are never read are read outside, and so are some that are.
 void settle_reads(Program& program, std::mt19937& random) {
   const double numbers[] = {0.3, -2, 1e-3};
   for (size_t i = 0; i < program.code.size(); ++i)
@@ -367,7 +367,7 @@ CodeInstruction of_two(Pointwise row, DType dtype, int a, int b, int dst) {
   return instruction;
 }
 
-// Rows, or their products with others, are added up one after another, in registers.
+// Rows, or their products with others, are summed sequentially in registers.
 void check_sums(DType dtype, int64_t elements, int64_t rows, bool of_products) {
   std::mt19937 random(static_cast<unsigned>(elements * rows));
   int64_t n = elements * rows;

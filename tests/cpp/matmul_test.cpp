@@ -1,4 +1,4 @@
-// Matrix products of every dtype, layout and size class against a plain loop; products in pieces, packed weights.
+// Matrix products of every dtype, layout and size class against a simple loop; products in pieces, packed weights.
 #include "tensor/gemm/split_matmul.h"
 
 #include <sys/wait.h>
@@ -153,7 +153,7 @@ TEST(pieces) {
         for (bool packs : {false, true}) {
           spec.packs_weights = packs;
           SplitMatmulPtr product = SplitMatmul::make(spec);
-          if (product == nullptr) continue;  // a processor for which oneDNN has no fast code
+          if (product == nullptr) continue;  // a processor without fast oneDNN code
           StoragePtr packed = packs ? Storage::allocate(product->packed_bytes()) : StoragePtr();
           if (packs) product->pack(b->data(), packed->data());
           Tensor c = run(*product, a, packs ? packed->data() : b->data(), bias);
@@ -204,7 +204,7 @@ TEST(packed_weights) {
   CHECK(packed_weights_bytes() == before);
 }
 
-// b as it lies, or as the product packs it; a and b may lie by columns.
+// b in place, or packed by the product; a and b may be column-major.
 void check_primitive(const OnednnPackingPtr& product, const MatmulSpec& spec, bool a_by_columns, bool b_by_columns) {
   CHECK(product != nullptr);
   if (product == nullptr) return;

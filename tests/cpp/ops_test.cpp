@@ -1,4 +1,4 @@
-// The op table: every row parses, has a rule and a kernel where it needs one, and rules work on fakes with symbolic sizes.
+// The op table: every row parses, has a rule and, if needed, a kernel, and rules work on fakes with symbolic sizes.
 #include "tensor/ops/op_row.h"
 
 #include <set>
@@ -91,7 +91,7 @@ TEST(dims_die_with_their_table) {
     kept = scope.table();
     CHECK(dim_table_count() == before + 1);
   }
-  // Symbols of one name in two scopes are two symbols.
+  // Symbols with the same name in two scopes are different.
   DimTableScope other;
   Dim m = Dim::symbol("s0", 4);
   CHECK(!same(m, n) && (n * 3).str() == "3*s0");

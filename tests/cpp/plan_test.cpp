@@ -1,4 +1,4 @@
-// Plans: every one gives what running the graph op by op gives, and shares memory in the same way.
+// Plans: each one has the results of running the graph op by op, and the same sharing of memory.
 #include "executor/plan.h"
 #include "graph/merge_products.h"
 
@@ -46,7 +46,7 @@ std::string difference(const Tensor& got, const Tensor& expected, double toleran
   return "";
 }
 
-// Which outputs lie in the storage of which input or other output.
+// Which outputs share storage with which input or other output.
 std::vector<bool> sharing(std::span<const GraphInput> inputs, const std::vector<Tensor>& outputs) {
   std::vector<bool> shared;
   for (const Tensor& output : outputs) {
@@ -86,7 +86,7 @@ std::string check_random_graph(uint32_t seed) {
   std::string wrong = compare(random, *plan, *random.graph, inputs, expected);
   if (!wrong.empty()) return wrong + "\n" + plan->print();
 
-  // What a run gave stays when the plan runs again, with its memory used anew.
+  // The results of a run stay unchanged when the plan runs again and reuses its memory.
   std::vector<Tensor> first = run(*plan, *random.graph, inputs);
   std::vector<GraphInput> others = random.make_inputs();
   wrong = compare(random, *plan, *random.graph, others, run_eagerly(*random.graph, others));
@@ -120,7 +120,7 @@ void check_random_graphs(uint32_t first, uint32_t count) {
   }
 }
 
-// Products of all forms, followed by ops that their primitive may do on the way out.
+// Products of all forms, followed by ops that their primitive can fuse.
 class RandomProduct {
  public:
   explicit RandomProduct(uint32_t seed) : random_(seed) {
@@ -263,11 +263,11 @@ TEST(special_values) {
   TensorSpec result = TensorSpec::contiguous(DType::float32, DimVec({m, n}));
   for (const OpRow* op : op_rows()) {
     bool unary = op->kind == OpKind::PointwiseUnary, binary = op->kind == OpKind::PointwiseBinary;
-    // An op with a further operand that has no default is another test's.
+    // Ops with a further operand without default are covered by another test.
     size_t taken = unary ? 1 : 2;
     if (op->schema.params.size() > taken && !op->schema.params[taken].default_value) continue;
     if ((!unary && !binary) || op->pointwise < 0) continue;
-    // Whole numbers' functions are another test's too.
+    // Integer functions are covered by another test, too.
     if (pointwise_loop(op->pointwise, DType::float32, 0) == nullptr) continue;
     Graph graph;
     Node* a = graph.add_tensor_input("a", left);
@@ -322,19 +322,20 @@ TEST(fusion) {
       "%x = input x : f32[3][1]\n%add = add(%x, 1, alpha=1) : f32[3][1]\n%mul = mul(%add, 2) : f32[3][1]\nreturn "
       "%mul\n",
       {"fused loop add, mul -> mul (1 x 3)"});
-  // Branches that meet, a cast, a broadcast operand and a run-time scalar: one step. An intermediate seen outside is stored.
+  // Branches that join, a cast, a broadcast operand and a run-time scalar: one step. An
+  // intermediate that escapes is stored.
   check_steps(
       "%x = input x : f32[4, 100][100, 1]\n%b = input b : f32[100][1]\n%n = scalar n : float\n"
       "%p = mul(%x, %n) : f32[4, 100][100, 1]\n%q = add(%x, %b, alpha=1) : f32[4, 100][100, 1]\n"
       "%r = sub(%p, %q, alpha=1) : f32[4, 100][100, 1]\n%d = cast(%r, float64) : f64[4, 100][100, 1]\n"
       "return %d, %q\n",
       {"fused loop mul, add, sub, cast -> q d (4 x 100)"});
-  // A reduction in between is a step of its own, and what reads it comes after it.
+  // A reduction in between is a step of its own, and its readers come after it.
   check_steps(
       "%x = input x : f32[4, 8][8, 1]\n%e = square(%x) : f32[4, 8][8, 1]\n"
       "%s = sum(%e, (1,), True, dtype=None) : f32[4, 1][1, 1]\n%d = div(%e, %s) : f32[4, 8][8, 1]\nreturn %d\n",
       {"loop square", "kernel sum", "loop div"});
-  // Through a view elements come in another order.
+  // Through a view, elements come in another order.
   check_steps(
       "%x = input x : f32[4, 4][4, 1]\n%e = square(%x) : f32[4, 4][4, 1]\n%t = t(%e) : f32[4, 4][1, 4]\n"
       "%d = add(%e, %t, alpha=1) : f32[4, 4][4, 1]\nreturn %d\n",
@@ -344,19 +345,19 @@ TEST(fusion) {
       "%y = linear(%x, %w, %b) : f32[64, 48][48, 1]\n%r = abs(%y) : f32[64, 48][48, 1]\n"
       "%z = mul(%r, 0.5) : f32[64, 48][48, 1]\nreturn %z\n",
       {"linear + abs + mul -> z (1 x 64 x 48 x 32)"});
-  // A product used twice by what follows it, and an operand made before it: still one step, after that operand's.
+  // A product used twice by its followers, and an operand computed before it: still one step, after that operand's.
   check_steps(
       "%x = input x : f32[64, 32][32, 1]\n%w = input w : f32[48, 32][32, 1]\n%r = input r : f32[64, 48][48, 1]\n"
       "%n = neg(%r) : f32[64, 48][48, 1]\n%y = linear(%x, %w, None) : f32[64, 48][48, 1]\n"
       "%s = sigmoid(%y) : f32[64, 48][48, 1]\n%p = mul(%y, %s) : f32[64, 48][48, 1]\n"
       "%z = add(%p, %n, alpha=1) : f32[64, 48][48, 1]\nreturn %z, %y\n",
       {"linear + neg + sigmoid + mul + add -> z (1 x 64 x 48 x 32)"});
-  // The operands of a product are made before it although they have its sizes.
+  // The operands of a product are computed before it although they have its sizes.
   check_steps(
       "%x = input x : f32[32, 32][32, 1]\n%n = neg(%x) : f32[32, 32][32, 1]\n"
       "%y = mm(%n, %x) : f32[32, 32][32, 1]\n%z = add(%y, %n, alpha=1) : f32[32, 32][32, 1]\nreturn %z\n",
       {"loop neg", "mm + add -> z (1 x 32 x 32 x 32)"});
-  // Attention; with weights that are seen outside it is three steps.
+  // Attention; if its weights escape, it is three steps.
   const std::string attention =
       "%q = input q : f32[2, 3, 32, 16][1536, 512, 16, 1]\n%k = input k : f32[2, 3, 40, 16][1920, 640, 16, 1]\n"
       "%v = input v : f32[2, 3, 40, 8][960, 320, 8, 1]\n%m = input m : f32[32, 40][40, 1]\n"
@@ -369,7 +370,7 @@ TEST(fusion) {
   check_steps(attention + "return %z\n",
               {"matmul + mul + add -> a (6 x 32 x 40 x 16), softmax, matmul + neg -> z (6 x"});
   check_steps(attention + "return %z, %w\n", {"matmul + mul + add -> a", "kernel softmax", "matmul + neg -> z"});
-  // Products of slices with one matrix are one product of the whole.
+  // Products of slices with one matrix become one product of the whole.
   std::string slices = "%x = input x : f32[4, 8, 16][128, 16, 1]\n%w = input w : f32[16, 16][16, 1]\n";
   for (int i = 0; i < 4; ++i) {
     slices += str_cat("%s", i, " = select(%x, 0, ", i, ") : f32[8, 16][16, 1]\n%p", i, " = mm(%s", i,
@@ -395,7 +396,7 @@ TEST(aliases) {
   CHECK(outputs[2]->storage().get() == outputs[3]->storage().get());
   CHECK(is_same(outputs[3], outputs[4]) && !is_same(outputs[2], outputs[3]));
   CHECK(get_element(outputs[2], 0).as_double() == -4);
-  // Writing to one of them is seen through the other, and the next run is not touched.
+  // Writing to one of them changes the other, and does not affect the next run.
   set_element(outputs[2], 0, Scalar(7.0));
   CHECK(get_element(outputs[3], 1).as_double() == 7);
   CHECK(get_element(run(*lower(*graph), *graph, inputs)[2], 0).as_double() == -4);
@@ -453,7 +454,7 @@ TEST(call_out) {
   GraphInput inputs[] = {{.tensor = filled({3}, 1)}};
   std::vector<Tensor> outputs = run(*plan, *graph, inputs);
   CHECK(call_out_runs == 2);
-  // What a call-out was given stays its own, also when the plan runs again.
+  // The arguments of a host call remain its own, also when the plan runs again.
   GraphInput others[] = {{.tensor = filled({3}, 50)}};
   run(*plan, *graph, others);
   CHECK(get_element(kept_by_call_out, 0).as_double() == -1);

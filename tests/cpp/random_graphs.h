@@ -13,7 +13,7 @@ namespace md_test {
 class RandomGraph {
  public:
   explicit RandomGraph(uint32_t seed) : random_(seed) {
-    // Exact graphs hold ops whose results do not depend on rounding, so that they may compare and truncate.
+    // Exact graphs contain only ops whose results do not depend on rounding, so that they may compare and truncate.
     exact = chance(60);
     add_inputs();
     int ops = 2 + below(12);
@@ -21,7 +21,7 @@ class RandomGraph {
       try {
         add_random_op();
       } catch (const md::Error& error) {
-        if (error.kind() == md::ErrorKind::Internal) throw;  // else shapes or dtypes that do not fit: another one
+        if (error.kind() == md::ErrorKind::Internal) throw;  // else shapes or dtypes that do not fit: retry
       }
     }
     choose_outputs();

@@ -1,5 +1,5 @@
-// How far two computations in float32 of a product, and of ops that follow it, may be apart: element by element, and to first
-// principles, since a division by what nearly cancels multiplies the rounding of a product by any number.
+// Bounds on the difference between two float32 computations of a product and the ops that follow it: per element and
+// from first principles, since a division by nearly cancelling terms can amplify the rounding of a product arbitrarily.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -12,13 +12,13 @@
 
 namespace md_test {
 
-// What an operand is, and how far it may be off.
+// The value of an operand, and a bound on its error.
 struct Uncertain {
   double value, bound;
 };
 
-// One op of a row each: what the operands' bounds come to. Of a function, the steepest slope; it is not rounded better than
-// its operand.
+// One op per row: the bound of its result from the operands' bounds. For a function the steepest slope; its result is
+// not more accurate than its operand.
 struct BoundRow {
   const char* name;
   double (*bound)(Uncertain a, Uncertain b);
@@ -59,7 +59,7 @@ inline const BoundRow* find_bound(std::string_view name) {
   return nullptr;
 }
 
-// Of a graph of one product of float32 matrices, then ops of the rows.
+// For a graph of one product of float32 matrices, followed by ops of the rows.
 class RoundingBounds {
  public:
   RoundingBounds(const Graph& graph, std::span<const GraphInput> inputs) {
@@ -86,7 +86,8 @@ class RoundingBounds {
     known_[&node] = input.tensor.defined() ? values(input.tensor) : std::vector<double>{input.scalar.as_double()};
   }
 
-  // A sum of k products in any order, with or without fused multiplications: k + 1 roundings of at most the sum of all magnitudes.
+  // A sum of k products in any order, with or without fused multiplications: k + 1 roundings, each of at
+  // most the sum of all magnitudes.
   std::vector<double> of_product(const Graph& all, const Node& product, std::span<const GraphInput> inputs) {
     std::unique_ptr<Graph> alone = all.clone();
     for (const auto& node : alone->nodes())
@@ -95,7 +96,7 @@ class RoundingBounds {
     for (GraphInput& input : magnitudes)
       if (input.tensor.defined()) input.tensor = call1("abs", {input.tensor});
     std::vector<double> bounds = values(run_eagerly(*alone, magnitudes)[0]);
-    // addmm is given what is added first.
+    // The first operand of addmm is the summand.
     const Node& left =
         *std::get<ValueRef>(product.operands[product.op->name == std::string_view("addmm") ? 1 : 0]).node;
     double roundings = static_cast<double>(left.outs[0].spec.sizes[left.outs[0].spec.rank() - 1].value() + 1);
@@ -129,7 +130,7 @@ class RoundingBounds {
     return {known_.at(ref->node)[at], bounds == by_name_.end() ? 0 : bounds->second[at]};
   }
 
-  // Which element of `from` is the one at this index of `to`.
+  // The index in `from` that corresponds to this index of `to`.
   static int64_t broadcast(const TensorSpec& from, const TensorSpec& to, int64_t index) {
     int64_t at = 0, step = 1;
     for (int d = to.rank() - 1, own = from.rank() - 1; own >= 0; --d, --own) {

@@ -1,4 +1,4 @@
-// Storage: recycling, its limit, borrowed memory, two threads. Dims, scalars and schemas beside it.
+// Storage: recycling, its limit, external memory, two threads. Also dims, scalars and schemas.
 #include "tensor/storage.h"
 
 #include <cstring>
@@ -52,7 +52,7 @@ TEST(recycling) {
   {
     StoragePtr small = Storage::allocate(12);
   }
-  CHECK(cached_bytes() == 0);  // malloc keeps small ones
+  CHECK(cached_bytes() == 0);  // small blocks are cached by malloc
   CHECK_THROWS(Storage::allocate(SIZE_MAX / 2), Error, "not enough memory");
 }
 

@@ -1,4 +1,4 @@
-// Small tensors in and out of tests, and ops by name.
+// Creates and reads small tensors in tests, and finds ops by name.
 #pragma once
 #include <cmath>
 #include <initializer_list>
@@ -46,7 +46,7 @@ inline std::vector<double> values(const Tensor& tensor) {
   return result;
 }
 
-// Deterministic, in [-2, 2), never twice the same in a row.
+// Deterministic, in [-2, 2), consecutive values differ.
 inline std::vector<double> noise(int64_t n, uint64_t seed = 1) {
   std::vector<double> result;
   uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;

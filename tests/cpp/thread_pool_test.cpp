@@ -1,4 +1,4 @@
-// The thread pool: each item once, failures, runs inside of runs, several callers, forked children.
+// The thread pool: each item once, failures, nested runs, several callers, forked children.
 #include "tensor/parallel/thread_pool.h"
 
 #include <sys/wait.h>

@@ -27,7 +27,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A Python exception is set.
+// Thrown when a Python exception is set.
 class PythonError : public std::exception {
  public:
   const char* what() const noexcept override { return "a Python exception"; }
@@ -86,7 +86,7 @@ inline const MinidynamoExtensionApi& api() {
   return *table;
 }
 
-// minidynamo.NAME(args...) or, with a tensor, tensor.NAME(args...). Each argument is a new reference.
+// Calls minidynamo.NAME(args...) or, with a tensor, tensor.NAME(args...). Each argument is a new reference.
 template <typename... Args>
 Object call(PyObject* tensor, const char* name, Args&&... args) {
   Object owner = tensor != nullptr ? Object::share(tensor) : Object::steal(PyImport_ImportModule("minidynamo"));
@@ -99,7 +99,7 @@ Object call(PyObject* tensor, const char* name, Args&&... args) {
 
 }  // namespace detail
 
-// The condition alone gives a text of its own.
+// Without further arguments, the condition itself is the message.
 #define TORCH_CHECK(...) MINIDYNAMO_CHECK(__VA_ARGS__, nullptr)
 #define MINIDYNAMO_CHECK(condition, ...)                                                          \
   do {                                                                                            \
@@ -236,7 +236,7 @@ class TensorOptions {
   std::optional<ScalarType> dtype_;
 };
 
-// What data_ptr() gives: a pointer to the elements, of the type that the tensor has.
+// Returned by data_ptr(): a pointer to the elements, convertible to the tensor's element type.
 class ElementPointer;
 
 template <typename T, size_t N>
@@ -260,7 +260,7 @@ class TensorAccessor {
   const int64_t* strides_;
 };
 
-// Copies are the same tensor.
+// A copy refers to the same tensor.
 class Tensor {
  public:
   Tensor() = default;
@@ -303,7 +303,7 @@ class Tensor {
     return true;
   }
 
-  // The first element. The type must be the tensor's; the others follow by strides, one after another if is_contiguous().
+  // The first element. The type must be the tensor's; the others follow by strides, or contiguously if is_contiguous().
   ElementPointer data_ptr() const;
   template <typename T>
   T* data_ptr() const {
@@ -391,7 +391,7 @@ inline ElementPointer Tensor::data_ptr() const { return ElementPointer(*this); }
 namespace detail {
 
 template <typename T>
-struct Convert;  // no parameter or result of a bound function may be of a type without one
+struct Convert;  // parameters and results of bound functions must have a specialisation
 
 [[noreturn]] inline void refuse(const char* expected, PyObject* object) {
   PyErr_Format(PyExc_TypeError, "expected %s, got %s", expected, Py_TYPE(object)->tp_name);
@@ -469,7 +469,7 @@ template <typename T>
 struct Convert<std::vector<T>> {
   static std::vector<T> from(PyObject* object) {
     if (!PyList_Check(object) && !PyTuple_Check(object)) refuse("a list or tuple", object);
-    // A tuple of its own: converting an element may run code that changes the list.
+    // A tuple copy: converting an element may run code that changes the list.
     Object items = Object::steal(PySequence_Tuple(object));
     std::vector<T> values;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)

@@ -1,4 +1,5 @@
-/* What compiled extensions get from minidynamo: a table of functions, in the capsule minidynamo._C._extension_api. */
+/* The interface of minidynamo for compiled extensions: a table of functions, in the
+   capsule minidynamo._C._extension_api. */
 #pragma once
 #include <Python.h>
 #include <stdint.h>
@@ -23,7 +24,8 @@ typedef enum {
   MINIDYNAMO_FLOAT64
 } MinidynamoDType;
 
-/* A tensor as it is now. Borrowed: valid while the tensor object lives and is not changed. Strides are in elements. */
+/* The current state of a tensor. Borrowed: valid while the tensor object lives and is not
+   changed. Strides are in elements. */
 typedef struct {
   const void* data;
   const int64_t* sizes;
@@ -33,12 +35,12 @@ typedef struct {
   MinidynamoDType dtype;
 } MinidynamoTensorView;
 
-/* Both need the GIL, and return -1, or null, with a Python exception set. */
+/* Both need the GIL, and return -1 or null with a Python exception set. */
 typedef struct {
   uint32_t version;
-  /* TypeError for what is no tensor, RuntimeError for a tensor without data (one that is traced). */
+  /* TypeError unless it is a tensor, RuntimeError for a tensor without data (one that is traced). */
   int (*view)(PyObject* tensor, MinidynamoTensorView* view);
-  /* The elements for writing: nothing that was derived from them is kept any more. RuntimeError for read-only memory. */
+  /* The elements for writing: invalidates everything cached from them. RuntimeError for read-only memory. */
   void* (*mutable_data)(PyObject* tensor);
 } MinidynamoExtensionApi;
 

@@ -1,3 +1,3 @@
-/* For sources that were written for torch. */
+/* For sources written for torch. */
 #pragma once
 #include <minidynamo/extension.h>
