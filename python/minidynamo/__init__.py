@@ -55,17 +55,17 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-# What the extension looks into in the midst of a frame; minidynamo.fx and the guard filters say so themselves.
+# Modules that the extension reads while a frame runs; minidynamo.fx and the guard filters register themselves.
 for _each in (_C, _dynamo.exc, _dynamo.traced_calls, _lapack, _log_records, _printing):
     _C._hold_module(_each)
 del _each
 
-# Last: names such as `sum` and `float` hide the builtins in this module from here on.
+# Last: names such as `sum` and `float` shadow the builtins in this module from here on.
 globals().update(TENSOR_NAMES)
 del TENSOR_NAMES
 
 if "MINIDYNAMO_LOGS_OUT" in os.environ or "MINIDYNAMO_LOGS_FORMAT" in os.environ:
-    _log_records.use_logging()  # for a file or a format of the program's own
+    _log_records.use_logging()  # for a user-defined file or format
 
 if "MINIDYNAMO_LOGS" in os.environ:
     from ._logging import load_environment

@@ -1,7 +1,7 @@
-"""Where the log records of the extension arrive.
+"""Receives the log records of the extension.
 
-A record comes in the midst of a program's frame. So `logging` is not imported for it: as long as the program has not
-loaded it, it has no handlers either, and the record is printed as minidynamo._logging would print it.
+A record may arrive in the middle of a program's frame, so `logging` is not imported: as long as the program has not
+loaded it, there are no handlers either, and the record is printed as minidynamo._logging would print it.
 """
 
 import os
@@ -10,14 +10,14 @@ import time
 
 
 def prefix_of(level, created, process, artifact):
-    """When, where and of which artifact a record is; None: of none."""
+    """Prefix with time, place and artifact of a record; None: no artifact."""
     stamp = time.strftime("%m%d %H:%M:%S", time.localtime(created))
     mark = "" if artifact is None else f"[__{artifact}] "
     return f"{level}{stamp}.{int(created % 1 * 1e6):06d} {process} minidynamo] {mark}"
 
 
 def emit(artifact, text):
-    """A record of an artifact that is on; None is a warning."""
+    """A record of an enabled artifact; None is a warning."""
     loggers = _loggers()
     if loggers is not None:
         loggers.emit(artifact, text)
@@ -35,12 +35,12 @@ def emit_info(_, text):
 
 
 def use_logging():
-    """Has records go to the loggers of `logging` from now on."""
+    """Sends records to the loggers of `logging` from now on."""
     from . import _logging  # noqa: F401
 
 
 def _loggers():
-    """minidynamo._logging; None if the program has not loaded `logging`, or is loading it."""
+    """minidynamo._logging; None unless the program has completely loaded `logging`."""
     loaded = sys.modules.get("minidynamo._logging")
     # The last name that `logging` defines.
     if loaded is None and hasattr(sys.modules.get("logging"), "captureWarnings"):

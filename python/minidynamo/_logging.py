@@ -21,7 +21,7 @@ _ROOT = logging.getLogger("minidynamo")
 
 
 class _PrefixFormatter(logging.Formatter):
-    """Gives every line of a record the prefix that says when, where and of which artifact it is."""
+    """Prefixes every line of a record with its time, place and artifact."""
 
     def format(self, record):
         level = "V" if record.levelno == logging.DEBUG else record.levelname[0]
@@ -31,7 +31,7 @@ class _PrefixFormatter(logging.Formatter):
 
 
 class _StderrHandler(logging.StreamHandler):
-    """Writes to what sys.stderr is at that moment, unless the program has handlers of its own."""
+    """Writes to the current sys.stderr, unless the program has handlers of its own."""
 
     def __init__(self):
         logging.Handler.__init__(self)
@@ -65,7 +65,7 @@ def set_logs(
     modules: dict[str, int] | None = None,
     **artifacts: bool,
 ) -> None:
-    """Switches logs on, and off those that are not named; does nothing if MINIDYNAMO_LOGS is set.
+    """Enables the named logs and disables the others; does nothing if MINIDYNAMO_LOGS is set.
 
     An artifact (graph_breaks, graph_code, guards, recompiles, ...) takes a bool; `dynamo` and `all` take a level of
     `logging`: DEBUG switches on every artifact that is not marked as off by default, INFO the steps of each capture and

@@ -1,4 +1,4 @@
-"""What this installation is and how it is set up."""
+"""Describes this installation and its settings."""
 
 import platform
 

@@ -1,4 +1,4 @@
-"""What programs ask before they choose a device: there is none but the CPU."""
+"""Device queries: only the CPU exists."""
 
 
 def is_available() -> bool:
@@ -22,7 +22,7 @@ def synchronize(device=None):
 
 
 def empty_cache() -> None:
-    """Does nothing, as with no device in use."""
+    """Does nothing: no device is in use."""
 
 
 def manual_seed(seed: int) -> None:

@@ -1,6 +1,6 @@
 """A captured graph in the shape that backends written for torch.fx expect.
 
-The graph itself is minidynamo._C.Graph and does not change; what is here is a view of it, built when it is asked for.
+The graph itself is an immutable minidynamo._C.Graph; the classes here are views of it, built on demand.
 """
 
 import operator
@@ -42,7 +42,7 @@ class Node:
 
     @property
     def all_input_nodes(self):
-        """The nodes that this one uses, each once."""
+        """The nodes that this one uses, without duplicates."""
         found = {}
         _visit((self.args, tuple(self.kwargs.values())), found)
         return list(found)
@@ -93,7 +93,7 @@ class Graph:
             print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
     def to_dot(self):
-        """The graph in the language of Graphviz, as text: a box for each node, an arrow to each node that uses it."""
+        """The graph in the language of Graphviz: a box for each node, an arrow to each of its users."""
         lines = ["digraph {", "    node [shape=box, fontname=monospace];"]
         for node in self.nodes:
             label = node.name if node.op in ("placeholder", "output") else f"{node.name}\n{_target_name(node.target)}"
@@ -104,7 +104,7 @@ class Graph:
         return "\n".join([*lines, "}", ""])
 
     def lint(self):
-        """Raises InternalError if the graph breaks one of its own rules."""
+        """Raises InternalError if the graph violates an invariant."""
         self._graph.verify()
 
     def __str__(self):
@@ -200,7 +200,7 @@ def _op_and_target(native):
 
 
 def _find(path):
-    """The function of that path in what is imported of minidynamo, None if there is none."""
+    """The function at that path in the loaded modules of minidynamo, None if there is none."""
     first, *rest = path.split(".")
     found = sys.modules[__name__.partition(".")[0]] if first == "minidynamo" else None
     for name in rest:

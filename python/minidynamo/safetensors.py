@@ -1,7 +1,7 @@
 """Reads and writes tensors as safetensors files: an 8-byte length, a JSON header, the raw values.
 
-A file is not trusted: whatever does not follow the format is a ValueError that says what is wrong, and no size that the
-file claims is believed before it was compared with the size that the file has.
+Files are not trusted: any violation of the format is a ValueError that describes it, and no size in the
+file is used before it was checked against the actual file size.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._serialization.file_reading import Source, open_regular
 _DTYPES = {dtype._row["safetensors"]: (name, dtype._row["size"]) for name, dtype in _C._dtypes.items()}
 _NAMES = {_C._dtypes[dtype]: (name, size) for name, (dtype, size) in _DTYPES.items()}
 _LENGTH = struct.Struct("<Q")
-# What tells a safetensors file from others: the length of the header, and where that begins.
+# Enough bytes to recognise a safetensors file: the length of the header, and its first byte.
 LOOK = _LENGTH.size + 1
 _MAX_HEADER = 100_000_000
 _MAX_RANK = 64
@@ -76,9 +76,9 @@ def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def save_file(tensors, path, metadata=None):
-    """Writes a dict of tensors to a file, and beside them `metadata`, a dict of str to str.
+    """Writes a dict of tensors to a file, together with `metadata`, a dict of str to str.
 
-    Names must be str; the file has the order of the dict. Tensors that share memory are written each on its own.
+    Names must be str; the file has the order of the dict. Tensors that share memory are written separately.
     Raises TypeError or ValueError before anything is written.
     """
     header, blocks = _layout(tensors, metadata)
@@ -89,7 +89,7 @@ def save_file(tensors, path, metadata=None):
 
 
 def save(tensors, metadata=None):
-    """The bytes that save_file writes."""
+    """The bytes written by save_file."""
     header, blocks = _layout(tensors, metadata)
     return b"".join([header, *map(_bytes_of, blocks)])
 
@@ -131,7 +131,7 @@ def _check_tensors(tensors):
 
 
 def _bytes_of(tensor):
-    # What a pickled tensor holds: the elements in row-major order.
+    # The state of a pickled tensor: the elements in row-major order.
     return tensor.__reduce_ex__(4)[1][1]
 
 
@@ -145,7 +145,7 @@ def _header_size(start, file_size):
     return size
 
 
-# After so many bytes of a header it is looked at whether they can be JSON.
+# Numbers of header bytes after which the prefix is checked to be possible JSON.
 _LOOKS = (1 << 10, 1 << 16, 1 << 19)
 
 
@@ -168,7 +168,7 @@ def _check_beginning(data):
         text = codecs.utf_8_decode(data)[0]
         json.JSONDecoder().raw_decode(text)
     except json.JSONDecodeError as error:
-        # Cut short: in the midst of a string, which no control character ends, or of a token at the end.
+        # Truncated: inside a string, which no control character ends, or inside a token at the end.
         if not (error.msg.startswith("Unterminated string") or error.pos > len(text) - 16):
             raise ValueError(f"the safetensors header is not valid JSON: {error}") from None
     except (ValueError, RecursionError) as error:
@@ -241,5 +241,5 @@ def _check_layout(entries, size):
 def _tensor(dtype, shape, block):
     name = "uint8" if dtype == "BOOL" else _DTYPES[dtype][0]
     tensor = _C._rebuild_tensor(_C.Tensor, block, _C._dtypes[name], tuple(shape), False, None)
-    # A bool in memory is 0 or 1, whatever the file has.
+    # A bool in memory is 0 or 1, whatever the file contains.
     return tensor != 0 if dtype == "BOOL" else tensor

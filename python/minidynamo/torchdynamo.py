@@ -1,4 +1,4 @@
-"""The names of the first torchdynamo, for programs of that age: `from minidynamo import torchdynamo`."""
+"""The names of the first torchdynamo, for programs written for it: `from minidynamo import torchdynamo`."""
 
 from ._dynamo import (
     allow_in_graph,

@@ -1,7 +1,7 @@
-"""Operations made of rows of the op table: plain Python functions, which capture walks through like a program's own.
+"""Operations composed of rows of the op table: Python functions, which capture traces like user code.
 
-Each module holds the functions of one idea, minidynamo.linalg.composites those of linear algebra; `composite` enters
-them in the table below. What `functions` holds is found under `minidynamo`, what `methods` holds under `Tensor`.
+Each module holds the functions of one topic, minidynamo.linalg.composites those of linear algebra; `composite` enters
+them in the table below. `functions` are exported by `minidynamo`, `methods` by `Tensor`.
 """
 
 from .registry import functions, methods  # isort: skip

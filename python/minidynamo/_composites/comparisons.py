@@ -37,7 +37,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @composite("function")
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """True where the element is one of test_elements; with invert, where it is none of them."""
+    """True where the element is one of test_elements; with invert, where it is not."""
     if not isinstance(elements, Tensor):
         elements = minidynamo.tensor(elements)
     if not isinstance(test_elements, Tensor):

@@ -1,4 +1,4 @@
-"""Tensors put together, and taken apart."""
+"""Joining and splitting tensors."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def block_diag(*tensors: Any) -> Tensor:
 
 @composite("function method")
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Parts along dim: so many of about equal size, or the parts between the given indices."""
+    """Parts along dim: a number of parts of about equal size, or the parts between the given indices."""
     require_tensor("tensor_split", input)
     if input.dim() == 0:
         raise RuntimeError("[tensor_split] expected at least a 1-dimensional tensor, but got a tensor with 0 dims")

@@ -25,7 +25,7 @@ def _is_wide(tensor: Tensor) -> bool:
 
 
 def _scaled(tensor: Tensor, value: float) -> Tensor:
-    """tensor * value in the dtype of tensor; whole numbers, which must hold the value, take it without its fraction."""
+    """tensor * value in the dtype of tensor; an integer dtype must hold the value, whose fraction is dropped."""
     if value == 1:
         return tensor
     if tensor.is_floating_point():
@@ -92,7 +92,7 @@ def _category(tensor: Tensor) -> int:
 
 
 def in_one_dtype(*tensors: Tensor) -> list[Tensor]:
-    """As operands of one pointwise op: a 0-d tensor counts where its kind of number is a wider one."""
+    """Promotes as operands of one pointwise op: a 0-d tensor only counts if its kind of number is wider."""
     leading = [tensor for tensor in tensors if tensor.dim() > 0] or list(tensors)
     widest = max(_category(tensor) for tensor in leading)
     counted = leading + [tensor for tensor in tensors if tensor.dim() == 0 and _category(tensor) > widest]
@@ -127,7 +127,7 @@ def rad2deg(input: Tensor) -> Tensor:
 
 @composite("function method")
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(x / (1 - x)), where eps is given of x clamped to [eps, 1 - eps]."""
+    """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
     require_tensor("logit", input)
     x = _as_floating(input)
     if eps is not None:
@@ -174,13 +174,13 @@ def xlogy(input: Any, other: Any) -> Tensor:
 
 @composite("function method")
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
-    """log(exp(input) + exp(other)), without overflow on the way."""
+    """log(exp(input) + exp(other)), without intermediate overflow."""
     require_tensor("logaddexp", input)
     require_tensor("logaddexp", other, "other")
     input, other = in_one_dtype(input, other)
     largest = input.maximum(other)
     difference = -(input - other).abs()
-    # Two equal infinities have no difference.
+    # The difference of two equal infinities is 0.
     return minidynamo.where((input == other) & input.isinf(), largest, largest + difference.exp().log1p())
 
 

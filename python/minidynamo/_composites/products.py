@@ -1,4 +1,4 @@
-"""Products of tensors made of matmul and mul."""
+"""Products of tensors, composed of matmul and mul."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _bad_equation(message: str) -> RuntimeError:
 
 
 def _subscript_labels(text: str, rank: int | None) -> list[str]:
-    """One label for each dim; of the dims that `...` stands for "...0" is the last one, "...1" the one before it."""
+    """One label per dim; of the dims covered by `...`, "...0" is the last one, "...1" the one before it."""
     labels: list[str] = []
     left, found, right = text.partition("...")
     named = len(left) + len(right)
@@ -45,7 +45,7 @@ def _subscript_labels(text: str, rank: int | None) -> list[str]:
 
 
 def _diagonals(operand: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
-    """Repeated labels become one, on the diagonal."""
+    """Repeated labels are merged into one, by taking the diagonal."""
     at = 0
     while at < len(labels):
         label = labels[at]
@@ -64,7 +64,7 @@ def _diagonals(operand: Tensor, labels: list[str]) -> tuple[Tensor, list[str]]:
 
 
 def _sizes_of(left: Tensor, left_labels: list[str], right: Tensor, right_labels: list[str]) -> dict[str, int]:
-    """Of each label, what its two sizes broadcast to."""
+    """The broadcast size of each label."""
     sizes: dict[str, int] = {}
     for operand, labels in ((left, left_labels), (right, right_labels)):
         for at, label in enumerate(labels):
@@ -82,9 +82,9 @@ def _sizes_of(left: Tensor, left_labels: list[str], right: Tensor, right_labels:
 def _contract(
     left: Tensor, left_labels: list[str], right: Tensor, right_labels: list[str], result: list[str], left_over: Any
 ) -> Any:
-    """The product of two operands, summed over the labels that neither the output nor a later operand has: one bmm.
+    """The product of two operands, summed over labels that occur neither in the output nor in a later operand: one bmm.
 
-    left_over counts the operands to come, these two among them, that are longer than 1 along a label."""
+    left_over: for each label, the number of remaining operands, including these two, with a size above 1."""
     sizes = _sizes_of(left, left_labels, right, right_labels)
     summed, alone_left, alone_right = [], [], []
     for label in sizes:
@@ -98,7 +98,7 @@ def _contract(
                 summed.append(label)
         elif left_over[label] == 1 and (in_left or in_right):
             (alone_left if in_left else alone_right).append(label)
-    # What one side alone has is summed there first; the sum of whole numbers is int64.
+    # Labels that occur on one side only are summed there first; the sum of integers is int64.
     left, left_labels = _sum_out(left, left_labels, alone_left)
     right, right_labels = _sum_out(right, right_labels, alone_right)
     for label in summed + alone_left + alone_right:
@@ -128,7 +128,7 @@ def _contract(
 
 
 def _sum_out(operand: Tensor, labels: list[str], gone: list[str]) -> tuple[Tensor, list[str]]:
-    """The sum over labels. What is 1 long is not summed: it keeps its dtype."""
+    """The sum over labels. Dims of size 1 are not summed, which keeps the dtype."""
     places = [at for at, label in enumerate(labels) if label in gone]
     if not places:
         return operand, labels
@@ -136,7 +136,7 @@ def _sum_out(operand: Tensor, labels: list[str], gone: list[str]) -> tuple[Tenso
 
 
 def _dropped(operand: Tensor, labels: list[str], kept: list[str]) -> tuple[Tensor, list[str]]:
-    """Without the dims of size 1 whose labels are not kept."""
+    """Drops the dims of size 1 whose labels are not kept."""
     return operand.reshape([operand.shape[at] for at, label in enumerate(labels) if label in kept]), [
         label for label in labels if label in kept
     ]
@@ -173,9 +173,9 @@ def _sublist_equation(arguments: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
 
 @composite("function")
 def einsum(equation: Any, *operands: Any) -> Tensor:
-    """The sum of products that an equation writes, as "ij,jk->ik". Letters that the right side lacks are summed over.
+    """The sum of products described by an equation such as "ij,jk->ik". Letters not on the right are summed over.
 
-    Without "->" the right side has the letters that occur once, in the order of the alphabet, after the dims of "...".
+    Without "->" the right side consists of the letters that occur once, in alphabetical order, after the dims of "...".
     Operands are contracted from left to right, each pair by one batched matrix product.
     """
     if isinstance(equation, Tensor):
@@ -213,7 +213,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
 
 def _operands_along(terms: list[Any]) -> dict[str, int]:
-    """Of each label, how many operands are longer than 1 along it."""
+    """For each label, the number of operands with a size above 1."""
     counts: dict[str, int] = {}
     for operand, labels in terms:
         for at, label in enumerate(labels):
@@ -404,7 +404,7 @@ def ger(input: Tensor, vec2: Tensor) -> Tensor:
 def _whole(factor: float, like: Tensor) -> Any:
     if like.dtype is minidynamo.bool:
         return factor != 0
-    # torch takes a negative number for whole numbers without sign, and wraps it.
+    # torch accepts a negative number for unsigned integers, and wraps it.
     info = minidynamo.iinfo(like.dtype)
     if not -max(info.max, -info.min) <= factor <= info.max:
         raise RuntimeError(f"value cannot be converted to type {info.dtype} without overflow")
@@ -412,7 +412,7 @@ def _whole(factor: float, like: Tensor) -> Any:
 
 
 def _require_held(dtype: Any, *factors: float) -> None:
-    """Raises RuntimeError for a finite number that a 16-bit dtype holds as an infinity alone."""
+    """Raises RuntimeError for a finite number that overflows to infinity in a 16-bit dtype."""
     if not dtype.is_floating_point or dtype.itemsize > 2:
         return
     info = minidynamo.finfo(dtype)
@@ -422,14 +422,14 @@ def _require_held(dtype: Any, *factors: float) -> None:
 
 
 def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype: Any = None) -> Tensor:
-    """beta * self + alpha * product; in `dtype` where the product is that of widened factors."""
+    """beta * self + alpha * product; in `dtype` if the product was computed from widened factors."""
     if dtype is not None and dtype is not product.dtype:
         return _scaled_sum(*widened(self), product, beta, alpha).to(minidynamo.promote_types(self.dtype, dtype))
     if not self.is_floating_point():
-        # Whole numbers stay such: factors lose their fractions.
+        # Integers stay integers: factors lose their fractions.
         product = product.to(self.dtype)
         alpha, beta = _whole(alpha, self), _whole(beta, self)
-    # What beta = 0 leaves out may be NaN.
+    # With beta = 0, NaNs in self are ignored.
     scaled = product if alpha == 1 else product * alpha
     if beta == 0:
         return scaled.expand(minidynamo.broadcast_shapes(self.shape, scaled.shape))
@@ -463,7 +463,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     """beta * input + alpha * outer(vec1, vec2)."""
     require_tensor("addr", input)
     product = minidynamo.outer(vec1, vec2)
-    # A tensor without dims counts as any other here.
+    # 0-d tensors are treated like any other here.
     dtype = minidynamo.promote_types(input.dtype, product.dtype)
     for name, number in (("beta", beta), ("alpha", alpha)):
         if isinstance(number, bool) and dtype is not minidynamo.bool:

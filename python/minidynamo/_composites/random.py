@@ -1,4 +1,4 @@
-"""Random numbers of other distributions, made of uniform and normal ones.
+"""Random numbers of other distributions, derived from uniform and normal ones.
 
 Equal seeds give equal numbers on any number of threads.
 """
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _uniform(like: Tensor, generator: Any) -> Tensor:
-    """Numbers in [0, 1) of the sizes and dtype of a tensor, of whole numbers in the default dtype."""
+    """Numbers in [0, 1) with the sizes and dtype of a tensor, the default dtype for integer tensors."""
     dtype = like.dtype if like.is_floating_point() else minidynamo.get_default_dtype()
     return minidynamo.rand(like.shape, dtype=dtype, generator=generator)
 
@@ -29,7 +29,7 @@ def _require_floating(op: str, input: Tensor) -> None:
 
 @composite("function method")
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
-    """1 with the probability that each element is, or with p; else 0. In the dtype of input."""
+    """1 with the probability given by each element, or with p; else 0. In the dtype of input."""
     require_tensor("bernoulli", input)
     if p is None:
         _require_floating("bernoulli", input)
@@ -138,7 +138,7 @@ def multinomial(
         shape = (*input.shape[:-1], num_samples)
         drawn = minidynamo.rand(shape, dtype=minidynamo.float64, generator=generator) * totals[..., -1:]
         return written(minidynamo.searchsorted(totals, drawn, right=True).clamp(max=input.shape[-1] - 1), out)
-    # The first of exponential waiting times with these rates; what has no probability never comes.
+    # The first of exponential waiting times with these rates; outcomes without probability never occur.
     waiting = -(-minidynamo.rand(input.shape, dtype=minidynamo.float64, generator=generator)).log1p() / input.double()
     if not bool(((input > 0).sum(-1) >= num_samples).all()):
         raise RuntimeError(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @composite("function method")
 def tile(input: Tensor, *dims: Any) -> Tensor:
-    """The tensor repeated: as repeat, but with ones for the leading dims that `dims` lacks. tile(x, 2, 3) or tile(x,
+    """The tensor repeated: as repeat, but with ones for leading dims missing in `dims`. tile(x, 2, 3) or tile(x,
     (2, 3))."""
     require_tensor("tile", input)
     counts = sizes_of("tile", dims)
@@ -54,7 +54,7 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
 
 @composite("function method")
 def ravel(input: Tensor) -> Tensor:
-    """All elements one after another as one dim, a view where they lie so."""
+    """All elements in one dim; a view if possible."""
     require_tensor("ravel", input)
     return input.contiguous().view(-1)
 
@@ -73,7 +73,7 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
     whole = input.shape[at] if input.dim() > 0 else 1
     fits = whole % known == 0 if -1 in parts and known != 0 else whole == known
     if fits and known != 0:
-        # Beside a dim of size 0 only the dim itself says what -1 is.
+        # Next to a dim of size 0, -1 can only be inferred from the dim itself.
         parts = tuple([whole // known if part == -1 else part for part in parts])
     if not fits:
         raise RuntimeError(
@@ -134,7 +134,7 @@ def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
 
 @composite("function method")
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Square matrices, zero but for the last dim of input, which lies on their diagonals."""
+    """Square matrices that are zero except for the last dim of input, on their diagonals."""
     require_tensor("diag_embed", input)
     rank = input.dim() + 1
     first, second = wrapped_dim("diag_embed", dim1, rank), wrapped_dim("diag_embed", dim2, rank)
@@ -150,7 +150,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 @composite("function method")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """Of a vector, the matrix with it on a diagonal; of a matrix, a diagonal."""
+    """For a vector, the matrix with it on a diagonal; for a matrix, a diagonal."""
     require_tensor("diag", input)
     if input.dim() == 1:
         return diag_embed(input, diagonal)
@@ -167,7 +167,7 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
 
 
 def _repeated_places(counts: Tensor) -> Tensor:
-    """0 as often as counts[0] says, then 1, and so on."""
+    """0 counts[0] times, then 1 counts[1] times, and so on."""
     if counts.dim() != 1 or counts.is_floating_point() or counts.dtype == minidynamo.bool:
         raise RuntimeError(
             f"[repeat_interleave] only accept 1D vector of whole numbers as repeats, got {counts.dtype}; shape"
@@ -187,8 +187,8 @@ def repeat_interleave(
 ) -> Tensor:
     """Each element repeated in place: `repeats` times, or as often as a tensor of counts says, along dim or flattened.
 
-    repeat_interleave(counts) alone gives the indices that repeat. A tensor of counts makes sizes that depend on data:
-    it ends a captured region.
+    repeat_interleave(counts) alone returns the repeated indices. With a tensor of counts the sizes depend on data:
+    this ends a captured region.
     """
     require_tensor("repeat_interleave", input)
     if repeats is None:

@@ -1,4 +1,4 @@
-"""The table of composite operations and what their functions ask of arguments."""
+"""The table of composite operations, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-# The operations that have no face of their own.
+# The operations that are not exported themselves.
 prims = SimpleNamespace(**_C._prims)
 
 functions: dict[str, Callable[..., Any]] = {}
@@ -22,7 +22,7 @@ methods: dict[str, Callable[..., Any]] = {}
 
 
 def composite(faces: str, *names: str) -> Callable[[_Function], _Function]:
-    """Enters a function under its name without a trailing _of, and other names. faces: "function", "method" or both."""
+    """Registers a function under its name without a trailing _of, and other names. faces: "function", "method"."""
 
     def enter(function: _Function) -> _Function:
         for name in (function.__name__.removesuffix("_of"), *names):
@@ -36,7 +36,7 @@ def composite(faces: str, *names: str) -> Callable[[_Function], _Function]:
 
 
 def widened(*tensors: Any) -> tuple[Any, ...]:
-    """float32 for 16-bit tensors: several steps in their dtype would round at each."""
+    """float32 for 16-bit tensors: several steps in their dtype would each round."""
     return tuple([tensor.float() if is_narrow(tensor) else tensor for tensor in tensors])
 
 
@@ -46,13 +46,13 @@ def is_narrow(tensor: Any) -> bool:
 
 
 def fitted(number: float, dtype: Any) -> Any:
-    """The number as a tensor of the dtype without dims; RuntimeError where the dtype cannot hold it."""
-    # What a half can hold is looked at where more than one is written.
+    """The number as a 0-d tensor of the dtype; RuntimeError if the dtype cannot hold it."""
+    # The range of half types is only checked if more than one element is written.
     return _C._op_functions["full"]((2,), number, dtype=dtype)[0]
 
 
 def type_of(value: Any) -> str:
-    """A type's name for a message; of a tensor of another library also what makes one of ours."""
+    """A type's name for a message; for a tensor of another library also how to convert it."""
     cls = type(value)
     if not hasattr(cls, "__dlpack__"):
         return cls.__name__
@@ -84,7 +84,7 @@ def require_tensors(op: str, values: Any, name: str = "tensors") -> None:
 
 
 def wrapped_dim(op: str, dim: Any, rank: int) -> int:
-    """dim counted from the end when negative; IndexError out of range, TypeError for what is no int."""
+    """dim, counted from the end if negative; IndexError if out of range, TypeError unless it is an int."""
     if not isinstance(dim, int) or isinstance(dim, bool):
         raise TypeError(f"{op}(): argument 'dim' must be int, not {type(dim).__name__}")
     extent = rank if rank > 0 else 1

@@ -1,4 +1,4 @@
-"""Elements by place and places by element."""
+"""Elements by index and indices of elements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @composite("function method")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """gather with indices broadcast against input, of which negative ones count from the end of dim; without dim,
+    """gather with indices broadcast against input, where negative ones count from the end of dim; without dim,
     gather of the flattened tensor.
     """
     require_tensor("take_along_dim", input)
@@ -40,7 +40,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 @composite("function method")
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The elements at the places index of the flattened tensor; negative ones count from the end."""
+    """The elements of the flattened tensor at the given indices; negative ones count from the end."""
     require_tensor("take", input)
     require_tensor("take", index, "index")
     if index.dtype != minidynamo.int64:
@@ -75,7 +75,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each element of input would go into the sorted sequences along the last dim: before equal ones, or after.
+    """Insertion positions of the elements of input in sorted sequences along the last dim: before equal ones, or after.
 
     sorted_sequence: (n,), or the leading dims of input and (n,). Returns int64, or int32 with out_int32.
     """
@@ -124,7 +124,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 
 
 def _unique_values(values: Tensor) -> Any:
-    """(the different ones in order, which of them each is, how often each occurs), of a vector."""
+    """(unique elements in order, index of each element among them, counts) of a vector."""
     ordered, places = values.sort(0)
     starts = minidynamo.cat(
         [values.new_ones(min(values.numel(), 1), dtype=minidynamo.bool), ordered[1:] != ordered[:-1]]
@@ -152,7 +152,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different elements in order; on request where each element went, and how often each occurs.
+    """The unique elements in order; on request the index of each element among them, and the counts.
 
     The size depends on the data: a captured region ends here. dim: slices along it are compared as wholes.
     """
@@ -165,7 +165,7 @@ def unique(
 
 def _unique_slices(input: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Any:
     rows = _slices(input, dim)
-    # Each column refines the order that the columns before it made of the rows.
+    # Each column refines the order of the rows by the preceding columns.
     ranks = minidynamo.zeros(rows.shape[0], dtype=minidynamo.int64)
     for column in rows.unbind(1):
         places = _unique_values(column)[1]
@@ -177,7 +177,7 @@ def _unique_slices(input: Tensor, dim: int, return_inverse: bool, return_counts:
 
 
 def _slices(input: Tensor, dim: int) -> Tensor:
-    """What lies at each place of dim, as rows."""
+    """The slice at each position of dim, as rows."""
     width = 1
     for at, size in enumerate(input.shape):
         width = width if at == dim else width * size
@@ -192,7 +192,7 @@ def _slices(input: Tensor, dim: int) -> Tensor:
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
-    """Runs of equal elements as one; on request which run each element is in, and the lengths."""
+    """Merges runs of equal elements; on request the run of each element, and the lengths."""
     require_tensor("unique_consecutive", input)
     if dim is not None:
         return _consecutive_slices(

@@ -68,7 +68,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False, out
 
 @composite("function method")
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower of the middle elements: of all, or (values, indices) along dim. NaN where there is one."""
+    """The lower of the middle elements: of all, or (values, indices) along dim. NaN if there is one."""
     require_tensor("median", input)
     whole = dim is None
     if whole:
@@ -104,7 +104,7 @@ def nansum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any 
 
 @composite("function method")
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over dim or over all of what is no NaN."""
+    """The mean over dim or over all, ignoring NaN."""
     require_tensor("nanmean", input)
     if not input.is_floating_point():
         raise RuntimeError(f"[nanmean] expected input to have floating point dtype but got {input.dtype}")
@@ -173,13 +173,13 @@ def quantile(
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """quantile of what is no NaN."""
+    """quantile, ignoring NaN."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
 @composite("function method")
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each whole number from 0 on occurs in a vector, or the sums of its weights.
+    """How often each integer from 0 on occurs in a vector, or the sums of its weights.
 
     The size depends on the data: a captured region ends here.
     """
@@ -229,7 +229,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     low, high = minidynamo.where(single, low - 1, low), minidynamo.where(single, high + 1, high)
     inside = (flat >= low) & (flat <= high)
     place = ((flat - low) / (high - low) * bins).floor()
-    # Beside a large number 1 is nothing.
+    # Adding 1 to a large number has no effect.
     place = minidynamo.where(low == high, float(bins // 2), place)
     place = minidynamo.where(inside, place, 0.0).clamp(0, bins - 1).long()
     counts = minidynamo.zeros(bins, dtype=input.dtype)
@@ -302,7 +302,7 @@ def cov(
     if aweights is not None and correction != 0:
         rest = total - correction * (weights * aweights).sum() / total
     centred = rows - (rows * weights).sum(1, True) / total
-    # With a correction of all there is, nothing is left to divide by.
+    # If the correction equals the number of observations, the divisor is zero.
     return (centred.matmul((centred * weights).t()) / rest.clamp(min=0)).squeeze()
 
 
@@ -352,7 +352,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     values, order = line.sort(-1)
     begins = minidynamo.cat([values[..., :1] == values[..., :1], values[..., 1:] != values[..., :-1]], -1)
     number = minidynamo.arange(values.shape[-1]).expand(values.shape)
-    # Of each run of equal elements: where it began. The longest ends farthest from there.
+    # The start of each run of equal elements; the longest run ends farthest from it.
     began = minidynamo.where(begins, number, 0).cummax(-1).values
     last = (number - began).argmax(-1, keepdim=True)
     found, index = values.gather(-1, last), order.gather(-1, last)

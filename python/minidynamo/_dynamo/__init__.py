@@ -1,4 +1,4 @@
-"""Capture: its flags, its errors, its backends, and what a program can say to it."""
+"""Capture: its flags, errors and backends, and the functions that control it from a program."""
 
 import sys
 
@@ -30,7 +30,7 @@ if _C.frame_evaluation:
     del _call
     _polyfills.register(_C._register_polyfill, _C._register_made_class)
 
-# Imported when it is first used.
+# Imported on first use.
 _LAZY_MODULES = ("callback", "eval_frame", "testing", "traced_calls", "utils")
 
 __all__ = [
@@ -66,7 +66,7 @@ __all__ = [
 
 
 def is_compiling():
-    """True in captured code, and while a function is traced; False in plain Python."""
+    """True in captured code, and while a function is traced; False in uncompiled Python."""
     return _C._is_tracing()
 
 
@@ -75,7 +75,7 @@ if _C.frame_evaluation:
 
 
 def is_dynamo_disable_recursive(method):
-    """For a function under disable(): True if that covers what it calls, False for recursive=False. None for others."""
+    """For a function under disable(): True if that includes its callees, False for recursive=False. None for others."""
     return getattr(method, "disables_callees", None) if isinstance(method, _C.PolicyFunction) else None
 
 
@@ -94,9 +94,9 @@ def optimize(
     isolate_recompiles=False,
     shapes_spec=None,
 ):
-    """The first torchdynamo's compile(): a decorator, and a context manager that captures what is called inside.
+    """compile() of the first torchdynamo: a decorator, and a context manager that captures the functions called inside.
 
-    nopython is compile()'s fullgraph, guard_filter_fn that of its options. error_on_graph_break holds in what is
+    nopython is compile()'s fullgraph, guard_filter_fn that of its options. error_on_graph_break applies to what is
     captured; None: as around it. guard_export_fn, guard_fail_fn, package and shapes_spec must be None.
     """
     from ._optimize import Optimize
@@ -148,7 +148,7 @@ def explain(function):
 def why(function):
     """What became of a function, in one sentence: captured whole, up to a graph break, or not at all, and why.
 
-    Raises TypeError for what is no function, module or compiled form of one.
+    Raises TypeError unless it is a function, a module or a compiled form of one.
     """
     from ._explain import why
 

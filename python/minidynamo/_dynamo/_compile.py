@@ -7,9 +7,9 @@ from .. import _C
 from .backends import get_default_backend, known_name, lookup_backend
 from .decorators import allow_in_graph, is_module
 
-# Known to the extension by name; every other backend is passed as a callable.
+# Known to the extension by name; other backends are passed as callables.
 _NATIVE_BACKENDS = ("onednn", "eager")
-# There is one way to optimise; the names are those that programs for torch use.
+# There is only one way to optimise; the names are those used by programs for torch.
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
@@ -79,7 +79,7 @@ def compile(
     return decorate if model is None else decorate(model)
 
 
-# Where the first documentation of torch.compile has it.
+# The place in the first documentation of torch.compile.
 compile.allow_in_graph = allow_in_graph
 
 
@@ -119,7 +119,7 @@ def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit, isolate
 
 
 def _split_options(mode, options):
-    """The guard filter, and the options that are the backend's."""
+    """The guard filter, and the options of the backend."""
     if mode is not None and options is not None:
         raise RuntimeError("compile(): mode and options cannot both be given")
     if not isinstance(options, dict) or "guard_filter_fn" not in options:
@@ -162,7 +162,7 @@ def _function_of(target):
     if isinstance(target, FunctionType):
         return target
     if _C._call_mark(target) != _UNMARKED:
-        # Calls of it are captured in a way of their own: a custom operator.
+        # A custom operator, whose calls are captured specially.
         return _caller_of(target)
     if isinstance(target, MethodType) and isinstance(target.__func__, FunctionType):
         return target
@@ -176,7 +176,7 @@ def _function_of(target):
 def _caller_of(target):
     """A Python function that calls a class, a builtin or another object, with a code object of its own.
 
-    Code objects are what captures are kept by, so that one shared by all such callables would have them compete.
+    Captures are stored per code object, so callables that share one would compete for its limit.
     """
 
     def call(*args, **kwargs):

@@ -1,4 +1,4 @@
-"""explain(): what one call of a function captures, and where it breaks. why(): what became of a function."""
+"""explain(): what one call of a function captures, and where it breaks. why(): the captures of a function so far."""
 
 from .. import _C
 
@@ -45,13 +45,13 @@ class Step:
 
 
 class Plan:
-    """How a graph is run, with times that were measured while it was explained.
+    """How a graph is run, with times measured during explain().
 
     steps                each a Step, in the order in which they run
-    views                names of the nodes that need no step: they only look at memory in another way
-    arena_nbytes         memory for what lives between steps
-    runs                 how many were measured: more than one where a run can be repeated, so that caches are warm
-    fastest_ns, mean_ns  of a whole run, None where nothing was measured
+    views                names of the nodes that need no step: strided views
+    arena_nbytes         memory for values that live between steps
+    runs                 number of measured runs: more than one if a run can be repeated, so that caches are warm
+    fastest_ns, mean_ns  of a whole run, None if nothing was measured
     """
 
     def __init__(self, facts):
@@ -65,17 +65,17 @@ class Plan:
 
 
 class Region:
-    """What one walk captured.
+    """The result of one trace.
 
     name, file, line  of the function in which it starts, at the line `start`
-    exit              how it ends: "return", "break", "raise" (its last instruction raises) or "hand over" (to Python)
+    exit              how it ends: "return", "break", "raise" (its last instruction raises) or `hand over` (bails out)
     break_reason      a BreakReason, or None
     ops               (name, [(file, line, function), ...]) of each operation of its graph, outermost frame first
-    guards            what has to hold for it to run, as texts
+    guards            its conditions, as texts
     recompile_reasons the guards of earlier captures of the same place that failed, so that it was captured again
     graph             a minidynamo._C.Graph
-    plan              a Plan of the default backend, None where there is nothing to compute
-    walk_ns, plan_ns  what capturing it and making its plan took
+    plan              a Plan of the default backend, None if there is nothing to compute
+    walk_ns, plan_ns  duration of the trace and of lowering
     """
 
     def __init__(self, facts):
@@ -135,7 +135,7 @@ class ExplainOutput:
         return "\n".join(lines)
 
     def html(self, path=None):
-        """Writes the report to a file as one page that needs nothing else, and returns the text of the page."""
+        """Writes the report to a file as one self-contained page, and returns the text of the page."""
         from ._report.page import page_of
 
         page = page_of(self)
@@ -178,7 +178,7 @@ def explain(function):
             graphs.append(gm)
             return gm._graph.compiled("onednn", example_inputs)
 
-        # A backend of its own: nothing that was captured before is used.
+        # A separate backend, so no earlier captures are used.
         captured = compile(function, backend=keep)
 
         def call():
@@ -195,7 +195,7 @@ def explain(function):
 
 
 def _python_function(function):
-    """What compile() captures of a module or callable; the thing itself where that cannot be said."""
+    """The function that compile() captures for a module or callable; the argument itself if unknown."""
     from .decorators import is_module
     from .optimized_module import call_of
 
@@ -212,7 +212,7 @@ def _code_of(function):
 
 
 def _captures_of(function):
-    """The regions of the function that there are already."""
+    """The existing regions of the function."""
     code = _code_of(function) if _C.frame_evaluation else None
     return [] if code is None else [Region(facts) for facts in _C.code_captures(code)[0]]
 

@@ -1,4 +1,4 @@
-"""optimize(): compile() as the first torchdynamo had it."""
+"""optimize(): the interface of compile() in the first torchdynamo."""
 
 import functools
 
@@ -8,7 +8,7 @@ from .decorators import error_on_graph_break
 
 
 class Optimize:
-    """What optimize(backend) gives: decorates a function, or captures the functions that a block calls.
+    """Returned by optimize(backend): decorates a function, or captures the functions called in a block.
 
     A backend with start() and stop(), such as utils.CompilationProfiler, has them called around each block or call.
     """
@@ -39,10 +39,10 @@ class Optimize:
     def __enter__(self):
         if hasattr(self._backend, "start"):
             _C._call_serving(self._backend.start)
-        # The handle keeps the backend, which the block's policy names by a number.
+        # The handle keeps the backend alive alive, to which the block's policy refers by number.
         handle = compile(_nothing, backend=self._backend, **self._options)
         captures = isinstance(handle, _C.CompiledFunction)
-        # What is set when the block's policy is made holds in it.
+        # Settings at the creation of the block's policy apply inside it.
         errors = error_on_graph_break(self._errors) if captures and self._errors is not None else None
         if errors is not None:
             errors.__enter__()

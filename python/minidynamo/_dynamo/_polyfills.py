@@ -1,8 +1,8 @@
-"""What some functions of the standard library that are not written in Python do, in Python.
+"""Python versions of functions of the standard library that are not written in Python.
 
-Capture walks through these instead. They see no globals: what they need of the builtins comes by keyword defaults.
-A generator here advances what it iterates over exactly when the original does. Nobody meets their frames or their
-generators: where one would have to be shown, the original is called, as it is where one fails, which it says by a call
+Capture traces these instead. They access no globals: the builtins they need are keyword defaults.
+A generator here advances its iterable exactly when the original does. Their frames and generators are never
+visible: where one would be, the original is called instead, as it is if one fails, which is signalled by a call
 of None.
 """
 
@@ -253,7 +253,7 @@ def _groupby(iterable, key=None, *, _iter=iter, _next=next):
 
     def group(own_turn, own_key):
         nonlocal value
-        # The groups before this one have ended.
+        # The preceding groups have ended.
         while turn == own_turn:
             if value is end and not step():
                 return
@@ -390,7 +390,7 @@ def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less, _type=type, _l
 
 
 def _with_defaults(function, **defaults):
-    """The function with other keyword defaults."""
+    """A copy of the function with other keyword defaults."""
     twin = types.FunctionType(function.__code__, globals(), function.__name__, function.__defaults__)
     twin.__kwdefaults__ = {**function.__kwdefaults__, **defaults}
     return twin
@@ -442,7 +442,7 @@ def _insort_right(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_right):
 
 
 def _cached_property_get(self, instance, owner=None, /, *, _missing=itertools, _fail=None):
-    """Without the lock that it has before 3.12, which others only meet while capture waits for nobody."""
+    """Without the lock used before 3.12, which is never contended during a capture."""
     name = self.attrname
     if instance is None:
         return self
@@ -486,7 +486,7 @@ def _count_of(a, b, /):
 
 
 def _in_place_operators():
-    """Yields the functions of the operator module that are statements: a += b ..."""
+    """Yields the functions of the operator module that correspond to statements: a += b ..."""
 
     def iadd(a, b, /):
         a += b
@@ -550,7 +550,7 @@ def _in_place_operators():
 
 
 def _operators():
-    """Yields the functions of the operator module that are operators."""
+    """Yields the functions of the operator module that correspond to operators."""
     binary = {
         "add": lambda a, b, /: a + b,
         "sub": lambda a, b, /: a - b,
@@ -611,8 +611,8 @@ def _call_methodcaller(args, keywords, obj, _getattr=getattr):
     return _getattr(obj, args[0])(*args[1:], **keywords)
 
 
-# What each wants of its arguments when it is called, before anything is asked of the iterator: the letters are those of
-# register_polyfill() in csrc/symbolic/walk.h. chain() does not look.
+# How each checks its arguments when called, before the iterator is advanced: the letters are those of
+# register_polyfill() in csrc/symbolic. chain() does not check.
 _ITERTOOLS = {
     "chain": "O*",
     "islice": "Innp",
@@ -642,7 +642,7 @@ class _ByNumber:
 
 
 def register(register_polyfill, register_made_class):
-    """Hands over each (original, function in Python) and each (class, what calling an object of it does)."""
+    """Registers each (original, Python function) and each (class, Python function for calling its instances)."""
     shown = {"groupby": type(next(itertools.groupby([1]))[1]), "tee": type(itertools.tee([])[0])}
     register_made_class(operator.itemgetter, _call_itemgetter)
     register_made_class(operator.attrgetter, _call_attrgetter)

@@ -1,4 +1,4 @@
-"""The backends: what makes a callable of a captured graph.
+"""The backends: functions that make a callable from a captured graph.
 
 A backend is `backend(gm, example_inputs) -> callable`: gm is a minidynamo.fx.GraphModule, example_inputs the tensors
 and numbers of the first call, and the callable takes such inputs and returns the graph's outputs as a tuple or list.
@@ -18,12 +18,12 @@ def eager(gm, example_inputs):
 # The first two are known to the extension by name, which then runs them without Python.
 _BACKENDS = {"onednn": onednn, "eager": eager}
 
-# What torch calls the like. Not listed; a backend registered under such a name takes precedence.
+# torch's names of similar backends. Not listed; a backend registered under such a name takes precedence.
 _TORCH_NAMES = {"inductor": "onednn", "aot_eager": "eager", "aot_eager_decomp_partition": "eager"}
 
 
 def known_name(backend):
-    """The name that a backend is registered under; a callable, or a name that nothing has, is returned as it is."""
+    """The name under which a backend is registered; a callable, or an unknown name, is returned unchanged."""
     if isinstance(backend, str) and backend not in _BACKENDS:
         return _TORCH_NAMES.get(backend, backend)
     return backend
@@ -38,7 +38,7 @@ def list_backends(exclude_tags=("debug", "experimental")):
 
 
 def register_backend(compiler_fn=None, name=None, tags=()):
-    """Gives a backend a name, its own by default; also a decorator, with or without arguments."""
+    """Registers a backend under a name, by default its own; also a decorator, with or without arguments."""
     if compiler_fn is None:
         return lambda function: register_backend(function, name, tags)
     if not callable(compiler_fn):
@@ -57,19 +57,19 @@ _default = "onednn"
 
 
 def set_default_backend(backend):
-    """The backend of functions that are compiled from here on without one: a name or a callable."""
+    """Sets the backend of functions that are compiled from here on without one: a name or a callable."""
     global _default
     lookup_backend(backend)
     _default = backend
 
 
 def get_default_backend():
-    """What set_default_backend() was given; "onednn" before."""
+    """The argument of the last set_default_backend(); "onednn" initially."""
     return _default
 
 
 def lookup_backend(compiler_fn):
-    """The backend of that name; a callable is returned as it is. Raises InvalidBackend."""
+    """The backend of that name; a callable is returned unchanged. Raises InvalidBackend."""
     if isinstance(compiler_fn, str):
         from .exc import InvalidBackend
 

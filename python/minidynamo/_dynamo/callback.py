@@ -1,11 +1,11 @@
-"""Functions that are called when a capture begins and when it is done.
+"""Callbacks for the start and the end of captures.
 
     @on_compile_start
     def tell(args):
         print("capturing", args.compile_id)
 
-Captures inside a capture (a backend that calls compiled functions) do not count. What a callback raises is reported on
-stderr and changes nothing.
+Captures inside a capture (a backend that calls compiled functions) do not count. Exceptions of callbacks are printed to
+stderr and have no effect.
 """
 
 import enum
@@ -22,7 +22,7 @@ class CallbackTrigger(enum.Enum):
 
 @dataclass
 class CallbackArgs:
-    """What a callback is given; compile_id is `frame/capture`, as in the logs."""
+    """The argument of a callback; compile_id is `frame/capture`, as in the logs."""
 
     callback_trigger: CallbackTrigger
     compile_id: str
@@ -64,7 +64,7 @@ class CompilationCallbackHandler:
             callback(args)
 
     def clear(self):
-        """Forgets all callbacks; an AssertionError while a capture is under way."""
+        """Removes all callbacks; AssertionError during a capture."""
         if self._pending:
             raise AssertionError(f"Cannot clear callbacks while {self._pending} are pending")
         self.start_callbacks.clear()

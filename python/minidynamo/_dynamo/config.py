@@ -20,8 +20,8 @@ from .._C import (
 _FLAGS = {row["name"]: row for row in config_rows()}
 _ALIASES = config_aliases()
 _INERT = {name: default for name, default, _ in inert_flag_rows()}
-_inert_values = {}  # of those that were looked at or set
-# Deleted, until they are set again: unittest.mock.patch deletes what it has set, and sets it again only if it is gone.
+_inert_values = {}  # of those that were read or set
+# Deleted flags, until they are set again: unittest.mock.patch deletes what it has set, and then sets it only if absent.
 _hidden = set()
 
 
@@ -163,7 +163,7 @@ def patch(arg1=None, arg2=None, **kwargs):
 
 
 def get_config_copy():
-    """A dict of all flags, without aliases; changing it changes nothing."""
+    """A copy of all flags as a dict, without aliases."""
     from copy import deepcopy
 
     return {name: deepcopy(_read(name)) for name in (*_FLAGS, *_INERT)}
@@ -178,7 +178,7 @@ def save_config():
 
 
 def load_config(maybe_pickled_config):
-    """Sets the flags to what save_config() or get_config_copy() gave; names that are not known are left out."""
+    """Sets the flags to a result of save_config() or get_config_copy(); unknown names are ignored."""
     if not isinstance(maybe_pickled_config, dict):
         import pickle
 

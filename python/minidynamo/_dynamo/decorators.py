@@ -1,6 +1,6 @@
-"""What a program says about capture from inside its own code.
+"""Functions with which a program controls capture from inside its own code.
 
-Capture knows these functions by identity; called by plain Python they do what is written here.
+Capture recognises these functions by identity; uncompiled calls run the code here.
 """
 
 import functools
@@ -14,7 +14,7 @@ from .traced_calls import trace_nonstrict, trace_opaque
 
 
 def graph_break(msg=""):
-    """Ends the captured region here; does nothing in plain Python. The message is shown in the record."""
+    """Ends the captured region here; does nothing in uncompiled Python. The message is shown in the record."""
 
 
 class error_on_graph_break:
@@ -41,7 +41,7 @@ class error_on_graph_break:
 
 
 def disable(fn=None, recursive=True, *, reason=None):
-    """Leaves a function to Python, together with all that it calls, or with recursive=False its own frame only.
+    """Excludes a function from capture, with all that it calls, or with recursive=False only its own frame.
 
     disable(function), @disable and @disable(reason="...") are the forms. A class is treated as by error_on_graph_break.
     """
@@ -55,15 +55,15 @@ def disable(fn=None, recursive=True, *, reason=None):
 
 
 def skip_frame(msg=""):
-    """Leaves the function that calls this, as a whole, to Python; does nothing in plain Python."""
+    """Excludes the calling function as a whole from capture; does nothing in uncompiled Python."""
 
 
 def step_unsupported(msg=""):
-    """Ends the captured region here and leaves the rest of the function to Python; does nothing in plain Python."""
+    """Ends the captured region here and runs the rest of the function uncaptured; does nothing in uncompiled Python."""
 
 
 def allow_in_graph(fn):
-    """Puts calls of a function into the graph as one node, without looking into it; takes a list of functions too.
+    """Puts calls of a function into the graph as one opaque node; accepts a list of functions too.
 
     The function is run once on tensors without data while capturing, and computes its result from its arguments alone.
     For an operation that was passed to disallow_in_graph, undoes that. Returns its argument.
@@ -79,9 +79,9 @@ def allow_in_graph(fn):
 
 
 def disallow_in_graph(fn):
-    """Breaks the graph at each call of an operation, such as minidynamo.sub; takes a list too. Returns its argument.
+    """Breaks the graph at each call of an operation, such as minidynamo.sub; accepts a list too. Returns its argument.
 
-    For functions there is disable(). The mark is global until allow_in_graph() takes it back.
+    For functions use disable(). The mark is global until allow_in_graph() removes it.
     """
     if isinstance(fn, (list, tuple)):
         return [disallow_in_graph(each) for each in fn]
@@ -96,7 +96,7 @@ def disallow_in_graph(fn):
 
 
 def forbid_in_graph(fn):
-    """Makes meeting a call of the function while capturing an AssertionError, whatever the mode; takes a list too."""
+    """Makes a call of the function during capture an AssertionError, in every mode; accepts a list too."""
     if isinstance(fn, (list, tuple)):
         return [forbid_in_graph(each) for each in fn]
     _require_callable("forbid_in_graph", fn)
@@ -112,7 +112,7 @@ def assume_constant_result(fn):
 
 
 def nonstrict_trace(traceable_fn):
-    """Captures calls of a function by running it once: the tensor operations that it does go into the graph.
+    """Captures calls of a function by running it once: its tensor operations go into the graph.
 
     Arguments and results are tensors, numbers, strings, and lists, tuples and dicts of them. Whatever else it does is
     done while capturing only; other tensors that it uses are constants.
@@ -128,9 +128,9 @@ def nonstrict_trace(traceable_fn):
 
 
 def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
-    """Decorates a Python function that capture follows in the place of one that is not written in Python.
+    """Decorates a Python function that capture traces in place of one that is not written in Python.
 
-    Raises TypeError for a different signature, ValueError when there is a replacement already.
+    Raises TypeError for a different signature, ValueError if there is a replacement already.
     """
     if not callable(original_fn):
         raise TypeError(f"substitute_in_graph() expects a function, not {type(original_fn).__name__}")
@@ -150,7 +150,7 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
 
 
 def run(fn=None):
-    """Uses the captures that exist and makes no new ones, in calls of the function, or in a block if fn is left out."""
+    """Uses existing captures and makes no new ones, in calls of the function, or in a block if fn is omitted."""
     if fn is None:
         return _TemporaryStance(("eager_on_recompile", None))
     _require_callable("run", fn)
@@ -166,7 +166,7 @@ def run(fn=None):
 class _TemporaryStance:
     def __init__(self, stance, previous=None):
         self._stance = stance
-        self._previous = previous  # what it goes back to; None: to what there is when it is entered
+        self._previous = previous  # what it restores; None: the state at entry
 
     def __enter__(self):
         previous = _exchange_stance(self._stance)
@@ -179,17 +179,17 @@ class _TemporaryStance:
 
 
 class set_stance(_TemporaryStance):
-    """Says what is done where no capture fits, in the whole process: a call, a context manager or a decorator.
+    """Sets what happens if no capture fits, process-wide: a call, a context manager or a decorator.
 
     default             capture
-    force_eager         compiled functions run as plain Python
-    eager_on_recompile  captures that exist are used, other calls run as plain Python
-    fail_on_recompile   captures that exist are used, other calls raise RuntimeError
-    eager_then_compile  the first call runs as plain Python, later ones are captured (also aot_eager_then_compile)
+    force_eager         compiled functions run eagerly
+    eager_on_recompile  existing captures are used, other calls run eagerly
+    fail_on_recompile   existing captures are used, other calls raise RuntimeError
+    eager_then_compile  the first call runs eagerly, later ones are captured (also aot_eager_then_compile)
 
     force_backend, a name or a callable, replaces the backend of every compiled function; with the stance default only.
     Raises ValueError for any other name, RuntimeError within a compiled function (AssertionError where it is captured),
-    but not within what is disabled there. skip_guard_eval_unsafe is taken and has no effect: guards are always checked.
+    but not within disabled parts of it. skip_guard_eval_unsafe is accepted without effect: guards are always checked.
     """
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
@@ -205,7 +205,7 @@ class set_stance(_TemporaryStance):
 
     def __call__(self, function):
         _require_callable("set_stance", function)
-        # As a decorator it says something about the function only.
+        # As a decorator it only applies to the function.
         _exchange_stance(self._previous)
         stance = self._stance
 
@@ -225,12 +225,12 @@ def _refuse_in_compiled_code():
 
 def _exchange_stance(stance):
     name, handle = stance
-    previous = _C._exchange_stance(name)  # which may refuse the name
+    previous = _C._exchange_stance(name)  # which may reject the name
     return previous, _C._exchange_forced_backend(handle)
 
 
 def _forced(backend):
-    """What holds a backend that is forced upon all compiled functions: a compiled function of its own."""
+    """Owner of a backend that is forced upon all compiled functions: a compiled function."""
     if backend is None:
         return None
     from ._compile import compile

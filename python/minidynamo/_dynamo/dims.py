@@ -1,4 +1,4 @@
-"""What a program says of the dimensions of a tensor before it is given to a compiled function."""
+"""Marks of a tensor's dimensions, set before it is passed to a compiled function."""
 
 import minidynamo
 
@@ -27,14 +27,14 @@ def maybe_mark_dynamic(t, index):
 
 @forbid_in_graph
 def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, *, min=None, max=None):
-    """As mark_dynamic: a capture never depends on a size that the code does not ask for."""
+    """As mark_dynamic: a capture never depends on a size that the code does not use."""
     _mark(t, index, "dynamic", min, max)
 
 
 def mark_static(t, index=None):
-    """The sizes of `t` at `index` (all when it is left out) are captured as numbers, each for itself.
+    """The sizes of `t` at `index` (all if omitted) are captured as constants, each separately.
 
-    A class of modules is returned as it is: its attributes are constants anyway.
+    A module class is returned unchanged: its attributes are constants anyway.
     """
     if isinstance(t, type) and issubclass(t, minidynamo.nn.Module):
         return t

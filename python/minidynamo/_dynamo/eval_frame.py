@@ -1,7 +1,7 @@
 """Everywhere mode: every Python frame of the process under the frame evaluator, to test it with ordinary programs.
 
 A frame that computes nothing with tensors is otherwise left to the interpreter. Here its regions are kept and run
-though their graphs are empty, so that the translator, snapshots and the driver carry it. Tracers, profilers and
+though their graphs are empty, so that the tracer, snapshots and the driver are exercised. Debuggers, profilers and
 monitors still get every frame. Programs become slower, not different.
 """
 
@@ -9,10 +9,10 @@ from .. import _C
 
 
 class _Everywhere:
-    """What enable_everywhere() gives: leaving a `with` block over it undoes it."""
+    """Returned by enable_everywhere(): leaving a `with` block over it disables it."""
 
     def __init__(self, compiled):
-        self._compiled = compiled  # keeps the backend
+        self._compiled = compiled  # keeps the backend alive
 
     def __enter__(self):
         return self
@@ -57,11 +57,11 @@ def disable_everywhere():
 
 
 def execution_counters():
-    """Who executed what since the start or the last reset().
+    """What executed how many instructions since the start or the last reset().
 
     instructions: {"translator", "driver", "interpreter"}, where the interpreter's are those that end or suspend a frame
-    for the driver; what it executes of frames that were handed over is not counted. regions_run, snapshots_restored,
-    frames_driven. hand_overs: {reason: frames whose rest, or all, was left to the interpreter}.
+    for the driver; what it executes of frames that bailed out is not counted. regions_run, snapshots_restored,
+    frames_driven. hand_overs: {reason: frames that bailed out to the interpreter}.
     """
     counters = _C.engine_counters()
     return {

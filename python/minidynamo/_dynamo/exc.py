@@ -1,6 +1,6 @@
-"""The exceptions that minidynamo raises on its own account.
+"""The exceptions raised by minidynamo itself.
 
-What the user's code or an operation raises arrives as itself, never wrapped in one of these.
+Exceptions of user code and of operations propagate unchanged, never wrapped in one of these.
 """
 
 from enum import Enum, auto
@@ -71,10 +71,10 @@ class InternalError(DynamoException):
 
 
 class CaptureMismatch(InternalError):
-    """Under config.check_captures: what a region gives is not what plain Python comes to.
+    """Under config.check_captures: the result of a region differs from that of uncompiled Python.
 
     captured and python are the first two values that differ, graph the region's graph as text. Where Python does not
-    come to the region's exit, python is the exception that it raises instead, or None.
+    reach the region's exit, python is the exception that it raises instead, or None.
     """
 
     def __init__(self, msg, captured=None, python=None, graph=""):
@@ -119,23 +119,23 @@ class InvalidBackend(DynamoException):
 
 
 class ResetRequired(DynamoException):
-    """Something was changed that needs minidynamo.compiler.reset() first."""
+    """A change was made that requires minidynamo.compiler.reset() first."""
 
 
 class TorchRuntimeError(DynamoException):
-    """Never raised: what an operation raises while capturing arrives as itself. For programs that name it."""
+    """Never raised: exceptions of operations during capture propagate unchanged. For programs that name it."""
 
 
 class ConstraintViolationError(RuntimeError):
-    """A dimension that was marked dynamic has only one size for which the code runs, or a size outside of its range."""
+    """A dimension marked dynamic admits only one size for which the code runs, or has a size outside of its range."""
 
 
 class RecompileError(DynamoException):
-    """A function would have to be captured again where that is forbidden."""
+    """A function would have to be recompiled where that is forbidden."""
 
 
 class SkipFrame(DynamoException):
-    """A function is left to Python as a whole."""
+    """A function is excluded from capture as a whole."""
 
 
 class FailOnRecompileLimitHit(Exception):
@@ -146,6 +146,6 @@ def _name_of(backend):
     return backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__)
 
 
-# The names that TorchDynamo gives to the same classes.
+# TorchDynamo's names of the same classes.
 TorchDynamoException = DynamoException
 InternalTorchDynamoError = InternalError

@@ -1,4 +1,4 @@
-"""guard_filter_fn: what a program is shown of the guards of a capture, and how its answer is read."""
+"""guard_filter_fn: the entries passed to a filter, and the evaluation of its result."""
 
 import re
 import sys
@@ -9,25 +9,25 @@ from .. import _C
 
 
 class GuardSource:
-    """Where a guard looks."""
+    """The source of a guard."""
 
     def __init__(self, name, owners):
         self.name = name
         self._owners = owners
 
     def is_unspecialized_nn_module(self):
-        """Whether the way there goes through a module, or ends at one."""
+        """Whether the path goes through a module, or ends at one."""
         return any(map(_is_module, self._owners))
 
     def is_unspecialized_builtin_nn_module(self):
-        """Whether the innermost module on the way is one of minidynamo.nn's own classes."""
+        """Whether the innermost module on the path is of one of minidynamo.nn's own classes."""
         modules = list(filter(_is_module, self._owners))
         return bool(modules) and type(modules[-1]).__module__.startswith("minidynamo.nn")
 
 
 @dataclass
 class Guard:
-    """One guard: its kind (the table is csrc/guards/guard_kinds.def) and where it looks."""
+    """One guard: its kind (the table is csrc/guards/guard_kinds.def) and its source."""
 
     guard_type: str
     source: GuardSource
@@ -42,10 +42,10 @@ class Guard:
 
 @dataclass
 class GuardFilterEntry:
-    """What guard_filter_fn is given for each guard.
+    """The entry passed to guard_filter_fn for each guard.
 
-    name                 where it looks, as in the guards log, a local by its name alone: x, x.weight, G['scale']
-    has_value, value     whether something is there while capturing, and what
+    name                 its source, as in the guards log, a local by its bare name: x, x.weight, G['scale']
+    has_value, value     whether an object exists there during capture, and the object
     guard_type           TENSOR_MATCH, TYPE_MATCH, EQUALS_MATCH, ID_MATCH ...
     derived_guard_types  always empty
     is_global            whether it is reached from a global
@@ -62,7 +62,7 @@ class GuardFilterEntry:
 
 
 def kept_guards(guard_filter_fn, rows):
-    """The filter's answer for what the extension tells of the guards, as a list of bools."""
+    """The filter's result for the guards passed by the extension, as a list of bools."""
     entries = [_entry(*row) for row in rows]
     answer = guard_filter_fn(entries)
     kept = list(answer)

@@ -1,4 +1,4 @@
-"""What compile() and disable() make of a module: a module that calls another in some way of its own."""
+"""Returned by compile() and disable() for a module: a module that wraps another one."""
 
 import copy
 from functools import partial
@@ -9,8 +9,8 @@ from ..nn import Module
 class OptimizedModule(Module):
     """Calls its _orig_mod through `captured`; attributes are read from and written to _orig_mod.
 
-    state_dict() has the names of _orig_mod behind "_orig_mod.", as torch has it. A copy is made as this was: `capture`
-    gives `captured` for a module.
+    state_dict() has the names of _orig_mod prefixed with "_orig_mod.", as in torch. A copy is created alike: `capture`
+    returns `captured` for a module.
     """
 
     _own = frozenset({"_orig_mod", "_captured", "_capture", "training"})
@@ -33,7 +33,7 @@ class OptimizedModule(Module):
         self.__dict__.update(state)
         self._set_capture(state["_capture"])
 
-    # Not those of _orig_mod, which __getattr__ would find.
+    # Not those of _orig_mod, which __getattr__ finds.
     def __copy__(self):
         made = type(self).__new__(type(self))
         made.__setstate__({**self.__getstate__(), "_modules": dict(self._modules)})
@@ -43,7 +43,7 @@ class OptimizedModule(Module):
         made = type(self).__new__(type(self))
         memo[id(self)] = made
         state = self.__getstate__()
-        # Backends and filters of guards are what they are.
+        # Backends and guard filters are not copied.
         capture = state.pop("_capture")
         made.__setstate__({**copy.deepcopy(state, memo), "_capture": capture})
         return made
@@ -117,7 +117,7 @@ def changed_module(module, policy, change):
 
 
 def call_of(module, callee=None):
-    """A function that calls the module, or what is given, with a code object of its own: its captures compete with no
+    """A function that calls the module, or the given callable, with its own code object: its captures compete with no
     other module's."""
     callee = module if callee is None else callee
 

@@ -4,7 +4,7 @@ from .backends import lookup_backend
 
 
 class CompileCounter:
-    """A backend that counts the graphs it is given and the operations in them, and runs them one by one."""
+    """A backend that counts its graphs and their operations, and runs the operations one by one."""
 
     def __init__(self):
         self.clear()
@@ -20,7 +20,7 @@ class CompileCounter:
 
 
 class CompileCounterWithBackend(CompileCounter):
-    """The same in front of another backend; graphs has what was counted."""
+    """The same in front of another backend; graphs are the counted ones."""
 
     def __init__(self, backend="eager"):
         self.backend = lookup_backend(backend)
@@ -37,7 +37,7 @@ class CompileCounterWithBackend(CompileCounter):
 
 
 class EagerAndRecordGraphs:
-    """A backend that keeps each graph with its example inputs, and runs it operation by operation."""
+    """A backend that records each graph with its example inputs, and runs it operation by operation."""
 
     def __init__(self):
         self.graphs = []

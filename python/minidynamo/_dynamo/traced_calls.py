@@ -1,4 +1,4 @@
-"""Functions that capture calls once, on recording tensors, instead of following their code.
+"""Functions that capture calls once, on recording tensors, instead of tracing their code.
 
 Each operation on a recording tensor becomes a node of the graph. Opaque functions become one node that calls them.
 """
@@ -16,7 +16,7 @@ class CannotCapture(Exception):
 
 
 def call_nonstrict(function, /, *args, **kwargs):
-    """What nonstrict_trace(function) calls; capture calls trace_nonstrict in its place."""
+    """The function called by nonstrict_trace(function); capture calls trace_nonstrict in its place."""
     return function(*args, **kwargs)
 
 
@@ -35,7 +35,7 @@ def trace_nonstrict(function, /, *args, **kwargs):
 
 
 def trace_opaque(function, /, *args, **kwargs):
-    """One node for a function under allow_in_graph: its results are found by running it on fake tensors.
+    """One node for a function under allow_in_graph: its results are determined by running it on fake tensors.
 
     A result that is an argument, or a view of one or of another result, is that view of it in the graph too.
     """
@@ -57,7 +57,7 @@ def trace_opaque(function, /, *args, **kwargs):
         args, kwargs = unflatten(template, tensors)
         results = flatten(function(*args, **kwargs))[1]
         if len(results) != len(fakes):
-            raise RuntimeError(f"{name} gave {len(results)} tensors, but {len(fakes)} on tensors without data")
+            raise RuntimeError(f"{name} returned {len(results)} tensors, but {len(fakes)} on tensors without data")
         made = origins.made(results)
         for number, viewed in enumerate(origins.views_of(tensors, made)):
             if viewed is not results[number] and not _C._is_one_window(viewed, results[number]):
@@ -70,12 +70,12 @@ def trace_opaque(function, /, *args, **kwargs):
 
 
 class _Origins:
-    """Of the results of a function: each is, or is a view of, an argument or a tensor that the function made."""
+    """The aliasing of a function's results: each is (a view of) an argument or a tensor created by the function."""
 
     def __init__(self, views, given, fakes):
         self.made_fakes = []
-        self._direct = []  # for each made tensor: the result that it is, or a view of it and its own sizes and strides
-        self._origins = []  # for each result: of an argument?, the position among arguments or made tensors, views
+        self._direct = []  # by created tensor: the result that it is, or a view of it and its own sizes and strides
+        self._origins = []  # for each result: of an argument?, the index among arguments or created tensors, views
         places = {views.root(fake): (True, position) for position, fake in enumerate(given)}
         for number, fake in enumerate(fakes):
             if not views.views(fake) and views.root(fake) not in places:
@@ -91,7 +91,7 @@ class _Origins:
             self._origins.append((*places[views.root(fake)], views.views(fake)))
 
     def made(self, results):
-        """The tensors that a run has made; one that is no result itself lies in the memory of one that is."""
+        """The tensors created by a run; one that is not a result itself shares memory with one that is."""
         return [
             results[number] if window is None else results[number].as_strided(*window, 0)
             for number, window in self._direct
@@ -102,14 +102,14 @@ class _Origins:
 
 
 class _Leaf:
-    """Stands for the tensor of this number in a template."""
+    """Placeholder for the tensor of this number in a template."""
 
     def __init__(self, index):
         self.index = index
 
 
 def flatten(value):
-    """(template, tensors) of nested lists, tuples and dicts; one tensor is there once."""
+    """(template, tensors) of nested lists, tuples and dicts, without duplicate tensors."""
     tensors = []
     leaves = {}
 

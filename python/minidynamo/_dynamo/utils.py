@@ -1,4 +1,4 @@
-"""Looking on while programs are captured: counts, times, and a profiler of what is captured again."""
+"""Statistics of captures: counts, times, and a profiler of recompilations."""
 
 import collections
 
@@ -8,7 +8,7 @@ from .backends import lookup_backend
 
 
 class _Counters(collections.defaultdict):
-    """utils.counters: {group: Counter}, brought up to date whenever it is looked at.
+    """utils.counters: {group: Counter}, updated whenever it is read.
 
     frames       total: captures begun, ok: captures made
     stats        calls_captured: operations in graphs, unique_graphs: graphs
@@ -35,7 +35,7 @@ class _Counters(collections.defaultdict):
         values.update((("check_captures", name), count) for name, count in _C.check_captures_counts().items())
         for (group, name), value in values.items():
             seen = self._seen.get((group, name), 0)
-            more = value - seen if value >= seen else value  # less: there was a reset
+            more = value - seen if value >= seen else value  # smaller: there was a reset
             if more:
                 super().__getitem__(group)[name] += more
         self._seen = values
@@ -68,10 +68,10 @@ counters = _Counters()
 
 
 def compile_times(repr="str", aggregate=False):
-    """What captures have taken since the start or the last reset: the last 4096 of them one by one, or summed up.
+    """Durations of captures since the start or the last reset: the last 4096 individually, or the totals.
 
     repr       "str": a table as text; "csv": (headers, rows)
-    aggregate  True: one number for each part of the work, in seconds, for all captures together
+    aggregate  True: one number per phase, in seconds, for all captures together
     """
     times, (walk_total, plan_total) = _C.compile_times()
     parts = {
@@ -98,10 +98,10 @@ def _table(headers, rows):
 
 
 class CompilationProfiler:
-    """A backend that runs graphs as they are and keeps what was captured, where graphs broke and which guards failed.
+    """A backend that runs graphs eagerly and records captures, graph breaks and failed guards.
 
-    While it is used in optimize(), one capture of each place is kept, as if the recompile limit were 1: what it does
-    not fit is run by Python, and counts as a recompilation, each time.
+    While it is used in optimize(), one capture of each place is kept, as if the recompile limit were 1: calls that do
+    not match it run eagerly, and each counts as a recompilation.
 
     frame_count, op_count  graphs captured and operations in them
     graph_breaks           the text of each graph break, with its place
@@ -130,7 +130,7 @@ class CompilationProfiler:
         return [failure for _, failure in self._failures]
 
     def start(self):
-        """Begins to listen; called by optimize()."""
+        """Starts listening; called by optimize()."""
         if not self._patches:
             _events.listen(self._on_event)
         self._patches.append(config.patch(recompile_limit=1))
@@ -167,5 +167,5 @@ class CompilationProfiler:
         return "\n".join([*lines, ""])
 
 
-# The name that later torchdynamo gave it.
+# Its name in later versions of torchdynamo.
 CompileProfiler = CompilationProfiler

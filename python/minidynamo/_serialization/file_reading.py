@@ -1,10 +1,10 @@
-"""Files that are not trusted: opened only if regular, and read no further than they have been found to make sense."""
+"""Untrusted files: opened only if regular, and read only as far as they have been validated."""
 
 import io
 import os
 import stat
 
-# Read at once where the size of what there is is not known.
+# Chunk size if the total size is unknown.
 _PIECE = 1 << 24
 
 _KINDS = (
@@ -16,9 +16,9 @@ _KINDS = (
 
 
 def open_regular(path):
-    """The file, open for reading; ValueError if it is none that has a size. A directory is an error of open()."""
+    """The file, open for reading; ValueError unless it is a regular file. For a directory open() raises."""
     _refuse(os.stat(path), path)
-    # What has taken its place since is neither waited for nor read.
+    # A file that has replaced it since is neither waited for nor read.
     file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
     try:
         _refuse(os.fstat(file.fileno()), path)
@@ -35,7 +35,7 @@ def _refuse(status, path):
 
 
 class Source:
-    """The bytes of a file object from where it stands. `left` is how many there are, None if only reading can tell."""
+    """The bytes of a file object from its current position. `left` is their number, None if unknown before reading."""
 
     def __init__(self, file, name):
         self._file = file
@@ -60,7 +60,7 @@ class Source:
         return data
 
     def from_start(self, taken):
-        """A file object that gives again what was read of it before: `taken`."""
+        """A file object that first returns the bytes `taken` that were read from it before."""
         if getattr(self._file, "seekable", bool)():
             self._file.seek(-len(taken), os.SEEK_CUR)
             return self._file

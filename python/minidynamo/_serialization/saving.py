@@ -1,10 +1,10 @@
-"""save() and load(): tensors and flat dicts of tensors as safetensors files; pickles only where they are asked for."""
+"""save() and load(): tensors and flat dicts of tensors as safetensors files; pickles only on request."""
 
 import os
 
 from .. import _C
 
-# In the metadata of a file: a tensor alone has this name, and the tensors listed require grad.
+# In the metadata of a file: the name of a single tensor, and the list of tensors that require grad.
 _ALONE = "minidynamo.tensor"
 _REQUIRE_GRAD = "minidynamo.requires_grad"
 
@@ -14,7 +14,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=None):
 
     f              a path, or a file object that takes bytes
     pickle_module  a module such as `pickle`: then any object is written, as a pickle of this protocol
-    dtype, shape, elements and requires_grad are kept; that tensors share memory is not. Raises TypeError for other
+    dtype, shape, elements and requires_grad are kept; sharing of memory is not. Raises TypeError for other
     objects, before anything is written.
     """
     if pickle_module is not None:
@@ -31,11 +31,11 @@ def save(obj, f, pickle_module=None, pickle_protocol=None):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None):
     """Reads what save() wrote: a tensor, or a dict of them; also any other safetensors file, as a dict.
 
-    f              a path, or a file object that gives bytes
+    f              a path, or a binary file object
     map_location   None or the CPU, the only device
     weights_only   False: a pickle is read too, which can run any code, by pickle_module or `pickle`; None is True
-    mmap           is taken for the sake of torch's signature; the file is always read into memory
-    Raises ValueError for a file that is neither, or is a pickle and weights_only is not False, and for what is no
+    mmap           accepted for torch's signature; the file is always read into memory
+    Raises ValueError for a file that is neither, or is a pickle and weights_only is not False, and for anything but a
     regular file; such a file is refused before its values are read.
     """
     if map_location is not None and _C.device(map_location) != _C.device("cpu"):

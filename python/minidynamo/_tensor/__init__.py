@@ -1,1 +1,1 @@
-"""What is found under `minidynamo` that is about tensors: names, printing, dtypes, modes of gradients."""
+"""The tensor-related exports of `minidynamo`: names, printing, dtypes, gradient modes."""

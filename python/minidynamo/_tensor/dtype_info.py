@@ -8,7 +8,7 @@ _ROWS = {name: dtype._row for name, dtype in _C._dtypes.items()}
 
 
 def _limits(size, digits, exponent_bits):
-    """Bits, eps, largest, smallest normal, decimal digits that survive, of a floating dtype."""
+    """Bits, eps, largest, smallest normal and decimal precision of a floating dtype."""
     largest_exponent = 2 ** (exponent_bits - 1) - 1
     eps = 2.0 ** (1 - digits)
     largest = (2 - eps) * 2.0**largest_exponent
@@ -30,7 +30,7 @@ def _name(function, dtype):
 
 
 class finfo:
-    """The limits of a floating dtype; left out: of the default one."""
+    """The limits of a floating dtype, by default of the default dtype."""
 
     def __init__(self, type=None):
         self.dtype = _name("finfo", _C.get_default_dtype() if type is None else type)

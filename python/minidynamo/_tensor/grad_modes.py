@@ -11,7 +11,7 @@ _GENERATOR = 0x20  # inspect.CO_GENERATOR
 
 
 class _Mode:
-    """As a decorator, a function runs in a mode of its own each time it is called."""
+    """As a decorator, each call of the function runs in the mode."""
 
     def __init__(self, func: object = None) -> None:
         self._previous = []
@@ -19,7 +19,7 @@ class _Mode:
         if func is not None:
             self._wrap(func)
 
-    # `@no_grad` without parentheses: the object stands for the decorated function.
+    # `@no_grad` without parentheses: the object replaces the decorated function.
     def _wrap(self, func):
         if not callable(func):
             raise TypeError(f"{type(self).__name__}() takes a function to decorate, not {type(func).__name__}")
@@ -51,7 +51,7 @@ class _Mode:
 
         return wrapper
 
-    # The mode holds while the generator runs, not while its consumer does.
+    # The mode is active while the generator runs, not while its consumer does.
     def _decorate_generator(self, func):
         @functools.wraps(func)
         def wrapper(*args, **kwargs):
@@ -118,7 +118,7 @@ class set_grad_enabled(_Mode):
 
 
 class inference_mode(_Mode):
-    """no_grad, and the results say that they will never need one."""
+    """no_grad, and results are marked as never requiring gradients."""
 
     def __init__(self, mode: object = True) -> None:
         self._previous = []

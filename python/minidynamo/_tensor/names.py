@@ -27,7 +27,7 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Sets how tensors are printed; what is None stays as it is."""
+    """Sets how tensors are printed; None leaves a setting unchanged."""
     from .printing import set_printoptions
 
     set_printoptions(precision, threshold, edgeitems, linewidth, profile, sci_mode)

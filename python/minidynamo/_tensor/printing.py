@@ -26,7 +26,7 @@ _PROFILES = {
 
 
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """Sets how tensors are printed; what is None stays as it is."""
+    """Sets how tensors are printed; None leaves a setting unchanged."""
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions(): unknown profile {profile!r}; the profiles are {', '.join(_PROFILES)}")
     chosen = dict(_PROFILES.get(profile, {}))
@@ -48,7 +48,7 @@ class _IntegerFormat:
 
 
 class _FloatFormat:
-    """Floats: whole numbers without decimals, wide ranges in scientific notation, padded to the longest."""
+    """Floats: integers without decimals, wide ranges in scientific notation, padded to the longest."""
 
     def __init__(self, values):
         sizes = [abs(value) for value in values if isfinite(value) and value != 0]
@@ -57,7 +57,7 @@ class _FloatFormat:
         if _options.sci_mode is not None:
             self.scientific = _options.sci_mode
         self.width = 0
-        # As torch has it: only what is finite and not zero decides the width.
+        # As in torch: only finite non-zero numbers determine the width.
         self.width = max((len(self(value)) for value in values if isfinite(value) and value != 0), default=0)
 
     def _spreads(self, largest, smallest):
@@ -74,7 +74,7 @@ class _FloatFormat:
 
 
 def _nested(tensor, summarise):
-    """The elements as nested lists; where they are summarised, an Ellipsis stands for what is left out."""
+    """The elements as nested lists; in a summary, an Ellipsis replaces omitted elements."""
     if not summarise:
         return tensor.tolist()
     if tensor.ndim == 0:

@@ -1,4 +1,4 @@
-"""The public face of capture."""
+"""The public interface of capture."""
 
 from .. import _C
 from .._dynamo import (
@@ -54,7 +54,7 @@ def is_dynamo_compiling():
 
 
 def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
-    """Marks a function that compiled code calls often; returns it as it is, since a capture costs little."""
+    """Marks a function that compiled code calls often; returns it unchanged, since a capture costs little."""
     if fn is None:
         return lambda function: nested_compile_region(function)
     if not callable(fn):

@@ -1,15 +1,15 @@
 """Guard filters for compile(options={"guard_filter_fn": ...}). Each takes the entries of the guards of a capture
 (minidynamo._dynamo.guard_filter.GuardFilterEntry) and returns for each whether it is kept.
 
-Where a guard is dropped, the capture is used though what it looked at has changed: that is what `unsafe` says. What a
-capture itself reads when it runs (its input tensors, what it writes to) stays guarded whatever a filter says.
+If a guard is dropped, the capture is used even if the guarded state has changed: hence `unsafe`. What a
+capture itself reads when it runs (its input tensors, objects that it writes to) always stays guarded.
 """
 
 import sys
 
 
 def keep_portable_guards_unsafe(guard_entries):
-    """Keeps the guards on tensors that are no globals, on relations between sizes, and on the modes of the thread."""
+    """Keeps the guards on tensors that are not globals, on relations between sizes, and on the modes of the thread."""
     return [
         entry.guard_type in ("GLOBAL_STATE", "SHAPE") or (entry.guard_type == "TENSOR_MATCH" and not entry.is_global)
         for entry in guard_entries
@@ -17,8 +17,8 @@ def keep_portable_guards_unsafe(guard_entries):
 
 
 def keep_tensor_guards_unsafe(guard_entries, keep_parameters=False):
-    """Keeps the guards on tensors; on parameters of modules only if asked to."""
-    # It is called in the midst of a frame, where nothing is imported: without minidynamo.nn there are no parameters.
+    """Keeps the guards on tensors; on parameters of modules only on request."""
+    # Called while a frame runs, where nothing may be imported: without minidynamo.nn there are no parameters.
     nn = sys.modules.get("minidynamo.nn")
     parameter = () if nn is None else nn.Parameter
     return [
@@ -28,7 +28,7 @@ def keep_tensor_guards_unsafe(guard_entries, keep_parameters=False):
 
 
 def skip_guard_on_globals_unsafe(guard_entries):
-    """Drops the guards on what is reached from globals."""
+    """Drops the guards on objects reached from globals."""
     return [not entry.is_global for entry in guard_entries]
 
 

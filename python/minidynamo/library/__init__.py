@@ -1,4 +1,4 @@
-"""Operators that a program brings along: opaque to capture, one node in the graph."""
+"""User-defined operators: opaque to capture, one node in the graph."""
 
 from .custom_op import CustomOpDef, custom_op, register_autograd, register_fake, register_kernel
 from .opcheck import opcheck

@@ -1,4 +1,4 @@
-"""custom_op(): an operator with a kernel in Python, which capture does not look into."""
+"""custom_op(): an operator with a kernel in Python, opaque to capture."""
 
 import contextlib
 import inspect
@@ -26,14 +26,14 @@ class _Namespace:
         raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
 
 
-ops = minidynamo.ops = _Namespaces()  # an attribute like any other: capture reads it
+ops = minidynamo.ops = _Namespaces()  # an ordinary attribute: capture reads it
 ops.prims = _Namespace("prims")
-ops.prims.__dict__.update(_C._prims)  # the operations that only graphs have
+ops.prims.__dict__.update(_C._prims)  # the operations that occur only in graphs
 _OPERATORS = {}
 
 
 class CustomOpDef:
-    """An operator; called like the function that it was made of."""
+    """An operator; called like the function that it was created from."""
 
     def __init__(self, namespace, name, schema, function, mutates_args, device_types):
         self._namespace = namespace
@@ -47,7 +47,7 @@ class CustomOpDef:
         self._kernels = {device: disable(function) for device in device_types or ("default",)}
         self._fake = None
         self._autograd = None
-        self._disabled = set()  # devices whose kernels of their own are not used
+        self._disabled = set()  # devices whose own kernels are not used
         self.__name__ = name
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
@@ -64,7 +64,7 @@ class CustomOpDef:
             for tensor in self._written(arguments):
                 _C._note_written(tensor)
             return self._call_fake(arguments)
-        # No frame of ours but this one lies between the caller and the kernel, here and in captured code.
+        # Our only frame between the caller and the kernel, here and in captured code.
         result = self._kernel()(**arguments)
         self._finish(result, tensors, self._written(arguments))
         return result
@@ -72,14 +72,14 @@ class CustomOpDef:
     # ---- registration
 
     def register_fake(self, fn, /):
-        """fn(*args) gives tensors with the dtypes and shapes of the results; it sees tensors without data."""
+        """fn(*args) returns tensors with the dtypes and shapes of the results; it receives tensors without data."""
         if not callable(fn):
             raise TypeError(f"register_fake(): a function is expected, not {type(fn).__name__}")
         self._fake = fn
         return fn
 
     def register_kernel(self, device_types, fn=None, /):
-        """Gives the operator another kernel for a device type, None for all; also a decorator."""
+        """Registers another kernel for a device type, None for all; also a decorator."""
         if fn is None:
             return lambda function: self.register_kernel(device_types, function)
         if isinstance(device_types, str):
@@ -89,7 +89,7 @@ class CustomOpDef:
         return fn
 
     def register_autograd(self, backward, /, *, setup_context=None):
-        """Keeps what a program registers for training. Nothing calls it: minidynamo computes no gradients."""
+        """Stores what a program registers for training. It is never called: minidynamo computes no gradients."""
         for what, function in (("backward", backward), ("setup_context", setup_context)):
             if not callable(function) and not (what == "setup_context" and function is None):
                 raise TypeError(f"register_autograd(): {what} must be a function, not {type(function).__name__}")
@@ -169,7 +169,7 @@ class CustomOpDef:
         self._check_result(result, tensors)
 
     def _needs_fake(self):
-        # Without results there is nothing that a fake could tell.
+        # Without results no fake is needed.
         return self._fake is None and bool(self._schema.returns or not self._mutates)
 
     def _call_fake(self, arguments):
@@ -182,7 +182,7 @@ class CustomOpDef:
     # ---- capture
 
     def _trace(self, *args, **kwargs):
-        """What capture calls in place of the operator, on recording tensors."""
+        """Called by capture in place of the operator, on recording tensors."""
         return self._record(self._bind(args, kwargs))
 
     def _record(self, arguments):
@@ -215,11 +215,11 @@ def _position(tensors, tensor):
 
 
 def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
-    """Makes an operator "namespace::name" of a function over tensors, numbers and strings; also a decorator.
+    """Creates an operator "namespace::name" from a function of tensors, numbers and strings; also a decorator.
 
     mutates_args  names of the tensor parameters that the function writes to, or "unknown": all of them
     device_types  the devices that the function is for, such as "cpu"; None: all
-    schema        replaces what the annotations say: "(Tensor x, int n) -> Tensor"
+    schema        replaces the annotations: "(Tensor x, int n) -> Tensor"
     Raises ValueError for a bad name or schema. The same name again replaces the operator.
     """
     if not isinstance(name, str) or name.count("::") != 1 or not all(name.split("::")):

@@ -1,4 +1,4 @@
-"""opcheck(): whether an operator is registered as it behaves."""
+"""opcheck(): whether an operator behaves as registered."""
 
 from .. import _C
 from .._dynamo.traced_calls import flatten, unflatten
@@ -6,7 +6,7 @@ from .custom_op import CustomOpDef
 
 
 class OpCheckError(Exception):
-    """What an operator does is not what it was registered for."""
+    """An operator does not behave as registered."""
 
 
 def opcheck(
@@ -15,9 +15,9 @@ def opcheck(
     """Calls the operator on the arguments and compares with its schema, its fake and a capture.
 
     test_schema      only the arguments named in mutates_args are written to, and no result shares memory
-    test_faketensor  the fake gives the dtypes and shapes of the results
-    test_captured    a compiled call gives what the plain call gives
-    Returns {test: "SUCCESS" or the exception}; raises OpCheckError for the first failure unless told not to.
+    test_faketensor  the fake returns the dtypes and shapes of the results
+    test_captured    a compiled call returns what the eager call returns
+    Returns {test: "SUCCESS" or the exception}; raises OpCheckError for the first failure unless disabled.
     """
     if not isinstance(op, CustomOpDef):
         raise TypeError(f"opcheck(): a custom operator is expected, not {type(op).__name__}")

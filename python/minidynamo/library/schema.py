@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .. import _C
 
 _Number = int | float | bool
-# What an annotation is in a schema, and what a value must be an instance of.
+# The schema type of an annotation, and the classes of its values.
 _TYPES = {
     _C.Tensor: ("Tensor", _C.Tensor),
     int: ("SymInt", int),

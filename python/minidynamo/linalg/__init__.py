@@ -1,4 +1,4 @@
-"""Linear algebra, with the names of torch.linalg. Decompositions are NumPy's: without it they raise ImportError."""
+"""Linear algebra, with the names of torch.linalg. Decompositions use NumPy: without it they raise ImportError."""
 
 from . import composites  # noqa: F401  enters what minidynamo and Tensor have, too  # noqa: F401  enters what minidynamo and Tensor have, too
 from .decompositions import cholesky, det, eigh, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals

@@ -1,6 +1,6 @@
-"""Decompositions of matrices by NumPy's LAPACK: what the rows of the op table named linalg_ call.
+"""Decompositions of matrices by NumPy's LAPACK: called by the ops named linalg_.
 
-numpy.linalg is the source because it is kept well, is there wherever arrays are, carries an optimised LAPACK of its
+numpy.linalg is used because it is well maintained, available wherever arrays are, has an optimised LAPACK of its
 own, and works on stacks of matrices. Its threads are its own: minidynamo.set_num_threads does not change them.
 """
 
@@ -29,7 +29,7 @@ def _qr(linalg, matrices, mode):
     return linalg.qr(matrices, mode)
 
 
-# routine: the results for (numpy.linalg, operands, mode, tolerance), and what its failure means.
+# routine: the results for (numpy.linalg, operands, mode, tolerance), and the meaning of a failure.
 _ROUTINES = {
     "linalg_inv": (lambda linalg, a, mode, tolerance: linalg.inv(a[0]), _NO_INVERSE),
     "linalg_solve": (lambda linalg, a, mode, tolerance: linalg.solve(a[0], a[1]), _NO_SOLUTION),
@@ -44,14 +44,14 @@ _ROUTINES = {
     "linalg_lstsq": (lambda linalg, a, mode, tolerance: _lstsq(linalg, a[0], a[1], tolerance), _NO_CONVERGENCE),
 }
 
-# These go on until they converge: with an infinity some LAPACK does so for ever.
+# These iterate until they converge: with an infinity some LAPACKs never do.
 _ITERATIVE = ("linalg_svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", "linalg_lstsq")
 
 
 def run(routine, operands, mode, tolerance, results):
-    """Fills results. Each operand and result is (memory, the dtype's name, sizes, strides in bytes), without gaps.
+    """Fills results. Each operand and result is (memory, the dtype's name, sizes, strides in bytes), contiguous.
 
-    Raises numpy.linalg.LinAlgError in words of torch, ImportError without NumPy.
+    Raises numpy.linalg.LinAlgError with torch's message, ImportError without NumPy.
     """
     try:
         import numpy
@@ -62,7 +62,7 @@ def run(routine, operands, mode, tolerance, results):
     if routine in _ITERATIVE and not numpy.isfinite(arrays[0]).all():
         raise numpy.linalg.LinAlgError(failure)
     try:
-        # An overflow is an infinity in the result, as torch has it, and no warning.
+        # Overflow yields infinity without a warning, as in torch.
         with numpy.errstate(all="ignore"):
             found = function(numpy.linalg, arrays, mode, tolerance)
     except numpy.linalg.LinAlgError:

@@ -1,4 +1,4 @@
-"""The functions of linalg that torch has under its own name, too."""
+"""The functions of linalg that torch also exports at top level."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with L @ L.mT = A, or with upper=True the upper triangular U with U.mT @ U = A.
 
-    A (..., n, n) is symmetric and positive definite, float32 or float64; only the triangle that is asked for is read.
+    A (..., n, n) is symmetric and positive definite, float32 or float64; only the requested triangle is read.
     Raises LinAlgError if A is not positive definite.
     """
     require_tensor("linalg.cholesky", A, "A")

@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, and what is made of singular values."""
+"""Norms of vectors and matrices, and functions of singular values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     """sum(abs(x) ** ord) ** (1 / ord) over dim, or over all: for ord 0 the count of what is not zero, inf and -inf
     the extremes.
 
-    dtype is what x is converted to before; x, or dtype, is floating.
+    x is first converted to dtype; x, or dtype, is floating.
     """
     require_tensor("linalg.vector_norm", x, "x")
     _floating("linalg_vector_norm", x, dtype)
@@ -209,7 +209,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None = None) -> Tensor:
-    """The powers 0, 1 ... N - 1, by default n - 1, of each element of x (..., n) in a row: (..., n, N)."""
+    """The powers 0, 1 ... N - 1 of each element of x (..., n), by default N = n, in a row: (..., n, N)."""
     require_tensor("linalg.vander", x, "x")
     x = x if x.dim() > 0 else x.reshape(1)
     count = x.shape[-1] if N is None else N

@@ -81,7 +81,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     triangle = A.triu() if upper else A.tril()
     if unitriangular:
         triangle = triangle - triangle.diagonal(0, -2, -1).diag_embed() + _ones(A)
-    # An upper triangle is its own factorisation: the elimination finds nothing to do and chooses no other pivots.
+    # An upper triangle is its own factorisation: the elimination has nothing to do and chooses no other pivots.
     if upper:
         return prims.linalg_solve(*_one_stack(triangle, B))
     triangle, B = _one_stack(triangle.flip((-2, -1)), B.flip(-2))

@@ -4,7 +4,7 @@ from .module import Module
 
 
 class _Ordered(Module):
-    """What Sequential and ModuleList share: modules under the names "0", "1", ..."""
+    """Shared by Sequential and ModuleList: modules under the names "0", "1", ..."""
 
     def __len__(self):
         return len(self._modules)
@@ -60,7 +60,7 @@ class _Ordered(Module):
 
 
 class Sequential(_Ordered):
-    """Calls its modules one after the other, each with what the one before returned.
+    """Calls its modules one after the other, each with the result of the previous one.
 
     Takes modules, or one dict of names to modules.
     """

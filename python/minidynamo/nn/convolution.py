@@ -65,7 +65,7 @@ class _Convolution(Module):
             self.bias = Parameter(minidynamo.empty(out_channels, dtype=dtype))
         else:
             self.register_parameter("bias", None)
-        # (before, after) of each dim, the last one first: what F.pad takes.
+        # (before, after) of each dim, the last one first: the argument of F.pad.
         around = []
         for dim in reversed(range(rank)):
             around.extend(self._around(dim))
@@ -79,7 +79,7 @@ class _Convolution(Module):
         return [0, 0] if self.padding == "valid" else [self.padding[dim]] * 2
 
     def reset_parameters(self):
-        """Draws weight and bias anew, uniform in +-1/sqrt(fan in), the distribution that torch documents."""
+        """Redraws weight and bias, uniform in +-1/sqrt(fan in), the distribution that torch documents."""
         init.kaiming_uniform_(self.weight, math.sqrt(5))
         if self.bias is not None:
             fan_in = self.weight.shape[1] * math.prod(self.kernel_size)
@@ -124,7 +124,7 @@ class _Conv(_Convolution):
         )
 
     def _padded(self, input):
-        """The input and the padding that is left to the convolution."""
+        """The padded input and the padding left to the convolution."""
         if self.padding_mode == "zeros":
             return input, self.padding
         return F.pad(input, self._padding_around, self.padding_mode), 0

@@ -1,4 +1,4 @@
-"""The functions of torch.nn.init: each fills a tensor in place and gives it back."""
+"""The functions of torch.nn.init: each fills a tensor in place and returns it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._C import Tensor
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which a nonlinearity wants the standard deviation of weights scaled."""
+    """The recommended gain of the standard deviation of weights for a nonlinearity."""
     plain = (
         "linear",
         "conv1d",
@@ -64,7 +64,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal, drawn again until it lies in [a, b]."""
+    """Normal, redrawn until it is in [a, b]."""
 
     def below(x: float) -> float:
         return (1 + math.erf(x / math.sqrt(2))) / 2
@@ -72,7 +72,7 @@ def trunc_normal_(
     low, high = below((a - mean) / std), below((b - mean) / std)
     with minidynamo.no_grad():
         part = minidynamo.rand(tensor.shape, dtype=minidynamo.float64, generator=generator) * (high - low) + low
-        # Halving intervals: 60 times is as fine as the numbers are.
+        # Bisection: 60 steps exhaust the precision.
         left = minidynamo.full(tensor.shape, -9.0, dtype=minidynamo.float64)
         right = minidynamo.full(tensor.shape, 9.0, dtype=minidynamo.float64)
         for _ in range(60):
@@ -155,7 +155,7 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Rows, or columns if there are more rows, of length gain at right angles: Gram and Schmidt, twice, of normal
+    """Orthogonal rows, or columns if there are more rows, of length gain: Gram-Schmidt, twice, of normal
     numbers."""
     if tensor.dim() < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")

@@ -21,7 +21,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 
 
 class RemovableHandle:
-    """remove() takes a hook away again; as a context manager it does so at the end of the block."""
+    """remove() removes a hook; as a context manager it does so at the end of the block."""
 
     _ids = count()
 
@@ -47,10 +47,10 @@ class Module:
     """
 
     training = True
-    # What compile() has made of _call_impl.
+    # The compiled form of _call_impl.
     _compiled_call_impl = None
 
-    # Read before __init__ has run by __getattr__ and __setattr__.
+    # __getattr__ and __setattr__ read it before __init__ has run.
     _parameters = None
     _buffers = None
     _modules = None
@@ -67,7 +67,7 @@ class Module:
         fields["_forward_hooks"] = {}
         fields["_forward_hooks_with_kwargs"] = {}
         fields["_forward_hooks_always_called"] = {}
-        # In the dict, where guards on it cost nothing beside those on the hooks.
+        # In the dict, where guards on it cost nothing in addition to those on the hooks.
         fields["_compiled_call_impl"] = None
 
     def forward(self, *args):
@@ -195,7 +195,7 @@ class Module:
         return sorted(name for name in names if not name[:1].isdigit())
 
     def _forget(self, name, table):
-        """Everything of this name but what is in `table`, whose order a new value keeps."""
+        """Removes all attributes of this name except that in `table`, whose order a new value keeps."""
         self.__dict__.pop(name, None)
         for other in (self._parameters, self._modules, self._buffers):
             if other is not table:
@@ -219,7 +219,7 @@ class Module:
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name, param):
-        """Adds a parameter; None keeps its place. Raises KeyError for a name that is taken or has a dot."""
+        """Adds a parameter; None reserves its position. Raises KeyError for a name that is taken or has a dot."""
         self._require_init("parameters")
         if name in self.__dict__ or (isinstance(name, str) and (name in self._modules or name in self._buffers)):
             self._forget(name, self._parameters)
@@ -232,7 +232,7 @@ class Module:
         self._parameters[name] = param
 
     def register_buffer(self, name, tensor, persistent=True):
-        """Adds a tensor that is no parameter; only a persistent one is part of state_dict()."""
+        """Adds a tensor that is not a parameter; only a persistent one is part of state_dict()."""
         self._check_new_name("buffer", name, self._buffers or ())
         if tensor is not None and not isinstance(tensor, minidynamo.Tensor):
             raise TypeError(
@@ -280,7 +280,7 @@ class Module:
             mark[handle.id] = True
         return handle
 
-    # ---- what a module holds
+    # ---- contents of a module
 
     def named_modules(self, memo=None, prefix="", remove_duplicate=True):
         """(dotted name, module) for this module and all below it, each module once."""
@@ -335,7 +335,7 @@ class Module:
             yield buffer
 
     def get_submodule(self, target):
-        """The module at a dotted path; AttributeError where there is none."""
+        """The module at a dotted path; AttributeError if there is none."""
         module = self
         for name in target.split(".") if target else ():
             if not hasattr(module, name):
@@ -402,7 +402,7 @@ class Module:
     def to(self, *args, **kwargs):
         """Converts the floating parameters and buffers to a dtype, in place; devices other than the CPU are refused.
 
-        A memory_format is that of the tensors with 4 or 5 dims.
+        A memory_format applies to tensors with 4 or 5 dims.
         """
         memory_format = kwargs.pop("memory_format", None)
         if memory_format is not None and not isinstance(memory_format, minidynamo.memory_format):
@@ -410,7 +410,7 @@ class Module:
 
         def converted(tensor):
             in_format = {"memory_format": memory_format} if tensor.dim() in (4, 5) else {}
-            # Integers keep their dtype, as they count or index.
+            # Integer tensors keep their dtype: they are counts or indices.
             if not tensor.is_floating_point():
                 return tensor.to(**in_format)
             return tensor.to(*args, **kwargs, **in_format)
@@ -436,10 +436,10 @@ class Module:
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Gradients are not computed: there is nothing to clear."""
+        """Does nothing: gradients are not computed."""
 
     def compile(self, *args, **kwargs):
-        """Captures the calls of this module from now on, without making another object."""
+        """Captures the calls of this module from now on, without a wrapper object."""
         from .._dynamo._compile import compile
         from .._dynamo.optimized_module import call_of
 
@@ -467,9 +467,9 @@ class Module:
         return destination
 
     def load_state_dict(self, state_dict, strict=True, assign=False):
-        """Copies values into the parameters and buffers, or with assign=True puts the given tensors in their place.
+        """Copies values into the parameters and buffers, or with assign=True replaces them by the given tensors.
 
-        Tensors of other libraries that have __dlpack__ are taken, too. Returns (missing_keys, unexpected_keys).
+        Tensors of other libraries with __dlpack__ are accepted, too. Returns (missing_keys, unexpected_keys).
         Raises RuntimeError that lists every key that does not fit; nothing is changed then.
         """
         if not isinstance(state_dict, Mapping):
@@ -520,7 +520,7 @@ def _type_name(value):
 
 
 def _as_ours(value):
-    """A tensor over the memory of another library's; anything else as it is."""
+    """A tensor that shares the memory of another library's tensor; anything else unchanged."""
     if isinstance(value, minidynamo.Tensor) or not hasattr(type(value), "__dlpack__"):
         return value
     return minidynamo.as_tensor(value)

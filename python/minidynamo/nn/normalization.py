@@ -95,7 +95,7 @@ class GroupNorm(Module):
 
 
 class _StatisticsNorm(Module):
-    """weight, bias, running_mean and running_var of size num_features, each where it is wanted."""
+    """weight, bias, running_mean and running_var of size num_features, each if requested."""
 
     ranks = ()
 
@@ -123,7 +123,7 @@ class _StatisticsNorm(Module):
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self):
-        """weight becomes 1, bias 0, and the running statistics start anew."""
+        """weight becomes 1, bias 0, and the running statistics are reset."""
         self.reset_running_stats()
         _reset(self)
 

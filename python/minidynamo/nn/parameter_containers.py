@@ -10,7 +10,7 @@ from .parameter import Parameter
 
 
 def _held(value):
-    """A tensor becomes a parameter; anything else is kept as it is."""
+    """A tensor becomes a parameter; anything else is stored unchanged."""
     is_plain = isinstance(value, minidynamo.Tensor) and not isinstance(value, Parameter)
     return Parameter(value) if is_plain else value
 
@@ -34,7 +34,7 @@ class _Holder(Module):
 class ParameterList(_Holder):
     """A list whose tensors are parameters, named "0", "1" ... in the module that it belongs to.
 
-    values  an iterable; what is no tensor is kept as it is, and is not in the state_dict
+    values  an iterable; anything but tensors is stored unchanged, and is not in the state_dict
     """
 
     def __init__(self, values=None):

@@ -92,7 +92,7 @@ class _Recurrent(Module):
         """Does nothing: parameters stay where they are."""
 
     def reset_parameters(self):
-        """Draws all parameters anew."""
+        """Redraws all parameters."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         with minidynamo.no_grad():
             for parameter in self.parameters():
@@ -176,7 +176,7 @@ class _Recurrent(Module):
 class LSTM(_Recurrent):
     """Long short-term memory: (output, (h_n, c_n)) of (input, (h_0, c_0)); states are zero when left out.
 
-    With proj_size the hidden state is weight_hr_lk (proj_size, hidden_size) times what the cell gives.
+    With proj_size the hidden state is weight_hr_lk (proj_size, hidden_size) times the cell's output.
     """
 
     gates = 4

@@ -22,8 +22,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 class MultiheadAttention(Module):
     """Attention of num_heads heads over (L, N, E), with batch_first (N, L, E), or (L, E) without a batch.
 
-    in_proj_weight (3 E, E) makes query, key and value; with other kdim or vdim q_proj_weight, k_proj_weight and
-    v_proj_weight do. out_proj makes the result.
+    in_proj_weight (3 E, E) computes query, key and value; with other kdim or vdim q_proj_weight, k_proj_weight and
+    v_proj_weight do. out_proj computes the result.
     """
 
     def __init__(
@@ -168,14 +168,14 @@ class MultiheadAttention(Module):
 
 
 def _as_added(mask, dtype):
-    """A mask of truth values as numbers to add: -inf where it is True."""
+    """A bool mask as numbers to add: -inf where it is True."""
     if mask is None or mask.dtype != minidynamo.bool:
         return mask
     return minidynamo.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
 
 
 def _joined_mask(attn_mask, key_padding_mask, batch, heads, added, dtype):
-    """Both masks as one of numbers that broadcasts to (N, heads, L, S); None: there is none."""
+    """Both masks merged into one of numbers that broadcasts to (N, heads, L, S); None: there is none."""
     attn_mask, key_padding_mask = _as_added(attn_mask, dtype), _as_added(key_padding_mask, dtype)
     if added > 0:
         attn_mask = None if attn_mask is None else F.pad(attn_mask, (0, added))
@@ -321,7 +321,7 @@ def _copies(layer, count):
 
 
 class TransformerEncoder(Module):
-    """num_layers copies of an encoder layer, one after another, and norm where one is given."""
+    """num_layers copies of an encoder layer in sequence, then norm if given."""
 
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__()
@@ -338,7 +338,7 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a decoder layer, one after another, and norm where one is given."""
+    """num_layers copies of a decoder layer in sequence, then norm if given."""
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()

@@ -1,4 +1,4 @@
-"""load_inline(): C++ functions over tensors, compiled and loaded while the program runs.
+"""load_inline(): C++ functions over tensors, compiled and loaded at run time.
 
 The sources are written against minidynamo/extension.h (namespace torch), which is installed with the package.
 """
@@ -46,20 +46,20 @@ def load_inline(
     use_pch=False,
     no_implicit_headers=False,
 ):
-    """Compiles C++ sources, and returns a module with the functions that are named.
+    """Compiles C++ sources, and returns a module with the named functions.
 
     name                 of the module, a Python identifier
     cpp_sources          the text of a source, or a list of texts, which are joined
     functions            names of functions in the sources, a name or a list, or a dict of name to docstring
     extra_cflags, extra_ldflags, extra_include_paths  lists, for the compiler
     build_directory      default: $MINIDYNAMO_EXTENSIONS_DIR, or minidynamo/extensions in the user's cache folder
-    verbose              shows the command and what the compiler says, on stderr
-    no_implicit_headers  leaves out `#include <minidynamo/extension.h>`
+    verbose              shows the command and the compiler's output, on stderr
+    no_implicit_headers  omits `#include <minidynamo/extension.h>`
 
     Parameters and results may be tensors, bool, numbers, std::string, and vectors, optionals and tuples of them. A
-    build is kept under what it was made from, and used again while that is the same. The compiler is $CXX, c++, g++ or
+    build is cached by its inputs and reused while they are unchanged. The compiler is $CXX, c++, g++ or
     clang++. Raises RuntimeError if there is none, and with the compiler's output if it fails. The other parameters are
-    taken for the sake of torch's signature; cuda_sources and with_cuda raise RuntimeError.
+    accepted for torch's signature; cuda_sources and with_cuda raise RuntimeError.
     """
     if cuda_sources or with_cuda:
         raise RuntimeError("load_inline(): minidynamo runs on CPUs only, and has nothing to compile CUDA sources with")
@@ -134,7 +134,7 @@ def _cache_folder():
 
 
 def _key(source, command):
-    """All that the result depends on: source, flags, compiler, our headers."""
+    """Everything that the result depends on: source, flags, compiler, our headers."""
     version = subprocess.run([command[0][0], "--version"], capture_output=True, check=False).stdout
     headers = [path.read_bytes() for path in sorted(Path(include_paths()[0]).rglob("*.h"))]
     digest = hashlib.sha256()
@@ -160,7 +160,7 @@ def _build(name, source, command, library, verbose):
             raise RuntimeError(f"Error building extension '{name}': {line[0]} failed.\n{output}")
         if verbose and output:
             print(output, end="", file=sys.stderr)
-        # In one step: another process may be building the same.
+        # Atomically: another process may be building the same.
         os.replace(made, library)
 
 

@@ -1,1 +1,1 @@
-"""An ExplainOutput as one HTML page that needs nothing else: no script, no network."""
+"""An ExplainOutput as one self-contained HTML page: no script, no network."""

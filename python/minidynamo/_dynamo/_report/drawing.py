@@ -31,7 +31,7 @@ def drawing_of(native, plan):
 
 
 def _short_type(text):
-    """f32[3, 4] of "f32[3, 4][4, 1]cpu"."""
+    """f32[3, 4] from "f32[3, 4][4, 1]cpu"."""
     return re.match(r"[^\[]*(\[[^\]]*\])?", text)[0]
 
 
@@ -40,7 +40,7 @@ def _shortened(text):
 
 
 def _levels(nodes):
-    """The row of each node. Inputs and constants stand just above the first node that uses them."""
+    """The row of each node. Inputs and constants are placed just above their first user."""
     level = {}
     for node in nodes:
         used = [level[each] for each in node.all_input_nodes]
@@ -64,7 +64,7 @@ def _layout(nodes, types):
     centre = {}
     spans = {}
     for depth in sorted(rows):
-        # Nodes stand in the order of what they use; inputs in the order of what uses them.
+        # Nodes are ordered by their operands; inputs by their users.
         rows[depth].sort(key=lambda node: _pull(node, centre))
         spans[depth] = sum(widths[node] + _GAP_X for node in rows[depth]) - _GAP_X
         x = -spans[depth] / 2

@@ -9,7 +9,7 @@ _COLOURS = 8
 
 
 def colour_class(number):
-    """The class of the colour of graph or step `number`; they repeat after eight."""
+    """The CSS class of the colour of graph or step `number`; colours repeat after eight."""
     return f"md-c{number % _COLOURS}"
 
 
@@ -19,13 +19,13 @@ def graph_chip(number, title=""):
 
 
 def shown_path(file):
-    """As short as it can be from where the program runs."""
+    """The shortest path relative to the working directory."""
     here = os.getcwd() + os.sep
     return file.removeprefix(here)
 
 
 def is_own(file):
-    """Of this package: what captures, not what is captured."""
+    """Whether it belongs to this package rather than to user code."""
     return file.startswith(os.path.dirname(minidynamo.__file__))
 
 

@@ -1,4 +1,4 @@
-"""The page put together: figures, source, then each region with its guards, plan and graph."""
+"""Assembles the page: figures, source, then each region with its guards, plan and graph."""
 
 from html import escape
 
@@ -27,7 +27,7 @@ def page_of(report):
 
 
 def body_of(report):
-    """The same as an element that a notebook can show."""
+    """The same as an element for notebooks."""
     graphs = {}  # position of a region: number of its graph
     for at, region in enumerate(report.regions):
         if region.ops:
@@ -128,7 +128,7 @@ def _region(region, at, graphs):
 
 
 def _guards(guards):
-    """KIND: what has to hold."""
+    """KIND: condition."""
     items = []
     for guard in guards:
         kind, _, rest = guard.partition(": ")
@@ -138,7 +138,7 @@ def _guards(guards):
 
 
 def _earlier(regions):
-    """What calls before this one captured of the function, and why each time again."""
+    """Captures of the function by earlier calls, and the reason for each recompilation."""
     if not regions:
         return ""
     rows = []

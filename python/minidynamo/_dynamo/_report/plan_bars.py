@@ -1,4 +1,4 @@
-"""A plan as a table: what each step runs, its time as a bar, what it moves and computes, why it holds no more."""
+"""A plan as a table: the nodes of each step, its time as a bar, bytes and operations, why it has no more nodes."""
 
 from html import escape
 

@@ -12,12 +12,12 @@ from html import escape
 
 from .marks import colour_class, graph_chip, is_own, shown_path
 
-# What CPython calls sources without a name: any number of them, and linecache has at most one (3.13: python -c).
+# CPython's name for unnamed sources: there may be any number, and linecache has at most one (3.13: python -c).
 _SHARED_NAMES = {"<string>", "<stdin>", "<unknown>"}
 
 
 def _lines_of(file):
-    """The lines of that file; none where they may be another source's."""
+    """The lines of that file; none if they might belong to another source."""
     return [] if file in _SHARED_NAMES else linecache.getlines(file)
 
 
@@ -31,7 +31,7 @@ class _Function:
 
 
 class Sources:
-    """The functions that a report tells of, in the order in which they are met. Ours are not shown.
+    """The functions in a report, in order of occurrence, without our own.
 
     graphs: position of a region among the report's: number of its graph.
     """
@@ -68,7 +68,7 @@ class Sources:
         around = [span for span in self._defined(file) if span[2] == name and span[0] <= line <= span[1]]
         if around:
             return max(around)[:2]
-        if first is not None:  # a lambda or an expression: what stands there as one block
+        if first is not None:  # a lambda or an expression: the source there as one block
             lines = _lines_of(file)[first - 1 :]
             return (first, first - 1 + len(inspect.getblock(lines))) if lines else (first, first)
         for known in self._functions.values():
@@ -134,7 +134,7 @@ def _break_row(found):
 
 
 def _coloured(lines):
-    """The lines as HTML with keywords, texts, numbers and comments marked; unmarked where they are no program."""
+    """The lines as HTML with highlighted keywords, strings, numbers and comments; plain if they do not parse."""
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     cut = [line[margin:] for line in lines]
     marks = defaultdict(list)  # line: (from column, to column, class)

@@ -1,6 +1,6 @@
-"""The style of the page. Every rule is for what stands inside .md-page, so that a notebook around it keeps its own."""
+"""The style of the page. Every rule is scoped to .md-page, so that a surrounding notebook keeps its own style."""
 
-# Hue, and the lightness at which the eight of them look equally strong.
+# Hue, and the lightness at which all eight look equally strong.
 _HUES = ((214, 52), (150, 36), (28, 50), (275, 58), (340, 54), (190, 38), (52, 40), (0, 54))
 
 _RULES = """

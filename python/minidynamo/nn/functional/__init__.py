@@ -1,4 +1,4 @@
-"""The functions of torch.nn.functional: those that the op table has, and those that are made of them."""
+"""The functions of torch.nn.functional: those in the op table, and those composed of them."""
 
 from ... import _C
 from . import activation, attention, convolution, losses, normalization, padding, pooling, sampling, sparse

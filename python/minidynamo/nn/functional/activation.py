@@ -1,4 +1,4 @@
-"""Activations made of other functions, and dropout."""
+"""Activations composed of other functions, and dropout."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
 
 
 def _widened(input: Tensor) -> Tensor:
-    """float32 for the 16-bit dtypes: several steps in those would round, and overflow, at each."""
+    """float32 for the 16-bit dtypes: several steps in those would each round, and might overflow."""
     is_narrow = input.dtype is minidynamo.float16 or input.dtype is minidynamo.bfloat16
     return input.float() if is_narrow else input
 
@@ -91,7 +91,7 @@ def _implicit_dim(name: str, input: Tensor) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(input) divided by its sum along dim; without dim, of one that torch chose once, with a warning."""
+    """exp(input) divided by its sum along dim; without dim, along torch's legacy default, with a warning."""
     if dim is None:
         dim = _implicit_dim("softmax", input)
     return minidynamo.softmax(input, dim, dtype)
@@ -113,7 +113,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
             raise RuntimeError("[hardtanh] Bool inputs not supported for hardtanh")
         if not (-(2**63) <= min_val and max_val < 2**63):
             raise RuntimeError("[hardtanh] value cannot be converted to type int64_t without overflow")
-        # Bounds in the dtype of whole numbers.
+        # Bounds in the integer dtype.
         min_val, max_val = int(min_val), int(max_val)
         if input.dtype is minidynamo.uint8 and (min_val < 0 or max_val < 0):
             raise RuntimeError("[hardtanh] cannot do hardtanh on an unsigned type with negative limits")
@@ -150,7 +150,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(input)), without overflow on the way."""
+    """log(sigmoid(input)), without intermediate overflow."""
     wide = _widened(input)
     return (wide.clamp(max=0) - (-wide.abs()).exp().log1p()).to(input.dtype)
 

@@ -28,7 +28,7 @@ def scaled_dot_product_attention(
     attn_mask   bool, True where a key takes part, or numbers that are added; broadcasts to (..., L, S)
     scale       1 / sqrt(E) when None
     enable_gqa  key and value have fewer heads (dim -3), each for several heads of query
-    A row without any key gives 0.
+    A row without any key yields 0.
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() < 2:
@@ -57,7 +57,7 @@ def scaled_dot_product_attention(
     if attn_mask is None:
         weights = scores.softmax(-1)
     elif attn_mask.dtype == minidynamo.bool:
-        # Not a number where no key is left.
+        # NaN where no key is left.
         weights = scores.masked_fill(~attn_mask, -math.inf).softmax(-1)
         weights = weights.masked_fill(~attn_mask.any(-1, True), 0.0)
     else:

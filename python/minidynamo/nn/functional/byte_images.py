@@ -1,4 +1,4 @@
-"""Images of bytes at other resolutions, weighed in whole numbers and rounded after each dim, as torch does."""
+"""Resamples byte images with integer weights, rounding after each dim, as torch does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..._C import Tensor
 
 __all__: list[str] = []
 
-# Of the weights' fractions. As many bits less are used as the largest weight needs to fit 16 bits with its sign.
+# Fraction bits of the weights, reduced so that the largest weight fits into 16 bits with its sign.
 _BITS = 22
 _LEAST_BITS = 14  # no weight is 2
 
@@ -36,7 +36,7 @@ def _rounded(total: Tensor, dtype: Any) -> Tensor:
 def weigh_bytes(input: Tensor, dim: int, indices: list[Tensor], weights: list[Tensor]) -> Tensor:
     """The sum over the taps of input.index_select(dim, indices[tap]) * weights[tap], rounded half up, within 0 to 255.
 
-    indices rise from tap to tap; weights are float64. Taps that meet at a border are one, which is rounded once.
+    indices increase from tap to tap; weights are float64. Taps that coincide at a border are merged and rounded once.
     """
     taps = list(weights)
     for at, (below, above) in enumerate(pairwise(indices)):

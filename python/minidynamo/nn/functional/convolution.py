@@ -57,7 +57,7 @@ def _conv(
 
 
 def _padded_to_same(input: Tensor, weight: Tensor, dilation: list[int], rank: int) -> tuple[Tensor, list[int]]:
-    """The padding on both sides, after an odd one more at the end has been added."""
+    """The padding on both sides, after adding one more at the end if the total is odd."""
     both, odd = [], []
     for dim in range(rank):
         total = dilation[dim] * (weight.shape[dim + 2] - 1)
@@ -183,7 +183,7 @@ def conv_transpose3d(
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The windows of (N, C, H, W) as columns: (N, C * window, windows). Without N likewise."""
+    """The windows of (N, C, H, W) as columns: (N, C * window, windows). Also without N."""
     if input.dim() not in (3, 4):
         raise RuntimeError(f"[unfold] Expected 3D or 4D (batch mode) tensor; shape {tuple(input.shape)}")
     windows = input.unsqueeze(0) if input.dim() == 3 else input
@@ -229,7 +229,7 @@ def fold(
         )
     channels = columns.shape[1] // count
     values = columns.reshape(columns.shape[0] * channels, count * windows)
-    # Place 0 takes what lies in the padding.
+    # Position 0 collects elements in the padding.
     total = values.new_zeros(values.shape[0], size[0] * size[1] + 1).index_add(1, places, values)
     result = total[:, 1:].reshape(columns.shape[0], channels, *size)
     return result.squeeze(0) if input.dim() == 2 else result

@@ -111,7 +111,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """binary_cross_entropy of sigmoid(input), without overflow on the way; pos_weight weighs the positive targets."""
+    """binary_cross_entropy of sigmoid(input), without intermediate overflow; pos_weight weighs the positive targets."""
     if target.shape != input.shape:
         raise ValueError(
             f"binary_cross_entropy_with_logits(): Target size ({tuple(target.shape)}) must be the same as input size"
@@ -285,7 +285,7 @@ def hinge_embedding_loss(
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
     zero = minidynamo.zeros_like(input)
-    # torch's rule: what has another target counts in both ways.
+    # torch's rule: other targets count in both terms.
     far = minidynamo.where(target != 1, (margin - input).clamp(min=0), zero)
     return _reduced(far + minidynamo.where(target != -1, input, zero), reduction)
 

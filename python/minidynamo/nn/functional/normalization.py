@@ -16,12 +16,12 @@ def _per_channel(values: Tensor, rank: int) -> Tensor:
 
 
 def _holds(result: Tensor, other: Tensor) -> bool:
-    """Whether a fresh result may have the other added in place: it has the same dtype."""
+    """Whether the other may be added in place to a new result: it has the same dtype."""
     return result.dtype is other.dtype
 
 
 def _joined(input: Tensor, *parameters: Any) -> Tensor:
-    """input in the dtype that the parameters, None among them, have in common with it, halves in float32."""
+    """input in the common dtype with the parameters (which may be None), half types in float32."""
     dtype = input.dtype
     for parameter in parameters:
         if parameter is not None and parameter.dtype is not dtype:
@@ -187,7 +187,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     squares = input.square().movedim(1, -1)
     squares = minidynamo.nn.functional.pad(squares, (size // 2, (size - 1) // 2))
     windows = squares.unfold(-1, size, 1)
-    # Whole numbers stay such: their mean is the quotient without its fraction.
+    # Integers stay integers: their mean is the truncated quotient.
     floating = input.is_floating_point()
     mean = windows.mean(-1) if floating else windows.sum(-1).div(size, rounding_mode="trunc")
     mean = mean.movedim(-1, 1)

@@ -25,7 +25,7 @@ def _constant(input: Tensor, pairs: list[Any], value: float) -> Tensor:
     result = input.new_full(sizes, value) if value != 0 else input.new_zeros(sizes)
     inside, source = result, input
     for dim, before, after in pairs:
-        # What a negative number cuts off.
+        # Slices off what negative numbers remove.
         cut = max(0, -before)
         source = source.narrow(dim, cut, source.shape[dim] - cut - max(0, -after))
         inside = inside.narrow(dim, max(0, before), source.shape[dim])
@@ -39,7 +39,7 @@ def _mirrored(places: Tensor, extent: int) -> Tensor:
 
 
 def _around(input: Tensor, dim: int, before: int, after: int) -> Tensor:
-    """On at the other end of what is left once negative numbers have cut off their part."""
+    """Wraps around, after negative numbers have removed their part."""
     extent = input.shape[dim]
     if extent + before + after < 0:
         raise RuntimeError(
@@ -47,7 +47,7 @@ def _around(input: Tensor, dim: int, before: int, after: int) -> Tensor:
             f" ({before}, {after}) at dimension {dim}; shape {tuple(input.shape)}"
         )
     kept = minidynamo.arange(max(-before, 0), extent - max(-after, 0))
-    # What is laid at one end are the elements of the other one that lie there in the result.
+    # The elements added at one end are those of the other end.
     parts = [kept]
     if before > 0:
         parts.insert(0, kept[kept.shape[0] - before :])
@@ -86,7 +86,7 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
     """The last dims longer at their ends: pad is (before, after) of the last dim, then of the one before it, and so on.
 
     mode: "constant" fills with value, where negative numbers cut off; "reflect" mirrors without repeating the edge,
-    "replicate" repeats the edge, "circular" goes on at the other end.
+    "replicate" repeats the edge, "circular" wraps around.
     """
     require_tensor("pad", input)
     pad = list(pad)

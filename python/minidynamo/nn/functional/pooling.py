@@ -36,7 +36,7 @@ def spread(op: str, name: str, value: Any, rank: int) -> list[int]:
 
 
 def _steps(op: str, stride: Any, kernel: list[int]) -> list[int]:
-    """The stride: that of the kernel where none is given."""
+    """The stride, by default that of the kernel."""
     if stride is None or (not isinstance(stride, int) and len(stride) == 0):
         return kernel
     return spread(op, "stride", stride, len(kernel))
@@ -181,7 +181,7 @@ def _output_sizes(op: str, input: Tensor, output_size: Any, rank: int) -> list[i
 
 
 def _sizes_or_kept(input: Tensor, output_size: Any) -> Any:
-    """output_size, of which None keeps a size: it needs a batch or channels beside what it names."""
+    """output_size, where None keeps a size; the input must have a batch or channel dim besides these."""
     if isinstance(output_size, (list, tuple)) and input.dim() <= len(output_size):
         raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
     return output_size

@@ -24,20 +24,20 @@ def _step(extent: int, size: int, align_corners: bool, scale: float | None) -> f
 
 
 def _places(extent: int, size: int, align_corners: bool, scale: float | None, dtype: Any) -> Tensor:
-    """Where each output element lies in the input, counted in its elements."""
+    """The position of each output element in the input, in elements."""
     number = minidynamo.arange(size, dtype=dtype)
     step = _step(extent, size, align_corners, scale)
     return number * step if align_corners else (number + 0.5) * step - 0.5
 
 
 def _place_dtype(input: Tensor) -> Any:
-    """Places and weights are computed in float32, for float64 in its own, and for bytes to be rounded from float64."""
+    """Positions and weights are computed in float32, for float64 and bytes in float64."""
     return minidynamo.float32 if input.dtype is minidynamo.float32 else minidynamo.float64
 
 
 def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: bool) -> Tensor:
     extent = input.shape[dim]
-    # As in torch, a scale of an image's does not count where the size stays or is doubled.
+    # As in torch, scale factors of images are ignored where the size stays or doubles.
     if input.dim() == 4 and not exact and size in (extent, 2 * extent):
         scale = None
     step = 1 / scale if scale is not None else extent / size
@@ -47,7 +47,7 @@ def _nearest(input: Tensor, dim: int, size: int, scale: float | None, exact: boo
 
 
 def _linear_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor]]:
-    """The elements that each output element is made of, and how much of each."""
+    """The input elements of each output element, and their weights."""
     places = places.clamp(min=0)
     below = places.floor().clamp(max=extent - 1)
     weight = places - below
@@ -55,12 +55,12 @@ def _linear_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor
 
 
 def _cubic_near(x: Tensor, a: float) -> Tensor:
-    """The weight of an element nearer than 1."""
+    """The weight of an element at a distance below 1."""
     return ((a + 2) * x - (a + 3)) * x * x + 1
 
 
 def _cubic_far(x: Tensor, a: float) -> Tensor:
-    """That of one between 1 and 2."""
+    """That of one at a distance between 1 and 2."""
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
@@ -82,7 +82,7 @@ def _cubic_filter(x: Tensor) -> Tensor:
 
 
 def _windows(extent: int, size: int, step: float, radius: int, dtype: Any) -> tuple[Tensor, Tensor]:
-    """What each output element is made of without aliasing: all elements within a filter that is as wide as its step.
+    """The input elements of each output element with antialiasing: all within a filter as wide as its step.
 
     Indices and weights, of shape (size, elements of the longest window).
     """
@@ -122,7 +122,7 @@ def _resample(
 ) -> Tensor:
     taps = _cubic_taps if mode == "bicubic" else _linear_taps
     bytes_ = input.dtype is minidynamo.uint8
-    # Unlike torch's cubic, its other ways leave a dim whose size stays, also where there is a scale.
+    # Unlike torch's cubic mode, its other modes skip a dim whose size stays, even with a scale.
     leaves = bytes_ or antialias or mode != "bicubic"
     # Rounded between the dims, bytes depend on their order.
     for at in reversed(range(len(sizes))):
@@ -210,7 +210,7 @@ def interpolate(
         raise NotImplementedError(f"[interpolate] {mode} is not implemented for {dtype}; shape {tuple(input.shape)}")
     if antialias and is_narrow(input) and list(input.shape[2:]) != sizes:
         raise NotImplementedError(f"[interpolate] antialias is not implemented for {dtype}; shape {tuple(input.shape)}")
-    # Each dim is a step that would round to a narrow dtype.
+    # Each dim is a step that would round to the narrow dtype.
     wide = input.float() if is_narrow(input) else input
     return _resample(wide, sizes, scales, mode, bool(align_corners), antialias).to(dtype)
 

@@ -1,4 +1,4 @@
-"""Numbers of classes as vectors, and sums of rows of a table."""
+"""One-hot vectors, and sums of rows of a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows input of weight. padding_idx, scale_grad_by_freq and sparse are of gradients, which there are none of.
+    """The rows `input` of weight. padding_idx, scale_grad_by_freq and sparse only concern gradients.
 
     max_norm scales the rows that are used to that norm at most, in weight itself.
     """
@@ -37,7 +37,7 @@ def embedding(
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 zeros but for a 1 at the place that each element names, in a new last dim of size num_classes.
+    """int64 zeros except for a 1 at the index given by each element, in a new last dim of size num_classes.
 
     -1 stands for one more than the largest element, which ends a captured region.
     """
@@ -67,10 +67,10 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """The sum, mean or max of the rows of weight that each bag names: (B, D).
+    """The sum, mean or max of the rows of weight selected by each bag: (B, D).
 
     Bags are the rows of input (B, N), or the parts of input (N) that begin at offsets (B), of which the last is the
-    end of the last bag with include_last_offset. Indices padding_idx are left out; an empty bag gives zeros. max_norm
+    end of the last bag with include_last_offset. Indices padding_idx are ignored; an empty bag yields zeros. max_norm
     scales the rows that are used to that norm at most, in weight itself.
     """
     if mode not in ("sum", "mean", "max"):
@@ -116,19 +116,19 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
         raise ValueError(f"embedding_bag(): offsets has to be a 1D Tensor but got Tensor of dimension {offsets.dim()}")
     starts = offsets[:-1] if include_last_offset else offsets
     places = minidynamo.arange(input.shape[0])
-    # How many bags have begun at a place, less one.
+    # The number of bags that have begun at a position, minus one.
     return minidynamo.searchsorted(starts.long().contiguous(), places, right=True) - 1, starts.shape[0]
 
 
 def _reduced_bags(rows: Tensor, bag: Tensor, count: int, used: Any, mode: str) -> Tensor:
-    """Reduces rows (N, D) by bag; those that are not used count as if they were not there."""
+    """Reduces rows (N, D) by bag, ignoring unused ones."""
     width = rows.shape[1]
     kept = minidynamo.ones(rows.shape[0], dtype=rows.dtype) if used is None else used.to(rows.dtype)
-    # A place of its own takes what is in no bag: with torch's rules the first offset is 0, and there is none.
+    # A separate position collects rows in no bag: by torch's rules the first offset is 0, so there are none.
     bag = bag.clamp(min=0)
     sizes = minidynamo.zeros(count, dtype=rows.dtype).index_add(0, bag, kept).unsqueeze(1)
     if mode == "max":
-        # Of each bag and column: the largest, by comparing every bag with every row.
+        # The maximum per bag and column, by comparing every bag with every row.
         member = (minidynamo.arange(count).unsqueeze(1) == bag) & (kept != 0)
         spread = minidynamo.where(member.unsqueeze(2), rows, float("-inf"))
         largest = spread.amax(1) if rows.shape[0] > 0 else minidynamo.zeros(count, width, dtype=rows.dtype)
