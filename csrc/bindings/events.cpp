@@ -56,7 +56,7 @@ void bind_events(py::module_& module) {
         listener() = callable;
         host_hooks.event_listener = callable.is_none() ? nullptr : &call_listener;
       },
-      py::arg("callable"), py::pos_only(), "callable(kind, line) for every event; None: nobody.");
+      py::arg("callable"), py::pos_only(), "callable(kind, line) for every event; None: no listener.");
   module.def(
       "set_trace_directory", [version](const std::string& directory) { set_trace_directory(directory, version); },
       py::arg("directory"), py::pos_only(), "Where MINIDYNAMO_TRACE writes from now on; \"\": nowhere.");

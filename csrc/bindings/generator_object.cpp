@@ -74,12 +74,12 @@ PyObject* clone_state(PyObject* self, PyObject*) {
 PyObject* get_device(PyObject*, void*) { return Py_NewRef(cpu_device().get()); }
 
 PyMethodDef methods[] = {
-    {"manual_seed", manual_seed, METH_O, "manual_seed(seed) -> Generator\n\nStarts anew; gives itself back."},
+    {"manual_seed", manual_seed, METH_O, "manual_seed(seed) -> Generator\n\nRestarts the generator and returns it."},
     {"initial_seed", initial_seed, METH_NOARGS, "initial_seed() -> int\n\nThe seed that it was started with."},
-    {"seed", seed, METH_NOARGS, "seed() -> int\n\nStarts anew with a seed that nobody can foresee, and returns it."},
+    {"seed", seed, METH_NOARGS, "seed() -> int\n\nRestarts with a random seed and returns the seed."},
     {"get_state", get_state, METH_NOARGS, "get_state() -> Tensor\n\nThe state as bytes."},
-    {"set_state", set_state, METH_O, "set_state(new_state) -> Generator\n\nGoes on from a state."},
-    {"clone_state", clone_state, METH_NOARGS, "clone_state() -> Generator\n\nAnother one in the same state."},
+    {"set_state", set_state, METH_O, "set_state(new_state) -> Generator\n\nContinues from a state."},
+    {"clone_state", clone_state, METH_NOARGS, "clone_state() -> Generator\n\nAnother generator in the same state."},
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef getset[] = {

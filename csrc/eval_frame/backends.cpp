@@ -64,7 +64,7 @@ std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::sh
                                               const std::vector<Ref>& example_inputs) {
   if (!PyUnicode_Check(backend.get())) {
     auto* make = host_hooks.plan_from_callable.load();
-    MD_ASSERT(make != nullptr, "nobody makes plans of callables");
+    MD_ASSERT(make != nullptr, "no function for plans of callables is installed");
     return make(backend, graph, example_inputs);
   }
   if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph);

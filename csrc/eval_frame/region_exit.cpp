@@ -125,7 +125,7 @@ bool RegionRun::run_plan(LiveFrame* frame) {
   }
   if (entry_->plan == nullptr) return true;
   if (region().call_outs.empty()) return run_steps();
-  MD_ASSERT(frame != nullptr, "a region with call-outs runs in its frame");
+  MD_ASSERT(frame != nullptr, "a region with host calls runs in its frame");
   return run_with_call_outs(*frame);
 }
 

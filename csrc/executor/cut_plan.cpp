@@ -19,7 +19,7 @@ class CutPlan : public Plan {
   }
 
   std::string print() const override {
-    return str_cat(first_->print(), "then, with the sizes that this gave:\n", second_->print());
+    return str_cat(first_->print(), "then, with the sizes computed above:\n", second_->print());
   }
 
   PlanFacts facts() const override {

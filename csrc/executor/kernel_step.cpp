@@ -132,7 +132,7 @@ void KernelStep::run_kernel(RunState& state, KernelCall& call) const {
 void KernelStep::run_and_take(RunState& state, KernelCall& call) const {
   std::vector<Tensor> results = run_op(op_, call.args);
   if (results.size() != outs_.size()) {
-    raise_op(ErrorKind::Runtime, op_.name, "gave ", results.size(), " results, its shape rule says ", outs_.size());
+    raise_op(ErrorKind::Runtime, op_.name, "returned ", results.size(), " results, its shape rule says ", outs_.size());
   }
   for (size_t i = 0; i < outs_.size(); ++i) {
     const Place& place = state.layout->places[static_cast<size_t>(outs_[i])];

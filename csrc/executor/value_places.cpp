@@ -79,7 +79,7 @@ bool ValuePlaces::place_views(const Node& node) {
   std::vector<OutSpec> outs = view_outs(node);
   if (std::any_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; })) return false;
   Place base = place(std::get<ValueRef>(node.operands[0]));
-  MD_ASSERT(outs.size() == node.outs.size(), "a shape rule gives as many results as at capture");
+  MD_ASSERT(outs.size() == node.outs.size(), "the shape rule returns as many results as at capture");
   for (size_t i = 0; i < outs.size(); ++i) {
     const TensorSpec& spec = node.outs[i].spec;
     MD_ASSERT(spec.dtype == base.spec.dtype, "a view keeps the dtype: ", node.op->name);

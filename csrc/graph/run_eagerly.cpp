@@ -69,7 +69,7 @@ std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> 
     serve_interrupts();
     tensors = run_op(*node->op, args);
     if (tensors.size() != node->outs.size()) {
-      raise_op(ErrorKind::Runtime, node->op->name, "gave ", tensors.size(), " results, its shape rule says ",
+      raise_op(ErrorKind::Runtime, node->op->name, "returned ", tensors.size(), " results, its shape rule says ",
                node->outs.size());
     }
     set_grad(*node, args, tensors);

@@ -201,7 +201,7 @@ std::vector<GuardSet::Fact> GuardSet::facts() {
 }
 
 void GuardSet::keep_only(const std::vector<bool>& kept) {
-  MD_ASSERT(!impl_->sealed && kept.size() == impl_->guards.size(), "as facts() gave them");
+  MD_ASSERT(!impl_->sealed && kept.size() == impl_->guards.size(), "one flag for each of facts()");
   std::vector<Guard> left;
   for (size_t i = 0; i < kept.size(); ++i)
     if (kept[i]) left.push_back(std::move(impl_->guards[i]));

@@ -117,7 +117,7 @@ class ChosenRowsStep : public Step {
   std::string describe() const override { return names_; }
   std::string kernel() const override {
     std::string text = str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops",
-                               " over rows that an index chooses (", loops().name, ")");
+                               " over indexed rows (", loops().name, ")");
     if (program_.machine_code == nullptr) return text;
     return text + str_cat("; machine code of ", program_.machine_operations, " operations, ",
                           program_.machine_code->nbytes(), " bytes");
