@@ -95,7 +95,7 @@ FrameDriver::Advance FrameDriver::fail_check(const std::string& what, Ref cause)
   return raise_mismatch();
 }
 
-// The program's handlers run, but cannot catch it for good.
+// The program's handlers run, but the error is raised again after them.
 FrameDriver::Advance FrameDriver::raise_mismatch() {
   bool is_inside = check_->is_inside();
   check_.reset();

@@ -1,4 +1,4 @@
-// What the user is told when a place is captured again, and when its limit is reached.
+// Reports to the user when a place is captured again, and when its limit is reached.
 #pragma once
 #include <string>
 #include <vector>
