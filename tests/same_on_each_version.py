@@ -9,5 +9,6 @@ SAME_ON_EACH_VERSION = {
         "tensor/test_safetensors_fuzz.py",
     ),
     *("api/test_cpp_extension.py", "structure/test_benchmarks.py"),
-    *("structure/test_import_circles.py", "structure/test_layering.py", "structure/test_tables.py"),
+    *("structure/test_import_circles.py", "structure/test_layering.py"),
+    *("structure/test_tables.py", "structure/test_words.py"),
 }
