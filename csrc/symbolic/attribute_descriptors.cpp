@@ -3,6 +3,8 @@
 #include "symbolic/attribute_lookup.h"
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
+#include "symbolic/instance_dicts.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/value_facts.h"
@@ -50,20 +52,20 @@ ValuePtr AttributeLookup::field_of_struct(PyObject* descriptor) {
 
 Bound AttributeLookup::inline_getter(const ValuePtr& getter, std::vector<ValuePtr> args) {
   if (getter == python_get_ && stand_in_ && !hook_ && !probing_)
-    return {walk_.call_now(stand_in_, {std::move(args), {}})};
+    return {call_now(walk_, stand_in_, {std::move(args), {}})};
   if (!hook_ && !probing_) {
-    std::vector<ValuePtr> looked_up{object_, walk_.constant(name_)};
-    walk_.inline_function(getter, {std::move(args), {}}, ContinuationKind::Push,
-                          make_value<SequenceValue>(false, std::move(looked_up)));
+    std::vector<ValuePtr> looked_up{object_, walk_.values().constant(name_)};
+    inline_function(walk_, getter, {std::move(args), {}}, ContinuationKind::Push,
+                    make_value<SequenceValue>(false, std::move(looked_up)));
     return {nullptr};
   }
-  if (std::optional<ValuePtr> value = walk_.call_catching(getter, {std::move(args), {}}, PyExc_AttributeError))
+  if (std::optional<ValuePtr> value = call_catching(walk_, getter, {std::move(args), {}}, PyExc_AttributeError))
     return {*value};
   return missing();
 }
 
 PyTypeObject* AttributeLookup::descriptor_type(const ValuePtr& found) {
-  PyTypeObject* type = walk_.exact_type(found);
+  PyTypeObject* type = walk_.values().exact_type(found);
   bool may_change = (found->kind == ValueKind::Object || found->kind == ValueKind::Instance) &&
                     PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (may_change)
@@ -82,7 +84,7 @@ bool AttributeLookup::has_python_get(const ValuePtr& descriptor) {
   // A stand-in for a getter of the standard library: nobody sees its frame.
   auto* known = as<ObjectValue>(python_get_);
   stand_in_ = known != nullptr ? find_polyfill(known->object.get()) : nullptr;
-  if (stand_in_ && known->source != nullptr) walk_.identity_of(python_get_);
+  if (stand_in_ && known->source != nullptr) walk_.values().identity_of(python_get_);
   return true;
 }
 
@@ -111,9 +113,9 @@ Bound AttributeLookup::call_getattr_hook() {
   ValuePtr hook = std::exchange(hook_, nullptr);
   if (!is_python_function(hook)) {
     if (probing_) unknown();
-    return {walk_.call_now(hook, {{object_, walk_.constant(name_)}, {}})};
+    return {call_now(walk_, hook, {{object_, walk_.values().constant(name_)}, {}})};
   }
-  return inline_getter(hook, {object_, walk_.constant(name_)});
+  return inline_getter(hook, {object_, walk_.values().constant(name_)});
 }
 
 ValuePtr AttributeLookup::own_attribute() {
@@ -125,7 +127,7 @@ ValuePtr AttributeLookup::own_attribute() {
   if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
   auto* known = as<ObjectValue>(object_);
   if (known == nullptr || known->source == nullptr) unknown();
-  if (PyFunction_Check(known->object.get())) walk_.note_function(object_);
+  if (PyFunction_Check(known->object.get())) walk_.effects().note_function(object_);
   // Of an object of a subclass of dict it is the items that were written.
   if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
     if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
@@ -135,10 +137,10 @@ ValuePtr AttributeLookup::own_attribute() {
   const Source* source = walk_.sources().get(SourceKind::InstanceAttr, known->source, name_);
   // Perhaps the dict of this object's attributes; instances of classes are guarded against that (pending_writes.cpp).
   bool is_guarded = PyType_HasFeature(known->object.type(), Py_TPFLAGS_HEAPTYPE);
-  if (!is_guarded && walk_.any_dict_written_at(name_)) unknown();
+  if (!is_guarded && walk_.effects().any_dict_written_at(name_)) unknown();
   if (found > 0) {
     walk_.guards().present(source);
-    return walk_.at(source, Ref::share(value));
+    return value_at(walk_, source, Ref::share(value));
   }
   if (pv_has_instance_storage(known->object)) walk_.guards().absent(source);
   return nullptr;
@@ -151,22 +153,22 @@ Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
   if (known == nullptr) unknown();
   static PyObject* const kClass = PyUnicode_InternFromString("__class__");
   if (known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kClass)) {
-    walk_.identity_of(descriptor);
+    walk_.values().identity_of(descriptor);
     return {type_value(walk_, object_)};
   }
   if (InstanceValue* exception = exception_of(object_)) {
     if (ValuePtr field = exception_field(walk_, object_, name_, descriptor)) return {field};
     if (is_args_descriptor(descriptor)) {
-      if (known->source != nullptr) walk_.identity_of(descriptor);
+      if (known->source != nullptr) walk_.values().identity_of(descriptor);
       return {make_value<SequenceValue>(false, exception->exception->args)};
     }
   }
   if (is("__dict__") && is_attributes_descriptor(known->object.get()))
-    if (ValuePtr dict = walk_.instance_dict(object_)) return {dict};
+    if (ValuePtr dict = instance_dict(walk_, object_)) return {dict};
   if (Py_IS_TYPE(known->object.get(), &PyGetSetDescr_Type)) return read_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), tuple_field_type())) return read_tuple_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
-    ValuePtr getter = walk_.at(walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
+    ValuePtr getter = value_at(walk_, walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
     if (!getter || !is_python_function(getter)) unknown();
     return inline_getter(getter, {object_});
   }
@@ -177,14 +179,14 @@ Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
 Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   auto* known = as<ObjectValue>(object_);
   if (known == nullptr) unknown();
-  walk_.identity_of(descriptor);
+  walk_.values().identity_of(descriptor);
   if (known->made_class) {
     ValuePtr value = field_of_class(walk_, *walk_.classes().find(known->object), name_);
     if (!value) unknown();
     return {value};
   }
   if (PyType_Check(known->object.get()) && is("__dict__")) {
-    ValuePtr proxy = walk_.proxy_of_class(object_);
+    ValuePtr proxy = proxy_of_class(walk_, object_);
     if (!proxy) unknown();
     return {proxy};
   }
@@ -193,7 +195,7 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
     // A built-in class never changes.
     Ref value = Ref::steal(PyObject_GetAttr(known->object, name_));
     if (value && (is_guardable_constant(value.get()) || PyTuple_CheckExact(value.get())))
-      return {walk_.constant(value)};
+      return {walk_.values().constant(value)};
     PyErr_Clear();
     unknown();
   }
@@ -208,13 +210,13 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   // Of classes since 3.14 by code of the program.
   if (PyType_Check(known->object.get()) && is("__annotations__") && PY_VERSION_HEX < 0x030E0000)
     check(PyObject_GetAttr(known->object, name_));
-  ValuePtr value = walk_.at(walk_.sources().get(SourceKind::Field, known->source, name_, *field));
+  ValuePtr value = value_at(walk_, walk_.sources().get(SourceKind::Field, known->source, name_, *field));
   if (!value) unknown();
   return {value};
 }
 
 Bound AttributeLookup::read_tuple_field(const ValuePtr& descriptor) {
-  walk_.identity_of(descriptor);
+  walk_.values().identity_of(descriptor);
   size_t at = static_cast<size_t>(tuple_field_index(as<ObjectValue>(descriptor)->object));
   if (auto* made = as<SequenceValue>(object_)) {
     if (made->is_list || at >= made->items.size()) unknown();
@@ -244,7 +246,7 @@ ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
   if (const ValuePtr* stored = known->writes ? known->writes->find(name_) : nullptr) return *stored;
   const Source* source =
       walk_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
-  ValuePtr value = walk_.at(source);
+  ValuePtr value = value_at(walk_, source);
   // A field of a built-in type reads as None then.
   if (!value && !is_object_slot(as<ObjectValue>(descriptor)->object.get())) unknown();
   if (!value) walk_.guards().absent(source);
@@ -258,7 +260,7 @@ Bound AttributeLookup::read_slot(const ValuePtr& descriptor) {
 }
 
 Bound AttributeLookup::bind(const ValuePtr& found) {
-  PyTypeObject* descriptor = walk_.exact_type(found);
+  PyTypeObject* descriptor = walk_.values().exact_type(found);
   if (descriptor == &PyFunction_Type) return {found, true};
   if (descriptor->tp_descr_get == nullptr) return {found};
   if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
@@ -282,8 +284,9 @@ ValuePtr AttributeLookup::unwrap(const ValuePtr& found, SourceKind kind, PyTypeO
   if (known == nullptr) return nullptr;
   if (known->object.type() != wrapper) return nullptr;
   // Of a built-in class, which never changes (str.maketrans).
-  if (known->source == nullptr) return walk_.constant(check(PyObject_GetAttrString(known->object, "__func__")));
-  return walk_.at(walk_.sources().get(kind, known->source, nullptr));
+  if (known->source == nullptr)
+    return walk_.values().constant(check(PyObject_GetAttrString(known->object, "__func__")));
+  return value_at(walk_, walk_.sources().get(kind, known->source, nullptr));
 }
 
 ValuePtr AttributeLookup::unwrap_class_method(const ValuePtr& found) {

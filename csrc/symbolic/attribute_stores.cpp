@@ -2,7 +2,9 @@
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "symbolic/calls.h"
+#include "symbolic/class_writes.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 
@@ -25,7 +27,7 @@ namespace {
 
 // Setting and deleting attributes of the object is object's own way, guarded.
 bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
-  PyTypeObject* type = walk.exact_type(object);
+  PyTypeObject* type = walk.values().exact_type(object);
   if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
   if (type == simple_namespace_type()) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
@@ -39,7 +41,7 @@ bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
     Ref name = check(PyUnicode_InternFromString(hook));
     ValuePtr found = type_attribute(walk, object, name.get());
     if (!found) return false;
-    walk.identity_of(found);
+    walk.values().identity_of(found);
   }
   return true;
 }
@@ -65,7 +67,7 @@ enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
 Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
   if (!has_plain_setattr(walk, object, is_object_own)) return Place::Unknown;
   ValuePtr on_type = type_attribute(walk, object, name);
-  PyTypeObject* descriptor = on_type ? walk.exact_type(on_type) : nullptr;
+  PyTypeObject* descriptor = on_type ? walk.values().exact_type(on_type) : nullptr;
   if (descriptor != nullptr && may_change(descriptor))
     for (const char* method : {"__set__", "__delete__"})
       type_attribute(walk, on_type, check(PyUnicode_InternFromString(method)).get());
@@ -85,7 +87,7 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
       return Place::Own;
     }
     if (descriptor != &PyProperty_Type || known->source == nullptr) return Place::Unknown;
-    setter = walk.at(walk.sources().get(SourceKind::PropertySetter, known->source, nullptr));
+    setter = value_at(walk, walk.sources().get(SourceKind::PropertySetter, known->source, nullptr));
     return setter && is_python_function(setter) ? Place::Setter : Place::Unknown;
   }
   return pv_type_has_storage(type_of(object)) ? Place::Own : Place::Unknown;
@@ -95,7 +97,7 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
 void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
   auto* instance = as<InstanceValue>(object);
   if (instance == nullptr) {
-    walk.attribute_store(object, name, std::move(value));
+    attribute_store(walk, object, name, std::move(value));
   } else if (ValuePtr* known = instance->find(name)) {
     *known = value;
   } else {
@@ -104,8 +106,8 @@ void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr va
 }
 
 bool is_function_or_none(Walk& walk, const ValuePtr& value) {
-  return value->kind == ValueKind::Function || walk.is_exactly(value, &PyFunction_Type) ||
-         same_object(walk, value, walk.none());
+  return value->kind == ValueKind::Function || walk.values().is_exactly(value, &PyFunction_Type) ||
+         same_object(walk, value, walk.values().none());
 }
 
 // A store on a function that the walk made, of its name or of an attribute that no built-in function has.
@@ -120,7 +122,7 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
                  PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
                  (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_function_or_none(walk, value)) ||
                  (PyUnicode_CompareWithASCIIString(name, "__type_params__") == 0 && type_of(value) == &PyTuple_Type);
-  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 && walk.is_exactly(value, &PyDict_Type)) {
+  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 && walk.values().is_exactly(value, &PyDict_Type)) {
     function->annotations = value;
     std::erase_if(function->names,
                   [](const auto& set) { return PyUnicode_CompareWithASCIIString(set.first, "__annotate__") == 0; });
@@ -128,9 +130,9 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
   }
   if (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_free && descriptor != nullptr)
     function->annotations = nullptr;
-  if (!is_free && !(is_text && walk.is_exactly(value, &PyUnicode_Type))) return false;
+  if (!is_free && !(is_text && walk.values().is_exactly(value, &PyUnicode_Type))) return false;
   if (descriptor == nullptr) {
-    walk.function_dict(object)->set(name, value);
+    walk.effects().function_dict(object)->set(name, value);
   } else if (ValuePtr* known = function->find(name)) {
     *known = value;
   } else {
@@ -144,7 +146,7 @@ bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   if (auto* instance = as<InstanceValue>(object)) {
     std::erase_if(instance->attributes, [&](const auto& entry) { return PyUnicode_Compare(entry.first, name) == 0; });
   } else {
-    walk.attribute_store(object, name, nullptr);
+    attribute_store(walk, object, name, nullptr);
   }
   return true;
 }
@@ -152,7 +154,7 @@ bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
 // A __setattr__ of the user's class, which object's own calls may reach again; null: none.
 ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
   bool user = object->kind == ValueKind::Instance || object->kind == ValueKind::Object;
-  PyTypeObject* type = user ? walk.exact_type(object) : nullptr;
+  PyTypeObject* type = user ? walk.values().exact_type(object) : nullptr;
   if (type == nullptr || type->tp_setattro == PyObject_GenericSetAttr ||
       PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
     return nullptr;
@@ -170,20 +172,20 @@ ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
   Place place = place_of(walk, args.positional[0], name.get(), setter, true);
   if (place == Place::Unknown) break_on_store(args.positional[0], name.get());
   if (place != Place::Own) {
-    walk.call_now(setter, {{args.positional[0], args.positional[2]}, {}});
-    return walk.none();
+    call_now(walk, setter, {{args.positional[0], args.positional[2]}, {}});
+    return walk.values().none();
   }
   store_own(walk, args.positional[0], name.get(), args.positional[2]);
-  return walk.none();
+  return walk.values().none();
 }
 
 // A store on a function from outside, of an attribute that no built-in function has.
 bool store_on_outside_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   if (as<ObjectValue>(object)->source == nullptr || _PyType_Lookup(&PyFunction_Type, name) != nullptr) return false;
-  walk.exact_type(object);
-  walk.note_function(object);
+  walk.values().exact_type(object);
+  walk.effects().note_function(object);
   if (!value) return delete_own(walk, object, name);
-  walk.attribute_store(object, name, value);
+  attribute_store(walk, object, name, value);
   return true;
 }
 
@@ -193,7 +195,7 @@ bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, c
   auto* known = as<ObjectValue>(object);
   if (known == nullptr) return false;
   if (known->made_class) return store_on_class(walk, *walk.classes().find(known->object), name, value);
-  if (PyType_Check(known->object.get())) return walk.class_store(object, name, value);
+  if (PyType_Check(known->object.get())) return class_store(walk, object, name, value);
   return PyFunction_Check(known->object.get()) && store_on_outside_function(walk, object, name, value);
 }
 
@@ -203,7 +205,7 @@ ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
   Ref name = constant_of(walk, args.positional[1]);
   if (name && PyUnicode_CheckExact(name.get()) &&
       store_on_definition(walk, args.positional[0], name.get(), args.positional[2]))
-    return walk.none();
+    return walk.values().none();
   return call_object_setattr(walk, args);
 }
 
@@ -211,13 +213,13 @@ ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   Ref name = constant_of(walk, args.positional[1]);
   bool is_name = name && PyUnicode_CheckExact(name.get());
-  if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.none();
+  if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.values().none();
   ValuePtr setter;
   if (!name || !PyUnicode_CheckExact(name.get()) ||
       place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
     break_on_store(args.positional[0], nullptr);
   if (!delete_own(walk, args.positional[0], name.get())) raise_here();
-  return walk.none();
+  return walk.values().none();
 }
 
 // A store of one of the attributes that every exception has, on an exception that the walk made.
@@ -236,7 +238,8 @@ void store_attr(Walk& walk, const Instruction& at) {
   ValuePtr object = walk.frames().peek(), value = walk.frames().peek(2);
   BorrowedRef name = walk.frames().bytecode().name(at.arg);
   if (ValuePtr method = user_setattr(walk, object)) {
-    walk.inline_function(method, {{object, walk.constant(name), value}, {}}, ContinuationKind::Discard, nullptr);
+    inline_function(walk, method, {{object, walk.values().constant(name), value}, {}}, ContinuationKind::Discard,
+                    nullptr);
     return walk.frames().drop_below_callee(2);
   }
   if (store_on_exception(walk, object, name, value)) {
@@ -252,11 +255,11 @@ void store_attr(Walk& walk, const Instruction& at) {
   if (place == Place::Unknown) break_on_store(object, name);
   if (place == Place::Descriptor) {
     auto* bound = as<BoundMethodValue>(setter);
-    walk.inline_function(bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
+    inline_function(walk, bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
     return walk.frames().drop_below_callee(2);
   }
   if (place == Place::Setter) {
-    walk.inline_function(setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
+    inline_function(walk, setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
     return walk.frames().drop_below_callee(2);
   }
   store_own(walk, object, name, value);

@@ -8,6 +8,7 @@
 #include "symbolic/attribute_lookup.h"
 #include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/class_writes.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/made_classes.h"
 #include "symbolic/outcomes.h"
@@ -89,9 +90,10 @@ ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   const ValuePtr& object = args.positional[0];
   Ref name = constant_of(walk, args.positional[1]);
-  bool plain = object->kind == ValueKind::Instance ||
-               (object->kind == ValueKind::Object && PyType_HasFeature(walk.exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
-                !PyType_Check(as<ObjectValue>(object)->object.get()));
+  bool plain =
+      object->kind == ValueKind::Instance ||
+      (object->kind == ValueKind::Object && PyType_HasFeature(walk.values().exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
+       !PyType_Check(as<ObjectValue>(object)->object.get()));
   if (!name || !PyUnicode_CheckExact(name.get()) || !plain)
     graph_break(BreakReason::custom_attribute_lookup, describe(object));
   size_t depth = walk.frames().depth();
@@ -105,8 +107,8 @@ ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
 ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty())
     graph_break(BreakReason::object_creation, "object.__init__ with arguments");
-  walk.exact_type(args.positional[0]);
-  return walk.none();
+  walk.values().exact_type(args.positional[0]);
+  return walk.values().none();
 }
 
 const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr}, {Opcode::LOAD_METHOD, load_method}};
@@ -166,12 +168,12 @@ ValuePtr type_value(Walk& walk, const ValuePtr& object) {
   if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
   if (auto* known = as<ObjectValue>(object); known != nullptr && known->made_class)
     return walk.classes().find(known->object)->meta;
-  PyTypeObject* type = walk.exact_type(object);
-  const Source* source = walk.source_of(object);
+  PyTypeObject* type = walk.values().exact_type(object);
+  const Source* source = source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return walk.constant(reinterpret_cast<PyObject*>(type));
-  ValuePtr value =
-      walk.at(walk.sources().get(SourceKind::Type, source, nullptr), Ref::share(reinterpret_cast<PyObject*>(type)));
+    return walk.values().constant(reinterpret_cast<PyObject*>(type));
+  ValuePtr value = value_at(walk, walk.sources().get(SourceKind::Type, source, nullptr),
+                            Ref::share(reinterpret_cast<PyObject*>(type)));
   // The type guard on the object says what this is.
   as<ObjectValue>(value)->value_guarded = true;
   as<ObjectValue>(value)->type_guarded = !may_change(Py_TYPE(type));
@@ -186,14 +188,14 @@ ValuePtr class_attribute(Walk& walk, const ValuePtr& type_value, BorrowedRef nam
   auto* known = as<ObjectValue>(type_value);
   auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
   if (known->made_class) return made_attribute(walk, *walk.classes().find(known->object), name);
-  if (auto written = walk.written_on_class(type_value, name)) return *written;
+  if (auto written = written_on_class(walk, type_value, name)) return *written;
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (known->source == nullptr || !may_change) {
     PyObject* found = _PyType_Lookup(type, name);
-    return found != nullptr ? walk.constant(found) : nullptr;
+    return found != nullptr ? walk.values().constant(found) : nullptr;
   }
   const Source* source = walk.sources().get(SourceKind::TypeAttr, known->source, name);
-  ValuePtr found = walk.at(source);
+  ValuePtr found = value_at(walk, source);
   if (!found) walk.guards().absent(source);
   return found;
 }
@@ -206,7 +208,7 @@ ValuePtr python_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
   ValuePtr method = type_attribute(walk, object, name);
   if (!method || is_python_function(method)) return method;
   // Nothing is called, but the class may come to have such a method.
-  if (walk.source_of(method) != nullptr) walk.identity_of(method);
+  if (source_of(method) != nullptr) walk.values().identity_of(method);
   return nullptr;
 }
 

@@ -3,7 +3,9 @@
 
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/computed_numbers.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/iterators.h"
 #include "symbolic/mapping_proxies.h"
@@ -25,7 +27,7 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
   if (auto* tensor = as<TensorValue>(value)) {
-    walk.guard_tensor(tensor);
+    walk.values().guard_tensor(tensor);
     if (tensor->spec.rank() == 0) raise_here();
     return size_value(walk, tensor->spec.sizes[0]);
   }
@@ -33,12 +35,12 @@ ValuePtr call_len(Walk& walk, const CallArgs& args) {
   if (!length) {
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
     if (ValuePtr method = user_method(walk, value, kLen)) {
-      walk.inline_function(method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
+      inline_function(walk, method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
       return nullptr;
     }
   }
   if (!length) graph_break(BreakReason::unknown_length, describe(value));
-  return walk.integer(*length);
+  return walk.values().integer(*length);
 }
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
@@ -49,9 +51,9 @@ ValuePtr call_hash(Walk& walk, const CallArgs& args) {
   if (value->kind == ValueKind::Identity) graph_break(BreakReason::builtin_call, "hash() of a number of id()");
   ValuePtr method = is_user_object(value) ? user_method(walk, value, kHash) : nullptr;
   if (!method)
-    return walk.constant(
+    return walk.values().constant(
         check(PyLong_FromSsize_t(PyObject_Hash(key_of(walk, plain_or_itself(walk, value, {"__hash__"}))))));
-  return walk.constant(hash_by_method(walk, value, method));
+  return walk.values().constant(hash_by_method(walk, value, method));
 }
 
 ValuePtr call_type(Walk& walk, const CallArgs& args) {
@@ -60,7 +62,7 @@ ValuePtr call_type(Walk& walk, const CallArgs& args) {
     if (!entries) graph_break(BreakReason::class_definition, "type() with names that are not known");
     auto names = make_value<DictValue>();
     names->entries = std::move(*entries);
-    return make_class(walk, walk.constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
+    return make_class(walk, walk.values().constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
                       args.positional[1], names);
   }
   if (args.positional.size() != 1 || !args.keywords.empty())
@@ -70,12 +72,12 @@ ValuePtr call_type(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_bool(Walk& walk, const CallArgs& args) {
   require_count(args, 0, 1);
-  if (args.positional.empty()) return walk.boolean(false);
-  if (ValuePtr truth = walk.computed(Computation::Truth, {args.positional[0]})) return truth;
+  if (args.positional.empty()) return walk.values().boolean(false);
+  if (ValuePtr truth = computed(walk, Computation::Truth, {args.positional[0]})) return truth;
   std::optional<bool> truth = truth_by_methods(walk, args.positional[0]);
-  if (!truth && walk.is_tensor(args.positional[0])) graph_break(BreakReason::tensor_to_number, "bool()");
+  if (!truth && is_tensor(args.positional[0])) graph_break(BreakReason::tensor_to_number, "bool()");
   if (!truth) graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
-  return walk.boolean(*truth);
+  return walk.values().boolean(*truth);
 }
 
 template <bool is_list>
@@ -84,7 +86,7 @@ ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr> items;
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
-    if (!is_list && walk.is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
+    if (!is_list && walk.values().is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
     LengthHint hint = is_list ? LengthHint::Asked : kTupleHint;
     items = iterated(walk, is_list ? "list" : "tuple", args.positional[0], hint);
   }
@@ -103,7 +105,7 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
         auto items = iterate(walk, pair);
         if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
         Ref key = key_of(walk, (*items)[0], /*alone=*/false);
-        walk.dict_set(dict, key.get(), (*items)[1]);
+        dict_set(walk, dict, key.get(), (*items)[1]);
       }
     }
   }
@@ -116,7 +118,7 @@ ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, ar
 ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty()) require_own_items(walk, args.positional[0]);
   Handle<DictValue> dict = made_dict(walk, args);
-  dict->type = walk.constant(reinterpret_cast<PyObject*>(&PyODict_Type));
+  dict->type = walk.values().constant(reinterpret_cast<PyObject*>(&PyODict_Type));
   return dict;
 }
 
@@ -124,15 +126,15 @@ ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
 ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
   static PyObject* const type = imported("collections", "defaultdict").release();
   CallArgs rest = args;
-  ValuePtr factory = walk.none();
+  ValuePtr factory = walk.values().none();
   if (!args.positional.empty()) {
     factory = args.positional[0];
     rest.positional.erase(rest.positional.begin());
-    bool known = same_object(walk, factory, walk.none()) || is_callable(walk, factory);
+    bool known = same_object(walk, factory, walk.values().none()) || is_callable(walk, factory);
     if (!known) raise_here();
   }
   Handle<DictValue> dict = made_dict(walk, rest);
-  dict->type = walk.constant(type);
+  dict->type = walk.values().constant(type);
   dict->factory = factory;
   return dict;
 }
@@ -147,7 +149,7 @@ ValuePtr call_set(Walk& walk, const CallArgs& args) {
     return set;
   }
   for (const ValuePtr& item : iterated(walk, "set", args.positional[0], LengthHint::NotAsked)) {
-    walk.set_change(EffectKind::SetAdd, set, key_of(walk, item, /*alone=*/false).get());
+    set_change(walk, EffectKind::SetAdd, set, key_of(walk, item, /*alone=*/false).get());
   }
   return set;
 }
@@ -170,12 +172,12 @@ ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
   Ref name = constant_of(walk, args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("hasattr", args.positional[0]);
-  return walk.boolean(static_cast<bool>(optional_attribute(walk, args.positional[0], name.get())));
+  return walk.values().boolean(static_cast<bool>(optional_attribute(walk, args.positional[0], name.get())));
 }
 
 ValuePtr call_callable(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 1);
-  return walk.boolean(is_callable(walk, args.positional[0]));
+  return walk.values().boolean(is_callable(walk, args.positional[0]));
 }
 
 ValuePtr call_abs(Walk& walk, const CallArgs& args) {
@@ -184,9 +186,9 @@ ValuePtr call_abs(Walk& walk, const CallArgs& args) {
   static const OpRow* const op = find_op("abs");
   require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
-  if (walk.is_tensor(value)) return call_op(walk, *op, args, CallForm::Function);
+  if (is_tensor(value)) return call_op(walk, *op, args, CallForm::Function);
   if (ValuePtr method = user_method(walk, value, kAbs)) {
-    walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
+    inline_function(walk, method, {{value}, {}}, ContinuationKind::Push, nullptr);
     return nullptr;
   }
   ValuePtr result = fold_pure_call(walk, kFunction, args);
@@ -198,10 +200,10 @@ ValuePtr call_pow(Walk& walk, const CallArgs& args) {
   static PyObject* const kFunction = imported("builtins", "pow").release();
   static const OpRow* const op = find_op("pow");
   bool of_tensors = args.positional.size() == 2 && args.keywords.empty() &&
-                    (walk.is_tensor(args.positional[0]) || walk.is_tensor(args.positional[1]));
+                    (is_tensor(args.positional[0]) || is_tensor(args.positional[1]));
   if (of_tensors) return call_op(walk, *op, args, CallForm::Operator);
   ValuePtr result = fold_pure_call(walk, kFunction, args);
-  if (!result) break_on_builtin("pow", args.positional.empty() ? walk.none() : args.positional[0]);
+  if (!result) break_on_builtin("pow", args.positional.empty() ? walk.values().none() : args.positional[0]);
   return result;
 }
 
@@ -213,7 +215,7 @@ ValuePtr break_always(Walk&, const CallArgs&) {
 ValuePtr call_recursion_limit(Walk& walk, const CallArgs& args) {
   require_count(args, 0, 0);
   walk.guards().recursion_limit();
-  return walk.integer(Py_GetRecursionLimit());
+  return walk.values().integer(Py_GetRecursionLimit());
 }
 
 constexpr BuiltinRow kBuiltins[] = {{"len", call_len},

@@ -6,6 +6,7 @@
 
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
+#include "symbolic/calls.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/value_facts.h"
@@ -19,8 +20,8 @@ Ref constant_argument(Walk& walk, const ValuePtr& value) {
   // A built-in class holds nothing that dies.
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyType_CheckExact(object->object.get()))
     if (!PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE))
-      return Ref::share(walk.identity_of(value));
-  Ref constant = walk.is_tensor(value) ? Ref() : constant_of(walk, value);
+      return Ref::share(walk.values().identity_of(value));
+  Ref constant = is_tensor(value) ? Ref() : constant_of(walk, value);
   // A NaN is found by its identity alone.
   bool is_exact = constant && is_guardable_constant(constant.get()) && !holds_nan(constant);
   if (!is_exact) graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
@@ -34,8 +35,8 @@ Ref first_object(Walk& walk, const CallArgs& args) {
   bool may_be = object != nullptr && object->source != nullptr && !is_guardable_constant(object->object.get()) &&
                 is_equal_to_itself_alone(object->object) && PyType_SUPPORTS_WEAKREFS(object->object.type());
   if (!may_be) return nullptr;
-  walk.exact_type(args.positional[0]);
-  return Ref::share(walk.identity_of(args.positional[0]));
+  walk.values().exact_type(args.positional[0]);
+  return Ref::share(walk.values().identity_of(args.positional[0]));
 }
 
 // (positional, names and values of keywords)
@@ -62,62 +63,27 @@ ValuePtr arguments_value(const CallArgs& args) {
   return make_value<SequenceValue>(false, std::move(parts));
 }
 
-}  // namespace
-
-// What the region has added so far to one cache.
-struct Walk::CacheAdditions {
-  Ref results = check(PyDict_New());  // key: index in values, or None while the function runs
-  std::vector<ValuePtr> values;
-};
-
-ValuePtr Walk::call_cached(const ValuePtr& callable, const CallArgs& args) {
-  const Source* source = as<ObjectValue>(callable)->source;
-  if (source == nullptr) graph_break(BreakReason::unguardable_object, "a cached function");
-  PyObject* cached = identity_of(callable);
-  Ref first = first_object(*this, args);
-  Ref call = constant_call(*this, args, static_cast<bool>(first));
-  Ref key = cached_call_key(cached, first, call);
-  std::shared_ptr<CacheAdditions>& additions = cache_additions_[cached];
-  if (!additions) additions = std::make_shared<CacheAdditions>();
-
-  PyObject *kept = nullptr, *added = PyDict_GetItemWithError(additions->results, key);
-  if (added == Py_None) graph_break(BreakReason::unknown_callable, "a cached function that runs for the same call");
-  if (added != nullptr) {
-    effects_.push_back({EffectKind::CacheHit, callable, arguments_value(args), nullptr});
-    return additions->values[PyLong_AsSize_t(added)];
-  }
-  int found = lookup_cached_call(cached, first, call, &kept);
-  if (found < 0) graph_break(BreakReason::unhashable_key, "an argument of a cached function");
-  const Source* result = sources().cached_result(source, first, call);
-  if (found > 0) {
-    guards_.present(result);
-    effects_.push_back({EffectKind::CacheHit, callable, arguments_value(args), nullptr});
-    return at(result, Ref::share(kept));
-  }
-  return call_uncached(callable, args, *additions, key, result);
-}
-
-ValuePtr Walk::call_uncached(const ValuePtr& callable, const CallArgs& args, CacheAdditions& additions, const Ref& key,
-                             const Source* result_source) {
+ValuePtr call_uncached(Walk& walk, const ValuePtr& callable, const CallArgs& args, CacheAdditions& additions,
+                       const Ref& key, const Source* result_source) {
   const Source* source = as<ObjectValue>(callable)->source;
   Py_ssize_t count = 0, bound = 0;
   cached_call_counts(as<ObjectValue>(callable)->object, count, bound);
   if (bound > 0) {
     auto running = static_cast<Py_ssize_t>(PyDict_GET_SIZE(additions.results.get()));
     if (count + running >= bound) graph_break(BreakReason::last_reference);
-    guards_.length(sources().get(SourceKind::CachedResults, source, nullptr), count);
+    walk.guards().length(walk.sources().get(SourceKind::CachedResults, source, nullptr), count);
   }
   if (bound != 0) {
-    guards_.absent(result_source);
+    walk.guards().absent(result_source);
     check_status(PyDict_SetItem(additions.results, key, Py_None));
   }
   auto log_miss = [&](ValuePtr value) {
-    effects_.push_back({EffectKind::CacheMiss, callable, arguments_value(args), std::move(value)});
-    cannot_undo();
+    walk.effects().add({EffectKind::CacheMiss, callable, arguments_value(args), std::move(value)});
+    walk.cannot_undo();
   };
   ValuePtr result;
   try {
-    result = call_now(at(sources().get(SourceKind::WrappedFunction, source, nullptr)), args);
+    result = call_now(walk, value_at(walk, walk.sources().get(SourceKind::WrappedFunction, source, nullptr)), args);
   } catch (const RaiseSignal& signal) {
     if (signal.exception) {
       if (bound != 0) check_status(PyDict_DelItem(additions.results, key));
@@ -131,6 +97,34 @@ ValuePtr Walk::call_uncached(const ValuePtr& callable, const CallArgs& args, Cac
     additions.values.push_back(result);
   }
   return result;
+}
+
+}  // namespace
+
+ValuePtr call_cached(Walk& walk, const ValuePtr& callable, const CallArgs& args) {
+  const Source* source = as<ObjectValue>(callable)->source;
+  if (source == nullptr) graph_break(BreakReason::unguardable_object, "a cached function");
+  PyObject* cached = walk.values().identity_of(callable);
+  Ref first = first_object(walk, args);
+  Ref call = constant_call(walk, args, static_cast<bool>(first));
+  Ref key = cached_call_key(cached, first, call);
+  CacheAdditions& additions = walk.effects().additions_to(cached);
+
+  PyObject *kept = nullptr, *added = PyDict_GetItemWithError(additions.results, key);
+  if (added == Py_None) graph_break(BreakReason::unknown_callable, "a cached function that runs for the same call");
+  if (added != nullptr) {
+    walk.effects().add({EffectKind::CacheHit, callable, arguments_value(args), nullptr});
+    return additions.values[PyLong_AsSize_t(added)];
+  }
+  int found = lookup_cached_call(cached, first, call, &kept);
+  if (found < 0) graph_break(BreakReason::unhashable_key, "an argument of a cached function");
+  const Source* result = walk.sources().cached_result(source, first, call);
+  if (found > 0) {
+    walk.guards().present(result);
+    walk.effects().add({EffectKind::CacheHit, callable, arguments_value(args), nullptr});
+    return value_at(walk, result, Ref::share(kept));
+  }
+  return call_uncached(walk, callable, args, additions, key, result);
 }
 
 }  // namespace md

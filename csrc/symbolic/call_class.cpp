@@ -36,7 +36,7 @@ bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
 [[noreturn]] void break_on_creation(PyTypeObject* type) { graph_break(BreakReason::object_creation, type->tp_name); }
 
 PyTypeObject* class_argument(Walk& walk, const CallArgs& args) {
-  PyObject* type = args.positional.empty() ? nullptr : walk.identity_of(args.positional[0]).get();
+  PyObject* type = args.positional.empty() ? nullptr : walk.values().identity_of(args.positional[0]).get();
   if (type == nullptr || !PyType_Check(type)) raise_here();
   return reinterpret_cast<PyTypeObject*>(type);
 }
@@ -107,12 +107,12 @@ constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new},
 ValuePtr call_class(Walk& walk, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation,
                     const ValuePtr& continuation_value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  auto* type = reinterpret_cast<PyTypeObject*>(walk.identity_of(type_value).get());
+  auto* type = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(type_value).get());
   PyTypeObject* metatype = Py_TYPE(type);
   if (metatype == &PyType_Type) return make_object(walk, type_value, args, continuation);
   ValuePtr method = type_attribute(walk, type_value, kCall);
   if (metatype->tp_call == PyType_Type.tp_call) {
-    if (as<ObjectValue>(method)->source != nullptr) walk.identity_of(method);
+    if (as<ObjectValue>(method)->source != nullptr) walk.values().identity_of(method);
     return make_object(walk, type_value, args, continuation);
   }
   if (!method || !is_python_function(method)) break_on_creation(type);
@@ -124,7 +124,7 @@ ValuePtr call_class(Walk& walk, const ValuePtr& type_value, CallArgs& args, Cont
 ValuePtr make_object(Walk& walk, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
-  auto* type = reinterpret_cast<PyTypeObject*>(walk.identity_of(type_value).get());
+  auto* type = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(type_value).get());
   if (type->tp_new == nullptr) raise_here();  // no instances by a call
   if (is_group_class(type)) return make_group(walk, type_value, args);
   if (is_exception_class(type)) {
@@ -146,21 +146,22 @@ ValuePtr make_object(Walk& walk, const ValuePtr& type_value, CallArgs& args, Con
   given.positional.insert(given.positional.begin(), type_value);
   ValuePtr made;
   if (is_python_function(maker)) {
-    made = walk.call_now(maker, given);
-  } else if (CallHandler handler = type_of(maker) == &PyCFunction_Type ? find_call(walk.identity_of(maker)) : nullptr) {
+    made = call_now(walk, maker, given);
+  } else if (CallHandler handler =
+                 type_of(maker) == &PyCFunction_Type ? find_call(walk.values().identity_of(maker)) : nullptr) {
     made = handler(walk, given);
   } else {
     break_on_creation(type);
   }
-  PyTypeObject* made_type = walk.exact_type(made);
+  PyTypeObject* made_type = walk.values().exact_type(made);
   if (!is_object_of(walk, made, type)) return made;
   ValuePtr init = type_attribute(walk, made, kInit);
   if (made_type->tp_init == PyBaseObject_Type.tp_init) {
-    if (init && walk.source_of(init) != nullptr) walk.identity_of(init);
+    if (init && source_of(init) != nullptr) walk.values().identity_of(init);
     return made;
   }
   if (CallHandler handler =
-          init && type_of(init) == &PyWrapperDescr_Type ? find_call(walk.identity_of(init)) : nullptr) {
+          init && type_of(init) == &PyWrapperDescr_Type ? find_call(walk.values().identity_of(init)) : nullptr) {
     args.positional.insert(args.positional.begin(), made);
     handler(walk, args);
     return made;
@@ -176,11 +177,11 @@ ValuePtr initialise(Walk& walk, const ValuePtr& instance, const ValuePtr& init, 
   if (!init) return instance;
   args.positional.insert(args.positional.begin(), instance);
   if (continuation == ContinuationKind::Push) {
-    walk.inline_function(init, std::move(args), ContinuationKind::PushSelf, instance);
+    inline_function(walk, init, std::move(args), ContinuationKind::PushSelf, instance);
     return nullptr;
   }
   // Something else waits for the object than the caller's stack.
-  if (!same_object(walk, walk.call_now(init, std::move(args)), walk.none())) raise_here();
+  if (!same_object(walk, call_now(walk, init, std::move(args)), walk.values().none())) raise_here();
   return instance;
 }
 

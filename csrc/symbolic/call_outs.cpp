@@ -5,6 +5,7 @@
 #include "cpython/errors.h"
 #include "cpython/traceback.h"
 #include "snapshot/serving_code.h"
+#include "symbolic/call_out_sites.h"
 #include "symbolic/outcomes.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
@@ -263,7 +264,7 @@ void keep_gradient_of_operands(const Graph& graph, Node& node, const std::vector
 
 // What an operand must be for a write into it to be followed.
 void check_written(Walk& walk, const CallOutRequest& request, TensorValue* tensor) {
-  if (tensor->spec.requires_grad && walk.grad_mode)
+  if (tensor->spec.requires_grad && walk.builder().modes().grad)
     graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
   if (has_expanded_dim(tensor->spec))
     graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");
@@ -271,7 +272,7 @@ void check_written(Walk& walk, const CallOutRequest& request, TensorValue* tenso
 
 // One tensor under two names is one tensor to the operator, whereas two views of one tensor would become two.
 void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, TensorValue* tensor) {
-  const std::shared_ptr<TensorBase>& base = walk.base_of(tensor);
+  const std::shared_ptr<TensorBase>& base = walk.builder().base_of(tensor);
   for (size_t i = 0; i < request.tensors.size(); ++i) {
     TensorValue* other = request.tensors[i];
     if (other == nullptr || other == tensor || static_cast<int>(i) == at || other->base != base) continue;
@@ -282,14 +283,14 @@ void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, 
 }  // namespace
 
 Node* append_call_out(Walk& walk, const CallOutRequest& request) {
-  if (walk.has_output())
+  if (walk.outputs().has_output())
     graph_break(
         BreakReason::caught_call_out, request.name,
         "What was printed or logged before it is written when the region is left, so that the region ends here.");
-  bool has_failure = !walk.may_call_out();
-  if (has_failure && !walk.may_describe_failure()) graph_break(BreakReason::caught_call_out, request.name);
+  bool has_failure = !may_call_out(walk);
+  if (has_failure && !may_describe_failure(walk)) graph_break(BreakReason::caught_call_out, request.name);
   std::vector<ValueRef> failure_outputs, locals;
-  int site = walk.add_call_out_site(locals, has_failure ? &failure_outputs : nullptr);
+  int site = add_call_out_site(walk, locals, has_failure ? &failure_outputs : nullptr);
   auto context = std::make_unique<Context>();
   context->name = request.name;
   context->run = Ref::share(request.run);
@@ -306,20 +307,20 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
     if (std::find(written.begin(), written.end(), tensor) != written.end()) continue;
     written.push_back(tensor);
     int target = -1;
-    if (walk.base_of(tensor)->source != nullptr) {
+    if (walk.builder().base_of(tensor)->source != nullptr) {
       target = static_cast<int>(operands.size());
-      operands.push_back(walk.original_value(tensor));
+      operands.push_back(walk.builder().original_value(tensor));
     }
     context->written.push_back({static_cast<size_t>(at), request.results.size() + context->written.size(), target});
   }
   context->pairs_begin = operands.size();
-  for (const auto& [original, now] : walk.written_values()) {
+  for (const auto& [original, now] : walk.builder().written_values()) {
     operands.push_back(original);
     operands.push_back(now);
   }
   context->failure_begin = operands.size();
   context->has_failure = has_failure;
-  context->told_frames = has_failure ? walk.frames_told() : 0;
+  context->told_frames = has_failure ? described_frames(walk) : 0;
   operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
   context->locals_begin = operands.size();
   operands.insert(operands.end(), locals.begin(), locals.end());
@@ -327,8 +328,8 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   for (size_t i = 0; i < request.results.size(); ++i)
     if (is_symbolic(request.results[i])) context->sized.push_back(i);
   context->site = site;
-  context->grad_mode = walk.grad_mode;
-  context->inference_mode = walk.inference_mode;
+  context->grad_mode = walk.builder().modes().grad;
+  context->inference_mode = walk.builder().modes().inference;
   std::vector<size_t> outs;
   for (const Written& each : context->written) outs.push_back(each.out);
   std::vector<Operand> node_operands(operands.size());
@@ -342,7 +343,8 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   node->owned_op = row;
   keep_gradient_of_operands(walk.graph(), *node, request.operands);
   if (!written.empty()) walk.cannot_undo();
-  for (size_t i = 0; i < written.size(); ++i) walk.write_tensor(written[i], {node, static_cast<int>(outs[i])});
+  for (size_t i = 0; i < written.size(); ++i)
+    walk.builder().write_tensor(written[i], {node, static_cast<int>(outs[i])});
   return node;
 }
 

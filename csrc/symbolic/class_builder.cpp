@@ -2,7 +2,7 @@
 
 namespace md {
 
-ClassBuilder::~ClassBuilder() {
+void ClassBuilder::clear() {
   while (!made_.empty()) made_.pop_back();  // a class before its bases
 }
 

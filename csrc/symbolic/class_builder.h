@@ -9,7 +9,8 @@ namespace md {
 
 class ClassBuilder {
  public:
-  ~ClassBuilder();
+  ~ClassBuilder() { clear(); }
+  void clear();
   bool is_empty() const { return made_.empty(); }
   MadeClass* find(BorrowedRef type) const;  // null: a class that exists
   ValuePtr keep(std::unique_ptr<MadeClass> made);

@@ -87,7 +87,7 @@ bool all_hooks_known(PyTypeObject* type, int& budget) {
 std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
                                    PyObject* check_name) {
   static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
-  const Source* source = walk.source_of(classinfo);
+  const Source* source = source_of(classinfo);
   bool is_abstract = _PyType_Lookup(Py_TYPE(base), check_name) ==
                      _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
   int budget = 1000;
@@ -107,9 +107,9 @@ std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const
   static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
   bool is_abstract =
       known != nullptr && known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
-  if (known != nullptr && known->source != nullptr) walk.identity_of(hook);
+  if (known != nullptr && known->source != nullptr) walk.values().identity_of(hook);
   if (!hook || is_abstract || !is_python_function(hook)) return std::nullopt;
-  std::optional<bool> truth = truth_by_methods(walk, walk.call_now(hook, {{classinfo, asked}, {}}));
+  std::optional<bool> truth = truth_by_methods(walk, call_now(walk, hook, {{classinfo, asked}, {}}));
   if (!truth) graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
   return truth;
 }
@@ -125,9 +125,9 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
   static PyObject* const union_type = imported("types", "UnionType").release();
   if (auto* parts = as<ObjectValue>(classinfo);
       parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == (PyTypeObject*)union_type) {
-    walk.exact_type(classinfo);
+    walk.values().exact_type(classinfo);
     Ref member = check(PyObject_GetAttrString(union_type, "__args__"));
-    ValuePtr args = walk.at(walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
+    ValuePtr args = value_at(walk, walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
     return is_subtype_of(walk, asked, type, args, builtin);
   }
   auto* made = as<MadeValue>(classinfo);
@@ -139,7 +139,7 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
     }
     return false;
   }
-  PyObject* known = walk.identity_of(classinfo);
+  PyObject* known = walk.values().identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
   Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
@@ -148,7 +148,7 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
   // A metaclass of the program's may be given one.
   ValuePtr kept =
       !has_own_check && Py_TYPE(known) != &PyType_Type ? type_attribute(walk, classinfo, check_name) : nullptr;
-  if (kept && walk.source_of(kept) != nullptr) walk.identity_of(kept);
+  if (kept && source_of(kept) != nullptr) walk.values().identity_of(kept);
   if (has_own_check) {
     // type(x) is C says enough before C is asked.
     if (type == base && std::string_view(builtin) == "isinstance") return true;
@@ -162,7 +162,7 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
 
 // Its class, unless it may claim another __class__: that takes a class attribute of that name, or an own way of reading attributes.
 PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   static PyObject* const kClass = PyUnicode_InternFromString("__class__");
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   PyObject* reading = _PyType_Lookup(type, kGetattribute);
@@ -172,7 +172,7 @@ PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
   // The class may be given one later.
   for (PyObject* name : {kClass, kGetattribute}) {
     ValuePtr found = may_change(type) ? type_attribute(walk, value, name) : nullptr;
-    if (found && walk.source_of(found) != nullptr) walk.identity_of(found);
+    if (found && source_of(found) != nullptr) walk.values().identity_of(found);
   }
   return type;
 }
@@ -182,26 +182,27 @@ template <bool of_object>
 ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
   const ValuePtr &classinfo = args.positional[0], &asked = args.positional[1];
-  PyObject *base = walk.identity_of(classinfo), *other = of_object ? nullptr : walk.identity_of(asked).get();
+  PyObject *base = walk.values().identity_of(classinfo),
+           *other = of_object ? nullptr : walk.values().identity_of(asked).get();
   if (base == nullptr || !PyType_Check(base)) break_on_builtin("an abstract check", classinfo);
   if (!of_object && (other == nullptr || !PyType_Check(other))) break_on_builtin("issubclass", asked);
   auto* type = of_object ? class_it_shows(walk, asked) : reinterpret_cast<PyTypeObject*>(other);
   static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
   std::optional<bool> found = abstract_check(walk, type, reinterpret_cast<PyTypeObject*>(base), classinfo, kCheck);
   if (!found) break_on_builtin("an abstract check", classinfo);
-  return walk.boolean(*found);
+  return walk.values().boolean(*found);
 }
 
 ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
-  return walk.boolean(is_instance(walk, args.positional[0], args.positional[1]));
+  return walk.values().boolean(is_instance(walk, args.positional[0], args.positional[1]));
 }
 
 ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 2);
-  PyObject* type = walk.identity_of(args.positional[0]);
+  PyObject* type = walk.values().identity_of(args.positional[0]);
   if (type == nullptr || !PyType_Check(type)) break_on_builtin("issubclass", args.positional[0]);
-  return walk.boolean(
+  return walk.values().boolean(
       is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
 }
 

@@ -38,20 +38,20 @@ bool derives_from(Walk& walk, const ValuePtr& type, PyTypeObject* base) {
 }
 
 bool is_object_of(Walk& walk, const ValuePtr& value, PyTypeObject* base) {
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   if (type == base || !may_change(type)) return PyType_IsSubtype(type, base) != 0;
   return derives_from(walk, type_value(walk, value), base);
 }
 
 bool is_callable(Walk& walk, const ValuePtr& value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   if (may_change(type)) type_attribute(walk, value, kCall);
   return type->tp_call != nullptr;
 }
 
 bool matches_pattern(Walk& walk, const ValuePtr& value, unsigned long flag) {
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   auto* known = may_change(type) ? as<ObjectValue>(type_value(walk, value)) : nullptr;
   if (known != nullptr && known->source != nullptr) walk.guards().match_flags(known->source, type);
   return PyType_HasFeature(type, flag) != 0;

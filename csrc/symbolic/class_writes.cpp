@@ -23,7 +23,7 @@ bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* type = class_in(value);
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (!may_change || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
-  PyTypeObject* metatype = walk.exact_type(value);
+  PyTypeObject* metatype = walk.values().exact_type(value);
   if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
   if (metatype != &PyType_Type && !inherits(walk, value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
   ValuePtr meta = type_attribute(walk, value, name);
@@ -32,48 +32,39 @@ bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
 
 }  // namespace
 
-bool Walk::class_store(const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
+bool class_store(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
   // What was read of a class by its __dict__ is not asked for what is written.
-  if (shows_class_dict_ || !has_plain_store(*this, value, name)) return false;
-  identity_of(value);
+  if (walk.effects().shows_class_dict() || !has_plain_store(walk, value, name)) return false;
+  walk.values().identity_of(value);
   PyTypeObject* type = class_in(value);
-  auto same = std::ranges::find_if(written_classes_, [&](const ValuePtr& each) { return class_in(each) == type; });
+  auto same = std::ranges::find_if(walk.effects().written_classes(),
+                                   [&](const ValuePtr& each) { return class_in(each) == type; });
   auto* known = as<ObjectValue>(value);
-  if (same != written_classes_.end()) known->writes = as<ObjectValue>(*same)->writes;
+  if (same != walk.effects().written_classes().end()) known->writes = as<ObjectValue>(*same)->writes;
   const ValuePtr* before = known->writes ? known->writes->find(name) : nullptr;
   // Whether a class itself has a name that it did not get here is not looked into.
   if (!stored && (before == nullptr || !*before)) return false;
   PyObject* old = nullptr;
   if (pv_own_attribute(type, name, &old) < 0) return false;
-  leave_finalizer_to_python(*this, old);
-  if (!known->writes) {
-    known->writes = std::make_shared<PendingWrites>();
-    known->writes->first_step = step_number();
-    written_.push_back(value);
-    written_classes_.push_back(value);
-  }
+  leave_finalizer_to_python(walk, old);
+  if (!known->writes) walk.effects().add_written_class(value, walk.step_number());
   known->writes->stores.emplace_back(Ref::share(name), stored);
-  log_store(stored ? EffectKind::AttributeSet : EffectKind::AttributeDelete, value, name, stored);
+  walk.effects().log_store(stored ? EffectKind::AttributeSet : EffectKind::AttributeDelete, value, name, stored);
   return true;
 }
 
-bool Walk::any_class_written_at(BorrowedRef name) const {
-  return std::ranges::any_of(
-      written_classes_, [&](const ValuePtr& each) { return as<ObjectValue>(each)->writes->find(name) != nullptr; });
-}
-
-std::optional<ValuePtr> Walk::written_on_class(const ValuePtr& value, BorrowedRef name) {
+std::optional<ValuePtr> written_on_class(Walk& walk, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* type = class_in(value);
-  for (const ValuePtr& each : written_classes_) {
+  for (const ValuePtr& each : walk.effects().written_classes()) {
     const ValuePtr* stored = as<ObjectValue>(each)->writes->find(name);
-    if (stored == nullptr || !derives_from(*this, value, class_in(each))) continue;
+    if (stored == nullptr || !derives_from(walk, value, class_in(each))) continue;
     // Which of the two a subclass finds first may change from run to run.
     if (class_in(each) != type)
       graph_break(BreakReason::custom_attribute_lookup, "an attribute of a base that is written to");
     if (*stored) return *stored;
-    const Source* behind = sources().get(SourceKind::SuperAttr, as<ObjectValue>(each)->source, name, 1);
-    ValuePtr found = at(behind);
-    if (!found) guards_.absent(behind);
+    const Source* behind = walk.sources().get(SourceKind::SuperAttr, as<ObjectValue>(each)->source, name, 1);
+    ValuePtr found = value_at(walk, behind);
+    if (!found) walk.guards().absent(behind);
     return found;
   }
   return std::nullopt;

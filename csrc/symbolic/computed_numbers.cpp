@@ -1,4 +1,5 @@
-// Numbers, and text made of them, that differ from run to run: computed at the exit instead of guarded by value.
+#include "symbolic/computed_numbers.h"
+
 #include "symbolic/outcomes.h"
 #include "symbolic/tensor_numbers.h"
 #include "symbolic/told_sizes.h"
@@ -65,15 +66,9 @@ BorrowedRef current_object(const ValuePtr& operand) {
 
 }  // namespace
 
-bool Walk::is_varying(const ValuePtr& value) const {
-  if (auto* object = as<ObjectValue>(value)) return object->varies && !object->value_guarded;
-  auto* computed = as<ComputedValue>(value);
-  return computed != nullptr && !computed->known;
-}
-
-ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands) {
-  if (ValuePtr size = computed_of_told(*this, computation, operands)) return size;
-  if (ValuePtr number = computed_in_graph(*this, computation, operands)) return number;
+ValuePtr computed(Walk& walk, Computation computation, std::vector<ValuePtr> operands) {
+  if (ValuePtr size = computed_of_told(walk, computation, operands)) return size;
+  if (ValuePtr number = computed_in_graph(walk, computation, operands)) return number;
   bool varies = false;
   for (const ValuePtr& operand : operands) {
     varies = varies || is_varying(operand);
@@ -82,11 +77,11 @@ ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands)
   if (!varies || !has_fixed_result(computation, operands)) return nullptr;
   std::vector<PyObject*> objects;
   for (ValuePtr& operand : operands) {
-    exact_type(operand);
+    walk.values().exact_type(operand);
     if (!is_varying(operand)) {
-      Ref known = constant_of(*this, operand);
+      Ref known = constant_of(walk, operand);
       if (!known) return nullptr;
-      operand = constant(known);
+      operand = walk.values().constant(known);
     }
     objects.push_back(current_object(operand));
   }
@@ -94,7 +89,7 @@ ValuePtr Walk::computed(Computation computation, std::vector<ValuePtr> operands)
   if (!current) raise_here();
   bool raises = may_raise(computation, operands);
   ValuePtr value = make_value<ComputedValue>(computation, std::move(operands), std::move(current));
-  if (raises) may_raise_.push_back(value);
+  if (raises) walk.shapes().add_may_raise(value);
   return value;
 }
 

@@ -36,15 +36,15 @@ const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
   auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
   bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && is_dict(walk, args.positional[0], {});
   bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict || is_subclass ||
-                                              walk.is_exactly(args.positional[0], &PyDict_Type));
+                                              walk.values().is_exactly(args.positional[0], &PyDict_Type));
   if (!is_dict) break_on_method(args, method);
   return args.positional[0];
 }
 
 ValuePtr list_append(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  if (!walk.list_append(args.positional[0], args.positional[1])) break_on_method(args, "append");
-  return walk.none();
+  if (!list_append(walk, args.positional[0], args.positional[1])) break_on_method(args, "append");
+  return walk.values().none();
 }
 
 ValuePtr list_extend(Walk& walk, const CallArgs& args) {
@@ -52,17 +52,17 @@ ValuePtr list_extend(Walk& walk, const CallArgs& args) {
   if (!takes_items(walk, args.positional[0])) break_on_method(args, "extend");
   if (!list_extend(walk, args.positional[0], args.positional[1]))
     graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
-  return walk.none();
+  return walk.values().none();
 }
 
 // list.__init__(self, items)
 ValuePtr list_init(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 1);
   int64_t length = static_cast<int64_t>(list_of(walk, args, "__init__").size());
-  walk.list_splice(args.positional[0], 0, length, {});
+  list_splice(walk, args.positional[0], 0, length, {});
   if (args.positional.size() > 1 && !list_extend(walk, args.positional[0], args.positional[1]))
     graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
-  return walk.none();
+  return walk.values().none();
 }
 
 ValuePtr list_pop(Walk& walk, const CallArgs& args) {
@@ -72,10 +72,10 @@ ValuePtr list_pop(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr>& items = list_of(walk, args, "pop");
   int64_t length = static_cast<int64_t>(items.size());
   int64_t at = *index < 0 ? *index + length : *index;
-  if (length == 0) raise_known(walk, PyExc_IndexError, {walk.string("pop from empty list")});
-  if (at < 0 || at >= length) raise_known(walk, PyExc_IndexError, {walk.string("pop index out of range")});
+  if (length == 0) raise_known(walk, PyExc_IndexError, {walk.values().string("pop from empty list")});
+  if (at < 0 || at >= length) raise_known(walk, PyExc_IndexError, {walk.values().string("pop index out of range")});
   ValuePtr value = items[at];
-  walk.list_splice(args.positional[0], at, at + 1, {});
+  list_splice(walk, args.positional[0], at, at + 1, {});
   return value;
 }
 
@@ -85,23 +85,23 @@ ValuePtr list_insert(Walk& walk, const CallArgs& args) {
   if (!index) graph_break(BreakReason::unknown_subscript, "list.insert at an unknown place");
   int64_t length = static_cast<int64_t>(list_of(walk, args, "insert").size());
   int64_t at = *index < 0 ? std::max<int64_t>(0, *index + length) : std::min(*index, length);
-  walk.list_splice(args.positional[0], at, at, {args.positional[2]});
-  return walk.none();
+  list_splice(walk, args.positional[0], at, at, {args.positional[2]});
+  return walk.values().none();
 }
 
 ValuePtr list_reverse(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   const std::vector<ValuePtr>& items = list_of(walk, args, "reverse");
   std::vector<ValuePtr> reversed(items.rbegin(), items.rend());
-  walk.list_splice(args.positional[0], 0, static_cast<int64_t>(items.size()), std::move(reversed));
-  return walk.none();
+  list_splice(walk, args.positional[0], 0, static_cast<int64_t>(items.size()), std::move(reversed));
+  return walk.values().none();
 }
 
 ValuePtr list_clear(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   int64_t length = static_cast<int64_t>(list_of(walk, args, "clear").size());
-  walk.list_splice(args.positional[0], 0, length, {});
-  return walk.none();
+  list_splice(walk, args.positional[0], 0, length, {});
+  return walk.values().none();
 }
 
 ValuePtr list_remove(Walk& walk, const CallArgs& args) {
@@ -113,8 +113,8 @@ ValuePtr list_remove(Walk& walk, const CallArgs& args) {
     break_if_changed(walk, step, args.positional[0], items);
     if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
     if (!*equal) continue;
-    walk.list_splice(args.positional[0], static_cast<int64_t>(i), static_cast<int64_t>(i) + 1, {});
-    return walk.none();
+    list_splice(walk, args.positional[0], static_cast<int64_t>(i), static_cast<int64_t>(i) + 1, {});
+    return walk.values().none();
   }
   raise_here();
 }
@@ -146,8 +146,8 @@ ValuePtr dict_view(Walk& walk, const CallArgs& args) {
 ValuePtr dict_get(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 2);
   Ref key = key_in(walk, args.positional[0], args.positional[1]);
-  ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  ValuePtr item = walk.dict_item(dict_of(walk, args, "get"), key.get());
+  ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.values().none();
+  ValuePtr item = dict_item(walk, dict_of(walk, args, "get"), key.get());
   return item ? item : missing;
 }
 
@@ -159,10 +159,10 @@ DictValue::Entry entry_of_pair(Walk& walk, const ValuePtr& pair) {
 
 // What comes from an iterator is stored as it comes: the iterator may raise half-way.
 void update_from(Walk& walk, const ValuePtr& dict, IteratorValue* pairs) {
-  while (std::optional<ValuePtr> pair = walk.next_of(pairs)) {
+  while (std::optional<ValuePtr> pair = next_of(walk, pairs)) {
     DictValue::Entry store = entry_of_pair(walk, *pair);
-    walk.dict_item(dict, store.key.get());
-    walk.dict_set(dict, store.key.get(), store.value);
+    dict_item(walk, dict, store.key.get());
+    dict_set(walk, dict, store.key.get(), store.value);
   }
 }
 
@@ -194,7 +194,7 @@ ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
     return args.positional[2];
   }
   Ref key = key_in(walk, dict, args.positional[1]);
-  ValuePtr value = walk.dict_item(dict, key.get());
+  ValuePtr value = dict_item(walk, dict, key.get());
   if (!value && args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
   dict_delete(walk, dict, key.get());
@@ -214,17 +214,17 @@ ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
 
 ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  walk.dict_clear(dict_of(walk, args, "clear"));
-  return walk.none();
+  dict_clear(walk, dict_of(walk, args, "clear"));
+  return walk.values().none();
 }
 
 ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 2);
   const ValuePtr& dict = dict_of(walk, args, "setdefault");
   Ref key = key_in(walk, dict, args.positional[1]);
-  if (ValuePtr known = walk.dict_item(dict, key.get())) return known;
-  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  walk.dict_set(dict, key.get(), value);
+  if (ValuePtr known = dict_item(walk, dict, key.get())) return known;
+  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.values().none();
+  dict_set(walk, dict, key.get(), value);
   return value;
 }
 
@@ -240,9 +240,9 @@ ValuePtr dict_update(Walk& walk, const CallArgs& args) {
   }
   for (const auto& [name, value] : args.keywords) stores.push_back({name, value});
   // Every look-up comes before the first store.
-  for (const DictValue::Entry& store : stores) walk.dict_item(dict, store.key.get());
-  for (const DictValue::Entry& store : stores) walk.dict_set(dict, store.key.get(), store.value);
-  return walk.none();
+  for (const DictValue::Entry& store : stores) dict_item(walk, dict, store.key.get());
+  for (const DictValue::Entry& store : stores) dict_set(walk, dict, store.key.get(), store.value);
+  return walk.values().none();
 }
 
 ValuePtr ordered_update(Walk& walk, const CallArgs& args) {
@@ -262,13 +262,13 @@ ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
 // dict.fromkeys(keys, value), on dict itself.
 ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
   if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) raise_here();
-  if (walk.identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
+  if (walk.values().identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
     graph_break(BreakReason::unknown_container, "fromkeys of a subclass");
   auto keys = iterate(walk, args.positional[1], LengthHint::NotAsked);
   if (!keys) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
-  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.none();
-  for (const ValuePtr& key : *keys) walk.dict_set(dict, key_of(walk, key, /*alone=*/false).get(), value);
+  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.values().none();
+  for (const ValuePtr& key : *keys) dict_set(walk, dict, key_of(walk, key, /*alone=*/false).get(), value);
   return dict;
 }
 
@@ -279,7 +279,7 @@ ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
   if (type_of(dict) != &PyDict_Type &&
       type_attribute(walk, dict, check(PyUnicode_InternFromString("__missing__")).get()))
     break_on_method(args, "__getitem__");
-  ValuePtr item = walk.dict_item(dict, key_of(walk, args.positional[1]).get());
+  ValuePtr item = dict_item(walk, dict, key_of(walk, args.positional[1]).get());
   if (!item) raise_known(walk, PyExc_KeyError, {args.positional[1]});
   return item;
 }
@@ -311,13 +311,13 @@ ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
   dict->entries.erase(dict->entries.begin() + at);
   dict->entries.insert(last ? dict->entries.end() : dict->entries.begin(), entry);
   ++dict->erased;  // an iterator notices
-  return walk.none();
+  return walk.values().none();
 }
 
 ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
   DictValue* dict = ordered_of(args, "popitem");
   bool last = last_of(walk, args, 1);
-  if (dict->entries.empty()) raise_known(walk, PyExc_KeyError, {walk.string("dictionary is empty")});
+  if (dict->entries.empty()) raise_known(walk, PyExc_KeyError, {walk.values().string("dictionary is empty")});
   DictValue::Entry entry = last ? dict->entries.back() : dict->entries.front();
   dict->erase(entry.key.get());
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(walk, entry.key.get()), entry.value});

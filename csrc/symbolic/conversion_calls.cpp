@@ -16,14 +16,14 @@ namespace {
 // What stands for the argument in the eager parse: for another tensor its dtype, which is all that is asked of it.
 Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
   if (auto* other = as<TensorValue>(value)) {
-    walk.guard_tensor(other);
+    walk.values().guard_tensor(other);
     return Ref::share(dtype_to_python(other->spec.dtype));
   }
   if (Ref constant = constant_of(walk, value)) return constant;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get()))
     graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
-  return Ref::share(walk.identity_of(value));
+  return Ref::share(walk.values().identity_of(value));
 }
 
 Conversion parse_to(Walk& walk, const TensorSpec& spec, const CallArgs& args) {
@@ -51,7 +51,7 @@ std::optional<Conversion> conversion(Walk& walk, std::string_view method, const 
   if (method == "type_as") {
     auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
     if (other == nullptr) raise_here();
-    walk.guard_tensor(other);
+    walk.values().guard_tensor(other);
     return Conversion{.dtype = other->spec.dtype};
   }
   const ConversionMethod* row = find_conversion_method(method);
@@ -72,15 +72,16 @@ ValuePtr in_memory_format(Walk& walk, TensorValue* tensor, ValuePtr value, const
   bool same = wanted.dtype == tensor->spec.dtype;
   if (same && !wanted.copy && suggested_format(tensor->spec) == wanted.memory_format) return value;
   if (!same)
-    value = call_op(walk, *cast, {{value, walk.constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
-  ValuePtr format = walk.constant(memory_format_object(wanted.memory_format));
+    value =
+        call_op(walk, *cast, {{value, walk.values().constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
+  ValuePtr format = walk.values().constant(memory_format_object(wanted.memory_format));
   return call_op(walk, *clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
 }
 
 }  // namespace
 
 ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tensor, const CallArgs& args) {
-  walk.guard_tensor(tensor);
+  walk.values().guard_tensor(tensor);
   std::optional<Conversion> wanted;
   try {
     wanted = conversion(walk, method, tensor->spec, args);
@@ -95,7 +96,7 @@ ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tenso
   static const OpRow* const cast = find_op("cast");
   static const OpRow* const clone = find_op("clone");
   if (wanted->dtype != tensor->spec.dtype)
-    return call_op(walk, *cast, {{self, walk.constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
+    return call_op(walk, *cast, {{self, walk.values().constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
   return wanted->copy ? call_op(walk, *clone, {{self}, {}}, CallForm::Method) : self;
 }
 

@@ -6,6 +6,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/sequence_search.h"
 #include "symbolic/value_facts.h"
@@ -15,7 +16,7 @@ namespace md {
 namespace {
 
 std::vector<ValuePtr>& contents_of(Walk& walk, const CallArgs& args, bool keeps_iterators = false) {
-  std::vector<ValuePtr>* items = walk.deque_contents(args.positional[0], keeps_iterators);
+  std::vector<ValuePtr>* items = deque_contents(walk, args.positional[0], keeps_iterators);
   if (items == nullptr) graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   return *items;
 }
@@ -26,13 +27,13 @@ int64_t room_of(Walk& walk, const ValuePtr& deque) {
   auto* made = as<SequenceValue>(deque);
   if (made == nullptr) {
     auto* object = as<ObjectValue>(deque);
-    std::optional<int> field = object_field(walk.exact_type(deque), kMaxlen);
-    ValuePtr maxlen = walk.at(walk.sources().get(SourceKind::Field, object->source, kMaxlen, *field));
+    std::optional<int> field = object_field(walk.values().exact_type(deque), kMaxlen);
+    ValuePtr maxlen = value_at(walk, walk.sources().get(SourceKind::Field, object->source, kMaxlen, *field));
     if (!maxlen) graph_break(BreakReason::unknown_container, "a deque of more than 256 places");
     if (Ref known = constant_of(walk, maxlen); known.get() == Py_None) return -1;
     return *int_of(walk, maxlen);
   }
-  if (same_object(walk, made->maxlen, walk.none())) return -1;
+  if (same_object(walk, made->maxlen, walk.values().none())) return -1;
   return *int_of(walk, made->maxlen);
 }
 
@@ -49,7 +50,7 @@ void push_front(Walk& walk, const ValuePtr& deque, std::vector<ValuePtr>& items,
 }
 
 ValuePtr call_deque(Walk& walk, const CallArgs& args) {
-  ValuePtr items = args.positional.empty() ? nullptr : args.positional[0], maxlen = walk.none();
+  ValuePtr items = args.positional.empty() ? nullptr : args.positional[0], maxlen = walk.values().none();
   if (args.positional.size() > 2) raise_here();
   if (args.positional.size() == 2) maxlen = args.positional[1];
   for (const auto& [name, value] : args.keywords) {
@@ -61,11 +62,11 @@ ValuePtr call_deque(Walk& walk, const CallArgs& args) {
       raise_here();
     }
   }
-  bool is_bounded = !same_object(walk, maxlen, walk.none());
+  bool is_bounded = !same_object(walk, maxlen, walk.values().none());
   std::optional<int64_t> room = is_bounded ? int_of(walk, maxlen) : 0;
   if (!room || *room < 0) raise_here();
   auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
-  made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
+  made->type = walk.values().constant(reinterpret_cast<PyObject*>(deque_type()));
   made->maxlen = maxlen;
   auto elements = items ? iterate(walk, items) : std::make_unique<std::vector<ValuePtr>>();
   if (!elements) graph_break(BreakReason::unknown_iteration, describe(items));
@@ -80,7 +81,7 @@ ValuePtr call_append(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
   std::vector<ValuePtr>& items = contents_of(walk, args);
   (at_left ? push_front : push_back)(walk, args.positional[0], items, args.positional[1]);
-  return walk.none();
+  return walk.values().none();
 }
 
 template <bool at_left>
@@ -92,14 +93,14 @@ ValuePtr call_extend(Walk& walk, const CallArgs& args) {
   bool is_same = values->empty() || room_of(walk, args.positional[0]) == 0;
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/is_same);
   for (ValuePtr& value : *values) (at_left ? push_front : push_back)(walk, args.positional[0], items, std::move(value));
-  return walk.none();
+  return walk.values().none();
 }
 
 template <bool at_left>
 ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   std::optional<int64_t> length = length_of(walk, args.positional[0]);
-  if (length && *length == 0) raise_known(walk, PyExc_IndexError, {walk.string("pop from an empty deque")});
+  if (length && *length == 0) raise_known(walk, PyExc_IndexError, {walk.values().string("pop from an empty deque")});
   std::vector<ValuePtr>& items = contents_of(walk, args);
   ValuePtr value = at_left ? items.front() : items.back();
   items.erase(at_left ? items.begin() : items.end() - 1);
@@ -110,7 +111,7 @@ ValuePtr call_clear(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   bool is_same = length_of(walk, args.positional[0]) == 0;
   contents_of(walk, args, /*keeps_iterators=*/is_same).clear();
-  return walk.none();
+  return walk.values().none();
 }
 
 ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
@@ -119,17 +120,17 @@ ValuePtr call_rotate(Walk& walk, const CallArgs& args) {
   if (!by) graph_break(BreakReason::unknown_subscript, "deque.rotate by an unknown number");
   int64_t length = length_of(walk, args.positional[0]).value_or(0);
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/length < 2);
-  if (length == 0) return walk.none();
+  if (length == 0) return walk.values().none();
   int64_t steps = ((*by % length) + length) % length;
   std::rotate(items.begin(), items.end() - steps, items.end());
-  return walk.none();
+  return walk.values().none();
 }
 
 ValuePtr call_reverse(Walk& walk, const CallArgs& args) {
   require_method_count(args, 0, 0);
   std::vector<ValuePtr>& items = contents_of(walk, args, /*keeps_iterators=*/true);
   std::reverse(items.begin(), items.end());
-  return walk.none();
+  return walk.values().none();
 }
 
 ValuePtr call_copy(Walk& walk, const CallArgs& args) {
@@ -138,8 +139,8 @@ ValuePtr call_copy(Walk& walk, const CallArgs& args) {
   if (!elements) raise_here();
   int64_t room = room_of(walk, args.positional[0]);
   auto made = make_value<SequenceValue>(true, std::move(*elements));
-  made->type = walk.constant(reinterpret_cast<PyObject*>(deque_type()));
-  made->maxlen = room < 0 ? walk.none() : walk.integer(room);
+  made->type = walk.values().constant(reinterpret_cast<PyObject*>(deque_type()));
+  made->maxlen = room < 0 ? walk.values().none() : walk.values().integer(room);
   return made;
 }
 

@@ -9,11 +9,11 @@ namespace md {
 
 namespace {
 
-bool is_function(Walk& walk, const ValuePtr& value) { return walk.is_exactly(value, &PyFunction_Type); }
+bool is_function(Walk& walk, const ValuePtr& value) { return walk.values().is_exactly(value, &PyFunction_Type); }
 
 // The first part is what names are copied of.
 ValuePtr make(Walk& walk, PyTypeObject* type, std::vector<ValuePtr> parts) {
-  auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(type)), std::move(parts),
+  auto made = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(type)), std::move(parts),
                                     std::vector<std::pair<Ref, ValuePtr>>{});
   if (!made->positional.empty()) made->copied = names_to_copy(walk, type, made->positional[0]);
   made->creation_step = walk.step_number();
@@ -38,11 +38,11 @@ ValuePtr make_property(Walk& walk, const CallArgs& args) {
     while (at < std::size(kParts) && PyUnicode_CompareWithASCIIString(name, kParts[at]) != 0) ++at;
     if (at == std::size(kParts)) graph_break(BreakReason::object_creation, "property");
     if (at < args.positional.size()) raise_here();
-    while (parts.size() <= at) parts.push_back(walk.none());
+    while (parts.size() <= at) parts.push_back(walk.values().none());
     parts[at] = value;
   }
   for (const ValuePtr& part : parts)
-    if (!same_object(walk, part, walk.none()) && !is_function(walk, part))
+    if (!same_object(walk, part, walk.values().none()) && !is_function(walk, part))
       graph_break(BreakReason::object_creation, "property");
   return make(walk, &PyProperty_Type, std::move(parts));
 }
@@ -55,7 +55,7 @@ ValuePtr copy_property(Walk& walk, const CallArgs& args) {
   if (made == nullptr || type_of(args.positional[0]) != &PyProperty_Type || !is_function(walk, args.positional[1]))
     graph_break(BreakReason::object_creation, "property");
   std::vector<ValuePtr> parts = made->positional;
-  while (parts.size() <= at) parts.push_back(walk.none());
+  while (parts.size() <= at) parts.push_back(walk.values().none());
   parts[at] = args.positional[1];
   return make(walk, &PyProperty_Type, std::move(parts));
 }
@@ -65,8 +65,8 @@ ValuePtr bind_function(Walk& walk, const CallArgs& args) {
   require_count(args, 2, 3);
   const ValuePtr &function = args.positional[0], &object = args.positional[1];
   if (!is_python_function(function)) raise_here();
-  if (!same_object(walk, object, walk.none())) return make_value<BoundMethodValue>(function, object);
-  if (args.positional.size() == 2 || same_object(walk, args.positional[2], walk.none())) raise_here();
+  if (!same_object(walk, object, walk.values().none())) return make_value<BoundMethodValue>(function, object);
+  if (args.positional.size() == 2 || same_object(walk, args.positional[2], walk.values().none())) raise_here();
   return function;
 }
 

@@ -40,10 +40,10 @@ ValuePtr plain_value(Walk& walk, const ValuePtr& value, std::initializer_list<co
   PyTypeObject* base = base_of_member(value);
   if (base == nullptr) return nullptr;
   auto* member = as<ObjectValue>(value);
-  ValuePtr plain = walk.at(walk.sources().get(SourceKind::InstanceAttr, member->source, kValue));
+  ValuePtr plain = value_at(walk, walk.sources().get(SourceKind::InstanceAttr, member->source, kValue));
   auto* known = as<ObjectValue>(plain);
   if (known == nullptr || !is_its_value(member->object.get(), known->object.get(), base)) return nullptr;
-  walk.exact_type(value);
+  walk.values().exact_type(value);
   if (!inherits(walk, value, base, methods)) return nullptr;
   return constant_of(walk, plain) ? plain : nullptr;
 }
@@ -63,7 +63,7 @@ Ref member_text(Walk& walk, const ValuePtr& value) {
   const char* shown = base == &PyUnicode_Type ? "__str__" : "__repr__";
   PyObject* own = _PyType_Lookup(base, check(PyUnicode_InternFromString(shown)));
   if (method->object.get() != own) return nullptr;
-  if (method->source != nullptr) walk.identity_of(type_attribute(walk, value, kStr));
+  if (method->source != nullptr) walk.values().identity_of(type_attribute(walk, value, kStr));
   return check(PyObject_Str(constant_of(walk, plain)));
 }
 

@@ -38,11 +38,11 @@ PyObject* exceptions_name() {
 ValuePtr class_value(Walk& walk, PyTypeObject* type) {
   static PyObject* const kBuiltins = PyUnicode_InternFromString("builtins");
   static PyObject* const kName = PyUnicode_InternFromString("ExceptionGroup");
-  ValuePtr constant = walk.constant(reinterpret_cast<PyObject*>(type));
+  ValuePtr constant = walk.values().constant(reinterpret_cast<PyObject*>(type));
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return constant;
   ValuePtr module = loaded_module(walk, kBuiltins);
   ValuePtr known = module ? optional_attribute(walk, module, kName) : nullptr;
-  if (!known || walk.identity_of(known).get() != reinterpret_cast<PyObject*>(type)) return constant;
+  if (!known || walk.values().identity_of(known).get() != reinterpret_cast<PyObject*>(type)) return constant;
   return known;
 }
 
@@ -121,7 +121,7 @@ bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
       auto* type = as<ObjectValue>(each);
       return type != nullptr && PyExceptionClass_Check(type->object.get()) && is_valid_for_star(walk, each);
     });
-  BorrowedRef known = walk.identity_of(classes);
+  BorrowedRef known = walk.values().identity_of(classes);
   return known && PyExceptionClass_Check(known.get()) &&
          !derives_from(walk, classes, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
 }
@@ -129,20 +129,20 @@ bool is_valid_for_star(Walk& walk, const ValuePtr& classes) {
 // From the top: classes, exception (None where all of it was taken).
 void check_eg_match(Walk& walk, const Instruction& at) {
   ValuePtr value = walk.frames().peek(2), classes = walk.frames().peek(1);
-  bool is_none = same_object(walk, value, walk.none());
+  bool is_none = same_object(walk, value, walk.values().none());
   if (!is_none && exception_of(value) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   if (!is_valid_for_star(walk, classes)) raise_here();
   Split parts{nullptr, value};
   if (!is_none) parts = split(walk, value, of_classes(walk, classes));
   if (parts.match && !is_group(parts.match)) {
     int64_t raised = exception_of(value)->exception->raised_step;
-    parts.match =
-        new_group(walk, walk.string(""), {value}, make_value<SequenceValue>(false, std::vector<ValuePtr>{value}));
+    parts.match = new_group(walk, walk.values().string(""), {value},
+                            make_value<SequenceValue>(false, std::vector<ValuePtr>{value}));
     exception_of(parts.match)->exception->raised_step = raised;
   }
   walk.frames().pop_many(2);
-  walk.frames().push(parts.rest ? parts.rest : walk.none());
-  walk.frames().push(parts.match ? parts.match : walk.none());
+  walk.frames().push(parts.rest ? parts.rest : walk.values().none());
+  walk.frames().push(parts.match ? parts.match : walk.values().none());
   if (parts.match) walk.frames().handled().back() = parts.match;
 }
 
@@ -156,7 +156,7 @@ void prep_reraise_star(Walk& walk, const Instruction& at) {
   ValuePtr original = walk.frames().peek(2);
   auto left = elements_of(walk, walk.frames().peek(1));
   if (exception_of(original) == nullptr || !left) graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  std::erase_if(*left, [&](const ValuePtr& each) { return same_object(walk, each, walk.none()); });
+  std::erase_if(*left, [&](const ValuePtr& each) { return same_object(walk, each, walk.values().none()); });
   ValuePtr result;
   if (!left->empty() && !is_group(original)) {
     result = left->front();
@@ -173,7 +173,7 @@ void prep_reraise_star(Walk& walk, const Instruction& at) {
              }).match;
   }
   walk.frames().pop_many(2);
-  walk.frames().push(result ? result : walk.none());
+  walk.frames().push(result ? result : walk.values().none());
 }
 
 const OpcodeRegistration registration{{Opcode::CHECK_EG_MATCH, check_eg_match},
@@ -190,7 +190,7 @@ Split split_by(Walk& walk, const CallArgs& args) {
   const ValuePtr& condition = args.positional[1];
   if (!is_python_function(condition)) return split(walk, group, of_classes(walk, condition));
   return split(walk, group, [&](const ValuePtr& each) {
-    std::optional<bool> truth = truth_of(walk, walk.call_now(condition, {{each}, {}}));
+    std::optional<bool> truth = truth_of(walk, call_now(walk, condition, {{each}, {}}));
     if (!truth) graph_break(BreakReason::unknown_truth, "what a condition of split() gives");
     return *truth;
   });
@@ -198,19 +198,19 @@ Split split_by(Walk& walk, const CallArgs& args) {
 
 ValuePtr call_split(Walk& walk, const CallArgs& args) {
   Split parts = split_by(walk, args);
-  auto or_none = [&](const ValuePtr& part) { return part ? part : walk.none(); };
+  auto or_none = [&](const ValuePtr& part) { return part ? part : walk.values().none(); };
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{or_none(parts.match), or_none(parts.rest)});
 }
 
 ValuePtr call_subgroup(Walk& walk, const CallArgs& args) {
   Split parts = split_by(walk, args);
-  return parts.match ? parts.match : walk.none();
+  return parts.match ? parts.match : walk.values().none();
 }
 
 ValuePtr call_derive(Walk& walk, const CallArgs& args) {
   const ValuePtr& group = group_argument(args);
   CallArgs given{{*exception_of(group)->find(message_name()), args.positional[1]}, {}};
-  return make_group(walk, walk.constant(reinterpret_cast<PyObject*>(base_group_class())), given);
+  return make_group(walk, walk.values().constant(reinterpret_cast<PyObject*>(base_group_class())), given);
 }
 
 }  // namespace
@@ -219,12 +219,12 @@ bool is_group_class(PyTypeObject* type) { return type == plain_group_class() || 
 
 ValuePtr make_group(Walk& walk, const ValuePtr& type, const CallArgs& args) {
   require_count(args, 2, 2);
-  bool is_sequence =
-      walk.is_exactly(args.positional[1], &PyList_Type) || walk.is_exactly(args.positional[1], &PyTuple_Type);
+  bool is_sequence = walk.values().is_exactly(args.positional[1], &PyList_Type) ||
+                     walk.values().is_exactly(args.positional[1], &PyTuple_Type);
   auto exceptions = is_sequence ? elements_of(walk, args.positional[1]) : nullptr;
   if (!exceptions) graph_break(BreakReason::object_creation, "an exception group");
-  bool is_valid = walk.is_exactly(args.positional[0], &PyUnicode_Type) && !exceptions->empty();
-  for (const ValuePtr& each : *exceptions) is_valid = is_valid && is_exception_class(walk.exact_type(each));
+  bool is_valid = walk.values().is_exactly(args.positional[0], &PyUnicode_Type) && !exceptions->empty();
+  for (const ValuePtr& each : *exceptions) is_valid = is_valid && is_exception_class(walk.values().exact_type(each));
   if (!is_valid) raise_here();
   ValuePtr made = new_group(walk, args.positional[0], *exceptions, args.positional[1]);
   bool wants_plain = as<ObjectValue>(type)->object.get() == reinterpret_cast<PyObject*>(plain_group_class());

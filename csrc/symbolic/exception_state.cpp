@@ -5,6 +5,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 
@@ -40,13 +41,13 @@ ValuePtr handled_now(Walk& walk) {
 ValuePtr call_exception(Walk& walk, const CallArgs& args) {
   require_count(args, 0, 0);
   ValuePtr handled = handled_now(walk);
-  return handled ? handled : walk.none();
+  return handled ? handled : walk.values().none();
 }
 
 ValuePtr call_exc_info(Walk& walk, const CallArgs& args) {
   require_count(args, 0, 0);
   ValuePtr handled = handled_now(walk);
-  std::vector<ValuePtr> parts(3, walk.none());
+  std::vector<ValuePtr> parts(3, walk.values().none());
   if (handled) parts = {type_value(walk, handled), handled, make_value<RaisedPartValue>(handled, true)};
   return make_value<SequenceValue>(false, std::move(parts));
 }
@@ -56,16 +57,16 @@ ValuePtr call_add_note(Walk& walk, const CallArgs& args) {
   require_method_count(args, 1, 1);
   InstanceValue* exception = exception_of(args.positional[0]);
   if (exception == nullptr) graph_break(BreakReason::unknown_c_function, "add_note");
-  if (walk.exact_type(args.positional[1]) != &PyUnicode_Type) raise_here();
+  if (walk.values().exact_type(args.positional[1]) != &PyUnicode_Type) raise_here();
   ValuePtr* notes = exception->find(kNotes);
   if (notes == nullptr) {
     exception->attributes.emplace_back(Ref::share(kNotes),
                                        make_value<SequenceValue>(true, std::vector<ValuePtr>{args.positional[1]}));
-    return walk.none();
+    return walk.values().none();
   }
-  if (!walk.is_exactly(*notes, &PyList_Type) || !walk.list_append(*notes, args.positional[1]))
+  if (!walk.values().is_exactly(*notes, &PyList_Type) || !list_append(walk, *notes, args.positional[1]))
     graph_break(BreakReason::unknown_c_function, "add_note");
-  return walk.none();
+  return walk.values().none();
 }
 
 }  // namespace
@@ -90,18 +91,18 @@ void set_cause(InstanceValue& exception, const ValuePtr& cause) {
 
 ValuePtr exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& descriptor) {
   if (!is_base_descriptor(descriptor, name)) return nullptr;
-  if (walk.source_of(descriptor) != nullptr) walk.identity_of(descriptor);
+  if (source_of(descriptor) != nullptr) walk.values().identity_of(descriptor);
   const ExceptionState& state = *exception_of(value)->exception;
-  auto or_none = [&](const ValuePtr& part) { return part ? part : walk.none(); };
+  auto or_none = [&](const ValuePtr& part) { return part ? part : walk.values().none(); };
   if (is_named(name, "__cause__")) return or_none(state.cause);
-  if (is_named(name, "__suppress_context__")) return walk.boolean(state.suppresses_context);
+  if (is_named(name, "__suppress_context__")) return walk.values().boolean(state.suppresses_context);
   if (is_named(name, "__context__")) {
     if (!state.context && state.raised_step != 0) require_nothing_handled(walk);
     return or_none(state.context);
   }
   // Whether a group that Python makes by itself has one differs between versions.
   if (!is_named(name, "__traceback__") || is_group_class(type_of(value))) return nullptr;
-  return state.raised_step != 0 ? ValuePtr(make_value<RaisedPartValue>(value, true)) : walk.none();
+  return state.raised_step != 0 ? ValuePtr(make_value<RaisedPartValue>(value, true)) : walk.values().none();
 }
 
 bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& to) {
@@ -109,7 +110,7 @@ bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, co
   auto* part = as<RaisedPartValue>(to);
   // contextlib does so: nobody sees it but Python, which then raises it itself.
   if (is_named(name, "__traceback__")) return part != nullptr && part->is_traceback && part->exception == value;
-  bool is_none = same_object(walk, to, walk.none());
+  bool is_none = same_object(walk, to, walk.values().none());
   if (!is_none && exception_of(to) == nullptr) return false;
   ValuePtr exception = is_none ? ValuePtr() : to;
   if (is_named(name, "__cause__")) {

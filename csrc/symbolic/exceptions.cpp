@@ -8,8 +8,10 @@
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
+#include "symbolic/finalizers.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 
@@ -40,7 +42,7 @@ bool catches(Walk& walk, const ValuePtr& exception, const ValuePtr& classes, boo
     for (const ValuePtr& element : *elements) found = catches(walk, exception, element, true) || found;
     return found;
   }
-  PyObject* known = walk.identity_of(classes);
+  PyObject* known = walk.values().identity_of(classes);
   if (known == nullptr || !PyExceptionClass_Check(known)) raise_here();
   return is_object_of(walk, exception, reinterpret_cast<PyTypeObject*>(known));
 }
@@ -51,7 +53,7 @@ void check_exc_match(Walk& walk, const Instruction& at) {
     graph_break(BreakReason::exception_construct, opcode_name(at.op));
   bool matches = catches(walk, value, walk.frames().peek(1));
   walk.frames().pop();
-  walk.frames().push(walk.boolean(matches));
+  walk.frames().push(walk.values().boolean(matches));
 }
 
 void push_exc_info(Walk& walk, const Instruction& at) {
@@ -78,7 +80,7 @@ void raise_varargs(Walk& walk, const Instruction& at) {
     raise_again(walk.frames().handled().back());
   }
   ValuePtr exception = exception_to_raise(walk, walk.frames().peek(at.arg));
-  bool is_from_none = at.arg == 2 && same_object(walk, walk.frames().peek(), walk.none());
+  bool is_from_none = at.arg == 2 && same_object(walk, walk.frames().peek(), walk.values().none());
   ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(walk, walk.frames().peek()) : nullptr;
   if (!exception || (at.arg == 2 && !is_from_none && !cause)) raise_here();
   if (at.arg == 2) set_cause(*exception_of(exception), cause);
@@ -123,13 +125,13 @@ ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
   std::vector<ValuePtr> kept(args.positional.begin() + 1, args.positional.end());
   if (InstanceValue* made = exception_of(self)) {
     made->exception->args = std::move(kept);
-    return walk.none();
+    return walk.values().none();
   }
-  bool is_real = self->kind == ValueKind::Object && is_exception_class(walk.exact_type(self)) &&
-                 is_args_descriptor(type_attribute(walk, self, args_name())) && walk.source_of(self) != nullptr;
+  bool is_real = self->kind == ValueKind::Object && is_exception_class(walk.values().exact_type(self)) &&
+                 is_args_descriptor(type_attribute(walk, self, args_name())) && source_of(self) != nullptr;
   if (!is_real) graph_break(BreakReason::object_creation, "__init__ of an exception");
-  walk.attribute_store(self, args_name(), make_value<SequenceValue>(false, std::move(kept)));
-  return walk.none();
+  attribute_store(walk, self, args_name(), make_value<SequenceValue>(false, std::move(kept)));
+  return walk.values().none();
 }
 
 }  // namespace
@@ -142,7 +144,7 @@ ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
   if (exception_of(operand) != nullptr) return operand;
   auto* object = as<ObjectValue>(operand);
   if (object == nullptr || !PyExceptionClass_Check(object->object.get())) return nullptr;
-  walk.identity_of(operand);
+  walk.values().identity_of(operand);
   return make_exception(walk, operand, {});
 }
 
@@ -175,13 +177,14 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
     ValuePtr maker = type_attribute(walk, made, kNew), keeper = type_attribute(walk, made, args_name());
     if (!maker || type_of(maker) != &PyCFunction_Type || !is_args_descriptor(keeper)) return nullptr;
-    walk.identity_of(maker);
-    walk.identity_of(keeper);
+    walk.values().identity_of(maker);
+    walk.values().identity_of(keeper);
   }
   made->exception = std::make_unique<ExceptionState>();
   made->exception->args = args;
   if (is_subclass(type, PyExc_StopIteration))
-    made->attributes.emplace_back(check(PyUnicode_InternFromString("value")), args.empty() ? walk.none() : args[0]);
+    made->attributes.emplace_back(check(PyUnicode_InternFromString("value")),
+                                  args.empty() ? walk.values().none() : args[0]);
   return made;
 }
 
@@ -191,7 +194,7 @@ ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception) {
   if (init && is_python_function(init)) return init;
   bool is_builtin = init && init->kind == ValueKind::Object && type_of(init) == &PyWrapperDescr_Type;
   if (!is_builtin) graph_break(BreakReason::object_creation, describe(exception));
-  walk.identity_of(init);
+  walk.values().identity_of(init);
   return nullptr;
 }
 
@@ -208,9 +211,9 @@ ValuePtr take_set_exception(Walk& walk) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
     PyObject* item = PyTuple_GET_ITEM(values, i);
     if (!is_guardable_constant(item)) return nullptr;
-    args.push_back(walk.constant(item));
+    args.push_back(walk.values().constant(item));
   }
-  return make_exception(walk, walk.constant(reinterpret_cast<PyObject*>(error.type())), args);
+  return make_exception(walk, walk.values().constant(reinterpret_cast<PyObject*>(error.type())), args);
 }
 
 Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
@@ -242,30 +245,31 @@ const CallRegistration call_registration(add_exception_calls);
 }  // namespace
 
 // The frame above which an exception of the walk's goes on, and where; unknown to the walk below `depth`.
-bool Walk::unwind(const ValuePtr& value, size_t depth) {
+bool unwind(Walk& walk, const ValuePtr& value, size_t depth) {
   InstanceValue* exception = exception_of(value);
   bool stops = is_subclass(class_of(*exception), PyExc_StopIteration);
-  for (size_t at = frames_.depth(); at-- > depth;) {
-    SymbolicFrame& candidate = frames_[at];
+  for (size_t at = walk.frames().depth(); at-- > depth;) {
+    SymbolicFrame& candidate = walk.frames()[at];
     ExceptionHandler handler = candidate.bytecode->handler_at(candidate.index);
     bool ends_loop = at > depth && stops && candidate.continuation == ContinuationKind::NextOrStop;
     if (handler.target < 0 && !ends_loop) continue;
     // What dies on the way does so before the handler: the exception is Python's to raise then.
     if (at == 0 && std::any_of(candidate.stack.begin() + handler.depth, candidate.stack.end(),
-                               [&](const ValuePtr& dropped) { return may_die_noticed(dropped); }))
+                               [&](const ValuePtr& dropped) { return may_die_noticed(walk, dropped); }))
       return false;
-    frames_.cut(handler.target >= 0 ? at + 1 : at);
-    SymbolicFrame& target = frames_.innermost();
-    if (exception->exception->raised_step == 0) exception->exception->raised_step = instruction_step_;
+    walk.frames().cut(handler.target >= 0 ? at + 1 : at);
+    SymbolicFrame& target = walk.frames().innermost();
+    if (exception->exception->raised_step == 0) exception->exception->raised_step = walk.instruction_step();
     if (handler.target < 0) {
-      frames_.pop();
-      frames_.jump((*target.bytecode)[target.index].arg);
+      walk.frames().pop();
+      walk.frames().jump((*target.bytecode)[target.index].arg);
       return true;
     }
     target.stack.resize(static_cast<size_t>(handler.depth));
-    if (handler.push_lasti) frames_.push(constant(check(pv_position((*target.bytecode)[target.index].lasti))));
-    frames_.push(value);
-    frames_.jump(handler.target);
+    if (handler.push_lasti)
+      walk.frames().push(walk.values().constant(check(pv_position((*target.bytecode)[target.index].lasti))));
+    walk.frames().push(value);
+    walk.frames().jump(handler.target);
     return true;
   }
   return false;
@@ -277,7 +281,7 @@ void raise_exception(Walk& walk, const ValuePtr& exception) {
 }
 
 void raise_known(Walk& walk, PyObject* type, const std::vector<ValuePtr>& args) {
-  ValuePtr exception = make_exception(walk, walk.constant(type), args);
+  ValuePtr exception = make_exception(walk, walk.values().constant(type), args);
   MD_ASSERT(exception, "an exception that the walk cannot make");
   raise_exception(walk, exception);
 }

@@ -48,5 +48,8 @@ bool is_exception_class(PyTypeObject* type);
 [[noreturn]] void raise_exception(Walk& walk, const ValuePtr& exception);
 [[noreturn]] void raise_known(Walk& walk, PyObject* type, const std::vector<ValuePtr>& args);
 [[noreturn]] void raise_set(Walk& walk);  // what the same operation raised while looking ahead
+// Lets an exception of the walk's go on to the handler that takes it, in one of the frames from this depth on. False: none does,
+// and nothing has changed.
+bool unwind(Walk& walk, const ValuePtr& exception, size_t depth);
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include "cpython/frame.h"
 #include "cpython/object_layout.h"
 #include "cpython/weak_reference.h"
+#include "symbolic/calls.h"
 #include "symbolic/finalizers.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/walk.h"
@@ -118,34 +119,34 @@ void leave_element_to_python(Walk& walk, PyObject* set, BorrowedRef item) {
 }
 
 // A frame at its start shares what it holds with its caller.
-PyObject* Walk::held_from_start(const ValuePtr& value) {
+PyObject* held_from_start(Walk& walk, const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
-  if (known == nullptr || (start_.index == 0 && returns_.empty())) return nullptr;
-  if (!holds(initial_slots_, value) && !holds(initial_stack_, value)) return nullptr;
-  exact_type(value);
+  if (known == nullptr || (walk.entry().start().index == 0 && !walk.entry().has_returned())) return nullptr;
+  if (!holds(walk.entry().slots(), value) && !holds(walk.entry().stack(), value)) return nullptr;
+  walk.values().exact_type(value);
   return known->object.get();
 }
 
-bool Walk::may_die_noticed(const ValuePtr& value) {
-  PyObject* object = held_from_start(value);
+bool may_die_noticed(Walk& walk, const ValuePtr& value) {
+  PyObject* object = held_from_start(walk, value);
   return object != nullptr && dies_noticed(object, kHeldInContainer);
 }
 
-void Walk::let_go(const ValuePtr& value) {
-  PyObject* object = frames_.depth() > 1 ? nullptr : held_from_start(value);
+void let_go(Walk& walk, const ValuePtr& value) {
+  PyObject* object = walk.frames().depth() > 1 ? nullptr : held_from_start(walk, value);
   if (object == nullptr) return;
   // Under the evaluator everywhere whatever may die here does: weak references tell, too.
-  bool dies = frames_.root().policy->keeps_empty_regions && is_last(object);
+  bool dies = walk.frames().root().policy->keeps_empty_regions && is_last(object);
   if (dies || dies_noticed(object, kHeldInContainer)) graph_break(BreakReason::last_reference);
 }
 
-void Walk::look_for_dropped() {
-  std::erase_if(watched_, [&](const auto& watched) {
+void look_for_dropped(Walk& walk) {
+  std::erase_if(walk.entry().watched(), [&](const auto& watched) {
     const auto& [value, place] = watched;
-    const std::vector<ValuePtr>& stack = frames_.root().stack;
+    const std::vector<ValuePtr>& stack = walk.frames().root().stack;
     if (place < stack.size() && stack[place] == value) return false;
-    if (holds(stack, value) || holds(frames_.root().slots, value)) return false;
-    if (may_die_noticed(value)) end_silently_before(instruction_step_);
+    if (holds(stack, value) || holds(walk.frames().root().slots, value)) return false;
+    if (may_die_noticed(walk, value)) walk.end_silently_before(walk.instruction_step());
     return true;
   });
 }

@@ -48,6 +48,12 @@ class FrameStack {
   // After a frame was inlined: the caller's instruction has consumed its operands.
   void drop_below_callee(int count);
 
+  // As it was before the current instruction.
+  const std::vector<ValuePtr>& stack_before() const { return stack_before_; }
+  std::vector<ValuePtr> take_stack_before() { return std::exchange(stack_before_, {}); }
+  void set_stack_before(std::vector<ValuePtr> stack) { stack_before_ = std::move(stack); }
+  void note_stack() { stack_before_ = innermost().stack; }
+
   // Exceptions that are being handled, innermost last.
   std::vector<ValuePtr>& handled() { return handled_; }
   const std::vector<ValuePtr>& handled() const { return handled_; }
@@ -65,7 +71,7 @@ class FrameStack {
  private:
   std::vector<std::shared_ptr<SymbolicFrame>> frames_;
   ValuePtr null_ = make_value<NullValue>();
-  std::vector<ValuePtr> handled_;
+  std::vector<ValuePtr> handled_, stack_before_;
   size_t deepest_ = 1;
   std::vector<const Bytecode*> entered_;
   bool goes_back_ = false;

@@ -37,20 +37,20 @@ IteratorValue* generator_of(const CallArgs& args, size_t count) {
 
 // What a generator that has returned raises.
 [[noreturn]] void end_of(Walk& walk, const IteratorValue* generator) {
-  bool is_none = same_object(walk, generator->returned, walk.none());
+  bool is_none = same_object(walk, generator->returned, walk.values().none());
   raise_known(walk, PyExc_StopIteration,
               is_none ? std::vector<ValuePtr>{} : std::vector<ValuePtr>{generator->returned});
 }
 
 ValuePtr call_send(Walk& walk, const CallArgs& args) {
   IteratorValue* generator = generator_of(args, 2);
-  if (auto value = walk.resume(generator, args.positional[1])) return *value;
+  if (auto value = resume(walk, generator, args.positional[1])) return *value;
   end_of(walk, generator);
 }
 
 ValuePtr call_generator_next(Walk& walk, const CallArgs& args) {
   IteratorValue* generator = generator_of(args, 1);
-  if (auto value = walk.resume(generator, walk.none())) return *value;
+  if (auto value = resume(walk, generator, walk.values().none())) return *value;
   end_of(walk, generator);
 }
 
@@ -62,36 +62,36 @@ ValuePtr call_throw(Walk& walk, const CallArgs& args) {
   if (exception_of(value) == nullptr) graph_break(BreakReason::generator_call, "throw()");
   if (has_type && type_value(walk, value) != args.positional[1])
     graph_break(BreakReason::generator_call, "throw() of another class");
-  if (auto yielded = walk.throw_into(generator, value)) return *yielded;
+  if (auto yielded = throw_into(walk, generator, value)) return *yielded;
   end_of(walk, generator);
 }
 
 // GeneratorExit is raised where it is suspended, and comes out again unless it returns. One that yields is an error.
 ValuePtr close_by_exception(Walk& walk, IteratorValue* generator) {
-  ValuePtr exit = make_exception(walk, walk.constant(PyExc_GeneratorExit), {});
+  ValuePtr exit = make_exception(walk, walk.values().constant(PyExc_GeneratorExit), {});
   std::optional<ValuePtr> yielded;
   try {
-    yielded = walk.throw_into(generator, exit);
+    yielded = throw_into(walk, generator, exit);
   } catch (const RaiseSignal& signal) {
     bool is_end = signal.exception && PyType_IsSubtype(type_of(signal.exception),
                                                        reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit)) != 0;
     if (!is_end) throw;
-    return walk.none();
+    return walk.values().none();
   }
   if (yielded) raise_here();
-  return PY_VERSION_HEX >= 0x030D0000 ? generator->returned : walk.none();
+  return PY_VERSION_HEX >= 0x030D0000 ? generator->returned : walk.values().none();
 }
 
 ValuePtr call_close(Walk& walk, const CallArgs& args) {
   IteratorValue* generator = generator_of(args, 1);
-  if (walk.needs_closing(*generator)) return close_by_exception(walk, generator);
+  if (needs_closing(*generator)) return close_by_exception(walk, generator);
   generator->exhausted = true;
-  return walk.none();
+  return walk.values().none();
 }
 
 void return_generator(Walk& walk, const Instruction& at) {
   if (walk.frames().innermost().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
-  walk.frames().push(walk.none());
+  walk.frames().push(walk.values().none());
 }
 
 void yield_value(Walk& walk, const Instruction& at) {
@@ -114,9 +114,10 @@ void send(Walk& walk, const Instruction& at) {
     graph_break(BreakReason::async_construct, opcode_name(at.op));
   bool is_generator = iterator->iterator_kind == IteratorKind::Generator;
   // Another iterator takes a value through its own send.
-  if (!is_generator && !same_object(walk, sent, walk.none())) graph_break(BreakReason::generator_call, "send()");
-  std::optional<ValuePtr> next = is_generator ? walk.resume(iterator, sent) : walk.next_of(iterator);
-  ValuePtr result = next ? *next : is_generator ? iterator->returned : walk.none();
+  if (!is_generator && !same_object(walk, sent, walk.values().none()))
+    graph_break(BreakReason::generator_call, "send()");
+  std::optional<ValuePtr> next = is_generator ? resume(walk, iterator, sent) : next_of(walk, iterator);
+  ValuePtr result = next ? *next : is_generator ? iterator->returned : walk.values().none();
   walk.frames().pop();
   if (!next && PY_VERSION_HEX < 0x030C0000) walk.frames().pop();
   walk.frames().push(std::move(result));
@@ -144,37 +145,56 @@ bool has_handlers(const Bytecode& bytecode) {
 
 bool catches(const Bytecode& bytecode, int index) { return is_handler(bytecode, bytecode.handler_at(index)); }
 
-void Walk::run_held(size_t depth) {
-  held_.push_back({depth, std::move(stack_before_)});
-  auto leave = [&] {
-    stack_before_ = std::move(held_.back().stack);
-    held_.pop_back();
-  };
-  while (frames_.depth() > depth) {
-    SymbolicFrame& current = frames_.innermost();
+namespace {
+
+void leave_held(Walk& walk, size_t depth, const RaiseSignal& signal) {
+  // What waits may take a StopIteration for an end, or make another exception of it.
+  bool is_awaited = walk.pending().awaits_stop(depth);
+  bool goes_on = signal.exception &&
+                 (is_awaited ||
+                  !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
+  if (!goes_on) walk.end_silently_before(walk.instruction_step());
+  for (size_t at = depth; at < walk.frames().depth(); ++at) {
+    if (IteratorValue* generator = walk.frames()[at].generator) {
+      generator->exhausted = true;
+      generator->running = false;
+      if (walk.frames().handled().size() > walk.frames()[at].handled_below)
+        walk.frames().handled().resize(walk.frames()[at].handled_below);
+    }
+  }
+  walk.frames().cut(depth);
+}
+
+}  // namespace
+
+void run_held(Walk& walk, size_t depth) {
+  walk.pending().enter({depth, walk.frames().take_stack_before()});
+  auto leave = [&] { walk.frames().set_stack_before(walk.pending().leave()); };
+  while (walk.frames().depth() > depth) {
+    SymbolicFrame& current = walk.frames().innermost();
     current.index = current.next;
-    stack_before_ = current.stack;
+    walk.frames().note_stack();
     try {
-      if (thrown_) {
+      if (ValuePtr thrown = walk.pending().take_thrown()) {
         // At the yield, not behind it.
         current.index = current.next - 1;
-        raise_exception(*this, std::exchange(thrown_, nullptr));
+        raise_exception(walk, thrown);
       }
-      step();
+      walk.step();
     } catch (const BreakSignal& signal) {
       const BreakRow& row = break_row(signal.reason);
-      GraphBreak found{signal.reason, signal.context, signal.explanation, frames_.user_stack(),
-                       opcode_gloss(frames_.bytecode()[frames_.innermost().index].op)};
-      if (!row.silent && frames_.innermost().generator == nullptr) {
+      GraphBreak found{signal.reason, signal.context, signal.explanation, walk.frames().user_stack(),
+                       opcode_gloss(walk.frames().bytecode()[walk.frames().innermost().index].op)};
+      if (!row.silent && walk.frames().innermost().generator == nullptr) {
         found.reason = BreakReason::held_by_c_caller;
         found.context = str_cat(row.title, signal.context.empty() ? "" : ": ", signal.context);
         found.explanation = "";
       }
-      throw RestartSignal{instruction_step_, found, frames_.innermost().policy,
-                          frames_.innermost().generator != nullptr};
+      throw RestartSignal{walk.instruction_step(), found, walk.frames().innermost().policy,
+                          walk.frames().innermost().generator != nullptr};
     } catch (const RaiseSignal& signal) {
-      if (signal.exception && unwind(signal.exception, depth)) continue;
-      leave_held(depth, signal);
+      if (signal.exception && unwind(walk, signal.exception, depth)) continue;
+      leave_held(walk, depth, signal);
       leave();
       throw;
     }
@@ -182,112 +202,101 @@ void Walk::run_held(size_t depth) {
   leave();
 }
 
-void Walk::leave_held(size_t depth, const RaiseSignal& signal) {
-  // What waits may take a StopIteration for an end, or make another exception of it.
-  bool is_awaited = !catches_.empty() && catches_.back() == depth;
-  bool goes_on = signal.exception &&
-                 (is_awaited ||
-                  !PyType_IsSubtype(type_of(signal.exception), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)));
-  if (!goes_on) end_silently_before(instruction_step_);
-  for (size_t at = depth; at < frames_.depth(); ++at) {
-    if (IteratorValue* generator = frames_[at].generator) {
-      generator->exhausted = true;
-      generator->running = false;
-      if (frames_.handled().size() > frames_[at].handled_below) frames_.handled().resize(frames_[at].handled_below);
-    }
-  }
-  frames_.cut(depth);
-}
-
-std::optional<ValuePtr> Walk::call_catching(const ValuePtr& callable, CallArgs args, PyObject* exception) {
+std::optional<ValuePtr> call_catching(Walk& walk, const ValuePtr& callable, CallArgs args, PyObject* exception) {
   // Popped whatever happens: a break ends the walk or starts it anew.
   struct Catch {
     std::vector<size_t>& depths;
     ~Catch() { depths.pop_back(); }
   };
-  catches_.push_back(exception == PyExc_StopIteration ? frames_.depth() : SIZE_MAX);
-  Catch until{catches_};
+  walk.pending().awaited().push_back(exception == PyExc_StopIteration ? walk.frames().depth() : SIZE_MAX);
+  Catch until{walk.pending().awaited()};
   try {
-    return call_now(callable, std::move(args));
+    return call_now(walk, callable, std::move(args));
   } catch (const RaiseSignal& signal) {
-    bool caught = signal.exception && is_object_of(*this, signal.exception, reinterpret_cast<PyTypeObject*>(exception));
+    bool caught = signal.exception && is_object_of(walk, signal.exception, reinterpret_cast<PyTypeObject*>(exception));
     if (!caught) throw;
     return std::nullopt;
   }
 }
 
-ValuePtr Walk::call_now(const ValuePtr& callable, CallArgs args) {
-  size_t depth = frames_.depth();
-  held_result_ = nullptr;
-  call(*this, callable, std::move(args), ContinuationKind::Hold);
-  if (frames_.depth() > depth && frames_[depth].continuation != ContinuationKind::Hold) {
-    frames_.cut(depth);
+ValuePtr call_now(Walk& walk, const ValuePtr& callable, CallArgs args) {
+  size_t depth = walk.frames().depth();
+  walk.pending().set_result(nullptr);
+  call(walk, callable, std::move(args), ContinuationKind::Hold);
+  if (walk.frames().depth() > depth && walk.frames()[depth].continuation != ContinuationKind::Hold) {
+    walk.frames().cut(depth);
     graph_break(BreakReason::c_callback, describe(callable));
   }
-  run_held(depth);
-  MD_ASSERT(held_result_, "a call that was waited for has no result");
-  return std::exchange(held_result_, nullptr);
+  run_held(walk, depth);
+  ValuePtr result = walk.pending().take_result();
+  MD_ASSERT(result, "a call that was waited for has no result");
+  return result;
 }
 
-ValuePtr Walk::make_generator(std::shared_ptr<SymbolicFrame> body) {
+ValuePtr make_generator(Walk& walk, std::shared_ptr<SymbolicFrame> body) {
   auto generator = make_value<IteratorValue>(IteratorKind::Generator, std::vector<ValuePtr>{});
   generator->type = type_of_generator(reinterpret_cast<PyObject*>(body->bytecode->code()));
   generator->frame = std::move(body);
-  generator->creation_step = steps_;
-  generators_.push_back(generator);
+  generator->creation_step = walk.step_number();
+  walk.pending().add_generator(generator);
   return generator;
 }
 
-std::optional<ValuePtr> Walk::resume(IteratorValue* generator, const ValuePtr& sent) {
-  ValuePtr keep(generator);
-  if (generator->running) raise_here();
-  if (generator->exhausted) {
-    generator->returned = none();
-    return std::nullopt;
-  }
-  if (static_cast<int64_t>(frames_.depth()) > config().inline_depth_limit)
-    graph_break(BreakReason::inline_depth, "generator");
-  SymbolicFrame& body = *generator->frame;
-  bool started = body.next > 0;
-  if (!started && !same_object(*this, sent, none())) raise_here();
-  if (started) body.stack.push_back(sent);
-  return run_generator(generator);
-}
+namespace {
 
-std::optional<ValuePtr> Walk::run_generator(IteratorValue* generator) {
-  advanced_ = true;
+std::optional<ValuePtr> run_generator(Walk& walk, IteratorValue* generator) {
+  walk.cannot_undo();
   SymbolicFrame& body = *generator->frame;
-  body.policy = frames_.innermost().policy;
-  body.entry_step = steps_;
+  body.policy = walk.frames().innermost().policy;
+  body.entry_step = walk.step_number();
   body.generator = generator;
-  body.handled_below = frames_.handled().size();
-  frames_.handled().insert(frames_.handled().end(), body.handled.begin(), body.handled.end());
+  body.handled_below = walk.frames().handled().size();
+  walk.frames().handled().insert(walk.frames().handled().end(), body.handled.begin(), body.handled.end());
   body.handled.clear();
   generator->running = true;
-  size_t depth = frames_.depth();
-  frames_.enter(generator->frame);
-  run_held(depth);
+  size_t depth = walk.frames().depth();
+  walk.frames().enter(generator->frame);
+  run_held(walk, depth);
   generator->running = false;
   if (generator->exhausted) return std::nullopt;
   return std::exchange(generator->yielded, nullptr);
 }
 
-std::optional<ValuePtr> Walk::throw_into(IteratorValue* generator, const ValuePtr& exception) {
+}  // namespace
+
+std::optional<ValuePtr> resume(Walk& walk, IteratorValue* generator, const ValuePtr& sent) {
+  ValuePtr keep(generator);
+  if (generator->running) raise_here();
+  if (generator->exhausted) {
+    generator->returned = walk.values().none();
+    return std::nullopt;
+  }
+  if (static_cast<int64_t>(walk.frames().depth()) > config().inline_depth_limit)
+    graph_break(BreakReason::inline_depth, "generator");
+  SymbolicFrame& body = *generator->frame;
+  bool started = body.next > 0;
+  if (!started && !same_object(walk, sent, walk.values().none())) raise_here();
+  if (started) body.stack.push_back(sent);
+  return run_generator(walk, generator);
+}
+
+std::optional<ValuePtr> throw_into(Walk& walk, IteratorValue* generator, const ValuePtr& exception) {
   ValuePtr keep(generator);
   if (generator->running) raise_here();
   SymbolicFrame& body = *generator->frame;
   bool suspended = !generator->exhausted && body.next > 0;
   if (!suspended) {
     generator->exhausted = true;
-    raise_exception(*this, exception);
+    raise_exception(walk, exception);
   }
   // Inside `yield from` it goes to the inner iterator first.
   const Instruction& resumes = (*body.bytecode)[body.next];
   if (resumes.op == Opcode::RESUME && resumes.arg >= 2) graph_break(BreakReason::generator_call, "throw()");
-  thrown_ = exception;
-  return run_generator(generator);
+  walk.pending().set_thrown(exception);
+  return run_generator(walk, generator);
 }
-bool Walk::needs_closing(const IteratorValue& generator) const {
+
+bool needs_closing(const IteratorValue& generator) {
   // What a generator stands for has no frame of its own to be closed.
   return generator.type == &PyGen_Type && !generator.exhausted && generator.frame->next > 0 &&
          has_handlers(*generator.frame->bytecode);

@@ -7,6 +7,8 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "symbolic/calls.h"
+#include "symbolic/cells.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -51,40 +53,40 @@ ValuePtr free_value(Walk& walk, const ObjectValue& function, const char* name) {
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), name) != 0) continue;
     const Source* source = walk.sources().get(SourceKind::Closure, function.source, nullptr, static_cast<int>(i));
     PyObject* cell = PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function.object.get()), i);
-    return load_cell(walk, as<CellValue>(walk.cell_at(source, Ref::share(cell))));
+    return load_cell(walk, as<CellValue>(cell_at(walk, source, Ref::share(cell))));
   }
   return nullptr;
 }
 
 }  // namespace
 
-ValuePtr Walk::guarded_repr(const ValuePtr& function, const CallArgs& args) {
+ValuePtr guarded_repr(Walk& walk, const ValuePtr& function, const CallArgs& args) {
   auto* known = as<ObjectValue>(function);
   if (known == nullptr || known->source == nullptr || !PyFunction_Check(known->object.get())) return nullptr;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(known->object.get()));
   if (!is_wrapper(code) || args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
-  guard_code(*this, *known);
-  ValuePtr inner = free_value(*this, *known, "user_function"), running = free_value(*this, *known, "repr_running");
+  guard_code(walk, *known);
+  ValuePtr inner = free_value(walk, *known, "user_function"), running = free_value(walk, *known, "repr_running");
   if (!inner || !running || !is_python_function(inner) || type_of(running) != &PySet_Type) return nullptr;
-  Ref shown = set_contents(running);
+  Ref shown = set_contents(walk, running);
   if (!shown || PySet_GET_SIZE(shown.get()) != 0) return nullptr;
   ValuePtr self = args.positional[0];
-  bool is_within = std::ranges::any_of(shown_, [&](const auto& each) {
-    return each.first == known->object.get() && same_object(*this, each.second, self);
+  bool is_within = std::ranges::any_of(walk.pending().shown(), [&](const auto& each) {
+    return each.first == known->object.get() && same_object(walk, each.second, self);
   });
   if (is_within) {
-    ValuePtr filling = free_value(*this, *known, "fillvalue");
-    return filling ? filling : string("...");
+    ValuePtr filling = free_value(walk, *known, "fillvalue");
+    return filling ? filling : walk.values().string("...");
   }
   struct Showing {
     Showing(Walk& walk, PyObject* function, ValuePtr self) : walk(walk) {
-      walk.shown_.emplace_back(function, std::move(self));
+      walk.pending().shown().emplace_back(function, std::move(self));
     }
-    ~Showing() { walk.shown_.pop_back(); }
+    ~Showing() { walk.pending().shown().pop_back(); }
     Walk& walk;
   };
-  Showing showing(*this, known->object.get(), self);
-  return call_now(inner, {{self}, {}});
+  Showing showing(walk, known->object.get(), self);
+  return call_now(walk, inner, {{self}, {}});
 }
 
 }  // namespace md

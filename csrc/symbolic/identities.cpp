@@ -59,14 +59,14 @@ ValuePtr call_id(Walk& walk, const CallArgs& args) {
 }  // namespace
 
 ValuePtr identity_number(Walk& walk, const ValuePtr& value) {
-  const ValuePtr of = is_empty_tuple(walk, value) ? walk.constant(check(PyTuple_New(0)).get()) : value;
+  const ValuePtr of = is_empty_tuple(walk, value) ? walk.values().constant(check(PyTuple_New(0)).get()) : value;
   bool shared = may_be_shared(of);
   if (walk.keys().identities().size() >= kMostNumbers) graph_break(BreakReason::walk_limit, "numbers of id()");
   if (!shared && is_passing(of)) graph_break(BreakReason::builtin_call, str_cat("id(", describe(of), ")"));
   for (const Handle<IdentityValue>& known : walk.keys().identities()) {
     if (known->of == of) return known;
     bool known_shared = may_be_shared(known->of);
-    bool from_outside = walk.source_of(of) != nullptr && walk.source_of(known->of) != nullptr;
+    bool from_outside = source_of(of) != nullptr && source_of(known->of) != nullptr;
     auto *one = as<ObjectValue>(of), *other = as<ObjectValue>(known->of);
     if (shared && known_shared) {
       // The very object of the program's own.
@@ -74,8 +74,8 @@ ValuePtr identity_number(Walk& walk, const ValuePtr& value) {
                   one->object.get() == other->object.get();
       if (same) return known;
     } else if (shared != known_shared && !from_outside && type_of(of) != type_of(known->of)) {
-      walk.exact_type(of);
-      walk.exact_type(known->of);
+      walk.values().exact_type(of);
+      walk.values().exact_type(known->of);
     } else if (same_object(walk, of, known->of)) {
       return known;
     }

@@ -7,6 +7,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/endings.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/outermost_frame.h"
 #include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
@@ -99,7 +100,7 @@ class ArgumentBinder {
     // Defaults belong to the last parameters, however many there are.
     const Source* source = walk_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at - count);
     walk_.guards().present(source);  // that there is one may be all that is asked
-    return walk_.at(source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
+    return value_at(walk_, source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
   }
 
   ValuePtr keyword_default_of(int parameter) {
@@ -110,13 +111,13 @@ class ArgumentBinder {
       if (at < 0) raise_here();
       return defaults->entries[at].value;
     }
-    if (walk_.any_dict_written_at(name)) graph_break(BreakReason::unguardable_object, "keyword defaults");
+    if (walk_.effects().any_dict_written_at(name)) graph_break(BreakReason::unguardable_object, "keyword defaults");
     PyObject* defaults = PyFunction_GET_KW_DEFAULTS(callee_.real->object.get());
     PyObject* value = defaults != nullptr ? PyDict_GetItemWithError(defaults, name) : nullptr;
     if (value == nullptr) raise_here();
     const Source* source = walk_.sources().get(SourceKind::KwDefault, callee_.real->source, name);
     walk_.guards().present(source);
-    return walk_.at(source, Ref::share(value));
+    return value_at(walk_, source, Ref::share(value));
   }
 
   Walk& walk_;
@@ -139,31 +140,31 @@ bool is_python_function(const ValuePtr& value) {
 
 void call_function(Walk& walk, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                    ValuePtr continuation_value) {
-  if (ValuePtr text = walk.guarded_repr(function, args))
-    return walk.apply_continuation(continuation, continuation_value, text);
+  if (ValuePtr text = guarded_repr(walk, function, args))
+    return apply_continuation(walk, continuation, continuation_value, text);
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
   if (!is_generator)
-    return walk.inline_function(function, std::move(args), continuation, std::move(continuation_value));
-  walk.apply_continuation(continuation, continuation_value, walk.make_generator(walk.frame_of(function, args)));
+    return inline_function(walk, function, std::move(args), continuation, std::move(continuation_value));
+  apply_continuation(walk, continuation, continuation_value, make_generator(walk, frame_of(walk, function, args)));
 }
 
-void Walk::inline_function(const ValuePtr& function, CallArgs args, ContinuationKind continuation,
-                           ValuePtr continuation_value) {
+void inline_function(Walk& walk, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                     ValuePtr continuation_value) {
   if (auto* object = as<ObjectValue>(function); object != nullptr && !PyFunction_Check(object->object.get())) {
     const Policy* inside = nullptr;
-    ValuePtr inner = open_wrapper(*this, function, *find_wrapper_type(object->object.type()), inside);
-    inline_function(inner, std::move(args), continuation, std::move(continuation_value));
-    frames_.innermost().policy = inside;
+    ValuePtr inner = open_wrapper(walk, function, *find_wrapper_type(object->object.type()), inside);
+    inline_function(walk, inner, std::move(args), continuation, std::move(continuation_value));
+    walk.frames().innermost().policy = inside;
     return;
   }
   Callee callee = callee_of(function);
   int flags = callee.code->co_flags;
   if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, text_of(callee.code->co_name));
-  std::shared_ptr<SymbolicFrame> inner = frame_of(function, args);
+  std::shared_ptr<SymbolicFrame> inner = frame_of(walk, function, args);
   inner->continuation = continuation;
   inner->continuation_value = std::move(continuation_value);
-  frames_.enter(std::move(inner));
+  walk.frames().enter(std::move(inner));
 }
 
 void guard_code(Walk& walk, ObjectValue& function) {
@@ -174,117 +175,119 @@ void guard_code(Walk& walk, ObjectValue& function) {
 }
 
 // A frame of the function, its parameters bound, its code guarded.
-std::shared_ptr<SymbolicFrame> Walk::frame_of(const ValuePtr& function, CallArgs& args) {
+std::shared_ptr<SymbolicFrame> frame_of(Walk& walk, const ValuePtr& function, CallArgs& args) {
   Callee callee = callee_of(function);
-  if (callee.real != nullptr) guard_code(*this, *callee.real);
+  if (callee.real != nullptr) guard_code(walk, *callee.real);
   int flags = callee.code->co_flags;
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
     graph_break(BreakReason::async_construct, text_of(callee.code->co_name));
-  if (static_cast<int64_t>(frames_.depth()) > config().inline_depth_limit)
+  if (static_cast<int64_t>(walk.frames().depth()) > config().inline_depth_limit)
     graph_break(BreakReason::inline_depth, text_of(callee.code->co_name));
   const Bytecode* bytecode = Bytecode::of(callee.code);
-  frames_.note_entered(bytecode);
+  walk.frames().note_entered(bytecode);
   auto inner = std::make_shared<SymbolicFrame>();
   inner->bytecode = bytecode;
   inner->function = function;
-  inner->slots = ArgumentBinder(*this, callee, *bytecode).bind(args);
-  inner->policy = frames_.innermost().policy;
-  inner->entry_step = steps_;
+  inner->slots = ArgumentBinder(walk, callee, *bytecode).bind(args);
+  inner->policy = walk.frames().innermost().policy;
+  inner->entry_step = walk.step_number();
   return inner;
 }
-void Walk::return_value(ValuePtr result) {
-  if (IteratorValue* generator = frames_.innermost().generator) {
+namespace {
+
+void check_operator_result(Walk& walk, const ValuePtr& result) {
+  bool is_root = walk.frames().depth() == 1;
+  // Python goes on to the other operand's method.
+  if (same_object(walk, result, walk.values().constant(Py_NotImplemented))) {
+    if (is_root) raise_here();
+    const SymbolicFrame& caller = walk.frames()[walk.frames().depth() - 2];
+    throw DeclinedSignal{{caller.bytecode, caller.index}};
+  }
+  const SymbolicFrame* caller = is_root ? nullptr : &walk.frames()[walk.frames().depth() - 2];
+  const Bytecode& code = is_root ? *walk.entry().next_caller().bytecode : *caller->bytecode;
+  const Instruction& at = code[is_root ? walk.entry().next_caller().index : caller->index];
+  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(walk, result)) raise_here();
+}
+
+}  // namespace
+
+void return_value(Walk& walk, ValuePtr result) {
+  if (IteratorValue* generator = walk.frames().innermost().generator) {
     generator->exhausted = true;
     generator->returned = std::move(result);
-    frames_.leave();
+    walk.frames().leave();
     return;
   }
-  ContinuationKind kind = frames_.innermost().continuation;
+  ContinuationKind kind = walk.frames().innermost().continuation;
   if (kind == ContinuationKind::None) {
-    result_ = std::move(result);
-    finished_ = true;
-    return;
+    return walk.finish_with(std::move(result));
   }
   // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
-  if ((kind == ContinuationKind::PushSelf && !same_object(*this, result, none())) ||
+  if ((kind == ContinuationKind::PushSelf && !same_object(walk, result, walk.values().none())) ||
       ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
         kind == ContinuationKind::Jump) &&
-       !is_exactly(result, &PyBool_Type)))
+       !walk.values().is_exactly(result, &PyBool_Type)))
     raise_here();
   // What cannot be known of the result is found out while the callee still stands.
   bool needs_truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
                      kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth ||
                      kind == ContinuationKind::Jump;
-  if (needs_truth && !truth_of(*this, result))
+  if (needs_truth && !truth_of(walk, result))
     graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
-  if (kind == ContinuationKind::PushLength && int_of(*this, result).value_or(-1) < 0) raise_here();
-  if (kind == ContinuationKind::PushOperator) check_operator_result(result);
-  ValuePtr value = frames_.innermost().continuation_value;
-  if (frames_.depth() == 1) {
-    value = enter_caller();
+  if (kind == ContinuationKind::PushLength && int_of(walk, result).value_or(-1) < 0) raise_here();
+  if (kind == ContinuationKind::PushOperator) check_operator_result(walk, result);
+  ValuePtr value = walk.frames().innermost().continuation_value;
+  if (walk.frames().depth() == 1) {
+    value = enter_caller(walk);
   } else {
-    frames_.leave();
+    walk.frames().leave();
   }
-  stack_before_ = frames_.innermost().stack;
-  apply_continuation(kind, value, std::move(result));
+  walk.frames().note_stack();
+  apply_continuation(walk, kind, value, std::move(result));
 }
 
-void Walk::check_operator_result(const ValuePtr& result) {
-  bool is_root = frames_.depth() == 1;
-  // Python goes on to the other operand's method.
-  if (same_object(*this, result, constant(Py_NotImplemented))) {
-    if (is_root) raise_here();
-    const SymbolicFrame& caller = frames_[frames_.depth() - 2];
-    throw DeclinedSignal{{caller.bytecode, caller.index}};
-  }
-  const SymbolicFrame* caller = is_root ? nullptr : &frames_[frames_.depth() - 2];
-  const Bytecode& code = is_root ? *(*start_.callers)[returns_.size()].bytecode : *caller->bytecode;
-  const Instruction& at = code[is_root ? (*start_.callers)[returns_.size()].index : caller->index];
-  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(*this, result)) raise_here();
-}
-
-void Walk::apply_continuation(ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
+void apply_continuation(Walk& walk, ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
   switch (kind) {
     case ContinuationKind::Push:
     case ContinuationKind::NextOrStop:
     case ContinuationKind::PushIterator:
-      frames_.push(std::move(result));
+      walk.frames().push(std::move(result));
       return;
     case ContinuationKind::PushCallable:
-      frames_.push_callable(std::move(result));
+      walk.frames().push_callable(std::move(result));
       return;
     case ContinuationKind::PushSelf:
-      frames_.push(continuation_value);
+      walk.frames().push(continuation_value);
       return;
     case ContinuationKind::Discard:
       return;
     case ContinuationKind::PushLength:
-      frames_.push(std::move(result));
+      walk.frames().push(std::move(result));
       return;
     case ContinuationKind::PushOperator: {
-      const Instruction& at = frames_.bytecode()[frames_.innermost().index];
+      const Instruction& at = walk.frames().bytecode()[walk.frames().innermost().index];
       bool truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0;
-      frames_.push(truth ? boolean(*truth_of(*this, result)) : std::move(result));
+      walk.frames().push(truth ? walk.values().boolean(*truth_of(walk, result)) : std::move(result));
       return;
     }
     case ContinuationKind::Hold:
-      held_result_ = std::move(result);
+      walk.pending().set_result(std::move(result));
       return;
     case ContinuationKind::PushBool:
     case ContinuationKind::PushTruth:
     case ContinuationKind::PushNotBool:
     case ContinuationKind::PushNotTruth: {
-      std::optional<bool> truth = truth_of(*this, result);
+      std::optional<bool> truth = truth_of(walk, result);
       MD_ASSERT(truth, "a continuation met a value without a known truth");
       bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
-      frames_.push(boolean(*truth != negate));
+      walk.frames().push(walk.values().boolean(*truth != negate));
       return;
     }
     case ContinuationKind::Jump: {
-      const Instruction& at = frames_.bytecode()[frames_.innermost().index];
-      std::optional<bool> truth = truth_of(*this, result);
+      const Instruction& at = walk.frames().bytecode()[walk.frames().innermost().index];
+      std::optional<bool> truth = truth_of(walk, result);
       MD_ASSERT(truth, "a jump met a value without a known truth");
-      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) frames_.jump(at.arg);
+      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) walk.frames().jump(at.arg);
       return;
     }
     case ContinuationKind::None:

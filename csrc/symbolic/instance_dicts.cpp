@@ -5,6 +5,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 
@@ -40,7 +41,7 @@ void require_text(BorrowedRef key) {
 void require_no_data_descriptor(Walk& walk, const ValuePtr& owner, BorrowedRef name) {
   ValuePtr found = type_attribute(walk, owner, name);
   if (!found) return;
-  PyTypeObject* type = walk.exact_type(found);
+  PyTypeObject* type = walk.values().exact_type(found);
   bool is_data = type->tp_descr_set != nullptr;
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (may_change && !is_data)
@@ -63,7 +64,7 @@ ValuePtr call_vars(Walk& walk, const CallArgs& args) {
 ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> protocol =
       args.positional.size() == 2 && args.keywords.empty() ? int_of(walk, args.positional[1]) : std::nullopt;
-  ValuePtr dict = protocol ? walk.instance_dict(args.positional[0]) : nullptr;
+  ValuePtr dict = protocol ? instance_dict(walk, args.positional[0]) : nullptr;
   bool is_plain = dict && *protocol >= 2;
   if (is_plain) {
     const ValuePtr& self = args.positional[0];
@@ -84,24 +85,25 @@ ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
   ValuePtr maker = copyreg ? optional_attribute(walk, copyreg, name.get()) : nullptr;
   if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(walk, args.positional[0])});
-  ValuePtr state = *length_of(walk, dict) > 0 ? dict : walk.none();
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{maker, of_class, state, walk.none(), walk.none()});
+  ValuePtr state = *length_of(walk, dict) > 0 ? dict : walk.values().none();
+  return make_value<SequenceValue>(
+      false, std::vector<ValuePtr>{maker, of_class, state, walk.values().none(), walk.values().none()});
 }
 
 }  // namespace
 
-ValuePtr Walk::instance_dict(const ValuePtr& owner) {
+ValuePtr instance_dict(Walk& walk, const ValuePtr& owner) {
   auto* object = as<ObjectValue>(owner);
   auto* instance = as<InstanceValue>(owner);
   if ((object == nullptr || object->source == nullptr) && instance == nullptr) return nullptr;
-  PyTypeObject* type = exact_type(owner);
+  PyTypeObject* type = walk.values().exact_type(owner);
   bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && has_layout_of_object(type) &&
                   pv_type_has_storage(type) != 0 && !has_slots(type);
   if (!is_plain || (instance != nullptr && instance->exception)) return nullptr;
-  for (const Handle<InstanceDictValue>& known : instance_dicts_)
+  for (const Handle<InstanceDictValue>& known : walk.effects().instance_dicts())
     if (known->owner == owner) return known;
   auto dict = make_value<InstanceDictValue>(owner);
-  instance_dicts_.push_back(dict);
+  walk.effects().instance_dicts().push_back(dict);
   return dict;
 }
 
@@ -113,7 +115,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Walk& walk, cons
   }
   auto* owner = as<ObjectValue>(dict.owner);
   const Source* source = walk.sources().get(SourceKind::AttributesDict, owner->source, nullptr);
-  Ref real = fetch(source, walk.view());
+  Ref real = fetch(source, walk.values().view());
   if (!real || !PyDict_CheckExact(real.get()))
     graph_break(BreakReason::unguardable_object, "a __dict__ of another type");
   Ref keys = check(PySequence_Tuple(real));
@@ -122,7 +124,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Walk& walk, cons
     BorrowedRef key = PyTuple_GET_ITEM(keys.get(), i);
     require_text(key);
     const Source* attribute = walk.sources().get(SourceKind::InstanceAttr, owner->source, key);
-    held->entries.push_back({Ref::share(key), walk.at(attribute)});
+    held->entries.push_back({Ref::share(key), value_at(walk, attribute)});
   }
   walk.guards().dict_keys(source, keys.get());
   if (owner->writes) {
@@ -153,7 +155,7 @@ ValuePtr instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef ke
   if (found < 0) graph_break(BreakReason::unguardable_object, "a __dict__ with keys of its own equality");
   if (found > 0) {
     walk.guards().present(source);  // that it is there may be all that is asked
-    return walk.at(source, Ref::share(value));
+    return value_at(walk, source, Ref::share(value));
   }
   walk.guards().absent(source);
   return nullptr;
@@ -163,7 +165,7 @@ void store_instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef 
   require_text(key);
   require_no_data_descriptor(walk, dict.owner, key);
   auto* instance = as<InstanceValue>(dict.owner);
-  if (instance == nullptr) return walk.attribute_store(dict.owner, key, std::move(value));
+  if (instance == nullptr) return attribute_store(walk, dict.owner, key, std::move(value));
   ValuePtr* found = instance->find(key);
   if (found != nullptr && value) {
     *found = std::move(value);

@@ -4,6 +4,7 @@
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtin_calls.h"
+#include "symbolic/calls.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
@@ -20,7 +21,7 @@ namespace {
 ValuePtr call_iter(Walk& walk, const CallArgs& args) {
   if (args.positional.size() == 2 && args.keywords.empty() && !is_callable(walk, args.positional[0])) raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
-    return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
+    return call_now(walk, find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
   require_count(args, 1, 1);
   ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
   if (!iterator) graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
@@ -35,8 +36,8 @@ ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
   ValuePtr method = user_method(walk, value, kNext);
   if (!method) graph_break(BreakReason::foreign_next, describe(value));
   if (args.positional.size() == 2)
-    return walk.call_catching(method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);
-  walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
+    return call_catching(walk, method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);
+  inline_function(walk, method, {{value}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;
 }
 
@@ -44,9 +45,9 @@ ValuePtr call_next(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 2);
   auto* iterator = as<IteratorValue>(args.positional[0]);
   if (iterator == nullptr) return call_user_next(walk, args);
-  if (std::optional<ValuePtr> next = walk.next_of(iterator)) return *next;
+  if (std::optional<ValuePtr> next = next_of(walk, iterator)) return *next;
   if (args.positional.size() == 2) return args.positional[1];
-  bool has_value = iterator->returned && !same_object(walk, iterator->returned, walk.none());
+  bool has_value = iterator->returned && !same_object(walk, iterator->returned, walk.values().none());
   raise_known(walk, PyExc_StopIteration,
               has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
 }
@@ -129,7 +130,8 @@ ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
     // An iterator over the range that runs backwards.
     static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
     Ref range = constant_of(walk, value);
-    ValuePtr iterator = range ? iterator_over(walk, walk.constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
+    ValuePtr iterator =
+        range ? iterator_over(walk, walk.values().constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
     if (!iterator) break_on_builtin("reversed", value);
     return iterator;
   }
@@ -168,7 +170,7 @@ ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start,
   Ref first = constant_of(walk, start);
   Ref total = first ? Ref::steal(PyObject_CallFunctionObjArgs(function, list.get(), first.get(), nullptr)) : Ref();
   if (first && !total) raise_set(walk);
-  return total ? walk.constant(total) : nullptr;
+  return total ? walk.values().constant(total) : nullptr;
 }
 
 ValuePtr call_sum(Walk& walk, const CallArgs& args) {
@@ -176,7 +178,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   if (args.positional.empty() || args.positional.size() > 2) raise_here();
   const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
   if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) raise_here();
-  ValuePtr first = start != nullptr ? *start : walk.integer(0);
+  ValuePtr first = start != nullptr ? *start : walk.values().integer(0);
   // Texts are to be joined instead.
   for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
     if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) raise_here();
@@ -195,7 +197,7 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   }
   if (items.empty() && is_number(first)) return first;
   ValuePtr all = make_value<SequenceValue>(false, std::move(items));
-  return walk.call_now(find_polyfill(function), {{all, first}, {}});
+  return call_now(walk, find_polyfill(function), {{all, first}, {}});
 }
 
 template <bool stop_at>
@@ -203,12 +205,12 @@ ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 1);
   ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
   if (!iterator) break_on_builtin(stop_at ? "any" : "all", args.positional[0]);
-  while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator))) {
+  while (std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator))) {
     std::optional<bool> truth = truth_by_methods(walk, *item);
     if (!truth) graph_break(BreakReason::unknown_truth, describe(*item));
-    if (*truth == stop_at) return walk.boolean(stop_at);
+    if (*truth == stop_at) return walk.values().boolean(stop_at);
   }
-  return walk.boolean(!stop_at);
+  return walk.values().boolean(!stop_at);
 }
 
 constexpr BuiltinRow kRows[] = {{"iter", call_iter},

@@ -48,7 +48,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     if (object != nullptr && object->writes && !iterator->exhausted)
       throw RestartSignal{object->writes->first_step,
                           {BreakReason::store_subscript, "while it is iterated over", "", {}, ""},
-                          walk_.frames().innermost().policy};
+                          frames_.innermost().policy};
   }
   recipe.index = static_cast<int32_t>(iterator->index);
   // A place behind the end of a list that has become shorter cannot be set.

@@ -3,9 +3,12 @@
 #include "base/config.h"
 #include "cpython/object_layout.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/endings.h"
 #include "symbolic/key_stand_in.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/tensor_indexing.h"
 #include "symbolic/user_operators.h"
@@ -65,7 +68,7 @@ std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, co
   if (is_text(base)) {
     Ref text = constant_of(walk, base);
     if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
-    return walk.constant(check(PyUnicode_Substring(text, iterator->index, iterator->index + 1)));
+    return walk.values().constant(check(PyUnicode_Substring(text, iterator->index, iterator->index + 1)));
   }
   if (auto* sequence = as<SequenceValue>(base)) {
     if (iterator->index >= static_cast<int64_t>(sequence->items.size())) return std::nullopt;
@@ -86,7 +89,7 @@ std::optional<ValuePtr> next_reversed(Walk& walk, IteratorValue* iterator) {
 std::optional<ValuePtr> next_in_range(Walk& walk, IteratorValue* iterator) {
   bool done = iterator->step > 0 ? iterator->start >= iterator->stop : iterator->start <= iterator->stop;
   if (done) return std::nullopt;
-  ValuePtr value = walk.integer(iterator->start);
+  ValuePtr value = walk.values().integer(iterator->start);
   iterator->start += iterator->step;
   return value;
 }
@@ -151,7 +154,7 @@ std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
 ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   // What a set from outside that was changed will look like is not known.
-  Ref set = object == nullptr || !object->writes ? walk.set_contents(value) : Ref();
+  Ref set = object == nullptr || !object->writes ? set_contents(walk, value) : Ref();
   if (!set) return nullptr;
   // The order is that of the object itself, which a copy may not have.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
@@ -174,18 +177,18 @@ ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
 std::optional<ValuePtr> next_of_user(Walk& walk, IteratorValue* iterator) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   ValuePtr method = type_attribute(walk, iterator->bases[0], kNext);
-  return walk.call_catching(method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
+  return call_catching(walk, method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
 }
 
 std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
   std::vector<ValuePtr> items;
   for (const ValuePtr& base : iterator->bases) {
-    std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(base));
+    std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(base));
     if (!item && iterator->strict) {
       // All end together, or it is an error.
       if (!items.empty()) raise_here();
       for (size_t i = 1; i < iterator->bases.size(); ++i)
-        if (walk.next_of(as<IteratorValue>(iterator->bases[i]))) raise_here();
+        if (next_of(walk, as<IteratorValue>(iterator->bases[i]))) raise_here();
     }
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
@@ -195,26 +198,26 @@ std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
 }
 
 std::optional<ValuePtr> next_enumerated(Walk& walk, IteratorValue* iterator) {
-  std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[0]));
+  std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator->bases[0]));
   if (!item) return std::nullopt;
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.integer(iterator->index), *item});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.values().integer(iterator->index), *item});
 }
 
 std::optional<ValuePtr> next_mapped(Walk& walk, IteratorValue* iterator) {
   std::vector<ValuePtr> items;
   for (size_t i = 1; i < iterator->bases.size(); ++i) {
-    std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[i]));
+    std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator->bases[i]));
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
   }
-  return walk.call_now(iterator->bases[0], {std::move(items), {}});
+  return call_now(walk, iterator->bases[0], {std::move(items), {}});
 }
 
 std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
-  bool by_truth = same_object(walk, iterator->bases[0], walk.none());
-  while (std::optional<ValuePtr> item = walk.next_of(as<IteratorValue>(iterator->bases[1]))) {
+  bool by_truth = same_object(walk, iterator->bases[0], walk.values().none());
+  while (std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator->bases[1]))) {
     std::optional<bool> truth =
-        truth_by_methods(walk, by_truth ? *item : walk.call_now(iterator->bases[0], {{*item}, {}}));
+        truth_by_methods(walk, by_truth ? *item : call_now(walk, iterator->bases[0], {{*item}, {}}));
     if (!truth) graph_break(BreakReason::unknown_truth, "in filter()");
     if (*truth) return item;
   }
@@ -227,16 +230,16 @@ ValuePtr old_iterator_over(Walk& walk, const ValuePtr& value) {
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
   if (!has_user_type(value) || type_attribute(walk, value, kIter) || !user_method(walk, value, kGetitem))
     return nullptr;
-  return walk.call_now(find_polyfill(reinterpret_cast<PyObject*>(&PySeqIter_Type)), {{value}, {}});
+  return call_now(walk, find_polyfill(reinterpret_cast<PyObject*>(&PySeqIter_Type)), {{value}, {}});
 }
 
 }  // namespace
 
 ValuePtr iterator_over(Walk& walk, const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
-  if (const ValuePtr shown = walk.behind_proxy(value); shown != value) return any_iterator_over(walk, shown);
+  if (const ValuePtr shown = behind_proxy(walk, value); shown != value) return any_iterator_over(walk, shown);
   if (is_plain_sequence(walk, value)) {
-    walk.exact_type(value);
+    walk.values().exact_type(value);
     auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
     iterator->creation_step = walk.step_number();
     if (is_deque(value)) iterator->start = changes_of(value);
@@ -259,11 +262,11 @@ ValuePtr iterator_over(Walk& walk, const ValuePtr& value) {
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyRange_Check(object->object.get()))
     return range_iterator(walk, value);
   if (auto* tensor = as<TensorValue>(value)) {
-    walk.guard_tensor(tensor);
+    walk.values().guard_tensor(tensor);
     if (tensor->spec.rank() == 0) raise_here();
     std::vector<ValuePtr> rows;
     for (int64_t i = 0; i < tensor->spec.sizes[0].value(); ++i)
-      rows.push_back(index_tensor(walk, tensor, walk.integer(i)));
+      rows.push_back(index_tensor(walk, tensor, walk.values().integer(i)));
     return make_value<IteratorValue>(IteratorKind::Sequence,
                                      std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
   }
@@ -283,13 +286,13 @@ ValuePtr any_iterator_over(Walk& walk, const ValuePtr& value) {
   if (ValuePtr iterator = iterator_over(walk, value)) return iterator;
   ValuePtr method = user_method(walk, value, kIter);
   if (!method) return old_iterator_over(walk, value);
-  ValuePtr made = walk.call_now(method, {{value}, {}});
+  ValuePtr made = call_now(walk, method, {{value}, {}});
   if (made->kind == ValueKind::Iterator) return made;
   if (!user_method(walk, made, kNext)) return nullptr;
   return make_value<IteratorValue>(IteratorKind::User, std::vector<ValuePtr>{made});
 }
 
-std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
+std::optional<ValuePtr> next_of(Walk& walk, IteratorValue* iterator) {
   // What goes over other iterators asks them again; the others stay ended.
   IteratorKind kind = iterator->iterator_kind;
   bool asks_again = kind == IteratorKind::Map || kind == IteratorKind::Filter || kind == IteratorKind::Zip ||
@@ -297,44 +300,44 @@ std::optional<ValuePtr> Walk::next_of(IteratorValue* iterator) {
   // One over a deque still sees that the deque has changed.
   bool watches = kind == IteratorKind::Sequence && is_deque(iterator->bases[0]);
   if (iterator->exhausted && !asks_again && !watches) return std::nullopt;
-  if (++items_taken_ > config().walk_limit) graph_break(BreakReason::walk_limit, "a long iteration");
+  if (walk.count_item() > config().walk_limit) graph_break(BreakReason::walk_limit, "a long iteration");
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {
     case IteratorKind::Sequence:
-      next = next_in_sequence(*this, iterator, iterator->bases[0]);
+      next = next_in_sequence(walk, iterator, iterator->bases[0]);
       break;
     case IteratorKind::Reversed:
-      next = next_reversed(*this, iterator);
+      next = next_reversed(walk, iterator);
       break;
     case IteratorKind::Range:
-      next = next_in_range(*this, iterator);
+      next = next_in_range(walk, iterator);
       break;
     case IteratorKind::Dict:
-      next = next_in_dict(*this, iterator);
+      next = next_in_dict(walk, iterator);
       break;
     case IteratorKind::Set:
-      next = next_in_set(*this, iterator);
+      next = next_in_set(walk, iterator);
       break;
     case IteratorKind::User:
-      next = next_of_user(*this, iterator);
+      next = next_of_user(walk, iterator);
       break;
     case IteratorKind::Zip:
-      next = next_zipped(*this, iterator);
+      next = next_zipped(walk, iterator);
       break;
     case IteratorKind::Map:
-      next = next_mapped(*this, iterator);
+      next = next_mapped(walk, iterator);
       break;
     case IteratorKind::Filter:
-      next = next_filtered(*this, iterator);
+      next = next_filtered(walk, iterator);
       break;
     case IteratorKind::Generator:
-      next = resume(iterator, none());
+      next = resume(walk, iterator, walk.values().none());
       break;
     case IteratorKind::Enumerate:
-      next = next_enumerated(*this, iterator);
+      next = next_enumerated(walk, iterator);
       break;
   }
-  advanced_ = true;
+  walk.cannot_undo();
   if (next) {
     ++iterator->index;
   } else {
@@ -353,7 +356,7 @@ ValuePtr measured_iterator_over(Walk& walk, const ValuePtr& value) {
   ValuePtr iterator = any_iterator_over(walk, value);
   if (!iterator || !length) return iterator;
   // A TypeError is taken for an object without a length.
-  std::optional<ValuePtr> number = walk.call_catching(length, {{value}, {}}, PyExc_TypeError);
+  std::optional<ValuePtr> number = call_catching(walk, length, {{value}, {}}, PyExc_TypeError);
   if (number && int_of(walk, *number).value_or(-1) < 0) raise_here();
   return iterator;
 }
@@ -367,7 +370,7 @@ std::unique_ptr<std::vector<ValuePtr>> iterate(Walk& walk, const ValuePtr& value
   ValuePtr iterator = hint == LengthHint::Asked ? measured_iterator_over(walk, value) : any_iterator_over(walk, value);
   if (!iterator) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
-  while (std::optional<ValuePtr> next = walk.next_of(as<IteratorValue>(iterator)))
+  while (std::optional<ValuePtr> next = next_of(walk, as<IteratorValue>(iterator)))
     elements->push_back(std::move(*next));
   return elements;
 }

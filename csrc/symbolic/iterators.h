@@ -13,5 +13,6 @@ std::unique_ptr<std::vector<ValuePtr>> iterate(Walk& walk, const ValuePtr& value
                                                LengthHint hint = LengthHint::Unknown);
 // The iterator of a user's object, after which its length is asked for; null: not known, and nobody was asked.
 ValuePtr measured_iterator_over(Walk& walk, const ValuePtr& value);
+std::optional<ValuePtr> next_of(Walk& walk, IteratorValue* iterator);  // nullopt: exhausted
 
 }  // namespace md

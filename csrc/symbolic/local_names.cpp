@@ -6,8 +6,10 @@
 
 #include "cpython/imports.h"
 #include "cpython/version_facts.h"
+#include "symbolic/cells.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/outermost_frame.h"
 #include "symbolic/registry.h"
 
 namespace md {
@@ -36,7 +38,7 @@ Handle<DictValue> locals_dict(Walk& walk, const char* what) {
   SymbolicFrame& frame = walk.frames().innermost();
   bool is_plain = !frame.names && frame.generator == nullptr && (frame.bytecode->code()->co_flags & CO_OPTIMIZED) != 0;
   if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(what);
-  if (walk.may_have_frame_object()) break_on_frame(what);
+  if (may_have_frame_object(walk)) break_on_frame(what);
   Handle<DictValue> dict = kOneLocalsDict ? frame.locals : Handle<DictValue>();
   if (!dict) dict = walk.classes().keep_locals(make_value<DictValue>());
   for (int slot = 0; slot < frame.bytecode->slot_count(); ++slot) {
@@ -70,7 +72,7 @@ ValuePtr call_dir(Walk& walk, const CallArgs& args) {
   check_status(PyList_Sort(names));
   auto list = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i)
-    list->items.push_back(walk.constant(PyList_GET_ITEM(names.get(), i)));
+    list->items.push_back(walk.values().constant(PyList_GET_ITEM(names.get(), i)));
   return list;
 }
 
@@ -78,8 +80,6 @@ ValuePtr call_dir(Walk& walk, const CallArgs& args) {
 
 ValuePtr names_of_frame(Walk& walk) { return locals_dict(walk, "vars()"); }
 
-// A frame that Python runs may have been asked for its names before.
-bool Walk::may_have_frame_object() const { return frames_.depth() == 1 && (start_.index > 0 || !returns_.empty()); }
 namespace {
 
 void add_local_name_calls() {

@@ -5,8 +5,11 @@
 
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/output_calls.h"
+#include "symbolic/output_requests.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 
@@ -43,7 +46,7 @@ std::optional<int64_t> effective_level(Walk& walk, ValuePtr logger) {
     if (!level || *level != 0) return level;
     logger = field(walk, logger, "parent");
     if (!logger) return std::nullopt;
-    if (walk.exact_type(logger) == Py_TYPE(Py_None)) return 0;
+    if (walk.values().exact_type(logger) == Py_TYPE(Py_None)) return 0;
   }
   return std::nullopt;
 }
@@ -56,7 +59,7 @@ bool has_own_method(Walk& walk, const ValuePtr& object, PyObject* of, const char
   auto* method = as<BoundMethodValue>(found);
   auto* function = method != nullptr ? as<ObjectValue>(method->function) : nullptr;
   if (function == nullptr || function->object.get() != own.get()) return false;
-  walk.identity_of(method->function);
+  walk.values().identity_of(method->function);
   return true;
 }
 
@@ -86,8 +89,8 @@ std::optional<Enabled> enabled_for(Walk& walk, const ValuePtr& logger, int64_t l
   if (answer && !reads_cache) return Enabled{true, nullptr};
   // What was found once stays so until setLevel() and the like clear the cache, whatever the level is by then.
   ValuePtr cache = field(walk, logger, "_cache");
-  if (!cache || !walk.is_exactly(cache, &PyDict_Type)) return std::nullopt;
-  ValuePtr found = walk.dict_item(cache, check(PyLong_FromLongLong(level)).get());
+  if (!cache || !walk.values().is_exactly(cache, &PyDict_Type)) return std::nullopt;
+  ValuePtr found = dict_item(walk, cache, check(PyLong_FromLongLong(level)).get());
   if (!found) return Enabled{answer, cache};
   std::optional<bool> kept = truth_of(walk, found);
   return kept ? std::optional(Enabled{*kept, nullptr}) : std::nullopt;
@@ -98,7 +101,8 @@ std::optional<bool> is_enabled(Walk& walk, const ValuePtr& logger, int64_t level
   std::optional<Enabled> enabled = enabled_for(walk, logger, level, reads_cache);
   if (!enabled) return std::nullopt;
   if (enabled->cache)
-    walk.store_in_dict(enabled->cache, check(PyLong_FromLongLong(level)).get(), walk.boolean(enabled->answer));
+    store_in_dict(walk, enabled->cache, check(PyLong_FromLongLong(level)).get(),
+                  walk.values().boolean(enabled->answer));
   return enabled->answer;
 }
 
@@ -131,7 +135,7 @@ void queue(Walk& walk, PyObject* function, const char* name, const CallArgs& arg
       is_known = is_known && can_be_given(value);
   }
   if (!is_known) graph_break(request.reason, request.context);
-  walk.queue_output(std::move(request));
+  queue_output(walk, std::move(request));
 }
 
 struct LogMethod {
@@ -152,9 +156,9 @@ ValuePtr call_method(Walk& walk, const CallArgs& args) {
   static PyObject* const function = check(PyObject_GetAttrString(logger_class(), kMethods[row].name)).release();
   if (args.positional.size() < 2) graph_break(BreakReason::log_call, kMethods[row].name);
   std::optional<int64_t> level = level_of(walk, kMethods[row], args, 1);
-  if (is_off(walk, args.positional[0], level)) return walk.none();
+  if (is_off(walk, args.positional[0], level)) return walk.values().none();
   queue(walk, function, kMethods[row].name, args);
-  return walk.none();
+  return walk.values().none();
 }
 
 // logging.info(...): of the root logger, which gets a handler first if it has none.
@@ -166,9 +170,9 @@ ValuePtr call_function(Walk& walk, const CallArgs& args) {
   ValuePtr root = loaded_name(walk, "logging", "root");
   ValuePtr handlers = root ? field(walk, root, "handlers") : nullptr;
   std::optional<int64_t> count = handlers ? length_of(walk, handlers) : std::nullopt;
-  if (count.value_or(0) > 0 && is_off(walk, root, level)) return walk.none();
+  if (count.value_or(0) > 0 && is_off(walk, root, level)) return walk.values().none();
   queue(walk, function, kMethods[row].name, args);
-  return walk.none();
+  return walk.values().none();
 }
 
 ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
@@ -176,7 +180,7 @@ ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
       args.positional.size() == 2 && args.keywords.empty() ? int_of(walk, args.positional[1]) : std::nullopt;
   std::optional<bool> enabled = level ? is_enabled(walk, args.positional[0], *level, true) : std::nullopt;
   if (!enabled) graph_break(BreakReason::log_call, "logging: isEnabledFor()");
-  return walk.boolean(*enabled);
+  return walk.values().boolean(*enabled);
 }
 
 PyObject* adapter_class() {
@@ -201,7 +205,7 @@ ValuePtr call_adapter_is_enabled(Walk& walk, const CallArgs& args) {
   std::optional<int64_t> level =
       is_in_log_of(walk, args.positional[0]) ? int_of(walk, args.positional[1]) : std::nullopt;
   std::optional<bool> enabled = level ? is_enabled(walk, logger, *level, false) : std::nullopt;
-  return enabled ? walk.boolean(*enabled) : walk.call_now(method, {{args.positional[1]}, {}});
+  return enabled ? walk.values().boolean(*enabled) : call_now(walk, method, {{args.positional[1]}, {}});
 }
 
 // A logger that exists; one that does not is made by Python.
@@ -219,11 +223,11 @@ ValuePtr call_get_logger(Walk& walk, const CallArgs& args) {
   ValuePtr type = loaded_name(walk, "logging", "Logger");
   ValuePtr manager = type ? field(walk, type, "manager") : nullptr;
   ValuePtr loggers = manager ? field(walk, manager, "loggerDict") : nullptr;
-  if (!loggers || walk.exact_type(loggers) != &PyDict_Type) refuse();
-  ValuePtr found = walk.dict_item(loggers, text.get());
+  if (!loggers || walk.values().exact_type(loggers) != &PyDict_Type) refuse();
+  ValuePtr found = dict_item(walk, loggers, text.get());
   auto* logger = as<ObjectValue>(found);
   if (logger == nullptr) refuse();
-  walk.exact_type(found);
+  walk.values().exact_type(found);
   if (!PyObject_TypeCheck(logger->object.get(), reinterpret_cast<PyTypeObject*>(logger_class()))) refuse();
   return found;
 }

@@ -42,12 +42,13 @@ CallArgs merged(const std::vector<ValuePtr>& positional, const std::vector<std::
 }
 
 ValuePtr make(Walk& walk, PyTypeObject* type, const CallArgs& args) {
-  return make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(type)), args.positional, args.keywords);
+  return make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(type)), args.positional,
+                               args.keywords);
 }
 
 ValuePtr make_partial(Walk& walk, const CallArgs& args) {
   if (args.positional.empty()) raise_here();
-  PyTypeObject* type = walk.exact_type(args.positional[0]);
+  PyTypeObject* type = walk.values().exact_type(args.positional[0]);
   if (!is_callable(walk, args.positional[0])) raise_here();
   auto* inner = as<MadeValue>(args.positional[0]);
   if (inner == nullptr || type != partial_type()) return make(walk, partial_type(), args);
@@ -96,16 +97,16 @@ PyTypeObject* comparison_key_type() {
 ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
   static PyObject* const function = imported("functools", "cmp_to_key").release();
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(comparison_key_type())), args.positional,
-                                    std::vector<std::pair<Ref, ValuePtr>>{});
-  made->maker = walk.constant(function);
+  auto made = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(comparison_key_type())),
+                                    args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
+  made->maker = walk.values().constant(function);
   return made;
 }
 
 // types.MethodType(function, object)
 ValuePtr make_method(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  if (!is_python_function(args.positional[0]) || same_object(walk, args.positional[1], walk.none()))
+  if (!is_python_function(args.positional[0]) || same_object(walk, args.positional[1], walk.values().none()))
     graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
   return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
 }
@@ -114,7 +115,7 @@ ValuePtr make_method(Walk& walk, const CallArgs& args) {
 ValuePtr part_of(Walk& walk, const ValuePtr& partial, const char* name) {
   Ref descriptor = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(partial_type()), name));
   const Source* base = as<ObjectValue>(partial)->source;
-  return walk.at(walk.sources().get(SourceKind::SlotAttr, base, descriptor.get()));
+  return value_at(walk, walk.sources().get(SourceKind::SlotAttr, base, descriptor.get()));
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ bool call_made(Walk& walk, MadeValue* made, CallArgs& args, ContinuationKind con
     if (args.positional.size() != 1 || !args.keywords.empty() || made->maker->kind == ValueKind::Made) raise_here();
     auto key = make_value<MadeValue>(made->type, args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
     key->maker = ValuePtr(made);
-    walk.apply_continuation(continuation, continuation_value, key);
+    apply_continuation(walk, continuation, continuation_value, key);
     return true;
   }
   auto row = made_classes().find(type);
@@ -148,8 +149,8 @@ bool call_made(Walk& walk, MadeValue* made, CallArgs& args, ContinuationKind con
   if (!args.keywords.empty()) raise_here();
   args.positional.insert(args.positional.begin(), keywords);
   args.positional.insert(args.positional.begin(), make_value<SequenceValue>(false, made->positional));
-  ValuePtr result = walk.call_now(function, std::move(args));
-  walk.apply_continuation(continuation, continuation_value, std::move(result));
+  ValuePtr result = call_now(walk, function, std::move(args));
+  apply_continuation(walk, continuation, continuation_value, std::move(result));
   return true;
 }
 
@@ -157,7 +158,7 @@ bool call_partial(Walk& walk, const ValuePtr& callable, CallArgs& args, Continua
                   const ValuePtr& continuation_value) {
   auto* object = as<ObjectValue>(callable);
   if (!Py_IS_TYPE(object->object.get(), partial_type()) || object->source == nullptr) return false;
-  walk.exact_type(callable);
+  walk.values().exact_type(callable);
   ValuePtr function = part_of(walk, callable, "func");
   auto positional = elements_of(walk, part_of(walk, callable, "args"));
   auto entries = entries_of(walk, part_of(walk, callable, "keywords"));

@@ -3,6 +3,8 @@
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
+#include "symbolic/cells.h"
+#include "symbolic/class_writes.h"
 #include "symbolic/made_class.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -41,8 +43,8 @@ bool is_refused(std::string_view name) {
 }
 
 ValuePtr wrapped(Walk& walk, PyTypeObject* type, const ValuePtr& function) {
-  return make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(type)), std::vector<ValuePtr>{function},
-                               std::vector<std::pair<Ref, ValuePtr>>{});
+  return make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(type)),
+                               std::vector<ValuePtr>{function}, std::vector<std::pair<Ref, ValuePtr>>{});
 }
 
 // Some functions become methods of another kind in a class: it holds what their look-up gives.
@@ -71,7 +73,7 @@ Ref names_of_slots(Walk& walk, const ValuePtr& value) {
 Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
   std::string name = text_of(key);
   if (name == "__slots__") return names_of_slots(walk, value);
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   if (type == &PyFunction_Type) return plain_function();
   for (PyTypeObject* wrapper : {&PyStaticMethod_Type, &PyClassMethod_Type, &PyProperty_Type})
     if (type == wrapper) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), plain_function()));
@@ -81,7 +83,7 @@ Ref stand_in(Walk& walk, BorrowedRef key, const ValuePtr& value) {
     if (!text) break_on_class("a __doc__ that is not known");
     return text;
   }
-  if (same_object(walk, value, walk.none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
+  if (same_object(walk, value, walk.values().none()) && (is_plain || name == "__hash__")) return Ref::share(Py_None);
   if (!is_plain) break_on_class(str_cat("a class with a ", type->tp_name, " as ", name));
   return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
 }
@@ -97,7 +99,7 @@ void tell_names(Walk& walk, const MadeClass& made) {
     if (!hook) continue;
     if (!is_python_function(hook)) break_on_class("a class with an object that has a __set_name__");
     try {
-      walk.call_now(hook, {{entry.value, made.value, walk.constant(entry.key)}, {}});
+      call_now(walk, hook, {{entry.value, made.value, walk.values().constant(entry.key)}, {}});
     } catch (const RaiseSignal&) {
       break_on_class("a __set_name__ that raises");  // Python adds to what it raises
     }
@@ -106,7 +108,7 @@ void tell_names(Walk& walk, const MadeClass& made) {
 
 // Methods of a metaclass that are called when a class is made.
 bool makes_classes_as_type(Walk& walk, const ValuePtr& meta) {
-  auto* type = reinterpret_cast<PyTypeObject*>(walk.identity_of(meta).get());
+  auto* type = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(meta).get());
   if (type == &PyType_Type) return true;
   if (type->tp_finalize != nullptr || type->tp_del != nullptr) return false;
   for (const char* text : {"mro", "__prepare__"}) {
@@ -114,7 +116,7 @@ bool makes_classes_as_type(Walk& walk, const ValuePtr& meta) {
     ValuePtr found = class_attribute(walk, meta, name.get());
     auto* known = as<ObjectValue>(found);
     if (known == nullptr || known->object.get() != _PyType_Lookup(&PyType_Type, name)) return false;
-    if (known->source != nullptr) walk.identity_of(found);
+    if (known->source != nullptr) walk.values().identity_of(found);
   }
   return true;
 }
@@ -145,26 +147,26 @@ void tell_bases(Walk& walk, const MadeClass& made, const Keywords& keywords) {
   ValuePtr hook = made_attribute(walk, made, kHook, 1);
   auto* known = as<ObjectValue>(hook);
   bool is_objects = known != nullptr && known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kHook);
-  if (is_objects && known->source != nullptr) walk.identity_of(hook);
+  if (is_objects && known->source != nullptr) walk.values().identity_of(hook);
   if (is_objects && !keywords.empty()) raise_here();
   if (is_objects) return;
   ValuePtr function = hook;
   if (auto* held = as<MadeValue>(hook)) function = held->positional.front();  // of a class made here
   if (known != nullptr && Py_IS_TYPE(known->object.get(), &PyClassMethod_Type) && known->source != nullptr) {
-    walk.exact_type(hook);
-    function = walk.at(walk.sources().get(SourceKind::WrappedFunction, known->source, nullptr));
+    walk.values().exact_type(hook);
+    function = value_at(walk, walk.sources().get(SourceKind::WrappedFunction, known->source, nullptr));
   }
-  if (walk.exact_type(hook) != &PyClassMethod_Type || !function || !is_python_function(function))
+  if (walk.values().exact_type(hook) != &PyClassMethod_Type || !function || !is_python_function(function))
     break_on_class("a base with an __init_subclass__ that cannot be followed");
   try {
-    walk.call_now(function, {{made.value}, keywords});
+    call_now(walk, function, {{made.value}, keywords});
   } catch (const RaiseSignal&) {
     break_on_class("an __init_subclass__ that raises");
   }
 }
 
 std::vector<ValuePtr> elements_of_bases(Walk& walk, const ValuePtr& bases) {
-  auto elements = walk.is_exactly(bases, &PyTuple_Type) ? elements_of(walk, bases) : nullptr;
+  auto elements = walk.values().is_exactly(bases, &PyTuple_Type) ? elements_of(walk, bases) : nullptr;
   if (!elements) break_on_class("bases that are no tuple");
   return std::move(*elements);
 }
@@ -173,7 +175,7 @@ Ref bases_of(Walk& walk, const std::vector<ValuePtr>& classes) {
   Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(classes.size())));
   for (size_t i = 0; i < classes.size(); ++i) {
     if (class_of(classes[i]) == nullptr) break_on_class("a base that is no class");
-    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(walk.identity_of(classes[i]).get()));
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(walk.values().identity_of(classes[i]).get()));
     // The order of the classes behind several bases is part of what the region relies on.
     if (classes.size() > 1) guard_mro(walk, classes[i]);
   }
@@ -216,18 +218,18 @@ ValuePtr call_build_class(Walk& walk, const CallArgs& args) {
   if (!is_body) break_on_class("a body that is no class statement's");
   ValuePtr name = args.positional[1];
   std::vector<ValuePtr> classes(args.positional.begin() + 2, args.positional.end());
-  ValuePtr type = walk.constant(reinterpret_cast<PyObject*>(&PyType_Type));
+  ValuePtr type = walk.values().constant(reinterpret_cast<PyObject*>(&PyType_Type));
   ValuePtr meta = metaclass_of(walk, given != nullptr ? *given : type, classes);
   bases_of(walk, classes);
   auto bases = make_value<SequenceValue>(false, std::move(classes));
   auto names = make_value<DictValue>();
-  ValuePtr cell = walk.run_class_body(args.positional[0], names);
+  ValuePtr cell = run_class_body(walk, args.positional[0], names);
   auto* class_cell = as<CellValue>(cell);
   int at = names->find(kCell);
   bool same = class_cell == nullptr ? at < 0 : at >= 0 && names->entries[static_cast<size_t>(at)].value == cell;
   if (!same) break_on_class("a class with a __classcell__ of its own");
   if (meta == type) return make_class(walk, meta, name, bases, names, keywords);
-  ValuePtr made = walk.call_now(meta, {{name, bases, names}, keywords});
+  ValuePtr made = call_now(walk, meta, {{name, bases, names}, keywords});
   if (class_cell != nullptr && class_cell->contents != made) break_on_class("a class for another one");
   return made;
 }
@@ -245,14 +247,14 @@ ValuePtr call_type_new(Walk& walk, const CallArgs& args) {
 // object.__init_subclass__ does nothing.
 ValuePtr call_object_init_subclass(Walk& walk, const CallArgs& args) {
   require_count(args, 1, 1);
-  return walk.none();
+  return walk.values().none();
 }
 
 // type.__init__ does nothing.
 ValuePtr call_type_init(Walk& walk, const CallArgs& args) {
   bool is_known = !args.positional.empty() && (args.positional.size() == 4 || args.keywords.empty());
   if (!is_known || (args.positional.size() != 2 && args.positional.size() != 4)) raise_here();
-  return walk.none();
+  return walk.values().none();
 }
 
 }  // namespace
@@ -290,7 +292,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   auto made = std::make_unique<MadeClass>();
   made->meta = meta;
   ValuePtr cell;
-  made->name = walk.constant(text);
+  made->name = walk.values().constant(text);
   made->bases = bases;
   made->base_classes = std::move(classes);
   made->names = make_value<DictValue>();
@@ -302,7 +304,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
     if (PyUnicode_Compare(entry.key, kQualname) == 0) {
       Ref qualname = constant_of(walk, entry.value);
       if (!qualname || !PyUnicode_CheckExact(qualname.get())) break_on_class("a __qualname__ that is not known");
-      made->qualname = walk.constant(qualname);
+      made->qualname = walk.values().constant(qualname);
       continue;
     }
     if (PyUnicode_Compare(entry.key, kCell) == 0) {
@@ -324,7 +326,7 @@ ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, cons
   if (made->names->find(kModule) < 0) {
     const Source* source = walk.sources().get(SourceKind::Global, globals_function(walk)->source,
                                               check(PyUnicode_InternFromString("__name__")).get());
-    ValuePtr module = walk.any_dict_written() ? nullptr : walk.at(source);
+    ValuePtr module = walk.effects().any_dict_written() ? nullptr : value_at(walk, source);
     if (!module) break_on_class("a class of a module without a name");
     made->names->set(kModule, module);
   }
@@ -358,10 +360,10 @@ ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name) {
   bool is_doc = is("__doc__");
   if (!is_doc && !is("__module__") && !is("__annotations__")) return nullptr;
   int at = made.names->find(name);
-  if (at < 0) return is_doc ? walk.none() : nullptr;
+  if (at < 0) return is_doc ? walk.values().none() : nullptr;
   // A descriptor is asked.
   ValuePtr value = made.names->entries[static_cast<size_t>(at)].value;
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   bool is_plain = type == &PyUnicode_Type || type == &PyDict_Type || type == Py_TYPE(Py_None);
   return is_plain ? value : nullptr;
 }
@@ -385,14 +387,15 @@ bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePt
   made.stores.emplace_back(Ref::share(name), value);
   return true;
 }
-ValuePtr Walk::run_class_body(const ValuePtr& function, const Handle<DictValue>& names) {
-  size_t depth = frames_.depth();
-  held_result_ = nullptr;
-  inline_function(function, {}, ContinuationKind::Hold, nullptr);
-  frames_.innermost().names = names;
-  run_held(depth);
-  MD_ASSERT(held_result_, "the body of a class gave no result");
-  return std::exchange(held_result_, nullptr);
+ValuePtr run_class_body(Walk& walk, const ValuePtr& function, const Handle<DictValue>& names) {
+  size_t depth = walk.frames().depth();
+  walk.pending().set_result(nullptr);
+  inline_function(walk, function, {}, ContinuationKind::Hold, nullptr);
+  walk.frames().innermost().names = names;
+  run_held(walk, depth);
+  ValuePtr result = walk.pending().take_result();
+  MD_ASSERT(result, "the body of a class gave no result");
+  return result;
 }
 
 // A class from outside in the MRO of one that the walk made, which has its source from one of the bases.
@@ -407,8 +410,8 @@ ValuePtr outside_class(Walk& walk, const MadeClass& made, BorrowedRef type) {
     PyObject* mro = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_mro;
     for (Py_ssize_t i = 1; known->source != nullptr && i < PyTuple_GET_SIZE(mro); ++i) {
       if (PyTuple_GET_ITEM(mro, i) != type.get()) continue;
-      return walk.at(walk.sources().get(SourceKind::MroEntry, known->source, nullptr, static_cast<int>(i)),
-                     Ref::share(type));
+      return value_at(walk, walk.sources().get(SourceKind::MroEntry, known->source, nullptr, static_cast<int>(i)),
+                      Ref::share(type));
     }
   }
   return nullptr;
@@ -423,7 +426,7 @@ ValuePtr made_attribute(Walk& walk, const MadeClass& made, BorrowedRef name, Py_
       if (at >= 0) return as_held(walk, text_of(name), own->names->entries[static_cast<size_t>(at)].value);
       // What every class is given: None for __doc__ or __hash__, and the descriptors of what its objects have.
       PyObject* given = own_attribute(type, name);
-      if (given != nullptr) return walk.constant(given);
+      if (given != nullptr) return walk.values().constant(given);
       continue;
     }
     PyObject* rest = type->tp_mro;
@@ -432,14 +435,14 @@ ValuePtr made_attribute(Walk& walk, const MadeClass& made, BorrowedRef name, Py_
       is_last = PyTuple_GET_ITEM(rest, k) == PyTuple_GET_ITEM(mro, i + k);
     bool may_change =
         PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-    ValuePtr value =
-        may_change ? outside_class(walk, made, PyTuple_GET_ITEM(mro, i)) : walk.constant(PyTuple_GET_ITEM(mro, i));
+    ValuePtr value = may_change ? outside_class(walk, made, PyTuple_GET_ITEM(mro, i))
+                                : walk.values().constant(PyTuple_GET_ITEM(mro, i));
     if (!value) graph_break(BreakReason::custom_attribute_lookup, "a base of a class that cannot be guarded");
-    if (auto written = walk.written_on_class(value, name); written && *written) return *written;
+    if (auto written = written_on_class(walk, value, name); written && *written) return *written;
     ValuePtr found = class_attribute(walk, value, name);
     if (is_last || (found && own_attribute(type, name) != nullptr)) return found;
     // Not there itself: what it finds further on stays what it is.
-    if (found) walk.identity_of(found);
+    if (found) walk.values().identity_of(found);
   }
   return nullptr;
 }

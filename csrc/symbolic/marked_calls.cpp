@@ -7,6 +7,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/traced_calls.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -59,7 +60,7 @@ ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCa
     graph_break(BreakReason::builtin_call, "the replacement of " + callable_text(as<ObjectValue>(callable)->object));
   }
   ValuePtr function =
-      walk.at(walk.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
+      value_at(walk, walk.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
   call(walk, function, std::move(args), continuation, continuation_value);
   return nullptr;
 }
@@ -97,7 +98,7 @@ const MarkedCall* find_marked_call(BorrowedRef callable) {
 
 ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
                      ContinuationKind continuation, const ValuePtr& continuation_value) {
-  Ref object = Ref::share(walk.identity_of(callable));
+  Ref object = Ref::share(walk.values().identity_of(callable));
   switch (marked.mark) {
     case CallMark::Disallowed:
       graph_break(BreakReason::disallowed_call, callable_text(object.get()));

@@ -9,6 +9,7 @@
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/traced_calls.h"
 #include "symbolic/value_facts.h"
 #include "tensor/tensor_modes.h"
@@ -25,19 +26,19 @@ bool bool_argument(Walk& walk, const CallArgs& args) {
 
 ValuePtr exchange_grad_mode(Walk& walk, const CallArgs& args) {
   bool value = bool_argument(walk, args);
-  walk.uses_modes();
-  return walk.boolean(std::exchange(walk.grad_mode, value));
+  walk.guards().global_state();
+  return walk.values().boolean(std::exchange(walk.builder().modes().grad, value));
 }
 
 ValuePtr exchange_inference_mode(Walk& walk, const CallArgs& args) {
   bool value = bool_argument(walk, args);
-  walk.uses_modes();
-  return walk.boolean(std::exchange(walk.inference_mode, value));
+  walk.guards().global_state();
+  return walk.values().boolean(std::exchange(walk.builder().modes().inference, value));
 }
 
 ValuePtr is_grad_enabled(Walk& walk, const CallArgs&) {
-  walk.uses_modes();
-  return walk.boolean(walk.grad_mode && !walk.inference_mode);
+  walk.guards().global_state();
+  return walk.values().boolean(walk.builder().modes().grad && !walk.builder().modes().inference);
 }
 
 // Called by __enter__ and __exit__ of our own context manager: it acts on the user's frame and on ours between.
@@ -45,11 +46,11 @@ ValuePtr exchange_error_on_graph_break(Walk& walk, const CallArgs& args) {
   bool value = bool_argument(walk, args);
   bool previous = walk.frames().innermost().policy->error_on_graph_break;
   walk.frames().set_policy(with_error_on_graph_break(walk.frames().innermost().policy, value));
-  return walk.boolean(previous);
+  return walk.values().boolean(previous);
 }
 
 ValuePtr error_on_graph_break(Walk& walk, const CallArgs&) {
-  return walk.boolean(walk.frames().innermost().policy->error_on_graph_break);
+  return walk.values().boolean(walk.frames().innermost().policy->error_on_graph_break);
 }
 
 std::string argument_list(Walk& walk, const CallArgs& args) {
@@ -95,7 +96,7 @@ ValuePtr asked_break(Walk& walk, const CallArgs& args) {
 // The plain object for constants and lists of them, nested; null: something in it is not known. The identity of an array, a buffer or
 // a deque does not say which numbers it holds.
 Ref plain_object(Walk& walk, const ValuePtr& given) {
-  if (walk.is_tensor(given)) return nullptr;
+  if (is_tensor(given)) return nullptr;
   ValuePtr value = number_of_object(walk, plain_or_itself(walk, given, {"__index__", "__float__"}), NumberUse::Any);
   if (Ref constant = constant_of(walk, value)) return constant;
   bool is_list = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyList_Type) != 0;
@@ -110,7 +111,8 @@ Ref plain_object(Walk& walk, const ValuePtr& given) {
     return list;
   }
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && can_hold_strongly(object->object.get()) ? Ref::share(walk.identity_of(value)) : Ref();
+  return object != nullptr && can_hold_strongly(object->object.get()) ? Ref::share(walk.values().identity_of(value))
+                                                                      : Ref();
 }
 
 // tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it
@@ -133,7 +135,7 @@ ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
   if (!made) raise_here();
   const Tensor& tensor = tensor_type_of(made.get())->unwrap(made);
   if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
-  walk.uses_modes();  // the default dtype
+  walk.guards().global_state();  // the default dtype
   Node* constant = walk.graph().add_constant("constant", tensor);
   Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.frames().location());
   return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
@@ -143,20 +145,20 @@ ValuePtr call_tensor(Walk& walk, const CallArgs& args) { return make_tensor(walk
 
 // A tensor is itself where nothing is asked of it.
 ValuePtr as_tensor(Walk& walk, const CallArgs& args) {
-  bool is_itself = args.positional.size() == 1 && args.keywords.empty() && walk.is_tensor(args.positional[0]);
+  bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
   return is_itself ? args.positional[0] : make_tensor(walk, "as_tensor", args);
 }
 
 ValuePtr is_tensor(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  walk.exact_type(args.positional[0]);
-  return walk.boolean(walk.is_tensor(args.positional[0]));
+  walk.values().exact_type(args.positional[0]);
+  return walk.values().boolean(is_tensor(args.positional[0]));
 }
 
 ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
   if (!args.positional.empty() || !args.keywords.empty()) raise_here();
-  walk.uses_modes();
-  return walk.constant(dtype_to_python(default_dtype()));
+  walk.guards().global_state();
+  return walk.values().constant(dtype_to_python(default_dtype()));
 }
 
 // A node without results, in order with those that draw. A seed beyond the numbers of a graph is Python's.
@@ -169,7 +171,7 @@ ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
   int64_t number = PyLong_AsLongLongAndOverflow(seed, &overflow);
   if (overflow != 0) graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
   walk.graph().add_op(*row, {Scalar(number)}, walk.frames().location());
-  return walk.none();
+  return walk.values().none();
 }
 
 // nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
@@ -177,7 +179,7 @@ ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
   static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
   if (args.positional.size() != 1 || !args.keywords.empty() || !is_python_function(args.positional[0]))
     graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
-  return make_value<BoundMethodValue>(walk.constant(call), args.positional[0]);
+  return make_value<BoundMethodValue>(walk.values().constant(call), args.positional[0]);
 }
 
 ValuePtr call_nonstrict(Walk& walk, const CallArgs& args) {
@@ -219,7 +221,7 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
   const ValuePtr* reason = args.keyword("reason");
   Ref text = reason != nullptr ? constant_of(walk, *reason) : Ref::share(Py_None);
   if (!text) graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
-  auto wrapper = make_value<PolicyFunctionValue>(function, change, walk.constant(text));
+  auto wrapper = make_value<PolicyFunctionValue>(function, change, walk.values().constant(text));
   wrapper->copied = names_to_update(walk, function);
   wrapper->creation_step = walk.step_number();
   return wrapper;
@@ -229,17 +231,17 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
 ValuePtr holds(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   if (auto* number = as<NumberValue>(args.positional[0]); number != nullptr && number->type == &PyBool_Type) {
-    walk.rely_on(number);
-    return walk.boolean(true);
+    rely_on(walk, number);
+    return walk.values().boolean(true);
   }
   if (type_of(args.positional[0]) != &PyBool_Type) raise_here();
   std::optional<bool> truth = truth_of(walk, args.positional[0]);
   if (!truth) raise_here();
-  return walk.boolean(*truth);
+  return walk.values().boolean(*truth);
 }
 
-ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.boolean(true); }
-ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.boolean(false); }
+ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.values().boolean(true); }
+ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.values().boolean(false); }
 
 struct ModeCallRow {
   const char* name;

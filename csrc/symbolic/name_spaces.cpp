@@ -2,6 +2,7 @@
 
 #include "symbolic/outcomes.h"
 #include "symbolic/pending_writes.h"
+#include "symbolic/value_facts.h"
 
 namespace md {
 
@@ -15,13 +16,13 @@ ObjectValue* globals_function(Walk& walk) {
 ValuePtr builtin_value(Walk& walk, ObjectValue* function, BorrowedRef name) {
   static PyObject* const kSign = PyUnicode_InternFromString("__build_class__");
   auto builtin = [&](BorrowedRef key) { return walk.sources().get(SourceKind::Builtin, function->source, key); };
-  if (walk.any_dict_written()) {
+  if (walk.effects().any_dict_written()) {
     auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
-    if (!walk.at(builtin(kSign)) || walk.is_waiting_for_writes(model->func_builtins, kSign))
+    if (!value_at(walk, builtin(kSign)) || walk.effects().is_waiting_for_writes(model->func_builtins, kSign))
       graph_break(BreakReason::unknown_container, "the dict of builtins, which is written to");
     walk.guards().present(builtin(kSign));
   }
-  ValuePtr value = walk.at(builtin(name));
+  ValuePtr value = value_at(walk, builtin(name));
   if (!value) raise_here();
   return value;
 }
@@ -29,11 +30,12 @@ ValuePtr builtin_value(Walk& walk, ObjectValue* function, BorrowedRef name) {
 ValuePtr loaded_module(Walk& walk, BorrowedRef name) {
   static PyObject* const kSign = PyUnicode_InternFromString("builtins");
   auto module = [&](BorrowedRef key) { return walk.sources().get(SourceKind::LoadedModule, nullptr, key); };
-  if (walk.any_dict_written()) {
-    if (!walk.at(module(kSign)) || walk.is_waiting_for_writes(PyImport_GetModuleDict(), kSign)) return nullptr;
+  if (walk.effects().any_dict_written()) {
+    if (!value_at(walk, module(kSign)) || walk.effects().is_waiting_for_writes(PyImport_GetModuleDict(), kSign))
+      return nullptr;
     walk.guards().present(module(kSign));
   }
-  return walk.at(module(name));
+  return value_at(walk, module(name));
 }
 
 ValuePtr global_value(Walk& walk, BorrowedRef name) {
@@ -41,12 +43,12 @@ ValuePtr global_value(Walk& walk, BorrowedRef name) {
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_globals) || !PyDict_CheckExact(model->func_builtins))
     graph_break(BreakReason::unknown_container, "globals that are not a dict");
-  if (walk.any_dict_written()) {
-    if (auto written = walk.written_item(globals_dict(walk, ValuePtr(function)), name))
+  if (walk.effects().any_dict_written()) {
+    if (auto written = written_item(globals_dict(walk, ValuePtr(function)), name))
       return *written ? *written : builtin_value(walk, function, name);
   }
   const Source* global = walk.sources().get(SourceKind::Global, function->source, name);
-  if (ValuePtr value = walk.at(global)) return value;
+  if (ValuePtr value = value_at(walk, global)) return value;
   walk.guards().absent(global);
   return builtin_value(walk, function, name);
 }

@@ -28,7 +28,7 @@ bool is_number_object(const ValuePtr& value) {
 
 ValuePtr number_of_object(Walk& walk, const ValuePtr& value, NumberUse use) {
   if (!is_number_object(value)) return value;
-  walk.exact_type(value);
+  walk.values().exact_type(value);
   // A sequence is opened, and what exports a buffer is read.
   static PyObject* const kItem = PyUnicode_InternFromString("__getitem__");
   PyTypeObject* type = type_of(value);
@@ -39,8 +39,8 @@ ValuePtr number_of_object(Walk& walk, const ValuePtr& value, NumberUse use) {
   if (has_buffer || is_sequence || (index && real))
     graph_break(BreakReason::tensor_operands, str_cat("the number that a ", describe(value), " is"));
   if (!index && !real) return value;
-  ValuePtr number = walk.call_now(index ? index : real, {{value}, {}});
-  if (!walk.is_exactly(number, index ? &PyLong_Type : &PyFloat_Type)) raise_here();
+  ValuePtr number = call_now(walk, index ? index : real, {{value}, {}});
+  if (!walk.values().is_exactly(number, index ? &PyLong_Type : &PyFloat_Type)) raise_here();
   return number;
 }
 

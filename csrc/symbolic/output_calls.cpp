@@ -13,6 +13,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/output_requests.h"
 #include "symbolic/registry.h"
 #include "symbolic/texts.h"
 #include "symbolic/value_facts.h"
@@ -121,7 +122,7 @@ class Printing {
     if (depth > 0) return {};
     try {
       Ref text = text_by_parts(walk_, value, 1, nullptr);
-      return {text ? walk_.constant(text) : nullptr};
+      return {text ? walk_.values().constant(text) : nullptr};
     } catch (RestartSignal& restart) {
       // That its methods break is the print's affair.
       if (restart.graph_break.reason == BreakReason::held_by_c_caller)
@@ -146,12 +147,12 @@ class Printing {
       return {};
     }
     Ref text = check(depth == 0 ? PyObject_Str(model) : PyObject_Repr(model));
-    if (depth == 0) return {walk_.constant(text)};
+    if (depth == 0) return {walk_.values().constant(text)};
     return {};
   }
 
   Printed print_object(const ValuePtr& value, int depth) {
-    PyTypeObject* type = walk_.exact_type(value);
+    PyTypeObject* type = walk_.values().exact_type(value);
     for (PyTypeObject* atom : {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type, &PyBool_Type, &PyComplex_Type,
                                Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented), &PyRange_Type,
                                &PyFunction_Type, &PyCFunction_Type, dtype_type(), device_type()})
@@ -204,8 +205,8 @@ bool is_known_keyword(const Ref& name) {
 bool is_separator(Walk& walk, const CallArgs& args, const char* name) {
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr || (*value)->kind == ValueKind::Computed) return true;
-  if (walk.is_tensor(*value)) raise_here();
-  PyTypeObject* type = walk.exact_type(*value);
+  if (is_tensor(*value)) raise_here();
+  PyTypeObject* type = walk.values().exact_type(*value);
   if (type == &PyUnicode_Type || type == Py_TYPE(Py_None)) return true;
   if (!PyType_IsSubtype(type, &PyUnicode_Type)) raise_here();
   return false;
@@ -214,7 +215,7 @@ bool is_separator(Walk& walk, const CallArgs& args, const char* name) {
 bool is_plain_flag(Walk& walk, const CallArgs& args) {
   const ValuePtr* value = args.keyword("flush");
   if (value == nullptr) return true;
-  PyTypeObject* type = walk.is_tensor(*value) ? nullptr : walk.exact_type(*value);
+  PyTypeObject* type = is_tensor(*value) ? nullptr : walk.values().exact_type(*value);
   return type == &PyBool_Type || type == Py_TYPE(Py_None) || type == &PyLong_Type;
 }
 
@@ -230,7 +231,7 @@ ValuePtr call_print(Walk& walk, const CallArgs& args) {
   bool is_plain = is_separator(walk, args, "sep") && is_separator(walk, args, "end");
   if (!is_plain || !is_plain_flag(walk, args)) refuse();
   // What cannot be printed is found before anything is asked of the stream.
-  if (std::ranges::any_of(args.positional, [&](const ValuePtr& value) { return walk.is_tensor(value); })) refuse();
+  if (std::ranges::any_of(args.positional, [&](const ValuePtr& value) { return is_tensor(value); })) refuse();
   OutputRequest request{Ref::share(print_function()), {}, false, BreakReason::print_call, "print()"};
   Printing printing(walk);
   for (const ValuePtr& value : args.positional) {
@@ -242,15 +243,15 @@ ValuePtr call_print(Walk& walk, const CallArgs& args) {
   ValuePtr stream = stream_of(walk, args);
   auto* known = as<ObjectValue>(stream);
   if (known == nullptr || known->writes) refuse();
-  if (walk.exact_type(stream) == Py_TYPE(Py_None)) return walk.none();
+  if (walk.values().exact_type(stream) == Py_TYPE(Py_None)) return walk.values().none();
   if (is_plain_text_stream(known->object) && known->source != nullptr) {
     walk.guards().text_stream(known->source);
   } else {
     request.runs_python = true;
   }
   request.args.keywords = args.keywords;
-  walk.queue_output(std::move(request));
-  return walk.none();
+  queue_output(walk, std::move(request));
+  return walk.values().none();
 }
 
 PyObject* warn_function() {
@@ -263,8 +264,8 @@ ValuePtr call_warn(Walk& walk, const CallArgs& args) {
   if (!std::ranges::all_of(args.positional, is_known) ||
       !std::ranges::all_of(args.keywords, is_known, &std::pair<Ref, ValuePtr>::second))
     graph_break(BreakReason::unknown_c_function, "warn");
-  walk.queue_output({Ref::share(warn_function()), args, true, BreakReason::unknown_c_function, "warn"});
-  return walk.none();
+  queue_output(walk, {Ref::share(warn_function()), args, true, BreakReason::unknown_c_function, "warn"});
+  return walk.values().none();
 }
 
 }  // namespace

@@ -6,17 +6,12 @@
 //  3. An exception of a call is raised at its instruction; what comes after it has not happened.
 //  4. A plan that fails has written nothing out, and the frame is run again by Python.
 #pragma once
-#include "symbolic/walk.h"
+#include <unordered_map>
+
+#include "symbolic/graph_builder.h"
+#include "symbolic/region.h"
 
 namespace md {
-
-struct OutputRequest {
-  Ref callable;  // a C function or a function of the standard library; process-lifetime
-  CallArgs args;
-  bool runs_python = false;  // code that is not known, with these arguments: all fixed or made for this call
-  BreakReason reason;
-  std::string context;
-};
 
 // What others could reach at the time of the call, and what it held then.
 struct ShownValue {
@@ -34,6 +29,30 @@ struct QueuedOutput {
   int64_t step = 0;
   GraphBreak graph_break;  // of the region that ends before it instead
   const Policy* policy = nullptr;
+};
+
+// What the region calls at run time: the queued outputs, the call-outs of its graph, and what was committed before the last output.
+class OutputQueue {
+ public:
+  explicit OutputQueue(const TracedModes& modes) : logged_modes_(modes) {}
+  bool has_output() const { return !queued_.empty(); }
+  const std::vector<QueuedOutput>& queued() const { return queued_; }
+  std::vector<QueuedOutput> take_queued() { return std::move(queued_); }
+  void add(QueuedOutput output) { queued_.push_back(std::move(output)); }
+  const std::vector<CallOutSite>& call_outs() const { return call_outs_; }
+  std::vector<CallOutSite> take_call_outs() { return std::move(call_outs_); }
+  int add_call_out(CallOutSite site);  // returns its number
+  // Writes to an input that are among the effects already.
+  int logged_version(const TensorBase* base) const;
+  void set_logged_version(const TensorBase* base, int version) { logged_versions_[base] = version; }
+  TracedModes& logged_modes() { return logged_modes_; }
+  const TracedModes& logged_modes() const { return logged_modes_; }
+
+ private:
+  std::vector<QueuedOutput> queued_;
+  std::vector<CallOutSite> call_outs_;
+  std::unordered_map<const TensorBase*, int> logged_versions_;
+  TracedModes logged_modes_;
 };
 
 // The same object with the same contents whenever it is made: what exists, constants, tensors, tuples of these.

@@ -3,6 +3,7 @@
 #include "symbolic/own_keys.h"
 #include "guards/constants.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/key_stand_in.h"
 #include "symbolic/outcomes.h"
@@ -118,7 +119,7 @@ class KeySearch {
 }  // namespace
 
 Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
-  ValuePtr result = walk.call_now(method, {{value}, {}});
+  ValuePtr result = call_now(walk, method, {{value}, {}});
   Ref number = constant_of(walk, result);
   if (!number || !PyLong_CheckExact(number.get())) raise_here();
   Py_ssize_t hash = PyLong_AsSsize_t(number);
@@ -179,9 +180,9 @@ Ref key_in(Walk& walk, const ValuePtr& of, const ValuePtr& key_value) {
   if (!made_here || walk.keys().own_keys().empty()) return key;
   return KeySearch(walk, container, value, key).run();
 }
-int64_t Walk::own_key_step(BorrowedRef stand_in) const {
-  const KeyTable::OwnKey* key = key_table_.own_key_of(stand_in);
-  return key != nullptr ? key->step : instruction_step_;
+int64_t own_key_step(Walk& walk, BorrowedRef stand_in) {
+  const KeyTable::OwnKey* key = walk.keys().own_key_of(stand_in);
+  return key != nullptr ? key->step : walk.instruction_step();
 }
 
 }  // namespace md

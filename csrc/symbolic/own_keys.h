@@ -9,5 +9,7 @@ namespace md {
 Ref key_in(Walk& walk, const ValuePtr& container, const ValuePtr& value);
 KeyTable::OwnKey& own_key(Walk& walk, const ValuePtr& value);
 Ref hashed_key(Walk& walk, const ValuePtr& value);
+// The step at which the program was first asked for the hash of what this stands for.
+int64_t own_key_step(Walk& walk, BorrowedRef stand_in);
 
 }  // namespace md

@@ -37,9 +37,9 @@ void add_stand_in(BorrowedRef code, BorrowedRef type) {
   register_call(_PyType_Lookup(original, kNext), find_call(_PyType_Lookup(&PyGen_Type, kNext)));
 }
 
-bool is_number(Walk& walk, const ValuePtr& value) {
+bool is_number(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
-  return walk.is_tensor(value) || type == &PyLong_Type || type == &PyBool_Type || type == &PyFloat_Type;
+  return is_tensor(value) || type == &PyLong_Type || type == &PyBool_Type || type == &PyFloat_Type;
 }
 
 bool is_int(const ValuePtr& value) { return type_of(value) == &PyLong_Type; }
@@ -67,7 +67,7 @@ bool fits(Walk& walk, char parameter, const ValuePtr& value) {
     case 'Z':
       return is_int(value);
     case 'V':
-      return is_number(walk, value);
+      return is_number(value);
     default:
       return true;
   }

@@ -9,12 +9,15 @@
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/codec_calls.h"
+#include "symbolic/computed_numbers.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/no_warnings.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/text_templates.h"
 #include "symbolic/texts.h"
@@ -121,7 +124,7 @@ ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
       {imported("builtins", "abs").release(), Computation::Absolute}};
   if (args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
   for (const auto& [function, computation] : kRows)
-    if (callable.get() == function) return walk.computed(computation, {args.positional[0]});
+    if (callable.get() == function) return computed(walk, computation, {args.positional[0]});
   return nullptr;
 }
 
@@ -191,7 +194,7 @@ bool is_pure_call(BorrowedRef callable) { return pure_calls().contains(callable)
 ValuePtr value_of_result(Walk& walk, const Ref& result) {
   bool immutable = is_guardable_constant(result.get()) || PyFrozenSet_CheckExact(result.get()) ||
                    Py_IS_TYPE(result.get(), size_type());
-  if (immutable) return walk.constant(result.get());
+  if (immutable) return walk.values().constant(result.get());
   if (result.get() == Py_NotImplemented) return nullptr;
   if (PyDict_CheckExact(result.get())) {
     auto dict = make_value<DictValue>();
@@ -241,8 +244,8 @@ ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& a
     if (callable.get() != row.function.get() || (args.positional.size() != 1 && !takes_more)) continue;
     ValuePtr method = user_method(walk, args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
     if (!method) return nullptr;
-    ValuePtr result = walk.call_now(method, {args.positional, {}});
-    if (row.result != nullptr && !walk.is_exactly(result, row.result)) raise_here();
+    ValuePtr result = call_now(walk, method, {args.positional, {}});
+    if (row.result != nullptr && !walk.values().is_exactly(result, row.result)) raise_here();
     return result;
   }
   return nullptr;
@@ -259,7 +262,7 @@ bool may_run_python(BorrowedRef callable) {
 Ref set_of_constants(Walk& walk, const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   if (object != nullptr && object->writes) return nullptr;
-  Ref set = walk.set_contents(value);
+  Ref set = set_contents(walk, value);
   Ref items = set ? check(PySequence_Tuple(set)) : Ref();
   return items && is_guardable_constant(items.get()) ? set : Ref();
 }
@@ -281,12 +284,12 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
     int conversion = is_format ? 0 : callable.get() == kRepr ? 2 : 1;
     Ref text = known ? text_by_parts(walk, args.positional[0], conversion, spec.get()) : Ref();
-    if (text) return walk.constant(text);
+    if (text) return walk.values().constant(text);
   }
   static PyObject* const kTemplate =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "format")).release();
   if (callable.get() == kTemplate)
-    if (Ref text = filled_braces(walk, args)) return walk.constant(text);
+    if (Ref text = filled_braces(walk, args)) return walk.values().constant(text);
   std::vector<Ref> held;
   bool from_iterator = false;
   auto hold = [&](const ValuePtr& value) {
@@ -295,7 +298,7 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     if (object != nullptr && PyType_Check(object->object.get()) &&
         !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE) &&
         Py_IS_TYPE(callable.get(), &PyClassMethodDescr_Type)) {
-      held.push_back(Ref::share(walk.identity_of(value)));
+      held.push_back(Ref::share(walk.values().identity_of(value)));
       return true;
     }
     if (auto* made = as<MadeValue>(value); made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get())) {
@@ -311,15 +314,15 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       }
     }
     if (object != nullptr && Py_IS_TYPE(object->object.get(), pattern_type())) {
-      held.push_back(Ref::share(walk.identity_of(value)));
+      held.push_back(Ref::share(walk.values().identity_of(value)));
       return true;
     }
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
     bool for_repr = callable.get() == kRepr || callable.get() == kAscii;
-    Ref constant = is_exception            ? text_model(walk, value, for_repr)
-                   : walk.is_tensor(value) ? Ref()
-                                           : constant_of(walk, value);
+    Ref constant = is_exception       ? text_model(walk, value, for_repr)
+                   : is_tensor(value) ? Ref()
+                                      : constant_of(walk, value);
     // The text of a container tells its type.
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {
@@ -370,9 +373,9 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   for (const ValuePtr& value : args.positional)
     if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;
   if (Py_IS_TYPE(result.get(), match_type())) {
-    auto match =
-        make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(match_type())), args.positional, args.keywords);
-    match->maker = walk.constant(callable);
+    auto match = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(match_type())),
+                                       args.positional, args.keywords);
+    match->maker = walk.values().constant(callable);
     match->model = result;
     return match;
   }

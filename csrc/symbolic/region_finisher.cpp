@@ -1,8 +1,11 @@
 #include "symbolic/region_finisher.h"
+#include "symbolic/outermost_frame.h"
 
 #include "base/config.h"
 #include "graph/passes.h"
 #include "graph/symbols.h"
+#include "symbolic/call_out_sites.h"
+#include "symbolic/calls.h"
 #include "symbolic/endings.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/output_queue.h"
@@ -16,24 +19,24 @@ namespace md {
 // Symbols that no tensor among the graph's inputs tells become inputs of their own. Where every symbol had to be one number, the
 // graph is about numbers.
 void RegionFinisher::settle_symbols(CapturedRegion& region) {
-  SymbolList symbols = symbols_of(*walk_.graph_);
+  SymbolList symbols = symbols_of(walk_.graph());
   if (symbols.symbols().empty()) return;
   std::vector<int64_t> numbers;
   for (Dim symbol : symbols.symbols())
-    if (std::optional<int64_t> number = walk_.sizes_.fixed(symbol)) numbers.push_back(*number);
+    if (std::optional<int64_t> number = shapes_.fixed(symbol)) numbers.push_back(*number);
   if (numbers.size() == symbols.symbols().size()) {
     try {
-      walk_.graph_ = with_numbers(*walk_.graph_, symbols, numbers);
+      walk_.builder().replace_graph(with_numbers(walk_.graph(), symbols, numbers));
       return;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
     }
   }
-  std::vector<SymbolPlace> places = symbol_places(*walk_.graph_, symbols);
+  std::vector<SymbolPlace> places = symbol_places(walk_.graph(), symbols);
   for (size_t i = 0; i < places.size(); ++i) {
     Dim symbol = symbols.symbols()[i];
-    if (places[i].input >= 0 || walk_.is_told(symbol)) continue;
-    walk_.graph_->add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
+    if (places[i].input >= 0 || shapes_.is_told(symbol)) continue;
+    walk_.graph().add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
     ValuePtr number = size_value(walk_, symbol);
     region.inputs.push_back({nullptr, recipe_of(number)});
   }
@@ -57,7 +60,8 @@ std::vector<SlotValue> RegionFinisher::slots_of(const std::vector<std::pair<int,
 }
 
 FrameState RegionFinisher::root_state(bool innermost) {
-  SymbolicFrame& frame = walk_.frames().root();
+  const SymbolicFrame& frame = frames_.root();
+  const std::vector<ValuePtr>& stack = stack_of(0);
   FrameState state;
   state.bytecode = frame.bytecode;
   state.index = frame.index;
@@ -65,19 +69,18 @@ FrameState RegionFinisher::root_state(bool innermost) {
   state.policy = frame.policy;
   for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
     const ValuePtr& value = frame.slots[slot];
-    if (value == walk_.initial_slots_[slot]) continue;
+    if (value == entry_.slots()[slot]) continue;
     bool unset = may_leave_unset(frame, slot, value, innermost);
     state.slots.push_back({slot, unset ? null_recipe() : recipe_of(value)});
   }
-  state.keep_stack = frame.stack.size() == walk_.initial_stack_.size() &&
-                     std::equal(frame.stack.begin(), frame.stack.end(), walk_.initial_stack_.begin());
+  state.keep_stack = stack == entry_.stack();
   if (!state.keep_stack)
-    for (const ValuePtr& value : frame.stack) state.stack.push_back(recipe_of(value));
+    for (const ValuePtr& value : stack) state.stack.push_back(recipe_of(value));
   return state;
 }
 
 FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
-  SymbolicFrame& frame = walk_.frames()[depth];
+  const SymbolicFrame& frame = frames_[depth];
   FrameState state;
   state.bytecode = frame.bytecode;
   state.index = frame.index;
@@ -97,7 +100,7 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
     if (deleted && (slot >= parameters || frame.bytecode->slot_kind(slot) != SlotKind::Local)) continue;
     state.slots.push_back({slot, deleted ? null_recipe() : recipe_of(value)});
   }
-  for (const ValuePtr& value : frame.stack) state.stack.push_back(recipe_of(value));
+  for (const ValuePtr& value : stack_of(depth)) state.stack.push_back(recipe_of(value));
   return state;
 }
 
@@ -111,21 +114,20 @@ RecipeId RegionFinisher::output_recipe(ValueRef value) {
 }
 
 void RegionFinisher::add_tensor_writes() {
-  for (const auto& base : walk_.written_inputs_) {
-    auto logged = walk_.logged_versions_.find(base.get());
-    int written_before = logged != walk_.logged_versions_.end() ? logged->second : 0;
+  for (const auto& base : walk_.builder().written_inputs()) {
+    int written_before = queue_.logged_version(base.get());
     if (base->version == written_before) continue;  // none, or a write that broke the graph
     RecipeId value = output_recipe(base->current);
-    Effect effect{EffectKind::WriteTensor, recipe_of(walk_.by_source_.at(base->source)), value};
+    Effect effect{EffectKind::WriteTensor, recipe_of(walk_.values().find(base->source)), value};
     effect.count = base->version - written_before;
     snapshot_.effects.push_back(effect);
   }
 }
 
 void RegionFinisher::add_effects() {
-  bool has_output = walk_.has_output();
+  bool has_output = queue_.has_output();
   if (!has_output) add_tensor_writes();
-  for (const Walk::PendingEffect& pending : walk_.effects_) {
+  for (const PendingEffect& pending : effects_.log()) {
     Effect effect{pending.kind};
     if (pending.target) effect.target = recipe_of(pending.target);
     effect.flag = pending.flag;
@@ -142,38 +144,37 @@ void RegionFinisher::add_effects() {
     snapshot_.effects.push_back(effect);
   }
   if (has_output) add_tensor_writes();
-  for (const ValuePtr& value : walk_.stored_cells_) {
+  for (const ValuePtr& value : effects_.stored_cells()) {
     auto* cell = as<CellValue>(value);
     snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
   }
-  if (walk_.grad_mode != walk_.logged_grad_mode_)
-    snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, walk_.grad_mode});
-  if (walk_.inference_mode != walk_.logged_inference_mode_)
-    snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, walk_.inference_mode});
+  const TracedModes &modes = walk_.builder().modes(), &logged = queue_.logged_modes();
+  if (modes.grad != logged.grad) snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, modes.grad});
+  if (modes.inference != logged.inference)
+    snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, modes.inference});
 }
 
 void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* what) {
-  throw RestartSignal{step,
-                      {exit_ == ExitKind::Return ? reason : BreakReason::call_out, what, "", {}, ""},
-                      walk_.frames().innermost().policy};
+  throw RestartSignal{
+      step, {exit_ == ExitKind::Return ? reason : BreakReason::call_out, what, "", {}, ""}, frames_.innermost().policy};
 }
 
 // A generator is not rebuilt: Python makes it.
 void RegionFinisher::end_before(const IteratorValue& generator) {
   // The program's own break in its body is the reason then.
-  const RestartSignal* restart = walk_.restart_;
-  if (exit_ == ExitKind::Break && restart != nullptr && restart->in_generator && walk_.steps_ == restart->step)
-    throw RestartSignal{generator.creation_step, restart->graph_break, restart->policy, true};
+  if (exit_ == ExitKind::Break && restart_ != nullptr && restart_->in_generator &&
+      walk_.step_number() == restart_->step)
+    throw RestartSignal{generator.creation_step, restart_->graph_break, restart_->policy, true};
   // Python meets the break again; under fullgraph it is an error before anything has run.
-  if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && walk_.frames().root().policy->fullgraph)
-    throw RestartSignal{generator.creation_step, *graph_break_, walk_.frames().innermost().policy};
+  if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && frames_.root().policy->fullgraph)
+    throw RestartSignal{generator.creation_step, *graph_break_, frames_.innermost().policy};
   end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }
 
 void RegionFinisher::check_generators() {
   // One that runs is left by the exception.
-  for (const Handle<IteratorValue>& generator : walk_.generators_)
-    if (walk_.needs_closing(*generator) && !generator->running) end_before(*generator);
+  for (const Handle<IteratorValue>& generator : pending_.generators())
+    if (needs_closing(*generator) && !generator->running) end_before(*generator);
 }
 
 void RegionFinisher::add_frames(size_t depth) {
@@ -184,28 +185,18 @@ void RegionFinisher::add_frames(size_t depth) {
 void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on) {
   exit_ = ExitKind::Raise;
   check_generators();
-  size_t depth = walk_.frames_told();
-  std::vector<std::vector<ValuePtr>> stacks;
+  size_t depth = described_frames(walk_);
   for (size_t i = 0; i < depth; ++i) {
-    SymbolicFrame& frame = walk_.frames()[i];
-    stacks.push_back(frame.stack);
-    if (i + 1 == depth) frame.stack = stack;
+    const SymbolicFrame& frame = frames_[i];
+    stacks_.push_back(i + 1 == depth ? stack : frame.stack);
     if (goes_on) continue;
     // What the exception drops from the stack need not be made.
     auto kept = static_cast<size_t>(std::max(frame.bytecode->handler_at(frame.index).depth, 0));
-    for (size_t at = kept; at < frame.stack.size(); ++at)
-      if (frame.stack[at]->kind == ValueKind::Iterator) frame.stack[at] = walk_.none();
+    for (size_t at = kept; at < stacks_[i].size(); ++at)
+      if (stacks_[i][at]->kind == ValueKind::Iterator) stacks_[i][at] = walk_.values().none();
   }
-  auto put_back = [&] {
-    for (size_t i = 0; i < depth; ++i) walk_.frames()[i].stack = std::move(stacks[i]);
-  };
-  try {
-    add_frames(depth);
-  } catch (...) {
-    put_back();
-    throw;
-  }
-  put_back();
+  add_frames(depth);
+  stacks_.clear();
 }
 
 Snapshot RegionFinisher::describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs) {
@@ -232,16 +223,16 @@ std::vector<std::pair<ValuePtr, RecipeId>> RegionFinisher::made_values() const {
 
 // Where something is written to that an output may have shown the region ends before that output.
 void RegionFinisher::check_outputs() {
-  if (walk_.queued_.empty()) return;
+  if (queue_.queued().empty()) return;
   bool draws =
-      std::ranges::any_of(walk_.graph_->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
-  for (const QueuedOutput& output : walk_.queued_)
+      std::ranges::any_of(walk_.graph().nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
+  for (const QueuedOutput& output : queue_.queued())
     if ((draws && output.site.runs_python) || !std::ranges::all_of(output.shown, is_as_shown))
       throw RestartSignal{output.step, output.graph_break, output.policy};
 }
 
 void RegionFinisher::add_outputs(CapturedRegion& region) {
-  for (QueuedOutput& output : walk_.queued_) {
+  for (QueuedOutput& output : walk_.outputs().take_queued()) {
     OutputSite& site = output.site;
     auto pair_up = [&](const std::vector<std::pair<ValuePtr, RecipeId>>& made, auto& pairs) {
       for (const auto& [value, recipe] : made) {
@@ -262,60 +253,60 @@ void RegionFinisher::add_outputs(CapturedRegion& region) {
   }
 }
 
-CapturedRegion RegionFinisher::finish(ExitKind exit, std::optional<GraphBreak> graph_break) {
+CapturedRegion RegionFinisher::finish(RegionEnd end) {
   CapturedRegion region;
-  exit_ = exit;
-  graph_break_ = graph_break ? &*graph_break : nullptr;
+  exit_ = end.exit;
+  graph_break_ = end.graph_break ? &*end.graph_break : nullptr;
+  restart_ = end.restart;
   check_generators();
   check_outputs();
-  region.exit = exit;
-  region.entered = walk_.frames().entered();
-  region.depth = static_cast<int>(walk_.frames().deepest());
-  region.is_strict_inside = walk_.met_strict_;
-  if (exit == ExitKind::Return) {
-    snapshot_.result = recipe_of(walk_.result_);
+  region.exit = end.exit;
+  region.entered = frames_.entered();
+  region.depth = static_cast<int>(frames_.deepest());
+  if (end.exit == ExitKind::Return) {
+    snapshot_.result = recipe_of(end.result);
     FrameState state;
-    state.bytecode = walk_.frames().root().bytecode;
-    state.index = walk_.frames().root().index;
-    state.executed = walk_.frames().root().executed();
-    state.policy = walk_.frames().root().policy;
-    state.slots = slots_of(walk_.changed_slots());
+    state.bytecode = frames_.root().bytecode;
+    state.index = frames_.root().index;
+    state.executed = frames_.root().executed();
+    state.policy = frames_.root().policy;
+    state.slots = slots_of(changed_slots(entry_, frames_.root()));
     snapshot_.frames.push_back(std::move(state));
   } else {
-    for (const auto& frame : walk_.frames())
+    for (const auto& frame : frames_)
       if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
-    add_frames(walk_.frames().depth());
+    add_frames(frames_.depth());
   }
-  for (const auto& frame : walk_.returns_)
+  for (const auto& frame : entry_.returns())
     snapshot_.returns.push_back({frame.index, frame.executed, slots_of(frame.changed)});
   add_effects();
-  for (const ValuePtr& value : walk_.may_raise_) recipe_of(value);
+  for (const ValuePtr& value : shapes_.may_raise()) recipe_of(value);
   add_outputs(region);
-  Graph& graph = *walk_.graph_;
+  Graph& graph = walk_.graph();
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;
-  if (region.met_operations) walk_.guards_.global_state();
+  if (region.met_operations) walk_.guards().global_state();
   run_passes(graph);
-  graph.assume(walk_.sizes_.assumptions());
+  graph.assume(shapes_.assumptions());
   std::vector<std::vector<Node*>> users = graph.all_users();
   auto is_used = [&](const Node& node) {
     return node.kind != NodeKind::ScalarInput || must_run(node) || !users[static_cast<size_t>(node.index)].empty();
   };
   for (int kept : graph.retain(is_used, true)) {
-    const Walk::Input& input = walk_.inputs_[static_cast<size_t>(kept)];
+    const GraphBuilder::Input& input = walk_.builder().inputs()[static_cast<size_t>(kept)];
     region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
   }
   settle_symbols(region);
-  walk_.sizes_.add_guards(walk_.guards_);
-  region.violations = walk_.sizes_.violations(walk_.start_.bytecode);
-  if (verifies_graphs()) verify(*walk_.graph_);
-  region.graph = walk_.graph_;
-  region.graph_break = std::move(graph_break);
+  shapes_.add_guards(walk_.guards());
+  region.violations = shapes_.violations(entry_.start().bytecode);
+  if (verifies_graphs()) verify(walk_.graph());
+  region.graph = walk_.builder().shared_graph();
+  region.graph_break = std::move(end.graph_break);
   region.snapshot = std::move(snapshot_);
-  region.guards = std::move(walk_.guards_);
-  region.call_outs = std::move(walk_.call_outs_);
-  region.walk = walk_.number_;
+  region.guards = std::move(walk_.guards());
+  region.call_outs = walk_.outputs().take_call_outs();
+  region.walk = walk_.number();
   return region;
 }
 

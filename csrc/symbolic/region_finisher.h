@@ -6,10 +6,25 @@
 
 namespace md {
 
+struct RegionEnd {
+  ExitKind exit;
+  std::optional<GraphBreak> graph_break;
+  ValuePtr result;                         // Return
+  const RestartSignal* restart = nullptr;  // what makes the region end at this step; null: nothing did before
+};
+
 class RegionFinisher {
  public:
-  explicit RegionFinisher(Walk& walk) : walk_(walk) {}
-  CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
+  // Of the parts only the graph and the guards change.
+  explicit RegionFinisher(Walk& walk)
+      : walk_(walk),
+        entry_(walk.entry()),
+        frames_(walk.frames()),
+        shapes_(walk.shapes()),
+        effects_(walk.effects()),
+        queue_(walk.outputs()),
+        pending_(walk.pending()) {}
+  CapturedRegion finish(RegionEnd end);
   // The state that an exception of the current instruction finds; the walk goes on afterwards. `stack` is the innermost told
   // frame's before the instruction; `outputs` are what the Output recipes name.
   Snapshot describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs);
@@ -56,7 +71,19 @@ class RegionFinisher {
   void check_outputs();
   void add_outputs(CapturedRegion& region);
 
-  Walk& walk_;
+  // Of a frame, or what it is while an exception is described.
+  const std::vector<ValuePtr>& stack_of(size_t depth) const {
+    return stacks_.empty() ? frames_[depth].stack : stacks_[depth];
+  }
+
+  Walk& walk_;  // for values that are read, which adds guards
+  const EntryState& entry_;
+  const FrameStack& frames_;
+  const ShapeEnv& shapes_;
+  const SideEffects& effects_;
+  const OutputQueue& queue_;
+  const PendingCalls& pending_;
+  std::vector<std::vector<ValuePtr>> stacks_;
   // The walk is done again and ends at this step. The reason counts when the region had reached the function's end.
   [[noreturn]] void end_before(int64_t step, BreakReason reason, const char* what);
   [[noreturn]] void end_before(const IteratorValue& generator);
@@ -64,6 +91,7 @@ class RegionFinisher {
   Snapshot snapshot_;
   ExitKind exit_ = ExitKind::Break;
   const GraphBreak* graph_break_ = nullptr;  // that ends the region
+  const RestartSignal* restart_ = nullptr;   // RegionEnd
   std::unordered_map<const Value*, RecipeId> recipes_;
   std::vector<ValuePtr> keep_alive_;  // recipes_ is keyed by address
   std::vector<ValueRef> outputs_;

@@ -13,11 +13,11 @@ ValuePtr search_items(Walk& walk, const CallArgs& args, const std::vector<ValueP
     std::optional<bool> equal = known_equal(walk, items[i], args.positional[1]);
     break_if_changed(walk, step, args.positional[0], items);
     if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
-    if (*equal && !counts) return walk.integer(static_cast<int64_t>(i));
+    if (*equal && !counts) return walk.values().integer(static_cast<int64_t>(i));
     if (*equal) ++count;
   }
   if (!counts) raise_here();
-  return walk.integer(count);
+  return walk.values().integer(count);
 }
 
 }  // namespace md

@@ -20,7 +20,7 @@ namespace {
 }
 
 Ref contents_of(Walk& walk, const ValuePtr& value) {
-  Ref contents = walk.set_contents(value);
+  Ref contents = set_contents(walk, value);
   if (!contents) break_on_set(value);
   return contents;
 }
@@ -51,7 +51,7 @@ ValuePtr result_of(Walk& walk, const Ref& result) {
 
 void require_self(Walk& walk, const CallArgs& args, const char* name) {
   if (args.positional.empty() || !args.keywords.empty()) raise_here();
-  if (!walk.set_contents(args.positional[0])) graph_break(BreakReason::unknown_container, str_cat("set.", name));
+  if (!set_contents(walk, args.positional[0])) graph_break(BreakReason::unknown_container, str_cat("set.", name));
 }
 
 // Methods that change nothing. `self` has the type that the result is to have.
@@ -77,9 +77,9 @@ template <EffectKind kind>
 ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
-  if (!walk.set_change(kind, args.positional[0], key_in(walk, args.positional[0], args.positional[1]).get()))
+  if (!set_change(walk, kind, args.positional[0], key_in(walk, args.positional[0], args.positional[1]).get()))
     break_on_set(args.positional[0]);
-  return walk.none();
+  return walk.values().none();
 }
 
 ValuePtr call_remove(Walk& walk, const CallArgs& args) {
@@ -91,14 +91,14 @@ ValuePtr call_remove(Walk& walk, const CallArgs& args) {
   int found = PySet_Contains(contents, key);
   check_status(found);
   if (found == 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
-  walk.set_change(EffectKind::SetDiscard, args.positional[0], key.get());
-  return walk.none();
+  set_change(walk, EffectKind::SetDiscard, args.positional[0], key.get());
+  return walk.values().none();
 }
 
 ValuePtr call_clear(Walk& walk, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  if (!walk.set_change(EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(args.positional[0]);
-  return walk.none();
+  if (!set_change(walk, EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(args.positional[0]);
+  return walk.values().none();
 }
 
 // Which element it takes depends on what was taken before: only of a set made here.
@@ -107,7 +107,8 @@ ValuePtr call_pop(Walk& walk, const CallArgs& args) {
   auto* set = as<SetValue>(args.positional[0]);
   if (set == nullptr) break_on_set(args.positional[0]);
   if (!iterator_over(walk, args.positional[0])) break_on_set(args.positional[0]);
-  if (PySet_GET_SIZE(set->set.get()) == 0) raise_known(walk, PyExc_KeyError, {walk.string("pop from an empty set")});
+  if (PySet_GET_SIZE(set->set.get()) == 0)
+    raise_known(walk, PyExc_KeyError, {walk.values().string("pop from an empty set")});
   return value_of_key(walk, check(PySet_Pop(set->to_change())).get());
 }
 
@@ -117,14 +118,14 @@ void change_with_each(Walk& walk, EffectKind kind, const ValuePtr& set, const Re
   keep_all_apart(walk, keys, keys);
   keep_all_apart(walk, contents_of(walk, set), keys);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
-    walk.set_change(kind, set, PyTuple_GET_ITEM(keys.get(), i));
+    set_change(walk, kind, set, PyTuple_GET_ITEM(keys.get(), i));
 }
 
 ValuePtr call_update(Walk& walk, const CallArgs& args) {
   require_self(walk, args, "update");
   for (size_t i = 1; i < args.positional.size(); ++i)
     change_with_each(walk, EffectKind::SetAdd, args.positional[0], operand(walk, args.positional[i]));
-  return walk.none();
+  return walk.values().none();
 }
 
 constexpr char kUnion[] = "union", kIntersection[] = "intersection", kDifference[] = "difference",
@@ -154,7 +155,7 @@ const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
 // The keys of a dict as a view of a real one.
 Ref operator_side(Walk& walk, const ValuePtr& value) {
   auto* view = as<DictViewValue>(value);
-  if (view == nullptr) return walk.set_contents(value);
+  if (view == nullptr) return set_contents(walk, value);
   auto entries = view->what == 0 ? entries_of(walk, view->dict) : nullptr;
   if (!entries) return nullptr;
   Ref dict = check(PyDict_New());
@@ -183,7 +184,7 @@ bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const 
   if (op != BinaryCode::Or && op != BinaryCode::Subtract) return false;
   if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
   bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
-  Ref own = is_set ? walk.set_contents(left) : Ref(), other = own ? walk.set_contents(right) : Ref();
+  Ref own = is_set ? set_contents(walk, left) : Ref(), other = own ? set_contents(walk, right) : Ref();
   if (!other) return false;
   change_with_each(walk, op == BinaryCode::Or ? EffectKind::SetAdd : EffectKind::SetDiscard, left, other);
   return true;

@@ -106,8 +106,8 @@ FrameState RegionFinisher::locals_of(const SymbolicFrame& frame, bool innermost)
 }
 
 Snapshot RegionFinisher::describe_locals(std::vector<ValueRef>& outputs) {
-  size_t depth = walk_.frames().depth();
-  for (size_t i = 0; i < depth; ++i) snapshot_.frames.push_back(locals_of(walk_.frames()[i], i + 1 == depth));
+  size_t depth = frames_.depth();
+  for (size_t i = 0; i < depth; ++i) snapshot_.frames.push_back(locals_of(frames_[i], i + 1 == depth));
   outputs = std::move(outputs_);
   return std::move(snapshot_);
 }

@@ -1,5 +1,6 @@
 // sorted, list.sort, min and max: the keys are known while walking, what is sorted need not be.
 #include "cpython/imports.h"
+#include "symbolic/calls.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/pending_writes.h"
@@ -18,7 +19,7 @@ namespace {
 
 const ValuePtr* key_function(Walk& walk, const CallArgs& args) {
   const ValuePtr* key = args.keyword("key");
-  return key != nullptr && !same_object(walk, *key, walk.none()) ? key : nullptr;
+  return key != nullptr && !same_object(walk, *key, walk.values().none()) ? key : nullptr;
 }
 
 // a < b or a > b as the program has it; its own methods run in the walk.
@@ -29,9 +30,9 @@ bool compare(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
   auto *left = as<MadeValue>(a), *right = as<MadeValue>(b);
   auto* maker = left != nullptr && right != nullptr ? as<MadeValue>(left->maker) : nullptr;
   if (maker != nullptr && as<MadeValue>(right->maker) != nullptr)
-    return compare(walk, walk.call_now(maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
-                   walk.integer(0), op);
-  ValuePtr result = walk.call_now(find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
+    return compare(walk, call_now(walk, maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
+                   walk.values().integer(0), op);
+  ValuePtr result = call_now(walk, find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
   std::optional<bool> truth = truth_of(walk, result);
   if (!truth) graph_break(BreakReason::unknown_sort, describe(a));
   return *truth;
@@ -83,10 +84,10 @@ Ref walked_key(Comparisons& comparisons, size_t place) {
 std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const ValuePtr* function,
                          Comparisons& comparisons) {
   for (const ValuePtr& item : items)
-    comparisons.keys.push_back(function != nullptr ? walk.call_now(*function, {{item}, {}}) : item);
+    comparisons.keys.push_back(function != nullptr ? call_now(walk, *function, {{item}, {}}) : item);
   std::vector<Ref> keys;
   for (const ValuePtr& key : comparisons.keys) {
-    if (walk.is_tensor(key)) graph_break(BreakReason::unknown_sort, describe(key));
+    if (is_tensor(key)) graph_break(BreakReason::unknown_sort, describe(key));
     keys.push_back(constant_of(walk, key));
     if (!keys.back()) break;
   }
@@ -179,8 +180,8 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   }
   int64_t length = static_cast<int64_t>(items.size());
   list->items = std::move(items);
-  walk.list_splice(args.positional[0], 0, length, std::move(sorted));
-  return walk.none();
+  list_splice(walk, args.positional[0], 0, length, std::move(sorted));
+  return walk.values().none();
 }
 
 template <int op>

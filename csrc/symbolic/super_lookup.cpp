@@ -1,8 +1,10 @@
 // super(): attributes along the MRO behind a class.
 #include "symbolic/attributes.h"
+#include "symbolic/cells.h"
 #include "symbolic/made_classes.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
+#include "symbolic/value_facts.h"
 #include "symbolic/walk.h"
 
 namespace md {
@@ -11,15 +13,15 @@ namespace {
 
 // What is neither an instance nor a subclass of the class is Python's to judge.
 ValuePtr made_super(Walk& walk, const ValuePtr& type_value, const ValuePtr& self) {
-  BorrowedRef known = walk.identity_of(type_value);
+  BorrowedRef known = walk.values().identity_of(type_value);
   if (!known || !PyType_Check(known.get())) raise_here();
   auto* type = reinterpret_cast<PyTypeObject*>(known.get());
   auto* object = as<ObjectValue>(self);
   bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
                   PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()), type) != 0;
   if (is_class) {
-    walk.identity_of(self);
-  } else if (PyType_IsSubtype(walk.exact_type(self), type) == 0) {
+    walk.values().identity_of(self);
+  } else if (PyType_IsSubtype(walk.values().exact_type(self), type) == 0) {
     graph_break(BreakReason::super_lookup, "super() of an object that is no instance of the class");
   }
   return make_value<SuperValue>(type_value, self);
@@ -54,7 +56,7 @@ ValuePtr call_super(Walk& walk, const CallArgs& args) {
 }
 
 ValuePtr super_on_stack(Walk& walk) {
-  if (walk.identity_of(walk.frames().peek(3)).get() != reinterpret_cast<PyObject*>(&PySuper_Type))
+  if (walk.values().identity_of(walk.frames().peek(3)).get() != reinterpret_cast<PyObject*>(&PySuper_Type))
     graph_break(BreakReason::super_lookup, "a global of the name super");
   return make_value<SuperValue>(walk.frames().peek(2), walk.frames().peek(1));
 }
@@ -75,17 +77,17 @@ const OpcodeRegistration registration{{Opcode::LOAD_SUPER_ATTR, load_super_attr}
 }  // namespace
 
 ValuePtr super_attribute(Walk& walk, const SuperValue& super, BorrowedRef name, ValuePtr& start_type) {
-  BorrowedRef known = walk.identity_of(super.type);
+  BorrowedRef known = walk.values().identity_of(super.type);
   if (!known || !PyType_Check(known.get())) raise_here();
   auto* object = as<ObjectValue>(super.self);
   // The object of a metaclass's method is a class that is no subclass of the metaclass.
   bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
                   PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()),
                                    reinterpret_cast<PyTypeObject*>(known.get())) != 0;
-  if (is_class) walk.identity_of(super.self);
+  if (is_class) walk.values().identity_of(super.self);
   start_type = is_class ? super.self : type_value(walk, super.self);
   auto* start = as<ObjectValue>(start_type);
-  walk.identity_of(start_type);
+  walk.values().identity_of(start_type);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(start->object.get())->tp_mro;
   if (mro == nullptr) raise_here();  // the class is being made
   Py_ssize_t after = 0;
@@ -93,13 +95,13 @@ ValuePtr super_attribute(Walk& walk, const SuperValue& super, BorrowedRef name, 
   if (after++ == PyTuple_GET_SIZE(mro)) raise_here();
   if (start->made_class) return made_attribute(walk, *walk.classes().find(start->object), name, after);
   if (start->source == nullptr) graph_break(BreakReason::super_lookup, "a class that is not guarded");
-  if (walk.any_class_written_at(name))
+  if (walk.effects().any_class_written_at(name))
     graph_break(BreakReason::super_lookup, "an attribute of a class that is written to");
   // The class stands where it stood; what is looked up is guarded behind that place.
   const Source* place = walk.sources().get(SourceKind::MroEntry, start->source, nullptr, after - 1);
-  walk.identity_of(walk.at(place, Ref::share(known)));
+  walk.values().identity_of(value_at(walk, place, Ref::share(known)));
   const Source* source = walk.sources().get(SourceKind::SuperAttr, start->source, name, after);
-  ValuePtr found = walk.at(source);
+  ValuePtr found = value_at(walk, source);
   if (!found) walk.guards().absent(source);
   return found;
 }

@@ -68,14 +68,16 @@ std::optional<bool> compared_for_all(Computation comparison, Dim a, Dim b) {
   return sizes.asked ? std::nullopt : std::optional(holds);
 }
 
-void Walk::make_sizes_symbolic(TensorValue* tensor) {
+void make_sizes_symbolic(Walk& walk, TensorValue* tensor) {
+  const WalkStart& start = walk.entry().start();
   TensorSpec& spec = tensor->spec;
-  DynamicShapes dynamic = start_.policy->dynamic;
+  DynamicShapes dynamic = start.policy->dynamic;
   std::vector<DimPolicy> policies = dim_policies(tensor->object, spec.rank());
-  bool from_the_start = dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && all_symbolic_);
+  bool from_the_start =
+      dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && walk.shapes().all_symbolic());
   bool all =
       from_the_start && tensor->object.type() == default_tensor_type().type && !is_held_by_object(tensor->source);
-  bool any = all || start_.varying != nullptr || !policies.empty();
+  bool any = all || start.varying != nullptr || !policies.empty();
   if (!any || dynamic == DynamicShapes::Never || spec.rank() == 0) return;
   bool is_plain = same(spec.strides, contiguous_strides(spec.sizes.span()));
   std::vector<std::optional<Dim>> sizes(static_cast<size_t>(spec.rank()));
@@ -83,19 +85,19 @@ void Walk::make_sizes_symbolic(TensorValue* tensor) {
   for (int i = 0; i < spec.rank(); ++i) {
     DimPolicy policy = policies.empty() ? DimPolicy{} : policies[static_cast<size_t>(i)];
     SizePlace place{tensor->source, i};
-    bool varies = start_.varying != nullptr && start_.varying->contains(name(place, start_.bytecode));
+    bool varies = start.varying != nullptr && start.varying->contains(name(place, start.bytecode));
     bool marked = policy.mark == DimMark::Dynamic || policy.mark == DimMark::MaybeDynamic;
     if (policy.mark == DimMark::Static || !(all || varies || marked)) continue;
     // A stride over nothing does not say that it goes over this dim.
     if (same(spec.sizes[i], Dim(0)) && (i > 0 || !is_plain)) continue;
-    sizes[static_cast<size_t>(i)] = sizes_.symbol(place, spec.sizes[i].value(), policy);
+    sizes[static_cast<size_t>(i)] = walk.shapes().symbol(place, spec.sizes[i].value(), policy);
     any = true;
   }
   if (any) tensor->stride_over = make_symbolic(spec, sizes);
 }
 
 ValuePtr size_value(Walk& walk, Dim dim) {
-  if (!dim.is_symbolic()) return walk.integer(dim.value());
+  if (!dim.is_symbolic()) return walk.values().integer(dim.value());
   auto value =
       make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
   value->dim = dim;
@@ -103,11 +105,11 @@ ValuePtr size_value(Walk& walk, Dim dim) {
 }
 
 ValuePtr shape_value(Walk& walk, const TensorSpec& spec) {
-  if (!any_symbolic(spec.sizes.span())) return walk.constant(size_from_dims(spec.sizes.span()));
+  if (!any_symbolic(spec.sizes.span())) return walk.values().constant(size_from_dims(spec.sizes.span()));
   std::vector<ValuePtr> items;
   for (Dim dim : spec.sizes) items.push_back(size_value(walk, dim));
   auto shape = make_value<SequenceValue>(false, std::move(items));
-  shape->type = walk.constant(reinterpret_cast<PyObject*>(size_type()));
+  shape->type = walk.values().constant(reinterpret_cast<PyObject*>(size_type()));
   return shape;
 }
 
@@ -116,17 +118,17 @@ bool is_shape(const ValuePtr& value) { return as<SequenceValue>(value) != nullpt
 ValuePtr known_shape(Walk& walk, const ValuePtr& value) {
   DimVec sizes;
   for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(walk, item).value_or(0));
-  return walk.constant(size_from_dims(sizes.span()));
+  return walk.values().constant(size_from_dims(sizes.span()));
 }
 
-std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
+std::optional<Dim> dim_of(Walk& walk, const ValuePtr& value) {
   if (auto* number = as<NumberValue>(value))
-    return number->type == &PyLong_Type ? std::optional(told_size(number)) : std::nullopt;
+    return number->type == &PyLong_Type ? std::optional(told_size(walk, number)) : std::nullopt;
   if (auto* computed = as<ComputedValue>(value)) {
     if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
-    if (computed->known) return int_of(*this, value);
+    if (computed->known) return int_of(walk, value);
     // Only now: a divisor must not be zero in it.
-    if (!computed->dim) computed->dim = computed_dim(*this, computed->computation, computed->parts);
+    if (!computed->dim) computed->dim = computed_dim(walk, computed->computation, computed->parts);
     return computed->dim;
   }
   auto* object = as<ObjectValue>(value);
@@ -136,8 +138,8 @@ std::optional<Dim> Walk::dim_of(const ValuePtr& value) {
   if (overflow != 0 || number > INT64_MAX / 4 || number < -(INT64_MAX / 4)) return std::nullopt;
   if (object->source == nullptr || object->value_guarded) return Dim(number);
   if (!is_varying(value)) return std::nullopt;
-  exact_type(value);
-  return sizes_.symbol({object->source, -1}, number);
+  walk.values().exact_type(value);
+  return walk.shapes().symbol({object->source, -1}, number);
 }
 
 namespace {
@@ -153,8 +155,8 @@ bool holds_symbolic_size(Walk& walk, const ValuePtr& value, std::unordered_set<c
     return holds_symbolic_size(walk, slice->start, met) || holds_symbolic_size(walk, slice->stop, met) ||
            holds_symbolic_size(walk, slice->step, met);
   if (auto* number = as<NumberValue>(value)) return number->type == &PyLong_Type;
-  if (!walk.is_varying(value)) return false;
-  std::optional<Dim> dim = walk.dim_of(value);
+  if (!is_varying(value)) return false;
+  std::optional<Dim> dim = dim_of(walk, value);
   return dim && dim->is_symbolic();
 }
 
@@ -169,7 +171,7 @@ bool has_symbolic_size(Walk& walk, const ValuePtr& value) {
 std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
   std::vector<Dim> dims;
   for (const ValuePtr& operand : operands) {
-    std::optional<Dim> dim = walk.dim_of(operand);
+    std::optional<Dim> dim = dim_of(walk, operand);
     if (!dim) return std::nullopt;
     dims.push_back(*dim);
   }
@@ -200,11 +202,11 @@ std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::
 }
 
 // After a break Python decides on ints that vary, and no capture holds for one side alone.
-bool Walk::is_for_python(Dim dim) const {
-  if (start_.index == 0) return false;
+bool is_for_python(Walk& walk, Dim dim) {
+  if (walk.entry().start().index == 0) return false;
   SymbolList symbols;
   symbols.add(dim);
-  return std::ranges::any_of(sizes_.places_of(symbols), [](const SizePlace& place) { return place.dim < 0; });
+  return std::ranges::any_of(walk.shapes().places_of(symbols), [](const SizePlace& place) { return place.dim < 0; });
 }
 
 std::optional<bool> decided(Walk& walk, const ComputedValue& value) {
@@ -215,18 +217,18 @@ std::optional<bool> decided(Walk& walk, const ComputedValue& value) {
     std::optional<bool> truth;
     if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(walk, *inner);
     if (!truth) {
-      std::optional<Dim> dim = walk.dim_of(value.parts[0]);
-      if (!dim || walk.is_for_python(*dim)) return std::nullopt;
+      std::optional<Dim> dim = dim_of(walk, value.parts[0]);
+      if (!dim || is_for_python(walk, *dim)) return std::nullopt;
       truth = !md::known_equal(*dim, 0);
     }
     return *truth != negates;
   }
-  if (value.dim) return walk.is_for_python(*value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
+  if (value.dim) return is_for_python(walk, *value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
   if (!is_comparison(value.computation)) return std::nullopt;
-  std::optional<Dim> a = walk.dim_of(value.parts[0]), b = a ? walk.dim_of(value.parts[1]) : std::nullopt;
+  std::optional<Dim> a = dim_of(walk, value.parts[0]), b = a ? dim_of(walk, value.parts[1]) : std::nullopt;
   if (!a || !b) return std::nullopt;
   if (std::optional<bool> always = compared_for_all(value.computation, *a, *b)) return always;
-  if (walk.is_for_python(*a) || walk.is_for_python(*b)) return std::nullopt;
+  if (is_for_python(walk, *a) || is_for_python(walk, *b)) return std::nullopt;
   return compare(value.computation, *a, *b);
 }
 
@@ -242,7 +244,7 @@ ValuePtr smallest_or_largest(Walk& walk, bool largest, const std::vector<ValuePt
   for (const ValuePtr& value : values) {
     if (as<NumberValue>(value)) return nullptr;
     refuse_told(walk, value);
-    std::optional<Dim> dim = walk.dim_of(value);
+    std::optional<Dim> dim = dim_of(walk, value);
     if (!dim) return nullptr;
     symbolic = symbolic || dim->is_symbolic();
     dims.push_back(*dim);

@@ -17,5 +17,11 @@ void specialise(Walk& walk, const TensorSpec& spec);
 ValuePtr smallest_or_largest(Walk& walk, bool largest, const std::vector<ValuePtr>& values);
 std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands);
 std::optional<bool> decided(Walk& walk, const ComputedValue& value);
+// A whole number that may be a size: symbolic or not. An int that varies becomes a symbol.
+std::optional<Dim> dim_of(Walk& walk, const ValuePtr& value);
+// The sizes of an input that differ from run to run become symbols.
+void make_sizes_symbolic(Walk& walk, TensorValue* tensor);
+// After a break Python decides on ints that vary.
+bool is_for_python(Walk& walk, Dim dim);
 
 }  // namespace md

@@ -86,7 +86,7 @@ class SymbolicKey {
       if (!constant) unknown(item);
       return constant;
     }
-    marks_.push_back(*walk_.dim_of(item));
+    marks_.push_back(*dim_of(walk_, item));
     return check(PyLong_FromLongLong(kFirstMark + static_cast<int64_t>(marks_.size()) - 1));
   }
 
@@ -103,19 +103,20 @@ class SymbolicKey {
 
   ValuePtr indices_of(TensorValue* tensor, const ValuePtr& item) {
     static const OpRow* const cast = find_op("cast");
-    walk_.guard_tensor(tensor);
+    walk_.values().guard_tensor(tensor);
     if (is_mask(*tensor)) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
     if (is_floating(tensor->spec.dtype)) raise_here();
     if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;
-    return call_op(walk_, *cast, {{item, walk_.constant(dtype_to_python(DType::int64))}, {}}, CallForm::Method);
+    return call_op(walk_, *cast, {{item, walk_.values().constant(dtype_to_python(DType::int64))}, {}},
+                   CallForm::Method);
   }
 
   Ref plain_list(const ValuePtr& value) {
     Ref list = check(PyList_New(0));
     auto elements = elements_of(walk_, value);
     for (const ValuePtr& element : *elements) {
-      if (walk_.is_tensor(element)) unknown(value);
+      if (is_tensor(element)) unknown(value);
       bool nested = type_of(element) == &PyList_Type || type_of(element) == &PyTuple_Type;
       Ref item = nested ? plain_list(element) : constant_of(walk_, element);
       if (!item || PyBool_Check(item.get())) unknown(value);
@@ -148,10 +149,10 @@ class SymbolicKey {
 
 // What the views of the steps leave of the tensor.
 ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
-  ValueRef current = walk.graph_value(tensor);
+  ValueRef current = walk.builder().graph_value(tensor);
   TensorValue* viewed = tensor;
   ValuePtr result(tensor);
-  bool grad = walk.grad_mode && !walk.inference_mode && tensor->spec.requires_grad;
+  bool grad = walk.builder().modes().grad && !walk.builder().modes().inference && tensor->spec.requires_grad;
   for (const IndexStep& step : steps) {
     std::vector<Operand> operands{current};
     for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));
@@ -160,7 +161,7 @@ ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, cons
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
       auto window = make_value<TensorValue>(current, node->outs[0].spec);
-      walk.make_alias(window.get(), viewed, *node, 0);
+      walk.builder().make_alias(window.get(), viewed, *node, 0);
       result = window;
       viewed = as<TensorValue>(result);
     } catch (const Error& error) {
@@ -173,7 +174,7 @@ ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, cons
 
 std::vector<ValuePtr> integers(Walk& walk, const DimVec& dims) {
   std::vector<ValuePtr> values;
-  for (int i = 0; i < dims.size(); ++i) values.push_back(walk.integer(dims[i].value()));
+  for (int i = 0; i < dims.size(); ++i) values.push_back(walk.values().integer(dims[i].value()));
   return values;
 }
 
@@ -188,8 +189,8 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
   static const OpRow* const unsqueeze = find_op("unsqueeze");
   static const OpRow* const cast = find_op("cast");
   auto* mask = as<TensorValue>(key);
-  walk.guard_tensor(tensor);
-  walk.guard_tensor(mask);
+  walk.values().guard_tensor(tensor);
+  walk.values().guard_tensor(mask);
   if (mask->spec.rank() == 0) graph_break(BreakReason::unknown_subscript, "a tensor at a mask without dims");
   // The sizes have to be the very ones here, where masked_fill broadcasts.
   if (mask->spec.rank() > tensor->spec.rank()) raise_here();
@@ -197,9 +198,9 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
     if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
   ValuePtr whole = key;
   if (mask->spec.dtype != DType::bool_)
-    whole = call_op(walk, *cast, {{key, walk.constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
+    whole = call_op(walk, *cast, {{key, walk.values().constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
   for (int i = mask->spec.rank(); i < tensor->spec.rank(); ++i)
-    whole = call_op(walk, *unsqueeze, {{whole, walk.integer(-1)}, {}}, CallForm::Method);
+    whole = call_op(walk, *unsqueeze, {{whole, walk.values().integer(-1)}, {}}, CallForm::Method);
   call_in_place(walk, *masked_fill, {{ValuePtr(tensor), whole, value}, {}});
 }
 
@@ -213,7 +214,7 @@ ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
   for (size_t i = 0; i < elements->size(); ++i) {
     Ref constant = constant_of(walk, (*elements)[i]);
     if (!constant) return key;
-    if (constant.get() == Py_True) numbers.push_back(walk.integer(static_cast<int64_t>(i)));
+    if (constant.get() == Py_True) numbers.push_back(walk.values().integer(static_cast<int64_t>(i)));
   }
   refuse_told_sizes(walk, tensor->spec);
   if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) raise_here();
@@ -225,7 +226,7 @@ ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
 ValuePtr index_tensor(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
-  walk.guard_tensor(tensor);
+  walk.values().guard_tensor(tensor);
   SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
@@ -249,7 +250,7 @@ void store_into_tensor(Walk& walk, const ValuePtr& container, const ValuePtr& ke
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(walk, tensor, key, value);
-  walk.guard_tensor(tensor);
+  walk.values().guard_tensor(tensor);
   SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});

@@ -74,7 +74,10 @@ Side side_of(Walk& walk, const ValuePtr& value, const char* what) {
   PyTypeObject* type = type_of(value);
   bool is_number = type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type;
   if (!is_number) refuse(str_cat(what, " with a ", describe(value)));
-  if (walk.is_varying(value) && type != &PyBool_Type) return {type, walk.scalar_input(value), std::nullopt};
+  if (is_varying(value) && type != &PyBool_Type) {
+    refuse_told(walk, value);
+    return {type, walk.builder().scalar_input(value), std::nullopt};
+  }
   Ref constant = constant_of(walk, value);
   std::optional<Scalar> scalar = constant ? scalar_of(constant) : std::nullopt;
   if (!scalar) refuse(str_cat(what, " with a ", describe(value)));
@@ -234,17 +237,17 @@ ValuePtr nested(Walk& walk, ValueRef ref) {
 }  // namespace
 
 ValuePtr number_of(Walk& walk, TensorValue* tensor) {
-  walk.guard_tensor(tensor);
+  walk.values().guard_tensor(tensor);
   if (!known_equal(tensor->spec.numel(), 1)) raise_here();
-  return taken_out(walk, walk.graph_value(tensor));
+  return taken_out(walk, walk.builder().graph_value(tensor));
 }
 
 ValuePtr numbers_of(Walk& walk, TensorValue* tensor) {
-  walk.guard_tensor(tensor);
+  walk.values().guard_tensor(tensor);
   specialise(walk, tensor->spec);
   if (tensor->spec.numel().value() > kMostNumbers)
     graph_break(BreakReason::tensor_to_list, str_cat("tolist() of ", tensor->spec.str()));
-  return nested(walk, walk.graph_value(tensor));
+  return nested(walk, walk.builder().graph_value(tensor));
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include "graph/views.h"
 #include "guards/held_object.h"
 #include "guards/named_results.h"
+#include "symbolic/call_out_sites.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/number_objects.h"
 #include "symbolic/outcomes.h"
@@ -85,7 +86,7 @@ class OpCapture {
   }
 
   ValueForm form_of(const ValuePtr& value) {
-    if (walk_.is_tensor(value)) return ValueForm::Tensor;
+    if (is_tensor(value)) return ValueForm::Tensor;
     if (auto* object = as<ObjectValue>(value)) return value_form(object->object.get());
     PyTypeObject* type = type_of(value);
     if (is_number_object(value)) return type->tp_as_number->nb_index != nullptr ? ValueForm::Int : ValueForm::Float;
@@ -94,7 +95,7 @@ class OpCapture {
     if (type == &PyBool_Type) return ValueForm::Bool;
     auto* sequence = as<SequenceValue>(value);
     if (sequence == nullptr || !is_list_argument(type)) return ValueForm::Other;
-    bool of_tensors = !sequence->items.empty() && walk_.is_tensor(sequence->items[0]);
+    bool of_tensors = !sequence->items.empty() && is_tensor(sequence->items[0]);
     return of_tensors ? ValueForm::TensorList : ValueForm::IntList;
   }
 
@@ -130,7 +131,7 @@ class OpCapture {
       if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
-      return walk_.graph_value(tensor);
+      return walk_.builder().graph_value(tensor);
     }
     if (auto* number = as<NumberValue>(value); number != nullptr && !is_for_size(param, number)) {
       if (!takes_numbers_of_the_graph() || param.type != ParamType::Number)
@@ -146,14 +147,15 @@ class OpCapture {
         auto* tensor = as<TensorValue>(element);
         if (tensor == nullptr) raise_here();
         if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
-        refs.push_back(walk_.graph_value(tensor));
+        refs.push_back(walk_.builder().graph_value(tensor));
       }
       return refs;
     }
     if (row_->kind == OpKind::CallOut && has_symbolic_size(walk_, value)) constant_of(walk_, value);
-    if (!walk_.is_told(value) && is_runtime_scalar(value, param.type)) {
+    if (!walk_.shapes().is_told(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
-      return walk_.scalar_input(value);
+      refuse_told(walk_, value);
+      return walk_.builder().scalar_input(value);
     }
     return constant_operand(param, value);
   }
@@ -177,14 +179,14 @@ class OpCapture {
     bool takes_one = param.type == ParamType::Int || param.type == ParamType::Scalar || param.type == ParamType::Number;
     if ((!takes_one && param.type != ParamType::IntList) || !has_symbolic_size(walk_, value)) return std::nullopt;
     if (takes_one) {
-      std::optional<Dim> dim = walk_.dim_of(value);
+      std::optional<Dim> dim = dim_of(walk_, value);
       return dim ? std::optional<Operand>(Scalar::symbolic(*dim)) : std::nullopt;
     }
     std::vector<ValuePtr> items{value};
     if (auto elements = list_elements(value)) items = *elements;
     DimVec dims;
     for (const ValuePtr& item : items) {
-      std::optional<Dim> dim = walk_.dim_of(item);
+      std::optional<Dim> dim = dim_of(walk_, item);
       std::optional<int64_t> number = dim ? std::nullopt : int_of(walk_, item);
       if (!dim && !number) return std::nullopt;
       dims.push_back(dim ? *dim : Dim(*number));
@@ -208,7 +210,7 @@ class OpCapture {
       } else if (auto* object = as<ObjectValue>(value)) {
         // A dtype or a device is what it is; any other object may be another number, or none, the next time.
         if (can_hold_strongly(object->object.get()))
-          constant = Ref::share(walk_.identity_of(value));
+          constant = Ref::share(walk_.values().identity_of(value));
         else if (value_form(object->object.get()) == ValueForm::Other)
           raise_here();
       }
@@ -367,8 +369,8 @@ class OpCapture {
       }
       return false;
     };
-    bool safe = walk_.may_call_out();
-    for (const auto& [original, now] : walk_.written_values()) safe = safe && is_committed(now);
+    bool safe = may_call_out(walk_);
+    for (const auto& [original, now] : walk_.builder().written_values()) safe = safe && is_committed(now);
     if (!safe) graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
   }
 
@@ -393,11 +395,12 @@ class OpCapture {
   ValuePtr viewed(const Node& node) const {
     if (!is_op(node, OpKind::View) || viewed_at_ < 0 || !is_window(node)) return nullptr;
     const ValuePtr& value = values_[static_cast<size_t>(viewed_at_)];
-    return walk_.is_tensor(value) ? value : nullptr;
+    return is_tensor(value) ? value : nullptr;
   }
 
   ValuePtr wrap(Node* node) {
-    bool grad = walk_.grad_mode && !walk_.inference_mode && passes_gradient(*row_) && any_requires_grad();
+    bool grad = walk_.builder().modes().grad && !walk_.builder().modes().inference && passes_gradient(*row_) &&
+                any_requires_grad();
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
     if (base && node->outs.size() == 1 && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec))
@@ -406,14 +409,14 @@ class OpCapture {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
       auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
-      if (base) walk_.make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
+      if (base) walk_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
     }
     const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     auto sequence = make_value<SequenceValue>(false, std::move(results));
     PyTypeObject* named = returns.size() > 1 ? named_results_type(*row_) : nullptr;
-    if (named != nullptr) sequence->type = walk_.constant(reinterpret_cast<PyObject*>(named));
+    if (named != nullptr) sequence->type = walk_.values().constant(reinterpret_cast<PyObject*>(named));
     return sequence;
   }
 
@@ -428,47 +431,11 @@ class OpCapture {
 
 }  // namespace
 
-void Walk::guard_tensor(TensorValue* tensor) {
-  if (tensor->source == nullptr || tensor->guarded) return;
-  // A spec that has lost its symbols since was fixed by relations.
-  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over);
-  tensor->guarded = true;
-}
-
-ValueRef Walk::graph_value(TensorValue* tensor) {
-  if (tensor->base != nullptr && tensor->version != tensor->base->version) {
-    tensor->ref = derive(tensor->base->current, *tensor);
-    tensor->version = tensor->base->version;
-  }
-  if (tensor->ref.node != nullptr) return tensor->ref;
-  check_apart_from_written(tensor);
-  MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
-  guard_tensor(tensor);
-  tensor->ref = {graph_->add_tensor_input(name(tensor->source, start_.bytecode), tensor->spec), 0};
-  inputs_.push_back({tensor->source, nullptr});
-  return tensor->ref;
-}
-
-ValueRef Walk::scalar_input(const ValuePtr& value) {
-  refuse_told(*this, value);
-  auto* object = as<ObjectValue>(value);
-  PyTypeObject* type = exact_type(value);
-  auto known = scalar_inputs_.find(value.get());
-  if (known != scalar_inputs_.end()) return known->second;
-  Scalar::Kind kind = type == &PyFloat_Type ? Scalar::Kind::Float : Scalar::Kind::Int;
-  std::string text = object != nullptr ? name(object->source, start_.bytecode) : "computed";
-  ValueRef ref{graph_->add_scalar_input(text, kind), 0};
-  // The input keeps its Value alive, so that its address names it.
-  inputs_.push_back({object != nullptr ? object->source : nullptr, value});
-  scalar_inputs_[value.get()] = ref;
-  return ref;
-}
-
 namespace {
 
 // A generator of its own is no part of what a region restores when it fails: its calls stay Python's.
 CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
-  if (!same_object(walk, *args.keyword("generator"), walk.none()))
+  if (!same_object(walk, *args.keyword("generator"), walk.values().none()))
     graph_break(BreakReason::tensor_operands, row.name + " with generator=");
   CallArgs plain{args.positional, {}};
   for (const auto& keyword : args.keywords)

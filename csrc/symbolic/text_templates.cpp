@@ -25,7 +25,7 @@ using Pieces = std::vector<Piece>;
 
 // Whether only a method can tell the text of the value, or of something in it.
 bool asks_methods(Walk& walk, const ValuePtr& value) {
-  if (walk.is_tensor(value) || walk.is_varying(value)) return false;
+  if (is_tensor(value) || is_varying(value)) return false;
   if (value->kind == ValueKind::Number || value->kind == ValueKind::Made) return false;
   return has_user_type(value) || !constant_of(walk, value);
 }
@@ -137,8 +137,7 @@ bool parse_percents(const std::string& text, const std::vector<ValuePtr>& values
 
 Ref filled_braces(Walk& walk, const CallArgs& args) {
   auto* text = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
-  if (text == nullptr || !PyUnicode_CheckExact(text->object.get()) || walk.is_varying(args.positional[0]))
-    return nullptr;
+  if (text == nullptr || !PyUnicode_CheckExact(text->object.get()) || is_varying(args.positional[0])) return nullptr;
   bool asks = false;
   for (size_t i = 1; i < args.positional.size(); ++i) asks = asks || asks_methods(walk, args.positional[i]);
   for (const auto& [name, value] : args.keywords) asks = asks || asks_methods(walk, value);
@@ -149,10 +148,10 @@ Ref filled_braces(Walk& walk, const CallArgs& args) {
 
 Ref filled_percents(Walk& walk, const ValuePtr& text, const ValuePtr& right) {
   auto* known = as<ObjectValue>(text);
-  if (known == nullptr || !PyUnicode_CheckExact(known->object.get()) || walk.is_varying(text)) return nullptr;
+  if (known == nullptr || !PyUnicode_CheckExact(known->object.get()) || is_varying(text)) return nullptr;
   std::vector<ValuePtr> values{right};
   PyTypeObject* type = type_of(right);
-  if (type == nullptr || walk.is_tensor(right)) return nullptr;
+  if (type == nullptr || is_tensor(right)) return nullptr;
   if (type == &PyTuple_Type) {
     auto elements = elements_of(walk, right);
     if (!elements) return nullptr;

@@ -1,9 +1,11 @@
 #include "symbolic/texts.h"
 
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/value_facts.h"
 
 namespace md {
@@ -55,8 +57,8 @@ Ref text_by_method(Walk& walk, const ValuePtr& value, const char* name, std::vec
   ValuePtr method = user_method(walk, value, check(PyUnicode_InternFromString(name)).get());
   if (!method) return nullptr;
   args.insert(args.begin(), value);
-  ValuePtr result = walk.call_now(method, {std::move(args), {}});
-  if (!walk.is_exactly(result, &PyUnicode_Type)) raise_here();
+  ValuePtr result = call_now(walk, method, {std::move(args), {}});
+  if (!walk.values().is_exactly(result, &PyUnicode_Type)) raise_here();
   return constant_of(walk, result);
 }
 
@@ -66,7 +68,7 @@ bool is_objects_own(Walk& walk, const ValuePtr& value, const char* name) {
 }
 
 Ref represent(Walk& walk, const ValuePtr& value, int& budget) {
-  if (walk.is_tensor(value) || --budget < 0 || exception_of(value) != nullptr) return nullptr;
+  if (is_tensor(value) || --budget < 0 || exception_of(value) != nullptr) return nullptr;
   if (Ref constant = constant_of(walk, value)) {
     Ref text = Ref::steal(PyObject_Repr(constant));
     if (!text) raise_set(walk);
@@ -82,7 +84,7 @@ Ref represent(Walk& walk, const ValuePtr& value, int& budget) {
   if (type == &PySet_Type) {
     // A set from outside that was changed has an order that nobody knows.
     auto* object = as<ObjectValue>(value);
-    Ref set = object == nullptr || !object->writes ? walk.set_contents(value) : Ref();
+    Ref set = object == nullptr || !object->writes ? set_contents(walk, value) : Ref();
     if (!set) return nullptr;
     Ref items = check(PySequence_Tuple(set));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
@@ -115,12 +117,12 @@ Ref exception_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRe
 
 Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (exception_of(value) != nullptr) return exception_text(walk, value, conversion, spec);
-  if (walk.is_tensor(value) || constant_of(walk, value)) return nullptr;
+  if (is_tensor(value) || constant_of(walk, value)) return nullptr;
   if (value->kind == ValueKind::Null || value->kind == ValueKind::Computed || value->kind == ValueKind::Number)
     return nullptr;
   bool is_plain = !spec || PyUnicode_GET_LENGTH(spec.get()) == 0;
   if (conversion == 0) {
-    ValuePtr format = walk.constant(spec ? Ref::share(spec).get() : check(PyUnicode_FromString("")).get());
+    ValuePtr format = walk.values().constant(spec ? Ref::share(spec).get() : check(PyUnicode_FromString("")).get());
     if (Ref text = text_by_method(walk, value, "__format__", {format})) return text;
     if (ValuePtr plain = has_user_type(value) ? plain_value(walk, value, {"__format__"}) : nullptr) {
       if (is_plain) return as_text(walk, value);
@@ -139,7 +141,7 @@ Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef
 }
 
 Ref formatted_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec) {
-  if (walk.is_tensor(value)) graph_break(BreakReason::tensor_format, describe(value));
+  if (is_tensor(value)) graph_break(BreakReason::tensor_format, describe(value));
   if (conversion != 3)
     if (Ref text = text_by_parts(walk, value, conversion, spec)) return text;
   Ref constant = exception_of(value) != nullptr ? text_model(walk, value, conversion >= 2) : constant_of(walk, value);

@@ -44,7 +44,7 @@ std::optional<std::vector<bool>> needed_for(const Graph& graph, const ValueRef& 
 std::optional<std::vector<GraphInput>> current_inputs(const Walk& walk, const std::vector<const Source*>& sources) {
   std::vector<GraphInput> inputs;
   for (const Source* source : sources) {
-    Ref object = source != nullptr ? fetch(source, walk.view()) : Ref();
+    Ref object = source != nullptr ? fetch(source, walk.values().view()) : Ref();
     const TensorType* type = object ? tensor_type_of(object) : nullptr;
     if (type == nullptr || type->unwrap(object)->kind() != TensorKind::Real) return std::nullopt;
     inputs.push_back({.tensor = type->unwrap(object)});
@@ -52,18 +52,16 @@ std::optional<std::vector<GraphInput>> current_inputs(const Walk& walk, const st
   return inputs;
 }
 
-}  // namespace
-
 // The number that this call will find, so that the shape rules decide as they would for it.
-int64_t Walk::hint_of(const ValueRef& value) const {
-  std::optional<std::vector<bool>> needed = needed_for(*graph_, value);
+int64_t hint_of(Walk& walk, const ValueRef& value) {
+  std::optional<std::vector<bool>> needed = needed_for(walk.graph(), value);
   if (!needed) return kGuess;
-  std::unique_ptr<Graph> part = graph_->clone();
+  std::unique_ptr<Graph> part = walk.graph().clone();
   part->set_outputs({{part->nodes()[static_cast<size_t>(value.node->index)].get(), value.out}});
   std::vector<const Source*> sources;
   for (int kept : part->retain([&](const Node& node) { return (*needed)[static_cast<size_t>(node.index)]; }, true))
-    sources.push_back(inputs_[static_cast<size_t>(kept)].source);
-  std::optional<std::vector<GraphInput>> inputs = current_inputs(*this, sources);
+    sources.push_back(walk.builder().inputs()[static_cast<size_t>(kept)].source);
+  std::optional<std::vector<GraphInput>> inputs = current_inputs(walk, sources);
   if (!inputs) return kGuess;
   try {
     SymbolList symbols = symbols_of(*part);
@@ -78,33 +76,32 @@ int64_t Walk::hint_of(const ValueRef& value) const {
   }
 }
 
-Dim Walk::told_size(NumberValue* number) {
+}  // namespace
+
+Dim told_size(Walk& walk, NumberValue* number) {
   if (number->size.is_symbolic()) return number->size;
   // Where an assumption fails, what has been called is not called again.
-  if (graph_->has_call_out())
+  if (walk.graph().has_call_out())
     graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
-  Node* teller = graph_->add_op(*find_op("clone"), {number->ref}, frames_.location());
-  number->size = sizes_.told(hint_of(number->ref));
+  Node* teller = walk.graph().add_op(*find_op("clone"), {number->ref}, walk.frames().location());
+  number->size = walk.shapes().told(hint_of(walk, number->ref));
   teller->size = number->size;
   return number->size;
 }
 
-ValueRef Walk::told_number(Dim dim) {
-  return {graph_->add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}, frames_.location()), 0};
-}
-
-bool Walk::is_told(const ValuePtr& value) const {
-  auto* computed = as<ComputedValue>(value);
-  return computed != nullptr && !computed->known && computed->dim && is_told(*computed->dim);
+ValueRef told_number(GraphBuilder& builder, Dim dim) {
+  return {builder.add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}), 0};
 }
 
 ValuePtr number_of_told(Walk& walk, const ValuePtr& value) {
-  return walk.is_told(value) ? make_value<NumberValue>(&PyLong_Type, walk.told_number(*as<ComputedValue>(value)->dim))
-                             : nullptr;
+  return walk.shapes().is_told(value)
+             ? make_value<NumberValue>(&PyLong_Type, told_number(walk.builder(), *as<ComputedValue>(value)->dim))
+             : nullptr;
 }
 
 ValuePtr computed_of_told(Walk& walk, Computation computation, std::vector<ValuePtr>& operands) {
-  if (std::ranges::none_of(operands, [&](const ValuePtr& operand) { return walk.is_told(operand); })) return nullptr;
+  if (std::ranges::none_of(operands, [&](const ValuePtr& operand) { return walk.shapes().is_told(operand); }))
+    return nullptr;
   bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
   std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(walk, computation, operands);
   if (dim) return size_value(walk, *dim);
@@ -113,9 +110,9 @@ ValuePtr computed_of_told(Walk& walk, Computation computation, std::vector<Value
     return number == nullptr || number->size.is_symbolic();
   };
   if (operands.size() == 2 && std::ranges::all_of(operands, has_size)) {
-    std::optional<Dim> a = walk.dim_of(operands[0]), b = walk.dim_of(operands[1]);
+    std::optional<Dim> a = dim_of(walk, operands[0]), b = dim_of(walk, operands[1]);
     std::optional<bool> always = a && b ? compared_for_all(computation, *a, *b) : std::nullopt;
-    if (always) return walk.boolean(*always);
+    if (always) return walk.values().boolean(*always);
   }
   for (ValuePtr& operand : operands)
     if (ValuePtr number = number_of_told(walk, operand)) operand = number;
@@ -129,17 +126,18 @@ ValuePtr size_computed(Walk& walk, Computation computation, const std::vector<Va
 
 void refuse_told_sizes(Walk& walk, const TensorSpec& spec) {
   for (Dim size : spec.sizes)
-    if (walk.is_told(size)) graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
+    if (walk.shapes().is_told(size))
+      graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
 }
 
-void Walk::rely_on(NumberValue* condition) {
-  ValueRef as_int{graph_->add_op(*find_op("cast"), {condition->ref, DType::int64}, frames_.location()), 0};
-  NumberValue number(&PyLong_Type, as_int);
-  sizes_.relation(told_size(&number), DimRelation::Equal, 1);
+void rely_on(Walk& walk, NumberValue* condition) {
+  NumberValue number(&PyLong_Type, {walk.builder().add_op(*find_op("cast"), {condition->ref, DType::int64}), 0});
+  walk.shapes().relation(told_size(walk, &number), DimRelation::Equal, 1);
 }
 
 void refuse_told(Walk& walk, const ValuePtr& value) {
-  if (walk.is_told(value)) graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
+  if (walk.shapes().is_told(value))
+    graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
 }
 
 }  // namespace md

@@ -13,5 +13,10 @@ void refuse_told_sizes(Walk& walk, const TensorSpec& spec);
 void refuse_told(Walk& walk, const ValuePtr& value);
 // The value of such a size as a number of the graph; null: it is none.
 ValuePtr number_of_told(Walk& walk, const ValuePtr& value);
+// The symbol of a number out of a tensor.
+Dim told_size(Walk& walk, NumberValue* number);
+ValueRef told_number(GraphBuilder& builder, Dim dim);
+// In each run this bool is True, or Python runs the region.
+void rely_on(Walk& walk, NumberValue* condition);
 
 }  // namespace md

@@ -70,7 +70,7 @@ ValueRef graph_value(Capture& capture, const Tensor& tensor) {
   if (is_recording(tensor)) {
     if (&capture_of(tensor) != &capture)
       raise(ErrorKind::Runtime, "a tensor of another capture was used in a traced call");
-    return capture.walk.graph_value(as<TensorValue>(value_of(capture, tensor)));
+    return capture.walk.builder().graph_value(as<TensorValue>(value_of(capture, tensor)));
   }
   if (tensor->kind() != TensorKind::Real) raise(ErrorKind::Runtime, "a fake tensor was used in a traced call");
   // What the function holds on to is constant for the capture.
@@ -113,7 +113,8 @@ std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count
 }
 
 bool results_require_grad(const Capture& capture, const Node& node) {
-  if (!capture.walk.grad_mode || capture.walk.inference_mode || !passes_gradient(*node.op)) return false;
+  if (!capture.walk.builder().modes().grad || capture.walk.builder().modes().inference || !passes_gradient(*node.op))
+    return false;
   bool any = false;
   for (const Operand& operand : node.operands)
     for_each_value(operand, [&](const ValueRef& value) {
@@ -138,7 +139,7 @@ std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> 
   auto* of = as<TensorValue>(value_of(capture, *viewed));
   if (outs.size() == 1 && row.is_argument(of->spec, node->outs[0].spec)) return {*viewed};
   for (size_t i = 0; i < outs.size(); ++i)
-    capture.walk.make_alias(as<TensorValue>(value_of(capture, outs[i])), of, *node, static_cast<int>(i));
+    capture.walk.builder().make_alias(as<TensorValue>(value_of(capture, outs[i])), of, *node, static_cast<int>(i));
   return outs;
 }
 
@@ -158,7 +159,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   if (auto* tensor = as<TensorValue>(value)) {
     Ref& object = capture.objects[tensor];
     if (!object) {
-      walk.guard_tensor(tensor);
+      walk.values().guard_tensor(tensor);
       refuse_told_sizes(walk, tensor->spec);
       object = default_tensor_type().wrap(recording_tensor(capture, value));
     }
@@ -179,11 +180,11 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
   if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(value);
   // Functions and classes are known by identity; the state of any other object would be read unguarded.
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   bool stateless =
       type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type || can_hold_strongly(known->object);
   if (!stateless) no_argument(value);
-  return Ref::share(walk.identity_of(value));
+  return Ref::share(walk.values().identity_of(value));
 }
 
 ValuePtr from_object(Capture& capture, BorrowedRef object) {
@@ -194,7 +195,7 @@ ValuePtr from_object(Capture& capture, BorrowedRef object) {
       graph_break(BreakReason::traced_call, "the result is a tensor that was not computed from the arguments");
     return value_of(capture_of(tensor), tensor);
   }
-  if (is_guardable_constant(object)) return walk.constant(object);
+  if (is_guardable_constant(object)) return walk.values().constant(object);
   if (PyList_CheckExact(object.get()) || PyTuple_CheckExact(object.get())) {
     std::vector<ValuePtr> items;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
@@ -219,9 +220,9 @@ class TracedScope {
  public:
   explicit TracedScope(Capture& capture) : capture_(capture), modes_(tensor_modes()) {
     capture.outer = std::exchange(innermost, &capture);
-    tensor_modes().grad_enabled = capture.walk.grad_mode;
-    tensor_modes().inference_mode = capture.walk.inference_mode;
-    capture.walk.uses_modes();
+    tensor_modes().grad_enabled = capture.walk.builder().modes().grad;
+    tensor_modes().inference_mode = capture.walk.builder().modes().inference;
+    capture.walk.guards().global_state();
   }
   ~TracedScope() {
     innermost = capture_.outer;
@@ -336,7 +337,7 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
   PyObject* cannot_capture = cannot_capture_type();
   Capture none{walk, ++captures, {}, {}, nullptr};
   auto known = [&](const ValuePtr& value) {
-    if (walk.is_tensor(value)) graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
+    if (is_tensor(value)) graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
     return to_object(none, value);
   };
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
@@ -346,7 +347,7 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
   for (const auto& [name, value] : args.keywords) check_status(PyDict_SetItem(keywords, name, known(value)));
   ConstantResults* results = ConstantResults::current();
   Ref result = results != nullptr ? results->next(walk.number()) : Ref();
-  walk.uses_modes();
+  walk.guards().global_state();
   if (!result) {
     TracedScope scope(none);
     result = Ref::steal(PyObject_Call(callable, positional, keywords));

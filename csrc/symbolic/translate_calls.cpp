@@ -10,6 +10,7 @@
 #include "snapshot/policy_function.h"
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
+#include "symbolic/computed_numbers.h"
 #include "symbolic/conversion_calls.h"
 #include "symbolic/iterators.h"
 #include "symbolic/mapping_proxies.h"
@@ -131,7 +132,7 @@ ValuePtr converted_to_number(Walk& walk, BorrowedRef callable, TensorValue* tens
   bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
   bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
   if ((!whole && !is_float) || !captures_numbers(walk)) return nullptr;
-  return walk.computed(whole ? Computation::Int : Computation::Float, {number_of(walk, tensor)});
+  return computed(walk, whole ? Computation::Int : Computation::Float, {number_of(walk, tensor)});
 }
 
 // size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
@@ -152,7 +153,7 @@ Ref fact_argument(Walk& walk, const std::string& name, const ValuePtr& value) {
   if (Ref constant = constant_of(walk, value)) return constant;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get())) graph_break(BreakReason::tensor_method, name);
-  return Ref::share(walk.identity_of(value));
+  return Ref::share(walk.values().identity_of(value));
 }
 
 // A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
@@ -177,10 +178,10 @@ ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& ar
     PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
     add(args.keywords[i].second);
   }
-  walk.guard_tensor(tensor);
+  walk.values().guard_tensor(tensor);
   try {
     ValuePtr size = names ? nullptr : symbolic_fact(walk, name, tensor->spec, plain);
-    return size ? size : walk.constant(fact->value(tensor->spec, plain, names.get()));
+    return size ? size : walk.values().constant(fact->value(tensor->spec, plain, names.get()));
   } catch (const Error&) {
     raise_here();
   } catch (const PythonError&) {
@@ -233,19 +234,19 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   if (const MarkedCall* marked = find_marked_call(object))
     return call_marked(walk, callable, *marked, args, continuation, continuation_value);
   if (CallHandler handler = find_call(object)) {
-    walk.identity_of(callable);
+    walk.values().identity_of(callable);
     return handler(walk, args);
   }
   if (const OpRow* row = find_op_callable(object)) {
-    walk.identity_of(callable);
+    walk.values().identity_of(callable);
     return call_op(walk, *row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
   }
   if (const OpRow* row = find_in_place_callable(object)) {
-    walk.identity_of(callable);
+    walk.values().identity_of(callable);
     return call_in_place(walk, *row, args);
   }
   if (PyFunction_Check(object) && is_pure_call(object) && is_known_call(args)) {
-    walk.identity_of(callable);
+    walk.values().identity_of(callable);
     if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
   }
   if (PyFunction_Check(object)) {
@@ -254,18 +255,18 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
     return nullptr;
   }
   if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
-    walk.identity_of(callable);
+    walk.values().identity_of(callable);
     if (!fits_polyfill(walk, object, args)) graph_break(BreakReason::builtin_call, name_of_callable(callable));
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
-    if (!generates) return walk.call_now(polyfill, args);
+    if (!generates) return call_now(walk, polyfill, args);
     call_function(walk, polyfill, std::move(args), continuation, continuation_value);
     return nullptr;
   }
   if (is_pure_call(object)) {
-    walk.identity_of(callable);
+    walk.values().identity_of(callable);
     if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
-    bool of_tensor = args.positional.size() == 1 && walk.is_tensor(args.positional[0]);
+    bool of_tensor = args.positional.size() == 1 && is_tensor(args.positional[0]);
     if (of_tensor && args.keywords.empty())
       if (ValuePtr number = converted_to_number(walk, object, as<TensorValue>(args.positional[0]))) return number;
     graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
@@ -276,7 +277,7 @@ ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, Conti
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
     return call_wrapper(walk, callable, *wrapper, args, continuation, continuation_value);
   if (PyWeakref_CheckRef(object)) return call_weak_reference(walk, callable, args);
-  if (is_cached_function(object)) return walk.call_cached(callable, args);
+  if (is_cached_function(object)) return call_cached(walk, callable, args);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
     graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
   return call_through_type(walk, callable, args, continuation, continuation_value);
@@ -300,10 +301,10 @@ void call(Walk& walk, const ValuePtr& callable, CallArgs args, ContinuationKind 
     case ValueKind::Object: {
       auto* object = as<ObjectValue>(callable);
       if (Py_IS_TYPE(object->object.get(), &PyMethod_Type) && object->source != nullptr) {
-        walk.exact_type(callable);
-        ValuePtr function = walk.at(walk.sources().get(SourceKind::MethodFunction, object->source, nullptr));
+        walk.values().exact_type(callable);
+        ValuePtr function = value_at(walk, walk.sources().get(SourceKind::MethodFunction, object->source, nullptr));
         args.positional.insert(args.positional.begin(),
-                               walk.at(walk.sources().get(SourceKind::MethodSelf, object->source, nullptr)));
+                               value_at(walk, walk.sources().get(SourceKind::MethodSelf, object->source, nullptr)));
         return call(walk, function, std::move(args), continuation, std::move(continuation_value));
       }
       if (call_partial(walk, callable, args, continuation, continuation_value)) return;
@@ -315,7 +316,7 @@ void call(Walk& walk, const ValuePtr& callable, CallArgs args, ContinuationKind 
       const Policy* inside = policy_inside(wrapper->change, walk.frames().innermost().policy);
       if (inside == nullptr)
         break_on_disabled(callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
-      return walk.call_under(inside, wrapper->function, args, continuation, continuation_value);
+      return call_under(walk, inside, wrapper->function, args, continuation, continuation_value);
     }
     case ValueKind::Made:
       if (call_made(walk, as<MadeValue>(callable), args, continuation, continuation_value)) return;
@@ -326,25 +327,25 @@ void call(Walk& walk, const ValuePtr& callable, CallArgs args, ContinuationKind 
     default:
       raise_here();  // not callable
   }
-  if (result) walk.apply_continuation(continuation, continuation_value, std::move(result));
+  if (result) apply_continuation(walk, continuation, continuation_value, std::move(result));
 }
 
 // __call__ of an object's class.
 ValuePtr call_through_type(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                            const ValuePtr& continuation_value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  PyTypeObject* type = walk.exact_type(callable);
+  PyTypeObject* type = walk.values().exact_type(callable);
   if (type->tp_call == nullptr) raise_here();
   ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, callable, kCall) : nullptr;
   if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
   args.positional.insert(args.positional.begin(), callable);
-  walk.inline_function(method, std::move(args), continuation, continuation_value);
+  inline_function(walk, method, std::move(args), continuation, continuation_value);
   return nullptr;
 }
 
 // A compiled, policy-bearing or disabled function: its Python function under the policy inside.
 ValuePtr open_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
-  PyObject* object = walk.identity_of(callable);
+  PyObject* object = walk.values().identity_of(callable);
   inside = wrapper.policy_inside(object, walk.frames().innermost().policy);
   if (inside == nullptr && !is_policy_function(object))
     graph_break(BreakReason::disabled_call, name_of_callable(callable));
@@ -353,22 +354,22 @@ ValuePtr open_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& w
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
   // The wrapper is guarded by identity and never changes what it wraps.
-  return walk.at(walk.sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
+  return value_at(walk, walk.sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
 }
 
 ValuePtr call_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                       ContinuationKind continuation, const ValuePtr& continuation_value) {
   const Policy* inside = nullptr;
   ValuePtr function = open_wrapper(walk, callable, wrapper, inside);
-  walk.call_under(inside, function, args, continuation, continuation_value);
+  call_under(walk, inside, function, args, continuation, continuation_value);
   return nullptr;
 }
 
-void Walk::call_under(const Policy* inside, const ValuePtr& function, CallArgs& args, ContinuationKind continuation,
-                      const ValuePtr& continuation_value) {
-  size_t depth = frames_.depth();
-  call(*this, function, std::move(args), continuation, continuation_value);
-  if (frames_.depth() > depth) frames_.innermost().policy = inside;
+void call_under(Walk& walk, const Policy* inside, const ValuePtr& function, CallArgs& args,
+                ContinuationKind continuation, const ValuePtr& continuation_value) {
+  size_t depth = walk.frames().depth();
+  call(walk, function, std::move(args), continuation, continuation_value);
+  if (walk.frames().depth() > depth) walk.frames().innermost().policy = inside;
 }
 
 }  // namespace md

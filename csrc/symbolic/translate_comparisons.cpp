@@ -1,11 +1,15 @@
 // Comparison, identity, membership.
 #include "frontends/op_callables.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
+#include "symbolic/computed_numbers.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/identities.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/own_keys.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/set_methods.h"
 #include "symbolic/symbolic_sizes.h"
@@ -60,17 +64,17 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b);
 
 // As containers compare what they hold: one object is equal to itself, whatever it says.
 std::optional<bool> held_equality(Walk& walk, const ValuePtr& held, const ValuePtr& other) {
-  if (held == other && !walk.is_tensor(held)) return true;
+  if (held == other && !is_tensor(held)) return true;
   bool asks = is_user_object(held) || is_user_object(other);
   return asks && same_object(walk, held, other) ? true : equality(walk, held, other);
 }
 
 std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
-  const ValuePtr shown_a = walk.behind_proxy(a), shown_b = walk.behind_proxy(b);
+  const ValuePtr shown_a = behind_proxy(walk, a), shown_b = behind_proxy(walk, b);
   if (shown_a != a || shown_b != b) return equality(walk, shown_a, shown_b);
   static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
   EqualityDepth depth;
-  if (walk.is_tensor(a) || walk.is_tensor(b)) return std::nullopt;
+  if (is_tensor(a) || is_tensor(b)) return std::nullopt;
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
     if (a->kind != b->kind) return std::nullopt;
     keep_identities_apart(walk, as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
@@ -90,7 +94,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
           !inherits(walk, side, &PyTuple_Type, {"__eq__", "__ne__"}))
         return std::nullopt;
     // A list equals no tuple; a Size is a tuple.
-    if (is_kind_of_list(walk.exact_type(a)) != is_kind_of_list(walk.exact_type(b))) return false;
+    if (is_kind_of_list(walk.values().exact_type(a)) != is_kind_of_list(walk.values().exact_type(b))) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
       int64_t step = walk.step_number();
@@ -107,7 +111,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     if (one->size() != other->size()) return false;
     if (one->size() > kMostEntries) return std::nullopt;
     for (const DictValue::Entry& entry : *one) {
-      ValuePtr partner = walk.dict_item(b, entry.key.get());
+      ValuePtr partner = dict_item(walk, b, entry.key.get());
       if (!partner) return false;
       int64_t step = walk.step_number();
       std::optional<bool> equal = held_equality(walk, entry.value, partner);
@@ -117,7 +121,7 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return true;
   }
   if (has_symbolic_size(walk, a) || has_symbolic_size(walk, b))
-    if (ValuePtr comparison = walk.computed(Computation::Equal, {a, b})) return truth_of(walk, comparison);
+    if (ValuePtr comparison = computed(walk, Computation::Equal, {a, b})) return truth_of(walk, comparison);
   Ref x = constant_of(walk, a), y = x ? constant_of(walk, b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
@@ -132,8 +136,8 @@ std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   }
   // Classes, functions and modules compare by identity, and objects for as long as their classes say nothing else.
   if (compares_by_identity(walk, a) && compares_by_identity(walk, b)) {
-    walk.exact_type(a);
-    walk.exact_type(b);
+    walk.values().exact_type(a);
+    walk.values().exact_type(b);
     return same_object(walk, a, b);
   }
   // A metaclass is asked even of one class with itself.
@@ -172,7 +176,7 @@ ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, in
   }
   Ref result = Ref::steal(PyObject_RichCompare(x, y, op));
   if (!result) raise_set(walk);
-  return walk.constant(result);
+  return walk.values().constant(result);
 }
 
 // Which is not equal to itself; a container takes it for equal all the same.
@@ -188,16 +192,16 @@ void compare_op(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
   open_members(walk, at, left, right);
   ValuePtr result;
-  if (walk.is_tensor(left) || walk.is_tensor(right)) {
+  if (is_tensor(left) || is_tensor(right)) {
     const OpRow* row = compare_operator_row(at.arg);
-    const ValuePtr& other = walk.is_tensor(left) ? right : left;
+    const ValuePtr& other = is_tensor(left) ? right : left;
     PyTypeObject* type = type_of(other);
-    bool known = walk.is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+    bool known = is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
     if (row == nullptr || !known)
       graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
     // A number on the left asks the tensor for the mirrored comparison.
     static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-    bool mirrored = !walk.is_tensor(left);
+    bool mirrored = !is_tensor(left);
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
     result =
         call_op(walk, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
@@ -208,17 +212,17 @@ void compare_op(Walk& walk, const Instruction& at) {
   } else if ((result = combine_sets(walk, left, right, false, [&](PyObject* a, PyObject* b) {
                 return Ref::steal(PyObject_RichCompare(a, b, at.arg));
               }))) {
-  } else if ((result = walk.computed(kComparisons[at.arg], {left, right}))) {
+  } else if ((result = computed(walk, kComparisons[at.arg], {left, right}))) {
   } else if ((at.arg == Py_EQ || at.arg == Py_NE) && !may_be_nan(left) && !may_be_nan(right)) {
     std::optional<bool> equal = equality(walk, left, right);
     if (!equal) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
-    result = walk.boolean(*equal == (at.arg == Py_EQ));
+    result = walk.values().boolean(*equal == (at.arg == Py_EQ));
   } else {
     Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
     if (!b) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
     if (!folded) raise_set(walk);
-    result = walk.constant(folded);
+    result = walk.values().constant(folded);
   }
   walk.frames().pop_many(2);
   walk.frames().push(std::move(result));
@@ -227,7 +231,7 @@ void compare_op(Walk& walk, const Instruction& at) {
 void is_op(Walk& walk, const Instruction& at) {
   bool same = same_object(walk, walk.frames().peek(2), walk.frames().peek(1));
   walk.frames().pop_many(2);
-  walk.frames().push(walk.boolean(same != (at.arg != 0)));
+  walk.frames().push(walk.values().boolean(same != (at.arg != 0)));
 }
 
 // (key, value) in dict.items()
@@ -236,7 +240,7 @@ std::optional<bool> known_contains_item(Walk& walk, const DictViewValue& view, c
   auto pair = is_tuple ? elements_of(walk, item) : nullptr;
   if (!pair) return std::nullopt;
   if (pair->size() != 2) return false;
-  ValuePtr found = walk.dict_item(view.dict, key_of(walk, (*pair)[0]).get());
+  ValuePtr found = dict_item(walk, view.dict, key_of(walk, (*pair)[0]).get());
   if (!found) return false;
   return found == (*pair)[1] ? true : known_equal(walk, found, (*pair)[1]);
 }
@@ -246,7 +250,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     return known_contains_item(walk, *view, item);
   if (auto* view = as<DictViewValue>(container)) {
     if (view->what == 0 && is_dict(walk, view->dict, {}))
-      return static_cast<bool>(walk.dict_item(view->dict, key_of(walk, item).get()));
+      return static_cast<bool>(dict_item(walk, view->dict, key_of(walk, item).get()));
     auto entries = view->what == 1 ? entries_of(walk, view->dict) : nullptr;
     if (!entries) return std::nullopt;
     for (const DictValue::Entry& entry : *entries) {
@@ -258,10 +262,10 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     return false;
   }
   if (is_dict(walk, container, {"__contains__"}))
-    return static_cast<bool>(walk.dict_item(container, lookup_key(walk, container, item).get()));
+    return static_cast<bool>(dict_item(walk, container, lookup_key(walk, container, item).get()));
   if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
-    Ref set = walk.set_contents(container);
+    Ref set = set_contents(walk, container);
     if (!set) return std::nullopt;
     Ref known = key_in(walk, container, item);
     keep_apart_in_set(walk, known.get(), set.get());
@@ -269,7 +273,7 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
     check_status(found);
     return found == 1;
   }
-  Ref key = walk.is_tensor(item) ? Ref() : constant_of(walk, item);
+  Ref key = is_tensor(item) ? Ref() : constant_of(walk, item);
   if (auto elements = elements_of(walk, container)) {
     PyTypeObject* base = PyType_IsSubtype(type_of(container), &PyList_Type) ? &PyList_Type : &PyTuple_Type;
     bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) && !is_deque(container) &&
@@ -291,18 +295,18 @@ std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const 
 }
 
 void contains_op(Walk& walk, const Instruction& at) {
-  ValuePtr container = walk.behind_proxy(walk.frames().peek(1)), item = walk.frames().peek(2);
+  ValuePtr container = behind_proxy(walk, walk.frames().peek(1)), item = walk.frames().peek(2);
   std::optional<bool> found = known_contains(walk, container, item);
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
     ValuePtr method = user_method(walk, container, kContains);
     if (!method) graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
-    walk.inline_function(method, {{container, item}, {}},
-                         at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
+    inline_function(walk, method, {{container, item}, {}},
+                    at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
     return walk.frames().drop_below_callee(2);
   }
   walk.frames().pop_many(2);
-  walk.frames().push(walk.boolean(*found != (at.arg != 0)));
+  walk.frames().push(walk.values().boolean(*found != (at.arg != 0)));
 }
 
 const OpcodeRegistration registration{

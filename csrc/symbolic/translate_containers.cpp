@@ -3,6 +3,8 @@
 
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
+#include "symbolic/cells.h"
+#include "symbolic/computed_numbers.h"
 #include "symbolic/identities.h"
 #include "symbolic/iterators.h"
 #include "symbolic/mapping_proxies.h"
@@ -28,7 +30,7 @@ void build_set(Walk& walk, const Instruction& at) {
   auto set = make_value<SetValue>();
   set->creation_step = walk.step_number();
   for (int i = at.arg; i >= 1; --i)
-    walk.set_change(EffectKind::SetAdd, set, key_in(walk, set, walk.frames().peek(i)).get());
+    set_change(walk, EffectKind::SetAdd, set, key_in(walk, set, walk.frames().peek(i)).get());
   walk.frames().pop_many(at.arg);
   walk.frames().push(set);
 }
@@ -37,7 +39,7 @@ void build_map(Walk& walk, const Instruction& at) {
   auto dict = make_value<DictValue>();
   dict->displayed = true;
   for (int i = 2 * at.arg; i >= 2; i -= 2)
-    walk.dict_set(dict, key_in(walk, dict, walk.frames().peek(i)).get(), walk.frames().peek(i - 1));
+    dict_set(walk, dict, key_in(walk, dict, walk.frames().peek(i)).get(), walk.frames().peek(i - 1));
   walk.frames().pop_many(2 * at.arg);
   walk.frames().push(dict);
 }
@@ -53,7 +55,7 @@ void build_const_key_map(Walk& walk, const Instruction& at) {
 void build_string(Walk& walk, const Instruction& at) {
   std::vector<ValuePtr> parts;
   for (int i = 0; i < at.arg; ++i) parts.push_back(walk.frames().peek(at.arg - i));
-  if (ValuePtr joined = walk.computed(Computation::Join, parts)) {
+  if (ValuePtr joined = computed(walk, Computation::Join, parts)) {
     walk.frames().pop_many(at.arg);
     return walk.frames().push(std::move(joined));
   }
@@ -66,11 +68,11 @@ void build_string(Walk& walk, const Instruction& at) {
   Ref empty = check(PyUnicode_FromString(""));
   Ref text = check(PyUnicode_Join(empty, pieces));
   walk.frames().pop_many(at.arg);
-  walk.frames().push(walk.constant(text));
+  walk.frames().push(walk.values().constant(text));
 }
 
 void build_slice(Walk& walk, const Instruction& at) {
-  ValuePtr step = at.arg == 3 ? walk.frames().pop() : walk.none();
+  ValuePtr step = at.arg == 3 ? walk.frames().pop() : walk.values().none();
   ValuePtr stop = walk.frames().pop();
   ValuePtr start = walk.frames().pop();
   walk.frames().push(make_value<SliceValue>(std::move(start), std::move(stop), std::move(step)));
@@ -87,14 +89,15 @@ T* container_at(Walk& walk, int distance) {
 
 void list_append(Walk& walk, const Instruction& at) {
   ValuePtr list = walk.frames().peek(at.arg + 1);
-  if (!walk.list_append(list, walk.frames().peek()))
+  if (!list_append(walk, list, walk.frames().peek()))
     graph_break(BreakReason::store_subscript, "into a " + describe(list));
   walk.frames().pop();
 }
 
 void list_extend(Walk& walk, const Instruction& at) {
   ValuePtr list = walk.frames().peek(at.arg + 1);
-  if (!walk.is_exactly(list, &PyList_Type)) graph_break(BreakReason::store_subscript, "into a " + describe(list));
+  if (!walk.values().is_exactly(list, &PyList_Type))
+    graph_break(BreakReason::store_subscript, "into a " + describe(list));
   if (!list_extend(walk, list, walk.frames().peek()))
     graph_break(BreakReason::unknown_iteration, describe(walk.frames().peek()));
   walk.frames().pop();
@@ -103,7 +106,7 @@ void list_extend(Walk& walk, const Instruction& at) {
 void set_add(Walk& walk, const Instruction& at) {
   container_at<SetValue>(walk, at.arg);
   const ValuePtr set = walk.frames().peek(at.arg + 1);
-  walk.set_change(EffectKind::SetAdd, set, key_in(walk, set, walk.frames().peek()).get());
+  set_change(walk, EffectKind::SetAdd, set, key_in(walk, set, walk.frames().peek()).get());
   walk.frames().pop();
 }
 
@@ -129,7 +132,7 @@ void set_update(Walk& walk, const Instruction& at) {
 void map_add(Walk& walk, const Instruction& at) {
   ValuePtr dict = walk.frames().peek(at.arg + 2);
   Ref key = key_in(walk, dict, walk.frames().peek(2));
-  if (!walk.dict_set(dict, key.get(), walk.frames().peek()))
+  if (!dict_set(walk, dict, key.get(), walk.frames().peek()))
     graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.frames().pop_many(2);
 }
@@ -142,15 +145,16 @@ void dict_update(Walk& walk, const Instruction& at) {
   if (!is_dict(walk, dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   if (merge)
     for (const DictValue::Entry& entry : *entries)
-      if (!PyUnicode_Check(entry.key.get()) || walk.dict_item(dict, entry.key.get())) raise_here();
+      if (!PyUnicode_Check(entry.key.get()) || dict_item(walk, dict, entry.key.get())) raise_here();
   for (DictValue::Entry& entry : *entries)
-    if (!walk.dict_set(dict, entry.key.get(), entry.value))
+    if (!dict_set(walk, dict, entry.key.get(), entry.value))
       graph_break(BreakReason::store_subscript, "into a " + describe(dict));
   walk.frames().pop();
 }
 
 void list_to_tuple(Walk& walk, const Instruction&) {
-  auto items = walk.is_exactly(walk.frames().peek(), &PyList_Type) ? elements_of(walk, walk.frames().peek()) : nullptr;
+  auto items =
+      walk.values().is_exactly(walk.frames().peek(), &PyList_Type) ? elements_of(walk, walk.frames().peek()) : nullptr;
   if (!items) graph_break(BreakReason::unknown_container, describe(walk.frames().peek()));
   ValuePtr tuple = make_value<SequenceValue>(false, std::move(*items));
   walk.frames().pop();
@@ -165,7 +169,7 @@ std::vector<ValuePtr> unpacked(Walk& walk, size_t most) {
   if (auto* iterator = as<IteratorValue>(value)) {
     std::vector<ValuePtr> items;
     while (items.size() < most) {
-      std::optional<ValuePtr> item = walk.next_of(iterator);
+      std::optional<ValuePtr> item = next_of(walk, iterator);
       if (!item) break;
       items.push_back(std::move(*item));
     }
@@ -192,7 +196,7 @@ std::vector<ValuePtr> unpacked_with_rest(Walk& walk, size_t first) {
   if (iterator == nullptr || iterator->iterator_kind != IteratorKind::User) return unpacked(walk, SIZE_MAX);
   std::vector<ValuePtr> items;
   while (items.size() < first) {
-    std::optional<ValuePtr> item = walk.next_of(iterator);
+    std::optional<ValuePtr> item = next_of(walk, iterator);
     if (!item) raise_here();
     items.push_back(std::move(*item));
   }
@@ -230,7 +234,7 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
   if (flag == 16) {
     Ref name = check(pv_annotate_name(reinterpret_cast<PyCodeObject*>(function->code.get())->co_qualname));
     if (auto* maker = as<FunctionValue>(value); maker != nullptr && name.get() != Py_None)
-      maker->names.emplace_back(check(PyUnicode_InternFromString("__qualname__")), walk.constant(name));
+      maker->names.emplace_back(check(PyUnicode_InternFromString("__qualname__")), walk.values().constant(name));
     function->names.emplace_back(check(PyUnicode_InternFromString("__annotate__")), std::move(value));
   }
   if (flag == 8) {
@@ -238,7 +242,7 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
     MD_ASSERT(cells, "a closure is not a tuple of cells");
     // A region that begins between their load and here finds the cells on the stack, objects like others there.
     for (ValuePtr& cell : *cells)
-      if (auto* object = as<ObjectValue>(cell)) cell = walk.cell_at(object->source, object->object);
+      if (auto* object = as<ObjectValue>(cell)) cell = cell_at(walk, object->source, object->object);
     function->closure = std::move(*cells);
   }
 }
@@ -247,10 +251,10 @@ void set_function_part(Walk& walk, FunctionValue* function, int flag, ValuePtr v
 void require_written_globals(Walk& walk) {
   static PyObject* const kNames[] = {PyUnicode_InternFromString("__name__"),
                                      PyUnicode_InternFromString("__builtins__")};
-  if (!walk.any_dict_written()) return;
+  if (!walk.effects().any_dict_written()) return;
   ValuePtr globals = globals_dict(walk, ValuePtr(globals_function(walk)));
   for (PyObject* name : kNames)
-    if (walk.written_item(globals, name))
+    if (written_item(globals, name))
       graph_break(BreakReason::object_creation, str_cat("a function whose ", text_of(name), " was written"));
 }
 

@@ -1,6 +1,7 @@
 // Jumps, loops, return, with and exceptions.
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
+#include "symbolic/computed_numbers.h"
 #include "symbolic/iterators.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -14,7 +15,7 @@ namespace {
 [[noreturn]] void break_on_truth(Walk& walk, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr) graph_break(BreakReason::unknown_truth, describe(value));
-  walk.guard_tensor(tensor);
+  walk.values().guard_tensor(tensor);
   // More than one element has no truth in any case.
   if (!known_equal(tensor->spec.numel(), 1)) raise_here();
   graph_break(BreakReason::data_dependent_branch, str_cat("truth of a tensor ", tensor->spec.str()));
@@ -29,7 +30,7 @@ std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
     ValuePtr method = type_attribute(walk, value, kBool);
     if (method && is_python_function(method)) {
       walk.frames().pop();
-      walk.inline_function(method, {{value}, {}}, continuation, nullptr);
+      inline_function(walk, method, {{value}, {}}, continuation, nullptr);
       return std::nullopt;
     }
   }
@@ -49,7 +50,7 @@ void pop_jump_if(Walk& walk, const Instruction& at) {
 
 template <bool when>
 void pop_jump_if_none(Walk& walk, const Instruction& at) {
-  bool is_none = same_object(walk, walk.frames().peek(), walk.none());
+  bool is_none = same_object(walk, walk.frames().peek(), walk.values().none());
   walk.frames().pop();
   if (is_none == when) walk.frames().jump(at.arg);
 }
@@ -67,7 +68,7 @@ void jump_if_or_pop(Walk& walk, const Instruction& at) {
 
 // The truth of a varying number, or its negation, as a value of its own. False: not such a value.
 bool push_computed(Walk& walk, Computation computation) {
-  ValuePtr truth = walk.computed(computation, {walk.frames().peek()});
+  ValuePtr truth = computed(walk, computation, {walk.frames().peek()});
   if (!truth) return false;
   walk.frames().pop();
   walk.frames().push(std::move(truth));
@@ -79,7 +80,7 @@ void to_bool(Walk& walk, const Instruction&) {
   std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushBool);
   if (!truth) return;
   walk.frames().pop();
-  walk.frames().push(walk.boolean(*truth));
+  walk.frames().push(walk.values().boolean(*truth));
 }
 
 void unary_not(Walk& walk, const Instruction&) {
@@ -87,14 +88,14 @@ void unary_not(Walk& walk, const Instruction&) {
   std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushNotBool);
   if (!truth) return;
   walk.frames().pop();
-  walk.frames().push(walk.boolean(!*truth));
+  walk.frames().push(walk.values().boolean(!*truth));
 }
 
 void get_iter(Walk& walk, const Instruction&) {
   ValuePtr iterable = walk.frames().peek();
   if (auto* object = as<ObjectValue>(iterable);
       object != nullptr && object->object.type()->tp_iter == PyObject_SelfIter) {
-    walk.exact_type(iterable);  // an iterator of a built-in type is its own iterator
+    walk.values().exact_type(iterable);  // an iterator of a built-in type is its own iterator
     object->opaque_iterator = true;
     return;
   }
@@ -120,10 +121,10 @@ void for_iter(Walk& walk, const Instruction& at) {
     bool opaque = object != nullptr && object->opaque_iterator;
     static PyObject* const kNext = PyUnicode_InternFromString("__next__");
     if (ValuePtr method = opaque ? nullptr : user_method(walk, top, kNext))
-      return walk.inline_function(method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
+      return inline_function(walk, method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
     graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
   }
-  std::optional<ValuePtr> next = walk.next_of(iterator);
+  std::optional<ValuePtr> next = next_of(walk, iterator);
   if (next) {
     walk.frames().push(std::move(*next));
   } else {
@@ -134,10 +135,10 @@ void for_iter(Walk& walk, const Instruction& at) {
 
 void end_for(Walk& walk, const Instruction& at) { walk.frames().pop_many(at.arg); }
 
-void return_value(Walk& walk, const Instruction&) { walk.return_value(walk.frames().pop()); }
+void return_value(Walk& walk, const Instruction&) { return_value(walk, walk.frames().pop()); }
 
 void return_const(Walk& walk, const Instruction& at) {
-  walk.return_value(walk.constant(walk.frames().bytecode().constant(at.arg)));
+  return_value(walk, walk.values().constant(walk.frames().bytecode().constant(at.arg)));
 }
 
 // Pushes the bound __exit__, then calls __enter__.
@@ -154,7 +155,7 @@ void before_with(Walk& walk, const Instruction&) {
     graph_break(BreakReason::context_manager, describe(manager));
   walk.frames().pop();
   walk.frames().push(make_value<BoundMethodValue>(exit, manager));
-  walk.inline_function(enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
+  inline_function(walk, enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
 }
 
 void async_only(Walk&, const Instruction& at) { graph_break(BreakReason::async_construct, opcode_name(at.op)); }

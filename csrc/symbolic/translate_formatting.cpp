@@ -1,4 +1,5 @@
 // f-strings.
+#include "symbolic/computed_numbers.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"
@@ -12,11 +13,11 @@ namespace {
 
 void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) {
   ValuePtr value = walk.frames().peek(operands);
-  if (walk.is_varying(value)) {
+  if (is_varying(value)) {
     static constexpr Computation kConversions[] = {Computation::Str, Computation::Repr, Computation::Ascii};
-    ValuePtr text = conversion == 0 ? value : walk.computed(kConversions[conversion - 1], {value});
-    ValuePtr plain = spec ? walk.constant(spec) : walk.string("");
-    if (text) text = walk.computed(Computation::Format, {text, plain});
+    ValuePtr text = conversion == 0 ? value : computed(walk, kConversions[conversion - 1], {value});
+    ValuePtr plain = spec ? walk.values().constant(spec) : walk.values().string("");
+    if (text) text = computed(walk, Computation::Format, {text, plain});
     if (text) {
       walk.frames().pop_many(operands);
       walk.frames().push(std::move(text));
@@ -26,7 +27,7 @@ void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) 
   Ref text = formatted_text(walk, value, conversion, spec);
   if (!text) graph_break(BreakReason::unknown_format, describe(value));
   walk.frames().pop_many(operands);
-  walk.frames().push(walk.constant(text));
+  walk.frames().push(walk.values().constant(text));
 }
 
 Ref spec_at_top(Walk& walk) {

@@ -2,9 +2,11 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "symbolic/attributes.h"
+#include "symbolic/cells.h"
 #include "symbolic/finalizers.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/outermost_frame.h"
 #include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
@@ -16,7 +18,7 @@ namespace {
 
 void nop(Walk&, const Instruction&) {}
 void pop_top(Walk& walk, const Instruction&) {
-  walk.let_go(walk.frames().peek());
+  let_go(walk, walk.frames().peek());
   walk.frames().pop();
 }
 
@@ -25,7 +27,7 @@ void copy(Walk& walk, const Instruction& at) { walk.frames().push(walk.frames().
 void swap(Walk& walk, const Instruction& at) { std::swap(walk.frames().peek(), walk.frames().peek(at.arg)); }
 
 void load_const(Walk& walk, const Instruction& at) {
-  walk.frames().push(walk.constant(walk.frames().bytecode().constant(at.arg)));
+  walk.frames().push(walk.values().constant(walk.frames().bytecode().constant(at.arg)));
 }
 
 void load_fast(Walk& walk, const Instruction& at) {
@@ -34,23 +36,23 @@ void load_fast(Walk& walk, const Instruction& at) {
   walk.frames().push(std::move(value));
 }
 
-void load_fast_and_clear(Walk& walk, const Instruction& at) { walk.frames().push(walk.clear_slot(at.arg)); }
+void load_fast_and_clear(Walk& walk, const Instruction& at) { walk.frames().push(clear_slot(walk, at.arg)); }
 
 void store_fast(Walk& walk, const Instruction& at) {
-  walk.let_go(walk.frames().innermost().slots[at.arg]);
+  let_go(walk, walk.frames().innermost().slots[at.arg]);
   ValuePtr value = walk.frames().pop();
   auto* object = as<ObjectValue>(value);
   // A cell comes back that the stack has kept during an inlined comprehension with a variable of the same name.
   bool is_cell = object != nullptr && object->source != nullptr && Py_IS_TYPE(object->object.get(), &PyCell_Type) &&
                  walk.frames().bytecode().slot_kind(at.arg) != SlotKind::Local;
-  walk.frames().innermost().slots[at.arg] = is_cell ? walk.cell_at(object->source, object->object) : std::move(value);
+  walk.frames().innermost().slots[at.arg] = is_cell ? cell_at(walk, object->source, object->object) : std::move(value);
 }
 
 void delete_fast(Walk& walk, const Instruction& at) {
   ValuePtr& slot = walk.frames().innermost().slots[at.arg];
   if (slot->kind == ValueKind::Null) raise_here();
-  walk.let_go(slot);
-  walk.clear_slot(at.arg);
+  let_go(walk, slot);
+  clear_slot(walk, at.arg);
 }
 
 void make_cell(Walk& walk, const Instruction& at) {
@@ -72,7 +74,7 @@ void copy_free_vars(Walk& walk, const Instruction& at) {
   PyObject* closure = PyFunction_GET_CLOSURE(function->object.get());
   for (int i = 0; i < at.arg; ++i) {
     const Source* source = walk.sources().get(SourceKind::Closure, function->source, nullptr, i);
-    frame.slots[first + i] = walk.cell_at(source, Ref::share(PyTuple_GET_ITEM(closure, i)));
+    frame.slots[first + i] = cell_at(walk, source, Ref::share(PyTuple_GET_ITEM(closure, i)));
   }
 }
 
@@ -106,14 +108,14 @@ void load_global(Walk& walk, const Instruction& at) {
 
 ValuePtr plain_globals(Walk& walk) {
   ValuePtr dict = globals_dict(walk, ValuePtr(globals_function(walk)));
-  if (!walk.is_exactly(dict, &PyDict_Type)) graph_break(BreakReason::store_global);
+  if (!walk.values().is_exactly(dict, &PyDict_Type)) graph_break(BreakReason::store_global);
   return dict;
 }
 
 // Module dicts hold plain str keys: a store runs no code.
 void store_global(Walk& walk, const Instruction& at) {
   ValuePtr dict = plain_globals(walk);
-  walk.store_in_dict(dict, walk.frames().bytecode().name(at.arg), walk.frames().peek());
+  store_in_dict(walk, dict, walk.frames().bytecode().name(at.arg), walk.frames().peek());
   walk.frames().pop();
 }
 
@@ -131,7 +133,9 @@ void load_build_class(Walk& walk, const Instruction&) {
   walk.frames().push(builtin_value(walk, globals_function(walk), kBuildClass));
 }
 
-void load_assertion_error(Walk& walk, const Instruction&) { walk.frames().push(walk.constant(PyExc_AssertionError)); }
+void load_assertion_error(Walk& walk, const Instruction&) {
+  walk.frames().push(walk.values().constant(PyExc_AssertionError));
+}
 
 // Whether the import statement asks nobody but sys.modules: __import__ is the builtin, and the module is not being loaded.
 bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
@@ -140,7 +144,7 @@ bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_builtins) || !PyDict_CheckExact(PyImport_GetModuleDict())) return false;
   ValuePtr importer = builtin_value(walk, function, kImport);
-  if (walk.identity_of(importer).get() != original) return false;
+  if (walk.values().identity_of(importer).get() != original) return false;
   Ref module = Ref::steal(PyImport_GetModule(name));
   if (!module || !PyModule_CheckExact(module.get())) {
     PyErr_Clear();
@@ -154,7 +158,7 @@ bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
 
 ValuePtr imported_module(Walk& walk, BorrowedRef name) {
   ValuePtr module = loaded_module(walk, name);
-  if (module) walk.identity_of(module);
+  if (module) walk.values().identity_of(module);
   return module;
 }
 
@@ -221,49 +225,5 @@ const OpcodeRegistration registration{{Opcode::NOP, nop},
                                       {Opcode::IMPORT_STAR, import_star}};
 
 }  // namespace
-
-ValuePtr load_cell(Walk& walk, CellValue* cell) {
-  if (cell->holds_names) graph_break(BreakReason::class_definition, "the names of the class itself");
-  if (cell->loaded) return cell->contents;
-  const Source* contents = walk.sources().get(SourceKind::CellContents, cell->source, nullptr);
-  ValuePtr value = walk.at(contents);
-  if (!value) walk.guards().absent(contents);
-  cell->contents = value;
-  cell->loaded = true;
-  return value;
-}
-
-void store_cell(Walk& walk, const ValuePtr& value, ValuePtr contents) {
-  auto* cell = as<CellValue>(value);
-  if (cell->source != nullptr) leave_finalizer_to_python(walk, PyCell_GET(cell->object.get()));
-  cell->contents = std::move(contents);
-  cell->loaded = true;
-  if (cell->source != nullptr && !cell->stored) {
-    cell->stored = true;
-    for (const auto& [object, other] : walk.cells_)
-      if (other != value) walk.guards_.alias(cell->source, as<CellValue>(other)->source, false);
-    walk.stored_cells_.push_back(value);
-  }
-}
-
-ValuePtr Walk::cell_at(const Source* source, Ref object) {
-  auto known = by_source_.find(source);
-  if (known != by_source_.end() && known->second->kind == ValueKind::Cell) return known->second;
-  // One cell reached by two ways is one cell: stores must be seen through both.
-  auto same = cells_.find(object);
-  if (same != cells_.end()) {
-    guards_.alias(as<CellValue>(same->second)->source, source, true);
-    return same->second;
-  }
-  for (const ValuePtr& stored : stored_cells_)
-    if (const Source* other = as<CellValue>(stored)->source) guards_.alias(other, source, false);
-  auto cell = make_value<CellValue>();
-  cell->source = source;
-  cell->loaded = false;
-  cells_[object] = cell;
-  cell->object = std::move(object);
-  by_source_[source] = cell;
-  return cell;
-}
 
 }  // namespace md

@@ -3,6 +3,7 @@
 #include "symbolic/class_checks.h"
 #include "symbolic/class_relations.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/registry.h"
 #include "symbolic/value_facts.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 template <unsigned long flag>
 void match_flag(Walk& walk, const Instruction&) {
-  walk.frames().push(walk.boolean(matches_pattern(walk, walk.frames().peek(), flag)));
+  walk.frames().push(walk.values().boolean(matches_pattern(walk, walk.frames().peek(), flag)));
 }
 
 // (subject, keys) stay; pushes the tuple of values, or None.
@@ -27,8 +28,8 @@ void match_keys(Walk& walk, const Instruction&) {
     if (!key) graph_break(BreakReason::unhashable_key, describe((*keys)[i]));
     for (size_t j = 0; j < i; ++j)
       if (known_equal(walk, (*keys)[i], (*keys)[j]).value_or(true)) raise_here();
-    ValuePtr value = walk.dict_item(subject, key.get());
-    if (!value) return walk.frames().push(walk.none());
+    ValuePtr value = dict_item(walk, subject, key.get());
+    if (!value) return walk.frames().push(walk.values().none());
     values.push_back(std::move(value));
   }
   walk.frames().push(make_value<SequenceValue>(false, std::move(values)));
@@ -43,7 +44,7 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& ty
     if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) raise_here();
     return nullptr;
   }
-  if (found && !walk.is_exactly(found, &PyTuple_Type)) raise_here();
+  if (found && !walk.values().is_exactly(found, &PyTuple_Type)) raise_here();
   auto names = found ? elements_of(walk, found) : std::make_unique<std::vector<ValuePtr>>();
   if (!names || static_cast<int>(names->size()) < count) raise_here();
   names->resize(count);
@@ -53,9 +54,9 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& ty
 // (subject, class, names of keyword patterns) become the tuple of attributes, or None.
 void match_class(Walk& walk, const Instruction& at) {
   ValuePtr subject = walk.frames().peek(3), type = walk.frames().peek(2);
-  PyObject* known = walk.identity_of(type);
+  PyObject* known = walk.values().identity_of(type);
   if (known == nullptr || !PyType_Check(known)) raise_here();
-  ValuePtr result = walk.none();
+  ValuePtr result = walk.values().none();
   if (is_instance(walk, subject, type)) {
     std::vector<ValuePtr> values;
     auto names = match_args(walk, type, at.arg);

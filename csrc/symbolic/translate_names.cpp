@@ -1,4 +1,5 @@
 // Names in the body of a class statement. Other code that looks names up in a dict is not walked.
+#include "symbolic/cells.h"
 #include "symbolic/name_spaces.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/registry.h"

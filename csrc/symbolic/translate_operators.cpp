@@ -4,6 +4,7 @@
 #include "cpython/version_facts.h"
 #include "frontends/op_callables.h"
 #include "symbolic/attributes.h"
+#include "symbolic/computed_numbers.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outcomes.h"
@@ -54,15 +55,15 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
   std::string text = op.sign;
   if (row == nullptr) graph_break(BreakReason::tensor_operands, "operator " + text);
   bool in_place =
-      is_in_place(arg) && walk.is_tensor(left) && has_in_place_form(type_of(left), op.code) && (row->faces & kInPlace);
-  const ValuePtr& other = walk.is_tensor(left) ? right : left;
-  bool known = walk.is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
+      is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code) && (row->faces & kInPlace);
+  const ValuePtr& other = is_tensor(left) ? right : left;
+  bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;
   if (!known) {
     // None, str and the like are errors that Python raises; a class of the user's may have its own operator.
     if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE))
       graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
-    walk.exact_type(other);
+    walk.values().exact_type(other);
     raise_here();
   }
   if (in_place) return call_in_place(walk, *row, {{left, right}, {}});
@@ -85,14 +86,15 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
     if (!a || !b) return nullptr;
     // As Size has it, on either side.
     if (is_shape(left) || is_shape(right)) {
-      if (walk.exact_type(left) == &PyList_Type || walk.exact_type(right) == &PyList_Type) return nullptr;
+      if (walk.values().exact_type(left) == &PyList_Type || walk.values().exact_type(right) == &PyList_Type)
+        return nullptr;
       a->insert(a->end(), b->begin(), b->end());
       auto sum = make_value<SequenceValue>(false, std::move(*a));
       sum->type = as<SequenceValue>(is_shape(left) ? left : right)->type;
       return sum;
     }
-    PyTypeObject* type = walk.exact_type(left);
-    PyTypeObject* other = walk.exact_type(right);
+    PyTypeObject* type = walk.values().exact_type(left);
+    PyTypeObject* other = walk.values().exact_type(right);
     if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
     if (!has_operators_of_base(walk, left) || !has_operators_of_base(walk, right)) return nullptr;
     if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
@@ -107,7 +109,7 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   const ValuePtr& count = type_of(left) == &PyLong_Type ? left : right;
   auto items = elements_of(walk, sequence);
   std::optional<int64_t> times = items ? int_of(walk, count) : std::nullopt;
-  PyTypeObject* type = items ? walk.exact_type(sequence) : nullptr;
+  PyTypeObject* type = items ? walk.values().exact_type(sequence) : nullptr;
   if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(walk, sequence)) return nullptr;
   if (*times > 10000) return nullptr;
   if (type == &PyTuple_Type && (*times == 1 || items->empty())) return sequence;
@@ -126,7 +128,7 @@ ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValueP
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
   Ref folded = Ref::steal(apply_binary(arg, a, b));
   if (!folded) raise_set(walk);
-  return walk.constant(folded);
+  return walk.values().constant(folded);
 }
 
 // a += b on a list changes that list.
@@ -138,11 +140,11 @@ bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const Valu
     int64_t length = static_cast<int64_t>(items->size());
     std::vector<ValuePtr> all;
     for (int64_t i = 0; i < *times; ++i) all.insert(all.end(), items->begin(), items->end());
-    walk.list_splice(left, 0, length, std::move(all));
+    list_splice(walk, left, 0, length, std::move(all));
     return true;
   }
   if (op != BinaryCode::Add || type_of(left) != &PyList_Type) return false;
-  walk.exact_type(left);
+  walk.values().exact_type(left);
   return list_extend(walk, left, right);
 }
 
@@ -152,13 +154,13 @@ ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& l
   auto a = entries_of(walk, left), b = entries_of(walk, right);
   if (!a || !b) return nullptr;
   if (in_place) {
-    for (const DictValue::Entry& entry : *b) walk.dict_item(left, entry.key.get());
-    for (const DictValue::Entry& entry : *b) walk.dict_set(left, entry.key.get(), entry.value);
+    for (const DictValue::Entry& entry : *b) dict_item(walk, left, entry.key.get());
+    for (const DictValue::Entry& entry : *b) dict_set(walk, left, entry.key.get(), entry.value);
     return left;
   }
   auto merged = make_value<DictValue>();
   merged->entries = std::move(*a);
-  for (const DictValue::Entry& entry : *b) walk.dict_set(merged, entry.key.get(), entry.value);
+  for (const DictValue::Entry& entry : *b) dict_set(walk, merged, entry.key.get(), entry.value);
   return merged;
 }
 
@@ -176,7 +178,7 @@ ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const V
   static PyObject* const kRemainder =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
   if (op != BinaryCode::Remainder || type_of(left) != &PyUnicode_Type) return nullptr;
-  if (Ref text = filled_percents(walk, left, right)) return walk.constant(text);
+  if (Ref text = filled_percents(walk, left, right)) return walk.values().constant(text);
   PyTypeObject* type = type_of(right);
   bool known = (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
   return known ? fold_pure_call(walk, kRemainder, {{left, right}, {}}) : nullptr;
@@ -200,15 +202,15 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   }
   if (!has_class) return nullptr;
   for (const ValuePtr& side : {left, right}) {
-    walk.identity_of(side);
+    walk.values().identity_of(side);
     bool is_class = PyType_Check(as<ObjectValue>(side)->object.get());
     if (is_class && !inherits(walk, side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
   }
   // Of one class twice Python makes that class.
   if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
-  auto made = make_value<MadeValue>(walk.constant(type), std::vector<ValuePtr>{left, right},
+  auto made = make_value<MadeValue>(walk.values().constant(type), std::vector<ValuePtr>{left, right},
                                     std::vector<std::pair<Ref, ValuePtr>>{});
-  made->maker = walk.constant(function);
+  made->maker = walk.values().constant(function);
   return made;
 }
 
@@ -223,8 +225,8 @@ void binary_op(Walk& walk, const Instruction& at) {
   BinaryCode op = row.code;
   bool in_place = is_in_place(at.arg);
   ValuePtr result;
-  if (walk.is_tensor(right) && !walk.is_tensor(left) && inline_left_operator(walk, at)) return;
-  if (walk.is_tensor(left) || walk.is_tensor(right)) {
+  if (is_tensor(right) && !is_tensor(left) && inline_left_operator(walk, at)) return;
+  if (is_tensor(left) || is_tensor(right)) {
     result = binary_on_tensors(walk, at.arg, left, right);
   } else if (in_place && extend_in_place(walk, op, left, right)) {
     result = left;
@@ -240,7 +242,7 @@ void binary_op(Walk& walk, const Instruction& at) {
   } else if ((result = union_of_classes(walk, op, left, right))) {
   } else if (inline_operator(walk, at)) {
     return;
-  } else if (computation_of(op) && (result = walk.computed(*computation_of(op), {left, right}))) {
+  } else if (computation_of(op) && (result = computed(walk, *computation_of(op), {left, right}))) {
   } else {
     Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
     if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(row.sign, left, right);
@@ -259,16 +261,17 @@ void unary_op(Walk& walk, const Instruction&) {
   ValuePtr result;
   if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
     graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
-  if (walk.is_tensor(value)) {
+  if (is_tensor(value)) {
     const OpRow* row = unary_operator_row(op);
     if (row == nullptr) graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
     result = call_op(walk, *row, {{value}, {}}, CallForm::Operator);
   } else if (inline_unary(walk, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
     return;
-  } else if ((result = walk.computed(op == '-'   ? Computation::Negative
-                                     : op == '+' ? Computation::Positive
-                                                 : Computation::Invert,
-                                     {value}))) {
+  } else if ((result = computed(walk,
+                                op == '-'   ? Computation::Negative
+                                : op == '+' ? Computation::Positive
+                                            : Computation::Invert,
+                                {value}))) {
   } else {
     Ref constant = constant_of(walk, value);
     if (!constant) graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
@@ -276,7 +279,7 @@ void unary_op(Walk& walk, const Instruction&) {
                             : op == '+' ? PyNumber_Positive(constant)
                                         : PyNumber_Invert(constant));
     if (!folded) raise_set(walk);
-    result = walk.constant(folded);
+    result = walk.values().constant(folded);
   }
   walk.frames().pop();
   walk.frames().push(std::move(result));

@@ -1,9 +1,11 @@
 // Subscripts and slices, read, written and deleted.
 #include "cpython/imports.h"
 #include "symbolic/attributes.h"
+#include "symbolic/calls.h"
 #include "symbolic/enum_values.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
 #include "symbolic/own_keys.h"
 #include "symbolic/pending_writes.h"
@@ -42,18 +44,18 @@ ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef kn
   if (container->kind != ValueKind::Object || type_of(container) == &PyDict_Type) return nullptr;
   if (type_of(container) == reinterpret_cast<PyTypeObject*>(default_dict)) {
     const Source* source = walk.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
-    ValuePtr factory = walk.at(source);
+    ValuePtr factory = value_at(walk, source);
     if (!factory) graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
-    if (same_object(walk, factory, walk.none())) return nullptr;
-    ValuePtr made = walk.call_now(factory, {});
+    if (same_object(walk, factory, walk.values().none())) return nullptr;
+    ValuePtr made = call_now(walk, factory, {});
     walk.cannot_undo();
-    if (ValuePtr stored = keeps_item_of_factory() ? walk.dict_item(container, known) : nullptr) return stored;
-    walk.store_in_dict(container, known, made);
+    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(walk, container, known) : nullptr) return stored;
+    store_in_dict(walk, container, known, made);
     return made;
   }
   if (!PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)) return nullptr;
   ValuePtr method = type_attribute(walk, container, kMissing);
-  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+  return method ? call_now(walk, method, {{container, key}, {}}) : nullptr;
 }
 
 // What a dict of a subclass gives for a key that is not there; null: nothing does.
@@ -62,22 +64,22 @@ ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, 
   auto* dict = as<DictValue>(container);
   if (dict == nullptr) return missing_in_object(walk, container, known, key);
   if (!dict->type) return nullptr;
-  if (dict->factory && !same_object(walk, dict->factory, walk.none())) {
-    ValuePtr made = walk.call_now(dict->factory, {});
+  if (dict->factory && !same_object(walk, dict->factory, walk.values().none())) {
+    ValuePtr made = call_now(walk, dict->factory, {});
     walk.cannot_undo();
-    if (ValuePtr stored = keeps_item_of_factory() ? walk.dict_item(container, known) : nullptr) return stored;
+    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(walk, container, known) : nullptr) return stored;
     dict->set(known, made);
     return made;
   }
   ValuePtr method =
       PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, container, kMissing) : nullptr;
-  return method ? walk.call_now(method, {{container, key}, {}}) : nullptr;
+  return method ? call_now(walk, method, {{container, key}, {}}) : nullptr;
 }
 
 ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
   bool may_store = type_of(container) != &PyDict_Type;
   Ref known = may_store ? key_of(walk, key) : lookup_key(walk, container, key);
-  ValuePtr item = walk.dict_item(container, known.get());
+  ValuePtr item = dict_item(walk, container, known.get());
   if (!item) item = missing_item(walk, container, known.get(), key);
   if (!item) raise_known(walk, PyExc_KeyError, {key});
   return item;
@@ -89,9 +91,9 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
     int64_t length = static_cast<int64_t>(elements->size());
     int64_t at = *index < 0 ? *index + length : *index;
     if (at < 0 || at >= length) {
-      PyTypeObject* type = walk.exact_type(container);
+      PyTypeObject* type = walk.values().exact_type(container);
       const char* name = PyType_IsSubtype(type, &PyList_Type) ? "list" : is_deque(container) ? "deque" : "tuple";
-      raise_known(walk, PyExc_IndexError, {walk.string(str_cat(name, " index out of range"))});
+      raise_known(walk, PyExc_IndexError, {walk.values().string(str_cat(name, " index out of range"))});
     }
     return (*elements)[at];
   }
@@ -100,14 +102,14 @@ ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const Valu
   if (BorrowedRef size = size_constant(container)) {
     Ref part = Ref::steal(PyObject_GetItem(size, constant));
     if (!part) raise_here();
-    return walk.constant(part);
+    return walk.values().constant(part);
   }
   Py_ssize_t start = 0, stop = 0, step = 0;
   if (PySlice_Unpack(constant, &start, &stop, &step) < 0) raise_here();
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
-  bool is_list = PyType_IsSubtype(walk.exact_type(container), &PyList_Type) != 0;
+  bool is_list = PyType_IsSubtype(walk.values().exact_type(container), &PyList_Type) != 0;
   auto part = make_value<SequenceValue>(is_list, std::move(items));
   if (is_shape(container)) part->type = as<SequenceValue>(container)->type;
   return part;
@@ -125,17 +127,17 @@ bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
 ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
   static PyObject* const kGetitem = imported("operator", "getitem").release();
-  auto* known = reinterpret_cast<PyTypeObject*>(walk.identity_of(type).get());
+  auto* known = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(type).get());
   if (makes_generic_alias(known, kClassGetitem)) {
-    auto alias = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
+    auto alias = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
                                        std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
-    alias->maker = walk.constant(kGetitem);
+    alias->maker = walk.values().constant(kGetitem);
     return alias;
   }
   bool is_python = PyType_HasFeature(known, Py_TPFLAGS_HEAPTYPE);
   ValuePtr method = is_python ? optional_attribute(walk, type, kClassGetitem) : nullptr;
   if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
-  return walk.call_now(method, {{key}, {}});
+  return call_now(walk, method, {{key}, {}});
 }
 
 // The number by an __index__ in Python of what a built-in sequence is asked for; any other key is itself.
@@ -148,14 +150,14 @@ ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& 
   bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
   ValuePtr method = is_sequence && !is_int && is_user_object(key) ? user_method(walk, key, kIndex) : nullptr;
   if (!method) return key;
-  ValuePtr number = walk.call_now(method, {{key}, {}});
-  if (!walk.is_exactly(number, &PyLong_Type)) raise_here();
+  ValuePtr number = call_now(walk, method, {{key}, {}});
+  if (!walk.values().is_exactly(number, &PyLong_Type)) raise_here();
   return number;
 }
 
 // container[key]; null: a user's __getitem__ was inlined.
 ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
-  const ValuePtr container = walk.behind_proxy(asked);
+  const ValuePtr container = behind_proxy(walk, asked);
   if (auto* tensor = as<TensorValue>(container)) return index_tensor(walk, tensor, given);
   ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
   PyTypeObject* type = type_of(container);
@@ -168,13 +170,13 @@ ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));
     if (!item) raise_set(walk);
-    return walk.constant(item);
+    return walk.values().constant(item);
   }
   if (type == &PyType_Type) return subscript_of_class(walk, container, key);
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
   ValuePtr method = user_method(walk, container, kGetitem);
   if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
-  walk.inline_function(method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
+  inline_function(walk, method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;
 }
 
@@ -186,7 +188,7 @@ void binary_subscr(Walk& walk, const Instruction&) {
 }
 
 void binary_slice(Walk& walk, const Instruction&) {
-  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.none());
+  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.values().none());
   ValuePtr result = subscript(walk, walk.frames().peek(3), slice);
   if (!result) return walk.frames().drop_below_callee(3);
   walk.frames().pop_many(3);
@@ -207,7 +209,7 @@ void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std
     if (!hit) result.push_back(items[static_cast<size_t>(i)]);
     if (hit && values != nullptr) result.push_back((*values)[static_cast<size_t>(distance / step)]);
   }
-  walk.list_splice(list, 0, length, std::move(result));
+  list_splice(walk, list, 0, length, std::move(result));
 }
 
 // list[key] = value, or del list[key] without one; key is an int or a slice.
@@ -238,7 +240,7 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
     if (step != 1) return replace_steps(walk, list, slice, value != nullptr ? &values : nullptr);
     stop = std::max(start, stop);
   }
-  walk.list_splice(list, start, stop, std::move(values));
+  list_splice(walk, list, start, stop, std::move(values));
 }
 
 bool has_items_of_list(Walk& walk, const ValuePtr& container, const char* method) {
@@ -251,19 +253,19 @@ bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, cons
   std::optional<int64_t> index = int_of(walk, key), length = length_of(walk, deque);
   if (!index || !length) return false;
   int64_t at = *index < 0 ? *index + *length : *index;
-  if (at < 0 || at >= *length) raise_known(walk, PyExc_IndexError, {walk.string("deque index out of range")});
-  (*walk.deque_contents(deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
+  if (at < 0 || at >= *length) raise_known(walk, PyExc_IndexError, {walk.values().string("deque index out of range")});
+  (*deque_contents(walk, deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
   return true;
 }
 
 void store_subscr(Walk& walk, const Instruction&) {
   ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2), value = walk.frames().peek(3);
   if (is_dict(walk, container, {"__setitem__"})) {
-    walk.dict_set(container, key_in(walk, container, key).get(), value);
+    dict_set(walk, container, key_in(walk, container, key).get(), value);
   } else if (has_items_of_list(walk, container, "__setitem__")) {
     replace_elements(walk, container, key, &value);
   } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
-  } else if (walk.is_tensor(container)) {
+  } else if (is_tensor(container)) {
     store_into_tensor(walk, container, key, value);
   } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
     return;
@@ -290,10 +292,10 @@ void delete_subscr(Walk& walk, const Instruction&) {
 
 void store_slice(Walk& walk, const Instruction&) {
   ValuePtr container = walk.frames().peek(3), value = walk.frames().peek(4);
-  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.none());
+  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.values().none());
   if (type_of(container) == &PyList_Type) {
     replace_elements(walk, container, slice, &value);
-  } else if (walk.is_tensor(container)) {
+  } else if (is_tensor(container)) {
     store_into_tensor(walk, container, slice, value);
   } else {
     graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
@@ -304,7 +306,7 @@ void store_slice(Walk& walk, const Instruction&) {
 void get_len(Walk& walk, const Instruction&) {
   std::optional<int64_t> length = length_of(walk, walk.frames().peek());
   if (!length) graph_break(BreakReason::unknown_length, describe(walk.frames().peek()));
-  walk.frames().push(walk.integer(*length));
+  walk.frames().push(walk.values().integer(*length));
 }
 
 const OpcodeRegistration registration{{Opcode::BINARY_SUBSCR, binary_subscr}, {Opcode::BINARY_SLICE, binary_slice},

@@ -26,9 +26,9 @@ bool inline_method(Walk& walk, const ValuePtr& self, const ValuePtr& other, cons
                    const ValuePtr& left, const ValuePtr& right) {
   ValuePtr method = name == nullptr ? nullptr : python_method(walk, self, name);
   if (!method) return false;
-  auto operands =
-      make_value<SequenceValue>(false, std::vector<ValuePtr>{left, right, walk.integer(static_cast<int64_t>(tried))});
-  walk.inline_function(method, {{self, other}, {}}, ContinuationKind::PushOperator, operands);
+  auto operands = make_value<SequenceValue>(
+      false, std::vector<ValuePtr>{left, right, walk.values().integer(static_cast<int64_t>(tried))});
+  inline_function(walk, method, {{self, other}, {}}, ContinuationKind::PushOperator, operands);
   walk.frames().drop_below_callee(2);
   return true;
 }
@@ -81,7 +81,7 @@ class OperatorCalls {
         right_(std::move(right)) {}
 
   ValuePtr run() {
-    PyTypeObject *left = walk_.exact_type(left_), *right = walk_.exact_type(right_);
+    PyTypeObject *left = walk_.values().exact_type(left_), *right = walk_.values().exact_type(right_);
     bool reflects = compares_ || left != right;
     ValuePtr result = ask(left_, right_, names_.in_place);
     if (!result && left != right && is_object_of(walk_, right_, left) && (compares_ || overrides())) {
@@ -98,13 +98,13 @@ class OperatorCalls {
   ValuePtr ask(const ValuePtr& self, const ValuePtr& other, const char* name) {
     if (name == nullptr) return nullptr;
     if (!is_operand_of_user(self)) {
-      PyTypeObject *type = walk_.exact_type(self), *of_other = walk_.exact_type(other);
+      PyTypeObject *type = walk_.values().exact_type(self), *of_other = walk_.values().exact_type(other);
       if (!declines(type, of_other) && !(compares_ && declines_comparison(type, of_other))) give_up();
       return nullptr;
     }
     if (ValuePtr method = python_method(walk_, self, name)) {
-      ValuePtr result = walk_.call_now(method, {{self, other}, {}});
-      return same_object(walk_, result, walk_.constant(Py_NotImplemented)) ? nullptr : result;
+      ValuePtr result = call_now(walk_, method, {{self, other}, {}});
+      return same_object(walk_, result, walk_.values().constant(Py_NotImplemented)) ? nullptr : result;
     }
     if (!has_method(walk_, self, name)) return nullptr;
     if (!compares_ || !inherits(walk_, self, &PyBaseObject_Type, {name})) give_up();
@@ -113,10 +113,10 @@ class OperatorCalls {
 
   // object knows of itself that it equals itself, and has no order; its __ne__ turns round what the class's __eq__ says.
   ValuePtr ask_object(const ValuePtr& self, const ValuePtr& other, std::string_view name) {
-    if (name == "__eq__") return same_object(walk_, self, other) ? walk_.boolean(true) : nullptr;
+    if (name == "__eq__") return same_object(walk_, self, other) ? walk_.values().boolean(true) : nullptr;
     if (name != "__ne__") return nullptr;
     ValuePtr equal = ask(self, other, "__eq__");
-    return equal ? walk_.boolean(!truth_of(equal)) : nullptr;
+    return equal ? walk_.values().boolean(!truth_of(equal)) : nullptr;
   }
 
   bool overrides() {
@@ -132,11 +132,12 @@ class OperatorCalls {
 
   ValuePtr nobody_knows() {
     if (compares_ && (at_.arg == Py_EQ || at_.arg == Py_NE))
-      return walk_.boolean(same_object(walk_, left_, right_) == (at_.arg == Py_EQ));
+      return walk_.values().boolean(same_object(walk_, left_, right_) == (at_.arg == Py_EQ));
     const char* text = compares_ ? "'%s' not supported between instances of '%.100s' and '%.100s'"
                                  : "unsupported operand type(s) for %s: '%.100s' and '%.100s'";
-    const char *left = walk_.exact_type(left_)->tp_name, *right = walk_.exact_type(right_)->tp_name;
-    raise_known(walk_, PyExc_TypeError, {walk_.constant(check(PyUnicode_FromFormat(text, names_.sign, left, right)))});
+    const char *left = walk_.values().exact_type(left_)->tp_name, *right = walk_.values().exact_type(right_)->tp_name;
+    raise_known(walk_, PyExc_TypeError,
+                {walk_.values().constant(check(PyUnicode_FromFormat(text, names_.sign, left, right)))});
   }
 
   [[noreturn]] void give_up() {
@@ -156,7 +157,7 @@ bool call_operator(Walk& walk, const Instruction& at) {
   if (at.op == Opcode::COMPARE_OP && at.arg2 != 0) {
     std::optional<bool> truth = truth_by_methods(walk, result);
     if (!truth) graph_break(BreakReason::unknown_truth, describe(result));
-    result = walk.boolean(*truth);
+    result = walk.values().boolean(*truth);
   }
   walk.frames().pop_many(2);
   walk.frames().push(std::move(result));
@@ -174,7 +175,7 @@ std::optional<bool> equal_by_methods(Walk& walk, const ValuePtr& left, const Val
   static constexpr Instruction kEqual{
       .op = Opcode::COMPARE_OP, .resumable = false, .arg = Py_EQ, .arg2 = 0, .unit = 0, .lasti = 0};
   if (!is_operand_of_user(left) && !is_operand_of_user(right)) return known_equal(walk, left, right);
-  if (walk.is_tensor(left) || walk.is_tensor(right)) return std::nullopt;
+  if (is_tensor(left) || is_tensor(right)) return std::nullopt;
   return truth_of(walk, OperatorCalls(walk, kEqual, left, right).run());
 }
 
@@ -188,7 +189,7 @@ void break_if_changed(Walk& walk, int64_t step, const ValuePtr& container, const
 bool inline_left_operator(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
   if (!is_user_object(left) || walk.is_declined_operator()) return false;
-  if (is_object_of(walk, right, walk.exact_type(left))) return false;
+  if (is_object_of(walk, right, walk.values().exact_type(left))) return false;
   return inline_of_left(walk, left, right, operator_methods(at)).value_or(false);
 }
 
@@ -196,8 +197,8 @@ bool inline_operator(Walk& walk, const Instruction& at) {
   ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
   bool left_user = is_operand_of_user(left), right_user = is_operand_of_user(right);
   if (!left_user && !right_user) return false;
-  if (walk.is_tensor(left) || walk.is_tensor(right) || left->kind == ValueKind::Null) return false;
-  PyTypeObject *left_type = walk.exact_type(left), *right_type = walk.exact_type(right);
+  if (is_tensor(left) || is_tensor(right) || left->kind == ValueKind::Null) return false;
+  PyTypeObject *left_type = walk.values().exact_type(left), *right_type = walk.values().exact_type(right);
   // The method of a subclass on the right may come first.
   bool is_subclass_right = left_type != right_type && is_object_of(walk, right, left_type);
   if (is_subclass_right && !left_user) return false;
@@ -227,7 +228,7 @@ bool inline_unary(Walk& walk, const char* name) {
   if (!is_user_object(value)) return false;
   ValuePtr method = python_method(walk, value, name);
   if (!method) return false;
-  walk.inline_function(method, {{value}, {}}, ContinuationKind::Push, nullptr);
+  inline_function(walk, method, {{value}, {}}, ContinuationKind::Push, nullptr);
   walk.frames().drop_below_callee(1);
   return true;
 }
@@ -237,7 +238,7 @@ bool inline_item(Walk& walk, const ValuePtr& container, std::vector<ValuePtr> ar
   ValuePtr method = python_method(walk, container, name);
   if (!method) return false;
   args.insert(args.begin(), container);
-  walk.inline_function(method, {std::move(args), {}}, ContinuationKind::Discard, nullptr);
+  inline_function(walk, method, {std::move(args), {}}, ContinuationKind::Discard, nullptr);
   walk.frames().drop_below_callee(operands);
   return true;
 }
@@ -251,8 +252,8 @@ std::optional<bool> truth_by_methods(Walk& walk, ValuePtr value) {
   bool tells_truth = static_cast<bool>(method);
   if (!method) method = type_attribute(walk, value, kLen);
   if (!method || !is_python_function(method)) return std::nullopt;
-  ValuePtr result = walk.call_now(method, {{value}, {}});
-  if (!walk.is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) raise_here();
+  ValuePtr result = call_now(walk, method, {{value}, {}});
+  if (!walk.values().is_exactly(result, tells_truth ? &PyBool_Type : &PyLong_Type)) raise_here();
   if (tells_truth) return truth_of(walk, result);
   std::optional<int64_t> length = int_of(walk, result);
   if (!length || *length < 0) raise_here();

@@ -140,6 +140,19 @@ ValuePtr* InstanceValue::find(BorrowedRef name) {
   return nullptr;
 }
 
+const Source* source_of(const ValuePtr& value) {
+  if (auto* object = as<ObjectValue>(value)) return object->source;
+  if (auto* tensor = as<TensorValue>(value)) return tensor->source;
+  if (auto* cell = as<CellValue>(value)) return cell->source;
+  return nullptr;
+}
+
+bool is_varying(const ValuePtr& value) {
+  if (auto* object = as<ObjectValue>(value)) return object->varies && !object->value_guarded;
+  auto* computed = as<ComputedValue>(value);
+  return computed != nullptr && !computed->known;
+}
+
 bool is_deque(const ValuePtr& value) { return type_of(value) == deque_type(); }
 
 bool has_user_type(const ValuePtr& value) {

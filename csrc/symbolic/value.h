@@ -394,6 +394,11 @@ struct InstanceDictValue : Value {
 std::string describe(const ValuePtr& value);
 // The Python type of the value; null for Null.
 PyTypeObject* type_of(const ValuePtr& value);
+inline bool is_tensor(const ValuePtr& value) { return value->kind == ValueKind::Tensor; }
+// Where a value came from; null for what the walk made and for constants.
+const Source* source_of(const ValuePtr& value);
+// A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
+bool is_varying(const ValuePtr& value);
 bool is_deque(const ValuePtr& value);
 // An object whose type is no built-in one, so that its methods may be the user's.
 bool has_user_type(const ValuePtr& value);

@@ -6,7 +6,9 @@
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/instance_dicts.h"
+#include "symbolic/mapping_proxies.h"
 #include "symbolic/outcomes.h"
+#include "symbolic/pending_writes.h"
 #include "symbolic/symbolic_sizes.h"
 #include "symbolic/told_sizes.h"
 #include "symbolic/weak_references.h"
@@ -73,9 +75,6 @@ bool is_hash_of_constants(BorrowedRef method) {
   return std::ranges::find(known, method.get()) != std::end(known);
 }
 
-// Another __class__ can be assigned.
-bool class_may_change(BorrowedRef object) { return may_change(object.type()) || PyModule_Check(object.get()); }
-
 bool always_true(PyTypeObject* type) {
   return type == &PyFunction_Type || type == &PyCFunction_Type || type == &PyModule_Type || type == &PyMethod_Type ||
          PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || type == &PyCode_Type || type == &PyCell_Type ||
@@ -93,7 +92,7 @@ bool inherits(Walk& walk, const ValuePtr& value, PyTypeObject* base, std::initia
     PyObject* expected = _PyType_Lookup(base, name);
     if (!found && expected == nullptr) continue;
     if (known == nullptr || known->object.get() != expected) return false;
-    if (known->source != nullptr) walk.identity_of(found);
+    if (known->source != nullptr) walk.values().identity_of(found);
   }
   return true;
 }
@@ -104,7 +103,7 @@ bool is_dict(Walk& walk, const ValuePtr& value, std::initializer_list<const char
   if (type == nullptr || (value->kind != ValueKind::Dict && value->kind != ValueKind::Object)) return false;
   if (!PyType_IsSubtype(type, &PyDict_Type)) return false;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
-  walk.exact_type(value);
+  walk.values().exact_type(value);
   PyTypeObject* base = PyType_IsSubtype(type, &PyODict_Type) ? &PyODict_Type : &PyDict_Type;
   if (value->kind == ValueKind::Object && base != &PyODict_Type) {
     // defaultdict's own C methods come before those of dict.
@@ -137,82 +136,45 @@ bool is_plain_tuple(Walk& walk, const ValuePtr& value) {
   return is_heap && inherits(walk, value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
 }
 
-ValuePtr Walk::integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
+namespace {
 
-ValuePtr Walk::string(const std::string& text) {
-  return constant(check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()))));
+ValuePtr tensor_at(Walk& walk, const Source* source, const TensorType& type, Ref object) {
+  auto tensor = make_value<TensorValue>(ValueRef{}, type.unwrap(object).spec());
+  tensor->object = std::move(object);
+  tensor->source = source;
+  make_sizes_symbolic(walk, tensor.get());
+  walk.values().set(source, tensor);
+  return tensor;
 }
 
-ValuePtr Walk::constant(BorrowedRef object) {
-  // Interned singletons keep one Value, so that identity of small constants costs nothing.
-  if (!classes_.is_empty() && PyType_Check(object.get()))
-    if (MadeClass* made = classes_.find(object)) return made->value;
-  bool singleton = object.get() == Py_None || object.get() == Py_True || object.get() == Py_False;
-  if (!singleton) return make_value<ObjectValue>(Ref::share(object), nullptr);
-  ValuePtr& value = constants_[object];
-  if (!value) value = make_value<ObjectValue>(Ref::share(object), nullptr);
-  return value;
+// A number that was another one at an earlier capture, or, under dynamic=True, an int that is an argument.
+bool is_dynamic(const WalkStart& start, const Source* source, PyTypeObject* type) {
+  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyRange_Type;
+  if (start.varying != nullptr && is_number && start.varying->contains(name(source, start.bytecode))) return true;
+  bool from_the_start = start.policy->dynamic == DynamicShapes::Always && start.index == 0;
+  return from_the_start && type == &PyLong_Type && source->kind() == SourceKind::Local;
 }
 
-ValuePtr Walk::at(const Source* source, Ref object) {
-  ValuePtr& value = by_source_[source];
-  if (value) return value;
-  if (const TensorType* type = tensor_type_of(object.get()); type != nullptr) {
-    const Tensor& tensor = type->unwrap(object);
-    auto symbolic = make_value<TensorValue>(ValueRef{}, tensor.spec());
-    symbolic->object = std::move(object);
-    symbolic->source = source;
-    make_sizes_symbolic(symbolic.get());
-    value = symbolic;
-  } else {
-    auto known = make_value<ObjectValue>(std::move(object), source);
-    PyTypeObject* number = known->object.type();
-    if (start_.varying != nullptr && (number == &PyLong_Type || number == &PyFloat_Type || number == &PyRange_Type))
-      known->varies = start_.varying->contains(name(source, start_.bytecode));
-    // Under dynamic=True an int that is an argument varies from the start.
-    bool may_vary = start_.policy->dynamic == DynamicShapes::Always && start_.index == 0;
-    if (may_vary && number == &PyLong_Type && source->kind() == SourceKind::Local) known->varies = true;
-    value = known;
-    ValuePtr result = value;  // relating it to what was written may look at further sources
-    add_mutable(result);
-    return result;
-  }
-  return value;
+}  // namespace
+
+ValuePtr value_at(Walk& walk, const Source* source, Ref object) {
+  if (ValuePtr known = walk.values().find(source)) return known;
+  if (const TensorType* type = tensor_type_of(object.get()); type != nullptr)
+    return tensor_at(walk, source, *type, std::move(object));
+  auto known = make_value<ObjectValue>(std::move(object), source);
+  known->varies = is_dynamic(walk.entry().start(), source, known->object.type());
+  walk.values().set(source, known);
+  walk.effects().note_object(known);
+  return known;
 }
 
-ValuePtr Walk::at(const Source* source) {
-  auto found = by_source_.find(source);
-  if (found != by_source_.end()) return found->second;
-  Ref object = fetch(source, view());
+ValuePtr value_at(Walk& walk, const Source* source) {
+  if (ValuePtr known = walk.values().find(source)) return known;
+  Ref object = fetch(source, walk.values().view());
   if (!object) return nullptr;
   // That it is there may be all that is asked.
-  guards_.present(source);
-  return at(source, std::move(object));
-}
-
-const Source* Walk::source_of(const ValuePtr& value) const {
-  if (auto* object = as<ObjectValue>(value)) return object->source;
-  if (auto* tensor = as<TensorValue>(value)) return tensor->source;
-  if (auto* cell = as<CellValue>(value)) return cell->source;
-  return nullptr;
-}
-
-PyTypeObject* Walk::exact_type(const ValuePtr& value) {
-  if (auto* object = as<ObjectValue>(value)) {
-    PyTypeObject* type = object->object.type();
-    if (object->source != nullptr && !object->type_guarded) {
-      // A heap type that cannot be weakly held would be guarded by nothing.
-      if (!GuardSet::can_hold(reinterpret_cast<PyObject*>(type)))
-        graph_break(BreakReason::unguardable_object, type->tp_name);
-      guards_.type_match(object->source, type);
-      object->type_guarded = true;
-    }
-    return type;
-  }
-  if (auto* tensor = as<TensorValue>(value)) guard_tensor(tensor);
-  PyTypeObject* type = type_of(value);
-  MD_ASSERT(type != nullptr, "NULL has no type");
-  return type;
+  walk.guards().present(source);
+  return value_at(walk, source, std::move(object));
 }
 
 Ref constant_of(Walk& walk, const ValuePtr& value) {
@@ -221,10 +183,10 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
   if (auto* computed = as<ComputedValue>(value)) {
     refuse_told(walk, value);
     bool is_bool = PyBool_Check(computed->current.get());
-    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : walk.dim_of(value);
+    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(walk, value);
     if (computed->known || (is_bool && decided(walk, *computed))) {
       // By the sizes' relation alone.
-    } else if (dim && dim->is_symbolic() && !walk.is_for_python(*dim)) {
+    } else if (dim && dim->is_symbolic() && !is_for_python(walk, *dim)) {
       static_cast<void>(dim->value());
     } else if (computed->parts.empty()) {
       // The size of what was made with such a number: Python looks at it, as at the number.
@@ -241,7 +203,7 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
     if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
     if (!is_guardable_constant(object->object.get())) return nullptr;
     // After a break Python can look at the number; a whole function is captured for each of its values.
-    if (object->varies && walk.start().index > 0) graph_break(BreakReason::opaque_number);
+    if (object->varies && walk.entry().start().index > 0) graph_break(BreakReason::opaque_number);
     walk.guards().equals_match(object->source, object->object.get());
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
@@ -277,14 +239,14 @@ bool has_own_identity(Walk& walk, const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !may_be_key(object->object)) return false;
-  if (!PyType_HasFeature(walk.exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
+  if (!PyType_HasFeature(walk.values().exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
   ValuePtr hash = type_attribute(walk, value, kHash);
-  walk.identity_of(hash);
+  walk.values().identity_of(hash);
   return inherits(walk, value, &PyBaseObject_Type, {"__eq__"});
 }
 
-void Walk::raise_unhashable(bool alone) {
-  if (alone && containers_speak_as_hash()) raise_set(*this);
+void raise_unhashable(Walk& walk, bool alone) {
+  if (alone && containers_speak_as_hash()) raise_set(walk);
   PyErr_Clear();
   raise_here();
 }
@@ -295,41 +257,28 @@ Ref key_of(Walk& walk, const ValuePtr& value, bool alone) {
   if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
     graph_break(BreakReason::unhashable_key, describe(value));
   if (Ref reference = weak_key_of(walk, value)) return reference;
-  Ref key = walk.is_tensor(value) ? Ref() : constant_of(walk, value);
+  Ref key = is_tensor(value) ? Ref() : constant_of(walk, value);
   if (key) {
-    if (PyObject_Hash(key) == -1) walk.raise_unhashable(alone);
+    if (PyObject_Hash(key) == -1) raise_unhashable(walk, alone);
     return key;
   }
   if (!has_own_identity(walk, value)) {
     PyTypeObject* type = type_of(value);
     if (type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) {
-      walk.exact_type(value);
+      walk.values().exact_type(value);
       PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
-      walk.raise_unhashable(alone);
+      raise_unhashable(walk, alone);
     }
     graph_break(BreakReason::unhashable_key, describe(value));
   }
-  Ref object = Ref::share(walk.identity_of(value));
+  Ref object = Ref::share(walk.values().identity_of(value));
   if (as<ObjectValue>(value)->source != nullptr) walk.keys().add(object, value);
   return object;
 }
 
 ValuePtr value_of_key(Walk& walk, BorrowedRef key) {
   ValuePtr found = walk.keys().find(key);
-  return found ? found : walk.constant(key);
-}
-
-BorrowedRef Walk::identity_of(const ValuePtr& value) {
-  auto* object = as<ObjectValue>(value);
-  if (object == nullptr) return nullptr;
-  if (object->source != nullptr && !object->value_guarded) {
-    if (!GuardSet::can_hold(object->object.get()))
-      graph_break(BreakReason::unguardable_object, object->object.type()->tp_name);
-    guards_.id_match(object->source, object->object.get());
-    object->value_guarded = true;
-    object->type_guarded = object->type_guarded || !class_may_change(object->object);
-  }
-  return object->object.get();
+  return found ? found : walk.values().constant(key);
 }
 
 std::optional<int64_t> int_of(Walk& walk, const ValuePtr& value) {
@@ -345,16 +294,16 @@ std::optional<int64_t> int_of(Walk& walk, const ValuePtr& value) {
 }
 
 ValuePtr element(Walk& walk, ObjectValue* sequence, Py_ssize_t index) {
-  if (sequence->writes) return walk.written_list(sequence)->items[index];
+  if (sequence->writes) return written_list(walk, sequence)->items[index];
   PyObject* object = sequence->object;
   bool is_known = PyTuple_Check(object) || PyList_Check(object);
   Ref held = is_known ? Ref() : check(PySequence_GetItem(object, index));
   PyObject* item = PyTuple_Check(object)  ? PyTuple_GET_ITEM(object, index)
                    : PyList_Check(object) ? PyList_GET_ITEM(object, index)
                                           : held.get();
-  if (sequence->source == nullptr) return walk.constant(item);
-  return walk.at(walk.sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)),
-                 Ref::share(item));
+  if (sequence->source == nullptr) return walk.values().constant(item);
+  return value_at(walk, walk.sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)),
+                  Ref::share(item));
 }
 
 std::optional<int64_t> length_of(Walk& walk, const ValuePtr& value) {
@@ -378,17 +327,17 @@ std::optional<int64_t> length_of(Walk& walk, const ValuePtr& value) {
     default:
       return std::nullopt;
   }
-  if (const ValuePtr shown = walk.behind_proxy(value); shown != value) return length_of(walk, shown);
+  if (const ValuePtr shown = behind_proxy(walk, value); shown != value) return length_of(walk, shown);
   auto* known = as<ObjectValue>(value);
   if (known == nullptr) return std::nullopt;
   PyObject* object = known->object;
   bool is_list = PyList_Check(object) || is_deque(value);
   if (is_list && !is_plain_list(walk, value)) return std::nullopt;
-  if (known->writes && is_list) return walk.written_list(known)->items.size();
-  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(walk.set_contents(value).get());
+  if (known->writes && is_list) return written_list(walk, known)->items.size();
+  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(walk, value).get());
   if (known->writes && PyDict_Check(object)) {
     if (!is_dict(walk, value, {"__len__"})) return std::nullopt;
-    return walk.written_dict(known)->entries.size();
+    return written_dict(walk, known)->entries.size();
   }
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(walk, value);
@@ -399,7 +348,7 @@ std::optional<int64_t> length_of(Walk& walk, const ValuePtr& value) {
   bool sized = is_plain_tuple(walk, value) || is_list || (PyDict_Check(object) && is_dict(walk, value, {"__len__"})) ||
                PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
-  walk.exact_type(value);
+  walk.values().exact_type(value);
   int64_t length = PyObject_Size(object);
   bool fixed = is_named_results(Py_TYPE(object));  // by the type
   if (known->source != nullptr && !known->length_guarded && !fixed) {
@@ -418,7 +367,7 @@ std::unique_ptr<std::vector<ValuePtr>> elements_of(Walk& walk, const ValuePtr& v
   if (object == nullptr) return nullptr;
   if (!is_plain_tuple(walk, value) && !is_plain_list(walk, value)) return nullptr;
   if (object->writes && (PyList_Check(object->object.get()) || is_deque(value)))
-    return std::make_unique<std::vector<ValuePtr>>(walk.written_list(object)->items);
+    return std::make_unique<std::vector<ValuePtr>>(written_list(walk, object)->items);
   auto elements = std::make_unique<std::vector<ValuePtr>>();
   int64_t length = *length_of(walk, value);
   for (int64_t i = 0; i < length; ++i) elements->push_back(element(walk, object, i));
@@ -438,9 +387,9 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const Valu
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(walk, value, {"__iter__", "keys"}))
     return nullptr;
-  walk.exact_type(value);
+  walk.values().exact_type(value);
   if (is_ordered && !is_dict(walk, value, {"__getitem__"})) return nullptr;
-  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(walk.written_dict(object)->entries);
+  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(walk, object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   // An OrderedDict is gone over by looking its keys up.
   PyObject* key_there = nullptr;
@@ -467,11 +416,13 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const Valu
     PyObject* item = PyDict_GetItemWithError(object->object, key);
     MD_ASSERT(item != nullptr, "a key of a dict is missing");
     ValuePtr known =
-        object->source == nullptr ? walk.constant(item)
-        : plain ? walk.at(walk.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
-                : walk.at(walk.sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
+        object->source == nullptr ? walk.values().constant(item)
+        : plain
+            ? value_at(walk, walk.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
+            : value_at(walk, walk.sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
     if (!plain && object->source != nullptr && !is_guardable_constant(key) && !walk.keys().contains(key)) {
-      ValuePtr as_value = walk.at(walk.sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
+      ValuePtr as_value =
+          value_at(walk, walk.sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
       if (auto* held = as<ObjectValue>(as_value)) held->value_guarded = true;
       walk.keys().set(key, as_value);
     }
@@ -518,7 +469,7 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
       graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:
       refuse_told(walk, value);
-      walk.dim_of(value);
+      dim_of(walk, value);
       if (std::optional<bool> truth = decided(walk, *as<ComputedValue>(value))) return truth;
       return PyObject_IsTrue(constant_of(walk, value)) == 1;
     case ValueKind::Null:
@@ -542,12 +493,12 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
     if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(walk, value)) return *length != 0;
     bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
     if (!may_change && always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
-      walk.exact_type(value);
+      walk.values().exact_type(value);
       return true;
     }
   }
   // An object of a plain class is true when the class has neither __bool__ nor __len__.
-  PyTypeObject* type = walk.exact_type(value);
+  PyTypeObject* type = walk.values().exact_type(value);
   bool plain = (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr) &&
                (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
                (type->tp_as_mapping == nullptr || type->tp_as_mapping->mp_length == nullptr);
@@ -562,7 +513,8 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
 
 bool is_empty_tuple(Walk& walk, const ValuePtr& value) {
   if (auto* made = as<SequenceValue>(value)) return !made->is_list && !made->type && made->items.empty();
-  return value->kind == ValueKind::Object && walk.exact_type(value) == &PyTuple_Type && length_of(walk, value) == 0;
+  return value->kind == ValueKind::Object && walk.values().exact_type(value) == &PyTuple_Type &&
+         length_of(walk, value) == 0;
 }
 
 bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
@@ -573,12 +525,12 @@ bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (is_computed(a) || is_computed(b)) {
     // A number is not None, whatever it is; to be the same number is something else than to be equal.
     if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
-      walk.exact_type(a);
-      walk.exact_type(b);
+      walk.values().exact_type(a);
+      walk.values().exact_type(b);
       return false;
     }
     auto plain = [&](const ValuePtr& value) {
-      return is_computed(value) ? walk.constant(constant_of(walk, value)) : value;
+      return is_computed(value) ? walk.values().constant(constant_of(walk, value)) : value;
     };
     return same_object(walk, plain(a), plain(b));
   }
@@ -601,7 +553,7 @@ bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   };
   BorrowedRef left = object(a), right = object(b);
   if (!left || !right) return false;  // what the walk made is one Value
-  const Source *left_source = walk.source_of(a), *right_source = walk.source_of(b);
+  const Source *left_source = source_of(a), *right_source = source_of(b);
   bool same = left.get() == right.get();
   auto singleton = [](BorrowedRef known) {
     return known.get() == Py_None || known.get() == Py_True || known.get() == Py_False || known.get() == Py_Ellipsis ||
@@ -613,26 +565,26 @@ bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   }
   // One side is the same at every run. If both could be, the other side's identity or type decides.
   const ValuePtr& varying = left_source != nullptr ? a : b;
-  if (walk.source_of(varying) == nullptr) return same;
+  if (source_of(varying) == nullptr) return same;
   if (same) {
     if (singleton(left)) {
       constant_of(walk, varying);
     } else {
-      walk.identity_of(varying);
+      walk.values().identity_of(varying);
     }
     return true;
   }
   BorrowedRef fixed = left_source != nullptr ? right : left;
   if (singleton(fixed) && Py_TYPE(fixed.get()) != &PyBool_Type) {
-    walk.exact_type(varying);  // another type cannot be the singleton
+    walk.values().exact_type(varying);  // another type cannot be the singleton
     return false;
   }
-  if (walk.is_tensor(varying)) {
-    walk.exact_type(varying);
+  if (is_tensor(varying)) {
+    walk.values().exact_type(varying);
     return false;
   }
   if (constant_of(walk, varying)) return false;
-  walk.identity_of(varying);
+  walk.values().identity_of(varying);
   return false;
 }
 

@@ -40,5 +40,10 @@ bool has_own_identity(Walk& walk, const ValuePtr& value);
 bool may_be_key(BorrowedRef object);
 // Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
 std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const ValuePtr& value);
+// The value at a source; the same one for the same source.
+ValuePtr value_at(Walk& walk, const Source* source, Ref object);
+// Fetches the object first; null if nothing is there.
+ValuePtr value_at(Walk& walk, const Source* source);
+[[noreturn]] void raise_unhashable(Walk& walk, bool alone);
 
 }  // namespace md

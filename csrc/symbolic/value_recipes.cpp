@@ -1,5 +1,7 @@
 // What makes each kind of value again at an exit: one recipe a value, so that what is one object stays one.
+#include "symbolic/own_keys.h"
 #include "symbolic/region_finisher.h"
+#include "symbolic/told_sizes.h"
 #include "symbolic/value_facts.h"
 
 #include "cpython/imports.h"
@@ -20,7 +22,7 @@ RecipeId RegionFinisher::constant_recipe(BorrowedRef object) {
   return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
 }
 
-RecipeId RegionFinisher::null_recipe() { return recipe_of(walk_.frames().null()); }
+RecipeId RegionFinisher::null_recipe() { return recipe_of(frames_.null()); }
 
 RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
   if (!value) return null_recipe();
@@ -48,8 +50,8 @@ void RegionFinisher::hand_on(const Source* source, Recipe& recipe) {
   recipe.kind = RecipeKind::Source;
   recipe.source = source;
   // Arguments are always there; whatever else was not looked at may be gone at another run.
-  bool is_argument = source->kind() == SourceKind::Local && walk_.start_.index == 0;
-  if (!is_argument && source->kind() != SourceKind::Function) walk_.guards_.present(source);
+  bool is_argument = source->kind() == SourceKind::Local && entry_.start().index == 0;
+  if (!is_argument && source->kind() != SourceKind::Function) walk_.guards().present(source);
 }
 
 void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
@@ -57,29 +59,29 @@ void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
   if (tensor->base != nullptr && tensor->base->source == nullptr) recipe.writes = tensor->base->version;
-  outputs_.push_back(walk_.output_value(tensor));
+  outputs_.push_back(walk_.builder().output_value(tensor));
 }
 
 void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
-  if (walk_.is_told(dim)) {
+  if (shapes_.is_told(dim)) {
     recipe.kind = RecipeKind::Number;
     recipe.index = static_cast<int32_t>(outputs_.size());
-    outputs_.push_back(walk_.told_number(dim));
+    outputs_.push_back(told_number(walk_.builder(), dim));
     return;
   }
   SymbolList symbols;
   symbols.add(dim);
   recipe.kind = RecipeKind::Size;
   recipe.index = static_cast<int32_t>(snapshot_.sizes.size());
-  snapshot_.sizes.push_back({DimCode(dim, symbols), walk_.sizes_.places_of(symbols)});
+  snapshot_.sizes.push_back({DimCode(dim, symbols), shapes_.places_of(symbols)});
 }
 
 void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) {
   recipe.kind = RecipeKind::Function;
   recipe.parts.push_back(constant_recipe(function->code.get()));
-  ValuePtr globals = function->globals_from ? function->globals_from : walk_.frames().root().function;
+  ValuePtr globals = function->globals_from ? function->globals_from : frames_.root().function;
   while (auto* maker = as<FunctionValue>(globals))
-    globals = maker->globals_from ? maker->globals_from : walk_.frames().root().function;
+    globals = maker->globals_from ? maker->globals_from : frames_.root().function;
   recipe.parts.push_back(recipe_of(globals));
   for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
     recipe.parts.push_back(recipe_of(part));
@@ -99,7 +101,7 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
 
 // Storing it would ask for its hash once more.
 void RegionFinisher::end_before_own_key(BorrowedRef key) {
-  if (is_key_stand_in(key)) end_before(walk_.own_key_step(key), BreakReason::unhashable_key, "a key that is kept");
+  if (is_key_stand_in(key)) end_before(own_key_step(walk_, key), BreakReason::unhashable_key, "a key that is kept");
 }
 
 RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
@@ -214,7 +216,7 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   };
   if (state.context) add_state("__context__", state.context);
   if (state.cause) add_state("__cause__", state.cause);
-  if (state.suppresses_context) add_state("__suppress_context__", walk_.boolean(true));
+  if (state.suppresses_context) add_state("__suppress_context__", walk_.values().boolean(true));
 }
 
 void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {

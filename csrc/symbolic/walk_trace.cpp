@@ -111,8 +111,8 @@ WalkTrace::WalkTrace()
 
 void WalkTrace::before(const Walk& walk, const Instruction& instruction) {
   frames_before_ = walk.frames().depth();
-  nodes_before_ = walk.graph_->nodes().size();
-  effects_before_ = walk.effects_.size();
+  nodes_before_ = walk.graph().nodes().size();
+  effects_before_ = walk.effects().log().size();
   code_before_ = walk.frames().innermost().bytecode;
   index_before_ = walk.frames().innermost().index;
   if (source_) tell_line(walk);
@@ -125,8 +125,7 @@ void WalkTrace::after(Walk& walk) {
     if (walk.frames().depth() > frames_before_) tell_inlined_call(walk);
   }
   if (!effects_) return;
-  for (size_t i = effects_before_; i < walk.effects_.size(); ++i)
-    if (walk.effects_[i].location == nullptr) walk.effects_[i].location = walk.frames().location();
+  walk.effects().set_locations(effects_before_, walk.frames().location());
 }
 
 void WalkTrace::tell_line(const Walk& walk) {
@@ -147,13 +146,13 @@ void WalkTrace::tell_instruction(const Walk& walk, const Instruction& instructio
   const SymbolicFrame& frame = walk.frames().innermost();
   std::string stack;
   for (const ValuePtr& value : frame.stack)
-    stack += (stack.empty() ? "" : ", ") + value_text(value, walk.start_.bytecode);
+    stack += (stack.empty() ? "" : ", ") + value_text(value, walk.entry().start().bytecode);
   log_event(LogArtifact::trace_bytecode, str_cat("TRACE ", opcode_name(instruction.op), " ",
                                                  argument_text(*frame.bytecode, instruction), " [", stack, "]"));
 }
 
 void WalkTrace::tell_new_nodes(const Walk& walk) const {
-  const auto& nodes = walk.graph_->nodes();
+  const auto& nodes = walk.graph().nodes();
   for (size_t i = nodes_before_; i < nodes.size(); ++i) {
     if (nodes[i]->kind != NodeKind::Op) continue;
     log_event(LogArtifact::trace_call,

@@ -39,37 +39,37 @@ ValuePtr make_reference(Walk& walk, const CallArgs& args) {
   const ValuePtr& of = args.positional[0];
   auto* object = as<ObjectValue>(of);
   bool is_known = object != nullptr && stays(*object) && PyType_SUPPORTS_WEAKREFS(object->object.type()) &&
-                  walk.exact_type(of) != nullptr;
+                  walk.values().exact_type(of) != nullptr;
   if (!is_known) graph_break(BreakReason::object_creation, "a weak reference");
-  BorrowedRef referent = walk.identity_of(of);
+  BorrowedRef referent = walk.values().identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
-  bool has_callback = args.positional.size() == 2 && !same_object(walk, args.positional[1], walk.none());
+  bool has_callback = args.positional.size() == 2 && !same_object(walk, args.positional[1], walk.values().none());
   walk.keys().note_reference(reference, of);
-  if (!has_callback) return walk.constant(reference);
-  auto made = make_value<MadeValue>(walk.constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)), args.positional,
-                                    std::vector<std::pair<Ref, ValuePtr>>{});
+  if (!has_callback) return walk.values().constant(reference);
+  auto made = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)),
+                                    args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
   made->model = reference;
   return made;
 }
 
 }  // namespace
 
-bool Walk::may_have_dropped() const {
-  if (!effects_.empty() || !written_.empty() || !stored_cells_.empty() || !returns_.empty()) return true;
-  const std::vector<ValuePtr>& held = frames_.root().slots;
+bool may_have_dropped(const Walk& walk) {
+  if (walk.effects().any() || walk.entry().has_returned()) return true;
+  const std::vector<ValuePtr>& held = walk.frames().root().slots;
   auto dropped = [&](const ValuePtr& value) { return is_dropped(value, held); };
-  return std::ranges::any_of(initial_slots_, dropped) || std::ranges::any_of(initial_stack_, dropped);
+  return std::ranges::any_of(walk.entry().slots(), dropped) || std::ranges::any_of(walk.entry().stack(), dropped);
 }
 ValuePtr call_weak_reference(Walk& walk, const ValuePtr& callable, const CallArgs& args) {
   auto* object = as<ObjectValue>(callable);
-  if (object == nullptr || walk.exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
-      !args.positional.empty() || !args.keywords.empty() || walk.may_have_dropped())
+  if (object == nullptr || walk.values().exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
+      !args.positional.empty() || !args.keywords.empty() || may_have_dropped(walk))
     graph_break(BreakReason::unknown_callable, describe(callable));
   if (ValuePtr known = walk.keys().referent_of(object->object)) return known;
   if (object->source == nullptr) graph_break(BreakReason::unguardable_object, "a weak reference");
   const Source* source = walk.sources().get(SourceKind::Referent, object->source, nullptr);
   walk.guards().present(source);
-  return walk.at(source);
+  return value_at(walk, source);
 }
 
 Ref weak_key_of(Walk& walk, const ValuePtr& value) {
@@ -89,7 +89,7 @@ Ref weak_key_of(Walk& walk, const ValuePtr& value) {
 ValuePtr weak_item(Walk& walk, const ValuePtr& dict, BorrowedRef reference) {
   auto* object = as<ObjectValue>(dict);
   PyObject* found = nullptr;
-  bool is_plain = walk.exact_type(dict) == &PyDict_Type && object->source != nullptr;
+  bool is_plain = walk.values().exact_type(dict) == &PyDict_Type && object->source != nullptr;
   int status = is_plain ? lookup_weak_key(object->object, reference, &found) : -1;
   if (status < 0) graph_break(BreakReason::unhashable_key, "a weak reference");
   BorrowedRef referent = referent_of(reference);
@@ -99,7 +99,7 @@ ValuePtr weak_item(Walk& walk, const ValuePtr& dict, BorrowedRef reference) {
     return nullptr;
   }
   walk.guards().present(source);
-  return walk.at(source, Ref::share(found));
+  return value_at(walk, source, Ref::share(found));
 }
 
 namespace {

@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "guards/guard_set.h"
+#include "symbolic/value.h"
 
 namespace md {
 
@@ -20,14 +21,18 @@ struct DimPolicy {
 // By dim; empty: nothing was said.
 std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank);
 
-class SizeSymbols : public ShapeGuardSink {
+class ShapeEnv : public ShapeGuardSink {
  public:
+  explicit ShapeEnv(bool all_symbolic) : all_symbolic_(all_symbolic) {}
+  bool all_symbolic() const { return all_symbolic_; }  // sizes of arguments, from the first capture on
   // The symbol of a place: a size, or an int. `policy` is the program's, of a size.
   Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
   // The symbol of a number out of a tensor, which no place tells before a run.
   Dim told(int64_t hint);
   // Some symbol of the dim is such a number.
   bool is_told(Dim dim) const;
+  // Or is computed of some.
+  bool is_told(const ValuePtr& value) const;
   void relation(Dim a, DimRelation relation, Dim b) override;
 
   bool empty() const { return symbols_.symbols().empty(); }
@@ -43,6 +48,10 @@ class SizeSymbols : public ShapeGuardSink {
   const std::vector<SizeAssumption>& assumptions() const { return assumptions_; }
   // What is to be said of dimensions that are marked dynamic and are not; empty: nothing.
   std::string violations(const Bytecode& bytecode) const;
+
+  // Numbers that are computed at every run, though nobody may ask for them: the computation may raise.
+  const std::vector<ValuePtr>& may_raise() const { return may_raise_; }
+  void add_may_raise(ValuePtr value) { may_raise_.push_back(std::move(value)); }
 
  private:
   struct Relation {
@@ -61,6 +70,8 @@ class SizeSymbols : public ShapeGuardSink {
   std::vector<SizeAssumption> assumptions_;
   std::set<std::string> known_;  // texts of relations_ and assumptions_
   std::vector<Marked> marked_;
+  std::vector<ValuePtr> may_raise_;
+  const bool all_symbolic_;
 };
 
 // The spec of an input with symbols for these of its sizes, and strides over them where they go over them; by dim, which dim a

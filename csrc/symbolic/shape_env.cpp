@@ -1,4 +1,4 @@
-#include "symbolic/size_symbols.h"
+#include "symbolic/shape_env.h"
 
 #include <algorithm>
 #include <numeric>
@@ -46,7 +46,7 @@ std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank) {
   return policies;
 }
 
-Dim SizeSymbols::symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy) {
+Dim ShapeEnv::symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy) {
   auto known = std::find(places_.begin(), places_.end(), place);
   if (known != places_.end()) return symbols_.symbols()[static_cast<size_t>(known - places_.begin())];
   std::string name = str_cat("s", places_.size());
@@ -59,7 +59,12 @@ Dim SizeSymbols::symbol(const SizePlace& place, int64_t hint, const DimPolicy& p
   return made;
 }
 
-void SizeSymbols::relation(Dim a, DimRelation relation, Dim b) {
+bool ShapeEnv::is_told(const ValuePtr& value) const {
+  auto* computed = as<ComputedValue>(value);
+  return computed != nullptr && !computed->known && computed->dim && is_told(*computed->dim);
+}
+
+void ShapeEnv::relation(Dim a, DimRelation relation, Dim b) {
   std::string text = str_cat(a.str(), " ", relation_sign(relation), " ", b.str());
   if (!known_.insert(std::move(text)).second) return;
   if (is_told(a) || is_told(b))
@@ -68,32 +73,32 @@ void SizeSymbols::relation(Dim a, DimRelation relation, Dim b) {
     relations_.push_back({a, b, relation});
 }
 
-Dim SizeSymbols::told(int64_t hint) {
+Dim ShapeEnv::told(int64_t hint) {
   Dim made = Dim::signed_symbol(str_cat("u", told_.symbols().size()), hint);
   told_.add(made);
   return made;
 }
 
-bool SizeSymbols::is_told(Dim dim) const {
+bool ShapeEnv::is_told(Dim dim) const {
   if (told_.symbols().empty()) return false;
   SymbolList symbols;
   symbols.add(dim);
   return std::ranges::any_of(symbols.symbols(), [this](Dim symbol) { return told_.find(symbol) >= 0; });
 }
 
-const SizePlace& SizeSymbols::place_of(Dim symbol) const {
+const SizePlace& ShapeEnv::place_of(Dim symbol) const {
   int at = symbols_.find(symbol);
   MD_ASSERT(at >= 0, "a symbol of another walk: ", symbol.str());
   return places_[static_cast<size_t>(at)];
 }
 
-std::vector<SizePlace> SizeSymbols::places_of(const SymbolList& list) const {
+std::vector<SizePlace> ShapeEnv::places_of(const SymbolList& list) const {
   std::vector<SizePlace> places;
   for (Dim symbol : list.symbols()) places.push_back(place_of(symbol));
   return places;
 }
 
-std::optional<int64_t> SizeSymbols::fixed(Dim symbol) const {
+std::optional<int64_t> ShapeEnv::fixed(Dim symbol) const {
   for (const Relation& each : relations_) {
     if (each.relation != DimRelation::Equal) continue;
     if (same(each.a, symbol) && !each.b.is_symbolic()) return each.b.value();
@@ -102,7 +107,7 @@ std::optional<int64_t> SizeSymbols::fixed(Dim symbol) const {
   return std::nullopt;
 }
 
-void SizeSymbols::add_guards(GuardSet& guards) const {
+void ShapeEnv::add_guards(GuardSet& guards) const {
   auto add = [&](Dim a, DimRelation relation, Dim b) {
     SymbolList list;
     list.add(a);
@@ -123,7 +128,7 @@ void SizeSymbols::add_guards(GuardSet& guards) const {
   }
 }
 
-std::string SizeSymbols::violations(const Bytecode& bytecode) const {
+std::string ShapeEnv::violations(const Bytecode& bytecode) const {
   std::string names, reasons;
   auto add = [&](const Marked& marked, const std::string& reason) {
     std::string text = name(marked.place, bytecode);

@@ -1,0 +1,72 @@
+"""The class that walks and the parts that it drives: how much each may offer, and whom each may know."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+SYMBOLIC = Path(__file__).parents[2] / "csrc" / "symbolic"
+
+# Each part, its header, and the parts below it that its header or source may include.
+PARTS = {
+    "ClassBuilder": ("class_builder", set()),
+    "KeyTable": ("key_table", set()),
+    "FrameStack": ("frame_stack", set()),
+    "PendingCalls": ("pending_calls", set()),
+    "EntryState": ("entry_state", set()),
+    "ShapeEnv": ("shape_env", set()),
+    "ValueReader": ("value_reader", {"ClassBuilder"}),
+    "SideEffects": ("side_effects", {"KeyTable", "ValueReader"}),
+    "GraphBuilder": ("graph_builder", {"FrameStack", "ValueReader"}),
+    "OutputQueue": ("output_queue", {"GraphBuilder"}),
+}
+MOST_FUNCTIONS_OF_A_PART = 45
+MOST_FUNCTIONS_OF_WALK = 25
+MOST_LINES_OF_WALK = 200
+
+
+def public_functions(text, name):
+    """Names of the public member functions of a class, overloads once."""
+    body = text[re.search(rf"^class {name}(?: : public \w+)? \{{", text, re.MULTILINE).end() :]
+    body = body[: re.search(r"^\};", body, re.MULTILINE).start()]
+    body = re.sub(r"//.*", "", body).partition("\n private:")[0]
+    declarations = re.findall(
+        r"^  (?!return|if|for|throw)(?:\[\[noreturn\]\] )?[\w:<>,&* ]*?[\s&*>]~?(\w+|operator\W+)\(", body, re.MULTILINE
+    )
+    return set(declarations) - {name}
+
+
+def header(stem):
+    return (SYMBOLIC / f"{stem}.h").read_text()
+
+
+def test_what_walk_offers():
+    assert len(public_functions(header("walk"), "Walk")) <= MOST_FUNCTIONS_OF_WALK
+    assert len(header("walk").splitlines()) <= MOST_LINES_OF_WALK
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_a_part_offers(part):
+    stem, _ = PARTS[part]
+    assert 0 < len(public_functions(header(stem), part)) <= MOST_FUNCTIONS_OF_A_PART
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_knows_those_below_it_alone(part):
+    stem, below = PARTS[part]
+    source = SYMBOLIC / f"{stem}.cpp"
+    text = header(stem) + (source.read_text() if source.exists() else "")
+    assert not re.search(r"\bWalk\b", re.sub(r"//.*", "", text))
+    included = set(re.findall(r'#include "symbolic/(\w+)\.h"', text)) - {stem}
+    others = {other: name for name, (other, _) in PARTS.items()}
+    assert {others[each] for each in included & set(others)} <= below
+
+
+def test_no_class_opens_its_fields():
+    for path in sorted(SYMBOLIC.rglob("*.h")):
+        friends = re.findall(
+            r"^\s*friend (?!bool operator)(?!class Handle)(?!PyObject\*)(?!struct CallOutRun).*",
+            path.read_text(),
+            re.MULTILINE,
+        )
+        assert friends == [], path.name
