@@ -8,7 +8,7 @@ find_package(pybind11 3.1 CONFIG REQUIRED HINTS "${pybind11_hint}")
 set(extension_folders cpython bytecode guards frontends snapshot symbolic eval_frame bindings)
 set(extension_sources)
 foreach(folder IN LISTS extension_folders)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/csrc/${folder}/*.cpp")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/csrc/${folder}/*.cpp")
   list(APPEND extension_sources ${sources})
 endforeach()
 

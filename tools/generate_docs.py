@@ -25,7 +25,7 @@ def table(header, rows):
 def graph_breaks():
     parts = [
         "# Graph breaks\n",
-        "Why a captured region ends before its function does. The table is `csrc/symbolic/graph_breaks.def`.",
+        "Why a captured region ends before its function does. The table is `csrc/symbolic/breaks/graph_breaks.def`.",
         "A reason that is marked *silent* is no graph break to the program: it is neither logged nor counted, and no",
         "error under `error_on_graph_break(True)`.\n",
     ]

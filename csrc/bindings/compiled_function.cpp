@@ -4,7 +4,7 @@
 #include "eval_frame/compiled_call.h"
 #include "guards/wrapper_callables.h"
 #include "snapshot/policy_function.h"
-#include "symbolic/calls.h"
+#include "symbolic/calls/calls.h"
 
 #include <structmember.h>
 
@@ -19,7 +19,7 @@
 #include "eval_frame/ambient_block.h"
 #include "eval_frame/backends.h"
 #include "eval_frame/code_cache.h"
-#include "symbolic/walk.h"
+#include "symbolic/trace/tracer.h"
 
 namespace md {
 

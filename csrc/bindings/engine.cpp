@@ -16,13 +16,13 @@
 #include "guards/tensor_type.h"
 #include "snapshot/policy.h"
 #include "snapshot/policy_function.h"
-#include "symbolic/exceptions.h"
-#include "symbolic/made_calls.h"
-#include "symbolic/mode_calls.h"
-#include "symbolic/polyfills.h"
-#include "symbolic/pure_calls.h"
-#include "symbolic/registry.h"
-#include "symbolic/walk.h"
+#include "symbolic/builtins/pure_calls.h"
+#include "symbolic/calls/constructed_objects.h"
+#include "symbolic/calls/mode_calls.h"
+#include "symbolic/calls/polyfills.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/trace/tracer.h"
 
 namespace py = pybind11;
 

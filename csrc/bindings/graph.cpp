@@ -9,7 +9,7 @@
 #include "frontends/arg_binding.h"
 #include "graph/passes.h"
 #include "guards/tensor_type.h"
-#include "symbolic/graph_break.h"
+#include "symbolic/breaks/graph_break.h"
 
 namespace py = pybind11;
 

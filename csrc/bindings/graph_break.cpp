@@ -9,7 +9,7 @@
 #include "base/host_hooks.h"
 #include "bindings/bindings.h"
 #include "cpython/imports.h"
-#include "symbolic/endings.h"
+#include "symbolic/trace/endings.h"
 
 namespace py = pybind11;
 

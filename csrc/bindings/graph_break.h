@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "symbolic/graph_break.h"
+#include "symbolic/breaks/graph_break.h"
 
 namespace md {
 

@@ -3,7 +3,7 @@
 #include "eval_frame/compile_times.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/hand_over.h"
-#include "symbolic/graph_break.h"
+#include "symbolic/breaks/graph_break.h"
 #include "tensor/dim_table.h"
 
 namespace md {

@@ -1,5 +1,5 @@
 // Marks that Python code sets on callables, and support for functions that are called while tracing.
-#include "symbolic/traced_calls.h"
+#include "symbolic/tensors/traced_calls.h"
 
 #include <pybind11/stl.h>
 
@@ -7,7 +7,7 @@
 #include "bindings/bindings.h"
 #include "bindings/tensor_object.h"
 #include "eval_frame/check_captures.h"
-#include "symbolic/marked_calls.h"
+#include "symbolic/calls/marked_calls.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/fake_views.h"
 

@@ -6,7 +6,7 @@
 #include "eval_frame/live_frame.h"
 #include "guards/locals_view.h"
 #include "snapshot/value_builder.h"
-#include "symbolic/call_outs.h"
+#include "symbolic/tensors/host_calls.h"
 
 namespace md {
 

@@ -293,8 +293,8 @@ void CaptureCheck::raise(const LiveFrame& frame, const std::string& text, Borrow
   const Bytecode& start = returned_ == 0 ? code : *region().snapshot.frames.front().bytecode;
   std::string graph = print(*region().graph);
   std::string message =
-      str_cat("The capture does not match uncompiled Python: ", text, "\n  region at instruction ",
-              entry_->instruction, " of ", text_of(start.code()->co_name), ", exit ", exit_name(region().exit), " at ",
+      str_cat("The capture does not match uncompiled Python: ", text, "\n  region at instruction ", entry_->instruction,
+              " of ", text_of(start.code()->co_name), ", exit ", exit_name(region().exit), " at ",
               text_of(code.code()->co_name), " (", text_of(code.code()->co_filename), ":", code.line_at(frame.index()),
               ")\n  captured: ", shown(captured), "\n  Python:   ", shown(python), "\n", graph);
   Ref type = imported("minidynamo._dynamo.exc", "CaptureMismatch");

@@ -6,8 +6,8 @@ namespace md {
 
 // MD_COUNTER(name, doc)
 #define MD_COUNTERS(MD_COUNTER)                                                                               \
-  MD_COUNTER(captures_begun, "traces begun, including those that ended in an exception")                             \
-  MD_COUNTER(regions_captured, "traces that ended in a region")                                                \
+  MD_COUNTER(captures_begun, "traces begun, including those that ended in an exception")                      \
+  MD_COUNTER(regions_captured, "traces that ended in a region")                                               \
   MD_COUNTER(graphs_captured, "regions whose graph has an op")                                                \
   MD_COUNTER(ops_captured, "ops in those graphs")                                                             \
   MD_COUNTER(regions_run, "regions entered, captured or found")                                               \
@@ -20,9 +20,9 @@ namespace md {
   MD_COUNTER(translated_instructions, "instructions that regions run by the driver covered")                  \
   MD_COUNTER(concrete_instructions, "instructions that the driver executed")                                  \
   MD_COUNTER(final_instructions, "returns, yields and reraises that the interpreter executed for the driver") \
-  MD_COUNTER(hand_overs, "frames that bailed out to the interpreter")                                    \
+  MD_COUNTER(hand_overs, "frames that bailed out to the interpreter")                                         \
   MD_COUNTER(plan_failures, "plans that failed and were run again by Python")                                 \
-  MD_COUNTER(cache_places_visited, "places of caches read to find, add or sweep one")                    \
+  MD_COUNTER(cache_places_visited, "places of caches read to find, add or sweep one")                         \
   MD_COUNTER(capture_ns, "nanoseconds spent tracing, lowering and compiling")
 
 struct Counters {

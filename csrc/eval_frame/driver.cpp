@@ -13,7 +13,7 @@
 #include "eval_frame/signal_service.h"
 #include "eval_frame/unwinder.h"
 #include "snapshot/operator_methods.h"
-#include "symbolic/call_outs.h"
+#include "symbolic/tensors/host_calls.h"
 
 #include <algorithm>
 

@@ -10,7 +10,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "eval_frame/capture_report.h"
-#include "symbolic/graph_break.h"
+#include "symbolic/breaks/graph_break.h"
 
 namespace md {
 

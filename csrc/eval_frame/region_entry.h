@@ -6,7 +6,7 @@
 
 #include "eval_frame/code_cache.h"
 #include "executor/plan.h"
-#include "symbolic/region.h"
+#include "symbolic/state/region.h"
 
 namespace md {
 

@@ -7,7 +7,7 @@
 #include "eval_frame/counters.h"
 #include "eval_frame/signal_service.h"
 #include "guards/tensor_type.h"
-#include "symbolic/call_outs.h"
+#include "symbolic/tensors/host_calls.h"
 #include "tensor/kernels/random.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"

@@ -10,7 +10,7 @@
 #include "eval_frame/output_replay.h"
 #include "eval_frame/region_entry.h"
 #include "snapshot/value_builder.h"
-#include "symbolic/call_outs.h"
+#include "symbolic/tensors/host_calls.h"
 
 namespace md {
 

@@ -4,7 +4,7 @@
 #include "cpython/ref.h"
 #include "cpython/signals.h"
 #include "snapshot/policy.h"
-#include "symbolic/call_outs.h"
+#include "symbolic/tensors/host_calls.h"
 
 namespace md {
 

@@ -1,4 +1,4 @@
-"""How a trace ends where it cannot go on: the table in csrc/symbolic/endings.def, row by row."""
+"""How a trace ends where it cannot go on: the table in csrc/symbolic/trace/endings.def, row by row."""
 
 import itertools
 

@@ -1,0 +1,215 @@
+#include "symbolic/attributes/attributes.h"
+
+#include "cpython/library_types.h"
+#include "cpython/object_protocol.h"
+#include "guards/constants.h"
+#include "guards/held_object.h"
+#include "guards/named_results.h"
+#include "symbolic/attributes/attribute_lookup.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/traced_classes.h"
+#include "symbolic/effects/class_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/class_relations.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/trace/registry.h"
+
+namespace md {
+
+// The getter (0) or setter (1) in Python of a property that the walk made; null: another object, or none.
+ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
+  auto* made = as<MadeValue>(descriptor);
+  if (made == nullptr || type_of(descriptor) != &PyProperty_Type || made->positional.size() <= part) return nullptr;
+  return type_of(made->positional[part]) == &PyFunction_Type ? made->positional[part] : nullptr;
+}
+
+Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing) {
+  if (is_shape(object)) return look_up(walk, known_shape(walk, object), name, probing);
+  AttributeLookup lookup(walk, object, name, probing);
+  if (is_named_results(type_of(object))) return lookup.on_named_results();
+  switch (object->kind) {
+    case ValueKind::Super:
+      return lookup.on_super();
+    case ValueKind::Tensor:
+      return lookup.on_tensor();
+    case ValueKind::Instance:
+      return lookup.on_instance();
+    case ValueKind::Made:
+      return lookup.on_made_object();
+    case ValueKind::Function:
+      return lookup.on_made_function();
+    case ValueKind::BoundMethod:
+      return type_of(object) == &PyMethod_Type ? lookup.on_method() : lookup.on_builtin();
+    case ValueKind::Dict: {
+      auto* dict = as<DictValue>(object);
+      if (dict->factory && PyUnicode_CompareWithASCIIString(name, "default_factory") == 0) return {dict->factory};
+      bool is_user = dict->type && PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
+      return is_user ? lookup.on_instance() : lookup.on_builtin();
+    }
+    case ValueKind::Sequence:
+      if (is_deque(object) && PyUnicode_CompareWithASCIIString(name, "maxlen") == 0)
+        return {as<SequenceValue>(object)->maxlen};
+      return as<SequenceValue>(object)->type ? lookup.on_instance() : lookup.on_builtin();
+    case ValueKind::Object: {
+      PyObject* real = as<ObjectValue>(object)->object;
+      if (PyModule_CheckExact(real)) return lookup.on_module();
+      if (PyType_Check(real)) return lookup.on_class();
+      if (Py_IS_TYPE(real, &PyMethod_Type)) return lookup.on_method();
+      PyTypeObject* type = Py_TYPE(real);
+      bool has_storage = type->tp_dictoffset != 0 && type->tp_getattro == PyObject_GenericGetAttr;
+      if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || has_storage) return lookup.on_instance();
+      return lookup.on_builtin();
+    }
+    default:
+      return lookup.on_builtin();
+  }
+}
+
+ValuePtr own_value(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  return AttributeLookup(walk, object, name).own_value();
+}
+
+namespace {
+
+void load_attr(Walk& walk, const Instruction& at) {
+  load_attribute(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg), 1);
+}
+
+void load_method(Walk& walk, const Instruction& at) {
+  load_method(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg), 1);
+}
+
+ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
+  return make_value<BoundMethodValue>(bound.value, bound.self ? bound.self : object);
+}
+
+// object.__getattribute__(self, name), as a user's __getattribute__ calls it.
+ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
+  const ValuePtr& object = args.positional[0];
+  Ref name = constant_of(walk, args.positional[1]);
+  bool plain =
+      object->kind == ValueKind::Instance ||
+      (object->kind == ValueKind::Object && PyType_HasFeature(walk.values().exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
+       !PyType_Check(as<ObjectValue>(object)->object.get()));
+  if (!name || !PyUnicode_CheckExact(name.get()) || !plain)
+    graph_break(BreakReason::custom_attribute_lookup, describe(object));
+  size_t depth = walk.frames().depth();
+  AttributeLookup lookup(walk, object, name.get());
+  Bound bound = lookup.generic();
+  if (walk.frames().depth() > depth) return nullptr;
+  return bound.is_method ? ValuePtr(make_value<BoundMethodValue>(bound.value, object)) : bound.value;
+}
+
+// object.__init__(self) does nothing.
+ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty())
+    graph_break(BreakReason::object_creation, "object.__init__ with arguments");
+  walk.values().exact_type(args.positional[0]);
+  return walk.values().none();
+}
+
+const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr}, {Opcode::LOAD_METHOD, load_method}};
+
+void add_attribute_calls() {
+  auto method = [](const char* name) {
+    return check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name));
+  };
+  register_call(method("__init__").get(), call_object_init);
+  register_call(method("__getattribute__").get(), call_object_getattribute);
+  register_value_type(tuple_field_type());
+}
+
+const CallRegistration call_registration(add_attribute_calls);
+
+}  // namespace
+ValuePtr attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(walk, object, name);
+  return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
+}
+
+ValuePtr optional_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(walk, object, name, true);
+  return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
+}
+
+void load_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = walk.frames().depth();
+  ValuePtr value = attribute(walk, object, name);
+  if (walk.frames().depth() > depth)
+    return walk.frames().drop_below_callee(operands);  // a getter gives the result when it returns
+  walk.frames().pop_many(operands);
+  walk.frames().push(std::move(value));
+}
+
+void load_method(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = walk.frames().depth();
+  Bound bound = look_up(walk, object, name);
+  if (walk.frames().depth() > depth) {
+    walk.frames().innermost().continuation = ContinuationKind::PushCallable;
+    // Python looks up a method in a way of its own, which leaves the exception of a getter as it is.
+    PyTypeObject* type = type_of(object);
+    if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr)
+      walk.frames().innermost().continuation_value = nullptr;
+    return walk.frames().drop_below_callee(operands);
+  }
+  ValuePtr self = bound.self ? bound.self : object;
+  walk.frames().pop_many(operands);
+  if (!bound.is_method) return walk.frames().push_callable(std::move(bound.value));
+  walk.frames().push(std::move(bound.value));
+  walk.frames().push(std::move(self));
+}
+
+ValuePtr type_value(Walk& walk, const ValuePtr& object) {
+  if (auto* instance = as<InstanceValue>(object)) return instance->type;
+  if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
+  if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
+  if (auto* known = as<ObjectValue>(object); known != nullptr && known->made_class)
+    return walk.classes().find(known->object)->meta;
+  PyTypeObject* type = walk.values().exact_type(object);
+  const Source* source = source_of(object);
+  if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
+    return walk.values().constant(reinterpret_cast<PyObject*>(type));
+  ValuePtr value = value_at(walk, walk.sources().get(SourceKind::Type, source, nullptr),
+                            Ref::share(reinterpret_cast<PyObject*>(type)));
+  // The type guard on the object says what this is.
+  as<ObjectValue>(value)->value_guarded = true;
+  as<ObjectValue>(value)->type_guarded = !may_change(Py_TYPE(type));
+  return value;
+}
+
+ValuePtr type_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  return class_attribute(walk, type_value(walk, object), name);
+}
+
+ValuePtr class_attribute(Walk& walk, const ValuePtr& type_value, BorrowedRef name) {
+  auto* known = as<ObjectValue>(type_value);
+  auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
+  if (known->made_class) return made_attribute(walk, *walk.classes().find(known->object), name);
+  if (auto written = written_on_class(walk, type_value, name)) return *written;
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  if (known->source == nullptr || !may_change) {
+    PyObject* found = _PyType_Lookup(type, name);
+    return found != nullptr ? walk.values().constant(found) : nullptr;
+  }
+  const Source* source = walk.sources().get(SourceKind::TypeAttr, known->source, name);
+  ValuePtr found = value_at(walk, source);
+  if (!found) walk.guards().absent(source);
+  return found;
+}
+
+ValuePtr user_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  return has_user_type(object) ? python_method(walk, object, name) : nullptr;
+}
+
+ValuePtr python_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
+  ValuePtr method = type_attribute(walk, object, name);
+  if (!method || is_python_function(method)) return method;
+  // Nothing is called, but the class may come to have such a method.
+  if (source_of(method) != nullptr) walk.values().identity_of(method);
+  return nullptr;
+}
+
+}  // namespace md

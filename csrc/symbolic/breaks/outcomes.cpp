@@ -1,0 +1,23 @@
+#include "symbolic/breaks/outcomes.h"
+
+#include "symbolic/values/call_args.h"
+
+namespace md {
+
+void graph_break(BreakReason reason, std::string context, std::string explanation) {
+  throw BreakSignal{reason, std::move(context), std::move(explanation)};
+}
+
+void raise_here() {
+  // An error of looking ahead is Python's to raise again, at its own place.
+  PyErr_Clear();
+  throw RaiseSignal{};
+}
+
+void require_count(const CallArgs& args, size_t least, size_t most) {
+  if (args.positional.size() < least || args.positional.size() > most || !args.keywords.empty()) raise_here();
+}
+
+void require_method_count(const CallArgs& args, size_t least, size_t most) { require_count(args, least + 1, most + 1); }
+
+}  // namespace md

@@ -1,0 +1,268 @@
+// Builtins that the walk knows for values that are not all constants.
+#include "symbolic/builtins/builtin_calls.h"
+
+#include "cpython/imports.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/builtins/pure_calls.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/facts/class_relations.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/mapping_proxies.h"
+#include "symbolic/facts/name_spaces.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/trace/registry.h"
+
+namespace md {
+
+namespace {
+
+ValuePtr call_len(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 1);
+  const ValuePtr& value = args.positional[0];
+  if (auto* tensor = as<TensorValue>(value)) {
+    walk.values().guard_tensor(tensor);
+    if (tensor->spec.rank() == 0) raise_here();
+    return size_value(walk, tensor->spec.sizes[0]);
+  }
+  std::optional<int64_t> length = length_of(walk, value);
+  if (!length) {
+    static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+    if (ValuePtr method = user_method(walk, value, kLen)) {
+      inline_function(walk, method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
+      return nullptr;
+    }
+  }
+  if (!length) graph_break(BreakReason::unknown_length, describe(value));
+  return walk.values().integer(*length);
+}
+
+// hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
+ValuePtr call_hash(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 1);
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  const ValuePtr& value = args.positional[0];
+  if (value->kind == ValueKind::Identity) graph_break(BreakReason::builtin_call, "hash() of a number of id()");
+  ValuePtr method = is_user_object(value) ? user_method(walk, value, kHash) : nullptr;
+  if (!method)
+    return walk.values().constant(
+        check(PyLong_FromSsize_t(PyObject_Hash(key_of(walk, plain_or_itself(walk, value, {"__hash__"}))))));
+  return walk.values().constant(hash_by_method(walk, value, method));
+}
+
+ValuePtr call_type(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() == 3 && args.keywords.empty()) {
+    auto entries = entries_of(walk, args.positional[2]);
+    if (!entries) graph_break(BreakReason::class_definition, "type() with names that are not known");
+    auto names = make_value<DictValue>();
+    names->entries = std::move(*entries);
+    return make_class(walk, walk.values().constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
+                      args.positional[1], names);
+  }
+  if (args.positional.size() != 1 || !args.keywords.empty())
+    graph_break(BreakReason::class_definition, "type() with these arguments");
+  return type_value(walk, args.positional[0]);
+}
+
+ValuePtr call_bool(Walk& walk, const CallArgs& args) {
+  require_count(args, 0, 1);
+  if (args.positional.empty()) return walk.values().boolean(false);
+  if (ValuePtr truth = computed(walk, Computation::Truth, {args.positional[0]})) return truth;
+  std::optional<bool> truth = truth_by_methods(walk, args.positional[0]);
+  if (!truth && is_tensor(args.positional[0])) graph_break(BreakReason::tensor_to_number, "bool()");
+  if (!truth) graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
+  return walk.values().boolean(*truth);
+}
+
+template <bool is_list>
+ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
+  require_count(args, 0, 1);
+  std::vector<ValuePtr> items;
+  if (!args.positional.empty()) {
+    // tuple(t) of an exact tuple is that tuple.
+    if (!is_list && walk.values().is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
+    LengthHint hint = is_list ? LengthHint::Asked : kTupleHint;
+    items = iterated(walk, is_list ? "list" : "tuple", args.positional[0], hint);
+  }
+  return make_value<SequenceValue>(is_list, std::move(items));
+}
+
+Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
+  auto dict = make_value<DictValue>();
+  if (args.positional.size() > 1) raise_here();
+  if (!args.positional.empty()) {
+    const ValuePtr value = copied_mapping(walk, args.positional[0]);
+    if (auto entries = entries_of(walk, value)) {
+      for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
+    } else {
+      for (const ValuePtr& pair : iterated(walk, "dict", value)) {
+        auto items = iterate(walk, pair);
+        if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
+        Ref key = key_of(walk, (*items)[0], /*alone=*/false);
+        dict_set(walk, dict, key.get(), (*items)[1]);
+      }
+    }
+  }
+  for (const auto& [name, value] : args.keywords) dict->set(name.get(), value);
+  return dict;
+}
+
+ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, args); }
+
+ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
+  if (!args.positional.empty()) require_own_items(walk, args.positional[0]);
+  Handle<DictValue> dict = made_dict(walk, args);
+  dict->type = walk.values().constant(reinterpret_cast<PyObject*>(&PyODict_Type));
+  return dict;
+}
+
+// defaultdict(factory, ...)
+ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
+  static PyObject* const type = imported("collections", "defaultdict").release();
+  CallArgs rest = args;
+  ValuePtr factory = walk.values().none();
+  if (!args.positional.empty()) {
+    factory = args.positional[0];
+    rest.positional.erase(rest.positional.begin());
+    bool known = same_object(walk, factory, walk.values().none()) || is_callable(walk, factory);
+    if (!known) raise_here();
+  }
+  Handle<DictValue> dict = made_dict(walk, rest);
+  dict->type = walk.values().constant(type);
+  dict->factory = factory;
+  return dict;
+}
+
+ValuePtr call_set(Walk& walk, const CallArgs& args) {
+  require_count(args, 0, 1);
+  auto set = make_value<SetValue>();
+  set->creation_step = walk.step_number();
+  if (args.positional.empty()) return set;
+  if (Ref contents = set_to_merge(walk, args.positional[0])) {
+    set->set = check(PySet_New(contents));
+    return set;
+  }
+  for (const ValuePtr& item : iterated(walk, "set", args.positional[0], LengthHint::NotAsked)) {
+    set_change(walk, EffectKind::SetAdd, set, key_of(walk, item, /*alone=*/false).get());
+  }
+  return set;
+}
+
+ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
+  require_count(args, 2, 3);
+  Ref name = constant_of(walk, args.positional[1]);
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("getattr", args.positional[0]);
+  if (args.positional.size() == 3) {
+    ValuePtr found = optional_attribute(walk, args.positional[0], name.get());
+    return found ? found : args.positional[2];
+  }
+  size_t depth = walk.frames().depth();
+  ValuePtr value = attribute(walk, args.positional[0], name.get());
+  // A getter that was inlined pushes its own result.
+  return walk.frames().depth() > depth ? nullptr : value;
+}
+
+ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
+  require_count(args, 2, 2);
+  Ref name = constant_of(walk, args.positional[1]);
+  if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("hasattr", args.positional[0]);
+  return walk.values().boolean(static_cast<bool>(optional_attribute(walk, args.positional[0], name.get())));
+}
+
+ValuePtr call_callable(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 1);
+  return walk.values().boolean(is_callable(walk, args.positional[0]));
+}
+
+ValuePtr call_abs(Walk& walk, const CallArgs& args) {
+  static PyObject* const kAbs = PyUnicode_InternFromString("__abs__");
+  static PyObject* const kFunction = imported("builtins", "abs").release();
+  static const OpRow* const op = find_op("abs");
+  require_count(args, 1, 1);
+  const ValuePtr& value = args.positional[0];
+  if (is_tensor(value)) return call_op(walk, *op, args, CallForm::Function);
+  if (ValuePtr method = user_method(walk, value, kAbs)) {
+    inline_function(walk, method, {{value}, {}}, ContinuationKind::Push, nullptr);
+    return nullptr;
+  }
+  ValuePtr result = fold_pure_call(walk, kFunction, args);
+  if (!result) break_on_builtin("abs", value);
+  return result;
+}
+
+ValuePtr call_pow(Walk& walk, const CallArgs& args) {
+  static PyObject* const kFunction = imported("builtins", "pow").release();
+  static const OpRow* const op = find_op("pow");
+  bool of_tensors = args.positional.size() == 2 && args.keywords.empty() &&
+                    (is_tensor(args.positional[0]) || is_tensor(args.positional[1]));
+  if (of_tensors) return call_op(walk, *op, args, CallForm::Operator);
+  ValuePtr result = fold_pure_call(walk, kFunction, args);
+  if (!result) break_on_builtin("pow", args.positional.empty() ? walk.values().none() : args.positional[0]);
+  return result;
+}
+
+template <BreakReason reason>
+ValuePtr break_always(Walk&, const CallArgs&) {
+  graph_break(reason);
+}
+
+ValuePtr call_recursion_limit(Walk& walk, const CallArgs& args) {
+  require_count(args, 0, 0);
+  walk.guards().recursion_limit();
+  return walk.values().integer(Py_GetRecursionLimit());
+}
+
+constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
+                                    {"type", call_type},
+                                    {"hash", call_hash},
+                                    {"bool", call_bool},
+                                    {"list", call_sequence<true>},
+                                    {"tuple", call_sequence<false>},
+                                    {"dict", call_dict},
+                                    {"set", call_set},
+                                    {"hasattr", call_hasattr},
+                                    {"getattr", call_getattr},
+                                    {"callable", call_callable},
+                                    {"abs", call_abs},
+                                    {"pow", call_pow},
+                                    {"globals", call_globals},
+                                    {"eval", break_always<BreakReason::frame_inspection>},
+                                    {"exec", break_always<BreakReason::frame_inspection>}};
+
+}  // namespace
+
+void break_on_builtin(const char* name, const ValuePtr& value) {
+  graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
+}
+
+std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value, LengthHint hint) {
+  auto items = iterate(walk, value, hint);
+  if (!items) break_on_builtin(name, value);
+  return std::move(*items);
+}
+
+void register_builtin_rows(std::span<const BuiltinRow> rows) {
+  for (const BuiltinRow& row : rows) register_call(imported("builtins", row.name).get(), row.handler);
+}
+
+namespace {
+
+void add_builtin_calls() {
+  register_call(imported("operator", "abs").get(), call_abs);
+  register_call(imported("sys", "getrecursionlimit").get(), call_recursion_limit);
+  register_call(imported("collections", "OrderedDict").get(), call_ordered_dict);
+  register_call(imported("collections", "defaultdict").get(), call_default_dict);
+  register_builtin_rows(kBuiltins);
+}
+
+const CallRegistration call_registration(add_builtin_calls);
+
+}  // namespace
+
+}  // namespace md

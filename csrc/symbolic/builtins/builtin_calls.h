@@ -1,0 +1,20 @@
+// What the handlers of builtins share.
+#pragma once
+#include <span>
+
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+struct BuiltinRow {
+  const char* name;  // in module builtins
+  CallHandler handler;
+};
+void register_builtin_rows(std::span<const BuiltinRow> rows);
+
+[[noreturn]] void break_on_builtin(const char* name, const ValuePtr& value);
+// All elements of what a builtin of this name goes over.
+std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value,
+                               LengthHint hint = LengthHint::Unknown);
+
+}  // namespace md

@@ -1,0 +1,228 @@
+// isinstance and issubclass: classes, tuples and unions of them, abstract base classes, metaclasses with an answer of their own.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "cpython/object_layout.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/builtin_calls.h"
+#include "symbolic/builtins/class_checks.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/facts/class_relations.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/registry.h"
+
+namespace md {
+
+namespace {
+
+bool is_method(PyObject* member) {
+  return member != nullptr && (PyFunction_Check(member) || Py_IS_TYPE(member, &PyStaticMethod_Type) ||
+                               Py_IS_TYPE(member, &PyClassMethod_Type));
+}
+
+// Null: the program has not loaded it, or only half.
+PyObject* names_of_typing() { return loaded_names("typing", "dataclass_transform"); }
+
+// Until 3.11 the hook of a protocol is a plain function that looks at the frames which ask, if the protocol is none for
+// run time or has members that are no methods. Asked for a subclass of it, it sees those of abc.
+bool looks_at_frames(PyTypeObject* type) {
+  static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
+  PyObject *hook = _PyType_Lookup(type, kHook), *typing = names_of_typing();
+  if (typing == nullptr || !PyFunction_Check(hook) || PyFunction_GET_GLOBALS(hook) != typing) return false;
+  static PyObject* const kIsProtocol = PyUnicode_InternFromString("_is_protocol");
+  static PyObject* const kIsForRunTime = PyUnicode_InternFromString("_is_runtime_protocol");
+  PyTypeObject* owner = type;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (PyDict_GetItemWithError(pv_type_dict(base), kHook) != hook) continue;
+    owner = base;
+    break;
+  }
+  if (PyDict_GetItemWithError(pv_type_dict(owner), kIsProtocol) != Py_True) return false;
+  if (_PyType_Lookup(owner, kIsForRunTime) != Py_True) return true;
+  PyObject* lister = PyDict_GetItemString(typing, "_get_protocol_attrs");
+  if (lister == nullptr) return true;
+  Ref names = check(PyObject_CallOneArg(lister, reinterpret_cast<PyObject*>(owner)));
+  Ref walked = check(PyObject_GetIter(names.get()));
+  while (Ref name = Ref::steal(PyIter_Next(walked.get())))
+    if (!is_method(_PyType_Lookup(owner, name.get()))) return true;
+  return false;
+}
+
+// One of the hooks of collections.abc, which all have the same globals.
+PyObject* hook_of_iterable() {
+  Ref hook = check(PyObject_GetAttrString(imported("_collections_abc", "Iterable"), "__subclasshook__"));
+  return check(PyObject_GetAttrString(hook, "__func__")).release();
+}
+
+// The hook of an abstract base class runs no code of the program's.
+bool has_known_hook(PyTypeObject* type) {
+  static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
+  static PyObject* const kBelow = PyUnicode_InternFromString("__subclasses__");
+  bool has_own_below = _PyType_Lookup(type, kBelow) != nullptr ||
+                       _PyType_Lookup(Py_TYPE(type), kBelow) != _PyType_Lookup(&PyType_Type, kBelow);
+  if (has_own_below && type != &PyType_Type) return false;
+  PyObject* hook = _PyType_Lookup(type, kHook);
+  if (hook == _PyType_Lookup(&PyBaseObject_Type, kHook)) return true;
+  Ref function = PyFunction_Check(hook) ? Ref::share(hook) : Ref::steal(PyObject_GetAttrString(hook, "__func__"));
+  PyErr_Clear();
+  if (!function || !PyFunction_Check(function.get())) return false;
+  // Those of protocols look at dicts of classes alone.
+  static PyObject* const kOfIterable = hook_of_iterable();
+  PyObject* globals = PyFunction_GET_GLOBALS(function.get());
+  return globals == PyFunction_GET_GLOBALS(kOfIterable) || globals == names_of_typing();
+}
+
+bool all_hooks_known(PyTypeObject* type, int& budget) {
+  if (--budget < 0 || !has_known_hook(type)) return false;
+  Ref below = check(PyObject_CallMethod(reinterpret_cast<PyObject*>(type), "__subclasses__", nullptr));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(below.get()); ++i)
+    if (!all_hooks_known(reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(below.get(), i)), budget)) return false;
+  return true;
+}
+
+// What an abstract base class says of a class: it remembers its answers until the next register().
+std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
+                                   PyObject* check_name) {
+  static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
+  const Source* source = source_of(classinfo);
+  bool is_abstract = _PyType_Lookup(Py_TYPE(base), check_name) ==
+                     _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
+  int budget = 1000;
+  if (source == nullptr || !is_abstract || !all_hooks_known(base, budget) || looks_at_frames(base)) return std::nullopt;
+  walk.guards().abc_token(source);
+  int found = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
+  if (found < 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+  PyErr_Clear();  // raised where the program asks
+  return found < 0 ? std::nullopt : std::optional<bool>(found == 1);
+}
+
+// What a __instancecheck__ or __subclasscheck__ in Python says; no answer: the metaclass has none of its own.
+std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const ValuePtr& classinfo,
+                                        PyObject* check_name) {
+  ValuePtr hook = type_attribute(walk, classinfo, check_name);
+  auto* known = as<ObjectValue>(hook);
+  static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
+  bool is_abstract =
+      known != nullptr && known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
+  if (known != nullptr && known->source != nullptr) walk.values().identity_of(hook);
+  if (!hook || is_abstract || !is_python_function(hook)) return std::nullopt;
+  std::optional<bool> truth = truth_by_methods(walk, call_now(walk, hook, {{classinfo, asked}, {}}));
+  if (!truth) graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
+  return truth;
+}
+
+// isinstance(asked, classinfo) and issubclass, where `type` is the class of what is asked, or it itself.
+bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
+                   const char* builtin = "isinstance") {
+  if (auto elements = elements_of(walk, classinfo)) {
+    for (const ValuePtr& element : *elements)
+      if (is_subtype_of(walk, asked, type, element, builtin)) return true;
+    return false;
+  }
+  static PyObject* const union_type = imported("types", "UnionType").release();
+  if (auto* parts = as<ObjectValue>(classinfo);
+      parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == (PyTypeObject*)union_type) {
+    walk.values().exact_type(classinfo);
+    Ref member = check(PyObject_GetAttrString(union_type, "__args__"));
+    ValuePtr args = value_at(walk, walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
+    return is_subtype_of(walk, asked, type, args, builtin);
+  }
+  auto* made = as<MadeValue>(classinfo);
+  if (made != nullptr && type_of(classinfo) == reinterpret_cast<PyTypeObject*>(union_type)) {
+    for (const ValuePtr& part : made->positional) {
+      auto* object = as<ObjectValue>(part);
+      bool is_none = object != nullptr && object->object.get() == Py_None;
+      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(walk, asked, type, part, builtin)) return true;
+    }
+    return false;
+  }
+  PyObject* known = walk.values().identity_of(classinfo);
+  if (known == nullptr || !PyType_Check(known)) break_on_builtin(builtin, classinfo);
+  auto* base = reinterpret_cast<PyTypeObject*>(known);
+  Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
+                                                                                              : "__instancecheck__"));
+  bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
+  // A metaclass of the program's may be given one.
+  ValuePtr kept =
+      !has_own_check && Py_TYPE(known) != &PyType_Type ? type_attribute(walk, classinfo, check_name) : nullptr;
+  if (kept && source_of(kept) != nullptr) walk.values().identity_of(kept);
+  if (has_own_check) {
+    // type(x) is C says enough before C is asked.
+    if (type == base && std::string_view(builtin) == "isinstance") return true;
+    if (std::optional<bool> answer = answer_of_metaclass(walk, asked, classinfo, check_name)) return *answer;
+    std::optional<bool> found = abstract_check(walk, type, base, classinfo, check_name);
+    if (!found) break_on_builtin(builtin, classinfo);
+    return *found;
+  }
+  return std::string_view(builtin) == "issubclass" ? derives_from(walk, asked, base) : is_object_of(walk, asked, base);
+}
+
+// Its class, unless it may claim another __class__: that takes a class attribute of that name, or an own way of reading attributes.
+PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
+  PyTypeObject* type = walk.values().exact_type(value);
+  static PyObject* const kClass = PyUnicode_InternFromString("__class__");
+  static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
+  PyObject* reading = _PyType_Lookup(type, kGetattribute);
+  bool is_proxy = type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
+  if (is_proxy || (reading != nullptr && PyFunction_Check(reading))) break_on_builtin("isinstance", value);
+  if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass)) break_on_builtin("isinstance", value);
+  // The class may be given one later.
+  for (PyObject* name : {kClass, kGetattribute}) {
+    ValuePtr found = may_change(type) ? type_attribute(walk, value, name) : nullptr;
+    if (found && source_of(found) != nullptr) walk.values().identity_of(found);
+  }
+  return type;
+}
+
+// What ABCMeta.__instancecheck__(class, object) and __subclasscheck__(class, other) call.
+template <bool of_object>
+ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
+  require_count(args, 2, 2);
+  const ValuePtr &classinfo = args.positional[0], &asked = args.positional[1];
+  PyObject *base = walk.values().identity_of(classinfo),
+           *other = of_object ? nullptr : walk.values().identity_of(asked).get();
+  if (base == nullptr || !PyType_Check(base)) break_on_builtin("an abstract check", classinfo);
+  if (!of_object && (other == nullptr || !PyType_Check(other))) break_on_builtin("issubclass", asked);
+  auto* type = of_object ? class_it_shows(walk, asked) : reinterpret_cast<PyTypeObject*>(other);
+  static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
+  std::optional<bool> found = abstract_check(walk, type, reinterpret_cast<PyTypeObject*>(base), classinfo, kCheck);
+  if (!found) break_on_builtin("an abstract check", classinfo);
+  return walk.values().boolean(*found);
+}
+
+ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
+  require_count(args, 2, 2);
+  return walk.values().boolean(is_instance(walk, args.positional[0], args.positional[1]));
+}
+
+ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
+  require_count(args, 2, 2);
+  PyObject* type = walk.values().identity_of(args.positional[0]);
+  if (type == nullptr || !PyType_Check(type)) break_on_builtin("issubclass", args.positional[0]);
+  return walk.values().boolean(
+      is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+}
+
+}  // namespace
+
+bool is_instance(Walk& walk, const ValuePtr& value, const ValuePtr& classinfo) {
+  return is_subtype_of(walk, value, class_it_shows(walk, value), classinfo);
+}
+
+namespace {
+
+void add_class_checks() {
+  static constexpr BuiltinRow kRows[] = {{"isinstance", call_isinstance}, {"issubclass", call_issubclass}};
+  register_builtin_rows(kRows);
+  register_call(imported("_abc", "_abc_instancecheck").get(), call_abstract_check<true>);
+  register_call(imported("_abc", "_abc_subclasscheck").get(), call_abstract_check<false>);
+}
+
+const CallRegistration call_registration(add_class_checks);
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,10 @@
+// isinstance() and issubclass().
+#pragma once
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+// isinstance(), where no class involved has its own way.
+bool is_instance(Walk& walk, const ValuePtr& value, const ValuePtr& classinfo);
+
+}  // namespace md

@@ -1,0 +1,241 @@
+// Builtins that make iterators, ask them, or use them up.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/builtin_calls.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/polyfills.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/class_relations.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/registry.h"
+
+namespace md {
+
+namespace {
+
+ValuePtr call_iter(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() == 2 && args.keywords.empty() && !is_callable(walk, args.positional[0])) raise_here();
+  if (args.positional.size() == 2 && args.keywords.empty())
+    return call_now(walk, find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
+  require_count(args, 1, 1);
+  ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
+  if (!iterator) graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
+  auto* made = as<IteratorValue>(iterator);
+  return made->iterator_kind == IteratorKind::User ? made->bases[0] : iterator;
+}
+
+// The __next__ of a user's class.
+ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  const ValuePtr& value = args.positional[0];
+  ValuePtr method = user_method(walk, value, kNext);
+  if (!method) graph_break(BreakReason::foreign_next, describe(value));
+  if (args.positional.size() == 2)
+    return call_catching(walk, method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);
+  inline_function(walk, method, {{value}, {}}, ContinuationKind::Push, nullptr);
+  return nullptr;
+}
+
+ValuePtr call_next(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 2);
+  auto* iterator = as<IteratorValue>(args.positional[0]);
+  if (iterator == nullptr) return call_user_next(walk, args);
+  if (std::optional<ValuePtr> next = next_of(walk, iterator)) return *next;
+  if (args.positional.size() == 2) return args.positional[1];
+  bool has_value = iterator->returned && !same_object(walk, iterator->returned, walk.values().none());
+  raise_known(walk, PyExc_StopIteration,
+              has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
+}
+
+// __next__ of an iterator of a built-in type.
+ValuePtr call_method_next(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 1);
+  if (args.positional[0]->kind != ValueKind::Iterator)
+    graph_break(BreakReason::foreign_next, describe(args.positional[0]));
+  return call_next(walk, args);
+}
+
+ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
+  int64_t start = 0;
+  const ValuePtr* start_value = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
+  if (args.positional.empty() || args.positional.size() > 2 ||
+      args.keywords.size() > (args.positional.size() > 1 ? 0u : 1u))
+    raise_here();
+  if (start_value != nullptr) {
+    std::optional<int64_t> known = int_of(walk, *start_value);
+    if (!known) break_on_builtin("enumerate", *start_value);
+    start = *known;
+  }
+  ValuePtr inner = any_iterator_over(walk, args.positional[0]);
+  if (!inner) break_on_builtin("enumerate", args.positional[0]);
+  auto iterator = make_value<IteratorValue>(IteratorKind::Enumerate, std::vector<ValuePtr>{inner});
+  iterator->index = start;
+  return iterator;
+}
+
+ValuePtr call_zip(Walk& walk, const CallArgs& args) {
+  bool strict = false;
+  if (const ValuePtr* value = args.keyword("strict"); value != nullptr && args.keywords.size() == 1) {
+    std::optional<bool> truth = truth_of(walk, *value);
+    if (!truth) break_on_builtin("zip", *value);
+    strict = *truth;
+  } else if (!args.keywords.empty()) {
+    raise_here();
+  }
+  std::vector<ValuePtr> bases;
+  for (const ValuePtr& value : args.positional) {
+    ValuePtr inner = any_iterator_over(walk, value);
+    if (!inner) break_on_builtin("zip", value);
+    bases.push_back(std::move(inner));
+  }
+  auto iterator = make_value<IteratorValue>(IteratorKind::Zip, std::move(bases));
+  iterator->strict = strict;
+  return iterator;
+}
+
+template <IteratorKind kind>
+ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
+  bool is_map = kind == IteratorKind::Map;
+  if (args.positional.size() < 2 || (!is_map && args.positional.size() > 2) || !args.keywords.empty()) raise_here();
+  std::vector<ValuePtr> bases{args.positional[0]};
+  for (size_t i = 1; i < args.positional.size(); ++i) {
+    ValuePtr inner = any_iterator_over(walk, args.positional[i]);
+    if (!inner) break_on_builtin(is_map ? "map" : "filter", args.positional[i]);
+    bases.push_back(std::move(inner));
+  }
+  return make_value<IteratorValue>(kind, std::move(bases));
+}
+
+ValuePtr reversed_over(Walk& walk, const ValuePtr& sequence, int64_t length) {
+  auto iterator = make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{sequence});
+  iterator->start = length - 1;
+  iterator->creation_step = walk.step_number();
+  return iterator;
+}
+
+ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 1);
+  ValuePtr value = args.positional[0];
+  bool is_plain =
+      type_of(value) == &PyList_Type ||
+      (is_plain_tuple(walk, value) && inherits(walk, value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
+  if (auto elements = is_plain ? elements_of(walk, value) : nullptr)
+    return reversed_over(walk, value, static_cast<int64_t>(elements->size()));
+  if (type_of(value) == &PyRange_Type) {
+    // An iterator over the range that runs backwards.
+    static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
+    Ref range = constant_of(walk, value);
+    ValuePtr iterator =
+        range ? iterator_over(walk, walk.values().constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
+    if (!iterator) break_on_builtin("reversed", value);
+    return iterator;
+  }
+  Ref text = type_of(value) == &PyUnicode_Type ? constant_of(walk, value) : Ref();
+  if (!text) break_on_builtin("reversed", value);
+  auto items = iterated(walk, "reversed", value);
+  auto length = static_cast<int64_t>(items.size());
+  return reversed_over(walk, make_value<SequenceValue>(false, std::move(items)), length);
+}
+
+// What sum() adds without calling `+` once it has begun to.
+bool is_number(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyFloat_Type || type == &PyComplex_Type ||
+         (type != nullptr && PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS));
+}
+
+// Whether adding them one by one, unknown as they are, gives the same.
+bool is_sum_plain(const ValuePtr& start, const std::vector<ValuePtr>& items) {
+  auto is_int = [](const ValuePtr& value) { return type_of(value) == &PyLong_Type || type_of(value) == &PyBool_Type; };
+  auto is_inexact = [](const ValuePtr& value) { return type_of(value) == &PyFloat_Type; };
+  auto is_known_kind = [&](const ValuePtr& value) { return is_int(value) || is_inexact(value); };
+  auto inexact = std::ranges::count_if(items, is_inexact) + (is_inexact(start) ? 1 : 0);
+  return is_known_kind(start) && std::ranges::all_of(items, is_known_kind) &&
+         (inexact == 0 || (inexact == 1 && items.size() == 1));
+}
+
+// What sum() itself makes of numbers; null: they are not known.
+ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start, const std::vector<ValuePtr>& items) {
+  Ref list = check(PyList_New(0));
+  for (const ValuePtr& item : items) {
+    Ref number = constant_of(walk, item);
+    if (!number) return nullptr;
+    check_status(PyList_Append(list, number));
+  }
+  Ref first = constant_of(walk, start);
+  Ref total = first ? Ref::steal(PyObject_CallFunctionObjArgs(function, list.get(), first.get(), nullptr)) : Ref();
+  if (first && !total) raise_set(walk);
+  return total ? walk.values().constant(total) : nullptr;
+}
+
+ValuePtr call_sum(Walk& walk, const CallArgs& args) {
+  static PyObject* const function = imported("builtins", "sum").release();
+  if (args.positional.empty() || args.positional.size() > 2) raise_here();
+  const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
+  if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) raise_here();
+  ValuePtr first = start != nullptr ? *start : walk.values().integer(0);
+  // Texts are to be joined instead.
+  for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
+    if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) raise_here();
+  std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0], LengthHint::NotAsked);
+  // Numbers at the start are added by other rules than `+`: with what their rounding lost, since 3.12, and without methods.
+  auto others = is_number(first) ? std::ranges::find_if_not(items, is_number) : items.begin();
+  std::vector<ValuePtr> numbers(items.begin(), others);
+  if (!numbers.empty()) {
+    ValuePtr total = sum_of_numbers(walk, function, first, numbers);
+    bool is_plain = others != items.end() && is_sum_plain(first, numbers);
+    if (!total && !is_plain) break_on_builtin("sum", args.positional[0]);
+    if (total) {
+      first = total;
+      items.erase(items.begin(), others);
+    }
+  }
+  if (items.empty() && is_number(first)) return first;
+  ValuePtr all = make_value<SequenceValue>(false, std::move(items));
+  return call_now(walk, find_polyfill(function), {{all, first}, {}});
+}
+
+template <bool stop_at>
+ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 1);
+  ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
+  if (!iterator) break_on_builtin(stop_at ? "any" : "all", args.positional[0]);
+  while (std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator))) {
+    std::optional<bool> truth = truth_by_methods(walk, *item);
+    if (!truth) graph_break(BreakReason::unknown_truth, describe(*item));
+    if (*truth == stop_at) return walk.values().boolean(stop_at);
+  }
+  return walk.values().boolean(!stop_at);
+}
+
+constexpr BuiltinRow kRows[] = {{"iter", call_iter},
+                                {"next", call_next},
+                                {"enumerate", call_enumerate},
+                                {"zip", call_zip},
+                                {"reversed", call_reversed},
+                                {"sum", call_sum},
+                                {"any", call_any_all<true>},
+                                {"all", call_any_all<false>},
+                                {"map", call_map_filter<IteratorKind::Map>},
+                                {"filter", call_map_filter<IteratorKind::Filter>}};
+
+void add_iteration_calls() {
+  register_builtin_rows(kRows);
+  // Those of iterators that the walk makes.
+  Ref next_name = check(PyUnicode_InternFromString("__next__"));
+  for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyRangeIter_Type, &PyDictIterKey_Type,
+                             &PyDictIterValue_Type, &PyDictIterItem_Type, &PySetIter_Type, &PyEnum_Type, &PyZip_Type,
+                             &PyMap_Type, &PyFilter_Type, &PyListRevIter_Type, &PyReversed_Type})
+    register_call(_PyType_Lookup(type, next_name), call_method_next);
+}
+
+const CallRegistration call_registration(add_iteration_calls);
+
+}  // namespace
+
+}  // namespace md

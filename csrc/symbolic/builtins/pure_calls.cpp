@@ -1,0 +1,441 @@
+#include "symbolic/builtins/pure_calls.h"
+
+#include <algorithm>
+#include <span>
+#include <unordered_set>
+
+#include "cpython/imports.h"
+#include "cpython/text.h"
+#include "frontends/device_object.h"
+#include "frontends/size_object.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/codec_calls.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/text_templates.h"
+#include "symbolic/facts/texts.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/values/no_warnings.h"
+
+namespace md {
+
+namespace {
+
+std::unordered_set<PyObject*>& pure_calls() {
+  static auto* calls = new std::unordered_set<PyObject*>();  // holds references; lives as long as the process
+  return *calls;
+}
+
+void add(BorrowedRef callable) {
+  if (callable && pure_calls().insert(callable).second) Py_INCREF(callable.get());
+}
+
+void add_attributes(BorrowedRef owner, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    Ref attribute = Ref::steal(PyObject_GetAttrString(owner, name));
+    if (!attribute) {
+      PyErr_Clear();  // not in this version of Python
+      continue;
+    }
+    add(attribute.get());
+  }
+}
+
+// All public methods of an immutable built-in type, but the ones that would make something mutable or huge.
+void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) {
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
+  Ref items = check(PyMapping_Items(dict));
+  for (position = 0; position < PyList_GET_SIZE(items.get()); ++position) {
+    key = PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), position), 0);
+    value = PyTuple_GET_ITEM(PyList_GET_ITEM(items.get(), position), 1);
+    bool excluded = text_of(key).starts_with('_');
+    for (const char* name : except) excluded = excluded || PyUnicode_CompareWithASCIIString(key, name) == 0;
+    if (!excluded && Py_IS_TYPE(value, &PyMethodDescr_Type)) add(value);
+  }
+}
+
+// Arguments from which a text or number far larger than they are would come.
+bool may_be_large(const std::vector<Ref>& args) {
+  constexpr long kLargest = 10000;
+  for (const Ref& arg : args) {
+    if (PyLong_CheckExact(arg.get())) {
+      int overflow = 0;
+      long long number = PyLong_AsLongLongAndOverflow(arg, &overflow);
+      if (overflow != 0 || number > kLargest) return true;
+    }
+    if (!PyUnicode_CheckExact(arg.get())) continue;
+    // A width in a format has at most four digits.
+    int digits = 0;
+    for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(arg.get()); ++i) {
+      Py_UCS4 letter = PyUnicode_READ_CHAR(arg.get(), i);
+      digits = letter >= '0' && letter <= '9' ? digits + 1 : 0;
+      if (digits > 4) return true;
+    }
+  }
+  return false;
+}
+
+// Of pure_calls(), which hold the references: those that make something large of something small.
+std::unordered_set<PyObject*>& growing_calls() {
+  static auto* calls = new std::unordered_set<PyObject*>();
+  return *calls;
+}
+
+void add_growing(BorrowedRef owner, std::initializer_list<const char*> names) {
+  add_attributes(owner, names);
+  for (const char* name : names) growing_calls().insert(check(PyObject_GetAttrString(owner, name)).get());
+}
+
+void add_functions(const char* module, std::initializer_list<const char*> names) {
+  for (const char* name : names) add(imported_if_there(module, name).get());
+}
+
+// All functions of a module but those named.
+void add_all_functions(const char* module, std::initializer_list<const char*> except) {
+  PyObject *name = nullptr, *value = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(imported_names(module), &at, &name, &value);) {
+    bool excluded = std::ranges::any_of(
+        except, [&](const char* other) { return PyUnicode_CompareWithASCIIString(name, other) == 0; });
+    if (PyCFunction_Check(value) && !excluded) add(value);
+  }
+}
+
+void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> names) {
+  Ref dict = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__dict__"));
+  for (const char* name : names) add(check(PyMapping_GetItemString(dict, name)).get());
+}
+
+// int(n), str(n) ... of a number that varies. Null: not one of these.
+ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  static const std::pair<PyObject*, Computation> kRows[] = {
+      {reinterpret_cast<PyObject*>(&PyLong_Type), Computation::Int},
+      {reinterpret_cast<PyObject*>(&PyFloat_Type), Computation::Float},
+      {reinterpret_cast<PyObject*>(&PyUnicode_Type), Computation::Str},
+      {imported("builtins", "repr").release(), Computation::Repr},
+      {imported("builtins", "ascii").release(), Computation::Ascii},
+      {imported("builtins", "abs").release(), Computation::Absolute}};
+  if (args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
+  for (const auto& [function, computation] : kRows)
+    if (callable.get() == function) return computed(walk, computation, {args.positional[0]});
+  return nullptr;
+}
+
+// Compiled patterns never change.
+PyTypeObject* pattern_type() {
+  static PyObject* const type = imported("re", "Pattern").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+PyTypeObject* match_type() {
+  static PyObject* const type = imported("re", "Match").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+bool is_one_of(BorrowedRef callable, std::span<PyObject* const> callables) {
+  return std::ranges::find(callables, callable.get()) != callables.end();
+}
+
+// Functions that take a number or text of a subclass for what it equals: methods of the built-in classes that neither keep it nor
+// ask it for its own text, and conversions whose methods are looked at.
+bool takes_plain_value(BorrowedRef callable) {
+  PyObject* text = reinterpret_cast<PyObject*>(&PyUnicode_Type);
+  static PyObject *const kFormat = check(PyObject_GetAttrString(text, "format")).release(),
+                         *const kFormatMap = check(PyObject_GetAttrString(text, "format_map")).release();
+  if (Py_IS_TYPE(callable.get(), &PyMethodDescr_Type)) return callable.get() != kFormat && callable.get() != kFormatMap;
+  static PyObject* const kCallables[] = {
+      imported("builtins", "int").release(),   imported("builtins", "float").release(),
+      imported("builtins", "range").release(), imported("builtins", "chr").release(),
+      imported("builtins", "bin").release(),   imported("builtins", "hex").release(),
+      imported("builtins", "oct").release(),   imported("builtins", "ord").release()};
+  return is_one_of(callable, kCallables);
+}
+
+// Functions that go over their argument. Any other is given an iterator as what it is, and takes nothing from it.
+bool goes_over_argument(BorrowedRef callable) {
+  static PyObject* const kCallables[] = {
+      imported("builtins", "max").release(),
+      imported("builtins", "min").release(),
+      imported("builtins", "bytes").release(),
+      imported("builtins", "frozenset").release(),
+      imported("math", "fsum").release(),
+      imported("math", "prod").release(),
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "join")).release(),
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBytes_Type), "join")).release()};
+  return is_one_of(callable, kCallables);
+}
+
+// A dict that is read only (str.format_map, %). Null: not all of it is constant.
+Ref dict_of_constants(Walk& walk, const ValuePtr& value) {
+  auto entries = entries_of(walk, value);
+  if (!entries) return nullptr;
+  Ref dict = check(PyDict_New());
+  for (const DictValue::Entry& entry : *entries) {
+    Ref item = constant_of(walk, entry.value);
+    if (!item) return nullptr;
+    check_status(PyDict_SetItem(dict, entry.key, item));
+  }
+  return dict;
+}
+
+}  // namespace
+
+void register_pure_call(BorrowedRef callable) { add(callable); }
+
+bool is_pure_call(BorrowedRef callable) { return pure_calls().contains(callable); }
+
+ValuePtr value_of_result(Walk& walk, const Ref& result) {
+  bool immutable = is_guardable_constant(result.get()) || PyFrozenSet_CheckExact(result.get()) ||
+                   Py_IS_TYPE(result.get(), size_type());
+  if (immutable) return walk.values().constant(result.get());
+  if (result.get() == Py_NotImplemented) return nullptr;
+  if (PyDict_CheckExact(result.get())) {
+    auto dict = make_value<DictValue>();
+    PyObject *key = nullptr, *held = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(result, &at, &key, &held);) {
+      ValuePtr item = is_guardable_constant(key) ? value_of_result(walk, Ref::share(held)) : nullptr;
+      if (!item) return nullptr;
+      dict->entries.push_back({Ref::share(key), std::move(item)});
+    }
+    return dict;
+  }
+  bool is_list = PyList_CheckExact(result.get());
+  if (is_list || PyTuple_CheckExact(result.get())) {
+    std::vector<ValuePtr> items;
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(result.get());
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      ValuePtr item = value_of_result(walk, Ref::share(PySequence_Fast_GET_ITEM(result.get(), i)));
+      if (!item) return nullptr;
+      items.push_back(std::move(item));
+    }
+    return make_value<SequenceValue>(is_list, std::move(items));
+  }
+  return nullptr;
+}
+
+namespace {
+
+// float(x), round(x) ... of an object whose class has the method in Python. Null: not one of these.
+ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  struct Row {
+    Ref function;
+    const char* method;
+    PyTypeObject* result;  // null: whatever the method gives
+  };
+  static const Row kRows[] = {{imported("builtins", "float"), "__float__", &PyFloat_Type},
+                              {imported("builtins", "int"), "__int__", &PyLong_Type},
+                              {imported("builtins", "complex"), "__complex__", &PyComplex_Type},
+                              {imported("builtins", "bytes"), "__bytes__", &PyBytes_Type},
+                              {imported("builtins", "round"), "__round__", nullptr},
+                              {imported("math", "floor"), "__floor__", nullptr},
+                              {imported("math", "ceil"), "__ceil__", nullptr},
+                              {imported("math", "trunc"), "__trunc__", nullptr},
+                              {imported("operator", "index"), "__index__", &PyLong_Type}};
+  if (args.positional.empty() || !args.keywords.empty() || !has_user_type(args.positional[0])) return nullptr;
+  for (const Row& row : kRows) {
+    bool takes_more = row.result == nullptr && args.positional.size() == 2;
+    if (callable.get() != row.function.get() || (args.positional.size() != 1 && !takes_more)) continue;
+    ValuePtr method = user_method(walk, args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
+    if (!method) return nullptr;
+    ValuePtr result = call_now(walk, method, {args.positional, {}});
+    if (row.result != nullptr && !walk.values().is_exactly(result, row.result)) raise_here();
+    return result;
+  }
+  return nullptr;
+}
+
+// A function of the standard library, or a method of a pattern, which parses templates in Python.
+bool may_run_python(BorrowedRef callable) {
+  if (PyFunction_Check(callable.get())) return true;
+  return Py_IS_TYPE(callable.get(), &PyMethodDescr_Type) &&
+         (PyDescr_TYPE(callable.get()) == pattern_type() || PyDescr_TYPE(callable.get()) == match_type());
+}
+
+// The set itself: in whatever order it has.
+Ref set_of_constants(Walk& walk, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object != nullptr && object->writes) return nullptr;
+  Ref set = set_contents(walk, value);
+  Ref items = set ? check(PySequence_Tuple(set)) : Ref();
+  return items && is_guardable_constant(items.get()) ? set : Ref();
+}
+
+}  // namespace
+
+ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  if (ValuePtr converted = converted_by_method(walk, callable, args)) return converted;
+  if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
+  static PyObject *const kRepr = imported("builtins", "repr").release(),
+                         *const kFormat = imported("builtins", "format").release(),
+                         *const kAscii = imported("builtins", "ascii").release();
+  bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr ||
+                    callable.get() == kFormat || callable.get() == kAscii;
+  if (takes_text && callable.get() != kAscii && args.keywords.empty() && !args.positional.empty() &&
+      args.positional.size() < 3) {
+    bool is_format = callable.get() == kFormat;
+    Ref spec = is_format && args.positional.size() == 2 ? constant_of(walk, args.positional[1]) : Ref();
+    bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
+    int conversion = is_format ? 0 : callable.get() == kRepr ? 2 : 1;
+    Ref text = known ? text_by_parts(walk, args.positional[0], conversion, spec.get()) : Ref();
+    if (text) return walk.values().constant(text);
+  }
+  static PyObject* const kTemplate =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "format")).release();
+  if (callable.get() == kTemplate)
+    if (Ref text = filled_braces(walk, args)) return walk.values().constant(text);
+  std::vector<Ref> held;
+  bool from_iterator = false;
+  auto hold = [&](const ValuePtr& value) {
+    // The class that a class method of a built-in class is called on.
+    auto* object = as<ObjectValue>(value);
+    if (object != nullptr && PyType_Check(object->object.get()) &&
+        !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE) &&
+        Py_IS_TYPE(callable.get(), &PyClassMethodDescr_Type)) {
+      held.push_back(Ref::share(walk.values().identity_of(value)));
+      return true;
+    }
+    if (auto* made = as<MadeValue>(value); made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get())) {
+      held.push_back(made->model);
+      return true;
+    }
+    if (has_user_type(value) && takes_plain_value(callable)) {
+      ValuePtr plain =
+          plain_value(walk, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
+      if (plain) {
+        held.push_back(constant_of(walk, plain));
+        return static_cast<bool>(held.back());
+      }
+    }
+    if (object != nullptr && Py_IS_TYPE(object->object.get(), pattern_type())) {
+      held.push_back(Ref::share(walk.values().identity_of(value)));
+      return true;
+    }
+    bool is_exception = exception_of(value) != nullptr;
+    if (is_exception && !takes_text) return false;
+    bool for_repr = callable.get() == kRepr || callable.get() == kAscii;
+    Ref constant = is_exception       ? text_model(walk, value, for_repr)
+                   : is_tensor(value) ? Ref()
+                                      : constant_of(walk, value);
+    // The text of a container tells its type.
+    if (!constant && !is_exception && takes_text) return false;
+    if (!constant && !is_exception) {
+      // A list of constants made here is read only (str.join, max).
+      bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
+      bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable);
+      from_iterator = from_iterator || is_iterator;
+      auto elements = is_iterator ? iterate(walk, value) : is_plain ? elements_of(walk, value) : nullptr;
+      constant = elements ? constant_of(walk, make_value<SequenceValue>(false, *elements)) : Ref();
+      if (constant) constant = check(PySequence_List(constant));
+      if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(walk, value);
+      if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(walk, value);
+    }
+    held.push_back(constant);
+    return static_cast<bool>(constant);
+  };
+  Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (const ValuePtr& value : args.positional)
+    if (!hold(value)) return nullptr;
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+    if (!hold(args.keywords[i].second)) return nullptr;
+  }
+  if (growing_calls().contains(callable) && may_be_large(held)) return nullptr;
+  if (looks_for_codec(callable, held, names.get()))
+    graph_break(BreakReason::builtin_call, "a codec, or what it does about an error, that programs may replace");
+  std::vector<PyObject*> plain;
+  for (const Ref& value : held) plain.push_back(value);
+  Ref result;
+  bool warns = false;
+  {
+    std::optional<NoWarnings> silence;
+    if (may_run_python(callable)) silence.emplace();
+    result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
+                                            args.keywords.empty() ? nullptr : names.get()));
+    warns = silence && silence->met();
+  }
+  if (warns) {
+    PyErr_Clear();
+    graph_break(BreakReason::builtin_call, "a function that warns");
+  }
+  if (!result && from_iterator) {
+    PyErr_Clear();
+    graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
+  }
+  if (!result) raise_set(walk);
+  // What gives its argument back gives that of each run.
+  for (const ValuePtr& value : args.positional)
+    if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;
+  if (Py_IS_TYPE(result.get(), match_type())) {
+    auto match = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(match_type())),
+                                       args.positional, args.keywords);
+    match->maker = walk.values().constant(callable);
+    match->model = result;
+    return match;
+  }
+  return value_of_result(walk, result);
+}
+
+namespace {
+
+void add_pure_calls() {
+  add_functions("builtins",
+                {"abs", "bin", "chr",  "complex", "divmod", "float", "hex",   "int",    "max",   "min",   "oct",
+                 "ord", "pow", "repr", "round",   "slice",  "str",   "ascii", "format", "bytes", "range", "frozenset"});
+  // factorial, comb and perm make large numbers of small ones.
+  add_all_functions("math", {"factorial", "comb", "perm"});
+  add(reinterpret_cast<PyObject*>(device_type()));
+  add(reinterpret_cast<PyObject*>(size_type()));
+  for (const char* name : {"factorial", "comb", "perm"}) {
+    Ref function = imported("math", name);
+    add(function.get());
+    growing_calls().insert(function.get());
+  }
+  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type),
+              {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
+  add_growing(reinterpret_cast<PyObject*>(&PyUnicode_Type), {"maketrans"});
+  for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type})
+    add_growing(reinterpret_cast<PyObject*>(type), {"__format__"});
+  for (PyTypeObject* type : {&PyUnicode_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyBytes_Type})
+    add_attributes(reinterpret_cast<PyObject*>(type), {"__repr__"});
+  add_growing(reinterpret_cast<PyObject*>(&PyBytes_Type), {"zfill", "ljust", "rjust", "center", "expandtabs"});
+  add_class_methods(&PyLong_Type, {"from_bytes"});
+  add_class_methods(&PyFloat_Type, {"fromhex"});
+  add_class_methods(&PyBytes_Type, {"fromhex"});
+  add_attributes(reinterpret_cast<PyObject*>(&PySlice_Type), {"indices"});
+  add_functions("posix", {"fspath", "_path_normpath"});
+  add_all_functions("cmath", {});
+  add_functions("sys", {"intern"});
+  add_functions("zlib", {"crc32", "adler32"});
+  add_functions("binascii", {"hexlify", "unhexlify", "b2a_hex", "a2b_hex", "b2a_base64", "a2b_base64", "crc32"});
+  add_attributes(reinterpret_cast<PyObject*>(pattern_type()),
+                 {"match", "fullmatch", "search", "sub", "subn", "split", "findall"});
+  add_attributes(reinterpret_cast<PyObject*>(match_type()),
+                 {"group", "groups", "groupdict", "span", "start", "end", "expand", "__getitem__"});
+  add_functions("operator", {"index", "length_hint"});
+  add_functions("re", {"match", "fullmatch", "search", "sub", "subn", "split", "findall", "escape"});
+  add_functions("keyword", {"iskeyword", "issoftkeyword"});
+  add_functions("textwrap", {"dedent", "indent", "shorten", "fill", "wrap"});
+  add_functions("_struct", {"calcsize", "pack", "unpack"});
+  add_functions("_bisect", {"bisect_left", "bisect_right"});
+  add_methods(&PyUnicode_Type, {"zfill", "ljust", "rjust", "center", "expandtabs", "format", "format_map"});
+  add_methods(&PyBytes_Type, {"zfill", "ljust", "rjust", "center", "expandtabs"});
+  add_methods(&PyLong_Type, {});
+  add_methods(&PyFloat_Type, {});
+  add_methods(&PyComplex_Type, {});
+  add_methods(&PyTuple_Type, {});
+  add_methods(size_type(), {});
+  add_methods(&PyRange_Type, {});
+}
+
+const CallRegistration call_registration(add_pure_calls);
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,206 @@
+// Sets: methods and operators. A real set of the walk's does what the program does.
+#include "symbolic/builtins/set_methods.h"
+
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/builtins/pure_calls.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/identities.h"
+#include "symbolic/facts/user_keys.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/registry.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void break_on_set(const ValuePtr& value) {
+  graph_break(BreakReason::unknown_container, "a set operation on a " + describe(value));
+}
+
+Ref contents_of(Walk& walk, const ValuePtr& value) {
+  Ref contents = set_contents(walk, value);
+  if (!contents) break_on_set(value);
+  return contents;
+}
+
+// What a method takes: a set, or the keys of anything that can be gone over. Never one that the walk goes on to change.
+Ref operand(Walk& walk, const ValuePtr& value) {
+  if (Ref set = set_to_merge(walk, value)) return check(PyFrozenSet_New(set));
+  Ref keys = check(PyList_New(0));
+  auto items = iterate(walk, value, LengthHint::NotAsked);
+  if (!items) break_on_set(value);
+  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, key_of(walk, item, /*alone=*/false)));
+  return keys;
+}
+
+ValuePtr made_set(Walk& walk, Ref set) {
+  auto made = make_value<SetValue>(std::move(set));
+  made->creation_step = walk.step_number();
+  return made;
+}
+
+// The result of an operation on sets: what it has of them is constants and known keys.
+ValuePtr result_of(Walk& walk, const Ref& result) {
+  if (!result) raise_set(walk);
+  if (PySet_CheckExact(result.get())) return made_set(walk, Ref::share(result.get()));
+  if (ValuePtr value = value_of_result(walk, result)) return value;
+  graph_break(BreakReason::unknown_container, "a set operation");
+}
+
+void require_self(Walk& walk, const CallArgs& args, const char* name) {
+  if (args.positional.empty() || !args.keywords.empty()) raise_here();
+  if (!set_contents(walk, args.positional[0])) graph_break(BreakReason::unknown_container, str_cat("set.", name));
+}
+
+// Methods that change nothing. `self` has the type that the result is to have.
+template <const char* name>
+ValuePtr call_reading(Walk& walk, const CallArgs& args) {
+  require_self(walk, args, name);
+  Ref self = contents_of(walk, args.positional[0]);
+  // A frozenset is its own copy.
+  if (std::string_view(name) == "copy" && args.positional.size() == 1 &&
+      type_of(args.positional[0]) == &PyFrozenSet_Type)
+    return args.positional[0];
+  std::vector<Ref> held{self, check(PyUnicode_InternFromString(name))};
+  std::vector<PyObject*> plain{self};
+  for (size_t i = 1; i < args.positional.size(); ++i)
+    plain.push_back(held.emplace_back(operand(walk, args.positional[i])).get());
+  for (size_t i = 0; i < plain.size(); ++i)
+    for (size_t j = i == 0 ? 1 : i; j < plain.size(); ++j) keep_all_apart(walk, plain[i], plain[j]);
+  return result_of(walk, Ref::steal(PyObject_VectorcallMethod(held[1], plain.data(), plain.size(), nullptr)));
+}
+
+// add and discard
+template <EffectKind kind>
+ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
+  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
+  if (!set_change(walk, kind, args.positional[0], key_in(walk, args.positional[0], args.positional[1]).get()))
+    break_on_set(args.positional[0]);
+  return walk.values().none();
+}
+
+ValuePtr call_remove(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
+  if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
+  Ref key = key_in(walk, args.positional[0], args.positional[1]);
+  Ref contents = contents_of(walk, args.positional[0]);
+  keep_apart_in_set(walk, key, contents);
+  int found = PySet_Contains(contents, key);
+  check_status(found);
+  if (found == 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
+  set_change(walk, EffectKind::SetDiscard, args.positional[0], key.get());
+  return walk.values().none();
+}
+
+ValuePtr call_clear(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
+  if (!set_change(walk, EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(args.positional[0]);
+  return walk.values().none();
+}
+
+// Which element it takes depends on what was taken before: only of a set made here.
+ValuePtr call_pop(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
+  auto* set = as<SetValue>(args.positional[0]);
+  if (set == nullptr) break_on_set(args.positional[0]);
+  if (!iterator_over(walk, args.positional[0])) break_on_set(args.positional[0]);
+  if (PySet_GET_SIZE(set->set.get()) == 0)
+    raise_known(walk, PyExc_KeyError, {walk.values().string("pop from an empty set")});
+  return value_of_key(walk, check(PySet_Pop(set->to_change())).get());
+}
+
+// The same change with each of the items, which may be those of the set itself.
+void change_with_each(Walk& walk, EffectKind kind, const ValuePtr& set, const Ref& items) {
+  Ref keys = check(PySequence_Tuple(items));
+  keep_all_apart(walk, keys, keys);
+  keep_all_apart(walk, contents_of(walk, set), keys);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
+    set_change(walk, kind, set, PyTuple_GET_ITEM(keys.get(), i));
+}
+
+ValuePtr call_update(Walk& walk, const CallArgs& args) {
+  require_self(walk, args, "update");
+  for (size_t i = 1; i < args.positional.size(); ++i)
+    change_with_each(walk, EffectKind::SetAdd, args.positional[0], operand(walk, args.positional[i]));
+  return walk.values().none();
+}
+
+constexpr char kUnion[] = "union", kIntersection[] = "intersection", kDifference[] = "difference",
+               kSymmetric[] = "symmetric_difference", kSubset[] = "issubset", kSuperset[] = "issuperset",
+               kDisjoint[] = "isdisjoint", kCopy[] = "copy";
+
+struct MethodRow {
+  const char* name;
+  CallHandler handler;
+  bool changes;
+};
+const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
+                              {kIntersection, call_reading<kIntersection>, false},
+                              {kDifference, call_reading<kDifference>, false},
+                              {kSymmetric, call_reading<kSymmetric>, false},
+                              {kSubset, call_reading<kSubset>, false},
+                              {kSuperset, call_reading<kSuperset>, false},
+                              {kDisjoint, call_reading<kDisjoint>, false},
+                              {kCopy, call_reading<kCopy>, false},
+                              {"add", call_with_item<EffectKind::SetAdd>, true},
+                              {"discard", call_with_item<EffectKind::SetDiscard>, true},
+                              {"remove", call_remove, true},
+                              {"pop", call_pop, true},
+                              {"clear", call_clear, true},
+                              {"update", call_update, true}};
+
+// The keys of a dict as a view of a real one.
+Ref operator_side(Walk& walk, const ValuePtr& value) {
+  auto* view = as<DictViewValue>(value);
+  if (view == nullptr) return set_contents(walk, value);
+  auto entries = view->what == 0 ? entries_of(walk, view->dict) : nullptr;
+  if (!entries) return nullptr;
+  Ref dict = check(PyDict_New());
+  for (const DictValue::Entry& entry : *entries) check_status(PyDict_SetItem(dict, entry.key, Py_None));
+  return check(PyObject_CallMethod(dict, "keys", nullptr));
+}
+
+bool is_set_like(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PySet_Type || type == &PyFrozenSet_Type || value->kind == ValueKind::DictView;
+}
+
+}  // namespace
+
+ValuePtr combine_sets(Walk& walk, const ValuePtr& left, const ValuePtr& right, bool in_place,
+                      const std::function<Ref(PyObject*, PyObject*)>& apply) {
+  if (!is_set_like(left) || !is_set_like(right)) return nullptr;
+  if (in_place && type_of(left) == &PySet_Type) return nullptr;
+  Ref a = operator_side(walk, left), b = operator_side(walk, right);
+  if (!a || !b) return nullptr;
+  keep_all_apart(walk, a, b);
+  return result_of(walk, apply(a, b));
+}
+
+bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (op != BinaryCode::Or && op != BinaryCode::Subtract) return false;
+  if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
+  bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
+  Ref own = is_set ? set_contents(walk, left) : Ref(), other = own ? set_contents(walk, right) : Ref();
+  if (!other) return false;
+  change_with_each(walk, op == BinaryCode::Or ? EffectKind::SetAdd : EffectKind::SetDiscard, left, other);
+  return true;
+}
+
+namespace {
+
+void add_set_methods() {
+  for (PyTypeObject* type : {&PySet_Type, &PyFrozenSet_Type})
+    for (const MethodRow& row : kMethods)
+      if (!row.changes || type == &PySet_Type)
+        register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), row.name)).get(), row.handler);
+}
+
+const CallRegistration call_registration(add_set_methods);
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,230 @@
+// sorted, list.sort, min and max: the keys are known while walking, what is sorted need not be.
+#include "cpython/imports.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/builtins/pure_calls.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/polyfills.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/trace/tracer.h"
+
+#include <exception>
+
+namespace md {
+
+namespace {
+
+const ValuePtr* key_function(Walk& walk, const CallArgs& args) {
+  const ValuePtr* key = args.keyword("key");
+  return key != nullptr && !same_object(walk, *key, walk.values().none()) ? key : nullptr;
+}
+
+// a < b or a > b as the program has it; its own methods run in the walk.
+bool compare(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+  static PyObject *const less = imported("operator", "lt").release(), *const more =
+                                                                          imported("operator", "gt").release();
+  // Two keys of cmp_to_key: what the function says of their objects, against zero.
+  auto *left = as<MadeValue>(a), *right = as<MadeValue>(b);
+  auto* maker = left != nullptr && right != nullptr ? as<MadeValue>(left->maker) : nullptr;
+  if (maker != nullptr && as<MadeValue>(right->maker) != nullptr)
+    return compare(walk, call_now(walk, maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
+                   walk.values().integer(0), op);
+  ValuePtr result = call_now(walk, find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
+  std::optional<bool> truth = truth_of(walk, result);
+  if (!truth) graph_break(BreakReason::unknown_sort, describe(a));
+  return *truth;
+}
+
+// A key whose order is asked of the walk while Python's own sort goes on. What the walk throws waits until the sort has ended.
+struct Comparisons {
+  Walk& walk;
+  std::vector<ValuePtr> keys;
+  std::exception_ptr failure = nullptr;
+};
+struct WalkedKey {
+  PyObject_HEAD Comparisons* comparisons;
+  size_t place;
+};
+
+PyObject* compare_walked(PyObject* left, PyObject* right, int op) {
+  auto *a = reinterpret_cast<WalkedKey*>(left), *b = reinterpret_cast<WalkedKey*>(right);
+  Comparisons& comparisons = *a->comparisons;
+  try {
+    if (op != Py_LT) Py_RETURN_NOTIMPLEMENTED;
+    return PyBool_FromLong(compare(comparisons.walk, comparisons.keys[a->place], comparisons.keys[b->place], op));
+  } catch (...) {
+    comparisons.failure = std::current_exception();
+    if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_RuntimeError);
+    return nullptr;
+  }
+}
+
+PyTypeObject* walked_key_type() {
+  static PyTypeObject* const type = [] {
+    PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare_walked)}, {0, nullptr}};
+    PyType_Spec spec = {"minidynamo.WalkedKey", sizeof(WalkedKey), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+    return reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)).release());
+  }();
+  return type;
+}
+
+Ref walked_key(Comparisons& comparisons, size_t place) {
+  Ref key = check(PyType_GenericAlloc(walked_key_type(), 0));
+  auto* object = reinterpret_cast<WalkedKey*>(key.get());
+  object->comparisons = &comparisons;
+  object->place = place;
+  return key;
+}
+
+// What the items are compared by: constants of built-in types, or if there are others `walked` ones.
+std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const ValuePtr* function,
+                         Comparisons& comparisons) {
+  for (const ValuePtr& item : items)
+    comparisons.keys.push_back(function != nullptr ? call_now(walk, *function, {{item}, {}}) : item);
+  std::vector<Ref> keys;
+  for (const ValuePtr& key : comparisons.keys) {
+    if (is_tensor(key)) graph_break(BreakReason::unknown_sort, describe(key));
+    keys.push_back(constant_of(walk, key));
+    if (!keys.back()) break;
+  }
+  if (keys.empty() || keys.back()) return keys;
+  keys.clear();
+  for (size_t i = 0; i < comparisons.keys.size(); ++i) keys.push_back(walked_key(comparisons, i));
+  return keys;
+}
+
+// The items in the order that Python's own sort gives to their keys.
+std::vector<ValuePtr> in_order(const std::vector<ValuePtr>& items, const std::vector<Ref>& keys, bool reverse,
+                               Comparisons& comparisons) {
+  Ref list = check(PyList_New(0));
+  Ref places = check(PyList_New(0));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    check_status(PyList_Append(list, keys[i]));
+    check_status(PyList_Append(places, check(PyLong_FromSize_t(i))));
+  }
+  Ref sort = check(PyObject_GetAttrString(places, "sort"));
+  Ref none = check(PyTuple_New(0));
+  Ref options =
+      check(Py_BuildValue("{s:N,s:i}", "key", PyObject_GetAttrString(list, "__getitem__"), "reverse", reverse ? 1 : 0));
+  Ref sorted = Ref::steal(PyObject_Call(sort, none, options));
+  if (comparisons.failure) {
+    PyErr_Clear();
+    std::rethrow_exception(comparisons.failure);
+  }
+  if (!sorted) raise_here();
+  std::vector<ValuePtr> result;
+  for (size_t i = 0; i < keys.size(); ++i)
+    result.push_back(items[PyLong_AsSize_t(PyList_GET_ITEM(places.get(), static_cast<Py_ssize_t>(i)))]);
+  return result;
+}
+
+bool reverse_of(Walk& walk, const CallArgs& args) {
+  const ValuePtr* reverse = args.keyword("reverse");
+  std::optional<bool> truth = reverse != nullptr ? truth_of(walk, *reverse) : false;
+  if (!truth) graph_break(BreakReason::unknown_truth, describe(*reverse));
+  return *truth;
+}
+
+void require_options(const CallArgs& args, std::initializer_list<const char*> names) {
+  if (args.positional.empty()) raise_here();
+  for (const auto& [name, value] : args.keywords) {
+    bool known = false;
+    for (const char* option : names) known = known || PyUnicode_CompareWithASCIIString(name, option) == 0;
+    if (!known) raise_here();
+  }
+}
+
+ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
+  require_options(args, {"key", "reverse"});
+  if (args.positional.size() != 1) raise_here();
+  bool reverse = reverse_of(walk, args);
+  auto items = iterate(walk, args.positional[0], LengthHint::Asked);
+  if (!items) graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
+  Comparisons comparisons{walk, {}};
+  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
+  return make_value<SequenceValue>(true, in_order(*items, keys, reverse, comparisons));
+}
+
+ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
+  require_options(args, {"key", "reverse"});
+  if (args.positional.size() != 1) raise_here();
+  bool reverse = reverse_of(walk, args);
+  SequenceValue* list = list_contents(walk, args.positional[0]);
+  if (list == nullptr) graph_break(BreakReason::unknown_sort, describe(args.positional[0]));
+  // The list is empty while its keys are made. A break in between ends the region before.
+  std::vector<ValuePtr> items = std::exchange(list->items, {});
+  std::vector<Ref> keys;
+  Comparisons comparisons{walk, {}};
+  try {
+    keys = keys_of(walk, items, key_function(walk, args), comparisons);
+    if (!list->items.empty()) raise_here();
+  } catch (...) {
+    list->items = std::move(items);
+    throw;
+  }
+  std::vector<ValuePtr> sorted;
+  try {
+    sorted = in_order(items, keys, reverse, comparisons);
+    if (!list->items.empty()) raise_here();
+  } catch (const RaiseSignal&) {
+    // How far the sort has come by then shows in the list.
+    list->items = std::move(items);
+    raise_here();
+  } catch (...) {
+    list->items = std::move(items);
+    throw;
+  }
+  int64_t length = static_cast<int64_t>(items.size());
+  list->items = std::move(items);
+  list_splice(walk, args.positional[0], 0, length, std::move(sorted));
+  return walk.values().none();
+}
+
+template <int op>
+ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
+  static PyObject* const function = imported("builtins", op == Py_GT ? "max" : "min").release();
+  require_options(args, {"key", "default"});
+  const ValuePtr* fallback = args.keyword("default");
+  bool several = args.positional.size() > 1;
+  if (several && fallback != nullptr) raise_here();
+  auto items = several ? std::make_unique<std::vector<ValuePtr>>(args.positional)
+                       : iterate(walk, args.positional[0], LengthHint::NotAsked);
+  if (!items) {
+    ValuePtr folded = args.keywords.empty() ? fold_pure_call(walk, function, args) : nullptr;
+    if (!folded) graph_break(BreakReason::builtin_call, "min or max of a " + describe(args.positional[0]));
+    return folded;
+  }
+  if (items->empty() && fallback == nullptr) raise_here();
+  if (items->empty()) return *fallback;
+  if (args.keywords.empty()) {
+    if (ValuePtr size = smallest_or_largest(walk, op == Py_GT, *items)) return size;
+  }
+  Comparisons comparisons{walk, {}};
+  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
+  size_t best = 0;
+  for (size_t i = 1; i < keys.size(); ++i) {
+    bool walked = Py_IS_TYPE(keys[i].get(), walked_key_type());
+    int better = walked ? compare(walk, comparisons.keys[i], comparisons.keys[best], op)
+                        : PyObject_RichCompareBool(keys[i], keys[best], op);
+    if (better < 0) raise_here();
+    if (better == 1) best = i;
+  }
+  return (*items)[best];
+}
+
+void add_sorting_calls() {
+  register_call(imported("builtins", "sorted").get(), call_sorted);
+  register_call(imported("builtins", "max").get(), call_extreme<Py_GT>);
+  register_call(imported("builtins", "min").get(), call_extreme<Py_LT>);
+  register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyList_Type), "sort")).get(), call_list_sort);
+}
+
+const CallRegistration call_registration(add_sorting_calls);
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,92 @@
+// Calls of the wrapper that dataclasses and reprlib put round a __repr__, which shows an object within itself as `...`.
+//  1. The function inside is called instead. Nobody sees that the wrapper noted the object meanwhile: the set of what is being
+//     shown is empty at the region's start, which is guarded.
+//  2. What this walk is about to show itself, it knows.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "cpython/text.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/facts/cells.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+// The code of the function of this name that the function or code makes. Null: none.
+PyCodeObject* code_inside(PyCodeObject* outer, const char* name) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outer->co_consts); ++i) {
+    PyObject* constant = PyTuple_GET_ITEM(outer->co_consts, i);
+    if (!PyCode_Check(constant)) continue;
+    auto* code = reinterpret_cast<PyCodeObject*>(constant);
+    if (PyUnicode_CompareWithASCIIString(code->co_name, name) == 0) return code;
+  }
+  return nullptr;
+}
+
+// Whether it is the code that the module makes all its wrappers of.
+bool is_wrapper_of(PyCodeObject* code, const char* module, const char* maker, const char* between) {
+  Ref name = check(PyUnicode_FromString(module));
+  Ref loaded = Ref::steal(PyImport_GetModule(name));
+  Ref function = loaded ? Ref::steal(PyObject_GetAttrString(loaded, maker)) : Ref();
+  PyErr_Clear();
+  if (!function || !PyFunction_Check(function.get())) return false;
+  auto* outer = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
+  if (between != nullptr) outer = code_inside(outer, between);
+  return outer != nullptr && code_inside(outer, "wrapper") == code;
+}
+
+bool is_wrapper(PyCodeObject* code) {
+  if (PyUnicode_CompareWithASCIIString(code->co_name, "wrapper") != 0 || code->co_nfreevars < 2) return false;
+  return is_wrapper_of(code, "dataclasses", "_recursive_repr", nullptr) ||
+         is_wrapper_of(code, "reprlib", "recursive_repr", "decorating_function");
+}
+
+// What the closure of the function has under the name. Null: no such name, or an empty cell.
+ValuePtr free_value(Walk& walk, const ObjectValue& function, const char* name) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get()));
+  Ref names = check(PyCode_GetFreevars(code));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), name) != 0) continue;
+    const Source* source = walk.sources().get(SourceKind::Closure, function.source, nullptr, static_cast<int>(i));
+    PyObject* cell = PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function.object.get()), i);
+    return load_cell(walk, as<CellValue>(cell_at(walk, source, Ref::share(cell))));
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ValuePtr guarded_repr(Walk& walk, const ValuePtr& function, const CallArgs& args) {
+  auto* known = as<ObjectValue>(function);
+  if (known == nullptr || known->source == nullptr || !PyFunction_Check(known->object.get())) return nullptr;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(known->object.get()));
+  if (!is_wrapper(code) || args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
+  guard_code(walk, *known);
+  ValuePtr inner = free_value(walk, *known, "user_function"), running = free_value(walk, *known, "repr_running");
+  if (!inner || !running || !is_python_function(inner) || type_of(running) != &PySet_Type) return nullptr;
+  Ref shown = set_contents(walk, running);
+  if (!shown || PySet_GET_SIZE(shown.get()) != 0) return nullptr;
+  ValuePtr self = args.positional[0];
+  bool is_within = std::ranges::any_of(walk.pending().shown(), [&](const auto& each) {
+    return each.first == known->object.get() && same_object(walk, each.second, self);
+  });
+  if (is_within) {
+    ValuePtr filling = free_value(walk, *known, "fillvalue");
+    return filling ? filling : walk.values().string("...");
+  }
+  struct Showing {
+    Showing(Walk& walk, PyObject* function, ValuePtr self) : walk(walk) {
+      walk.pending().shown().emplace_back(function, std::move(self));
+    }
+    ~Showing() { walk.pending().shown().pop_back(); }
+    Walk& walk;
+  };
+  Showing showing(walk, known->object.get(), self);
+  return call_now(walk, inner, {{self}, {}});
+}
+
+}  // namespace md

@@ -1,0 +1,298 @@
+// Entering Python functions and leaving them: binding of arguments, continuations.
+#include <algorithm>
+
+#include "base/config.h"
+#include "cpython/text.h"
+#include "guards/wrapper_callables.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/endings.h"
+#include "symbolic/trace/outermost_frame.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+struct Callee {
+  PyCodeObject* code;
+  ObjectValue* real;    // a function that exists, or null
+  FunctionValue* made;  // a function made by the walk, or null
+};
+
+Callee callee_of(const ValuePtr& function) {
+  if (auto* made = as<FunctionValue>(function))
+    return {reinterpret_cast<PyCodeObject*>(made->code.get()), nullptr, made};
+  auto* real = as<ObjectValue>(function);
+  return {reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(real->object.get())), real, nullptr};
+}
+
+// Fills the parameters of a callee from a call; a mismatch is a TypeError that Python raises at the call.
+class ArgumentBinder {
+ public:
+  ArgumentBinder(Walk& walk, const Callee& callee, const Bytecode& bytecode)
+      : walk_(walk), callee_(callee), bytecode_(bytecode), slots_(bytecode.slot_count(), walk.frames().null()) {}
+
+  std::vector<ValuePtr> bind(CallArgs& args) {
+    bind_positional(args);
+    bind_keywords(args);
+    PyCodeObject* code = callee_.code;
+    for (int i = 0; i < code->co_argcount; ++i)
+      if (unset(i)) slots_[i] = default_of(i);
+    for (int i = code->co_argcount; i < parameters(); ++i)
+      if (unset(i)) slots_[i] = keyword_default_of(i);
+    return std::move(slots_);
+  }
+
+ private:
+  bool unset(int slot) const { return slots_[slot]->kind == ValueKind::Null; }
+  int parameters() const { return callee_.code->co_argcount + callee_.code->co_kwonlyargcount; }
+
+  void bind_positional(CallArgs& args) {
+    int count = static_cast<int>(args.positional.size());
+    int taken = std::min(count, callee_.code->co_argcount);
+    for (int i = 0; i < taken; ++i) slots_[i] = args.positional[i];
+    if ((callee_.code->co_flags & CO_VARARGS) != 0) {
+      std::vector<ValuePtr> rest(args.positional.begin() + taken, args.positional.end());
+      slots_[parameters()] = make_value<SequenceValue>(false, std::move(rest));
+    } else if (count > taken) {
+      raise_here();
+    }
+  }
+
+  void bind_keywords(CallArgs& args) {
+    Handle<DictValue> rest;
+    bool takes_rest = (callee_.code->co_flags & CO_VARKEYWORDS) != 0;
+    if (takes_rest) rest = make_value<DictValue>();
+    for (auto& [name, value] : args.keywords) {
+      int slot = parameter_named(name.get());
+      if (slot >= 0) {
+        if (!unset(slot)) raise_here();
+        slots_[slot] = value;
+      } else if (takes_rest && rest->find(name.get()) < 0) {
+        rest->set(name.get(), value);
+      } else {
+        raise_here();
+      }
+    }
+    if (takes_rest) slots_[parameters() + ((callee_.code->co_flags & CO_VARARGS) != 0 ? 1 : 0)] = rest;
+  }
+
+  int parameter_named(BorrowedRef name) const {
+    for (int i = callee_.code->co_posonlyargcount; i < parameters(); ++i)
+      if (PyUnicode_Compare(bytecode_.slot_name(i), name) == 0) return i;
+    return -1;
+  }
+
+  ValuePtr default_of(int parameter) {
+    if (callee_.made != nullptr) {
+      auto defaults = callee_.made->defaults ? elements_of(walk_, callee_.made->defaults) : nullptr;
+      int count = defaults ? static_cast<int>(defaults->size()) : 0;
+      int at = parameter - (callee_.code->co_argcount - count);
+      if (at < 0) raise_here();
+      return (*defaults)[at];
+    }
+    PyObject* defaults = PyFunction_GET_DEFAULTS(callee_.real->object.get());
+    int count = defaults != nullptr && defaults != Py_None ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
+    int at = parameter - (callee_.code->co_argcount - count);
+    if (at < 0) raise_here();
+    // Defaults belong to the last parameters, however many there are.
+    const Source* source = walk_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at - count);
+    walk_.guards().present(source);  // that there is one may be all that is asked
+    return value_at(walk_, source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
+  }
+
+  ValuePtr keyword_default_of(int parameter) {
+    BorrowedRef name = bytecode_.slot_name(parameter);
+    if (callee_.made != nullptr) {
+      auto* defaults = as<DictValue>(callee_.made->kw_defaults);
+      int at = defaults != nullptr ? defaults->find(name) : -1;
+      if (at < 0) raise_here();
+      return defaults->entries[at].value;
+    }
+    if (walk_.effects().any_dict_written_at(name)) graph_break(BreakReason::unguardable_object, "keyword defaults");
+    PyObject* defaults = PyFunction_GET_KW_DEFAULTS(callee_.real->object.get());
+    PyObject* value = defaults != nullptr ? PyDict_GetItemWithError(defaults, name) : nullptr;
+    if (value == nullptr) raise_here();
+    const Source* source = walk_.sources().get(SourceKind::KwDefault, callee_.real->source, name);
+    walk_.guards().present(source);
+    return value_at(walk_, source, Ref::share(value));
+  }
+
+  Walk& walk_;
+  const Callee& callee_;
+  const Bytecode& bytecode_;
+  std::vector<ValuePtr> slots_;
+};
+
+}  // namespace
+
+bool is_python_function(const ValuePtr& value) {
+  if (value->kind == ValueKind::Function) return true;
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || object->source == nullptr) return false;
+  if (PyFunction_Check(object->object.get())) return true;
+  const WrapperType* wrapper = find_wrapper_type(object->object.type());
+  BorrowedRef inner = wrapper != nullptr ? wrapper->inner(object->object) : BorrowedRef();
+  return inner && PyFunction_Check(inner.get());
+}
+
+void call_function(Walk& walk, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                   ValuePtr continuation_value) {
+  if (ValuePtr text = guarded_repr(walk, function, args))
+    return apply_continuation(walk, continuation, continuation_value, text);
+  int flags = callee_of(function).code->co_flags;
+  bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
+  if (!is_generator)
+    return inline_function(walk, function, std::move(args), continuation, std::move(continuation_value));
+  apply_continuation(walk, continuation, continuation_value, make_generator(walk, frame_of(walk, function, args)));
+}
+
+void inline_function(Walk& walk, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+                     ValuePtr continuation_value) {
+  if (auto* object = as<ObjectValue>(function); object != nullptr && !PyFunction_Check(object->object.get())) {
+    const Policy* inside = nullptr;
+    ValuePtr inner = open_wrapper(walk, function, *find_wrapper_type(object->object.type()), inside);
+    inline_function(walk, inner, std::move(args), continuation, std::move(continuation_value));
+    walk.frames().innermost().policy = inside;
+    return;
+  }
+  Callee callee = callee_of(function);
+  int flags = callee.code->co_flags;
+  if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, text_of(callee.code->co_name));
+  std::shared_ptr<SymbolicFrame> inner = frame_of(walk, function, args);
+  inner->continuation = continuation;
+  inner->continuation_value = std::move(continuation_value);
+  walk.frames().enter(std::move(inner));
+}
+
+void guard_code(Walk& walk, ObjectValue& function) {
+  // Beside its identity, if that is guarded: the same function may be given other code, and other functions have this code.
+  walk.guards().code_match(function.source,
+                           reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
+  function.type_guarded = true;
+}
+
+// A frame of the function, its parameters bound, its code guarded.
+std::shared_ptr<SymbolicFrame> frame_of(Walk& walk, const ValuePtr& function, CallArgs& args) {
+  Callee callee = callee_of(function);
+  if (callee.real != nullptr) guard_code(walk, *callee.real);
+  int flags = callee.code->co_flags;
+  if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
+    graph_break(BreakReason::async_construct, text_of(callee.code->co_name));
+  if (static_cast<int64_t>(walk.frames().depth()) > config().inline_depth_limit)
+    graph_break(BreakReason::inline_depth, text_of(callee.code->co_name));
+  const Bytecode* bytecode = Bytecode::of(callee.code);
+  walk.frames().note_entered(bytecode);
+  auto inner = std::make_shared<SymbolicFrame>();
+  inner->bytecode = bytecode;
+  inner->function = function;
+  inner->slots = ArgumentBinder(walk, callee, *bytecode).bind(args);
+  inner->policy = walk.frames().innermost().policy;
+  inner->entry_step = walk.step_number();
+  return inner;
+}
+namespace {
+
+void check_operator_result(Walk& walk, const ValuePtr& result) {
+  bool is_root = walk.frames().depth() == 1;
+  // Python goes on to the other operand's method.
+  if (same_object(walk, result, walk.values().constant(Py_NotImplemented))) {
+    if (is_root) raise_here();
+    const SymbolicFrame& caller = walk.frames()[walk.frames().depth() - 2];
+    throw DeclinedSignal{{caller.bytecode, caller.index}};
+  }
+  const SymbolicFrame* caller = is_root ? nullptr : &walk.frames()[walk.frames().depth() - 2];
+  const Bytecode& code = is_root ? *walk.entry().next_caller().bytecode : *caller->bytecode;
+  const Instruction& at = code[is_root ? walk.entry().next_caller().index : caller->index];
+  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(walk, result)) raise_here();
+}
+
+}  // namespace
+
+void return_value(Walk& walk, ValuePtr result) {
+  if (IteratorValue* generator = walk.frames().innermost().generator) {
+    generator->exhausted = true;
+    generator->returned = std::move(result);
+    walk.frames().leave();
+    return;
+  }
+  ContinuationKind kind = walk.frames().innermost().continuation;
+  if (kind == ContinuationKind::None) {
+    return walk.finish_with(std::move(result));
+  }
+  // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
+  if ((kind == ContinuationKind::PushSelf && !same_object(walk, result, walk.values().none())) ||
+      ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
+        kind == ContinuationKind::Jump) &&
+       !walk.values().is_exactly(result, &PyBool_Type)))
+    raise_here();
+  // What cannot be known of the result is found out while the callee still stands.
+  bool needs_truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
+                     kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth ||
+                     kind == ContinuationKind::Jump;
+  if (needs_truth && !truth_of(walk, result))
+    graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
+  if (kind == ContinuationKind::PushLength && int_of(walk, result).value_or(-1) < 0) raise_here();
+  if (kind == ContinuationKind::PushOperator) check_operator_result(walk, result);
+  ValuePtr value = walk.frames().innermost().continuation_value;
+  if (walk.frames().depth() == 1) {
+    value = enter_caller(walk);
+  } else {
+    walk.frames().leave();
+  }
+  walk.frames().note_stack();
+  apply_continuation(walk, kind, value, std::move(result));
+}
+
+void apply_continuation(Walk& walk, ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
+  switch (kind) {
+    case ContinuationKind::Push:
+    case ContinuationKind::NextOrStop:
+    case ContinuationKind::PushIterator:
+      walk.frames().push(std::move(result));
+      return;
+    case ContinuationKind::PushCallable:
+      walk.frames().push_callable(std::move(result));
+      return;
+    case ContinuationKind::PushSelf:
+      walk.frames().push(continuation_value);
+      return;
+    case ContinuationKind::Discard:
+      return;
+    case ContinuationKind::PushLength:
+      walk.frames().push(std::move(result));
+      return;
+    case ContinuationKind::PushOperator: {
+      const Instruction& at = walk.frames().bytecode()[walk.frames().innermost().index];
+      bool truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0;
+      walk.frames().push(truth ? walk.values().boolean(*truth_of(walk, result)) : std::move(result));
+      return;
+    }
+    case ContinuationKind::Hold:
+      walk.pending().set_result(std::move(result));
+      return;
+    case ContinuationKind::PushBool:
+    case ContinuationKind::PushTruth:
+    case ContinuationKind::PushNotBool:
+    case ContinuationKind::PushNotTruth: {
+      std::optional<bool> truth = truth_of(walk, result);
+      MD_ASSERT(truth, "a continuation met a value without a known truth");
+      bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
+      walk.frames().push(walk.values().boolean(*truth != negate));
+      return;
+    }
+    case ContinuationKind::Jump: {
+      const Instruction& at = walk.frames().bytecode()[walk.frames().innermost().index];
+      std::optional<bool> truth = truth_of(walk, result);
+      MD_ASSERT(truth, "a jump met a value without a known truth");
+      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) walk.frames().jump(at.arg);
+      return;
+    }
+    case ContinuationKind::None:
+      raise(ErrorKind::Internal, "an inlined frame without a continuation");
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,120 @@
+#include "symbolic/calls/marked_calls.h"
+
+#include <unordered_map>
+
+#include "cpython/text.h"
+#include "guards/wrapper_callables.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/tensors/traced_calls.h"
+
+namespace md {
+
+namespace {
+
+struct Entry {
+  MarkedCall marked;
+  Ref keeper;  // a weak reference whose callback takes the entry out; the callable itself where it has none
+};
+
+std::unordered_map<PyObject*, Entry>& entries() {
+  static auto* table = new std::unordered_map<PyObject*, Entry>();  // lives as long as the process
+  return *table;
+}
+
+PyObject* forget(PyObject*, PyObject* weak_reference) {
+  for (auto entry = entries().begin(); entry != entries().end(); ++entry) {
+    if (entry->second.keeper.get() != weak_reference) continue;
+    Entry gone = std::move(entry->second);
+    entries().erase(entry);
+    break;
+  }
+  Py_RETURN_NONE;
+}
+
+PyMethodDef forget_method = {"forget_marked_call", &forget, METH_O, nullptr};
+
+Ref keeper_of(BorrowedRef callable) {
+  static PyObject* const callback = check(PyCFunction_New(&forget_method, nullptr)).release();
+  if (PyObject* weak = PyWeakref_NewRef(callable, callback)) return Ref::steal(weak);
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
+  PyErr_Clear();
+  return Ref::share(callable);
+}
+
+std::string callable_text(BorrowedRef object) {
+  Ref name = Ref::steal(PyObject_GetAttrString(object, "__qualname__"));
+  if (!name || !PyUnicode_Check(name.get())) {
+    PyErr_Clear();
+    name = check(PyObject_Repr(object));
+  }
+  return text_of(name);
+}
+
+ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
+                            ContinuationKind continuation, const ValuePtr& continuation_value) {
+  const Source* source = as<ObjectValue>(callable)->source;
+  if (source == nullptr) {
+    // A builtin that was reached without a source is the same at every run, and so is what replaces it.
+    graph_break(BreakReason::builtin_call, "the replacement of " + callable_text(as<ObjectValue>(callable)->object));
+  }
+  ValuePtr function =
+      value_at(walk, walk.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
+  call(walk, function, std::move(args), continuation, continuation_value);
+  return nullptr;
+}
+
+constexpr std::pair<const char*, CallMark> kNames[] = {
+    {"disallowed", CallMark::Disallowed}, {"forbidden", CallMark::Forbidden}, {"constant", CallMark::ConstantResult},
+    {"replaced", CallMark::Replaced},     {"skipped", CallMark::Skipped},     {"traced", CallMark::Traced}};
+
+}  // namespace
+
+CallMark call_mark_named(std::string_view name) {
+  for (const auto& [known, mark] : kNames)
+    if (name == known) return mark;
+  raise(ErrorKind::Key, "no mark is named ", name);
+}
+
+void mark_call(BorrowedRef callable, CallMark mark, BorrowedRef payload) {
+  Entry entry{{mark, payload ? Ref::share(payload) : Ref()}, keeper_of(callable)};
+  if (mark == CallMark::Replaced) add_replacement(callable, payload);
+  entries().insert_or_assign(callable.get(), std::move(entry));
+}
+
+void unmark_call(BorrowedRef callable) {
+  auto found = entries().find(callable.get());
+  if (found == entries().end()) return;
+  Entry gone = std::move(found->second);
+  entries().erase(found);
+}
+
+const MarkedCall* find_marked_call(BorrowedRef callable) {
+  if (entries().empty()) return nullptr;
+  auto found = entries().find(callable.get());
+  return found == entries().end() ? nullptr : &found->second.marked;
+}
+
+ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
+                     ContinuationKind continuation, const ValuePtr& continuation_value) {
+  Ref object = Ref::share(walk.values().identity_of(callable));
+  switch (marked.mark) {
+    case CallMark::Disallowed:
+      graph_break(BreakReason::disallowed_call, callable_text(object.get()));
+    case CallMark::Forbidden:
+      PyErr_Format(PyExc_AssertionError, "Attempt to trace forbidden callable %R", object.get());
+      throw PythonError();
+    case CallMark::ConstantResult:
+      return constant_result(walk, object.get(), args);
+    case CallMark::Replaced:
+      return inline_replacement(walk, callable, marked, args, continuation, continuation_value);
+    case CallMark::Skipped:
+      graph_break(BreakReason::skipped_call, text_of(marked.payload));
+    case CallMark::Traced:
+      return call_traced(walk, marked.payload ? BorrowedRef(marked.payload.get()) : BorrowedRef(object.get()), args);
+  }
+  return nullptr;
+}
+
+}  // namespace md

@@ -1,0 +1,278 @@
+#include "symbolic/calls/mode_calls.h"
+
+#include "cpython/imports.h"
+#include "cpython/text.h"
+#include "frontends/dtype_object.h"
+#include "guards/held_object.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/facts/copied_names.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/number_objects.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/traced_calls.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+bool bool_argument(Walk& walk, const CallArgs& args) {
+  Ref value = args.positional.size() == 1 && args.keywords.empty() ? constant_of(walk, args.positional[0]) : Ref();
+  if (!value || !PyBool_Check(value.get())) raise_here();
+  return value.get() == Py_True;
+}
+
+ValuePtr exchange_grad_mode(Walk& walk, const CallArgs& args) {
+  bool value = bool_argument(walk, args);
+  walk.guards().global_state();
+  return walk.values().boolean(std::exchange(walk.builder().modes().grad, value));
+}
+
+ValuePtr exchange_inference_mode(Walk& walk, const CallArgs& args) {
+  bool value = bool_argument(walk, args);
+  walk.guards().global_state();
+  return walk.values().boolean(std::exchange(walk.builder().modes().inference, value));
+}
+
+ValuePtr is_grad_enabled(Walk& walk, const CallArgs&) {
+  walk.guards().global_state();
+  return walk.values().boolean(walk.builder().modes().grad && !walk.builder().modes().inference);
+}
+
+// Called by __enter__ and __exit__ of our own context manager: it acts on the user's frame and on ours between.
+ValuePtr exchange_error_on_graph_break(Walk& walk, const CallArgs& args) {
+  bool value = bool_argument(walk, args);
+  bool previous = walk.frames().innermost().policy->error_on_graph_break;
+  walk.frames().set_policy(with_error_on_graph_break(walk.frames().innermost().policy, value));
+  return walk.values().boolean(previous);
+}
+
+ValuePtr error_on_graph_break(Walk& walk, const CallArgs&) {
+  return walk.values().boolean(walk.frames().innermost().policy->error_on_graph_break);
+}
+
+std::string argument_list(Walk& walk, const CallArgs& args) {
+  std::string text;
+  for (const ValuePtr& value : args.positional) {
+    Ref constant = constant_of(walk, value);
+    Ref repr = constant ? Ref::steal(PyObject_Repr(constant)) : Ref();
+    if (!repr) PyErr_Clear();
+    text += (text.empty() ? "" : ", ") + (repr ? text_of(repr) : describe(value));
+  }
+  return text;
+}
+
+std::string keyword_list(Walk& walk, const CallArgs& args) {
+  std::string text;
+  for (const auto& [name, value] : args.keywords) {
+    text += (text.empty() ? "" : ", ") + str_cat("'", text_of(name), "': ");
+    text += argument_list(walk, {{value}, {}});
+  }
+  return text;
+}
+
+std::string message_of(Walk& walk, const CallArgs& args) {
+  const ValuePtr* message = !args.positional.empty() ? &args.positional[0] : args.keyword("msg");
+  Ref constant = message != nullptr ? constant_of(walk, *message) : Ref();
+  Ref message_text = constant ? Ref::steal(PyObject_Str(constant)) : Ref();
+  if (!message_text) PyErr_Clear();
+  std::string text = message_text ? text_of(message_text) : "";
+  return text.empty() ? "None" : text;
+}
+
+template <BreakReason reason>
+ValuePtr asked_break(Walk& walk, const CallArgs& args) {
+  std::string title = break_row(reason).title;
+  std::string name = title.substr(title.find('`'));
+  std::string explanation = str_cat(break_row(reason).explanation, " Message: ", message_of(walk, args));
+  graph_break(reason,
+              str_cat("Called ", name, " with args `[", argument_list(walk, args), "]`, kwargs `{",
+                      keyword_list(walk, args), "}`"),
+              explanation);
+}
+
+// The plain object for constants and lists of them, nested; null: something in it is not known. The identity of an array, a buffer or
+// a deque does not say which numbers it holds.
+Ref plain_object(Walk& walk, const ValuePtr& given) {
+  if (is_tensor(given)) return nullptr;
+  ValuePtr value = number_of_object(walk, plain_or_itself(walk, given, {"__index__", "__float__"}), NumberUse::Any);
+  if (Ref constant = constant_of(walk, value)) return constant;
+  bool is_list = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyList_Type) != 0;
+  bool is_plain = (is_list && is_plain_list(walk, value)) || is_plain_tuple(walk, value);
+  if (auto elements = is_plain ? elements_of(walk, value) : nullptr) {
+    Ref list = check(PyList_New(0));
+    for (const ValuePtr& element : *elements) {
+      Ref item = plain_object(walk, element);
+      if (!item) return nullptr;
+      check_status(PyList_Append(list, item));
+    }
+    return list;
+  }
+  auto* object = as<ObjectValue>(value);
+  return object != nullptr && can_hold_strongly(object->object.get()) ? Ref::share(walk.values().identity_of(value))
+                                                                      : Ref();
+}
+
+// tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it
+// made.
+ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
+  Ref function = imported("minidynamo._C", name);
+  static const OpRow* const clone = find_op("clone");
+  std::vector<Ref> held;
+  for (const ValuePtr& value : args.positional) held.push_back(plain_object(walk, value));
+  Ref keywords = check(PyDict_New());
+  for (const auto& [name, value] : args.keywords) {
+    held.push_back(plain_object(walk, value));
+    if (held.back()) check_status(PyDict_SetItem(keywords, name, held.back()));
+  }
+  for (const Ref& object : held)
+    if (!object) graph_break(BreakReason::tensor_operands, str_cat(name, "() of data that is not known"));
+  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i) PyTuple_SET_ITEM(positional.get(), i, held[i].release());
+  Ref made = Ref::steal(PyObject_Call(function, positional, keywords));
+  if (!made) raise_here();
+  const Tensor& tensor = tensor_type_of(made.get())->unwrap(made);
+  if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
+  walk.guards().global_state();  // the default dtype
+  Node* constant = walk.graph().add_constant("constant", tensor);
+  Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.frames().location());
+  return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
+}
+
+ValuePtr call_tensor(Walk& walk, const CallArgs& args) { return make_tensor(walk, "tensor", args); }
+
+// A tensor is itself where nothing is asked of it.
+ValuePtr as_tensor(Walk& walk, const CallArgs& args) {
+  bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
+  return is_itself ? args.positional[0] : make_tensor(walk, "as_tensor", args);
+}
+
+ValuePtr is_tensor(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
+  walk.values().exact_type(args.positional[0]);
+  return walk.values().boolean(is_tensor(args.positional[0]));
+}
+
+ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
+  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
+  walk.guards().global_state();
+  return walk.values().constant(dtype_to_python(default_dtype()));
+}
+
+// A node without results, in order with those that draw. A seed beyond the numbers of a graph is Python's.
+ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
+  static const OpRow* const row = find_op("manual_seed");
+  Ref seed = args.positional.size() == 1 && args.keywords.empty() ? constant_of(walk, args.positional[0]) : Ref();
+  if (!seed || !PyLong_CheckExact(seed.get()))
+    graph_break(BreakReason::builtin_call, "manual_seed() of a seed that is not known");
+  int overflow = 0;
+  int64_t number = PyLong_AsLongLongAndOverflow(seed, &overflow);
+  if (overflow != 0) graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
+  walk.graph().add_op(*row, {Scalar(number)}, walk.frames().location());
+  return walk.values().none();
+}
+
+// nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
+ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
+  static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
+  if (args.positional.size() != 1 || !args.keywords.empty() || !is_python_function(args.positional[0]))
+    graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
+  return make_value<BoundMethodValue>(walk.values().constant(call), args.positional[0]);
+}
+
+ValuePtr call_nonstrict(Walk& walk, const CallArgs& args) {
+  static PyObject* const trace = imported("minidynamo._dynamo.traced_calls", "trace_nonstrict").release();
+  return call_traced(walk, trace, args);
+}
+
+// A bool of our decorators, which checked it; whatever else a caller passes is Python's to judge.
+std::optional<bool> flag_of(Walk& walk, const CallArgs& args, const char* name) {
+  const ValuePtr* value = args.keyword(name);
+  if (value == nullptr) return std::nullopt;
+  Ref constant = constant_of(walk, *value);
+  if (!constant || !PyBool_Check(constant.get())) raise_here();
+  return constant.get() == Py_True;
+}
+
+PolicyChange change_of(Walk& walk, const CallArgs& args) {
+  std::optional<bool> errors = flag_of(walk, args, "error_on_graph_break");
+  std::optional<bool> disable = flag_of(walk, args, "disable");
+  std::optional<bool> recursive = flag_of(walk, args, "recursive");
+  size_t known =
+      (args.keyword("reason") != nullptr ? 1 : 0) + (errors ? 1 : 0) + (disable ? 1 : 0) + (recursive ? 1 : 0);
+  if (args.keywords.size() != known || errors.has_value() == disable.value_or(false)) raise_here();
+  if (errors) return *errors ? PolicyChange::ErrorOnGraphBreak : PolicyChange::NoErrorOnGraphBreak;
+  return recursive.value_or(true) ? PolicyChange::Disable : PolicyChange::DisableFrame;
+}
+
+// PolicyFunction(function, ...): what our decorators return.
+ValuePtr decorate(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1) raise_here();
+  const ValuePtr& function = args.positional[0];
+  bool is_known = function->kind == ValueKind::PolicyFunction || function->kind == ValueKind::BoundMethod ||
+                  is_python_function(function);
+  // Its attributes are copied when the region is left.
+  auto* object = as<ObjectValue>(function);
+  if (!is_known || (object != nullptr && object->writes))
+    graph_break(BreakReason::object_creation, str_cat("PolicyFunction of a ", describe(function)));
+  PolicyChange change = change_of(walk, args);
+  const ValuePtr* reason = args.keyword("reason");
+  Ref text = reason != nullptr ? constant_of(walk, *reason) : Ref::share(Py_None);
+  if (!text) graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
+  auto wrapper = make_value<PolicyFunctionValue>(function, change, walk.values().constant(text));
+  wrapper->copied = names_to_update(walk, function);
+  wrapper->creation_step = walk.step_number();
+  return wrapper;
+}
+
+// The condition of a check: one of numbers out of tensors is relied on, and Python raises where it does not hold.
+ValuePtr holds(Walk& walk, const CallArgs& args) {
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
+  if (auto* number = as<NumberValue>(args.positional[0]); number != nullptr && number->type == &PyBool_Type) {
+    rely_on(walk, number);
+    return walk.values().boolean(true);
+  }
+  if (type_of(args.positional[0]) != &PyBool_Type) raise_here();
+  std::optional<bool> truth = truth_of(walk, args.positional[0]);
+  if (!truth) raise_here();
+  return walk.values().boolean(*truth);
+}
+
+ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.values().boolean(true); }
+ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.values().boolean(false); }
+
+struct ModeCallRow {
+  const char* name;
+  CallHandler handler;
+};
+constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
+                                 {"exchange_inference_mode", exchange_inference_mode},
+                                 {"is_grad_enabled", is_grad_enabled},
+                                 {"exchange_error_on_graph_break", exchange_error_on_graph_break},
+                                 {"error_on_graph_break", error_on_graph_break},
+                                 {"graph_break", asked_break<BreakReason::graph_break_call>},
+                                 {"skip_frame", asked_break<BreakReason::skip_frame_call>},
+                                 {"step_unsupported", asked_break<BreakReason::step_unsupported_call>},
+                                 {"nonstrict_trace", nonstrict_trace},
+                                 {"call_nonstrict", call_nonstrict},
+                                 {"PolicyFunction", decorate},
+                                 {"is_compiling", always_true},
+                                 {"is_exporting", always_false},
+                                 {"is_tensor", is_tensor},
+                                 {"get_default_dtype", get_default_dtype},
+                                 {"tensor", call_tensor},
+                                 {"as_tensor", as_tensor},
+                                 {"manual_seed", seed_generator},
+                                 {"holds", holds}};
+
+}  // namespace
+
+void register_mode_call(std::string_view name, BorrowedRef callable) {
+  for (const ModeCallRow& row : kRows)
+    if (name == row.name) return register_call(callable, row.handler);
+  raise(ErrorKind::Key, "no known call is named ", name);
+}
+
+}  // namespace md

@@ -1,0 +1,161 @@
+// Functions not written in Python that are inlined as Python ones (minidynamo._dynamo._polyfills).
+#include "symbolic/calls/polyfills.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/tracer.h"
+
+#include <algorithm>
+
+namespace md {
+
+namespace {
+
+struct Polyfill {
+  Ref function;
+  std::string parameters;
+};
+
+std::unordered_map<PyObject*, Polyfill>& polyfills() {
+  static auto* table = new std::unordered_map<PyObject*, Polyfill>();  // lives as long as the process
+  return *table;
+}
+
+// By code object, which a polyfill holds: what its generators are taken for.
+std::unordered_map<PyObject*, PyTypeObject*>& stood_for() {
+  static auto* table = new std::unordered_map<PyObject*, PyTypeObject*>();
+  return *table;
+}
+
+bool is_generator_code(BorrowedRef code) {
+  return PyCode_Check(code.get()) && (reinterpret_cast<PyCodeObject*>(code.get())->co_flags & CO_GENERATOR) != 0;
+}
+
+// Its __next__ is that of the generator.
+void add_stand_in(BorrowedRef code, BorrowedRef type) {
+  static PyObject* const kNext = PyUnicode_InternFromString("__next__");
+  auto* original = reinterpret_cast<PyTypeObject*>(Py_NewRef(type.get()));
+  stood_for()[code] = original;
+  register_call(_PyType_Lookup(original, kNext), find_call(_PyType_Lookup(&PyGen_Type, kNext)));
+}
+
+bool is_number(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return is_tensor(value) || type == &PyLong_Type || type == &PyBool_Type || type == &PyFloat_Type;
+}
+
+bool is_int(const ValuePtr& value) { return type_of(value) == &PyLong_Type; }
+
+bool is_not_negative(Walk& walk, const ValuePtr& value) {
+  return is_int(value) && int_of(walk, value).value_or(-1) >= 0;
+}
+
+bool is_iterable(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type != nullptr && type->tp_iter != nullptr;
+}
+
+// Whether the original takes the value there without an error; letters as in register_polyfill.
+bool fits(Walk& walk, char parameter, const ValuePtr& value) {
+  switch (parameter) {
+    case 'I':
+      return is_iterable(value);
+    case 'N':
+      return is_not_negative(walk, value);
+    case 'n':
+      return type_of(value) == Py_TYPE(Py_None) || is_not_negative(walk, value);
+    case 'p':
+      return type_of(value) == Py_TYPE(Py_None) || (is_int(value) && int_of(walk, value).value_or(0) > 0);
+    case 'Z':
+      return is_int(value);
+    case 'V':
+      return is_number(value);
+    default:
+      return true;
+  }
+}
+
+char keyword_parameter(BorrowedRef name) {
+  static constexpr std::pair<const char*, char> kKeywords[] = {{"key", 'O'},       {"initial", 'O'}, {"func", 'O'},
+                                                               {"fillvalue", 'O'}, {"start", 'V'},   {"step", 'V'},
+                                                               {"repeat", 'N'}};
+  for (const auto& [known, parameter] : kKeywords)
+    if (PyUnicode_CompareWithASCIIString(name, known) == 0) return parameter;
+  return '-';
+}
+
+}  // namespace
+
+void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters, BorrowedRef inner) {
+  Py_INCREF(callable.get());
+  polyfills()[callable] = {Ref::share(function), parameters};
+  PyObject* code = PyFunction_GET_CODE(function.get());
+  if (is_generator_code(code)) {
+    PyObject* type = callable;
+    if (!PyType_Check(type)) type = reinterpret_cast<PyObject*>(PyDescr_TYPE(type));  // a class method
+    add_stand_in(code, type);
+  }
+  PyObject* constants = reinterpret_cast<PyCodeObject*>(code)->co_consts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
+    PyObject* nested = PyTuple_GET_ITEM(constants, i);
+    bool is_shown = inner && is_generator_code(nested);
+    if (is_shown) add_stand_in(nested, inner);
+  }
+}
+
+PyTypeObject* type_of_generator(BorrowedRef code) {
+  auto found = stood_for().find(code);
+  return found == stood_for().end() ? &PyGen_Type : found->second;
+}
+
+bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  const std::string& parameters = polyfills().at(callable).parameters;
+  if (parameters.empty()) return true;
+  bool repeats = parameters.back() == '*';
+  size_t count = parameters.size() - (repeats ? 1 : 0);
+  if (!repeats && args.positional.size() > count) return false;
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    if (!fits(walk, parameters[std::min(i, count - 1)], args.positional[i])) return false;
+  for (const auto& [name, value] : args.keywords) {
+    char parameter = keyword_parameter(name);
+    if (parameter == '-' || !fits(walk, parameter, value)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+ValuePtr polyfill_function(BorrowedRef function);
+
+// Defaults of a polyfill are constants, and functions that are inlined like it.
+ValuePtr default_value(BorrowedRef value) {
+  if (PyFunction_Check(value.get())) return polyfill_function(value);
+  return make_value<ObjectValue>(Ref::share(value), nullptr);
+}
+
+ValuePtr polyfill_function(BorrowedRef original) {
+  auto* model = reinterpret_cast<PyFunctionObject*>(original.get());
+  auto function = make_value<FunctionValue>();
+  function->code = Ref::share(model->func_code);
+  if (model->func_defaults != nullptr) {
+    std::vector<ValuePtr> defaults;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(model->func_defaults); ++i)
+      defaults.push_back(default_value(PyTuple_GET_ITEM(model->func_defaults, i)));
+    function->defaults = make_value<SequenceValue>(false, std::move(defaults));
+  }
+  if (model->func_kwdefaults != nullptr) {
+    auto defaults = make_value<DictValue>();
+    PyObject *name = nullptr, *value = nullptr;
+    for (Py_ssize_t at = 0; PyDict_Next(model->func_kwdefaults, &at, &name, &value);)
+      defaults->set(name, default_value(value));
+    function->kw_defaults = defaults;
+  }
+  return function;
+}
+
+}  // namespace
+
+ValuePtr find_polyfill(BorrowedRef callable) {
+  auto found = polyfills().find(callable);
+  return found == polyfills().end() ? nullptr : polyfill_function(found->second.function.get());
+}
+
+}  // namespace md

@@ -1,0 +1,73 @@
+// Setting and deleting attributes of classes from outside: effects, as those of other objects.
+//  1. A class that is written to is guarded by identity: what is written is found by the class, whatever value stands for it.
+//  2. What a name with a meaning of its own (__eq__, __call__) changes is not followed.
+#include <algorithm>
+
+#include "cpython/object_layout.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/effects/finalizers.h"
+#include "symbolic/facts/class_relations.h"
+#include "symbolic/facts/value_facts.h"
+
+namespace md {
+
+namespace {
+
+PyTypeObject* class_in(const ValuePtr& value) {
+  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get());
+}
+
+// type's own way of setting an attribute, in the class's own dict.
+bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+  PyTypeObject* type = class_in(value);
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  if (!may_change || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
+  PyTypeObject* metatype = walk.values().exact_type(value);
+  if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
+  if (metatype != &PyType_Type && !inherits(walk, value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
+  ValuePtr meta = type_attribute(walk, value, name);
+  return !meta;
+}
+
+}  // namespace
+
+bool class_store(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
+  // What was read of a class by its __dict__ is not asked for what is written.
+  if (walk.effects().shows_class_dict() || !has_plain_store(walk, value, name)) return false;
+  walk.values().identity_of(value);
+  PyTypeObject* type = class_in(value);
+  auto same = std::ranges::find_if(walk.effects().written_classes(),
+                                   [&](const ValuePtr& each) { return class_in(each) == type; });
+  auto* known = as<ObjectValue>(value);
+  if (same != walk.effects().written_classes().end()) known->writes = as<ObjectValue>(*same)->writes;
+  const ValuePtr* before = known->writes ? known->writes->find(name) : nullptr;
+  // Whether a class itself has a name that it did not get here is not looked into.
+  if (!stored && (before == nullptr || !*before)) return false;
+  PyObject* old = nullptr;
+  if (pv_own_attribute(type, name, &old) < 0) return false;
+  leave_finalizer_to_python(walk, old);
+  if (!known->writes) walk.effects().add_written_class(value, walk.step_number());
+  known->writes->stores.emplace_back(Ref::share(name), stored);
+  walk.effects().log_store(stored ? EffectKind::AttributeSet : EffectKind::AttributeDelete, value, name, stored);
+  return true;
+}
+
+std::optional<ValuePtr> written_on_class(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+  PyTypeObject* type = class_in(value);
+  for (const ValuePtr& each : walk.effects().written_classes()) {
+    const ValuePtr* stored = as<ObjectValue>(each)->writes->find(name);
+    if (stored == nullptr || !derives_from(walk, value, class_in(each))) continue;
+    // Which of the two a subclass finds first may change from run to run.
+    if (class_in(each) != type)
+      graph_break(BreakReason::custom_attribute_lookup, "an attribute of a base that is written to");
+    if (*stored) return *stored;
+    const Source* behind = walk.sources().get(SourceKind::SuperAttr, as<ObjectValue>(each)->source, name, 1);
+    ValuePtr found = value_at(walk, behind);
+    if (!found) walk.guards().absent(behind);
+    return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace md

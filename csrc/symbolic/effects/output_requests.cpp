@@ -1,0 +1,124 @@
+#include "symbolic/effects/output_requests.h"
+
+#include <algorithm>
+
+#include "base/config.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/effects/host_call_sites.h"
+#include "symbolic/exit/region_finisher.h"
+
+namespace md {
+
+namespace {
+
+// What was written so far and is kept elsewhere is put among the effects.
+void log_state(Walk& walk) {
+  for (const auto& base : walk.builder().written_inputs()) {
+    int logged = walk.outputs().logged_version(base.get());
+    if (base->version == logged) continue;
+    PendingEffect write{EffectKind::WriteTensor, walk.values().find(base->source), nullptr, nullptr};
+    write.tensor = base->current;
+    write.count = base->version - logged;
+    walk.outputs().set_logged_version(base.get(), base->version);
+    walk.effects().add(std::move(write));
+  }
+  for (const ValuePtr& cell : walk.effects().stored_cells())
+    walk.effects().add({EffectKind::SetCell, cell, nullptr, as<CellValue>(cell)->contents});
+  auto log_mode = [&](EffectKind kind, bool mode, bool& logged) {
+    if (mode == logged) return;
+    PendingEffect change{kind, nullptr, nullptr, nullptr};
+    change.flag = logged = mode;
+    walk.effects().add(std::move(change));
+  };
+  log_mode(EffectKind::GradMode, walk.builder().modes().grad, walk.outputs().logged_modes().grad);
+  log_mode(EffectKind::InferenceMode, walk.builder().modes().inference, walk.outputs().logged_modes().inference);
+}
+
+// Whether the instruction calls this and does nothing else with the result than to push it.
+bool calls_directly(Walk& walk, BorrowedRef callable) {
+  Opcode op = walk.frames().bytecode()[walk.frames().innermost().index].op;
+  if (op != Opcode::CALL && op != Opcode::CALL_KW && op != Opcode::CALL_FUNCTION_EX) return false;
+  return std::ranges::any_of(walk.frames().stack_before(), [&](const ValuePtr& value) {
+    auto* method = as<BoundMethodValue>(value);
+    auto* object = as<ObjectValue>(method != nullptr ? method->function : value);
+    if (object == nullptr) return false;
+    PyObject* known = object->object;
+    if (Py_IS_TYPE(known, &PyMethod_Type)) known = PyMethod_GET_FUNCTION(known);
+    return known == callable.get();
+  });
+}
+
+}  // namespace
+
+void queue_output(Walk& walk, OutputRequest request) {
+  auto refuse = [&] { graph_break(request.reason, request.context); };
+  if (!config().capture_output) refuse();
+  // A frame that the region has left cannot be shown: the driver makes the call.
+  if (walk.entry().has_returned()) walk.end_silently_before(walk.instruction_step());
+  bool is_caught =
+      std::ranges::any_of(walk.frames(), [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
+  bool has_after = request.runs_python || is_caught;
+  if (!walk.frames().handled().empty()) refuse();
+  if (has_after && !may_describe_failure(walk)) refuse();
+  if (request.runs_python && (!walk.pending().empty() || !calls_directly(walk, request.callable.get()))) refuse();
+
+  QueuedOutput output;
+  for (const PendingEffect& effect : walk.effects().log()) {
+    if (effect.kind == EffectKind::Output) continue;
+    std::vector<ValuePtr> parts{effect.value, effect.key};
+    // The list of what comes in is nobody's.
+    if (effect.kind == EffectKind::ListSplice) parts = as<SequenceValue>(effect.value)->items;
+    for (const ValuePtr& part : parts)
+      if ((has_after && !is_fixed(part)) || !add_shown(part, output.shown)) refuse();
+  }
+  for (const ValuePtr& cell : walk.effects().stored_cells()) {
+    const ValuePtr& contents = as<CellValue>(cell)->contents;
+    if ((has_after && !is_fixed(contents)) || !add_shown(contents, output.shown)) refuse();
+  }
+
+  output.step = walk.instruction_step();
+  output.graph_break = {request.reason, request.context, "", walk.frames().user_stack(), ""};
+  output.policy = walk.frames().innermost().policy;
+  output.site.runs_python = request.runs_python;
+  CallOutSite& site = output.site.site;
+  if (has_after) {
+    // In a call of C code that waits, nobody goes on after an exception but the instruction that made it.
+    std::vector<ValuePtr> stack =
+        walk.pending().empty() ? walk.frames().innermost().stack : walk.pending().outermost().stack;
+    if (walk.pending().empty()) stack.push_back(walk.values().none());
+    RegionFinisher finisher(walk);
+    site.failure = finisher.describe_output(stack, request.runs_python, output.after);
+    output.made_after = finisher.made_values();
+    for (const auto& [value, recipe] : output.made_after) add_shown(value, output.frames);
+  }
+  if (request.runs_python) {
+    RegionFinisher finisher(walk);
+    site.locals = finisher.describe_locals(output.locals);
+    output.made_locals = finisher.made_values();
+    for (const auto& [value, recipe] : output.made_locals) add_shown(value, output.frames);
+  } else {
+    site.locals.frames.resize(walk.frames().depth());
+  }
+  add_frames(walk, site);
+  log_state(walk);
+
+  PendingEffect call{EffectKind::Output, walk.values().constant(request.callable.get()), nullptr, nullptr};
+  std::vector<ValuePtr> values = request.args.positional;
+  if (!request.args.keywords.empty()) {
+    Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(request.args.keywords.size())));
+    for (size_t i = 0; i < request.args.keywords.size(); ++i) {
+      const auto& [name, value] = request.args.keywords[i];
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(name.get()));
+      values.push_back(value);
+    }
+    call.key = walk.values().constant(names);
+  }
+  call.value = make_value<SequenceValue>(false, std::move(values));
+  call.start = static_cast<int64_t>(walk.outputs().queued().size());
+  walk.effects().freeze_deques();
+  walk.effects().add(std::move(call));
+  walk.outputs().add(std::move(output));
+}
+
+}  // namespace md

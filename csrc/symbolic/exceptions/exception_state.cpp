@@ -1,0 +1,139 @@
+// Context, cause, traceback and notes of the exceptions that the walk makes, and which one is being handled.
+//  1. What the thread handles where the region starts is not known. Where it matters, that is nothing, which is guarded.
+//  2. A traceback only Python has: that there is one is known.
+#include "cpython/imports.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/registry.h"
+
+#include <unordered_set>
+
+namespace md {
+
+namespace {
+
+// Whether it is, in the type of the exception, what BaseException has under the name.
+bool is_base_descriptor(const ValuePtr& descriptor, BorrowedRef name) {
+  auto* known = as<ObjectValue>(descriptor);
+  return known != nullptr &&
+         known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
+}
+
+bool is_named(BorrowedRef name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
+
+void require_nothing_handled(Walk& walk) {
+  Ref handled = Ref::steal(PyErr_GetHandledException());
+  if (handled && handled.get() != Py_None)
+    graph_break(BreakReason::unknown_c_function, "what is handled when the region starts");
+  walk.guards().absent(walk.sources().get(SourceKind::HandledException, nullptr, nullptr));
+}
+
+// Null: nothing.
+ValuePtr handled_now(Walk& walk) {
+  if (!walk.frames().handled().empty()) return walk.frames().handled().back();
+  require_nothing_handled(walk);
+  return nullptr;
+}
+
+ValuePtr call_exception(Walk& walk, const CallArgs& args) {
+  require_count(args, 0, 0);
+  ValuePtr handled = handled_now(walk);
+  return handled ? handled : walk.values().none();
+}
+
+ValuePtr call_exc_info(Walk& walk, const CallArgs& args) {
+  require_count(args, 0, 0);
+  ValuePtr handled = handled_now(walk);
+  std::vector<ValuePtr> parts(3, walk.values().none());
+  if (handled) parts = {type_value(walk, handled), handled, make_value<RaisedPartValue>(handled, true)};
+  return make_value<SequenceValue>(false, std::move(parts));
+}
+
+ValuePtr call_add_note(Walk& walk, const CallArgs& args) {
+  static PyObject* const kNotes = PyUnicode_InternFromString("__notes__");
+  require_method_count(args, 1, 1);
+  InstanceValue* exception = exception_of(args.positional[0]);
+  if (exception == nullptr) graph_break(BreakReason::unknown_c_function, "add_note");
+  if (walk.values().exact_type(args.positional[1]) != &PyUnicode_Type) raise_here();
+  ValuePtr* notes = exception->find(kNotes);
+  if (notes == nullptr) {
+    exception->attributes.emplace_back(Ref::share(kNotes),
+                                       make_value<SequenceValue>(true, std::vector<ValuePtr>{args.positional[1]}));
+    return walk.values().none();
+  }
+  if (!walk.values().is_exactly(*notes, &PyList_Type) || !list_append(walk, *notes, args.positional[1]))
+    graph_break(BreakReason::unknown_c_function, "add_note");
+  return walk.values().none();
+}
+
+}  // namespace
+
+void set_context(Walk& walk, const ValuePtr& value) {
+  if (walk.frames().handled().empty()) return;
+  const ValuePtr& handled = walk.frames().handled().back();
+  if (handled == value) return;
+  // What it would be the context of no longer has it for one. The program may have made a cycle before.
+  std::unordered_set<const InstanceValue*> met;
+  InstanceValue* at = exception_of(handled);
+  while (at != nullptr && at->exception->context != value && met.insert(at).second)
+    at = exception_of(at->exception->context);
+  if (at != nullptr && at->exception->context == value) at->exception->context = nullptr;
+  exception_of(value)->exception->context = handled;
+}
+
+void set_cause(InstanceValue& exception, const ValuePtr& cause) {
+  exception.exception->cause = cause;
+  exception.exception->suppresses_context = true;
+}
+
+ValuePtr exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& descriptor) {
+  if (!is_base_descriptor(descriptor, name)) return nullptr;
+  if (source_of(descriptor) != nullptr) walk.values().identity_of(descriptor);
+  const ExceptionState& state = *exception_of(value)->exception;
+  auto or_none = [&](const ValuePtr& part) { return part ? part : walk.values().none(); };
+  if (is_named(name, "__cause__")) return or_none(state.cause);
+  if (is_named(name, "__suppress_context__")) return walk.values().boolean(state.suppresses_context);
+  if (is_named(name, "__context__")) {
+    if (!state.context && state.raised_step != 0) require_nothing_handled(walk);
+    return or_none(state.context);
+  }
+  // Whether a group that Python makes by itself has one differs between versions.
+  if (!is_named(name, "__traceback__") || is_group_class(type_of(value))) return nullptr;
+  return state.raised_step != 0 ? ValuePtr(make_value<RaisedPartValue>(value, true)) : walk.values().none();
+}
+
+bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& to) {
+  ExceptionState& state = *exception_of(value)->exception;
+  auto* part = as<RaisedPartValue>(to);
+  // contextlib does so: nobody sees it but Python, which then raises it itself.
+  if (is_named(name, "__traceback__")) return part != nullptr && part->is_traceback && part->exception == value;
+  bool is_none = same_object(walk, to, walk.values().none());
+  if (!is_none && exception_of(to) == nullptr) return false;
+  ValuePtr exception = is_none ? ValuePtr() : to;
+  if (is_named(name, "__cause__")) {
+    set_cause(*exception_of(value), exception);
+    return true;
+  }
+  if (!is_named(name, "__context__")) return false;
+  // Without one, what the thread handles outside would be taken for it.
+  if (!exception) require_nothing_handled(walk);
+  state.context = exception;
+  return true;
+}
+
+namespace {
+
+void add_exception_state_calls() {
+  register_call(imported("sys", "exc_info").get(), call_exc_info);
+  register_call(imported("sys", "exception").get(), call_exception);
+  register_call(check(PyObject_GetAttrString(PyExc_BaseException, "add_note")).get(), call_add_note);
+}
+
+const CallRegistration call_registration(add_exception_state_calls);
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,127 @@
+// Recipes of iterators: a new one over what the old one went over, at its place.
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/exit/region_finisher.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/endings.h"
+
+namespace md {
+
+namespace {
+
+// Something of nobody's, of which an iterator of the same type has nothing to give.
+Ref nothing_like(const IteratorValue& iterator) {
+  const ValuePtr& base = iterator.bases[0];
+  if (iterator.iterator_kind == IteratorKind::Set) return check(PySet_New(nullptr));
+  if (iterator.iterator_kind == IteratorKind::Dict) {
+    auto* view = as<DictViewValue>(base);
+    PyTypeObject* type = type_of(view != nullptr ? view->dict : base);
+    Ref dict =
+        check(PyType_IsSubtype(type, &PyODict_Type) ? PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyODict_Type))
+                                                    : PyDict_New());
+    static constexpr const char* kViews[] = {"keys", "values", "items"};
+    return check(PyObject_CallMethod(dict, kViews[view != nullptr ? view->what : 0], nullptr));
+  }
+  auto* object = as<ObjectValue>(base);
+  // Iterators over texts of several kinds have several types.
+  if (object != nullptr && (PyUnicode_CheckExact(object->object.get()) || PyBytes_CheckExact(object->object.get())))
+    return object->object;
+  PyTypeObject* type = type_of(base);
+  bool is_list = type != nullptr && PyType_IsSubtype(type, &PyList_Type) != 0;
+  return check(is_list ? PyList_New(0) : PyTuple_New(0));
+}
+
+}  // namespace
+
+void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
+  // An iterator is rebuilt over what the object was: the region has to end before the first write.
+  for (const ValuePtr& base : iterator->bases) {
+    auto* view = as<DictViewValue>(base);
+    const ValuePtr& held = view != nullptr ? view->dict : base;
+    auto* attributes = as<InstanceDictValue>(held);
+    if (attributes != nullptr && !iterator->exhausted) end_before_iteration(walk_, *iterator);
+    // One that has begun would not find its place again, one that has noticed a change would not notice it.
+    auto* deque = is_deque(held) ? as<SequenceValue>(held) : nullptr;
+    bool has_changed = deque != nullptr && deque->changes != iterator->start;
+    if (is_deque(held) && (iterator->exhausted || iterator->index > 0 || has_changed))
+      end_before_iteration(walk_, *iterator);
+    auto* object = as<ObjectValue>(held);
+    if (object != nullptr && object->writes && !iterator->exhausted)
+      throw RestartSignal{object->writes->first_step,
+                          {BreakReason::store_subscript, "while it is iterated over", "", {}, ""},
+                          frames_.innermost().policy};
+  }
+  recipe.index = static_cast<int32_t>(iterator->index);
+  // A place behind the end of a list that has become shorter cannot be set.
+  auto end_behind = [&](int64_t place, int64_t length_where_unknown) {
+    if (!iterator->exhausted && place > length_of(walk_, iterator->bases[0]).value_or(length_where_unknown))
+      end_before_iteration(walk_, *iterator);
+  };
+  switch (iterator->iterator_kind) {
+    case IteratorKind::Range: {
+      recipe.kind = RecipeKind::RangeIterator;
+      recipe.index = 0;
+      Ref range = check(PyObject_CallFunction(
+          reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", static_cast<long long>(iterator->start),
+          static_cast<long long>(iterator->exhausted ? iterator->start : iterator->stop),
+          static_cast<long long>(iterator->step)));
+      recipe.parts.push_back(constant_recipe(range));
+      return;
+    }
+    case IteratorKind::Enumerate:
+      recipe.kind = RecipeKind::Enumerate;
+      recipe.index = 0;
+      add_parts(recipe, iterator->bases);
+      recipe.parts.push_back(constant_recipe(check(PyLong_FromLongLong(iterator->index))));
+      return;
+    case IteratorKind::Zip:
+      recipe.kind = RecipeKind::Zip;
+      recipe.index = iterator->strict ? 1 : 0;
+      add_parts(recipe, iterator->bases);
+      return;
+    case IteratorKind::Map:
+    case IteratorKind::Filter:
+      recipe.kind = iterator->iterator_kind == IteratorKind::Map ? RecipeKind::Map : RecipeKind::Filter;
+      recipe.index = 0;
+      add_parts(recipe, iterator->bases);
+      return;
+    case IteratorKind::Generator:
+      end_before(*iterator);
+    case IteratorKind::Sequence:
+      recipe.kind = RecipeKind::SequenceIterator;
+      end_behind(iterator->index, iterator->index);
+      break;
+    case IteratorKind::Reversed:
+      recipe.kind = RecipeKind::ReversedIterator;
+      end_behind(iterator->start - iterator->index + 1, 0);
+      recipe.index = static_cast<int32_t>(iterator->start - iterator->index + 1);
+      break;
+    case IteratorKind::Dict: {
+      recipe.kind = RecipeKind::DictIterator;
+      auto* view = as<DictViewValue>(iterator->bases[0]);
+      auto* dict = as<DictValue>(view != nullptr ? view->dict : iterator->bases[0]);
+      bool is_changed = dict != nullptr && (static_cast<int64_t>(dict->entries.size()) != iterator->stop ||
+                                            dict->erased != iterator->start);
+      if (is_changed && !iterator->exhausted) end_before_iteration(walk_, *iterator);
+      break;
+    }
+    case IteratorKind::Set:
+      recipe.kind = RecipeKind::DictIterator;
+      if (iterator->exhausted) break;
+      if (as<SetValue>(iterator->bases[0]) &&
+          PySet_GET_SIZE(as<SetValue>(iterator->bases[0])->set.get()) != iterator->stop)
+        end_before_iteration(walk_, *iterator);
+      return add_parts(recipe, {iterator->bases[0]});
+    case IteratorKind::User:
+      break;
+  }
+  if (iterator->exhausted) {
+    // An iterator that has ended stays ended, whatever happens to what it went over.
+    if (iterator->iterator_kind != IteratorKind::Reversed) recipe.kind = RecipeKind::SequenceIterator;
+    recipe.index = -1;
+    recipe.parts.push_back(constant_recipe(nothing_like(*iterator)));
+    return;
+  }
+  add_parts(recipe, iterator->bases);
+}
+
+}  // namespace md

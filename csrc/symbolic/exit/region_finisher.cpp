@@ -1,0 +1,313 @@
+#include "symbolic/exit/region_finisher.h"
+#include "symbolic/trace/outermost_frame.h"
+
+#include "base/config.h"
+#include "graph/passes.h"
+#include "graph/symbols.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/effects/host_call_sites.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/state/deferred_output.h"
+#include "symbolic/trace/endings.h"
+#include "symbolic/values/value_check.h"
+
+#include <algorithm>
+
+namespace md {
+
+// Symbols that no tensor among the graph's inputs tells become inputs of their own. Where every symbol had to be one number, the
+// graph is about numbers.
+void RegionFinisher::settle_symbols(CapturedRegion& region) {
+  SymbolList symbols = symbols_of(walk_.graph());
+  if (symbols.symbols().empty()) return;
+  std::vector<int64_t> numbers;
+  for (Dim symbol : symbols.symbols())
+    if (std::optional<int64_t> number = shapes_.fixed(symbol)) numbers.push_back(*number);
+  if (numbers.size() == symbols.symbols().size()) {
+    try {
+      walk_.builder().replace_graph(with_numbers(walk_.graph(), symbols, numbers));
+      return;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+    }
+  }
+  std::vector<SymbolPlace> places = symbol_places(walk_.graph(), symbols);
+  for (size_t i = 0; i < places.size(); ++i) {
+    Dim symbol = symbols.symbols()[i];
+    if (places[i].input >= 0 || shapes_.is_told(symbol)) continue;
+    walk_.graph().add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
+    ValuePtr number = size_value(walk_, symbol);
+    region.inputs.push_back({nullptr, recipe_of(number)});
+  }
+}
+
+bool RegionFinisher::may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value,
+                                     bool innermost) const {
+  auto* tensor = as<TensorValue>(value);
+  if (tensor == nullptr || tensor->source != nullptr) return false;
+  if (config().keep_dead_locals || frame.bytecode->observes_locals()) return false;
+  // A caller goes on after its call; what the call's own handler may read is live at the call as well.
+  return !frame.bytecode->is_live(innermost ? frame.index : frame.next, slot) &&
+         !frame.bytecode->is_live(frame.index, slot);
+}
+
+std::vector<SlotValue> RegionFinisher::slots_of(const std::vector<std::pair<int, ValuePtr>>& values) {
+  std::vector<SlotValue> slots;
+  for (const auto& [slot, value] : values)
+    slots.push_back({slot, value->kind == ValueKind::Null ? null_recipe() : recipe_of(value)});
+  return slots;
+}
+
+FrameState RegionFinisher::root_state(bool innermost) {
+  const SymbolicFrame& frame = frames_.root();
+  const std::vector<ValuePtr>& stack = stack_of(0);
+  FrameState state;
+  state.bytecode = frame.bytecode;
+  state.index = frame.index;
+  state.executed = frame.executed();
+  state.policy = frame.policy;
+  for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
+    const ValuePtr& value = frame.slots[slot];
+    if (value == entry_.slots()[slot]) continue;
+    bool unset = may_leave_unset(frame, slot, value, innermost);
+    state.slots.push_back({slot, unset ? null_recipe() : recipe_of(value)});
+  }
+  state.keep_stack = stack == entry_.stack();
+  if (!state.keep_stack)
+    for (const ValuePtr& value : stack) state.stack.push_back(recipe_of(value));
+  return state;
+}
+
+FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
+  const SymbolicFrame& frame = frames_[depth];
+  FrameState state;
+  state.bytecode = frame.bytecode;
+  state.index = frame.index;
+  state.executed = frame.executed();
+  state.policy = frame.policy;
+  state.function = recipe_of(frame.function);
+  state.continuation = frame.continuation;
+  if (frame.continuation_value) state.continuation_value = recipe_of(frame.continuation_value);
+  const PyCodeObject* code = frame.bytecode->code();
+  int parameters = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
+                   ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
+  for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
+    const ValuePtr& value = frame.slots[slot];
+    if (may_leave_unset(frame, slot, value, innermost)) continue;
+    bool deleted = value->kind == ValueKind::Null;
+    // The call that makes the frame sets the parameters.
+    if (deleted && (slot >= parameters || frame.bytecode->slot_kind(slot) != SlotKind::Local)) continue;
+    state.slots.push_back({slot, deleted ? null_recipe() : recipe_of(value)});
+  }
+  for (const ValuePtr& value : stack_of(depth)) state.stack.push_back(recipe_of(value));
+  return state;
+}
+
+RecipeId RegionFinisher::output_recipe(ValueRef value) {
+  Recipe recipe;
+  recipe.kind = RecipeKind::Output;
+  recipe.index = static_cast<int32_t>(outputs_.size());
+  outputs_.push_back(value);
+  snapshot_.recipes.push_back(std::move(recipe));
+  return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
+}
+
+void RegionFinisher::add_tensor_writes() {
+  for (const auto& base : walk_.builder().written_inputs()) {
+    int written_before = queue_.logged_version(base.get());
+    if (base->version == written_before) continue;  // none, or a write that broke the graph
+    RecipeId value = output_recipe(base->current);
+    Effect effect{EffectKind::WriteTensor, recipe_of(walk_.values().find(base->source)), value};
+    effect.count = base->version - written_before;
+    snapshot_.effects.push_back(effect);
+  }
+}
+
+void RegionFinisher::add_effects() {
+  bool has_output = queue_.has_output();
+  if (!has_output) add_tensor_writes();
+  for (const PendingEffect& pending : effects_.log()) {
+    Effect effect{pending.kind};
+    if (pending.target) effect.target = recipe_of(pending.target);
+    effect.flag = pending.flag;
+    effect.count = pending.count;
+    if (pending.kind == EffectKind::WriteTensor) effect.value = output_recipe(pending.tensor);
+    if (pending.kind == EffectKind::SetCell) effect.value = recipe_of(pending.value);
+    if (pending.value) effect.value = recipe_of(pending.value);
+    if (pending.key) effect.key = recipe_of(pending.key);
+    effect.location = pending.location;
+    effect.start = pending.start;
+    effect.stop = pending.stop;
+    if (pending.kind == EffectKind::DequeAssign)
+      effect.flag = as<SequenceValue>(as<ObjectValue>(pending.target)->writes->contents)->changes > 0;
+    snapshot_.effects.push_back(effect);
+  }
+  if (has_output) add_tensor_writes();
+  for (const ValuePtr& value : effects_.stored_cells()) {
+    auto* cell = as<CellValue>(value);
+    snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
+  }
+  const TracedModes &modes = walk_.builder().modes(), &logged = queue_.logged_modes();
+  if (modes.grad != logged.grad) snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, modes.grad});
+  if (modes.inference != logged.inference)
+    snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, modes.inference});
+}
+
+void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* what) {
+  throw RestartSignal{
+      step, {exit_ == ExitKind::Return ? reason : BreakReason::call_out, what, "", {}, ""}, frames_.innermost().policy};
+}
+
+// A generator is not rebuilt: Python makes it.
+void RegionFinisher::end_before(const IteratorValue& generator) {
+  // The program's own break in its body is the reason then.
+  if (exit_ == ExitKind::Break && restart_ != nullptr && restart_->in_generator &&
+      walk_.step_number() == restart_->step)
+    throw RestartSignal{generator.creation_step, restart_->graph_break, restart_->policy, true};
+  // Python meets the break again; under fullgraph it is an error before anything has run.
+  if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && frames_.root().policy->fullgraph)
+    throw RestartSignal{generator.creation_step, *graph_break_, frames_.innermost().policy};
+  end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
+}
+
+void RegionFinisher::check_generators() {
+  // One that runs is left by the exception.
+  for (const Handle<IteratorValue>& generator : pending_.generators())
+    if (needs_closing(*generator) && !generator->running) end_before(*generator);
+}
+
+void RegionFinisher::add_frames(size_t depth) {
+  snapshot_.frames.push_back(root_state(depth == 1));
+  for (size_t i = 1; i < depth; ++i) snapshot_.frames.push_back(inner_state(i, i + 1 == depth));
+}
+
+void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on) {
+  exit_ = ExitKind::Raise;
+  check_generators();
+  size_t depth = described_frames(walk_);
+  for (size_t i = 0; i < depth; ++i) {
+    const SymbolicFrame& frame = frames_[i];
+    stacks_.push_back(i + 1 == depth ? stack : frame.stack);
+    if (goes_on) continue;
+    // What the exception drops from the stack need not be made.
+    auto kept = static_cast<size_t>(std::max(frame.bytecode->handler_at(frame.index).depth, 0));
+    for (size_t at = kept; at < stacks_[i].size(); ++at)
+      if (stacks_[i][at]->kind == ValueKind::Iterator) stacks_[i][at] = walk_.values().none();
+  }
+  add_frames(depth);
+  stacks_.clear();
+}
+
+Snapshot RegionFinisher::describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs) {
+  add_frames_at_call(stack, false);
+  add_effects();
+  outputs = std::move(outputs_);
+  return std::move(snapshot_);
+}
+
+Snapshot RegionFinisher::describe_output(const std::vector<ValuePtr>& stack, bool goes_on,
+                                         std::vector<ValueRef>& outputs) {
+  add_frames_at_call(stack, goes_on);
+  outputs = std::move(outputs_);
+  return std::move(snapshot_);
+}
+
+std::vector<std::pair<ValuePtr, RecipeId>> RegionFinisher::made_values() const {
+  std::vector<std::pair<ValuePtr, RecipeId>> made;
+  for (const ValuePtr& value : keep_alive_)
+    if (auto* tensor = as<TensorValue>(value); tensor != nullptr && tensor->source == nullptr)
+      made.emplace_back(value, recipes_.at(value.get()));
+  return made;
+}
+
+// Where something is written to that an output may have shown the region ends before that output.
+void RegionFinisher::check_outputs() {
+  if (queue_.queued().empty()) return;
+  bool draws =
+      std::ranges::any_of(walk_.graph().nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
+  for (const QueuedOutput& output : queue_.queued())
+    if ((draws && output.site.runs_python) || !std::ranges::all_of(output.shown, is_as_shown))
+      throw RestartSignal{output.step, output.graph_break, output.policy};
+}
+
+void RegionFinisher::add_outputs(CapturedRegion& region) {
+  for (QueuedOutput& output : walk_.outputs().take_queued()) {
+    OutputSite& site = output.site;
+    auto pair_up = [&](const std::vector<std::pair<ValuePtr, RecipeId>>& made, auto& pairs) {
+      for (const auto& [value, recipe] : made) {
+        auto shown = std::ranges::find(output.frames, value, &ShownValue::value);
+        auto found = recipes_.find(value.get());
+        if (found != recipes_.end() && shown != output.frames.end() && is_as_shown(*shown))
+          pairs.emplace_back(recipe, found->second);
+      }
+    };
+    pair_up(output.made_locals, site.same_locals);
+    pair_up(output.made_after, site.same_after);
+    site.first_local = static_cast<int>(outputs_.size());
+    outputs_.insert(outputs_.end(), output.locals.begin(), output.locals.end());
+    site.first_after = static_cast<int>(outputs_.size());
+    outputs_.insert(outputs_.end(), output.after.begin(), output.after.end());
+    site.end = static_cast<int>(outputs_.size());
+    region.outputs.push_back(std::move(site));
+  }
+}
+
+CapturedRegion RegionFinisher::finish(RegionEnd end) {
+  CapturedRegion region;
+  exit_ = end.exit;
+  graph_break_ = end.graph_break ? &*end.graph_break : nullptr;
+  restart_ = end.restart;
+  check_generators();
+  check_outputs();
+  region.exit = end.exit;
+  region.entered = frames_.entered();
+  region.depth = static_cast<int>(frames_.deepest());
+  if (end.exit == ExitKind::Return) {
+    snapshot_.result = recipe_of(end.result);
+    FrameState state;
+    state.bytecode = frames_.root().bytecode;
+    state.index = frames_.root().index;
+    state.executed = frames_.root().executed();
+    state.policy = frames_.root().policy;
+    state.slots = slots_of(changed_slots(entry_, frames_.root()));
+    snapshot_.frames.push_back(std::move(state));
+  } else {
+    for (const auto& frame : frames_)
+      if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
+    add_frames(frames_.depth());
+  }
+  for (const auto& frame : entry_.returns())
+    snapshot_.returns.push_back({frame.index, frame.executed, slots_of(frame.changed)});
+  add_effects();
+  for (const ValuePtr& value : shapes_.may_raise()) recipe_of(value);
+  add_outputs(region);
+  Graph& graph = walk_.graph();
+  if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
+  graph.set_outputs(outputs_);
+  region.met_operations = graph.op_count() > 0;
+  if (region.met_operations) walk_.guards().global_state();
+  run_passes(graph);
+  graph.assume(shapes_.assumptions());
+  std::vector<std::vector<Node*>> users = graph.all_users();
+  auto is_used = [&](const Node& node) {
+    return node.kind != NodeKind::ScalarInput || must_run(node) || !users[static_cast<size_t>(node.index)].empty();
+  };
+  for (int kept : graph.retain(is_used, true)) {
+    const GraphBuilder::Input& input = walk_.builder().inputs()[static_cast<size_t>(kept)];
+    region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
+  }
+  settle_symbols(region);
+  shapes_.add_guards(walk_.guards());
+  region.violations = shapes_.violations(entry_.start().bytecode);
+  if (verifies_graphs()) verify(walk_.graph());
+  region.graph = walk_.builder().shared_graph();
+  region.graph_break = std::move(end.graph_break);
+  region.snapshot = std::move(snapshot_);
+  region.guards = std::move(walk_.guards());
+  region.call_outs = walk_.outputs().take_call_outs();
+  region.walk = walk_.number();
+  return region;
+}
+
+}  // namespace md

@@ -1,0 +1,100 @@
+// Turns the state of a walk that has ended into a region: recipes, frame states, effects, graph outputs.
+#pragma once
+#include <unordered_map>
+
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+struct RegionEnd {
+  ExitKind exit;
+  std::optional<GraphBreak> graph_break;
+  ValuePtr result;                         // Return
+  const RestartSignal* restart = nullptr;  // what makes the region end at this step; null: nothing did before
+};
+
+class RegionFinisher {
+ public:
+  // Of the parts only the graph and the guards change.
+  explicit RegionFinisher(Walk& walk)
+      : walk_(walk),
+        entry_(walk.entry()),
+        frames_(walk.frames()),
+        shapes_(walk.shapes()),
+        effects_(walk.effects()),
+        queue_(walk.outputs()),
+        pending_(walk.pending()) {}
+  CapturedRegion finish(RegionEnd end);
+  // The state that an exception of the current instruction finds; the walk goes on afterwards. `stack` is the innermost told
+  // frame's before the instruction; `outputs` are what the Output recipes name.
+  Snapshot describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs);
+  // The locals of every frame as they are now, as far as they can be told.
+  Snapshot describe_locals(std::vector<ValueRef>& outputs);
+  // The frames after a call by the current instruction, with nothing said of effects; `stack` is the innermost told frame's then.
+  // Where the frames do not go on from there, what an exception drops is not made.
+  Snapshot describe_output(const std::vector<ValuePtr>& stack, bool goes_on, std::vector<ValueRef>& outputs);
+  // Tensors that were described last, which are the same object in every snapshot of the region while nothing is written to them.
+  std::vector<std::pair<ValuePtr, RecipeId>> made_values() const;
+
+ private:
+  RecipeId recipe_of(const ValuePtr& value);
+  void describe_value(const ValuePtr& value, Recipe& recipe);
+  // What is at the source goes on as it is.
+  void hand_on(const Source* source, Recipe& recipe);
+  void describe_tensor(TensorValue* tensor, Recipe& recipe);
+  void describe_size(Dim dim, Recipe& recipe);
+  void settle_symbols(CapturedRegion& region);
+  void describe_class(const MadeClass& made, Recipe& recipe);
+  void describe_function(FunctionValue* function, Recipe& recipe);
+  void add_copied(Recipe& recipe, const MadeValue& made, PyTypeObject* type);
+  void add_attributes(Recipe& recipe, const InstanceValue& instance);
+  void describe_exception(const ValuePtr& value, Recipe& recipe);
+  void describe_iterator(IteratorValue* iterator, Recipe& recipe);
+  RecipeId constant_recipe(BorrowedRef object);
+  void end_before_own_key(BorrowedRef key);
+  RecipeId key_recipe(BorrowedRef key);
+  void describe_set(SetValue* set, Recipe& recipe);
+  RecipeId null_recipe();
+  void add_parts(Recipe& recipe, const std::vector<ValuePtr>& values);
+  void check_generators();
+  void add_frames(size_t depth);
+  FrameState locals_of(const SymbolicFrame& frame, bool innermost);
+  std::vector<SlotValue> slots_of(const std::vector<std::pair<int, ValuePtr>>& values);
+  FrameState root_state(bool innermost);
+  FrameState inner_state(size_t depth, bool innermost);
+  // A dead graph intermediate is left unset; everything else stays.
+  bool may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const;
+  void add_effects();
+  void add_tensor_writes();
+  RecipeId output_recipe(ValueRef value);
+  void add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on);
+  void check_outputs();
+  void add_outputs(CapturedRegion& region);
+
+  // Of a frame, or what it is while an exception is described.
+  const std::vector<ValuePtr>& stack_of(size_t depth) const {
+    return stacks_.empty() ? frames_[depth].stack : stacks_[depth];
+  }
+
+  Walk& walk_;  // for values that are read, which adds guards
+  const EntryState& entry_;
+  const FrameStack& frames_;
+  const ShapeEnv& shapes_;
+  const SideEffects& effects_;
+  const OutputQueue& queue_;
+  const PendingCalls& pending_;
+  std::vector<std::vector<ValuePtr>> stacks_;
+  // The walk is done again and ends at this step. The reason counts when the region had reached the function's end.
+  [[noreturn]] void end_before(int64_t step, BreakReason reason, const char* what);
+  [[noreturn]] void end_before(const IteratorValue& generator);
+  [[noreturn]] void end_before_raise(const ValuePtr& exception);
+  Snapshot snapshot_;
+  ExitKind exit_ = ExitKind::Break;
+  const GraphBreak* graph_break_ = nullptr;  // that ends the region
+  const RestartSignal* restart_ = nullptr;   // RegionEnd
+  std::unordered_map<const Value*, RecipeId> recipes_;
+  std::vector<ValuePtr> keep_alive_;  // recipes_ is keyed by address
+  std::vector<ValueRef> outputs_;
+};
+
+}  // namespace md

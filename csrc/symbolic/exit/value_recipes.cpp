@@ -1,0 +1,357 @@
+// What makes each kind of value again at an exit: one recipe a value, so that what is one object stays one.
+#include "symbolic/exit/region_finisher.h"
+#include "symbolic/facts/user_keys.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+
+#include "cpython/imports.h"
+#include "guards/constants.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/copied_names.h"
+#include "symbolic/values/key_proxy.h"
+
+#include <algorithm>
+
+namespace md {
+
+RecipeId RegionFinisher::constant_recipe(BorrowedRef object) {
+  Recipe recipe;
+  recipe.kind = RecipeKind::Constant;
+  recipe.object = Ref::share(object);
+  snapshot_.recipes.push_back(std::move(recipe));
+  return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
+}
+
+RecipeId RegionFinisher::null_recipe() { return recipe_of(frames_.null()); }
+
+RecipeId RegionFinisher::recipe_of(const ValuePtr& value) {
+  if (!value) return null_recipe();
+  if (auto* iterator = as<IteratorValue>(value); iterator != nullptr && iterator->iterator_kind == IteratorKind::User)
+    return recipe_of(iterator->bases[0]);
+  auto found = recipes_.find(value.get());
+  if (found != recipes_.end()) return found->second;
+  RecipeId id = static_cast<RecipeId>(snapshot_.recipes.size());
+  snapshot_.recipes.emplace_back();
+  recipes_[value.get()] = id;
+  keep_alive_.push_back(value);
+  Recipe recipe;
+  describe_value(value, recipe);
+  snapshot_.recipes[id] = std::move(recipe);
+  RecipeKind kind = snapshot_.recipes[id].kind;
+  if (kind == RecipeKind::Computed || kind == RecipeKind::Size) snapshot_.computed.push_back(id);
+  return id;
+}
+
+void RegionFinisher::add_parts(Recipe& recipe, const std::vector<ValuePtr>& values) {
+  for (const ValuePtr& value : values) recipe.parts.push_back(recipe_of(value));
+}
+
+void RegionFinisher::hand_on(const Source* source, Recipe& recipe) {
+  recipe.kind = RecipeKind::Source;
+  recipe.source = source;
+  // Arguments are always there; whatever else was not looked at may be gone at another run.
+  bool is_argument = source->kind() == SourceKind::Local && entry_.start().index == 0;
+  if (!is_argument && source->kind() != SourceKind::Function) walk_.guards().present(source);
+}
+
+void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
+  if (tensor->source != nullptr) return hand_on(tensor->source, recipe);
+  recipe.kind = RecipeKind::Output;
+  recipe.index = static_cast<int32_t>(outputs_.size());
+  if (tensor->base != nullptr && tensor->base->source == nullptr) recipe.writes = tensor->base->version;
+  outputs_.push_back(walk_.builder().output_value(tensor));
+}
+
+void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
+  if (shapes_.is_told(dim)) {
+    recipe.kind = RecipeKind::Number;
+    recipe.index = static_cast<int32_t>(outputs_.size());
+    outputs_.push_back(told_number(walk_.builder(), dim));
+    return;
+  }
+  SymbolList symbols;
+  symbols.add(dim);
+  recipe.kind = RecipeKind::Size;
+  recipe.index = static_cast<int32_t>(snapshot_.sizes.size());
+  snapshot_.sizes.push_back({DimCode(dim, symbols), shapes_.places_of(symbols)});
+}
+
+void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) {
+  recipe.kind = RecipeKind::Function;
+  recipe.parts.push_back(constant_recipe(function->code.get()));
+  ValuePtr globals = function->globals_from ? function->globals_from : frames_.root().function;
+  while (auto* maker = as<FunctionValue>(globals))
+    globals = maker->globals_from ? maker->globals_from : frames_.root().function;
+  recipe.parts.push_back(recipe_of(globals));
+  for (const ValuePtr& part : {function->defaults, function->kw_defaults, function->annotations})
+    recipe.parts.push_back(recipe_of(part));
+  add_parts(recipe, function->closure);
+  recipe.index = static_cast<int32_t>(function->names.size() + (function->dict ? function->dict->entries.size() : 0));
+  recipe.object = check(PyLong_FromSize_t(function->names.size()));
+  for (const auto& [key, attribute] : function->names) {
+    recipe.parts.push_back(constant_recipe(key.get()));
+    recipe.parts.push_back(recipe_of(attribute));
+  }
+  if (!function->dict) return;
+  for (const DictValue::Entry& entry : function->dict->entries) {
+    recipe.parts.push_back(key_recipe(entry.key.get()));
+    recipe.parts.push_back(recipe_of(entry.value));
+  }
+}
+
+// Storing it would ask for its hash once more.
+void RegionFinisher::end_before_own_key(BorrowedRef key) {
+  if (is_key_stand_in(key)) end_before(own_key_step(walk_, key), BreakReason::unhashable_key, "a key that is kept");
+}
+
+RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
+  end_before_own_key(key);
+  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(value_of_key(walk_, key));
+}
+
+void RegionFinisher::describe_class(const MadeClass& made, Recipe& recipe) {
+  recipe.kind = RecipeKind::Class;
+  recipe.index = static_cast<int32_t>(made.first_names->entries.size());
+  add_parts(recipe, {made.name, made.qualname, made.bases, made.meta, made.names_cell});
+  for (const DictValue::Entry& entry : made.first_names->entries) {
+    recipe.parts.push_back(constant_recipe(entry.key.get()));
+    recipe.parts.push_back(recipe_of(entry.value));
+  }
+  for (const auto& [name, value] : made.stores) {
+    recipe.parts.push_back(constant_recipe(name));
+    recipe.parts.push_back(recipe_of(value));
+  }
+}
+
+namespace {
+
+// Whether adding the items of the tuple to an empty set, from `first` on and then those before it, gives a set in their order.
+bool gives_order(BorrowedRef items, Py_ssize_t first) {
+  Py_ssize_t count = PyTuple_GET_SIZE(items.get());
+  Ref made = check(PySet_New(nullptr));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    check_status(PySet_Add(made, PyTuple_GET_ITEM(items.get(), (first + i) % count)));
+  Ref order = check(PySequence_Tuple(made));
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (PyTuple_GET_ITEM(items.get(), i) != PyTuple_GET_ITEM(order.get(), i)) return false;
+  return true;
+}
+
+}  // namespace
+
+// The elements in an order in which a new set of them has the order that this one has. One that was pushed past the end of the
+// table stands first and comes last.
+void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
+  recipe.kind = RecipeKind::Set;
+  Ref items = check(PySequence_Tuple(set->set));
+  Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) end_before_own_key(PyTuple_GET_ITEM(items.get(), i));
+  Py_ssize_t tries = std::min<Py_ssize_t>(count, 16);
+  while (first < tries && !gives_order(items.get(), first)) ++first;
+  if (first == tries && count > 0)
+    end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
+  for (Py_ssize_t i = 0; i < count; ++i)
+    recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), (first + i) % count)));
+}
+
+// Python raises an exception that is seen from outside.
+void RegionFinisher::end_before_raise(const ValuePtr& exception) {
+  end_before(exception_of(exception)->exception->raised_step, BreakReason::object_creation,
+             "an exception that was raised is kept");
+}
+
+namespace {
+
+bool shows_the_same(const ShownNames& a, const ShownNames& b) {
+  return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+    return one.first.get() == other.first.get() && one.second == other.second;
+  });
+}
+
+}  // namespace
+
+// What the function showed when it was wrapped, where it shows something else now.
+void RegionFinisher::add_copied(Recipe& recipe, const MadeValue& made, PyTypeObject* type) {
+  if (made.copied.empty()) return;
+  ShownNames now = names_to_copy(walk_, type, made.positional[0]);
+  for (size_t i = 0; i < now.size(); ++i) {
+    const auto& [name, value] = made.copied[i];
+    if (value.get() == now[i].second.get()) continue;
+    Ref by_code = value ? Ref() : name_by_code(*as<FunctionValue>(made.positional[0]), name.get());
+    if (!value && !by_code) end_before(made.creation_step, BreakReason::object_creation, "a wrapper of a function");
+    recipe.parts.push_back(constant_recipe(name.get()));
+    recipe.parts.push_back(value ? recipe_of(value) : constant_recipe(by_code.get()));
+    ++recipe.index;
+  }
+}
+
+void RegionFinisher::add_attributes(Recipe& recipe, const InstanceValue& instance) {
+  for (const auto& [key, attribute] : instance.attributes) {
+    recipe.parts.push_back(constant_recipe(key.get()));
+    recipe.parts.push_back(recipe_of(attribute));
+  }
+}
+
+void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
+  auto* instance = as<InstanceValue>(value);
+  const ExceptionState& state = *instance->exception;
+  if (state.raised_step != 0) end_before_raise(value);
+  add_parts(recipe, {instance->type});
+  static PyObject* const kNotes = PyUnicode_InternFromString("__notes__");
+  bool has_state = state.context || state.cause || state.suppresses_context || instance->find(kNotes) != nullptr;
+  if (is_group_class(type_of(value)) || (!has_state && !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE))) {
+    // The parts that a group was split into are Python's to make.
+    if (has_state && is_group_class(type_of(value)))
+      end_before(state.made_step, BreakReason::object_creation, "a group");
+    recipe.kind = RecipeKind::Exception;
+    return add_parts(recipe, state.args);
+  }
+  recipe.kind = RecipeKind::Instance;
+  recipe.parts.push_back(constant_recipe(check(PyUnicode_InternFromString("args"))));
+  recipe.parts.push_back(recipe_of(make_value<SequenceValue>(false, state.args)));
+  add_attributes(recipe, *instance);
+  auto add_state = [&](const char* name, const ValuePtr& part) {
+    recipe.parts.push_back(constant_recipe(check(PyUnicode_InternFromString(name))));
+    recipe.parts.push_back(recipe_of(part));
+  };
+  if (state.context) add_state("__context__", state.context);
+  if (state.cause) add_state("__cause__", state.cause);
+  if (state.suppresses_context) add_state("__suppress_context__", walk_.values().boolean(true));
+}
+
+void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
+  switch (value->kind) {
+    case ValueKind::Null:
+      recipe.kind = RecipeKind::Null;
+      return;
+    case ValueKind::Object: {
+      auto* known = as<ObjectValue>(value);
+      if (known->source != nullptr) return hand_on(known->source, recipe);
+      if (known->made_class) return describe_class(*walk_.classes().find(known->object), recipe);
+      recipe.kind = RecipeKind::Constant;
+      recipe.object = known->object;
+      return;
+    }
+    case ValueKind::Tensor:
+      return describe_tensor(as<TensorValue>(value), recipe);
+    case ValueKind::Sequence: {
+      auto* sequence = as<SequenceValue>(value);
+      recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
+      if (sequence->type) {
+        recipe.kind = sequence->is_list ? RecipeKind::TypedList : RecipeKind::TypedTuple;
+        recipe.parts.push_back(recipe_of(sequence->type));
+        if (sequence->is_list) recipe.parts.push_back(recipe_of(sequence->maxlen));
+      }
+      return add_parts(recipe, sequence->items);
+    }
+    case ValueKind::Dict:
+      recipe.kind = RecipeKind::Dict;
+      if (Value* owner = as<DictValue>(value)->owner) {
+        recipe.kind = RecipeKind::FunctionDict;
+        return add_parts(recipe, {ValuePtr(owner)});
+      }
+      if (auto* dict = as<DictValue>(value); dict->type) {
+        recipe.kind = RecipeKind::TypedDict;
+        add_parts(recipe, {dict->type, dict->factory});
+      }
+      for (const DictValue::Entry& entry : as<DictValue>(value)->entries) {
+        recipe.parts.push_back(key_recipe(entry.key.get()));
+        recipe.parts.push_back(recipe_of(entry.value));
+      }
+      return;
+    case ValueKind::Set:
+      return describe_set(as<SetValue>(value), recipe);
+    case ValueKind::Slice: {
+      auto* slice = as<SliceValue>(value);
+      recipe.kind = RecipeKind::Slice;
+      return add_parts(recipe, {slice->start, slice->stop, slice->step});
+    }
+    case ValueKind::Cell: {
+      auto* cell = as<CellValue>(value);
+      recipe.kind = cell->source != nullptr ? RecipeKind::Source : RecipeKind::Cell;
+      recipe.index = cell->holds_names ? 1 : 0;
+      recipe.source = cell->source;
+      if (cell->source == nullptr && cell->contents) add_parts(recipe, {cell->contents});
+      return;
+    }
+    case ValueKind::Function:
+      return describe_function(as<FunctionValue>(value), recipe);
+    case ValueKind::BoundMethod: {
+      auto* method = as<BoundMethodValue>(value);
+      recipe.kind = RecipeKind::BoundMethod;
+      return add_parts(recipe, {method->function, method->self});
+    }
+    case ValueKind::PolicyFunction: {
+      auto* wrapper = as<PolicyFunctionValue>(value);
+      if (!shows_the_same(names_to_update(walk_, wrapper->function), wrapper->copied))
+        end_before(wrapper->creation_step, BreakReason::object_creation, "a wrapper of a function");
+      recipe.kind = RecipeKind::PolicyFunction;
+      recipe.index = static_cast<int32_t>(wrapper->change);
+      return add_parts(recipe, {wrapper->function, wrapper->reason});
+    }
+    case ValueKind::Instance: {
+      auto* instance = as<InstanceValue>(value);
+      if (instance->exception) return describe_exception(value, recipe);
+      recipe.kind = RecipeKind::Instance;
+      add_parts(recipe, {instance->type});
+      return add_attributes(recipe, *instance);
+    }
+    case ValueKind::RaisedPart:
+      end_before_raise(as<RaisedPartValue>(value)->exception);
+    case ValueKind::Iterator:
+      return describe_iterator(as<IteratorValue>(value), recipe);
+    case ValueKind::Made: {
+      auto* made = as<MadeValue>(value);
+      recipe.kind = RecipeKind::Call;
+      recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
+      add_parts(recipe, made->positional);
+      recipe.object = check(PyTuple_New(static_cast<Py_ssize_t>(made->keywords.size())));
+      for (size_t i = 0; i < made->keywords.size(); ++i) {
+        PyTuple_SET_ITEM(recipe.object.get(), i, Py_NewRef(made->keywords[i].first.get()));
+        recipe.parts.push_back(recipe_of(made->keywords[i].second));
+      }
+      return add_copied(recipe, *made, type_of(value));
+    }
+    case ValueKind::Number:
+      recipe.kind = RecipeKind::Number;
+      recipe.index = static_cast<int32_t>(outputs_.size());
+      outputs_.push_back(as<NumberValue>(value)->ref);
+      return;
+    case ValueKind::Computed: {
+      auto* computed = as<ComputedValue>(value);
+      if (computed->known) {
+        recipe.kind = RecipeKind::Constant;
+        recipe.object = computed->current;
+        return;
+      }
+      if (computed->dim && computed->parts.empty()) return describe_size(*computed->dim, recipe);
+      recipe.kind = RecipeKind::Computed;
+      recipe.index = static_cast<int32_t>(computed->computation);
+      add_parts(recipe, computed->parts);
+      return;
+    }
+    case ValueKind::Super: {
+      auto* super = as<SuperValue>(value);
+      recipe.kind = RecipeKind::Super;
+      return add_parts(recipe, {super->type, super->self});
+    }
+    case ValueKind::DictView: {
+      auto* view = as<DictViewValue>(value);
+      recipe.kind = RecipeKind::DictView;
+      recipe.index = view->what;
+      return add_parts(recipe, {view->dict});
+    }
+    case ValueKind::Identity: {
+      static PyObject* const function = imported("builtins", "id").release();
+      recipe.kind = RecipeKind::Call;
+      recipe.parts = {constant_recipe(function)};
+      recipe.object = check(PyTuple_New(0));
+      return add_parts(recipe, {as<IdentityValue>(value)->of});
+    }
+    case ValueKind::InstanceDict:
+      recipe.kind = RecipeKind::InstanceDict;
+      return add_parts(recipe, {as<InstanceDictValue>(value)->owner});
+  }
+}
+
+}  // namespace md

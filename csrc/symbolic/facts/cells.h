@@ -1,0 +1,12 @@
+// Cells: their contents, shared by LOAD_DEREF, closures and STORE_DEREF.
+#pragma once
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+ValuePtr load_cell(Walk& walk, CellValue* cell);  // null: empty
+void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
+// A cell that exists.
+ValuePtr cell_at(Walk& walk, const Source* source, Ref object);
+
+}  // namespace md

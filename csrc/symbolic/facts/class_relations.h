@@ -1,0 +1,18 @@
+// What a class derives from and what its objects can do, as answers that are guarded: a class may be given other bases, or what
+// makes its objects callable, and may be registered as a sequence.
+#pragma once
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+// The classes that the class derives from, in order, are as they are now.
+void guard_mro(Walk& walk, const ValuePtr& type);
+// issubclass(type, base) by the MRO alone.
+bool derives_from(Walk& walk, const ValuePtr& type, PyTypeObject* base);
+// The same of the value's class.
+bool is_object_of(Walk& walk, const ValuePtr& value, PyTypeObject* base);
+bool is_callable(Walk& walk, const ValuePtr& value);
+// `flag` is Py_TPFLAGS_SEQUENCE or Py_TPFLAGS_MAPPING.
+bool matches_pattern(Walk& walk, const ValuePtr& value, unsigned long flag);
+
+}  // namespace md

@@ -1,0 +1,93 @@
+#include "symbolic/facts/enum_values.h"
+
+#include "bytecode/binary_operators.h"
+#include "cpython/imports.h"
+#include "snapshot/operator_methods.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/facts/user_keys.h"
+#include "symbolic/facts/value_facts.h"
+
+namespace md {
+
+namespace {
+
+// What a member is beside being a member; null: nothing of these.
+PyTypeObject* base_of_member(const ValuePtr& value) {
+  static PyObject* const enum_class = imported("enum", "Enum").release();
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || object->source == nullptr) return nullptr;
+  PyTypeObject* type = object->object.type();
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+      !PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(enum_class)))
+    return nullptr;
+  for (PyTypeObject* base : {&PyLong_Type, &PyUnicode_Type, &PyFloat_Type})
+    if (PyType_IsSubtype(type, base)) return base;
+  return nullptr;
+}
+
+// The members of one class with one _value_ are one object.
+bool is_its_value(BorrowedRef member, BorrowedRef plain, PyTypeObject* base) {
+  if (!Py_IS_TYPE(plain.get(), base)) return false;
+  Ref equal = Ref::steal(base->tp_richcompare(member, plain, Py_EQ));
+  PyErr_Clear();
+  return equal.get() == Py_True;
+}
+
+}  // namespace
+
+ValuePtr plain_value(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods) {
+  static PyObject* const kValue = PyUnicode_InternFromString("_value_");
+  PyTypeObject* base = base_of_member(value);
+  if (base == nullptr) return nullptr;
+  auto* member = as<ObjectValue>(value);
+  ValuePtr plain = value_at(walk, walk.sources().get(SourceKind::InstanceAttr, member->source, kValue));
+  auto* known = as<ObjectValue>(plain);
+  if (known == nullptr || !is_its_value(member->object.get(), known->object.get(), base)) return nullptr;
+  walk.values().exact_type(value);
+  if (!inherits(walk, value, base, methods)) return nullptr;
+  return constant_of(walk, plain) ? plain : nullptr;
+}
+
+ValuePtr plain_or_itself(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods) {
+  ValuePtr plain = plain_value(walk, value, methods);
+  return plain ? plain : value;
+}
+
+Ref member_text(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kStr = PyUnicode_InternFromString("__str__");
+  PyTypeObject* base = base_of_member(value);
+  ValuePtr plain = base != nullptr ? plain_value(walk, value, {}) : nullptr;
+  auto* method = plain ? as<ObjectValue>(type_attribute(walk, value, kStr)) : nullptr;
+  if (method == nullptr) return nullptr;
+  // str has a text of its own; int and float show themselves.
+  const char* shown = base == &PyUnicode_Type ? "__str__" : "__repr__";
+  PyObject* own = _PyType_Lookup(base, check(PyUnicode_InternFromString(shown)));
+  if (method->object.get() != own) return nullptr;
+  if (method->source != nullptr) walk.values().identity_of(type_attribute(walk, value, kStr));
+  return check(PyObject_Str(constant_of(walk, plain)));
+}
+
+void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& right) {
+  OperatorMethods names = operator_methods(at);
+  // text % member asks the member for its own text.
+  bool is_text = type_of(left) == &PyUnicode_Type || type_of(left) == &PyBytes_Type ||
+                 (type_of(left) != nullptr && PyType_IsSubtype(type_of(left), &PyUnicode_Type));
+  if (at.op == Opcode::BINARY_OP && is_text && binary_operator(at.arg).code == BinaryCode::Remainder) return;
+  const char* reflected = names.reflected != nullptr ? names.reflected : names.plain;
+  const char* plain = names.plain != nullptr ? names.plain : reflected;
+  if (plain == nullptr) return;
+  auto opened = [&](const ValuePtr& side) {
+    return has_user_type(side) ? plain_or_itself(walk, side, {plain, reflected}) : side;
+  };
+  ValuePtr of_left = opened(left), of_right = opened(right);
+  // A method in Python is given the member, not what it equals.
+  if ((has_user_type(left) && of_left == left) || (has_user_type(right) && of_right == right)) return;
+  left = std::move(of_left);
+  right = std::move(of_right);
+}
+
+Ref lookup_key(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  return key_in(walk, container, has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
+}
+
+}  // namespace md

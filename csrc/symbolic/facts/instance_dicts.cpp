@@ -1,0 +1,191 @@
+// vars(x) and x.__dict__: a dict that holds nothing itself. What is read there and written there are the attributes of x.
+#include "symbolic/facts/instance_dicts.h"
+#include "cpython/imports.h"
+#include "cpython/object_layout.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/facts/name_spaces.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/trace/registry.h"
+
+namespace md {
+
+namespace {
+
+// The class has slots beside its dict: which attributes are in which is not looked into.
+bool has_slots(PyTypeObject* type) {
+  // Not what a metaclass calls __dict__.
+  static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
+  PyObject* descriptor = _PyType_Lookup(&PyType_Type, kDict);
+  PyObject* mro = type->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    Ref dict = check(Py_TYPE(descriptor)->tp_descr_get(descriptor, PyTuple_GET_ITEM(mro, i), nullptr));
+    Ref values = check(PyMapping_Values(dict));
+    for (Py_ssize_t at = 0; at < PyList_GET_SIZE(values.get()); ++at)
+      if (Py_IS_TYPE(PyList_GET_ITEM(values.get(), at), &PyMemberDescr_Type)) return true;
+  }
+  return false;
+}
+
+bool has_layout_of_object(PyTypeObject* type) {
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  return type == &PyBaseObject_Type;
+}
+
+void require_text(BorrowedRef key) {
+  if (!PyUnicode_CheckExact(key.get())) graph_break(BreakReason::unknown_subscript, "a __dict__ at what is no name");
+}
+
+// An attribute of this name in the dict is not what setting the attribute would reach.
+void require_no_data_descriptor(Walk& walk, const ValuePtr& owner, BorrowedRef name) {
+  ValuePtr found = type_attribute(walk, owner, name);
+  if (!found) return;
+  PyTypeObject* type = walk.values().exact_type(found);
+  bool is_data = type->tp_descr_set != nullptr;
+  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
+  if (may_change && !is_data)
+    for (const char* method : {"__set__", "__delete__"})
+      is_data = is_data || type_attribute(walk, found, check(PyUnicode_InternFromString(method)).get());
+  if (is_data) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
+}
+
+ValuePtr call_vars(Walk& walk, const CallArgs& args) {
+  static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
+  if (args.positional.empty() && args.keywords.empty()) return names_of_frame(walk);
+  if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
+  // Python says in its own words that there is none.
+  ValuePtr value = optional_attribute(walk, args.positional[0], kDict);
+  if (!value) raise_here();
+  return value;
+}
+
+// What object gives to copy and pickle for an object of a plain class: how to make another one, and its __dict__.
+ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
+  std::optional<int64_t> protocol =
+      args.positional.size() == 2 && args.keywords.empty() ? int_of(walk, args.positional[1]) : std::nullopt;
+  ValuePtr dict = protocol ? instance_dict(walk, args.positional[0]) : nullptr;
+  bool is_plain = dict && *protocol >= 2;
+  if (is_plain) {
+    const ValuePtr& self = args.positional[0];
+    is_plain = inherits(walk, self, &PyBaseObject_Type, {"__reduce__", "__reduce_ex__"});
+    if (_PyType_Lookup(&PyBaseObject_Type, check(PyUnicode_InternFromString("__getstate__"))) != nullptr)
+      is_plain = is_plain && inherits(walk, self, &PyBaseObject_Type, {"__getstate__"});
+    else
+      is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString("__getstate__")).get());
+    for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
+      is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString(hook)).get());
+    // The names of slots that copyreg has found there, or that the class itself gives.
+    ValuePtr slots = type_attribute(walk, self, check(PyUnicode_InternFromString("__slotnames__")).get());
+    is_plain = is_plain && (!slots || length_of(walk, slots).value_or(1) == 0);
+  }
+  if (!is_plain) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));
+  ValuePtr copyreg = loaded_module(walk, module.get());
+  ValuePtr maker = copyreg ? optional_attribute(walk, copyreg, name.get()) : nullptr;
+  if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(walk, args.positional[0])});
+  ValuePtr state = *length_of(walk, dict) > 0 ? dict : walk.values().none();
+  return make_value<SequenceValue>(
+      false, std::vector<ValuePtr>{maker, of_class, state, walk.values().none(), walk.values().none()});
+}
+
+}  // namespace
+
+ValuePtr instance_dict(Walk& walk, const ValuePtr& owner) {
+  auto* object = as<ObjectValue>(owner);
+  auto* instance = as<InstanceValue>(owner);
+  if ((object == nullptr || object->source == nullptr) && instance == nullptr) return nullptr;
+  PyTypeObject* type = walk.values().exact_type(owner);
+  bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && has_layout_of_object(type) &&
+                  pv_type_has_storage(type) != 0 && !has_slots(type);
+  if (!is_plain || (instance != nullptr && instance->exception)) return nullptr;
+  for (const Handle<InstanceDictValue>& known : walk.effects().instance_dicts())
+    if (known->owner == owner) return known;
+  auto dict = make_value<InstanceDictValue>(owner);
+  walk.effects().instance_dicts().push_back(dict);
+  return dict;
+}
+
+std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Walk& walk, const InstanceDictValue& dict) {
+  auto entries = std::make_unique<std::vector<DictValue::Entry>>();
+  if (auto* instance = as<InstanceValue>(dict.owner)) {
+    for (const auto& [name, value] : instance->attributes) entries->push_back({name, value});
+    return entries;
+  }
+  auto* owner = as<ObjectValue>(dict.owner);
+  const Source* source = walk.sources().get(SourceKind::AttributesDict, owner->source, nullptr);
+  Ref real = fetch(source, walk.values().view());
+  if (!real || !PyDict_CheckExact(real.get()))
+    graph_break(BreakReason::unguardable_object, "a __dict__ of another type");
+  Ref keys = check(PySequence_Tuple(real));
+  auto held = make_value<DictValue>();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    BorrowedRef key = PyTuple_GET_ITEM(keys.get(), i);
+    require_text(key);
+    const Source* attribute = walk.sources().get(SourceKind::InstanceAttr, owner->source, key);
+    held->entries.push_back({Ref::share(key), value_at(walk, attribute)});
+  }
+  walk.guards().dict_keys(source, keys.get());
+  if (owner->writes) {
+    for (const auto& [key, value] : owner->writes->stores) {
+      if (value) {
+        held->set(key.get(), value);
+      } else {
+        held->erase(key.get());
+      }
+    }
+  }
+  *entries = std::move(held->entries);
+  return entries;
+}
+
+ValuePtr instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef key) {
+  require_text(key);
+  if (auto* instance = as<InstanceValue>(dict.owner)) {
+    ValuePtr* found = instance->find(key);
+    return found != nullptr ? *found : nullptr;
+  }
+  auto* owner = as<ObjectValue>(dict.owner);
+  if (owner->writes)
+    if (const ValuePtr* stored = owner->writes->find(key)) return *stored;
+  const Source* source = walk.sources().get(SourceKind::InstanceAttr, owner->source, key);
+  PyObject* value = nullptr;
+  int found = pv_instance_lookup(owner->object, key, &value);
+  if (found < 0) graph_break(BreakReason::unguardable_object, "a __dict__ with keys of its own equality");
+  if (found > 0) {
+    walk.guards().present(source);  // that it is there may be all that is asked
+    return value_at(walk, source, Ref::share(value));
+  }
+  walk.guards().absent(source);
+  return nullptr;
+}
+
+void store_instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
+  require_text(key);
+  require_no_data_descriptor(walk, dict.owner, key);
+  auto* instance = as<InstanceValue>(dict.owner);
+  if (instance == nullptr) return attribute_store(walk, dict.owner, key, std::move(value));
+  ValuePtr* found = instance->find(key);
+  if (found != nullptr && value) {
+    *found = std::move(value);
+  } else if (value) {
+    instance->attributes.emplace_back(Ref::share(key), std::move(value));
+  } else if (found != nullptr) {
+    std::erase_if(instance->attributes, [&](const auto& entry) { return &entry.second == found; });
+  }
+}
+
+namespace {
+
+void add_instance_dict_calls() {
+  register_call(imported("builtins", "vars").get(), call_vars);
+  register_call(check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__reduce_ex__")).get(),
+                call_reduce);
+}
+
+const CallRegistration call_registration(add_instance_dict_calls);
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,94 @@
+// locals(), and vars() and dir() without an argument, in a function.
+//  1. Up to 3.12 all calls in one frame give one dict, brought up to date by each, and whoever looks at the frame finds it there: a frame
+//     that has such a dict is not left before it returns, or else the region ends before the call.
+//  2. From 3.13 on each call gives a dict of its own (PEP 667), with what was put into the frame object beside the locals.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "cpython/version_facts.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/facts/cells.h"
+#include "symbolic/facts/name_spaces.h"
+#include "symbolic/trace/outermost_frame.h"
+#include "symbolic/trace/registry.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void break_on_frame(const char* what) { graph_break(BreakReason::frame_inspection, what); }
+
+// A comprehension without a frame of its own hides some of its names.
+bool hides_names(const Bytecode& code) {
+  for (int i = 0; i < code.size(); ++i)
+    if (code[i].op == Opcode::LOAD_FAST_AND_CLEAR) return true;
+  return false;
+}
+
+ValuePtr value_in(Walk& walk, const SymbolicFrame& frame, int slot) {
+  ValuePtr value = frame.slots[static_cast<size_t>(slot)];
+  if (frame.bytecode->slot_kind(slot) == SlotKind::Local) return value->kind == ValueKind::Null ? nullptr : value;
+  auto* cell = as<CellValue>(value);
+  if (cell == nullptr) break_on_frame("a frame without its cells");
+  return load_cell(walk, cell);
+}
+
+// The running frame's, brought up to date.
+Handle<DictValue> locals_dict(Walk& walk, const char* what) {
+  SymbolicFrame& frame = walk.frames().innermost();
+  bool is_plain = !frame.names && frame.generator == nullptr && (frame.bytecode->code()->co_flags & CO_OPTIMIZED) != 0;
+  if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(what);
+  if (may_have_frame_object(walk)) break_on_frame(what);
+  Handle<DictValue> dict = kOneLocalsDict ? frame.locals : Handle<DictValue>();
+  if (!dict) dict = walk.classes().keep_locals(make_value<DictValue>());
+  for (int slot = 0; slot < frame.bytecode->slot_count(); ++slot) {
+    BorrowedRef name = frame.bytecode->slot_name(slot);
+    if (ValuePtr value = value_in(walk, frame, slot)) {
+      dict->set(name, value);
+    } else {
+      dict->erase(name);
+    }
+  }
+  if (kOneLocalsDict && !frame.locals) {
+    frame.locals = dict;
+    frame.locals_step = walk.step_number();
+  }
+  return dict;
+}
+
+ValuePtr call_locals(Walk& walk, const CallArgs& args) {
+  require_count(args, 0, 0);
+  return locals_dict(walk, "locals()");
+}
+
+// Names in their order; of an object, what its class and the classes behind it have is not looked into.
+ValuePtr call_dir(Walk& walk, const CallArgs& args) {
+  if (!args.positional.empty() || !args.keywords.empty()) break_on_frame("dir()");
+  Ref names = check(PyList_New(0));
+  for (const DictValue::Entry& entry : locals_dict(walk, "dir()")->entries) {
+    if (!PyUnicode_CheckExact(entry.key.get())) break_on_frame("dir()");
+    check_status(PyList_Append(names, entry.key));
+  }
+  check_status(PyList_Sort(names));
+  auto list = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i)
+    list->items.push_back(walk.values().constant(PyList_GET_ITEM(names.get(), i)));
+  return list;
+}
+
+}  // namespace
+
+ValuePtr names_of_frame(Walk& walk) { return locals_dict(walk, "vars()"); }
+
+namespace {
+
+void add_local_name_calls() {
+  register_call(imported("builtins", "locals").get(), call_locals);
+  register_call(imported("builtins", "dir").get(), call_dir);
+}
+
+const CallRegistration call_registration(add_local_name_calls);
+
+}  // namespace
+
+}  // namespace md

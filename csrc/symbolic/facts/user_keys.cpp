@@ -1,0 +1,188 @@
+// Keys with a __hash__ and __eq__ of the program's own, in dicts and sets that the walk made: both are called as often as Python
+// calls them, and in its order.
+#include "symbolic/facts/user_keys.h"
+#include "guards/constants.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/values/key_proxy.h"
+
+namespace md {
+
+namespace {
+
+bool is_made_here(const ValuePtr& container) {
+  auto* dict = as<DictValue>(container);
+  return container->kind == ValueKind::Set || (dict != nullptr && !dict->type && dict->owner == nullptr);
+}
+
+// What a dict or set that the walk made holds; null: another container.
+std::unique_ptr<std::vector<Ref>> keys_held(const ValuePtr& container) {
+  if (!is_made_here(container)) return nullptr;
+  auto keys = std::make_unique<std::vector<Ref>>();
+  if (auto* set = as<SetValue>(container)) {
+    Ref items = check(PySequence_Tuple(set->set));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      keys->push_back(Ref::share(PyTuple_GET_ITEM(items.get(), i)));
+    return keys;
+  }
+  for (const DictValue::Entry& entry : as<DictValue>(container)->entries) keys->push_back(entry.key);
+  return keys;
+}
+
+bool holds_same(const std::vector<Ref>& before, const std::vector<Ref>& after) {
+  return std::ranges::equal(before, after, [](const Ref& a, const Ref& b) { return a.get() == b.get(); });
+}
+
+[[noreturn]] void break_on_key(const std::string& context) { graph_break(BreakReason::unhashable_key, context); }
+
+// The look-up of one key among those that a container holds.
+class KeySearch {
+ public:
+  KeySearch(Walk& walk, ValuePtr container, ValuePtr value, Ref key)
+      : walk_(walk),
+        container_(std::move(container)),
+        value_(std::move(value)),
+        key_(std::move(key)),
+        is_own_(is_key_stand_in(key_.get())) {}
+
+  // The key that is there and equal to it, or itself.
+  Ref run() {
+    std::vector<Ref> held = *keys_held(container_);
+    std::vector<Ref> met;  // of its hash, what has to be asked among them
+    hash_ = PyObject_Hash(key_);
+    bool asks = false;
+    for (const Ref& other : held) {
+      bool other_own = is_key_stand_in(other.get());
+      if ((is_own_ && has_place(other)) || (other_own && has_unknown_hash()))
+        break_on_key("keys of both kinds of hash in one container");
+      if (other.get() != key_.get() && PyObject_Hash(other) != hash_) continue;
+      met.push_back(other);
+      asks = asks || (other.get() != key_.get() && (is_own_ || other_own));
+    }
+    if (asks && met.size() > 1) put_in_order(met);
+    Ref found = find(met, held);
+    // Two keys that are there are different ones.
+    for (const Ref& other : met)
+      if (other.get() != found.get()) note_difference(found, other.get());
+    return found;
+  }
+
+ private:
+  Ref find(const std::vector<Ref>& met, const std::vector<Ref>& held) {
+    for (const Ref& other : met) {
+      if (other.get() == key_.get()) return key_;
+      if (is_equal(other, held)) return other;
+    }
+    return key_;
+  }
+
+  // As a look-up meets them. In a dict that is the order of its entries unless something was taken out of it before.
+  void put_in_order(std::vector<Ref>& met) {
+    if (auto* set = as<SetValue>(container_)) {
+      met = elements_met(set->set, hash_);
+      return;
+    }
+    auto* dict = as<DictValue>(container_);
+    if (!dict->displayed || dict->erased != 0) break_on_key("several keys of one hash");
+  }
+
+  // Its hash is its address.
+  bool has_place(const Ref& key) const { return !is_key_stand_in(key.get()) && !is_guardable_constant(key.get()); }
+
+  // At each run another one.
+  bool has_unknown_hash() const { return is_identity_stand_in(key_) || walk_.keys().has_place_of_its_own(key_); }
+
+  bool is_equal(const Ref& other, const std::vector<Ref>& held) {
+    if (!is_own_ && !is_key_stand_in(other.get())) {
+      int equal = PyObject_RichCompareBool(other, key_, Py_EQ);
+      check_status(equal);
+      return equal == 1;
+    }
+    std::optional<bool> equal = equal_by_methods(walk_, value_of_key(walk_, other.get()), value_);
+    if (!equal) break_on_key(describe(value_));
+    auto after = keys_held(container_);
+    if (!after || !holds_same(held, *after)) break_on_key("a container that changes while it is searched");
+    return *equal;
+  }
+
+  Walk& walk_;
+  const ValuePtr container_, value_;
+  Ref key_;
+  bool is_own_;
+  Py_hash_t hash_ = 0;
+};
+
+}  // namespace
+
+Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
+  ValuePtr result = call_now(walk, method, {{value}, {}});
+  Ref number = constant_of(walk, result);
+  if (!number || !PyLong_CheckExact(number.get())) raise_here();
+  Py_ssize_t hash = PyLong_AsSsize_t(number);
+  if (hash == -1 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    hash = PyObject_Hash(number);
+  }
+  return check(PyLong_FromSsize_t(hash == -1 ? -2 : hash));
+}
+
+KeyTable::OwnKey& own_key(Walk& walk, const ValuePtr& value) {
+  for (KeyTable::OwnKey& key : walk.keys().own_keys())
+    if (key.value == value || (value->kind == ValueKind::Object && same_object(walk, key.value, value))) return key;
+  walk.keys().own_keys().push_back({value, nullptr, walk.step_number()});
+  return walk.keys().own_keys().back();
+}
+
+Ref hashed_key(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  auto* object = as<ObjectValue>(value);
+  // A member of an enum of numbers or texts has their hash and their equality, by which it is guarded; what is shown is itself.
+  if (object != nullptr && is_user_object(value) && plain_value(walk, value, {"__hash__", "__eq__"})) {
+    Ref member = object->object;
+    walk.keys().add(member, value);
+    return member;
+  }
+  if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(walk, value);
+  int64_t step = walk.step_number();
+  if (ValuePtr method = user_method(walk, value, kHash)) {
+    Ref number = hash_by_method(walk, value, method);
+    Py_hash_t hash = PyLong_AsSsize_t(number);
+    KeyTable::OwnKey& key = own_key(walk, value);
+    if (key.key && (!is_key_stand_in(key.key.get()) || hash_of_stand_in(key.key.get()) != hash))
+      break_on_key("an object whose hash changes");
+    if (!key.key) {
+      key.key = make_key_stand_in(hash);
+      key.step = step;
+      walk.keys().set(key.key.get(), key.value);
+    }
+    return key.key;
+  }
+  // An object made here that equals itself alone: its address is its hash, and nobody compares it.
+  if (value->kind != ValueKind::Instance || !inherits(walk, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
+    return key_of(walk, value);
+  KeyTable::OwnKey& key = own_key(walk, value);
+  if (!key.key) {
+    key.key = check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+    walk.keys().set(key.key.get(), value);
+  }
+  return key.key;
+}
+
+// Values of the stack are given by reference, and what is called may move the stack.
+Ref key_in(Walk& walk, const ValuePtr& of, const ValuePtr& key_value) {
+  ValuePtr container = of, value = key_value;
+  bool made_here = is_made_here(container);
+  Ref key = made_here ? hashed_key(walk, value) : key_of(walk, value);
+  if (!made_here || walk.keys().own_keys().empty()) return key;
+  return KeySearch(walk, container, value, key).run();
+}
+int64_t own_key_step(Walk& walk, BorrowedRef stand_in) {
+  const KeyTable::OwnKey* key = walk.keys().own_key_of(stand_in);
+  return key != nullptr ? key->step : walk.instruction_step();
+}
+
+}  // namespace md

@@ -1,0 +1,591 @@
+// Looking at values: each answer adds the guard that makes it valid.
+#include "symbolic/facts/value_facts.h"
+#include "cpython/errors.h"
+#include "cpython/imports.h"
+#include "guards/named_results.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/instance_dicts.h"
+#include "symbolic/facts/mapping_proxies.h"
+#include "symbolic/facts/weak_references.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+
+#include <algorithm>
+
+#include "symbolic/facts/class_relations.h"
+#include "symbolic/facts/enum_values.h"
+
+namespace md {
+
+namespace {
+
+bool is_number(PyTypeObject* type) { return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type; }
+
+// A constant of a subclass of ours that changes nothing (Size).
+bool is_constant_tuple(const ObjectValue& value) {
+  return value.source == nullptr && PyTuple_Check(value.object.get()) &&
+         is_guardable_constant(exact_constant(value.object.get()));
+}
+
+// A constant, or one of a subclass of ours.
+bool is_known_constant(const ObjectValue& value) {
+  if (is_guardable_constant(value.object.get())) return true;
+  return is_constant_tuple(value);
+}
+
+// The place of a key that is no constant is found by counting.
+constexpr Py_ssize_t kMostKeysByPlace = 64;
+
+// What is raised where a dict or a set is given a list: since 3.14 it says what the list was to be.
+bool containers_speak_as_hash() {
+  static const bool same = [] {
+    ErrorAside error;
+    Ref dict = check(PyDict_New()), set = check(PySet_New(nullptr)), list = check(PyList_New(0));
+    auto words = [](bool is_done) {
+      PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+      PyErr_Fetch(&type, &value, &traceback);
+      PyErr_NormalizeException(&type, &value, &traceback);
+      Ref held[] = {Ref::steal(type), Ref::steal(value), Ref::steal(traceback)};
+      MD_ASSERT(!is_done && held[1], "a list has a hash");
+      return check(PyObject_Str(held[1]));
+    };
+    Ref of_hash = words(PyObject_Hash(list) != -1);
+    Ref of_containers[] = {words(PyDict_SetItem(dict, list, Py_None) == 0),
+                           words(PyDict_DelItem(dict, list) == 0),
+                           words(static_cast<bool>(Ref::steal(PyObject_GetItem(dict, list)))),
+                           words(PySequence_Contains(dict, list) != -1),
+                           words(PySet_Add(set, list) == 0),
+                           words(PySet_Contains(set, list) != -1)};
+    return std::ranges::all_of(of_containers, [&](const Ref& text) { return PyUnicode_Compare(text, of_hash) == 0; });
+  }();
+  return same;
+}
+
+PyObject* attribute_of(const char* module, const char* type, const char* name) {
+  Ref owner = imported(module, type);
+  return check(PyObject_GetAttrString(owner, name)).release();
+}
+
+// Hashes in Python that see nothing but what the object always is.
+bool is_hash_of_constants(BorrowedRef method) {
+  static PyObject* const known[] = {attribute_of("enum", "Enum", "__hash__"), attribute_of("enum", "Flag", "__hash__")};
+  return std::ranges::find(known, method.get()) != std::end(known);
+}
+
+bool always_true(PyTypeObject* type) {
+  return type == &PyFunction_Type || type == &PyCFunction_Type || type == &PyModule_Type || type == &PyMethod_Type ||
+         PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || type == &PyCode_Type || type == &PyCell_Type ||
+         type == &PySlice_Type;
+}
+
+}  // namespace
+
+bool inherits(Walk& walk, const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
+  if (type_of(value) == base) return true;
+  for (const char* text : names) {
+    Ref name = check(PyUnicode_InternFromString(text));
+    ValuePtr found = type_attribute(walk, value, name.get());
+    auto* known = as<ObjectValue>(found);
+    PyObject* expected = _PyType_Lookup(base, name);
+    if (!found && expected == nullptr) continue;
+    if (known == nullptr || known->object.get() != expected) return false;
+    if (known->source != nullptr) walk.values().identity_of(found);
+  }
+  return true;
+}
+
+bool is_dict(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> names) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyDict_Type) return true;
+  if (type == nullptr || (value->kind != ValueKind::Dict && value->kind != ValueKind::Object)) return false;
+  if (!PyType_IsSubtype(type, &PyDict_Type)) return false;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
+  walk.values().exact_type(value);
+  PyTypeObject* base = PyType_IsSubtype(type, &PyODict_Type) ? &PyODict_Type : &PyDict_Type;
+  if (value->kind == ValueKind::Object && base != &PyODict_Type) {
+    // defaultdict's own C methods come before those of dict.
+    PyTypeObject* built_in = type;
+    while (PyType_HasFeature(built_in, Py_TPFLAGS_HEAPTYPE)) built_in = built_in->tp_base;
+    if (built_in != &PyDict_Type) return false;
+  }
+  return inherits(walk, value, base, names);
+}
+
+bool is_plain_list(Walk& walk, const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyList_Type || is_deque(value)) return true;
+  if (type == nullptr || !PyType_IsSubtype(type, &PyList_Type)) return false;
+  return inherits(walk, value, &PyList_Type, {"__iter__", "__len__", "__getitem__"});
+}
+
+bool is_plain_tuple(Walk& walk, const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  if (type == &PyTuple_Type) return true;
+  if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
+  if (is_shape(value)) return true;
+  auto* known = as<ObjectValue>(value);
+  if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
+  // sys.version_info and its like: C types that nobody can change, tuples with names for their elements.
+  static PyObject* const kFields = PyUnicode_InternFromString("n_sequence_fields");
+  bool is_struct = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, kFields) != nullptr;
+  if (is_struct) return type->tp_as_sequence == nullptr || type->tp_iter == PyTuple_Type.tp_iter;
+  bool is_heap = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_getattro == PyObject_GenericGetAttr;
+  return is_heap && inherits(walk, value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
+}
+
+namespace {
+
+ValuePtr tensor_at(Walk& walk, const Source* source, const TensorType& type, Ref object) {
+  auto tensor = make_value<TensorValue>(ValueRef{}, type.unwrap(object).spec());
+  tensor->object = std::move(object);
+  tensor->source = source;
+  make_sizes_symbolic(walk, tensor.get());
+  walk.values().set(source, tensor);
+  return tensor;
+}
+
+// A number that was another one at an earlier capture, or, under dynamic=True, an int that is an argument.
+bool is_dynamic(const WalkStart& start, const Source* source, PyTypeObject* type) {
+  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyRange_Type;
+  if (start.varying != nullptr && is_number && start.varying->contains(name(source, start.bytecode))) return true;
+  bool from_the_start = start.policy->dynamic == DynamicShapes::Always && start.index == 0;
+  return from_the_start && type == &PyLong_Type && source->kind() == SourceKind::Local;
+}
+
+}  // namespace
+
+ValuePtr value_at(Walk& walk, const Source* source, Ref object) {
+  if (ValuePtr known = walk.values().find(source)) return known;
+  if (const TensorType* type = tensor_type_of(object.get()); type != nullptr)
+    return tensor_at(walk, source, *type, std::move(object));
+  auto known = make_value<ObjectValue>(std::move(object), source);
+  known->varies = is_dynamic(walk.entry().start(), source, known->object.type());
+  walk.values().set(source, known);
+  walk.effects().note_object(known);
+  return known;
+}
+
+ValuePtr value_at(Walk& walk, const Source* source) {
+  if (ValuePtr known = walk.values().find(source)) return known;
+  Ref object = fetch(source, walk.values().view());
+  if (!object) return nullptr;
+  // That it is there may be all that is asked.
+  walk.guards().present(source);
+  return value_at(walk, source, std::move(object));
+}
+
+Ref constant_of(Walk& walk, const ValuePtr& value) {
+  if (value->kind == ValueKind::Number)
+    graph_break(BreakReason::tensor_to_number, str_cat("the value of a ", describe(value), " taken out of a tensor"));
+  if (auto* computed = as<ComputedValue>(value)) {
+    refuse_told(walk, value);
+    bool is_bool = PyBool_Check(computed->current.get());
+    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(walk, value);
+    if (computed->known || (is_bool && decided(walk, *computed))) {
+      // By the sizes' relation alone.
+    } else if (dim && dim->is_symbolic() && !is_for_python(walk, *dim)) {
+      static_cast<void>(dim->value());
+    } else if (computed->parts.empty()) {
+      // The size of what was made with such a number: Python looks at it, as at the number.
+      graph_break(BreakReason::opaque_number);
+    } else {
+      for (const ValuePtr& part : computed->parts) constant_of(walk, part);
+    }
+    computed->known = true;
+    return computed->current;
+  }
+  if (auto* object = as<ObjectValue>(value)) {
+    if (object->source == nullptr || object->value_guarded) return is_known_constant(*object) ? object->object : Ref();
+    // A long tuple is not compared as a whole for the sake of one element.
+    if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
+    if (!is_guardable_constant(object->object.get())) return nullptr;
+    // After a break Python can look at the number; a whole function is captured for each of its values.
+    if (object->varies && walk.entry().start().index > 0) graph_break(BreakReason::opaque_number);
+    walk.guards().equals_match(object->source, object->object.get());
+    object->value_guarded = object->type_guarded = object->length_guarded = true;
+    return object->object;
+  }
+  if (is_shape(value)) return constant_of(walk, known_shape(walk, value));
+  if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list && !sequence->type) {
+    Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
+    for (size_t i = 0; i < sequence->items.size(); ++i) {
+      Ref item = constant_of(walk, sequence->items[i]);
+      if (!item) return nullptr;
+      PyTuple_SET_ITEM(tuple.get(), i, item.release());
+    }
+    return tuple;
+  }
+  if (auto* slice = as<SliceValue>(value)) {
+    Ref start = constant_of(walk, slice->start), stop = constant_of(walk, slice->stop),
+        step = constant_of(walk, slice->step);
+    if (!start || !stop || !step) return nullptr;
+    return check(PySlice_New(start, stop, step));
+  }
+  return nullptr;
+}
+
+// Equal to nothing but itself, by what its class says now.
+bool may_be_key(BorrowedRef object) {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  PyTypeObject* type = object.type();
+  bool by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || is_hash_of_constants(_PyType_Lookup(type, kHash));
+  return by_identity && type->tp_richcompare == PyBaseObject_Type.tp_richcompare && GuardSet::can_hold(object);
+}
+
+bool has_own_identity(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !may_be_key(object->object)) return false;
+  if (!PyType_HasFeature(walk.values().exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
+  ValuePtr hash = type_attribute(walk, value, kHash);
+  walk.values().identity_of(hash);
+  return inherits(walk, value, &PyBaseObject_Type, {"__eq__"});
+}
+
+void raise_unhashable(Walk& walk, bool alone) {
+  if (alone && containers_speak_as_hash()) raise_set(walk);
+  PyErr_Clear();
+  raise_here();
+}
+
+Ref key_of(Walk& walk, const ValuePtr& value, bool alone) {
+  if (auto* identity = as<IdentityValue>(value)) return identity->key;
+  // Its hash is the address of the class that is to be.
+  if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
+    graph_break(BreakReason::unhashable_key, describe(value));
+  if (Ref reference = weak_key_of(walk, value)) return reference;
+  Ref key = is_tensor(value) ? Ref() : constant_of(walk, value);
+  if (key) {
+    if (PyObject_Hash(key) == -1) raise_unhashable(walk, alone);
+    return key;
+  }
+  if (!has_own_identity(walk, value)) {
+    PyTypeObject* type = type_of(value);
+    if (type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) {
+      walk.values().exact_type(value);
+      PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
+      raise_unhashable(walk, alone);
+    }
+    graph_break(BreakReason::unhashable_key, describe(value));
+  }
+  Ref object = Ref::share(walk.values().identity_of(value));
+  if (as<ObjectValue>(value)->source != nullptr) walk.keys().add(object, value);
+  return object;
+}
+
+ValuePtr value_of_key(Walk& walk, BorrowedRef key) {
+  ValuePtr found = walk.keys().find(key);
+  return found ? found : walk.values().constant(key);
+}
+
+std::optional<int64_t> int_of(Walk& walk, const ValuePtr& value) {
+  if (ValuePtr plain = plain_value(walk, value, {})) return plain == value ? std::nullopt : int_of(walk, plain);
+  bool is_int =
+      (value->kind == ValueKind::Object || value->kind == ValueKind::Computed) && type_of(value) == &PyLong_Type;
+  if (!is_int) return std::nullopt;
+  Ref constant = constant_of(walk, value);
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(constant, &overflow);
+  if (overflow != 0) return std::nullopt;
+  return number;
+}
+
+ValuePtr element(Walk& walk, ObjectValue* sequence, Py_ssize_t index) {
+  if (sequence->writes) return written_list(walk, sequence)->items[index];
+  PyObject* object = sequence->object;
+  bool is_known = PyTuple_Check(object) || PyList_Check(object);
+  Ref held = is_known ? Ref() : check(PySequence_GetItem(object, index));
+  PyObject* item = PyTuple_Check(object)  ? PyTuple_GET_ITEM(object, index)
+                   : PyList_Check(object) ? PyList_GET_ITEM(object, index)
+                                          : held.get();
+  if (sequence->source == nullptr) return walk.values().constant(item);
+  return value_at(walk, walk.sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)),
+                  Ref::share(item));
+}
+
+std::optional<int64_t> length_of(Walk& walk, const ValuePtr& value) {
+  switch (value->kind) {
+    case ValueKind::Sequence:
+      if (as<SequenceValue>(value)->type && !is_plain_tuple(walk, value) && !is_plain_list(walk, value))
+        return std::nullopt;
+      return as<SequenceValue>(value)->items.size();
+    case ValueKind::Dict:
+      if (!is_dict(walk, value, {"__len__"})) return std::nullopt;
+      return as<DictValue>(value)->entries.size();
+    case ValueKind::Set:
+      return PySet_GET_SIZE(as<SetValue>(value)->set.get());
+    case ValueKind::DictView:
+      return length_of(walk, as<DictViewValue>(value)->dict);
+    case ValueKind::InstanceDict:
+      return instance_entries(walk, *as<InstanceDictValue>(value))->size();
+    case ValueKind::Made:
+    case ValueKind::Object:
+      break;
+    default:
+      return std::nullopt;
+  }
+  if (const ValuePtr shown = behind_proxy(walk, value); shown != value) return length_of(walk, shown);
+  auto* known = as<ObjectValue>(value);
+  if (known == nullptr) return std::nullopt;
+  PyObject* object = known->object;
+  bool is_list = PyList_Check(object) || is_deque(value);
+  if (is_list && !is_plain_list(walk, value)) return std::nullopt;
+  if (known->writes && is_list) return written_list(walk, known)->items.size();
+  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(walk, value).get());
+  if (known->writes && PyDict_Check(object)) {
+    if (!is_dict(walk, value, {"__len__"})) return std::nullopt;
+    return written_dict(walk, known)->entries.size();
+  }
+  if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
+    Ref constant = constant_of(walk, value);
+    Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
+    if (length < 0) PyErr_Clear();  // a range of more than a C number can tell
+    return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
+  }
+  bool sized = is_plain_tuple(walk, value) || is_list || (PyDict_Check(object) && is_dict(walk, value, {"__len__"})) ||
+               PyAnySet_CheckExact(object);
+  if (!sized) return std::nullopt;
+  walk.values().exact_type(value);
+  int64_t length = PyObject_Size(object);
+  bool fixed = is_named_results(Py_TYPE(object));  // by the type
+  if (known->source != nullptr && !known->length_guarded && !fixed) {
+    walk.guards().length(known->source, length);
+    known->length_guarded = true;
+  }
+  return length;
+}
+
+std::unique_ptr<std::vector<ValuePtr>> elements_of(Walk& walk, const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value)) {
+    if (sequence->type && !is_plain_tuple(walk, value) && !is_plain_list(walk, value)) return nullptr;
+    return std::make_unique<std::vector<ValuePtr>>(sequence->items);
+  }
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return nullptr;
+  if (!is_plain_tuple(walk, value) && !is_plain_list(walk, value)) return nullptr;
+  if (object->writes && (PyList_Check(object->object.get()) || is_deque(value)))
+    return std::make_unique<std::vector<ValuePtr>>(written_list(walk, object)->items);
+  auto elements = std::make_unique<std::vector<ValuePtr>>();
+  int64_t length = *length_of(walk, value);
+  for (int64_t i = 0; i < length; ++i) elements->push_back(element(walk, object, i));
+  return elements;
+}
+
+std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const ValuePtr& value) {
+  // An OrderedDict is asked for its `keys`, by whatever way its class has to read attributes.
+  bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
+  if (is_ordered && !is_dict(walk, value, {"__getattribute__"})) return nullptr;
+  if (auto* dict = as<DictValue>(value)) {
+    // A subclass may say otherwise to those who copy it.
+    if (!is_dict(walk, value, {"__iter__", "keys"})) return nullptr;
+    return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
+  }
+  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(walk, *attributes);
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(walk, value, {"__iter__", "keys"}))
+    return nullptr;
+  walk.values().exact_type(value);
+  if (is_ordered && !is_dict(walk, value, {"__getitem__"})) return nullptr;
+  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(walk, object)->entries);
+  auto entries = std::make_unique<std::vector<DictValue::Entry>>();
+  // An OrderedDict is gone over by looking its keys up.
+  PyObject* key_there = nullptr;
+  for (Py_ssize_t at = 0; is_ordered && PyDict_Next(object->object, &at, &key_there, nullptr) != 0;)
+    if (!is_guardable_constant(key_there)) return nullptr;
+  // The order is that of the C class, whatever the user's one may say.
+  Ref iterator = check((is_ordered ? PyODict_Type : PyDict_Type).tp_iter(object->object));
+  Ref keys = Ref::steal(PySequence_Tuple(iterator));
+  if (!keys) PyErr_Clear();  // a method of dict went past its order
+  if (!keys) return nullptr;
+  bool plain = true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;
+    if (is_ordered || !may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace)
+      return nullptr;
+    plain = false;
+  }
+  if (object->source != nullptr && !object->value_guarded) {
+    walk.guards().dict_keys(object->source, keys.get());
+    object->value_guarded = object->length_guarded = true;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
+    PyObject* item = PyDict_GetItemWithError(object->object, key);
+    MD_ASSERT(item != nullptr, "a key of a dict is missing");
+    ValuePtr known =
+        object->source == nullptr ? walk.values().constant(item)
+        : plain
+            ? value_at(walk, walk.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
+            : value_at(walk, walk.sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
+    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !walk.keys().contains(key)) {
+      ValuePtr as_value =
+          value_at(walk, walk.sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
+      if (auto* held = as<ObjectValue>(as_value)) held->value_guarded = true;
+      walk.keys().set(key, as_value);
+    }
+    entries->push_back({Ref::share(key), std::move(known)});
+  }
+  return entries;
+}
+
+// No __bool__ comes before the __len__.
+bool inherits_truth(Walk& walk, const ValuePtr& value) {
+  static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
+  return !type_attribute(walk, value, kBool);
+}
+
+std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
+  switch (value->kind) {
+    case ValueKind::Sequence:
+      if (as<SequenceValue>(value)->type && !inherits_truth(walk, value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
+      return std::nullopt;
+    case ValueKind::Dict:
+      if (as<DictValue>(value)->type && !inherits_truth(walk, value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
+      return std::nullopt;
+    case ValueKind::Set:
+    case ValueKind::DictView:
+    case ValueKind::InstanceDict:
+      return *length_of(walk, value) != 0;
+    case ValueKind::Slice:
+    case ValueKind::Cell:
+    case ValueKind::Function:
+    case ValueKind::BoundMethod:
+    case ValueKind::PolicyFunction:
+    case ValueKind::Iterator:
+    case ValueKind::Super:
+    case ValueKind::RaisedPart:
+    case ValueKind::Identity:
+      return true;
+    case ValueKind::Made:
+      if (type_of(value) != &PyDictProxy_Type) return true;
+      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
+      return std::nullopt;
+    case ValueKind::Number:
+      graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
+    case ValueKind::Computed:
+      refuse_told(walk, value);
+      dim_of(walk, value);
+      if (std::optional<bool> truth = decided(walk, *as<ComputedValue>(value))) return truth;
+      return PyObject_IsTrue(constant_of(walk, value)) == 1;
+    case ValueKind::Null:
+    case ValueKind::Tensor:
+      return std::nullopt;
+    case ValueKind::Instance:
+    case ValueKind::Object:
+      break;
+  }
+  if (value->kind == ValueKind::Object) {
+    PyTypeObject* type = as<ObjectValue>(value)->object.type();
+    if (is_number(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
+        type == &PyRange_Type || type == &PyComplex_Type) {
+      Ref constant = constant_of(walk, value);
+      return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
+    }
+    PyTypeObject* base = PyType_IsSubtype(type, &PyLong_Type) ? &PyLong_Type : nullptr;
+    if (base != nullptr)
+      if (ValuePtr plain = plain_value(walk, value, {"__bool__"})) return truth_of(walk, plain);
+    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(walk, value);
+    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(walk, value)) return *length != 0;
+    bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+    if (!may_change && always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
+      walk.values().exact_type(value);
+      return true;
+    }
+  }
+  // An object of a plain class is true when the class has neither __bool__ nor __len__.
+  PyTypeObject* type = walk.values().exact_type(value);
+  bool plain = (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr) &&
+               (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
+               (type->tp_as_mapping == nullptr || type->tp_as_mapping->mp_length == nullptr);
+  if (!plain) return std::nullopt;
+  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE)) {
+    static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
+    static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+    if (type_attribute(walk, value, kBool) || type_attribute(walk, value, kLen)) return std::nullopt;
+  }
+  return true;
+}
+
+bool is_empty_tuple(Walk& walk, const ValuePtr& value) {
+  if (auto* made = as<SequenceValue>(value)) return !made->is_list && !made->type && made->items.empty();
+  return value->kind == ValueKind::Object && walk.values().exact_type(value) == &PyTuple_Type &&
+         length_of(walk, value) == 0;
+}
+
+bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  if (a == b) return true;
+  auto is_computed = [](const ValuePtr& value) {
+    return value->kind == ValueKind::Computed || value->kind == ValueKind::Number;
+  };
+  if (is_computed(a) || is_computed(b)) {
+    // A number is not None, whatever it is; to be the same number is something else than to be equal.
+    if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
+      walk.values().exact_type(a);
+      walk.values().exact_type(b);
+      return false;
+    }
+    auto plain = [&](const ValuePtr& value) {
+      return is_computed(value) ? walk.values().constant(constant_of(walk, value)) : value;
+    };
+    return same_object(walk, plain(a), plain(b));
+  }
+  if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)
+    graph_break(BreakReason::unknown_comparison, "whether a number of id() is the same object");
+  if (a->kind == ValueKind::Sequence && is_empty_tuple(walk, a)) return is_empty_tuple(walk, b);
+  if (b->kind == ValueKind::Sequence && is_empty_tuple(walk, b)) return is_empty_tuple(walk, a);
+  auto *one = as<InstanceDictValue>(a), *other = as<InstanceDictValue>(b);
+  if (one != nullptr && other != nullptr) return same_object(walk, one->owner, other->owner);
+  bool may_be_attributes = one != nullptr
+                               ? b->kind == ValueKind::Object && type_of(b) == &PyDict_Type
+                               : other != nullptr && a->kind == ValueKind::Object && type_of(a) == &PyDict_Type;
+  if (may_be_attributes)
+    graph_break(BreakReason::unguardable_object, "a dict that may hold the attributes of an object");
+  auto object = [](const ValuePtr& value) -> BorrowedRef {
+    if (auto* known = as<ObjectValue>(value)) return known->object.get();
+    if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();
+    if (auto* cell = as<CellValue>(value)) return cell->object.get();
+    return nullptr;
+  };
+  BorrowedRef left = object(a), right = object(b);
+  if (!left || !right) return false;  // what the walk made is one Value
+  const Source *left_source = source_of(a), *right_source = source_of(b);
+  bool same = left.get() == right.get();
+  auto singleton = [](BorrowedRef known) {
+    return known.get() == Py_None || known.get() == Py_True || known.get() == Py_False || known.get() == Py_Ellipsis ||
+           known.get() == Py_NotImplemented;
+  };
+  if (left_source != nullptr && right_source != nullptr) {
+    walk.guards().alias(left_source, right_source, same);
+    return same;
+  }
+  // One side is the same at every run. If both could be, the other side's identity or type decides.
+  const ValuePtr& varying = left_source != nullptr ? a : b;
+  if (source_of(varying) == nullptr) return same;
+  if (same) {
+    if (singleton(left)) {
+      constant_of(walk, varying);
+    } else {
+      walk.values().identity_of(varying);
+    }
+    return true;
+  }
+  BorrowedRef fixed = left_source != nullptr ? right : left;
+  if (singleton(fixed) && Py_TYPE(fixed.get()) != &PyBool_Type) {
+    walk.values().exact_type(varying);  // another type cannot be the singleton
+    return false;
+  }
+  if (is_tensor(varying)) {
+    walk.values().exact_type(varying);
+    return false;
+  }
+  if (constant_of(walk, varying)) return false;
+  walk.values().identity_of(varying);
+  return false;
+}
+
+}  // namespace md

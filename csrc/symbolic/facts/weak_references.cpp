@@ -1,0 +1,113 @@
+// Weak references: made, followed, and as keys of a dict that is searched (weakref.WeakKeyDictionary).
+//  1. Following one rests on nothing having died since the region's start: where the region may have dropped what was there then,
+//     Python follows it.
+//  2. The reference without a callback to an object that exists is one object, which Python makes once: that is taken.
+#include <algorithm>
+
+#include "cpython/weak_reference.h"
+#include "guards/constants.h"
+#include "guards/weak_keys.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/facts/weak_references.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+bool is_dropped(const ValuePtr& value, const std::vector<ValuePtr>& held) {
+  auto* object = as<ObjectValue>(value);
+  bool may_hold = object != nullptr && !is_guardable_constant(object->object.get());
+  return may_hold && std::ranges::find(held, value) == held.end();
+}
+
+// It outlives the walk and is what the region will find: no model of a class that is made here, nothing that the walk made of
+// constants.
+bool stays(const ObjectValue& value) {
+  BorrowedRef object = value.object.get();
+  if (is_guardable_constant(object)) return false;
+  bool is_static_type = PyType_Check(object.get()) &&
+                        !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object.get()), Py_TPFLAGS_HEAPTYPE);
+  return value.source != nullptr || is_static_type;
+}
+
+// weakref.ref(object), weakref.ref(object, callback)
+ValuePtr make_reference(Walk& walk, const CallArgs& args) {
+  require_count(args, 1, 2);
+  const ValuePtr& of = args.positional[0];
+  auto* object = as<ObjectValue>(of);
+  bool is_known = object != nullptr && stays(*object) && PyType_SUPPORTS_WEAKREFS(object->object.type()) &&
+                  walk.values().exact_type(of) != nullptr;
+  if (!is_known) graph_break(BreakReason::object_creation, "a weak reference");
+  BorrowedRef referent = walk.values().identity_of(of);
+  Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
+  bool has_callback = args.positional.size() == 2 && !same_object(walk, args.positional[1], walk.values().none());
+  walk.keys().note_reference(reference, of);
+  if (!has_callback) return walk.values().constant(reference);
+  auto made = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)),
+                                    args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
+  made->model = reference;
+  return made;
+}
+
+}  // namespace
+
+bool may_have_dropped(const Walk& walk) {
+  if (walk.effects().any() || walk.entry().has_returned()) return true;
+  const std::vector<ValuePtr>& held = walk.frames().root().slots;
+  auto dropped = [&](const ValuePtr& value) { return is_dropped(value, held); };
+  return std::ranges::any_of(walk.entry().slots(), dropped) || std::ranges::any_of(walk.entry().stack(), dropped);
+}
+ValuePtr call_weak_reference(Walk& walk, const ValuePtr& callable, const CallArgs& args) {
+  auto* object = as<ObjectValue>(callable);
+  if (object == nullptr || walk.values().exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
+      !args.positional.empty() || !args.keywords.empty() || may_have_dropped(walk))
+    graph_break(BreakReason::unknown_callable, describe(callable));
+  if (ValuePtr known = walk.keys().referent_of(object->object)) return known;
+  if (object->source == nullptr) graph_break(BreakReason::unguardable_object, "a weak reference");
+  const Source* source = walk.sources().get(SourceKind::Referent, object->source, nullptr);
+  walk.guards().present(source);
+  return value_at(walk, source);
+}
+
+Ref weak_key_of(Walk& walk, const ValuePtr& value) {
+  auto* made = as<MadeValue>(value);
+  auto* object = as<ObjectValue>(value);
+  Ref reference = made != nullptr ? made->model : object != nullptr ? object->object : Ref();
+  bool is_known = reference && walk.keys().referent_of(reference) && is_plain_weak_key(reference);
+  if (!is_known) return nullptr;
+  if (made != nullptr) {
+    walk.keys().set(reference.get(), value);
+  } else {
+    walk.keys().add(reference, value);
+  }
+  return reference;
+}
+
+ValuePtr weak_item(Walk& walk, const ValuePtr& dict, BorrowedRef reference) {
+  auto* object = as<ObjectValue>(dict);
+  PyObject* found = nullptr;
+  bool is_plain = walk.values().exact_type(dict) == &PyDict_Type && object->source != nullptr;
+  int status = is_plain ? lookup_weak_key(object->object, reference, &found) : -1;
+  if (status < 0) graph_break(BreakReason::unhashable_key, "a weak reference");
+  BorrowedRef referent = referent_of(reference);
+  const Source* source = walk.sources().weak_item(object->source, referent);
+  if (status == 0) {
+    walk.guards().absent(source);
+    return nullptr;
+  }
+  walk.guards().present(source);
+  return value_at(walk, source, Ref::share(found));
+}
+
+namespace {
+
+void add_weak_reference_calls() { register_call(reinterpret_cast<PyObject*>(&_PyWeakref_RefType), make_reference); }
+
+const CallRegistration call_registration(add_weak_reference_calls);
+
+}  // namespace
+
+}  // namespace md

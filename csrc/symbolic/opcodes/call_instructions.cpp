@@ -1,0 +1,375 @@
+// Calls of every form, and what is called.
+#include "base/config.h"
+#include "cpython/text.h"
+#include "frontends/op_callables.h"
+#include "frontends/tensor_facts.h"
+#include "guards/cached_calls.h"
+#include "guards/constants.h"
+#include "guards/held_object.h"
+#include "guards/wrapper_callables.h"
+#include "snapshot/policy_function.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/builtins/pure_calls.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/marked_calls.h"
+#include "symbolic/calls/polyfills.h"
+#include "symbolic/facts/mapping_proxies.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/facts/weak_references.h"
+#include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/conversion_calls.h"
+#include "symbolic/tensors/tensor_numbers.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/tensors/tensor_writes.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/trace/tracer.h"
+
+#include <algorithm>
+
+namespace md {
+
+namespace {
+
+// The two slots under the arguments, in either version's order: (NULL, callable), (callable, NULL) or (function, self).
+struct Called {
+  ValuePtr callable;
+  ValuePtr self;  // null: none
+};
+
+Called called(ValuePtr lower, ValuePtr upper) {
+  if (lower->kind == ValueKind::Null) return {std::move(upper), nullptr};
+  if (upper->kind == ValueKind::Null) return {std::move(lower), nullptr};
+  return {std::move(lower), std::move(upper)};
+}
+
+void call_with_names(Walk& walk, int count, BorrowedRef names) {
+  std::vector<ValuePtr> values = walk.frames().pop_many(count);
+  ValuePtr upper = walk.frames().pop();
+  ValuePtr lower = walk.frames().pop();
+  Called target = called(std::move(lower), std::move(upper));
+  CallArgs args;
+  if (target.self) args.positional.push_back(target.self);
+  int keywords = names ? static_cast<int>(PyTuple_GET_SIZE(names.get())) : 0;
+  for (int i = 0; i < count - keywords; ++i) args.positional.push_back(values[i]);
+  for (int i = 0; i < keywords; ++i)
+    args.keywords.emplace_back(Ref::share(PyTuple_GET_ITEM(names.get(), i)), values[count - keywords + i]);
+  call(walk, target.callable, std::move(args));
+}
+
+void call(Walk& walk, const Instruction& at) {
+  call_with_names(walk, at.arg, at.arg2 >= 0 ? walk.frames().bytecode().constant(at.arg2) : BorrowedRef());
+}
+
+void call_kw(Walk& walk, const Instruction& at) {
+  Ref names = constant_of(walk, walk.frames().pop());
+  MD_ASSERT(names, "keyword names are not constant");
+  call_with_names(walk, at.arg, names.get());
+}
+
+void call_function_ex(Walk& walk, const Instruction& at) {
+  CallArgs args;
+  if (at.arg != 0) {
+    ValuePtr mapping = copied_mapping(walk, walk.frames().pop());
+    auto entries = entries_of(walk, mapping);
+    if (!entries) graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
+    for (auto& [key, value] : *entries) {
+      if (!PyUnicode_CheckExact(key.get())) raise_here();
+      args.keywords.emplace_back(key, value);
+    }
+  }
+  ValuePtr sequence = walk.frames().pop();
+  auto elements = iterate(walk, sequence, kTupleHint);
+  if (!elements) graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
+  args.positional = std::move(*elements);
+  ValuePtr upper = walk.frames().pop();
+  ValuePtr lower = walk.frames().pop();
+  call(walk, called(std::move(lower), std::move(upper)).callable, std::move(args));
+}
+
+std::string name_of_callable(const ValuePtr& callable) {
+  if (auto* wrapper = as<PolicyFunctionValue>(callable)) return name_of_callable(wrapper->function);
+  if (auto* function = as<FunctionValue>(callable))
+    return text_of(reinterpret_cast<PyCodeObject*>(function->code.get())->co_qualname);
+  auto* object = as<ObjectValue>(callable);
+  if (object == nullptr) return describe(callable);
+  Ref name = Ref::steal(PyObject_GetAttrString(object->object, "__qualname__"));
+  if (!name) PyErr_Clear();
+  return name && PyUnicode_Check(name.get()) ? text_of(name) : describe(callable);
+}
+
+// Methods of a tensor that need its data, and why they break.
+BreakReason reason_for_tensor_method(const std::string& name) {
+  static const std::pair<const char*, BreakReason> kRows[] = {
+      {"item", BreakReason::tensor_to_number},      {"__int__", BreakReason::tensor_to_number},
+      {"__float__", BreakReason::tensor_to_number}, {"__index__", BreakReason::tensor_to_number},
+      {"tolist", BreakReason::tensor_to_list},      {"numpy", BreakReason::tensor_export},
+      {"data_ptr", BreakReason::tensor_export},     {"__array__", BreakReason::tensor_export},
+      {"__dlpack__", BreakReason::tensor_export},   {"equal", BreakReason::tensor_to_number},
+      {"allclose", BreakReason::tensor_to_number}};
+  for (const auto& [row, reason] : kRows)
+    if (name == row) return reason;
+  return BreakReason::tensor_method;
+}
+
+// int(x), str(x) ... of a tensor.
+BreakReason reason_for_builtin(BorrowedRef callable) {
+  for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type})
+    if (callable.get() == reinterpret_cast<PyObject*>(type)) return BreakReason::tensor_to_number;
+  bool is_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type);
+  return is_text ? BreakReason::tensor_format : BreakReason::builtin_call;
+}
+
+// Where a break is not allowed at all, numbers are kept in the graph without being asked for, as TorchDynamo does.
+bool captures_numbers(Walk& walk) {
+  return config().capture_scalar_outputs || walk.frames().innermost().policy->fullgraph;
+}
+
+// int(x) and float(x) of a tensor. Null: another callable, or not to be captured.
+ValuePtr converted_to_number(Walk& walk, BorrowedRef callable, TensorValue* tensor) {
+  bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
+  bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
+  if ((!whole && !is_float) || !captures_numbers(walk)) return nullptr;
+  return computed(walk, whole ? Computation::Int : Computation::Float, {number_of(walk, tensor)});
+}
+
+// size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
+ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& spec, std::span<PyObject* const> args) {
+  if (!any_symbolic(spec.sizes.span())) return nullptr;
+  if ((name == "numel" || name == "nelement") && args.empty()) return size_value(walk, spec.numel());
+  if (name != "size" || args.size() > 1) return nullptr;
+  if (args.empty() || args[0] == Py_None) return shape_value(walk, spec);
+  if (!PyLong_CheckExact(args[0])) return nullptr;
+  int overflow = 0;
+  int64_t dim = PyLong_AsLongLongAndOverflow(args[0], &overflow);
+  if (overflow != 0 || dim < -spec.rank() || dim >= spec.rank()) return nullptr;
+  return size_value(walk, spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
+}
+
+// A number, or an object that is the same at every run (a memory format).
+Ref fact_argument(Walk& walk, const std::string& name, const ValuePtr& value) {
+  if (Ref constant = constant_of(walk, value)) return constant;
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !can_hold_strongly(object->object.get())) graph_break(BreakReason::tensor_method, name);
+  return Ref::share(walk.values().identity_of(value));
+}
+
+// A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
+ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& args) {
+  std::string name = text_of(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
+  auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+  if (tensor != nullptr)
+    if (ValuePtr converted = call_conversion(walk, name, tensor, args)) return converted;
+  bool takes_out = tensor != nullptr && captures_numbers(walk) && args.positional.size() == 1;
+  if (takes_out && args.keywords.empty()) {
+    if (name == "item") return number_of(walk, tensor);
+    if (name == "tolist") return numbers_of(walk, tensor);
+  }
+  const TensorFact* fact = find_tensor_fact(name);
+  if (tensor == nullptr || fact == nullptr) graph_break(reason_for_tensor_method(name), name);
+  std::vector<Ref> held;
+  std::vector<PyObject*> plain;
+  auto add = [&](const ValuePtr& value) { plain.push_back(held.emplace_back(fact_argument(walk, name, value)).get()); };
+  for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
+  Ref names = args.keywords.empty() ? Ref() : check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+    add(args.keywords[i].second);
+  }
+  walk.values().guard_tensor(tensor);
+  try {
+    ValuePtr size = names ? nullptr : symbolic_fact(walk, name, tensor->spec, plain);
+    return size ? size : walk.values().constant(fact->value(tensor->spec, plain, names.get()));
+  } catch (const Error&) {
+    raise_here();
+  } catch (const PythonError&) {
+    raise_here();
+  }
+}
+
+// A branch that tee() made: tee() of one shares with it what its stand-in does not.
+bool is_tee_branch(const ValuePtr& value) {
+  auto* iterator = as<IteratorValue>(value);
+  if (iterator == nullptr || iterator->iterator_kind != IteratorKind::Generator) return false;
+  return PyUnicode_CompareWithASCIIString(iterator->frame->bytecode->code()->co_name, "tee_branch") == 0;
+}
+
+// The original asks a user's object for its iterator at once, its stand-in later. Names that begin with _ are the stand-in's own.
+bool may_polyfill(const CallArgs& args) {
+  for (const auto& [name, value] : args.keywords)
+    if (PyUnicode_READ_CHAR(name.get(), 0) == '_') return false;
+  for (const ValuePtr& value : args.positional)
+    if (is_tee_branch(value)) return false;
+  for (const ValuePtr& value : args.positional) {
+    auto* object = as<ObjectValue>(value);
+    bool callable = object != nullptr && (PyFunction_Check(object->object.get()) || PyType_Check(object->object.get()));
+    if (has_user_type(value) && !callable) return false;
+  }
+  return true;
+}
+
+// Texts and numbers alone: a pure function in Python is run on them while walking.
+bool is_known_call(const CallArgs& args) {
+  auto is_known = [](const ValuePtr& value) {
+    auto* object = as<ObjectValue>(value);
+    return object != nullptr && is_guardable_constant(object->object.get());
+  };
+  return std::ranges::all_of(args.positional, is_known) &&
+         std::ranges::all_of(args.keywords, [&](const auto& keyword) { return is_known(keyword.second); });
+}
+
+[[noreturn]] void break_on_disabled(const ValuePtr& callable, PolicyChange change, BorrowedRef reason) {
+  std::string context = name_of_callable(callable);
+  if (reason && PyUnicode_Check(reason.get())) context += str_cat(" (reason: ", text_of(reason), ")");
+  bool frame_only = change == PolicyChange::DisableFrame;
+  graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
+}
+
+// A call of an object that exists. Null result: a frame was inlined.
+ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                     const ValuePtr& continuation_value) {
+  PyObject* object = as<ObjectValue>(callable)->object;
+  if (const MarkedCall* marked = find_marked_call(object))
+    return call_marked(walk, callable, *marked, args, continuation, continuation_value);
+  if (CallHandler handler = find_call(object)) {
+    walk.values().identity_of(callable);
+    return handler(walk, args);
+  }
+  if (const OpRow* row = find_op_callable(object)) {
+    walk.values().identity_of(callable);
+    return call_op(walk, *row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
+  }
+  if (const OpRow* row = find_in_place_callable(object)) {
+    walk.values().identity_of(callable);
+    return call_in_place(walk, *row, args);
+  }
+  if (PyFunction_Check(object) && is_pure_call(object) && is_known_call(args)) {
+    walk.values().identity_of(callable);
+    if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
+  }
+  if (PyFunction_Check(object)) {
+    if (as<ObjectValue>(callable)->source == nullptr) graph_break(BreakReason::unguardable_object, "function");
+    call_function(walk, callable, std::move(args), continuation, continuation_value);
+    return nullptr;
+  }
+  if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
+    walk.values().identity_of(callable);
+    if (!fits_polyfill(walk, object, args)) graph_break(BreakReason::builtin_call, name_of_callable(callable));
+    bool generates =
+        (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
+    if (!generates) return call_now(walk, polyfill, args);
+    call_function(walk, polyfill, std::move(args), continuation, continuation_value);
+    return nullptr;
+  }
+  if (is_pure_call(object)) {
+    walk.values().identity_of(callable);
+    if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
+    bool of_tensor = args.positional.size() == 1 && is_tensor(args.positional[0]);
+    if (of_tensor && args.keywords.empty())
+      if (ValuePtr number = converted_to_number(walk, object, as<TensorValue>(args.positional[0]))) return number;
+    graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
+  }
+  if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
+    return call_tensor_method(walk, object, args);
+  if (PyType_Check(object)) return call_class(walk, callable, args, continuation, continuation_value);
+  if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
+    return call_wrapper(walk, callable, *wrapper, args, continuation, continuation_value);
+  if (PyWeakref_CheckRef(object)) return call_weak_reference(walk, callable, args);
+  if (is_cached_function(object)) return call_cached(walk, callable, args);
+  if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
+    graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
+  return call_through_type(walk, callable, args, continuation, continuation_value);
+}
+
+const OpcodeRegistration registration{
+    {Opcode::CALL, call}, {Opcode::CALL_KW, call_kw}, {Opcode::CALL_FUNCTION_EX, call_function_ex}};
+
+}  // namespace
+
+void call(Walk& walk, const ValuePtr& callable, CallArgs args, ContinuationKind continuation,
+          ValuePtr continuation_value) {
+  if (auto* method = as<BoundMethodValue>(callable)) {
+    args.positional.insert(args.positional.begin(), method->self);
+    return call(walk, method->function, std::move(args), continuation, continuation_value);
+  }
+  ValuePtr result;
+  switch (callable->kind) {
+    case ValueKind::Function:
+      return call_function(walk, callable, std::move(args), continuation, std::move(continuation_value));
+    case ValueKind::Object: {
+      auto* object = as<ObjectValue>(callable);
+      if (Py_IS_TYPE(object->object.get(), &PyMethod_Type) && object->source != nullptr) {
+        walk.values().exact_type(callable);
+        ValuePtr function = value_at(walk, walk.sources().get(SourceKind::MethodFunction, object->source, nullptr));
+        args.positional.insert(args.positional.begin(),
+                               value_at(walk, walk.sources().get(SourceKind::MethodSelf, object->source, nullptr)));
+        return call(walk, function, std::move(args), continuation, std::move(continuation_value));
+      }
+      if (call_partial(walk, callable, args, continuation, continuation_value)) return;
+      result = call_object(walk, callable, args, continuation, continuation_value);
+      break;
+    }
+    case ValueKind::PolicyFunction: {
+      auto* wrapper = as<PolicyFunctionValue>(callable);
+      const Policy* inside = policy_inside(wrapper->change, walk.frames().innermost().policy);
+      if (inside == nullptr)
+        break_on_disabled(callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
+      return call_under(walk, inside, wrapper->function, args, continuation, continuation_value);
+    }
+    case ValueKind::Made:
+      if (call_made(walk, as<MadeValue>(callable), args, continuation, continuation_value)) return;
+      graph_break(BreakReason::unknown_callable, describe(callable));
+    case ValueKind::Instance:
+      result = call_through_type(walk, callable, args, continuation, continuation_value);
+      break;
+    default:
+      raise_here();  // not callable
+  }
+  if (result) apply_continuation(walk, continuation, continuation_value, std::move(result));
+}
+
+// __call__ of an object's class.
+ValuePtr call_through_type(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+                           const ValuePtr& continuation_value) {
+  static PyObject* const kCall = PyUnicode_InternFromString("__call__");
+  PyTypeObject* type = walk.values().exact_type(callable);
+  if (type->tp_call == nullptr) raise_here();
+  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, callable, kCall) : nullptr;
+  if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
+  args.positional.insert(args.positional.begin(), callable);
+  inline_function(walk, method, std::move(args), continuation, continuation_value);
+  return nullptr;
+}
+
+// A compiled, policy-bearing or disabled function: its Python function under the policy inside.
+ValuePtr open_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
+  PyObject* object = walk.values().identity_of(callable);
+  inside = wrapper.policy_inside(object, walk.frames().innermost().policy);
+  if (inside == nullptr && !is_policy_function(object))
+    graph_break(BreakReason::disabled_call, name_of_callable(callable));
+  if (inside == nullptr) break_on_disabled(callable, policy_change(object), disable_reason(object));
+  BorrowedRef inner = wrapper.inner(object);
+  const Source* outer = as<ObjectValue>(callable)->source;
+  if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
+  // The wrapper is guarded by identity and never changes what it wraps.
+  return value_at(walk, walk.sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
+}
+
+ValuePtr call_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
+                      ContinuationKind continuation, const ValuePtr& continuation_value) {
+  const Policy* inside = nullptr;
+  ValuePtr function = open_wrapper(walk, callable, wrapper, inside);
+  call_under(walk, inside, function, args, continuation, continuation_value);
+  return nullptr;
+}
+
+void call_under(Walk& walk, const Policy* inside, const ValuePtr& function, CallArgs& args,
+                ContinuationKind continuation, const ValuePtr& continuation_value) {
+  size_t depth = walk.frames().depth();
+  call(walk, function, std::move(args), continuation, continuation_value);
+  if (walk.frames().depth() > depth) walk.frames().innermost().policy = inside;
+}
+
+}  // namespace md

@@ -1,0 +1,319 @@
+// Comparison, identity, membership.
+#include "frontends/op_callables.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/set_methods.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/identities.h"
+#include "symbolic/facts/mapping_proxies.h"
+#include "symbolic/facts/user_keys.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+bool compares_by_identity(Walk& walk, const ValuePtr& value) {
+  if (value->kind == ValueKind::Made) {
+    PyTypeObject* type = type_of(value);
+    return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
+           inherits(walk, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+  }
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return false;
+  PyObject* real = object->object;
+  if (PyFunction_Check(real) || PyModule_CheckExact(real) || real == Py_None || real == Py_Ellipsis) return true;
+  bool as_object = Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare ||
+                   (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare);
+  if (!as_object || !PyType_HasFeature(Py_TYPE(real), Py_TPFLAGS_HEAPTYPE)) return as_object;
+  return inherits(walk, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+}
+
+// Containers that hold themselves are compared until Python raises.
+constexpr int kDeepestEquality = 100;
+
+// Each entry of a dict is guarded; larger ones are Python's to compare.
+constexpr size_t kMostEntries = 256;
+
+class EqualityDepth {
+ public:
+  EqualityDepth() {
+    if (++depth_ <= kDeepestEquality) return;
+    --depth_;
+    graph_break(BreakReason::unknown_comparison, "of deeply nested containers");
+  }
+  ~EqualityDepth() { --depth_; }
+  EqualityDepth(const EqualityDepth&) = delete;
+
+ private:
+  static inline thread_local int depth_ = 0;
+};
+
+bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList_Type) != 0; }
+
+std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b);
+
+// As containers compare what they hold: one object is equal to itself, whatever it says.
+std::optional<bool> held_equality(Walk& walk, const ValuePtr& held, const ValuePtr& other) {
+  if (held == other && !is_tensor(held)) return true;
+  bool asks = is_user_object(held) || is_user_object(other);
+  return asks && same_object(walk, held, other) ? true : equality(walk, held, other);
+}
+
+std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+  const ValuePtr shown_a = behind_proxy(walk, a), shown_b = behind_proxy(walk, b);
+  if (shown_a != a || shown_b != b) return equality(walk, shown_a, shown_b);
+  static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
+  EqualityDepth depth;
+  if (is_tensor(a) || is_tensor(b)) return std::nullopt;
+  if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
+    if (a->kind != b->kind) return std::nullopt;
+    keep_identities_apart(walk, as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
+    return a == b;
+  }
+  // What is equal to a member of an enum is what equals its number or text.
+  if (has_user_type(a) && !user_method(walk, b, kEq))
+    if (ValuePtr plain = plain_value(walk, a, {"__eq__"})) return equality(walk, plain, b);
+  if (has_user_type(b) && !user_method(walk, a, kEq))
+    if (ValuePtr plain = plain_value(walk, b, {"__eq__"})) return equality(walk, a, plain);
+  auto left = elements_of(walk, a), right = elements_of(walk, b);
+  if (left && right) {
+    for (const ValuePtr& side : {a, b})
+      if (is_deque(side)) return std::nullopt;
+    for (const ValuePtr& side : {a, b})
+      if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+          !inherits(walk, side, &PyTuple_Type, {"__eq__", "__ne__"}))
+        return std::nullopt;
+    // A list equals no tuple; a Size is a tuple.
+    if (is_kind_of_list(walk.values().exact_type(a)) != is_kind_of_list(walk.values().exact_type(b))) return false;
+    if (left->size() != right->size()) return false;
+    for (size_t i = 0; i < left->size(); ++i) {
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
+      break_if_changed(walk, step, a, *left);
+      break_if_changed(walk, step, b, *right);
+      if (!equal || !*equal) return equal;
+    }
+    return true;
+  }
+  if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) {
+    auto one = entries_of(walk, a), other = entries_of(walk, b);
+    if (!one || !other) return std::nullopt;
+    if (one->size() != other->size()) return false;
+    if (one->size() > kMostEntries) return std::nullopt;
+    for (const DictValue::Entry& entry : *one) {
+      ValuePtr partner = dict_item(walk, b, entry.key.get());
+      if (!partner) return false;
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = held_equality(walk, entry.value, partner);
+      if (walk.step_number() != step) graph_break(BreakReason::unknown_comparison, "of dicts by methods");
+      if (!equal || !*equal) return equal;
+    }
+    return true;
+  }
+  if (has_symbolic_size(walk, a) || has_symbolic_size(walk, b))
+    if (ValuePtr comparison = computed(walk, Computation::Equal, {a, b})) return truth_of(walk, comparison);
+  Ref x = constant_of(walk, a), y = x ? constant_of(walk, b) : Ref();
+  if (y) {
+    int equal = PyObject_RichCompareBool(x, y, Py_EQ);
+    if (equal < 0) raise_set(walk);
+    // NaN is equal to what is the same object alone, and guards on values tell nothing of that.
+    if (holds_nan(x) && holds_nan(y)) {
+      bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
+      if (are_containers) graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
+      return same_object(walk, a, b);
+    }
+    return equal == 1;
+  }
+  // Classes, functions and modules compare by identity, and objects for as long as their classes say nothing else.
+  if (compares_by_identity(walk, a) && compares_by_identity(walk, b)) {
+    walk.values().exact_type(a);
+    walk.values().exact_type(b);
+    return same_object(walk, a, b);
+  }
+  // A metaclass is asked even of one class with itself.
+  bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(walk, a, kEq) || user_method(walk, b, kEq));
+  return asks ? equal_by_methods(walk, a, b) : std::nullopt;
+}
+
+// a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
+ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+  if (op == Py_EQ || op == Py_NE) return nullptr;
+  auto left = elements_of(walk, a), right = left ? elements_of(walk, b) : nullptr;
+  if (!left || !right || is_kind_of_list(type_of(a)) != is_kind_of_list(type_of(b))) return nullptr;
+  if (is_deque(a) || is_deque(b)) return nullptr;
+  for (const ValuePtr& side : {a, b})
+    if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+        !inherits(walk, side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
+      return nullptr;
+  size_t i = 0;
+  while (i < left->size() && i < right->size()) {
+    int64_t step = walk.step_number();
+    std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
+    break_if_changed(walk, step, a, *left);
+    break_if_changed(walk, step, b, *right);
+    if (!equal) return nullptr;
+    if (!*equal) break;
+    ++i;
+  }
+  Ref x, y;
+  if (i < left->size() && i < right->size()) {
+    x = constant_of(walk, (*left)[i]);
+    y = x ? constant_of(walk, (*right)[i]) : Ref();
+    if (!y) return nullptr;
+  } else {
+    x = check(PyLong_FromSize_t(left->size()));
+    y = check(PyLong_FromSize_t(right->size()));
+  }
+  Ref result = Ref::steal(PyObject_RichCompare(x, y, op));
+  if (!result) raise_set(walk);
+  return walk.values().constant(result);
+}
+
+// Which is not equal to itself; a container takes it for equal all the same.
+bool may_be_nan(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyFloat_Type || type == &PyComplex_Type;
+}
+
+void compare_op(Walk& walk, const Instruction& at) {
+  static constexpr Computation kComparisons[] = {Computation::Less,    Computation::LessEqual,
+                                                 Computation::Equal,   Computation::NotEqual,
+                                                 Computation::Greater, Computation::GreaterEqual};
+  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
+  open_members(walk, at, left, right);
+  ValuePtr result;
+  if (is_tensor(left) || is_tensor(right)) {
+    const OpRow* row = compare_operator_row(at.arg);
+    const ValuePtr& other = is_tensor(left) ? right : left;
+    PyTypeObject* type = type_of(other);
+    bool known = is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+    if (row == nullptr || !known)
+      graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
+    // A number on the left asks the tensor for the mirrored comparison.
+    static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+    bool mirrored = !is_tensor(left);
+    if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
+    result =
+        call_op(walk, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
+    if (at.arg2 != 0) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+  } else if (inline_operator(walk, at)) {
+    return;
+  } else if ((result = order_of_sequences(walk, left, right, at.arg))) {
+  } else if ((result = combine_sets(walk, left, right, false, [&](PyObject* a, PyObject* b) {
+                return Ref::steal(PyObject_RichCompare(a, b, at.arg));
+              }))) {
+  } else if ((result = computed(walk, kComparisons[at.arg], {left, right}))) {
+  } else if ((at.arg == Py_EQ || at.arg == Py_NE) && !may_be_nan(left) && !may_be_nan(right)) {
+    std::optional<bool> equal = equality(walk, left, right);
+    if (!equal) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    result = walk.values().boolean(*equal == (at.arg == Py_EQ));
+  } else {
+    Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
+    if (!b) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
+    Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
+    if (!folded) raise_set(walk);
+    result = walk.values().constant(folded);
+  }
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(result));
+}
+
+void is_op(Walk& walk, const Instruction& at) {
+  bool same = same_object(walk, walk.frames().peek(2), walk.frames().peek(1));
+  walk.frames().pop_many(2);
+  walk.frames().push(walk.values().boolean(same != (at.arg != 0)));
+}
+
+// (key, value) in dict.items()
+std::optional<bool> known_contains_item(Walk& walk, const DictViewValue& view, const ValuePtr& item) {
+  bool is_tuple = type_of(item) == &PyTuple_Type && is_dict(walk, view.dict, {});
+  auto pair = is_tuple ? elements_of(walk, item) : nullptr;
+  if (!pair) return std::nullopt;
+  if (pair->size() != 2) return false;
+  ValuePtr found = dict_item(walk, view.dict, key_of(walk, (*pair)[0]).get());
+  if (!found) return false;
+  return found == (*pair)[1] ? true : known_equal(walk, found, (*pair)[1]);
+}
+
+std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
+  if (auto* view = as<DictViewValue>(container); view != nullptr && view->what == 2)
+    return known_contains_item(walk, *view, item);
+  if (auto* view = as<DictViewValue>(container)) {
+    if (view->what == 0 && is_dict(walk, view->dict, {}))
+      return static_cast<bool>(dict_item(walk, view->dict, key_of(walk, item).get()));
+    auto entries = view->what == 1 ? entries_of(walk, view->dict) : nullptr;
+    if (!entries) return std::nullopt;
+    for (const DictValue::Entry& entry : *entries) {
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = entry.value == item ? true : held_equality(walk, entry.value, item);
+      if (walk.step_number() != step) graph_break(BreakReason::unknown_contains, "values of a dict by methods");
+      if (!equal || *equal) return equal;
+    }
+    return false;
+  }
+  if (is_dict(walk, container, {"__contains__"}))
+    return static_cast<bool>(dict_item(walk, container, lookup_key(walk, container, item).get()));
+  if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
+    if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
+    Ref set = set_contents(walk, container);
+    if (!set) return std::nullopt;
+    Ref known = key_in(walk, container, item);
+    keep_apart_in_set(walk, known.get(), set.get());
+    int found = PySet_Contains(set, known);
+    check_status(found);
+    return found == 1;
+  }
+  Ref key = is_tensor(item) ? Ref() : constant_of(walk, item);
+  if (auto elements = elements_of(walk, container)) {
+    PyTypeObject* base = PyType_IsSubtype(type_of(container), &PyList_Type) ? &PyList_Type : &PyTuple_Type;
+    bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) && !is_deque(container) &&
+                   !inherits(walk, container, base, {"__contains__"});
+    if (own_way) return std::nullopt;
+    for (const ValuePtr& element : *elements) {
+      int64_t step = walk.step_number();
+      std::optional<bool> equal = element == item ? true : held_equality(walk, element, item);
+      break_if_changed(walk, step, container, *elements);
+      if (!equal || *equal) return equal;
+    }
+    return false;
+  }
+  Ref whole = key ? constant_of(walk, container) : Ref();
+  if (!whole) return std::nullopt;
+  int found = PySequence_Contains(whole, key);
+  if (found < 0) raise_set(walk);
+  return found == 1;
+}
+
+void contains_op(Walk& walk, const Instruction& at) {
+  ValuePtr container = behind_proxy(walk, walk.frames().peek(1)), item = walk.frames().peek(2);
+  std::optional<bool> found = known_contains(walk, container, item);
+  if (!found) {
+    static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
+    ValuePtr method = user_method(walk, container, kContains);
+    if (!method) graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
+    inline_function(walk, method, {{container, item}, {}},
+                    at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
+    return walk.frames().drop_below_callee(2);
+  }
+  walk.frames().pop_many(2);
+  walk.frames().push(walk.values().boolean(*found != (at.arg != 0)));
+}
+
+const OpcodeRegistration registration{
+    {Opcode::COMPARE_OP, compare_op}, {Opcode::IS_OP, is_op}, {Opcode::CONTAINS_OP, contains_op}};
+
+}  // namespace
+
+std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b) { return held_equality(walk, a, b); }
+
+}  // namespace md

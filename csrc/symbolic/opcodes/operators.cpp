@@ -1,0 +1,295 @@
+// Arithmetic.
+#include "bytecode/binary_operators.h"
+#include "cpython/imports.h"
+#include "cpython/version_facts.h"
+#include "frontends/op_callables.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/pure_calls.h"
+#include "symbolic/builtins/set_methods.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/text_templates.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/sizes/size_constants.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/tensors/tensor_writes.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+bool is_number(BorrowedRef object) {
+  return PyLong_CheckExact(object.get()) || PyFloat_CheckExact(object.get()) || PyBool_Check(object.get());
+}
+
+// A known operation whose result would be too large to make while looking ahead is left to Python.
+bool may_be_large(BinaryCode op, BorrowedRef left, BorrowedRef right) {
+  constexpr long kLimit = 10000;
+  if (op == BinaryCode::Power && PyLong_Check(left.get()) && PyLong_Check(right.get())) {
+    int overflow = 0;
+    long long exponent = PyLong_AsLongLongAndOverflow(right, &overflow);
+    return overflow != 0 || exponent > kLimit;
+  }
+  if (op == BinaryCode::Lshift || op == BinaryCode::Multiply) {
+    for (BorrowedRef side : {left, right}) {
+      if (!PyLong_Check(side.get())) continue;
+      int overflow = 0;
+      long long count = PyLong_AsLongLongAndOverflow(side, &overflow);
+      bool repeats = op == BinaryCode::Lshift || !is_number(left) || !is_number(right);
+      if (repeats && (overflow != 0 || count > kLimit)) return true;
+    }
+  }
+  return false;
+}
+
+ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
+  const BinaryOperator& op = binary_operator(arg);
+  const OpRow* row = binary_operator_row(op);
+  std::string text = op.sign;
+  if (row == nullptr) graph_break(BreakReason::tensor_operands, "operator " + text);
+  bool in_place =
+      is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code) && (row->faces & kInPlace);
+  const ValuePtr& other = is_tensor(left) ? right : left;
+  bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
+               type_of(other) == &PyBool_Type;
+  if (!known) {
+    // None, str and the like are errors that Python raises; a class of the user's may have its own operator.
+    if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE))
+      graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
+    walk.values().exact_type(other);
+    raise_here();
+  }
+  if (in_place) return call_in_place(walk, *row, {{left, right}, {}});
+  return call_op(walk, *row, {{left, right}, {}}, CallForm::Operator);
+}
+
+// Of a subclass of tuple: + and * are tuple's, and nothing comes before them.
+bool has_operators_of_base(Walk& walk, const ValuePtr& sequence) {
+  PyTypeObject* type = type_of(sequence);
+  if (type != &PyList_Type && (is_deque(sequence) || PyType_IsSubtype(type, &PyList_Type))) return false;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
+  static PyObject* const kReflected = PyUnicode_InternFromString("__radd__");
+  return inherits(walk, sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
+         !type_attribute(walk, sequence, kReflected);
+}
+
+ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+  if (op == BinaryCode::Add) {
+    auto a = elements_of(walk, left), b = elements_of(walk, right);
+    if (!a || !b) return nullptr;
+    // As Size has it, on either side.
+    if (is_shape(left) || is_shape(right)) {
+      if (walk.values().exact_type(left) == &PyList_Type || walk.values().exact_type(right) == &PyList_Type)
+        return nullptr;
+      a->insert(a->end(), b->begin(), b->end());
+      auto sum = make_value<SequenceValue>(false, std::move(*a));
+      sum->type = as<SequenceValue>(is_shape(left) ? left : right)->type;
+      return sum;
+    }
+    PyTypeObject* type = walk.values().exact_type(left);
+    PyTypeObject* other = walk.values().exact_type(right);
+    if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
+    if (!has_operators_of_base(walk, left) || !has_operators_of_base(walk, right)) return nullptr;
+    if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
+    // A tuple to which nothing is added stays itself.
+    if (type == &PyTuple_Type && b->empty()) return left;
+    if (other == &PyTuple_Type && a->empty()) return right;
+    a->insert(a->end(), b->begin(), b->end());
+    return make_value<SequenceValue>(type == &PyList_Type, std::move(*a));
+  }
+  if (op != BinaryCode::Multiply) return nullptr;
+  const ValuePtr& sequence = type_of(left) == &PyLong_Type ? right : left;
+  const ValuePtr& count = type_of(left) == &PyLong_Type ? left : right;
+  auto items = elements_of(walk, sequence);
+  std::optional<int64_t> times = items ? int_of(walk, count) : std::nullopt;
+  PyTypeObject* type = items ? walk.values().exact_type(sequence) : nullptr;
+  if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(walk, sequence)) return nullptr;
+  if (*times > 10000) return nullptr;
+  if (type == &PyTuple_Type && (*times == 1 || items->empty())) return sequence;
+  std::vector<ValuePtr> result;
+  for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
+  auto repeated = make_value<SequenceValue>(type == &PyList_Type, std::move(result));
+  if (is_shape(sequence)) repeated->type = as<SequenceValue>(sequence)->type;
+  return repeated;
+}
+
+ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
+  BorrowedRef left_size = size_constant(left), right_size = size_constant(right);
+  if ((!left_size && !right_size) || has_symbolic_size(walk, left) || has_symbolic_size(walk, right)) return nullptr;
+  Ref a = left_size ? Ref::share(left_size) : constant_of(walk, left);
+  Ref b = right_size ? Ref::share(right_size) : constant_of(walk, right);
+  if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
+  Ref folded = Ref::steal(apply_binary(arg, a, b));
+  if (!folded) raise_set(walk);
+  return walk.values().constant(folded);
+}
+
+// a += b on a list changes that list.
+bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  if (op == BinaryCode::Multiply && type_of(left) == &PyList_Type && type_of(right) == &PyLong_Type) {
+    std::optional<int64_t> times = int_of(walk, right);
+    auto items = elements_of(walk, left);
+    if (!times || !items || *times > 10000) return false;
+    int64_t length = static_cast<int64_t>(items->size());
+    std::vector<ValuePtr> all;
+    for (int64_t i = 0; i < *times; ++i) all.insert(all.end(), items->begin(), items->end());
+    list_splice(walk, left, 0, length, std::move(all));
+    return true;
+  }
+  if (op != BinaryCode::Add || type_of(left) != &PyList_Type) return false;
+  walk.values().exact_type(left);
+  return list_extend(walk, left, right);
+}
+
+// a | b on exact dicts: a new one.
+ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+  if (op != BinaryCode::Or || type_of(left) != &PyDict_Type || type_of(right) != &PyDict_Type) return nullptr;
+  auto a = entries_of(walk, left), b = entries_of(walk, right);
+  if (!a || !b) return nullptr;
+  if (in_place) {
+    for (const DictValue::Entry& entry : *b) dict_item(walk, left, entry.key.get());
+    for (const DictValue::Entry& entry : *b) dict_set(walk, left, entry.key.get(), entry.value);
+    return left;
+  }
+  auto merged = make_value<DictValue>();
+  merged->entries = std::move(*a);
+  for (const DictValue::Entry& entry : *b) dict_set(walk, merged, entry.key.get(), entry.value);
+  return merged;
+}
+
+// What the exit computes from numbers that vary; no answer: not for this operator.
+std::optional<Computation> computation_of(BinaryCode op) {
+  static constexpr std::optional<Computation> kComputations[kBinaryOperators] = {
+      Computation::Add,      Computation::And,        Computation::FloorDivide, std::nullopt,       std::nullopt,
+      Computation::Multiply, Computation::Remainder,  Computation::Or,          Computation::Power, Computation::Rshift,
+      Computation::Subtract, Computation::TrueDivide, Computation::Xor};
+  return kComputations[static_cast<int>(op)];
+}
+
+// text % values, where Python makes the text. Null: not known.
+ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  static PyObject* const kRemainder =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
+  if (op != BinaryCode::Remainder || type_of(left) != &PyUnicode_Type) return nullptr;
+  if (Ref text = filled_percents(walk, left, right)) return walk.values().constant(text);
+  PyTypeObject* type = type_of(right);
+  bool known = (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
+  return known ? fold_pure_call(walk, kRemainder, {{left, right}, {}}) : nullptr;
+}
+
+// int | None, of classes whose metaclass leaves that and comparison to type.
+ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+  static PyObject *const type = imported("types", "UnionType").release(), *const function =
+                                                                              imported("operator", "or_").release();
+  if (op != BinaryCode::Or) return nullptr;
+  bool has_class = false;
+  for (const ValuePtr& side : {left, right}) {
+    auto* object = as<ObjectValue>(side);
+    if (object == nullptr) return nullptr;
+    PyTypeObject* metaclass = object->object.type();
+    bool is_class =
+        PyType_Check(object->object.get()) && metaclass->tp_as_number->nb_or == PyType_Type.tp_as_number->nb_or &&
+        metaclass->tp_richcompare == PyType_Type.tp_richcompare && metaclass->tp_hash == PyType_Type.tp_hash;
+    if (!is_class && object->object.get() != Py_None) return nullptr;
+    has_class = has_class || is_class;
+  }
+  if (!has_class) return nullptr;
+  for (const ValuePtr& side : {left, right}) {
+    walk.values().identity_of(side);
+    bool is_class = PyType_Check(as<ObjectValue>(side)->object.get());
+    if (is_class && !inherits(walk, side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
+  }
+  // Of one class twice Python makes that class.
+  if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
+  auto made = make_value<MadeValue>(walk.values().constant(type), std::vector<ValuePtr>{left, right},
+                                    std::vector<std::pair<Ref, ValuePtr>>{});
+  made->maker = walk.values().constant(function);
+  return made;
+}
+
+[[noreturn]] void break_on_operator(const char* op, const ValuePtr& left, const ValuePtr& right) {
+  graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
+}
+
+void binary_op(Walk& walk, const Instruction& at) {
+  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
+  open_members(walk, at, left, right);
+  const BinaryOperator& row = binary_operator(at.arg);
+  BinaryCode op = row.code;
+  bool in_place = is_in_place(at.arg);
+  ValuePtr result;
+  if (is_tensor(right) && !is_tensor(left) && inline_left_operator(walk, at)) return;
+  if (is_tensor(left) || is_tensor(right)) {
+    result = binary_on_tensors(walk, at.arg, left, right);
+  } else if (in_place && extend_in_place(walk, op, left, right)) {
+    result = left;
+  } else if ((result = combine_sets(walk, left, right, in_place, [&](PyObject* a, PyObject* b) {
+                return Ref::steal(apply_binary(at.arg, a, b));
+              }))) {
+  } else if ((result = merge_dicts(walk, op, in_place, left, right))) {
+  } else if (in_place && change_set_in_place(walk, op, left, right)) {
+    result = left;
+  } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
+  } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
+  } else if ((result = percent_format(walk, op, left, right))) {
+  } else if ((result = union_of_classes(walk, op, left, right))) {
+  } else if (inline_operator(walk, at)) {
+    return;
+  } else if (computation_of(op) && (result = computed(walk, *computation_of(op), {left, right}))) {
+  } else {
+    Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
+    if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(row.sign, left, right);
+    Ref folded = Ref::steal(apply_binary(at.arg, a, b));
+    if (!folded) raise_set(walk);
+    result = value_of_result(walk, folded);
+    if (!result) break_on_operator(row.sign, left, right);
+  }
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(result));
+}
+
+template <char op>
+void unary_op(Walk& walk, const Instruction&) {
+  ValuePtr value = walk.frames().peek();
+  ValuePtr result;
+  if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
+    graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
+  if (is_tensor(value)) {
+    const OpRow* row = unary_operator_row(op);
+    if (row == nullptr) graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
+    result = call_op(walk, *row, {{value}, {}}, CallForm::Operator);
+  } else if (inline_unary(walk, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
+    return;
+  } else if ((result = computed(walk,
+                                op == '-'   ? Computation::Negative
+                                : op == '+' ? Computation::Positive
+                                            : Computation::Invert,
+                                {value}))) {
+  } else {
+    Ref constant = constant_of(walk, value);
+    if (!constant) graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
+    Ref folded = Ref::steal(op == '-'   ? PyNumber_Negative(constant)
+                            : op == '+' ? PyNumber_Positive(constant)
+                                        : PyNumber_Invert(constant));
+    if (!folded) raise_set(walk);
+    result = walk.values().constant(folded);
+  }
+  walk.frames().pop();
+  walk.frames().push(std::move(result));
+}
+
+const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},
+                                      {Opcode::UNARY_NEGATIVE, unary_op<'-'>},
+                                      {Opcode::UNARY_POSITIVE, unary_op<'+'>},
+                                      {Opcode::UNARY_INVERT, unary_op<'~'>}};
+
+}  // namespace
+
+}  // namespace md

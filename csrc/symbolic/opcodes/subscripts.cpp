@@ -1,0 +1,318 @@
+// Subscripts and slices, read, written and deleted.
+#include "cpython/imports.h"
+#include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/mapping_proxies.h"
+#include "symbolic/facts/user_keys.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/size_constants.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/tensor_indexing.h"
+#include "symbolic/trace/registry.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+// What a defaultdict gives and keeps where its factory itself has put an item at the key: that item, or what the factory
+// gives; releases of CPython differ.
+bool keeps_item_of_factory() {
+  static const bool keeps = [] {
+    Ref names = check(PyDict_New());
+    check_status(PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()));
+    const char* probe =
+        "items = __import__('collections').defaultdict(lambda: items.setdefault(0, True) and False)\n"
+        "keeps = items[0]\n";
+    check(PyRun_String(probe, Py_file_input, names, names));
+    return PyDict_GetItemString(names, "keeps") == Py_True;
+  }();
+  return keeps;
+}
+
+// The same for a dict from outside.
+ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const default_dict = imported("collections", "defaultdict").release();
+  static PyObject* const kFactory = check(PyObject_GetAttrString(default_dict, "default_factory")).release();
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  if (container->kind != ValueKind::Object || type_of(container) == &PyDict_Type) return nullptr;
+  if (type_of(container) == reinterpret_cast<PyTypeObject*>(default_dict)) {
+    const Source* source = walk.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
+    ValuePtr factory = value_at(walk, source);
+    if (!factory) graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
+    if (same_object(walk, factory, walk.values().none())) return nullptr;
+    ValuePtr made = call_now(walk, factory, {});
+    walk.cannot_undo();
+    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(walk, container, known) : nullptr) return stored;
+    store_in_dict(walk, container, known, made);
+    return made;
+  }
+  if (!PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  ValuePtr method = type_attribute(walk, container, kMissing);
+  return method ? call_now(walk, method, {{container, key}, {}}) : nullptr;
+}
+
+// What a dict of a subclass gives for a key that is not there; null: nothing does.
+ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+  static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
+  auto* dict = as<DictValue>(container);
+  if (dict == nullptr) return missing_in_object(walk, container, known, key);
+  if (!dict->type) return nullptr;
+  if (dict->factory && !same_object(walk, dict->factory, walk.values().none())) {
+    ValuePtr made = call_now(walk, dict->factory, {});
+    walk.cannot_undo();
+    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(walk, container, known) : nullptr) return stored;
+    dict->set(known, made);
+    return made;
+  }
+  ValuePtr method =
+      PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, container, kMissing) : nullptr;
+  return method ? call_now(walk, method, {{container, key}, {}}) : nullptr;
+}
+
+ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  bool may_store = type_of(container) != &PyDict_Type;
+  Ref known = may_store ? key_of(walk, key) : lookup_key(walk, container, key);
+  ValuePtr item = dict_item(walk, container, known.get());
+  if (!item) item = missing_item(walk, container, known.get(), key);
+  if (!item) raise_known(walk, PyExc_KeyError, {key});
+  return item;
+}
+
+ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  auto elements = elements_of(walk, container);
+  if (std::optional<int64_t> index = int_of(walk, key)) {
+    int64_t length = static_cast<int64_t>(elements->size());
+    int64_t at = *index < 0 ? *index + length : *index;
+    if (at < 0 || at >= length) {
+      PyTypeObject* type = walk.values().exact_type(container);
+      const char* name = PyType_IsSubtype(type, &PyList_Type) ? "list" : is_deque(container) ? "deque" : "tuple";
+      raise_known(walk, PyExc_IndexError, {walk.values().string(str_cat(name, " index out of range"))});
+    }
+    return (*elements)[at];
+  }
+  Ref constant = constant_of(walk, key);
+  if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) raise_here();
+  if (BorrowedRef size = size_constant(container)) {
+    Ref part = Ref::steal(PyObject_GetItem(size, constant));
+    if (!part) raise_here();
+    return walk.values().constant(part);
+  }
+  Py_ssize_t start = 0, stop = 0, step = 0;
+  if (PySlice_Unpack(constant, &start, &stop, &step) < 0) raise_here();
+  Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
+  std::vector<ValuePtr> items;
+  for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
+  bool is_list = PyType_IsSubtype(walk.values().exact_type(container), &PyList_Type) != 0;
+  auto part = make_value<SequenceValue>(is_list, std::move(items));
+  if (is_shape(container)) part->type = as<SequenceValue>(container)->type;
+  return part;
+}
+
+// list[int] and the like, of a built-in class: an object with the class and its parameters, made anew each time.
+bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
+  if (type == &PyType_Type) return true;
+  PyObject* hook = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? nullptr : _PyType_Lookup(type, name);
+  return hook != nullptr && Py_IS_TYPE(hook, &PyClassMethodDescr_Type) &&
+         reinterpret_cast<PyMethodDescrObject*>(hook)->d_method->ml_meth == &Py_GenericAlias;
+}
+
+// What a generic class makes of itself and its parameters.
+ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
+  static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
+  static PyObject* const kGetitem = imported("operator", "getitem").release();
+  auto* known = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(type).get());
+  if (makes_generic_alias(known, kClassGetitem)) {
+    auto alias = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
+                                       std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
+    alias->maker = walk.values().constant(kGetitem);
+    return alias;
+  }
+  bool is_python = PyType_HasFeature(known, Py_TPFLAGS_HEAPTYPE);
+  ValuePtr method = is_python ? optional_attribute(walk, type, kClassGetitem) : nullptr;
+  if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
+  return call_now(walk, method, {{key}, {}});
+}
+
+// The number by an __index__ in Python of what a built-in sequence is asked for; any other key is itself.
+ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+  static PyObject* const kIndex = PyUnicode_InternFromString("__index__");
+  bool is_sequence =
+      is_plain_tuple(walk, container) || is_plain_list(walk, container) ||
+      (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && constant_of(walk, container));
+  // An int is its own index, whatever method its class has.
+  bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
+  ValuePtr method = is_sequence && !is_int && is_user_object(key) ? user_method(walk, key, kIndex) : nullptr;
+  if (!method) return key;
+  ValuePtr number = call_now(walk, method, {{key}, {}});
+  if (!walk.values().is_exactly(number, &PyLong_Type)) raise_here();
+  return number;
+}
+
+// container[key]; null: a user's __getitem__ was inlined.
+ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
+  const ValuePtr container = behind_proxy(walk, asked);
+  if (auto* tensor = as<TensorValue>(container)) return index_tensor(walk, tensor, given);
+  ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
+  PyTypeObject* type = type_of(container);
+  if (is_dict(walk, container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
+  if (type == &PyList_Type || is_plain_tuple(walk, container) || is_plain_list(walk, container))
+    return subscript_of_sequence(walk, container, key);
+  auto* made = as<MadeValue>(container);
+  Ref whole = made != nullptr ? made->model : constant_of(walk, container);
+  Ref constant = whole ? constant_of(walk, key) : Ref();
+  if (constant) {
+    Ref item = Ref::steal(PyObject_GetItem(whole, constant));
+    if (!item) raise_set(walk);
+    return walk.values().constant(item);
+  }
+  if (type == &PyType_Type) return subscript_of_class(walk, container, key);
+  static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
+  ValuePtr method = user_method(walk, container, kGetitem);
+  if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  inline_function(walk, method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
+  return nullptr;
+}
+
+void binary_subscr(Walk& walk, const Instruction&) {
+  ValuePtr result = subscript(walk, walk.frames().peek(2), walk.frames().peek(1));
+  if (!result) return walk.frames().drop_below_callee(2);
+  walk.frames().pop_many(2);
+  walk.frames().push(std::move(result));
+}
+
+void binary_slice(Walk& walk, const Instruction&) {
+  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.values().none());
+  ValuePtr result = subscript(walk, walk.frames().peek(3), slice);
+  if (!result) return walk.frames().drop_below_callee(3);
+  walk.frames().pop_many(3);
+  walk.frames().push(std::move(result));
+}
+
+// The same for a slice with a step: the list is written as a whole.
+void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
+  std::vector<ValuePtr> items = list_contents(walk, list)->items;
+  Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
+  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) raise_here();
+  Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
+  if (values != nullptr && static_cast<Py_ssize_t>(values->size()) != count) raise_here();
+  std::vector<ValuePtr> result;
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    Py_ssize_t distance = i - start;
+    bool hit = distance % step == 0 && distance / step >= 0 && distance / step < count;
+    if (!hit) result.push_back(items[static_cast<size_t>(i)]);
+    if (hit && values != nullptr) result.push_back((*values)[static_cast<size_t>(distance / step)]);
+  }
+  list_splice(walk, list, 0, length, std::move(result));
+}
+
+// list[key] = value, or del list[key] without one; key is an int or a slice.
+void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
+  std::optional<int64_t> index = int_of(walk, key);
+  Ref slice = index ? Ref() : constant_of(walk, key);
+  if (!index && (!slice || !PySlice_Check(slice.get())))
+    graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
+  std::vector<ValuePtr> values;
+  if (slice && value != nullptr) {
+    auto items = iterate(walk, *value);
+    if (!items) graph_break(BreakReason::unknown_iteration, describe(*value));
+    values = std::move(*items);
+  } else if (value != nullptr) {
+    values.push_back(*value);
+  }
+  const SequenceValue* contents = list_contents(walk, list);
+  if (contents == nullptr) graph_break(BreakReason::store_subscript, "into a list of a class of its own");
+  Py_ssize_t length = static_cast<Py_ssize_t>(contents->items.size());
+  Py_ssize_t start = 0, stop = 0, step = 1;
+  if (index) {
+    start = *index < 0 ? *index + length : *index;
+    if (start < 0 || start >= length) raise_here();
+    stop = start + 1;
+  } else {
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) raise_here();
+    PySlice_AdjustIndices(length, &start, &stop, step);
+    if (step != 1) return replace_steps(walk, list, slice, value != nullptr ? &values : nullptr);
+    stop = std::max(start, stop);
+  }
+  list_splice(walk, list, start, stop, std::move(values));
+}
+
+bool has_items_of_list(Walk& walk, const ValuePtr& container, const char* method) {
+  PyTypeObject* type = type_of(container);
+  if (type == &PyList_Type) return true;
+  return type != nullptr && PyType_IsSubtype(type, &PyList_Type) && inherits(walk, container, &PyList_Type, {method});
+}
+
+bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, const ValuePtr& value) {
+  std::optional<int64_t> index = int_of(walk, key), length = length_of(walk, deque);
+  if (!index || !length) return false;
+  int64_t at = *index < 0 ? *index + *length : *index;
+  if (at < 0 || at >= *length) raise_known(walk, PyExc_IndexError, {walk.values().string("deque index out of range")});
+  (*deque_contents(walk, deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
+  return true;
+}
+
+void store_subscr(Walk& walk, const Instruction&) {
+  ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2), value = walk.frames().peek(3);
+  if (is_dict(walk, container, {"__setitem__"})) {
+    dict_set(walk, container, key_in(walk, container, key).get(), value);
+  } else if (has_items_of_list(walk, container, "__setitem__")) {
+    replace_elements(walk, container, key, &value);
+  } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
+  } else if (is_tensor(container)) {
+    store_into_tensor(walk, container, key, value);
+  } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
+    return;
+  } else {
+    graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  }
+  walk.frames().pop_many(3);
+}
+
+void delete_subscr(Walk& walk, const Instruction&) {
+  ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2);
+  if (has_items_of_list(walk, container, "__delitem__")) {
+    replace_elements(walk, container, key, nullptr);
+    walk.frames().pop_many(2);
+    return;
+  }
+  if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
+  if (!is_dict(walk, container, {"__delitem__"}))
+    graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
+  Ref constant = key_in(walk, container, key);
+  if (!dict_delete(walk, container, constant.get())) raise_known(walk, PyExc_KeyError, {key});
+  walk.frames().pop_many(2);
+}
+
+void store_slice(Walk& walk, const Instruction&) {
+  ValuePtr container = walk.frames().peek(3), value = walk.frames().peek(4);
+  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.values().none());
+  if (type_of(container) == &PyList_Type) {
+    replace_elements(walk, container, slice, &value);
+  } else if (is_tensor(container)) {
+    store_into_tensor(walk, container, slice, value);
+  } else {
+    graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
+  }
+  walk.frames().pop_many(4);
+}
+
+void get_len(Walk& walk, const Instruction&) {
+  std::optional<int64_t> length = length_of(walk, walk.frames().peek());
+  if (!length) graph_break(BreakReason::unknown_length, describe(walk.frames().peek()));
+  walk.frames().push(walk.values().integer(*length));
+}
+
+const OpcodeRegistration registration{{Opcode::BINARY_SUBSCR, binary_subscr}, {Opcode::BINARY_SLICE, binary_slice},
+                                      {Opcode::STORE_SUBSCR, store_subscr},   {Opcode::DELETE_SUBSCR, delete_subscr},
+                                      {Opcode::STORE_SLICE, store_slice},     {Opcode::GET_LEN, get_len}};
+
+}  // namespace
+
+}  // namespace md

@@ -1,0 +1,261 @@
+// Sizes that differ from run to run: where the walk meets them, and what it may do with them.
+#include <algorithm>
+#include <unordered_set>
+
+#include "frontends/size_object.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/size_comparisons.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+// Reached through an object's attributes: a parameter or buffer of a module, or the like.
+bool is_held_by_object(const Source* source) {
+  for (; source != nullptr; source = source->base())
+    if (source->kind() == SourceKind::InstanceAttr || source->kind() == SourceKind::InstanceDict) return true;
+  return false;
+}
+
+bool is_comparison(Computation computation) {
+  switch (computation) {
+    case Computation::Less:
+    case Computation::LessEqual:
+    case Computation::Equal:
+    case Computation::NotEqual:
+    case Computation::Greater:
+    case Computation::GreaterEqual:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool compare(Computation comparison, Dim a, Dim b) {
+  switch (comparison) {
+    case Computation::Less:
+      return known_less(a, b);
+    case Computation::GreaterEqual:
+      return !known_less(a, b);
+    case Computation::Greater:
+      return known_less(b, a);
+    case Computation::LessEqual:
+      return !known_less(b, a);
+    case Computation::Equal:
+      return md::known_equal(a, b);
+    default:
+      return !md::known_equal(a, b);
+  }
+}
+
+// Whether a question was answered by the sizes of this capture.
+struct AskedSizes : ShapeGuardSink {
+  bool asked = false;
+  void relation(Dim, DimRelation, Dim) override { asked = true; }
+};
+
+}  // namespace
+
+std::optional<bool> compared_for_all(Computation comparison, Dim a, Dim b) {
+  if (!is_comparison(comparison)) return std::nullopt;
+  AskedSizes sizes;
+  ShapeGuardScope scope(&sizes);
+  bool holds = compare(comparison, a, b);
+  return sizes.asked ? std::nullopt : std::optional(holds);
+}
+
+void make_sizes_symbolic(Walk& walk, TensorValue* tensor) {
+  const WalkStart& start = walk.entry().start();
+  TensorSpec& spec = tensor->spec;
+  DynamicShapes dynamic = start.policy->dynamic;
+  std::vector<DimPolicy> policies = dim_policies(tensor->object, spec.rank());
+  bool from_the_start =
+      dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && walk.shapes().all_symbolic());
+  bool all =
+      from_the_start && tensor->object.type() == default_tensor_type().type && !is_held_by_object(tensor->source);
+  bool any = all || start.varying != nullptr || !policies.empty();
+  if (!any || dynamic == DynamicShapes::Never || spec.rank() == 0) return;
+  bool is_plain = same(spec.strides, contiguous_strides(spec.sizes.span()));
+  std::vector<std::optional<Dim>> sizes(static_cast<size_t>(spec.rank()));
+  any = false;
+  for (int i = 0; i < spec.rank(); ++i) {
+    DimPolicy policy = policies.empty() ? DimPolicy{} : policies[static_cast<size_t>(i)];
+    SizePlace place{tensor->source, i};
+    bool varies = start.varying != nullptr && start.varying->contains(name(place, start.bytecode));
+    bool marked = policy.mark == DimMark::Dynamic || policy.mark == DimMark::MaybeDynamic;
+    if (policy.mark == DimMark::Static || !(all || varies || marked)) continue;
+    // A stride over nothing does not say that it goes over this dim.
+    if (same(spec.sizes[i], Dim(0)) && (i > 0 || !is_plain)) continue;
+    sizes[static_cast<size_t>(i)] = walk.shapes().symbol(place, spec.sizes[i].value(), policy);
+    any = true;
+  }
+  if (any) tensor->stride_over = make_symbolic(spec, sizes);
+}
+
+ValuePtr size_value(Walk& walk, Dim dim) {
+  if (!dim.is_symbolic()) return walk.values().integer(dim.value());
+  auto value =
+      make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
+  value->dim = dim;
+  return value;
+}
+
+ValuePtr shape_value(Walk& walk, const TensorSpec& spec) {
+  if (!any_symbolic(spec.sizes.span())) return walk.values().constant(size_from_dims(spec.sizes.span()));
+  std::vector<ValuePtr> items;
+  for (Dim dim : spec.sizes) items.push_back(size_value(walk, dim));
+  auto shape = make_value<SequenceValue>(false, std::move(items));
+  shape->type = walk.values().constant(reinterpret_cast<PyObject*>(size_type()));
+  return shape;
+}
+
+bool is_shape(const ValuePtr& value) { return as<SequenceValue>(value) != nullptr && type_of(value) == size_type(); }
+
+ValuePtr known_shape(Walk& walk, const ValuePtr& value) {
+  DimVec sizes;
+  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(walk, item).value_or(0));
+  return walk.values().constant(size_from_dims(sizes.span()));
+}
+
+std::optional<Dim> dim_of(Walk& walk, const ValuePtr& value) {
+  if (auto* number = as<NumberValue>(value))
+    return number->type == &PyLong_Type ? std::optional(told_size(walk, number)) : std::nullopt;
+  if (auto* computed = as<ComputedValue>(value)) {
+    if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
+    if (computed->known) return int_of(walk, value);
+    // Only now: a divisor must not be zero in it.
+    if (!computed->dim) computed->dim = computed_dim(walk, computed->computation, computed->parts);
+    return computed->dim;
+  }
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !PyLong_CheckExact(object->object.get())) return std::nullopt;
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(object->object, &overflow);
+  if (overflow != 0 || number > INT64_MAX / 4 || number < -(INT64_MAX / 4)) return std::nullopt;
+  if (object->source == nullptr || object->value_guarded) return Dim(number);
+  if (!is_varying(value)) return std::nullopt;
+  walk.values().exact_type(value);
+  return walk.shapes().symbol({object->source, -1}, number);
+}
+
+namespace {
+
+// Each sequence is looked through once: it may be held in many places, and by itself.
+bool holds_symbolic_size(Walk& walk, const ValuePtr& value, std::unordered_set<const Value*>& met) {
+  if (auto* sequence = as<SequenceValue>(value)) {
+    if (!met.insert(sequence).second) return false;
+    return std::any_of(sequence->items.begin(), sequence->items.end(),
+                       [&](const ValuePtr& item) { return holds_symbolic_size(walk, item, met); });
+  }
+  if (auto* slice = as<SliceValue>(value))
+    return holds_symbolic_size(walk, slice->start, met) || holds_symbolic_size(walk, slice->stop, met) ||
+           holds_symbolic_size(walk, slice->step, met);
+  if (auto* number = as<NumberValue>(value)) return number->type == &PyLong_Type;
+  if (!is_varying(value)) return false;
+  std::optional<Dim> dim = dim_of(walk, value);
+  return dim && dim->is_symbolic();
+}
+
+}  // namespace
+
+bool has_symbolic_size(Walk& walk, const ValuePtr& value) {
+  std::unordered_set<const Value*> met;
+  return holds_symbolic_size(walk, value, met);
+}
+
+// Whole numbers in, a whole number out; an operand that is no size: no answer.
+std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
+  std::vector<Dim> dims;
+  for (const ValuePtr& operand : operands) {
+    std::optional<Dim> dim = dim_of(walk, operand);
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim);
+  }
+  try {
+    switch (computation) {
+      case Computation::Add:
+        return dims[0] + dims[1];
+      case Computation::Subtract:
+        return dims[0] - dims[1];
+      case Computation::Multiply:
+        return dims[0] * dims[1];
+      case Computation::FloorDivide:
+      case Computation::Remainder:
+        if (md::known_equal(dims[1], 0)) raise_here();
+        return computation == Computation::FloorDivide ? floor_divide(dims[0], dims[1]) : remainder(dims[0], dims[1]);
+      case Computation::Negative:
+        return Dim(0) - dims[0];
+      case Computation::Positive:
+      case Computation::Int:
+        return dims[0];
+      default:
+        return std::nullopt;
+    }
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    return std::nullopt;  // too large for a size
+  }
+}
+
+// After a break Python decides on ints that vary, and no capture holds for one side alone.
+bool is_for_python(Walk& walk, Dim dim) {
+  if (walk.entry().start().index == 0) return false;
+  SymbolList symbols;
+  symbols.add(dim);
+  return std::ranges::any_of(walk.shapes().places_of(symbols), [](const SizePlace& place) { return place.dim < 0; });
+}
+
+std::optional<bool> decided(Walk& walk, const ComputedValue& value) {
+  if (value.known) return std::nullopt;
+  for (const ValuePtr& part : value.parts) refuse_told(walk, part);
+  if (value.computation == Computation::Not || value.computation == Computation::Truth) {
+    bool negates = value.computation == Computation::Not;
+    std::optional<bool> truth;
+    if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(walk, *inner);
+    if (!truth) {
+      std::optional<Dim> dim = dim_of(walk, value.parts[0]);
+      if (!dim || is_for_python(walk, *dim)) return std::nullopt;
+      truth = !md::known_equal(*dim, 0);
+    }
+    return *truth != negates;
+  }
+  if (value.dim) return is_for_python(walk, *value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
+  if (!is_comparison(value.computation)) return std::nullopt;
+  std::optional<Dim> a = dim_of(walk, value.parts[0]), b = a ? dim_of(walk, value.parts[1]) : std::nullopt;
+  if (!a || !b) return std::nullopt;
+  if (std::optional<bool> always = compared_for_all(value.computation, *a, *b)) return always;
+  if (is_for_python(walk, *a) || is_for_python(walk, *b)) return std::nullopt;
+  return compare(value.computation, *a, *b);
+}
+
+void specialise(Walk& walk, const TensorSpec& spec) {
+  refuse_told_sizes(walk, spec);
+  for (const DimVec* dims : {&spec.sizes, &spec.strides})
+    for (Dim dim : *dims) static_cast<void>(dim.value());
+}
+
+ValuePtr smallest_or_largest(Walk& walk, bool largest, const std::vector<ValuePtr>& values) {
+  std::vector<Dim> dims;
+  bool symbolic = false;
+  for (const ValuePtr& value : values) {
+    if (as<NumberValue>(value)) return nullptr;
+    refuse_told(walk, value);
+    std::optional<Dim> dim = dim_of(walk, value);
+    if (!dim) return nullptr;
+    symbolic = symbolic || dim->is_symbolic();
+    dims.push_back(*dim);
+  }
+  if (!symbolic || dims.empty()) return nullptr;
+  size_t chosen = 0;
+  for (size_t i = 1; i < dims.size(); ++i) {
+    bool better = largest ? known_less(dims[chosen], dims[i]) : known_less(dims[i], dims[chosen]);
+    if (better) chosen = i;
+  }
+  return values[chosen];
+}
+
+}  // namespace md

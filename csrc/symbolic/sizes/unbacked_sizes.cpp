@@ -1,0 +1,143 @@
+// Sizes that are numbers out of tensors, as in zeros(x.item()).
+//  1. The number gets a symbol, and its node tells it. The plan is cut there: what needs the size is lowered when it is known.
+//  2. Shape rules decide by a hint. What they relied on is looked at in each run; where it does not hold, Python runs the region.
+//  3. The program's own decisions by such a size end the region.
+#include <algorithm>
+
+#include "graph/symbols.h"
+#include "guards/tensor_type.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/sizes/size_comparisons.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_numbers.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+namespace {
+
+// What stands for a number that is not known: shape rules treat 0 and 1 in ways of their own.
+constexpr int64_t kGuess = 2;
+
+bool is_computable(const Node& node) {
+  if (node.kind == NodeKind::ScalarInput) return false;
+  return node.kind != NodeKind::Op || node.op->is_pure();
+}
+
+// The nodes that a value is computed from, itself among them; no answer: some of them cannot be run now.
+std::optional<std::vector<bool>> needed_for(const Graph& graph, const ValueRef& value) {
+  std::vector<bool> needed(graph.nodes().size(), false);
+  needed[static_cast<size_t>(value.node->index)] = true;
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const Node& node = *graph.nodes()[i];
+    if (!is_computable(node)) return std::nullopt;
+    for (const Operand& operand : node.operands)
+      for_each_value(operand, [&](const ValueRef& operand_value) {
+        needed[static_cast<size_t>(operand_value.node->index)] = true;
+      });
+  }
+  return needed;
+}
+
+// The tensors of these inputs now; no answer: one is not there, or has no memory.
+std::optional<std::vector<GraphInput>> current_inputs(const Walk& walk, const std::vector<const Source*>& sources) {
+  std::vector<GraphInput> inputs;
+  for (const Source* source : sources) {
+    Ref object = source != nullptr ? fetch(source, walk.values().view()) : Ref();
+    const TensorType* type = object ? tensor_type_of(object) : nullptr;
+    if (type == nullptr || type->unwrap(object)->kind() != TensorKind::Real) return std::nullopt;
+    inputs.push_back({.tensor = type->unwrap(object)});
+  }
+  return inputs;
+}
+
+// The number that this call will find, so that the shape rules decide as they would for it.
+int64_t hint_of(Walk& walk, const ValueRef& value) {
+  std::optional<std::vector<bool>> needed = needed_for(walk.graph(), value);
+  if (!needed) return kGuess;
+  std::unique_ptr<Graph> part = walk.graph().clone();
+  part->set_outputs({{part->nodes()[static_cast<size_t>(value.node->index)].get(), value.out}});
+  std::vector<const Source*> sources;
+  for (int kept : part->retain([&](const Node& node) { return (*needed)[static_cast<size_t>(node.index)]; }, true))
+    sources.push_back(walk.builder().inputs()[static_cast<size_t>(kept)].source);
+  std::optional<std::vector<GraphInput>> inputs = current_inputs(walk, sources);
+  if (!inputs) return kGuess;
+  try {
+    SymbolList symbols = symbols_of(*part);
+    std::vector<int64_t> hints;
+    for (Dim symbol : symbols.symbols()) hints.push_back(symbol.hint());
+    int64_t number = *run_eagerly(*with_numbers(*part, symbols, hints), *inputs)[0].data<int64_t>();
+    bool is_usable = number != 0 && number != 1 && number < INT64_MAX / 4 && number > -(INT64_MAX / 4);
+    return is_usable ? number : kGuess;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    return kGuess;
+  }
+}
+
+}  // namespace
+
+Dim told_size(Walk& walk, NumberValue* number) {
+  if (number->size.is_symbolic()) return number->size;
+  // Where an assumption fails, what has been called is not called again.
+  if (walk.graph().has_call_out())
+    graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
+  Node* teller = walk.graph().add_op(*find_op("clone"), {number->ref}, walk.frames().location());
+  number->size = walk.shapes().told(hint_of(walk, number->ref));
+  teller->size = number->size;
+  return number->size;
+}
+
+ValueRef told_number(GraphBuilder& builder, Dim dim) {
+  return {builder.add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}), 0};
+}
+
+ValuePtr number_of_told(Walk& walk, const ValuePtr& value) {
+  return walk.shapes().is_told(value)
+             ? make_value<NumberValue>(&PyLong_Type, told_number(walk.builder(), *as<ComputedValue>(value)->dim))
+             : nullptr;
+}
+
+ValuePtr computed_of_told(Walk& walk, Computation computation, std::vector<ValuePtr>& operands) {
+  if (std::ranges::none_of(operands, [&](const ValuePtr& operand) { return walk.shapes().is_told(operand); }))
+    return nullptr;
+  bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
+  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(walk, computation, operands);
+  if (dim) return size_value(walk, *dim);
+  auto has_size = [](const ValuePtr& operand) {
+    auto* number = as<NumberValue>(operand);
+    return number == nullptr || number->size.is_symbolic();
+  };
+  if (operands.size() == 2 && std::ranges::all_of(operands, has_size)) {
+    std::optional<Dim> a = dim_of(walk, operands[0]), b = dim_of(walk, operands[1]);
+    std::optional<bool> always = a && b ? compared_for_all(computation, *a, *b) : std::nullopt;
+    if (always) return walk.values().boolean(*always);
+  }
+  for (ValuePtr& operand : operands)
+    if (ValuePtr number = number_of_told(walk, operand)) operand = number;
+  return computed_in_graph(walk, computation, operands);
+}
+
+ValuePtr size_computed(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
+  std::optional<Dim> dim = computed_dim(walk, computation, operands);
+  return dim ? size_value(walk, *dim) : nullptr;
+}
+
+void refuse_told_sizes(Walk& walk, const TensorSpec& spec) {
+  for (Dim size : spec.sizes)
+    if (walk.shapes().is_told(size))
+      graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
+}
+
+void rely_on(Walk& walk, NumberValue* condition) {
+  NumberValue number(&PyLong_Type, {walk.builder().add_op(*find_op("cast"), {condition->ref, DType::int64}), 0});
+  walk.shapes().relation(told_size(walk, &number), DimRelation::Equal, 1);
+}
+
+void refuse_told(Walk& walk, const ValuePtr& value) {
+  if (walk.shapes().is_told(value))
+    graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
+}
+
+}  // namespace md

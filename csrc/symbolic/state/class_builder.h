@@ -1,0 +1,26 @@
+// The classes that a walk makes, and the dicts that locals() and bodies of classes show; they live until it ends.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "symbolic/values/traced_class.h"
+
+namespace md {
+
+class ClassBuilder {
+ public:
+  ~ClassBuilder() { clear(); }
+  void clear();
+  bool is_empty() const { return made_.empty(); }
+  MadeClass* find(BorrowedRef type) const;  // null: a class that exists
+  ValuePtr keep(std::unique_ptr<MadeClass> made);
+  const Handle<DictValue>& keep_locals(Handle<DictValue> dict);
+  // Where cycles of values may begin.
+  void add_reached(std::vector<ValuePtr>& reached) const;
+
+ private:
+  std::vector<std::unique_ptr<MadeClass>> made_;
+  std::vector<Handle<DictValue>> locals_;
+};
+
+}  // namespace md

@@ -1,0 +1,75 @@
+#include "symbolic/state/deferred_output.h"
+
+#include <algorithm>
+
+namespace md {
+
+namespace {
+
+int version_of(const TensorValue& tensor) { return tensor.base ? tensor.base->version : 0; }
+
+// Null: no container that is written to in this way.
+std::optional<std::vector<ValuePtr>> contents_of(const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value)) return sequence->items;
+  std::vector<ValuePtr> contents;
+  if (auto* dict = as<DictValue>(value); dict != nullptr && dict->owner == nullptr) {
+    for (const DictValue::Entry& entry : dict->entries) contents.push_back(entry.value);
+    return contents;
+  }
+  auto* instance = as<InstanceValue>(value);
+  if (instance == nullptr || instance->exception) return std::nullopt;
+  for (const auto& [name, attribute] : instance->attributes) contents.push_back(attribute);
+  return contents;
+}
+
+}  // namespace
+
+int OutputQueue::add_call_out(CallOutSite site) {
+  call_outs_.push_back(std::move(site));
+  return static_cast<int>(call_outs_.size()) - 1;
+}
+
+int OutputQueue::logged_version(const TensorBase* base) const {
+  auto found = logged_versions_.find(base);
+  return found != logged_versions_.end() ? found->second : 0;
+}
+
+bool is_fixed(const ValuePtr& value) {
+  if (!value) return true;
+  switch (value->kind) {
+    case ValueKind::Object:
+      return !as<ObjectValue>(value)->made_class;
+    case ValueKind::Null:
+    case ValueKind::Tensor:
+    case ValueKind::Computed:
+    case ValueKind::Number:
+      return true;
+    case ValueKind::Sequence: {
+      auto* sequence = as<SequenceValue>(value);
+      return !sequence->is_list && std::ranges::all_of(sequence->items, is_fixed);
+    }
+    default:
+      return false;
+  }
+}
+
+bool add_shown(const ValuePtr& value, std::vector<ShownValue>& shown) {
+  if (!value || std::ranges::any_of(shown, [&](const ShownValue& each) { return each.value == value; })) return true;
+  if (auto* tensor = as<TensorValue>(value)) {
+    if (tensor->source == nullptr) shown.push_back({value, {}, version_of(*tensor)});
+    return true;
+  }
+  if (value->kind != ValueKind::Sequence && is_fixed(value)) return true;
+  std::optional<std::vector<ValuePtr>> contents = contents_of(value);
+  if (!contents) return false;
+  shown.push_back({value, *contents, 0});
+  return std::ranges::all_of(*contents, [&](const ValuePtr& part) { return add_shown(part, shown); });
+}
+
+bool is_as_shown(const ShownValue& shown) {
+  if (auto* tensor = as<TensorValue>(shown.value)) return version_of(*tensor) == shown.version;
+  std::optional<std::vector<ValuePtr>> contents = contents_of(shown.value);
+  return contents && *contents == shown.contents;
+}
+
+}  // namespace md

@@ -1,0 +1,45 @@
+// What a region starts from: the outermost frame as it was, and the callers that the region has returned to since.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "symbolic/state/region.h"
+#include "symbolic/state/symbolic_frame.h"
+
+namespace md {
+
+class EntryState {
+ public:
+  explicit EntryState(const WalkStart& start) : start_(start) {}
+  const WalkStart& start() const { return start_; }
+
+  // Of the outermost frame as it was: its own at the region's start, or a caller's when the region returned to it.
+  const std::vector<ValuePtr>& slots() const { return slots_; }
+  const std::vector<ValuePtr>& stack() const { return stack_; }
+  void set_frame(std::vector<ValuePtr> slots, std::vector<ValuePtr> stack);
+  // Objects of that stack that the frame still holds, and where.
+  std::vector<std::pair<ValuePtr, size_t>>& watched() { return watched_; }
+
+  struct ReturnedFrame {
+    int index;
+    int64_t executed;
+    std::vector<std::pair<int, ValuePtr>> changed;
+  };
+  const std::vector<ReturnedFrame>& returns() const { return returns_; }  // Snapshot::returns
+  bool has_returned() const { return !returns_.empty(); }
+  // The frame that waits for the outermost one, if any does.
+  const CallerPlace& next_caller() const { return (*start_.callers)[returns_.size()]; }
+  bool has_next_caller() const { return start_.callers != nullptr && returns_.size() < start_.callers->size(); }
+  void add_return(ReturnedFrame frame) { returns_.push_back(std::move(frame)); }
+  int callers_slot() const { return callers_slot_; }  // where the next caller begins in the view
+  void set_callers_slot(int slot) { callers_slot_ = slot; }
+
+ private:
+  const WalkStart& start_;
+  std::vector<ValuePtr> slots_, stack_;
+  std::vector<std::pair<ValuePtr, size_t>> watched_;
+  std::vector<ReturnedFrame> returns_;
+  int callers_slot_ = 0;
+};
+
+}  // namespace md

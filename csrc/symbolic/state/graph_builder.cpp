@@ -1,0 +1,206 @@
+#include "symbolic/state/graph_builder.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "graph/views.h"
+#include "guards/tensor_type.h"
+#include "symbolic/breaks/outcomes.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+bool same_layout(const TensorSpec& a, const TensorSpec& b) {
+  return a.dtype == b.dtype && same(a.sizes, b.sizes) && same(a.strides, b.strides);
+}
+
+// A stride over a dim without elements is a product with its size in a view, and as with one element in a new tensor:
+// equal expressions are equal numbers where no such dim is empty, which becomes a guard.
+bool strides_over_elements(const TensorSpec& spec) {
+  for (int inner = 0; inner < spec.rank(); ++inner) {
+    Dim size = spec.sizes[inner], step = size * spec.strides[inner];
+    auto goes_over = [step](Dim stride) { return same(stride, step); };
+    if (size.is_symbolic() && std::any_of(spec.strides.begin(), spec.strides.end(), goes_over) && known_equal(size, 0))
+      return false;
+  }
+  return true;
+}
+
+Tensor object_tensor(const TensorValue& value) { return tensor_type_of(value.object.get())->unwrap(value.object); }
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(ValueReader& values, const FrameStack& frames)
+    : values_(values),
+      frames_(frames),
+      graph_(std::make_shared<Graph>()),
+      modes_{tensor_modes().grad_enabled, tensor_modes().inference_mode},
+      initial_modes_(modes_) {}
+
+Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
+  return graph_->add_op(row, std::move(operands), frames_.location());
+}
+
+ValueRef GraphBuilder::scalar_input(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  PyTypeObject* type = values_.exact_type(value);
+  auto known = scalar_inputs_.find(value.get());
+  if (known != scalar_inputs_.end()) return known->second;
+  Scalar::Kind kind = type == &PyFloat_Type ? Scalar::Kind::Float : Scalar::Kind::Int;
+  std::string text = object != nullptr ? name(object->source, values_.start().bytecode) : "computed";
+  ValueRef ref{graph_->add_scalar_input(text, kind), 0};
+  // The input keeps its Value alive, so that its address names it.
+  inputs_.push_back({object != nullptr ? object->source : nullptr, value});
+  scalar_inputs_[value.get()] = ref;
+  return ref;
+}
+
+Window GraphBuilder::window_of(const TensorValue& tensor) {
+  const TensorSpec& base = graph_->info(tensor.base->original).spec;
+  Window window{base.sizes, base.strides, 0};
+  ValueRef current = tensor.base->original;
+  for (const ViewStep& step : tensor.views) {
+    std::vector<Operand> operands = step.operands;
+    operands[0] = current;
+    Node* node = add_op(*step.row, std::move(operands));
+    OutSpec out = view_outs(*node)[static_cast<size_t>(step.out)];
+    window = {out.spec.sizes, out.spec.strides, window.offset + out.view_offset};
+    current = {node, step.out};
+  }
+  return window;
+}
+
+ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
+  if (tensor->base != nullptr && tensor->version != tensor->base->version) {
+    tensor->ref = derive(tensor->base->current, *tensor);
+    tensor->version = tensor->base->version;
+  }
+  if (tensor->ref.node != nullptr) return tensor->ref;
+  check_apart_from_written(tensor);
+  MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
+  values_.guard_tensor(tensor);
+  tensor->ref = {graph_->add_tensor_input(name(tensor->source, values_.start().bytecode), tensor->spec), 0};
+  inputs_.push_back({tensor->source, nullptr});
+  return tensor->ref;
+}
+
+const std::shared_ptr<TensorBase>& GraphBuilder::base_of(TensorValue* tensor) {
+  if (tensor->base == nullptr) {
+    ValueRef value = graph_value(tensor);
+    tensor->base = std::make_shared<TensorBase>();
+    tensor->base->original = tensor->base->current = value;
+    tensor->base->source = tensor->source;
+    if (tensor->source != nullptr) tensor->base->object = object_tensor(*tensor);
+  }
+  return tensor->base;
+}
+
+void GraphBuilder::make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out) {
+  alias->base = base_of(viewed);
+  alias->views = viewed->views;
+  alias->views.push_back({node.op, node.operands, out});
+  alias->version = alias->base->version;
+}
+
+ValueRef GraphBuilder::derive(ValueRef base, const TensorValue& tensor) {
+  ValueRef current = base;
+  for (const ViewStep& step : tensor.views) {
+    std::vector<Operand> operands = step.operands;
+    operands[0] = current;
+    Node* node = add_op(*step.row, std::move(operands));
+    node->outs[static_cast<size_t>(step.out)].spec.requires_grad = tensor.spec.requires_grad;
+    current = {node, step.out};
+  }
+  return current;
+}
+
+ValueRef GraphBuilder::output_value(TensorValue* tensor) {
+  // A view of an input stays one: the input is written at the exit, after the view was made.
+  bool views_input = tensor->base != nullptr && tensor->base->source != nullptr;
+  if (views_input && tensor->base->version > 0) return derive(tensor->base->original, *tensor);
+  return graph_value(tensor);
+}
+
+void GraphBuilder::check_apart(const Tensor& written, const Source* source, const Tensor& other,
+                               const Source* other_source) {
+  if (source == other_source) return;
+  if (other->kind() != TensorKind::Real || ranges_meet(written, other)) {
+    graph_break(BreakReason::tensor_write, "it shares memory with another tensor of this region");
+  }
+  values_.guards().no_overlap(source, other_source);
+}
+
+void GraphBuilder::check_apart_from_written(TensorValue* input) {
+  for (const auto& base : written_inputs_)
+    check_apart(base->object, base->source, object_tensor(*input), input->source);
+}
+
+void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
+  if (base->version > 0) return;
+  if (base->object->kind() != TensorKind::Real || base->object->storage()->read_only())
+    graph_break(BreakReason::tensor_write, "its memory is read-only");
+  for (const auto& [source, value] : values_.by_source()) {
+    auto* other = as<TensorValue>(value);
+    if (other == nullptr || other->ref.node == nullptr) continue;
+    check_apart(base->object, base->source, object_tensor(*other), source);
+  }
+  written_inputs_.push_back(base);
+}
+
+ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
+  static const OpRow* const copy = find_op("copy");
+  static const OpRow* const scatter = find_op("scatter_view");
+  const TensorSpec& layout = graph_->info(tensor->base->original).spec;
+  ValueRef next = value;
+  if (!tensor->views.empty()) {
+    Window window = window_of(*tensor);
+    Node* node =
+        add_op(*scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar::symbolic(window.offset)});
+    next = {node, 0};
+  } else if (!same_layout(graph_->info(value).spec, layout)) {
+    Node* node = add_op(*copy, {tensor->base->current, value, Scalar(false)});
+    next = {node, 0};
+  }
+  // The memory of an input stays its own.
+  bool is_kept = tensor->base->source != nullptr || strides_over_elements(layout);
+  if (!is_kept || !same_layout(graph_->info(next).spec, layout))
+    graph_break(BreakReason::tensor_write, "its elements do not lie one after another");
+  return next;
+}
+
+void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
+  std::shared_ptr<TensorBase> base = base_of(tensor);
+  if (base->source != nullptr) note_written_input(base);
+  ValueRef next;
+  try {
+    next = whole_base(tensor, value);
+  } catch (const Error& error) {
+    graph_break(BreakReason::tensor_write, error.what());
+  }
+  // A write under no_grad leaves the flag of what is written, whatever mode its values were computed in.
+  next.node->outs[static_cast<size_t>(next.out)].spec.requires_grad = graph_->info(base->original).spec.requires_grad;
+  base->current = next;
+  ++base->version;
+  if (tensor->views.empty()) {
+    tensor->ref = next;
+    tensor->version = base->version;
+  }
+}
+
+std::vector<std::pair<ValueRef, ValueRef>> GraphBuilder::written_values() const {
+  std::vector<std::pair<ValueRef, ValueRef>> values;
+  for (const auto& base : written_inputs_)
+    if (base->version > 0) values.emplace_back(base->original, base->current);
+  return values;
+}
+
+void GraphBuilder::write_result(TensorValue* target, ValueRef value) {
+  static const OpRow* const cast = find_op("cast");
+  if (graph_->info(value).spec.dtype != target->spec.dtype) value = {add_op(*cast, {value, target->spec.dtype}), 0};
+  write_tensor(target, value);
+}
+
+}  // namespace md

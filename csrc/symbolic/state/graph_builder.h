@@ -1,0 +1,86 @@
+// The graph of a region while it is traced. It stays functional: a write makes a new value of the base, and every tensor that shares the
+// base is derived from it again when it is next read. A written input is an effect at the exit.
+#pragma once
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "symbolic/state/frame_stack.h"
+#include "symbolic/state/value_reader.h"
+
+namespace md {
+
+// The modes of the thread as the walk left them.
+struct TracedModes {
+  bool grad = true, inference = false;
+  bool operator==(const TracedModes&) const = default;
+};
+
+// Where a tensor lies in its base.
+struct Window {
+  DimVec sizes, strides;
+  Dim offset = 0;
+};
+
+class GraphBuilder {
+ public:
+  // In the modes that the thread has.
+  GraphBuilder(ValueReader& values, const FrameStack& frames);
+
+  Graph& graph() const { return *graph_; }
+  const std::shared_ptr<Graph>& shared_graph() const { return graph_; }
+  void replace_graph(std::shared_ptr<Graph> graph) { graph_ = std::move(graph); }
+  // Appends a node at the place where the walk is.
+  Node* add_op(const OpRow& row, std::vector<Operand> operands);
+
+  TracedModes& modes() { return modes_; }
+  const TracedModes& modes() const { return modes_; }
+  bool modes_changed() const { return modes_ != initial_modes_; }
+
+  // --- inputs, one for each input node
+  struct Input {
+    const Source* source;  // null: computed
+    ValuePtr computed;
+  };
+  const std::vector<Input>& inputs() const { return inputs_; }
+  // A number that is an input of the graph, guarded by type alone.
+  ValueRef scalar_input(const ValuePtr& value);
+
+  // --- tensors
+  ValueRef graph_value(TensorValue* tensor);
+  const std::shared_ptr<TensorBase>& base_of(TensorValue* tensor);
+  // `alias` is result `out` of the view `node` of `viewed`.
+  void make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out);
+  // What the exit returns for a tensor that is no input itself.
+  ValueRef output_value(TensorValue* tensor);
+  // The same as a view of what the tensor was at the region's start; only for inputs and their views.
+  ValueRef original_value(TensorValue* tensor) { return derive(base_of(tensor)->original, *tensor); }
+  Window window_of(const TensorValue& tensor);
+
+  // --- writes
+  // The tensor has this value from here on.
+  void write_tensor(TensorValue* tensor, ValueRef value);
+  // The value in the target's dtype becomes what the target holds.
+  void write_result(TensorValue* target, ValueRef value);
+  // In the order of their first write.
+  const std::vector<std::shared_ptr<TensorBase>>& written_inputs() const { return written_inputs_; }
+  // (what an input was, what it is now) for each that was written to.
+  std::vector<std::pair<ValueRef, ValueRef>> written_values() const;
+
+ private:
+  ValueRef derive(ValueRef base, const TensorValue& tensor);
+  ValueRef whole_base(TensorValue* tensor, ValueRef value);
+  void note_written_input(const std::shared_ptr<TensorBase>& base);
+  void check_apart(const Tensor& written, const Source* source, const Tensor& other, const Source* other_source);
+  void check_apart_from_written(TensorValue* input);
+
+  ValueReader& values_;
+  const FrameStack& frames_;
+  std::shared_ptr<Graph> graph_;
+  std::vector<Input> inputs_;
+  std::unordered_map<const Value*, ValueRef> scalar_inputs_;
+  std::vector<std::shared_ptr<TensorBase>> written_inputs_;
+  TracedModes modes_, initial_modes_;
+};
+
+}  // namespace md

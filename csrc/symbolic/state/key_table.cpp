@@ -1,0 +1,34 @@
+#include "symbolic/state/key_table.h"
+
+#include <algorithm>
+
+#include "symbolic/values/key_proxy.h"
+
+namespace md {
+
+ValuePtr KeyTable::find(BorrowedRef key) const {
+  auto found = keys_.find(key.get());
+  return found != keys_.end() ? found->second : nullptr;
+}
+
+bool KeyTable::has_place_of_its_own(BorrowedRef key) const {
+  auto found = keys_.find(key.get());
+  return found != keys_.end() && found->second->kind == ValueKind::Instance && !is_key_stand_in(key);
+}
+
+const KeyTable::OwnKey* KeyTable::own_key_of(BorrowedRef stand_in) const {
+  auto found = std::ranges::find_if(own_keys_, [&](const OwnKey& key) { return key.key.get() == stand_in.get(); });
+  return found != own_keys_.end() ? &*found : nullptr;
+}
+
+void KeyTable::add_identity(const Handle<IdentityValue>& identity) {
+  identities_.push_back(identity);
+  set(identity->key.get(), identity);
+}
+
+ValuePtr KeyTable::referent_of(BorrowedRef reference) const {
+  auto found = referents_.find(reference.get());
+  return found != referents_.end() ? found->second : nullptr;
+}
+
+}  // namespace md

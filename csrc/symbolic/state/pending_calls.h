@@ -1,0 +1,53 @@
+// Calls of C code that wait for frames, and the generators among those frames.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "symbolic/values/value.h"
+
+namespace md {
+
+class PendingCalls {
+ public:
+  // How many frames are below, and the stack of the last of them before the instruction that called.
+  struct Call {
+    size_t depth;
+    std::vector<ValuePtr> stack;
+  };
+  bool empty() const { return calls_.empty(); }
+  const Call& outermost() const { return calls_.front(); }
+  void enter(Call call) { calls_.push_back(std::move(call)); }
+  std::vector<ValuePtr> leave();  // the stack of the innermost
+
+  // What the function that a call waits for has returned.
+  void set_result(ValuePtr result) { result_ = std::move(result); }
+  ValuePtr take_result() { return std::exchange(result_, nullptr); }
+  // The exception that is raised in the generator that is about to run.
+  void set_thrown(ValuePtr exception) { thrown_ = std::move(exception); }
+  ValuePtr take_thrown() { return std::exchange(thrown_, nullptr); }
+
+  // Whether C code at this depth waits for a StopIteration; one entry for each call that catches an exception.
+  bool awaits_stop(size_t depth) const { return !awaited_.empty() && awaited_.back() == depth; }
+  std::vector<size_t>& awaited() { return awaited_; }
+
+  const std::vector<Handle<IteratorValue>>& generators() const { return generators_; }
+  void add_generator(Handle<IteratorValue> generator) { generators_.push_back(std::move(generator)); }
+
+  // Objects whose __repr__ is running, each with the function that runs it, outermost first.
+  std::vector<std::pair<PyObject*, ValuePtr>>& shown() { return shown_; }
+
+ private:
+  std::vector<Call> calls_;
+  ValuePtr result_, thrown_;
+  std::vector<size_t> awaited_;
+  std::vector<Handle<IteratorValue>> generators_;
+  std::vector<std::pair<PyObject*, ValuePtr>> shown_;
+};
+
+inline std::vector<ValuePtr> PendingCalls::leave() {
+  std::vector<ValuePtr> stack = std::move(calls_.back().stack);
+  calls_.pop_back();
+  return stack;
+}
+
+}  // namespace md

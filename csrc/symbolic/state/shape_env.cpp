@@ -1,0 +1,185 @@
+#include "symbolic/state/shape_env.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "cpython/object_layout.h"
+#include "guards/guard.h"
+
+namespace md {
+namespace {
+
+std::optional<int64_t> optional_number(PyObject* object) {
+  if (object == Py_None || !PyLong_Check(object)) return std::nullopt;
+  int overflow = 0;
+  long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow != 0) return std::nullopt;
+  return number;
+}
+
+DimMark mark_of(PyObject* text) {
+  static constexpr std::pair<const char*, DimMark> kNames[] = {
+      {"dynamic", DimMark::Dynamic}, {"maybe_dynamic", DimMark::MaybeDynamic}, {"static", DimMark::Static}};
+  for (const auto& [name, mark] : kNames)
+    if (PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, name) == 0) return mark;
+  return DimMark::None;
+}
+
+}  // namespace
+
+// Where _dynamo.mark_dynamic leaves it: {dim: (mark, min, max)}.
+std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank) {
+  static PyObject* const kName = PyUnicode_InternFromString("_dynamo_dims");
+  PyObject* marks = nullptr;
+  if (pv_instance_lookup(tensor_object, kName, &marks) != 1 || marks == nullptr || !PyDict_CheckExact(marks)) return {};
+  std::vector<DimPolicy> policies(static_cast<size_t>(rank));
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(marks, &position, &key, &value) != 0) {
+    std::optional<int64_t> dim = optional_number(key);
+    if (!dim || *dim < 0 || *dim >= rank || !PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) != 3) continue;
+    policies[static_cast<size_t>(*dim)] = {mark_of(PyTuple_GET_ITEM(value, 0)),
+                                           optional_number(PyTuple_GET_ITEM(value, 1)),
+                                           optional_number(PyTuple_GET_ITEM(value, 2))};
+  }
+  return policies;
+}
+
+Dim ShapeEnv::symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy) {
+  auto known = std::find(places_.begin(), places_.end(), place);
+  if (known != places_.end()) return symbols_.symbols()[static_cast<size_t>(known - places_.begin())];
+  std::string name = str_cat("s", places_.size());
+  Dim made = place.dim >= 0 ? Dim::symbol(name, hint) : Dim::signed_symbol(name, hint);
+  symbols_.add(made);
+  places_.push_back(place);
+  if (policy.mark == DimMark::Dynamic) marked_.push_back({made, place, policy});
+  if (policy.min) relation(made, hint < *policy.min ? DimRelation::Less : DimRelation::NotLess, *policy.min);
+  if (policy.max) relation(*policy.max, hint > *policy.max ? DimRelation::Less : DimRelation::NotLess, made);
+  return made;
+}
+
+bool ShapeEnv::is_told(const ValuePtr& value) const {
+  auto* computed = as<ComputedValue>(value);
+  return computed != nullptr && !computed->known && computed->dim && is_told(*computed->dim);
+}
+
+void ShapeEnv::relation(Dim a, DimRelation relation, Dim b) {
+  std::string text = str_cat(a.str(), " ", relation_sign(relation), " ", b.str());
+  if (!known_.insert(std::move(text)).second) return;
+  if (is_told(a) || is_told(b))
+    assumptions_.push_back({a, relation, b});
+  else
+    relations_.push_back({a, b, relation});
+}
+
+Dim ShapeEnv::told(int64_t hint) {
+  Dim made = Dim::signed_symbol(str_cat("u", told_.symbols().size()), hint);
+  told_.add(made);
+  return made;
+}
+
+bool ShapeEnv::is_told(Dim dim) const {
+  if (told_.symbols().empty()) return false;
+  SymbolList symbols;
+  symbols.add(dim);
+  return std::ranges::any_of(symbols.symbols(), [this](Dim symbol) { return told_.find(symbol) >= 0; });
+}
+
+const SizePlace& ShapeEnv::place_of(Dim symbol) const {
+  int at = symbols_.find(symbol);
+  MD_ASSERT(at >= 0, "a symbol of another walk: ", symbol.str());
+  return places_[static_cast<size_t>(at)];
+}
+
+std::vector<SizePlace> ShapeEnv::places_of(const SymbolList& list) const {
+  std::vector<SizePlace> places;
+  for (Dim symbol : list.symbols()) places.push_back(place_of(symbol));
+  return places;
+}
+
+std::optional<int64_t> ShapeEnv::fixed(Dim symbol) const {
+  for (const Relation& each : relations_) {
+    if (each.relation != DimRelation::Equal) continue;
+    if (same(each.a, symbol) && !each.b.is_symbolic()) return each.b.value();
+    if (same(each.b, symbol) && !each.a.is_symbolic()) return each.a.value();
+  }
+  return std::nullopt;
+}
+
+void ShapeEnv::add_guards(GuardSet& guards) const {
+  auto add = [&](Dim a, DimRelation relation, Dim b) {
+    SymbolList list;
+    list.add(a);
+    list.add(b);
+    if (list.symbols().size() > kMostSizes) return false;
+    guards.shape(relation, a, b, list, places_of(list));
+    return true;
+  };
+  std::set<std::string> fixed;
+  for (const Relation& each : relations_) {
+    if (add(each.a, each.relation, each.b)) continue;
+    // Too many for one guard: each of them is what it is.
+    SymbolList list;
+    list.add(each.a);
+    list.add(each.b);
+    for (Dim symbol : list.symbols())
+      if (fixed.insert(symbol.str()).second) add(symbol, DimRelation::Equal, symbol.hint());
+  }
+}
+
+std::string ShapeEnv::violations(const Bytecode& bytecode) const {
+  std::string names, reasons;
+  auto add = [&](const Marked& marked, const std::string& reason) {
+    std::string text = name(marked.place, bytecode);
+    names += (names.empty() ? "" : ", ") + text;
+    reasons += str_cat("\n  - You marked ", text, reason);
+  };
+  for (const Marked& marked : marked_) {
+    int64_t hint = marked.symbol.hint();
+    bool below = marked.policy.min && hint < *marked.policy.min, above = marked.policy.max && hint > *marked.policy.max;
+    if (below || above) {
+      auto bound = [](std::optional<int64_t> number) { return number ? std::to_string(*number) : std::string("any"); };
+      add(marked, str_cat(" as dynamic with values from ", bound(marked.policy.min), " to ", bound(marked.policy.max),
+                          ", but it is ", hint, "."));
+    } else if (std::optional<int64_t> number = fixed(marked.symbol)) {
+      add(marked, str_cat(" as dynamic but your code specialized it to be a constant (", *number,
+                          "). If you're using mark_dynamic, either remove it or use maybe_mark_dynamic."));
+    }
+  }
+  return names.empty() ? "" : str_cat("Constraints violated (", names, ")!", reasons);
+}
+
+std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional<Dim>>& sizes) {
+  int rank = spec.rank();
+  TensorSpec seen = spec;
+  for (int i = 0; i < rank; ++i)
+    if (sizes[static_cast<size_t>(i)]) spec.sizes[i] = *sizes[static_cast<size_t>(i)];
+  std::vector<int> over(static_cast<size_t>(rank), -1);
+  // Inner dims first, so that no two strides go over each other.
+  std::vector<int> order(static_cast<size_t>(rank));
+  std::iota(order.rbegin(), order.rend(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return seen.strides[a].value() < seen.strides[b].value(); });
+  for (size_t at = 0; at < order.size(); ++at) {
+    int dim = order[at];
+    auto goes_over = [&](int inner) {
+      return seen.strides[dim].value() == seen.strides[inner].value() * std::max<int64_t>(seen.sizes[inner].value(), 1);
+    };
+    // The neighbour where it can be, as in a tensor that lies row after row.
+    int found = -1;
+    for (size_t before = 0; before < at; ++before) {
+      int inner = order[before];
+      // One step per element, but none of them: the stride is not a product with the size.
+      if (!spec.sizes[inner].is_symbolic() && seen.sizes[inner].value() == 0) continue;
+      bool is_symbolic = spec.sizes[inner].is_symbolic() || spec.strides[inner].is_symbolic();
+      if (is_symbolic && goes_over(inner) && (found < 0 || inner == dim + 1)) found = inner;
+    }
+    if (found < 0) continue;
+    over[static_cast<size_t>(dim)] = found;
+    spec.strides[dim] = spec.sizes[found] * spec.strides[found];
+  }
+  return over;
+}
+
+}  // namespace md

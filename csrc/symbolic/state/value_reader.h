@@ -1,0 +1,49 @@
+// What a walk knows of the objects that it reads: one value for each source, and the guards that make it valid.
+#pragma once
+#include <unordered_map>
+
+#include "symbolic/state/class_builder.h"
+#include "symbolic/state/region.h"
+
+namespace md {
+
+class ValueReader {
+ public:
+  ValueReader(const WalkStart& start, const ClassBuilder& classes) : start_(start), classes_(classes) {}
+  const WalkStart& start() const { return start_; }
+  const LocalsView& view() const { return start_.view; }
+  GuardSet& guards() { return guards_; }
+  const GuardSet& guards() const { return guards_; }
+  SourcePool& sources() { return guards_.sources(); }
+
+  // --- constants
+  ValuePtr none() { return constant(Py_None); }
+  ValuePtr boolean(bool value) { return constant(value ? Py_True : Py_False); }
+  ValuePtr integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
+  ValuePtr string(const std::string& text);
+  // An object that is the same at every run: an atom, or made from guarded ones.
+  ValuePtr constant(BorrowedRef object);
+
+  // --- values by source
+  const std::unordered_map<const Source*, ValuePtr>& by_source() const { return by_source_; }
+  ValuePtr find(const Source* source) const;  // null: not read yet
+  void set(const Source* source, ValuePtr value) { by_source_[source] = std::move(value); }
+  // Cells that exist, by the object.
+  std::unordered_map<PyObject*, ValuePtr>& cells() { return cells_; }
+
+  // --- reading (each adds the guard that makes the answer valid)
+  PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
+  bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
+  void guard_tensor(TensorValue* tensor);
+  // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
+  BorrowedRef identity_of(const ValuePtr& value);
+
+ private:
+  const WalkStart& start_;
+  const ClassBuilder& classes_;
+  GuardSet guards_;
+  std::unordered_map<const Source*, ValuePtr> by_source_;
+  std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
+};
+
+}  // namespace md

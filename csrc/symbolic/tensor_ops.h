@@ -1,9 +1,0 @@
-// Operations on tensors.
-#pragma once
-#include "symbolic/walk.h"
-
-namespace md {
-
-ValuePtr call_op(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form);
-
-}  // namespace md

@@ -1,0 +1,103 @@
+#include "symbolic/tensors/conversion_calls.h"
+
+#include "frontends/dtype_object.h"
+#include "frontends/memory_format_object.h"
+#include "frontends/tensor_conversions.h"
+#include "guards/held_object.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "tensor/shapes/memory_format.h"
+
+namespace md {
+
+namespace {
+
+// What stands for the argument in the eager parse: for another tensor its dtype, which is all that is asked of it.
+Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
+  if (auto* other = as<TensorValue>(value)) {
+    walk.values().guard_tensor(other);
+    return Ref::share(dtype_to_python(other->spec.dtype));
+  }
+  if (Ref constant = constant_of(walk, value)) return constant;
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !can_hold_strongly(object->object.get()))
+    graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
+  return Ref::share(walk.values().identity_of(value));
+}
+
+Conversion parse_to(Walk& walk, const TensorSpec& spec, const CallArgs& args) {
+  static PyObject* const kDType = PyUnicode_InternFromString("dtype");
+  std::vector<Ref> held;
+  std::vector<PyObject*> plain;
+  auto add = [&](const ValuePtr& value) {
+    plain.push_back(held.emplace_back(plain_argument(walk, "to", value)).get());
+  };
+  for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
+  Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    const auto& [name, value] = args.keywords[i];
+    add(value);
+    bool is_other = as<TensorValue>(value) != nullptr && PyUnicode_CompareWithASCIIString(name, "other") == 0;
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(is_other ? kDType : name.get()));
+  }
+  return parse_to_call(spec, plain, args.keywords.empty() ? nullptr : names.get());
+}
+
+std::optional<Conversion> conversion(Walk& walk, std::string_view method, const TensorSpec& spec,
+                                     const CallArgs& args) {
+  if (method == "to") return parse_to(walk, spec, args);
+  bool with_keywords = !args.keywords.empty();
+  if (method == "type_as") {
+    auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
+    if (other == nullptr) raise_here();
+    walk.values().guard_tensor(other);
+    return Conversion{.dtype = other->spec.dtype};
+  }
+  const ConversionMethod* row = find_conversion_method(method);
+  if (row == nullptr) return std::nullopt;
+  Conversion wanted{.dtype = row->dtype.value_or(spec.dtype)};
+  if (args.positional.size() > 1 || args.keywords.size() > 1) raise_here();
+  for (const auto& [name, value] : args.keywords) {
+    if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) raise_here();
+    set_memory_format(wanted, row->name, plain_argument(walk, method, value));
+  }
+  return wanted;
+}
+
+// The tensor in a memory format: itself where it has the dtype and lies so already, else a copy.
+ValuePtr in_memory_format(Walk& walk, TensorValue* tensor, ValuePtr value, const Conversion& wanted) {
+  static PyObject* const kMemoryFormat = PyUnicode_InternFromString("memory_format");
+  static const OpRow *const cast = find_op("cast"), *const clone = find_op("clone");
+  bool same = wanted.dtype == tensor->spec.dtype;
+  if (same && !wanted.copy && suggested_format(tensor->spec) == wanted.memory_format) return value;
+  if (!same)
+    value =
+        call_op(walk, *cast, {{value, walk.values().constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
+  ValuePtr format = walk.values().constant(memory_format_object(wanted.memory_format));
+  return call_op(walk, *clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
+}
+
+}  // namespace
+
+ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tensor, const CallArgs& args) {
+  walk.values().guard_tensor(tensor);
+  std::optional<Conversion> wanted;
+  try {
+    wanted = conversion(walk, method, tensor->spec, args);
+  } catch (const Error&) {
+    raise_here();
+  } catch (const PythonError&) {
+    raise_here();
+  }
+  if (!wanted) return nullptr;
+  const ValuePtr& self = args.positional[0];
+  if (!wanted->memory_format.empty()) return in_memory_format(walk, tensor, self, *wanted);
+  static const OpRow* const cast = find_op("cast");
+  static const OpRow* const clone = find_op("clone");
+  if (wanted->dtype != tensor->spec.dtype)
+    return call_op(walk, *cast, {{self, walk.values().constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
+  return wanted->copy ? call_op(walk, *clone, {{self}, {}}, CallForm::Method) : self;
+}
+
+}  // namespace md

@@ -1,0 +1,373 @@
+#include "symbolic/tensors/host_calls.h"
+
+#include <algorithm>
+
+#include "cpython/errors.h"
+#include "cpython/traceback.h"
+#include "snapshot/serving_code.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/effects/host_call_sites.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/simd/copy.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+thread_local int64_t begun = 0;
+thread_local std::optional<FailedCallOut> failed;
+thread_local CallOutFrames* current_frames = nullptr;
+thread_local int64_t begun_at_start = 0;  // of what current_frames are for
+thread_local UncommittedWrites* uncommitted = nullptr;
+
+// One written operand: copied before the call, the copy is the node's output `out`.
+struct Written {
+  size_t operand;
+  size_t out;
+  int target;  // the operand that is the same tensor as the region found it; -1: no input
+};
+
+struct Context {
+  std::string name;
+  Ref run;                          // process-lifetime things: custom operators, functions that were marked
+  std::vector<TensorSpec> results;  // their sizes and strides are operands where they are symbolic
+  // Operands: what run() is given, then targets, (original, current) of inputs written before, outputs of the site's snapshot,
+  // tensors among the frames' locals, sizes and strides of results.
+  size_t operand_count;
+  size_t pairs_begin;
+  size_t failure_begin;
+  size_t locals_begin;
+  size_t sizes_begin;
+  std::vector<size_t> sized;  // the results that have operands there, two each
+  bool has_failure = false;
+  size_t told_frames = 0;  // that the snapshot has
+  bool grad_mode, inference_mode;
+  std::vector<Written> written;
+  std::vector<SourceLine> lines;  // outermost first
+  int root_instruction;
+  uint64_t walk;
+  int site;
+};
+
+[[noreturn]] void refuse(const Context& context, const std::string& what) {
+  PyErr_SetString(PyExc_RuntimeError, str_cat(context.name, ": ", what).c_str());
+  throw PythonError();
+}
+
+// The modes as they are at the call.
+class ModesScope {
+ public:
+  ModesScope(bool grad_mode, bool inference_mode) : before_(tensor_modes()) {
+    tensor_modes().grad_enabled = grad_mode;
+    tensor_modes().inference_mode = inference_mode;
+  }
+  ~ModesScope() { tensor_modes() = before_; }
+  ModesScope(const ModesScope&) = delete;
+
+ private:
+  TensorModes before_;
+};
+
+const Tensor& tensor_at(const OpCall& call, size_t i) { return std::get<Tensor>(call.args[i]); }
+
+bool is_symbolic(const TensorSpec& spec) {
+  return any_symbolic(spec.sizes.span()) || any_symbolic(spec.strides.span());
+}
+
+// Of result `i` in this call.
+TensorSpec result_spec(const Context& context, const OpCall& call, size_t i) {
+  TensorSpec spec = context.results[i];
+  for (size_t at = 0; at < context.sized.size(); ++at) {
+    if (context.sized[at] != i) continue;
+    spec.sizes = std::get<DimVec>(call.args[context.sizes_begin + 2 * at]);
+    spec.strides = std::get<DimVec>(call.args[context.sizes_begin + 2 * at + 1]);
+  }
+  return spec;
+}
+
+// Of the copy that is written to.
+TensorSpec written_spec(const OpCall& call, const Written& written) {
+  TensorSpec spec = tensor_at(call, written.operand).spec();
+  spec.requires_grad = false;
+  return spec;
+}
+
+}  // namespace
+
+// One run of one call-out.
+struct CallOutRun {
+  const Context& context;
+  const OpCall& call;
+  std::span<Tensor> outs;
+
+  void run() {
+    ++begun;
+    failed.reset();
+    std::vector<Tensor> given;
+    for (size_t i = 0; i < context.operand_count; ++i) given.push_back(tensor_at(call, i));
+    copy_written(given);
+    note_writes_before();
+    auto attempt = [&](size_t linked) { return call_python(given, linked); };
+    // Without frames it is run by code of the user's, which is answerable for its exceptions.
+    bool in_region = current_frames != nullptr && current_frames->walk() == context.walk;
+    if (in_region) {
+      std::vector<Tensor> locals;
+      for (size_t i = context.locals_begin; i < context.sizes_begin; ++i) locals.push_back(tensor_at(call, i));
+      current_frames->run(context.site, locals, attempt);
+    } else {
+      attempt(context.lines.size());
+    }
+    if (uncommitted != nullptr) note_writes(uncommitted->writes_);
+    if (PyErr_Occurred() == nullptr) return;
+    if (in_region) note_failure();
+    throw PythonError();
+  }
+
+ private:
+  void copy_written(std::vector<Tensor>& given) {
+    for (const Written& written : context.written) {
+      Tensor copy = Tensor::empty(written_spec(call, written));
+      copy_elements(given[written.operand], copy);
+      // The same tensor twice stays the same tensor.
+      Tensor original = given[written.operand];
+      for (Tensor& each : given)
+        if (is_same(each, original)) each = copy;
+      outs[written.out] = copy;
+    }
+  }
+
+  void note_writes_before() {
+    if (uncommitted == nullptr) return;
+    uncommitted->writes_.clear();
+    for (size_t i = context.pairs_begin; i < context.failure_begin; i += 2)
+      uncommitted->writes_.emplace_back(tensor_at(call, i), tensor_at(call, i + 1));
+  }
+
+  void note_writes(std::vector<std::pair<Tensor, Tensor>>& writes) {
+    for (const Written& written : context.written)
+      if (written.target >= 0)
+        writes.emplace_back(tensor_at(call, static_cast<size_t>(written.target)), outs[written.out]);
+  }
+
+  // What it had written before it raised is written.
+  void note_failure() {
+    failed = FailedCallOut{context.walk, context.site, context.root_instruction, {}, {}};
+    if (!context.has_failure) return;
+    for (size_t i = context.failure_begin; i < context.locals_begin; ++i) failed->outputs.push_back(tensor_at(call, i));
+    note_writes(failed->written);
+    // A tensor that the region made is in those outputs, and in no other hand.
+    for (const Written& written : context.written)
+      if (written.target < 0) copy_elements(outs[written.out], tensor_at(call, written.operand));
+    if (uncommitted != nullptr) uncommitted->writes_.clear();
+  }
+
+  bool call_python(const std::vector<Tensor>& given, size_t linked) {
+    std::vector<Ref> held;
+    std::vector<PyObject*> args;
+    for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_tensor_type().wrap(tensor)).get());
+    try {
+      ServingCode serving;
+      CallOutFramesScope no_frames(nullptr);
+      ModesScope modes(context.grad_mode, context.inference_mode);
+      Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
+      if (!result) throw PythonError();
+      take_results(result.get(), given);
+      return true;
+    } catch (...) {
+      set_error_from_current_exception();
+      // The frames that could not be linked. Those of a snapshot are still to be made.
+      for (size_t depth = context.lines.size(); depth-- > std::max(linked, context.told_frames);) {
+        const SourceLine& line = context.lines[depth];
+        add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
+      }
+      return false;
+    }
+  }
+
+  void take_results(BorrowedRef result, const std::vector<Tensor>& given) {
+    size_t count = context.results.size();
+    if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(count))
+      refuse(context, str_cat("gave something else than ", count, " tensors"));
+    for (size_t i = 0; i < count; ++i) {
+      BorrowedRef item = PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i));
+      const TensorType* type = tensor_type_of(item);
+      if (type == nullptr) refuse(context, str_cat("result ", i, " is a ", item.type()->tp_name, ", not a Tensor"));
+      const Tensor& tensor = type->unwrap(item);
+      TensorSpec expected = result_spec(context, call, i);
+      if (tensor->kind() != TensorKind::Real) refuse(context, str_cat("result ", i, " is a tensor without data"));
+      if (tensor->dtype() != expected.dtype || !same(tensor.spec().sizes, expected.sizes))
+        refuse(context, str_cat("result ", i, " is ", tensor.spec().str(), ", but its fake says ", expected.str()));
+      for (const Tensor& input : given)
+        if (input->storage().get() == tensor->storage().get())
+          refuse(context, str_cat("result ", i, " shares memory with an input, which a custom operator must not do"));
+      outs[i] = tensor;
+    }
+  }
+};
+
+namespace {
+
+void run_call_out(void* raw, const OpCall& call, std::span<Tensor> outs) {
+  CallOutRun{*static_cast<const Context*>(raw), call, outs}.run();
+}
+
+void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
+  const auto& context = *static_cast<const Context*>(call.row.call_out.context);
+  for (size_t i = 0; i < context.results.size(); ++i) outs.push_back(OutSpec{result_spec(context, call, i)});
+  for (const Written& written : context.written) outs.push_back(OutSpec{written_spec(call, written)});
+}
+
+// The last graph or plan that has the row may go in any thread, and after the interpreter.
+void release_row(const OpRow* row) {
+  auto* context = static_cast<Context*>(row->call_out.context);
+  if (Py_IsInitialized()) {
+    PyGILState_STATE state = PyGILState_Ensure();
+    delete context;
+    PyGILState_Release(state);
+  } else {
+    context->run.release();
+    delete context;
+  }
+  delete row;
+}
+
+std::string schema_text(size_t tensors, size_t operands, size_t results) {
+  std::string text = "call_out(";
+  for (size_t i = 0; i < operands; ++i) text += str_cat(i == 0 ? "" : ", ", i < tensors ? "Tensor a" : "int[] a", i);
+  if (results == 1) return text + ") -> Tensor";
+  text += ") -> (";
+  for (size_t i = 0; i < results; ++i) text += i == 0 ? "Tensor" : ", Tensor";
+  return text + ")";
+}
+
+std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
+  auto* row = new OpRow{};
+  row->call_out.context = context;
+  std::shared_ptr<const OpRow> owner(row, release_row);
+  row->name = context->name;
+  row->schema =
+      parse_schema(schema_text(context->sizes_begin, operands, context->results.size() + context->written.size()));
+  row->kind = OpKind::CallOut;
+  row->promotion = Promotion::None;
+  row->shape_rule = call_out_shapes;
+  row->call_out.run = run_call_out;
+  return owner;
+}
+
+// The tensors that are handed along for the frames and for a failure are none that the results come from.
+void keep_gradient_of_operands(const Graph& graph, Node& node, const std::vector<ValueRef>& operands) {
+  auto requires_grad = [&](const ValueRef& value) { return graph.info(value).spec.requires_grad; };
+  if (std::any_of(operands.begin(), operands.end(), requires_grad)) return;
+  for (ValueInfo& out : node.outs) out.spec.requires_grad = false;
+}
+
+// What an operand must be for a write into it to be followed.
+void check_written(Walk& walk, const CallOutRequest& request, TensorValue* tensor) {
+  if (tensor->spec.requires_grad && walk.builder().modes().grad)
+    graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
+  if (has_expanded_dim(tensor->spec))
+    graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");
+}
+
+// One tensor under two names is one tensor to the operator, whereas two views of one tensor would become two.
+void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, TensorValue* tensor) {
+  const std::shared_ptr<TensorBase>& base = walk.builder().base_of(tensor);
+  for (size_t i = 0; i < request.tensors.size(); ++i) {
+    TensorValue* other = request.tensors[i];
+    if (other == nullptr || other == tensor || static_cast<int>(i) == at || other->base != base) continue;
+    graph_break(BreakReason::tensor_write, request.name + " writes to a tensor of which it is given another view");
+  }
+}
+
+}  // namespace
+
+Node* append_call_out(Walk& walk, const CallOutRequest& request) {
+  if (walk.outputs().has_output())
+    graph_break(
+        BreakReason::caught_call_out, request.name,
+        "What was printed or logged before it is written when the region is left, so that the region ends here.");
+  bool has_failure = !may_call_out(walk);
+  if (has_failure && !may_describe_failure(walk)) graph_break(BreakReason::caught_call_out, request.name);
+  std::vector<ValueRef> failure_outputs, locals;
+  int site = add_call_out_site(walk, locals, has_failure ? &failure_outputs : nullptr);
+  auto context = std::make_unique<Context>();
+  context->name = request.name;
+  context->run = Ref::share(request.run);
+  context->results = request.results;
+  context->operand_count = request.operands.size();
+  context->lines = walk.frames().user_stack();
+  context->root_instruction = walk.frames().root().index;
+  context->walk = walk.number();
+  std::vector<TensorValue*> written;  // each tensor once
+  std::vector<ValueRef> operands = request.operands;
+  for (const auto& [at, tensor] : request.written) {
+    check_written(walk, request, tensor);
+    check_apart_from_others(walk, request, at, tensor);
+    if (std::find(written.begin(), written.end(), tensor) != written.end()) continue;
+    written.push_back(tensor);
+    int target = -1;
+    if (walk.builder().base_of(tensor)->source != nullptr) {
+      target = static_cast<int>(operands.size());
+      operands.push_back(walk.builder().original_value(tensor));
+    }
+    context->written.push_back({static_cast<size_t>(at), request.results.size() + context->written.size(), target});
+  }
+  context->pairs_begin = operands.size();
+  for (const auto& [original, now] : walk.builder().written_values()) {
+    operands.push_back(original);
+    operands.push_back(now);
+  }
+  context->failure_begin = operands.size();
+  context->has_failure = has_failure;
+  context->told_frames = has_failure ? described_frames(walk) : 0;
+  operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
+  context->locals_begin = operands.size();
+  operands.insert(operands.end(), locals.begin(), locals.end());
+  context->sizes_begin = operands.size();
+  for (size_t i = 0; i < request.results.size(); ++i)
+    if (is_symbolic(request.results[i])) context->sized.push_back(i);
+  context->site = site;
+  context->grad_mode = walk.builder().modes().grad;
+  context->inference_mode = walk.builder().modes().inference;
+  std::vector<size_t> outs;
+  for (const Written& each : context->written) outs.push_back(each.out);
+  std::vector<Operand> node_operands(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) node_operands[i].emplace<ValueRef>(operands[i]);
+  for (size_t i : context->sized) {
+    node_operands.emplace_back(request.results[i].sizes);
+    node_operands.emplace_back(request.results[i].strides);
+  }
+  std::shared_ptr<const OpRow> row = make_row(context.release(), node_operands.size());
+  Node* node = walk.graph().add_op(*row, std::move(node_operands), walk.frames().location());
+  node->owned_op = row;
+  keep_gradient_of_operands(walk.graph(), *node, request.operands);
+  if (!written.empty()) walk.cannot_undo();
+  for (size_t i = 0; i < written.size(); ++i)
+    walk.builder().write_tensor(written[i], {node, static_cast<int>(outs[i])});
+  return node;
+}
+
+CallOutFramesScope::CallOutFramesScope(CallOutFrames* frames)
+    : previous_(std::exchange(current_frames, frames)), begun_before_(std::exchange(begun_at_start, begun)) {}
+CallOutFramesScope::~CallOutFramesScope() {
+  current_frames = previous_;
+  begun_at_start = begun_before_;
+}
+
+UncommittedWrites::UncommittedWrites() : outer_(std::exchange(uncommitted, this)) {}
+UncommittedWrites::~UncommittedWrites() {
+  uncommitted = outer_;
+  for (const auto& [target, value] : writes_) {
+    copy_elements(value, target);
+    target->storage()->bump_version();
+  }
+}
+
+int64_t call_outs_begun() { return begun; }
+
+bool call_out_has_run() { return current_frames != nullptr && begun != begun_at_start; }
+
+std::optional<FailedCallOut> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
+
+}  // namespace md

@@ -1,0 +1,269 @@
+// x[key] and x[key] = value on symbolic tensors: a chain of views, then at most one read or write by tensors of indices.
+#include <algorithm>
+
+#include "cpython/imports.h"
+#include "frontends/dtype_object.h"
+#include "frontends/indexing.h"
+#include "guards/tensor_type.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_indexing.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/tensors/tensor_writes.h"
+#include "tensor/memory_overlap.h"
+
+namespace md {
+
+namespace {
+
+bool is_mask(const TensorValue& tensor) {
+  return tensor.spec.dtype == DType::bool_ || tensor.spec.dtype == DType::uint8;
+}
+
+// Numbers that stand for symbolic ones in a key: no program's, and no size is near them.
+constexpr int64_t kFirstMark = -(int64_t{1} << 60);
+
+// A key with its indices, in the order in which they stand in it, as tensors of the graph.
+class SymbolicKey {
+ public:
+  SymbolicKey(Walk& walk, const ValuePtr& key) : walk_(walk) {
+    auto items = type_of(key) == &PyTuple_Type ? elements_of(walk, key) : nullptr;
+    if (!items) {
+      model_ = model_of(key);
+      return;
+    }
+    model_ = check(PyTuple_New(static_cast<Py_ssize_t>(items->size())));
+    for (size_t i = 0; i < items->size(); ++i) PyTuple_SET_ITEM(model_.get(), i, model_of((*items)[i]).release());
+  }
+
+  const std::vector<ValuePtr>& indices() const { return indices_; }
+
+  Operand operand_of(const Arg& arg) const {
+    Operand operand;
+    if (auto* scalar = std::get_if<Scalar>(&arg)) operand = unmarked(*scalar);
+    if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
+    return operand;
+  }
+
+  IndexPlan plan_for(const TensorSpec& spec) const {
+    auto fake_of = [this](BorrowedRef place) {
+      auto* index = as<TensorValue>(indices_[PyLong_AsSize_t(PyList_GET_ITEM(place.get(), 0))]);
+      return Tensor::fake(index->spec);
+    };
+    try {
+      return index_plan(spec, model_.get(), indices_.empty() ? TensorFromKey() : TensorFromKey(fake_of));
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::NotImplemented) graph_break(BreakReason::unknown_subscript, error.what());
+      raise_here();
+    } catch (const PythonError&) {
+      raise_here();
+    }
+  }
+
+ private:
+  // The item itself, or for indices a list with their place among them.
+  Ref model_of(const ValuePtr& item) {
+    if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
+    if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
+    if (has_symbolic_size(walk_, item)) return marked(item);
+    if (Ref constant = constant_of(walk_, plain_or_itself(walk_, item, {"__index__"}))) return constant;
+    if (std::optional<int64_t> index = int_of(walk_, item)) return check(PyLong_FromLongLong(*index));
+    unknown(item);
+  }
+
+  // A number, or a slice with numbers, some of them symbolic.
+  Ref marked(const ValuePtr& item) {
+    if (auto* slice = as<SliceValue>(item)) {
+      Ref start = marked(slice->start), stop = marked(slice->stop), step = constant_of(walk_, slice->step);
+      if (!step) unknown(item);
+      return check(PySlice_New(start, stop, step));
+    }
+    if (!has_symbolic_size(walk_, item)) {
+      Ref constant = constant_of(walk_, item);
+      if (!constant) unknown(item);
+      return constant;
+    }
+    marks_.push_back(*dim_of(walk_, item));
+    return check(PyLong_FromLongLong(kFirstMark + static_cast<int64_t>(marks_.size()) - 1));
+  }
+
+  Scalar unmarked(const Scalar& scalar) const {
+    int64_t number = scalar.as_int();
+    bool is_mark = number >= kFirstMark && number < kFirstMark + static_cast<int64_t>(marks_.size());
+    return is_mark ? Scalar::symbolic(marks_[static_cast<size_t>(number - kFirstMark)]) : scalar;
+  }
+
+  Ref place_of(ValuePtr index) {
+    indices_.push_back(std::move(index));
+    return check(Py_BuildValue("[n]", static_cast<Py_ssize_t>(indices_.size()) - 1));
+  }
+
+  ValuePtr indices_of(TensorValue* tensor, const ValuePtr& item) {
+    static const OpRow* const cast = find_op("cast");
+    walk_.values().guard_tensor(tensor);
+    if (is_mask(*tensor)) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
+    if (is_floating(tensor->spec.dtype)) raise_here();
+    if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
+    if (tensor->spec.dtype == DType::int64) return item;
+    return call_op(walk_, *cast, {{item, walk_.values().constant(dtype_to_python(DType::int64))}, {}},
+                   CallForm::Method);
+  }
+
+  Ref plain_list(const ValuePtr& value) {
+    Ref list = check(PyList_New(0));
+    auto elements = elements_of(walk_, value);
+    for (const ValuePtr& element : *elements) {
+      if (is_tensor(element)) unknown(value);
+      bool nested = type_of(element) == &PyList_Type || type_of(element) == &PyTuple_Type;
+      Ref item = nested ? plain_list(element) : constant_of(walk_, element);
+      if (!item || PyBool_Check(item.get())) unknown(value);
+      if (!nested && !PyLong_CheckExact(item.get())) raise_here();
+      check_status(PyList_Append(list, item));
+    }
+    return list;
+  }
+
+  // Numbers in a list are a constant of the graph.
+  ValuePtr tensor_of_list(const ValuePtr& value) {
+    static PyObject* const function = imported("minidynamo._C", "tensor").release();
+    Ref list = plain_list(value);
+    Ref keywords = check(Py_BuildValue("{s:O}", "dtype", dtype_to_python(DType::int64).get()));
+    Ref made = Ref::steal(PyObject_Call(function, check(PyTuple_Pack(1, list.get())), keywords));
+    if (!made) raise_here();
+    Node* constant = walk_.graph().add_constant("constant", tensor_type_of(made.get())->unwrap(made));
+    return make_value<TensorValue>(ValueRef{constant, 0}, constant->outs[0].spec);
+  }
+
+  [[noreturn]] void unknown(const ValuePtr& item) {
+    graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(item)));
+  }
+
+  Walk& walk_;
+  Ref model_;
+  std::vector<ValuePtr> indices_;
+  std::vector<Dim> marks_;
+};
+
+// What the views of the steps leave of the tensor.
+ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
+  ValueRef current = walk.builder().graph_value(tensor);
+  TensorValue* viewed = tensor;
+  ValuePtr result(tensor);
+  bool grad = walk.builder().modes().grad && !walk.builder().modes().inference && tensor->spec.requires_grad;
+  for (const IndexStep& step : steps) {
+    std::vector<Operand> operands{current};
+    for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));
+    try {
+      Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.frames().location());
+      node->outs[0].spec.requires_grad = grad;
+      current = {node, 0};
+      auto window = make_value<TensorValue>(current, node->outs[0].spec);
+      walk.builder().make_alias(window.get(), viewed, *node, 0);
+      result = window;
+      viewed = as<TensorValue>(result);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      raise_here();
+    }
+  }
+  return result;
+}
+
+std::vector<ValuePtr> integers(Walk& walk, const DimVec& dims) {
+  std::vector<ValuePtr> values;
+  for (int i = 0; i < dims.size(); ++i) values.push_back(walk.values().integer(dims[i].value()));
+  return values;
+}
+
+// The operands of index and index_put behind the window.
+std::pair<ValuePtr, ValuePtr> places(Walk& walk, const SymbolicKey& key, const IndexPlan& plan) {
+  return {make_value<SequenceValue>(false, key.indices()), make_value<SequenceValue>(false, integers(walk, plan.dims))};
+}
+
+// x[mask] = number, where the mask is for the leading dims of x.
+void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const ValuePtr& value) {
+  static const OpRow* const masked_fill = find_op("masked_fill");
+  static const OpRow* const unsqueeze = find_op("unsqueeze");
+  static const OpRow* const cast = find_op("cast");
+  auto* mask = as<TensorValue>(key);
+  walk.values().guard_tensor(tensor);
+  walk.values().guard_tensor(mask);
+  if (mask->spec.rank() == 0) graph_break(BreakReason::unknown_subscript, "a tensor at a mask without dims");
+  // The sizes have to be the very ones here, where masked_fill broadcasts.
+  if (mask->spec.rank() > tensor->spec.rank()) raise_here();
+  for (int i = 0; i < mask->spec.rank(); ++i)
+    if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
+  ValuePtr whole = key;
+  if (mask->spec.dtype != DType::bool_)
+    whole = call_op(walk, *cast, {{key, walk.values().constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
+  for (int i = mask->spec.rank(); i < tensor->spec.rank(); ++i)
+    whole = call_op(walk, *unsqueeze, {{whole, walk.values().integer(-1)}, {}}, CallForm::Method);
+  call_in_place(walk, *masked_fill, {{ValuePtr(tensor), whole, value}, {}});
+}
+
+// A list of bools that are known, one for each row: the numbers of the rows. Any other key is itself.
+ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
+  auto elements = type_of(key) == &PyList_Type ? elements_of(walk, key) : nullptr;
+  bool are_bools = elements && !elements->empty() &&
+                   std::ranges::all_of(*elements, [](const ValuePtr& each) { return type_of(each) == &PyBool_Type; });
+  if (!are_bools || tensor->spec.rank() == 0) return key;
+  std::vector<ValuePtr> numbers;
+  for (size_t i = 0; i < elements->size(); ++i) {
+    Ref constant = constant_of(walk, (*elements)[i]);
+    if (!constant) return key;
+    if (constant.get() == Py_True) numbers.push_back(walk.values().integer(static_cast<int64_t>(i)));
+  }
+  refuse_told_sizes(walk, tensor->spec);
+  if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) raise_here();
+  return make_value<SequenceValue>(true, std::move(numbers));
+}
+
+}  // namespace
+
+ValuePtr index_tensor(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
+  static const OpRow* const index = find_op("index");
+  static const OpRow* const alias = find_op("alias");
+  walk.values().guard_tensor(tensor);
+  SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
+  IndexPlan plan = parsed.plan_for(tensor->spec);
+  if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
+  ValuePtr window = window_of(walk, tensor, parsed, plan.steps);
+  if (plan.indices.empty()) return window;
+  auto [indices, dims] = places(walk, parsed, plan);
+  return call_op(walk, *index, {{window, indices, dims}, {}}, CallForm::Function);
+}
+
+void store_into_tensor(Walk& walk, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
+  static const OpRow* const copy = find_op("copy");
+  static const OpRow* const fill = find_op("fill");
+  static const OpRow* const index_put = find_op("index_put");
+  static const OpRow* const alias = find_op("alias");
+  auto* tensor = as<TensorValue>(container);
+  PyTypeObject* type = type_of(value);
+  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+  auto* source = as<TensorValue>(value);
+  if (source == nullptr && !is_number)
+    graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
+  auto* mask = as<TensorValue>(key);
+  if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
+    return store_at_mask(walk, tensor, key, value);
+  walk.values().guard_tensor(tensor);
+  SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
+  IndexPlan plan = parsed.plan_for(tensor->spec);
+  if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
+  ValuePtr window = window_of(walk, tensor, parsed, plan.steps);
+  if (!plan.indices.empty()) {
+    auto [indices, dims] = places(walk, parsed, plan);
+    call_in_place(walk, *index_put, {{window, indices, dims, value}, {}});
+    return;
+  }
+  if (source != nullptr && source->spec.rank() > as<TensorValue>(window)->spec.rank())
+    graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
+  if (has_expanded_dim(as<TensorValue>(window)->spec)) raise_here();
+  call_in_place(walk, source != nullptr ? *copy : *fill, {{window, value}, {}});
+}
+
+}  // namespace md

@@ -1,0 +1,455 @@
+// Ops on symbolic tensors: arguments become operands, promotion becomes cast nodes, the shape rule gives the result.
+#include "symbolic/tensors/tensor_ops.h"
+#include "frontends/arg_binding.h"
+#include "frontends/eager.h"
+#include "frontends/promotion.h"
+#include "graph/failing_ops.h"
+#include "graph/views.h"
+#include "guards/held_object.h"
+#include "guards/named_results.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/effects/host_call_sites.h"
+#include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/number_objects.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_writes.h"
+#include "tensor/ops/gradient_flow.h"
+#include "tensor/simd/pointwise.h"
+#include "tensor/tensor_modes.h"
+
+#include <algorithm>
+
+namespace md {
+
+namespace {
+
+// A number whose value the capture does not depend on: an input of the graph, whatever it is at each run.
+bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
+  if (type != ParamType::Scalar && type != ParamType::Number) return false;
+  if (auto* computed = as<ComputedValue>(value))
+    return !computed->known && (type_of(value) == &PyLong_Type || type_of(value) == &PyFloat_Type);
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || object->source == nullptr || object->value_guarded) return false;
+  return PyLong_CheckExact(object->object.get()) || PyFloat_CheckExact(object->object.get());
+}
+
+class OpCapture {
+ public:
+  OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(&row) {}
+
+  ValuePtr run(const CallArgs& args, CallForm form) {
+    bind(args);
+    if (row_->has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
+    refuse_new_leaves();
+    promote_operands();
+    give_numbers_their_dtype();
+    if (walk_.graph().has_call_out() && may_fail_at_run_time()) keep_apart_from_call_outs();
+    Node* node = append();
+    node->form = form;
+    if (is_op(*node, OpKind::CallOut)) refuse_written();
+    return wrap(node);
+  }
+
+ private:
+  void bind(const CallArgs& args) {
+    values_ = args.positional;
+    Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+    for (size_t i = 0; i < args.keywords.size(); ++i) {
+      PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+      values_.push_back(args.keywords[i].second);
+    }
+    std::vector<ValueForm> forms;
+    for (const ValuePtr& value : values_) forms.push_back(form_of(value));
+    BoundCall bound;
+    try {
+      BoundOp op = bind_overload(*row_, forms, args.keywords.empty() ? nullptr : names.get());
+      row_ = op.row;
+      bound = std::move(op.call);
+    } catch (const Error&) {
+      raise_here();
+    }
+    const std::vector<Param>& params = row_->schema.params;
+    if (!params.empty()) viewed_at_ = bound.value_of_param[0];
+    for (size_t i = 0; i < params.size(); ++i) {
+      int at = bound.value_of_param[i];
+      if (at == BoundCall::kDefault) {
+        operands_.push_back(default_operand(params[i]));
+      } else if (params[i].variadic_ints && bound.variadic_count > 0) {
+        std::vector<ValuePtr> parts(values_.begin() + at, values_.begin() + at + bound.variadic_count);
+        operands_.push_back(operand(params[i], make_value<SequenceValue>(false, std::move(parts))));
+      } else {
+        operands_.push_back(operand(params[i], values_[at]));
+      }
+    }
+  }
+
+  ValueForm form_of(const ValuePtr& value) {
+    if (is_tensor(value)) return ValueForm::Tensor;
+    if (auto* object = as<ObjectValue>(value)) return value_form(object->object.get());
+    PyTypeObject* type = type_of(value);
+    if (is_number_object(value)) return type->tp_as_number->nb_index != nullptr ? ValueForm::Int : ValueForm::Float;
+    if (type == &PyLong_Type) return ValueForm::Int;
+    if (type == &PyFloat_Type) return ValueForm::Float;
+    if (type == &PyBool_Type) return ValueForm::Bool;
+    auto* sequence = as<SequenceValue>(value);
+    if (sequence == nullptr || !is_list_argument(type)) return ValueForm::Other;
+    bool of_tensors = !sequence->items.empty() && is_tensor(sequence->items[0]);
+    return of_tensors ? ValueForm::TensorList : ValueForm::IntList;
+  }
+
+  static Operand operand_of_arg(const Arg& arg) {
+    Operand operand;
+    if (auto* scalar = std::get_if<Scalar>(&arg)) operand = *scalar;
+    if (auto* dims = std::get_if<DimVec>(&arg)) operand = *dims;
+    if (auto* dtype = std::get_if<DType>(&arg)) operand = *dtype;
+    if (auto* text = std::get_if<std::string>(&arg)) operand = *text;
+    return operand;
+  }
+
+  Operand default_operand(const Param& param) {
+    if (!param.default_value) raise_here();
+    return operand_of_arg(*param.default_value);
+  }
+
+  // Members of an enum of numbers are numbers, and so are objects that say of themselves which number they are.
+  ValuePtr number_in(const Param& param, const ValuePtr& value) {
+    if (!has_user_type(value)) return value;
+    bool takes_float = param.type == ParamType::Number || param.type == ParamType::Scalar ||
+                       param.type == ParamType::Float || param.type == ParamType::Any;
+    bool takes_number = takes_float || param.type == ParamType::Int || param.type == ParamType::IntList;
+    ValuePtr plain = plain_or_itself(walk_, value, {"__index__", "__int__", "__float__"});
+    if (plain != value || !takes_number) return plain;
+    return number_of_object(walk_, value, takes_float ? NumberUse::Any : NumberUse::Index);
+  }
+
+  Operand operand(const Param& param, const ValuePtr& given) {
+    ValuePtr value = number_in(param, given);
+    if (auto* tensor = as<TensorValue>(value)) {
+      // The program's own code, which may look at the sizes, is run at capture alone.
+      if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
+      if (param.type != ParamType::Tensor && param.type != ParamType::Number)
+        graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
+      return walk_.builder().graph_value(tensor);
+    }
+    if (auto* number = as<NumberValue>(value); number != nullptr && !is_for_size(param, number)) {
+      if (!takes_numbers_of_the_graph() || param.type != ParamType::Number)
+        graph_break(BreakReason::tensor_to_number, str_cat(row_->name, ": ", param.name, " out of a tensor"));
+      numbers_.push_back(operands_.size());
+      return number->ref;
+    }
+    if (param.type == ParamType::TensorList) {
+      auto elements = list_elements(value);
+      if (!elements) graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
+      std::vector<ValueRef> refs;
+      for (const ValuePtr& element : *elements) {
+        auto* tensor = as<TensorValue>(element);
+        if (tensor == nullptr) raise_here();
+        if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
+        refs.push_back(walk_.builder().graph_value(tensor));
+      }
+      return refs;
+    }
+    if (row_->kind == OpKind::CallOut && has_symbolic_size(walk_, value)) constant_of(walk_, value);
+    if (!walk_.shapes().is_told(value) && is_runtime_scalar(value, param.type)) {
+      runtime_scalars_.emplace_back(operands_.size(), value);
+      refuse_told(walk_, value);
+      return walk_.builder().scalar_input(value);
+    }
+    return constant_operand(param, value);
+  }
+
+  // Other sequences are refused where the call is run; no answer: what it holds is not known.
+  std::unique_ptr<std::vector<ValuePtr>> list_elements(const ValuePtr& value) {
+    auto elements = elements_of(walk_, value);
+    if (elements && !is_list_argument(type_of(value))) raise_here();
+    return elements;
+  }
+
+  // What the sizes of the result may depend on: the plan is lowered for each such number.
+  static bool is_for_size(const Param& param, const NumberValue* number) {
+    bool takes_sizes =
+        param.type == ParamType::Int || param.type == ParamType::IntList || param.type == ParamType::Scalar;
+    return takes_sizes && number->type == &PyLong_Type;
+  }
+
+  // A size, or a list of numbers with sizes among them; no answer: neither.
+  std::optional<Operand> symbolic_operand(const Param& param, const ValuePtr& value) {
+    bool takes_one = param.type == ParamType::Int || param.type == ParamType::Scalar || param.type == ParamType::Number;
+    if ((!takes_one && param.type != ParamType::IntList) || !has_symbolic_size(walk_, value)) return std::nullopt;
+    if (takes_one) {
+      std::optional<Dim> dim = dim_of(walk_, value);
+      return dim ? std::optional<Operand>(Scalar::symbolic(*dim)) : std::nullopt;
+    }
+    std::vector<ValuePtr> items{value};
+    if (auto elements = list_elements(value)) items = *elements;
+    DimVec dims;
+    for (const ValuePtr& item : items) {
+      std::optional<Dim> dim = dim_of(walk_, item);
+      std::optional<int64_t> number = dim ? std::nullopt : int_of(walk_, item);
+      if (!dim && !number) return std::nullopt;
+      dims.push_back(dim ? *dim : Dim(*number));
+      // What is negative has a meaning of its own: that number alone.
+      if (dims[dims.size() - 1].is_symbolic() && known_less(dims[dims.size() - 1], 0))
+        dims[dims.size() - 1] = dims[dims.size() - 1].value();
+    }
+    return dims;
+  }
+
+  Operand constant_operand(const Param& param, const ValuePtr& value) {
+    if (row_->kind != OpKind::CallOut) {
+      if (std::optional<Operand> symbolic = symbolic_operand(param, value)) return *symbolic;
+    }
+    Ref constant = constant_of(walk_, value);
+    if (!constant) {
+      // A list of ints made here, or an object of ours (Size), which is the same at every run.
+      if (auto elements = list_elements(value)) {
+        for (ValuePtr& element : *elements) element = number_in(param, element);
+        constant = constant_of(walk_, make_value<SequenceValue>(false, *elements));
+      } else if (auto* object = as<ObjectValue>(value)) {
+        // A dtype or a device is what it is; any other object may be another number, or none, the next time.
+        if (can_hold_strongly(object->object.get()))
+          constant = Ref::share(walk_.values().identity_of(value));
+        else if (value_form(object->object.get()) == ValueForm::Other)
+          raise_here();
+      }
+    }
+    if (!constant)
+      graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name, " is a ", describe(value)));
+    try {
+      Arg arg = arg_from_python(*row_, param, constant.get());
+      if (std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg))
+        graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name));
+      return operand_of_arg(arg);
+    } catch (const Error&) {
+      raise_here();
+    } catch (const PythonError&) {
+      raise_here();
+    }
+  }
+
+  // Element by element, so that a tensor of no dims does what the number would. Which function a power is depends on the
+  // exponent, and the half types take a number as it is.
+  bool takes_numbers_of_the_graph() const {
+    bool pointwise = row_->kind == OpKind::PointwiseBinary || row_->kind == OpKind::Compare;
+    return pointwise && row_->pointwise >= 0 && row_->name != "pow";
+  }
+
+  bool is_number(size_t at) const { return std::find(numbers_.begin(), numbers_.end(), at) != numbers_.end(); }
+
+  // A number takes the dtype of the tensor beside it, as when it is known.
+  void give_numbers_their_dtype() {
+    if (numbers_.empty()) return;
+    std::optional<DType> dtype;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      auto* ref = std::get_if<ValueRef>(&operands_[i]);
+      if (ref != nullptr && !is_number(i) && !walk_.graph().info(*ref).is_scalar)
+        dtype = walk_.graph().info(*ref).spec.dtype;
+    }
+    if (!dtype || *dtype == DType::float16 || *dtype == DType::bfloat16)
+      graph_break(BreakReason::tensor_to_number, str_cat(row_->name, " with a number out of a tensor"));
+    for (size_t i : numbers_) operands_[i] = cast(std::get<ValueRef>(operands_[i]), *dtype);
+  }
+
+  PromotionOperand promotion_operand(const Operand& operand, bool is_number = false) const {
+    PromotionOperand result;
+    if (is_number) {
+      result.kind = PromotionOperand::Kind::Scalar;
+      result.category = row(walk_.graph().info(std::get<ValueRef>(operand)).spec.dtype).category;
+      return result;
+    }
+    if (auto* ref = std::get_if<ValueRef>(&operand)) {
+      const ValueInfo& info = walk_.graph().info(*ref);
+      if (info.is_scalar) {
+        result.kind = PromotionOperand::Kind::Scalar;
+        result.category = info.scalar_kind == Scalar::Kind::Float ? DTypeCategory::Floating : DTypeCategory::Integer;
+      } else {
+        result.kind = PromotionOperand::Kind::Tensor;
+        result.dtype = info.spec.dtype;
+        result.rank = info.spec.rank();
+      }
+    } else if (auto* scalar = std::get_if<Scalar>(&operand)) {
+      result.kind = PromotionOperand::Kind::Scalar;
+      result.category = scalar->category();
+    }
+    return result;
+  }
+
+  ValueRef cast(ValueRef ref, DType dtype) {
+    static const OpRow* const row = find_op("cast");
+    if (walk_.graph().info(ref).spec.dtype == dtype) return ref;
+    Node* node = walk_.graph().add_op(*row, {ref, dtype}, walk_.frames().location());
+    return {node, 0};
+  }
+
+  void promote_operands() {
+    try {
+      promote_lists();
+      std::vector<PromotionOperand> kinds;
+      for (size_t i = 0; i < operands_.size(); ++i)
+        kinds.push_back(row_->schema.params[i].promotes ? promotion_operand(operands_[i], is_number(i))
+                                                        : PromotionOperand{});
+      auto casts = promote(*row_, kinds);
+      for (size_t i = 0; i < operands_.size(); ++i) {
+        if (is_number(i)) continue;
+        auto* ref = std::get_if<ValueRef>(&operands_[i]);
+        if (i < casts.size() && casts[i] && ref != nullptr && !walk_.graph().info(*ref).is_scalar)
+          operands_[i] = cast(*ref, *casts[i]);
+      }
+    } catch (const Error&) {
+      raise_here();
+    }
+  }
+
+  // cat and stack: one dtype for all elements.
+  void promote_lists() {
+    if (row_->promotion == Promotion::None) return;
+    for (Operand& operand : operands_) {
+      auto* refs = std::get_if<std::vector<ValueRef>>(&operand);
+      if (refs == nullptr) continue;
+      std::vector<PromotionOperand> kinds;
+      for (ValueRef ref : *refs) kinds.push_back(promotion_operand(ref));
+      auto casts = promote(*row_, kinds);
+      for (size_t i = 0; i < refs->size(); ++i)
+        if (i < casts.size() && casts[i]) (*refs)[i] = cast((*refs)[i], *casts[i]);
+    }
+  }
+
+  // The sizes depend on the numbers: the capture holds for these alone.
+  void fix_runtime_scalars() {
+    for (auto& [at, value] : runtime_scalars_) operands_[at] = constant_operand(row_->schema.params[at], value);
+  }
+
+  Node* append() {
+    try {
+      try {
+        return walk_.graph().add_op(*row_, operands_, walk_.frames().location());
+      } catch (const UnknownScalarError&) {
+        fix_runtime_scalars();
+        return walk_.graph().add_op(*row_, operands_, walk_.frames().location());
+      }
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      raise_here();  // the op raises when it is run: Python does that
+    }
+  }
+
+  bool any_requires_grad() const {
+    auto requires_grad = [this](ValueRef ref) { return walk_.graph().info(ref).spec.requires_grad; };
+    for (const Operand& operand : operands_) {
+      if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && requires_grad(*ref)) return true;
+      if (auto* refs = std::get_if<std::vector<ValueRef>>(&operand))
+        for (ValueRef ref : *refs)
+          if (requires_grad(ref)) return true;
+    }
+    return false;
+  }
+
+  bool may_fail_at_run_time() const {
+    try {
+      return may_fail(*row_, operands_, infer_outs(*row_, operands_));
+    } catch (const UnknownScalarError&) {
+      return true;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      raise_here();
+    }
+  }
+
+  // A region is not run again by Python once it has called out: its later steps raise without their own line and handlers.
+  void keep_apart_from_call_outs() const {
+    if (!walk_.frames().innermost().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
+    auto is_committed = [this](ValueRef value) {
+      for (const auto& node : walk_.graph().nodes()) {
+        if (!is_op(*node, OpKind::CallOut)) continue;
+        if (value.node == node.get()) return true;
+        for (const Operand& operand : node->operands)
+          if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && *ref == value) return true;
+      }
+      return false;
+    };
+    bool safe = may_call_out(walk_);
+    for (const auto& [original, now] : walk_.builder().written_values()) safe = safe && is_committed(now);
+    if (!safe) graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
+  }
+
+  // zeros(2, requires_grad=True) is a leaf, which results of a graph are not.
+  void refuse_new_leaves() const {
+    int param = row_->schema.find("requires_grad");
+    auto* asked = param < 0 ? nullptr : std::get_if<Scalar>(&operands_[static_cast<size_t>(param)]);
+    if (asked != nullptr && asked->as_int() != 0)
+      graph_break(BreakReason::tensor_operands, row_->name + "() that requires grad");
+  }
+
+  // A custom op may keep or write what it is given: then it must be the tensor itself.
+  void refuse_written() const {
+    for (const ValuePtr& value : values_) {
+      auto* tensor = as<TensorValue>(value);
+      if (tensor != nullptr && tensor->base != nullptr && tensor->base->version > 0)
+        graph_break(BreakReason::tensor_write, row_->name + " of a tensor that was written in this region");
+    }
+  }
+
+  // What a view is taken of: the value bound to parameter 0.
+  ValuePtr viewed(const Node& node) const {
+    if (!is_op(node, OpKind::View) || viewed_at_ < 0 || !is_window(node)) return nullptr;
+    const ValuePtr& value = values_[static_cast<size_t>(viewed_at_)];
+    return is_tensor(value) ? value : nullptr;
+  }
+
+  ValuePtr wrap(Node* node) {
+    bool grad = walk_.builder().modes().grad && !walk_.builder().modes().inference && passes_gradient(*row_) &&
+                any_requires_grad();
+    std::vector<ValuePtr> results;
+    ValuePtr base = viewed(*node);
+    if (base && node->outs.size() == 1 && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec))
+      return base;
+    for (size_t i = 0; i < node->outs.size(); ++i) {
+      TensorSpec& spec = node->outs[i].spec;
+      spec.requires_grad = grad && is_floating(spec.dtype);
+      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
+      if (base) walk_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
+      results.push_back(result);
+    }
+    const std::vector<ParamType>& returns = row_->schema.returns;
+    if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
+    auto sequence = make_value<SequenceValue>(false, std::move(results));
+    PyTypeObject* named = returns.size() > 1 ? named_results_type(*row_) : nullptr;
+    if (named != nullptr) sequence->type = walk_.values().constant(reinterpret_cast<PyObject*>(named));
+    return sequence;
+  }
+
+  Walk& walk_;
+  const OpRow* row_;  // of the overloads, the one that takes the values once they are bound
+  std::vector<ValuePtr> values_;
+  std::vector<Operand> operands_;
+  std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // among operands_
+  std::vector<size_t> numbers_;                               // operands that are numbers of the graph
+  int viewed_at_ = -1;                                        // among values_
+};
+
+}  // namespace
+
+namespace {
+
+// A generator of its own is no part of what a region restores when it fails: its calls stay Python's.
+CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
+  if (!same_object(walk, *args.keyword("generator"), walk.values().none()))
+    graph_break(BreakReason::tensor_operands, row.name + " with generator=");
+  CallArgs plain{args.positional, {}};
+  for (const auto& keyword : args.keywords)
+    if (PyUnicode_CompareWithASCIIString(keyword.first, "generator") != 0) plain.keywords.push_back(keyword);
+  return plain;
+}
+
+}  // namespace
+
+ValuePtr call_op(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form) {
+  if (row.takes_generator() && args.keyword("generator") != nullptr)
+    return call_op(walk, row, without_generator(walk, row, args), form);
+  if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(walk, row, args, form);
+  if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
+  return OpCapture(walk, row).run(args, form);
+}
+}  // namespace md

@@ -1,0 +1,150 @@
+// Writes into symbolic tensors. The graph stays functional: a write makes a new value of the base, and every tensor that
+// shares the base is derived from it again when it is next read. A written input is an effect at the exit.
+#include "symbolic/tensors/tensor_writes.h"
+#include "base/error.h"
+#include "frontends/arg_binding.h"
+#include "frontends/in_place.h"
+#include "graph/views.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/trace/tracer.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/ops/write_op.h"
+
+namespace md {
+namespace {
+
+// index_put has no name of its own in Python: it is what x[i, j] = y writes.
+bool has_in_place_form(const OpRow& row) {
+  static const OpRow* const index_put = find_op("index_put");
+  return (row.faces & kInPlace) || &row == index_put;
+}
+
+bool same_window(const Window& a, const Window& b) {
+  return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
+}
+
+bool are_apart(const Window& a, const Window& b) {
+  auto end = [](const Window& window) {
+    int64_t last = window.offset.value();
+    for (int i = 0; i < window.sizes.size(); ++i) {
+      if (window.sizes[i].value() == 0) return window.offset.value();
+      last += (window.sizes[i].value() - 1) * window.strides[i].value();
+    }
+    return last + 1;
+  };
+  return end(a) <= b.offset.value() || end(b) <= a.offset.value();
+}
+
+}  // namespace
+
+namespace {
+
+// What an op reads while it writes to `target`. Two different windows of one base may overlap, which is an error there.
+void check_read_beside_write(Walk& walk, const std::string& op, TensorValue* target, const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value))
+    for (const ValuePtr& item : sequence->items) check_read_beside_write(walk, op, target, item);
+  auto* tensor = as<TensorValue>(value);
+  if (tensor == nullptr) return;
+  // What the region itself computed with a gradient is no leaf, and goes on requiring one.
+  bool stays =
+      target->source == nullptr && walk.builder().base_of(target)->source == nullptr && target->spec.requires_grad;
+  if (tensor->spec.requires_grad && walk.builder().modes().grad && !stays)
+    graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
+  walk.builder().graph_value(tensor);
+  if (tensor == target || tensor->base != walk.builder().base_of(target)) return;
+  Window read = walk.builder().window_of(*tensor), written = walk.builder().window_of(*target);
+  if (!same_window(read, written) && !are_apart(read, written))
+    graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
+}
+
+void check_reads(Walk& walk, const std::string& op, TensorValue* target, const CallArgs& args) {
+  walk.builder().graph_value(target);
+  for (const ValuePtr& value : args.positional) check_read_beside_write(walk, op, target, value);
+  for (const auto& [name, value] : args.keywords) check_read_beside_write(walk, op, target, value);
+}
+
+}  // namespace
+
+ValuePtr call_in_place(Walk& walk, const OpRow& row, const CallArgs& args) {
+  auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+  if (self == nullptr) raise_here();
+  ValuePtr keep = args.positional[0];
+  check_reads(walk, row.name + "_", self, args);
+  if (has_expanded_dim(self->spec)) raise_here();
+  ValuePtr result = call_op(walk, row, args, CallForm::Method);
+  auto* computed = as<TensorValue>(result);
+  if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
+  // cumsum_ and cumprod_ refuse to be asked for another dtype.
+  for (const Operand& operand : computed->ref.node->operands) {
+    if (const auto* asked = std::get_if<DType>(&operand); asked != nullptr && *asked != self->spec.dtype) raise_here();
+  }
+  try {
+    check_write(row, walk.graph().info(computed->ref).spec, self->spec);
+    walk.builder().write_result(self, computed->ref);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
+    raise_here();
+  }
+  return keep;
+}
+
+// One tensor, or a tuple or list of them.
+std::vector<ValuePtr> out_targets(Walk& walk, const OpRow& row, const ValuePtr& out) {
+  if (is_tensor(out)) return {out};
+  auto targets = elements_of(walk, out);
+  if (!targets) graph_break(BreakReason::tensor_write, str_cat(row.name, " with out= a ", describe(out)));
+  if (!is_list_argument(type_of(out))) raise_here();
+  for (const ValuePtr& target : *targets)
+    if (!is_tensor(target)) raise_here();
+  return *targets;
+}
+
+ValuePtr call_with_out(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form) {
+  CallArgs plain{args.positional, {}};
+  ValuePtr out;
+  for (const auto& [name, value] : args.keywords) {
+    if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+      out = value;
+    } else {
+      plain.keywords.emplace_back(name, value);
+    }
+  }
+  if (same_object(walk, out, walk.values().none())) return call_op(walk, row, plain, form);
+  std::vector<ValuePtr> targets = out_targets(walk, row, out);
+  for (const ValuePtr& target : targets) {
+    // With gradients there is no out=: the call raises.
+    if (as<TensorValue>(target)->spec.requires_grad && walk.builder().modes().grad) raise_here();
+    check_reads(walk, row.name + " with out=", as<TensorValue>(target), plain);
+    check_reads(walk, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
+    if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
+  }
+  ValuePtr result = call_op(walk, row, plain, form);
+  auto* several = as<SequenceValue>(result);
+  std::vector<ValuePtr> results = several != nullptr ? several->items : std::vector<ValuePtr>{result};
+  if (results.size() != targets.size()) raise_here();
+  // All are judged before the first is written.
+  std::vector<ValueRef> values;
+  for (size_t i = 0; i < results.size(); ++i) {
+    ValueRef value = as<TensorValue>(results[i])->ref;
+    const TensorSpec& spec = walk.graph().info(value).spec;
+    const TensorSpec& target = as<TensorValue>(targets[i])->spec;
+    bool fits = spec.rank() == target.rank();
+    for (int dim = 0; fits && dim < spec.rank(); ++dim) fits = md::known_equal(spec.sizes[dim], target.sizes[dim]);
+    if (!fits) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
+    try {
+      check_out_dtype(*value.node->op, spec.dtype, target.dtype);
+    } catch (const Error&) {
+      raise_here();
+    }
+    values.push_back(value);
+  }
+  for (size_t i = 0; i < values.size(); ++i) walk.builder().write_result(as<TensorValue>(targets[i]), values[i]);
+  if (targets.size() == 1) return out;
+  auto written = make_value<SequenceValue>(false, std::move(targets));
+  written->type = several->type;
+  return written;
+}
+
+}  // namespace md

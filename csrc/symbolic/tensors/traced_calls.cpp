@@ -1,0 +1,366 @@
+#include "symbolic/tensors/traced_calls.h"
+
+#include <atomic>
+
+#include "cpython/errors.h"
+#include "cpython/imports.h"
+#include "cpython/text.h"
+#include "frontends/eager.h"
+#include "graph/views.h"
+#include "guards/held_object.h"
+#include "snapshot/serving_code.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/pure_calls.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/host_calls.h"
+#include "symbolic/trace/endings.h"
+#include "tensor/ops/gradient_flow.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+// One call_traced. Values are numbered; a recording tensor carries the capture's number and its value's.
+struct Capture {
+  Walk& walk;
+  uint64_t number;
+  std::vector<ValuePtr> values;
+  std::unordered_map<Value*, Ref> objects;  // one object for each tensor, so that `is` holds
+  Capture* outer;
+};
+
+thread_local Capture* innermost = nullptr;
+std::atomic<uint64_t> captures{0};
+constexpr int kIndexBits = 24;
+
+class WalkRecorder : public Recorder {
+ public:
+  std::vector<Tensor> record(const OpRow& row, std::span<const Arg> args) override;
+};
+
+WalkRecorder& recorder() {
+  static WalkRecorder instance;
+  return instance;
+}
+
+Capture& capture_of(const Tensor& tensor) {
+  auto bits = reinterpret_cast<uintptr_t>(tensor.recorded_value());
+  for (Capture* capture = innermost; capture != nullptr; capture = capture->outer)
+    if (capture->number == bits >> kIndexBits) return *capture;
+  raise(ErrorKind::Runtime, "a tensor of a capture that has ended was used");
+}
+
+const ValuePtr& value_of(Capture& capture, const Tensor& tensor) {
+  auto bits = reinterpret_cast<uintptr_t>(tensor.recorded_value());
+  return capture.values[bits & ((uintptr_t{1} << kIndexBits) - 1)];
+}
+
+Tensor recording_tensor(Capture& capture, const ValuePtr& value) {
+  if (capture.values.size() >> kIndexBits != 0) raise(ErrorKind::Runtime, "a traced call makes too many tensors");
+  uintptr_t bits = capture.number << kIndexBits | capture.values.size();
+  capture.values.push_back(value);
+  return Tensor::recording(as<TensorValue>(value)->spec, &recorder(), reinterpret_cast<void*>(bits));
+}
+
+bool is_recording(const Tensor& tensor) { return tensor->kind() == TensorKind::Recording; }
+
+ValueRef graph_value(Capture& capture, const Tensor& tensor) {
+  if (is_recording(tensor)) {
+    if (&capture_of(tensor) != &capture)
+      raise(ErrorKind::Runtime, "a tensor of another capture was used in a traced call");
+    return capture.walk.builder().graph_value(as<TensorValue>(value_of(capture, tensor)));
+  }
+  if (tensor->kind() != TensorKind::Real) raise(ErrorKind::Runtime, "a fake tensor was used in a traced call");
+  // What the function holds on to is constant for the capture.
+  return {capture.walk.graph().add_constant("constant", tensor), 0};
+}
+
+struct SetOperand {
+  Capture& capture;
+  Operand& operand;
+  void operator()(std::monostate) const {}
+  void operator()(const Tensor& tensor) const { operand.emplace<ValueRef>(graph_value(capture, tensor)); }
+  void operator()(const std::vector<Tensor>& tensors) const {
+    auto& refs = operand.emplace<std::vector<ValueRef>>();
+    for (const Tensor& tensor : tensors) refs.push_back(graph_value(capture, tensor));
+  }
+  template <typename T>
+  void operator()(const T& value) const {
+    operand.emplace<T>(value);
+  }
+};
+
+Capture& capture_of_args(std::span<const Arg> args) {
+  for (const Arg& arg : args) {
+    if (auto* tensor = std::get_if<Tensor>(&arg); tensor != nullptr && tensor->defined() && is_recording(*tensor))
+      return capture_of(*tensor);
+    if (auto* list = std::get_if<std::vector<Tensor>>(&arg))
+      for (const Tensor& tensor : *list)
+        if (is_recording(tensor)) return capture_of(tensor);
+  }
+  raise(ErrorKind::Internal, "an op was recorded without a recording tensor");
+}
+
+std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count) {
+  std::vector<Tensor> outs;
+  for (size_t i = 0; i < count; ++i) {
+    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec);
+    outs.push_back(recording_tensor(capture, value));
+  }
+  return outs;
+}
+
+bool results_require_grad(const Capture& capture, const Node& node) {
+  if (!capture.walk.builder().modes().grad || capture.walk.builder().modes().inference || !passes_gradient(*node.op))
+    return false;
+  bool any = false;
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [&](const ValueRef& value) {
+      const ValueInfo& info = capture.walk.graph().info(value);
+      any = any || (!info.is_scalar && info.spec.requires_grad);
+    });
+  return any;
+}
+
+std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
+  Capture& capture = capture_of_args(args);
+  if (row.kind == OpKind::CallOut || row.has(kEagerOnly))
+    raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded");
+  std::vector<Operand> operands(args.size());
+  for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
+  Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.frames().location());
+  bool requires_grad = results_require_grad(capture, *node);
+  for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_floating(out.spec.dtype);
+  std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
+  const Tensor* viewed = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
+  if (viewed == nullptr || !viewed->defined() || !is_recording(*viewed) || !is_window(*node)) return outs;
+  auto* of = as<TensorValue>(value_of(capture, *viewed));
+  if (outs.size() == 1 && row.is_argument(of->spec, node->outs[0].spec)) return {*viewed};
+  for (size_t i = 0; i < outs.size(); ++i)
+    capture.walk.builder().make_alias(as<TensorValue>(value_of(capture, outs[i])), of, *node, static_cast<int>(i));
+  return outs;
+}
+
+// ---- arguments and results
+
+PyObject* cannot_capture_type() {
+  static PyObject* const type = imported("minidynamo._dynamo.traced_calls", "CannotCapture").release();
+  return type;
+}
+
+[[noreturn]] void no_argument(const ValuePtr& value) {
+  graph_break(BreakReason::traced_call, str_cat("an argument is a ", describe(value)));
+}
+
+Ref to_object(Capture& capture, const ValuePtr& value) {
+  Walk& walk = capture.walk;
+  if (auto* tensor = as<TensorValue>(value)) {
+    Ref& object = capture.objects[tensor];
+    if (!object) {
+      walk.values().guard_tensor(tensor);
+      refuse_told_sizes(walk, tensor->spec);
+      object = default_tensor_type().wrap(recording_tensor(capture, value));
+    }
+    return object;
+  }
+  if (Ref constant = constant_of(walk, value)) return constant;
+  bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyDict_Type || is_plain_tuple(walk, value);
+  if (auto elements = is_plain ? elements_of(walk, value) : nullptr) {
+    Ref list = check(PyList_New(0));
+    for (const ValuePtr& element : *elements) check_status(PyList_Append(list, to_object(capture, element)));
+    return type_of(value) == &PyList_Type ? std::move(list) : check(PyList_AsTuple(list));
+  }
+  if (auto entries = is_plain ? entries_of(walk, value) : nullptr) {
+    Ref dict = check(PyDict_New());
+    for (const auto& [key, item] : *entries) check_status(PyDict_SetItem(dict, key, to_object(capture, item)));
+    return dict;
+  }
+  auto* known = as<ObjectValue>(value);
+  if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(value);
+  // Functions and classes are known by identity; the state of any other object would be read unguarded.
+  PyTypeObject* type = walk.values().exact_type(value);
+  bool stateless =
+      type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type || can_hold_strongly(known->object);
+  if (!stateless) no_argument(value);
+  return Ref::share(walk.values().identity_of(value));
+}
+
+ValuePtr from_object(Capture& capture, BorrowedRef object) {
+  Walk& walk = capture.walk;
+  if (const TensorType* type = tensor_type_of(object)) {
+    const Tensor& tensor = type->unwrap(object);
+    if (!is_recording(tensor))
+      graph_break(BreakReason::traced_call, "the result is a tensor that was not computed from the arguments");
+    return value_of(capture_of(tensor), tensor);
+  }
+  if (is_guardable_constant(object)) return walk.values().constant(object);
+  if (PyList_CheckExact(object.get()) || PyTuple_CheckExact(object.get())) {
+    std::vector<ValuePtr> items;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
+      items.push_back(from_object(capture, PySequence_Fast_GET_ITEM(object.get(), i)));
+    return make_value<SequenceValue>(PyList_CheckExact(object.get()) != 0, std::move(items));
+  }
+  if (PyDict_CheckExact(object.get())) {
+    auto dict = make_value<DictValue>();
+    PyObject *key, *item;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(object, &position, &key, &item) != 0) {
+      if (!is_guardable_constant(key)) graph_break(BreakReason::traced_call, "the result has an unknown key");
+      dict->set(key, from_object(capture, item));
+    }
+    return dict;
+  }
+  graph_break(BreakReason::traced_call, str_cat("the result is a ", object.type()->tp_name));
+}
+
+// The call must not be seen by capture, and runs under the modes as the walk left them.
+class TracedScope {
+ public:
+  explicit TracedScope(Capture& capture) : capture_(capture), modes_(tensor_modes()) {
+    capture.outer = std::exchange(innermost, &capture);
+    tensor_modes().grad_enabled = capture.walk.builder().modes().grad;
+    tensor_modes().inference_mode = capture.walk.builder().modes().inference;
+    capture.walk.guards().global_state();
+  }
+  ~TracedScope() {
+    innermost = capture_.outer;
+    tensor_modes() = modes_;
+  }
+  TracedScope(const TracedScope&) = delete;
+
+ private:
+  Capture& capture_;
+  TensorModes modes_;
+  ServingCode serving_;
+};
+
+std::string attribute_text(BorrowedRef object, const char* name) {
+  return text_of(check(PyObject_GetAttrString(object, name)));
+}
+
+[[noreturn]] void leave_failed_call(PyObject* cannot_capture) {
+  if (PyErr_ExceptionMatches(PyExc_Exception) == 0) throw PythonError();
+  if (PyErr_ExceptionMatches(cannot_capture) == 0) raise_here();
+  Ref error = take_raised();
+  std::string reason = attribute_text(error.get(), "reason");
+  for (const BreakRow& row : break_rows())
+    if (reason == row.name)
+      graph_break(static_cast<BreakReason>(&row - break_rows().data()), attribute_text(error.get(), "context"));
+  raise(ErrorKind::Internal, "no break reason is named ", reason);
+}
+
+}  // namespace
+
+bool is_tracing() { return innermost != nullptr; }
+
+namespace {
+
+// Python code lies between a call-out that is recorded and the walk.
+[[noreturn]] void refuse_call_out(const char* reason, const std::string& context) {
+  Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", reason, context.c_str()));
+  PyErr_SetObject(cannot_capture_type(), error);
+  throw PythonError();
+}
+
+// A run makes the results as the program's fake said, of the sizes of its operands.
+TensorSpec spec_of_result(Walk& walk, TensorSpec spec) {
+  refuse_told_sizes(walk, spec);
+  return spec;
+}
+
+}  // namespace
+
+std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
+                                    std::span<const Tensor> like, std::span<const int> written) {
+  if (innermost == nullptr) raise(ErrorKind::Runtime, "record_call_out() outside of a traced call");
+  Capture& capture = *innermost;
+  CallOutRequest request{name, run, {}, {}, {}, {}};
+  for (const Tensor& tensor : tensors) {
+    request.operands.push_back(graph_value(capture, tensor));
+    request.tensors.push_back(is_recording(tensor) ? as<TensorValue>(value_of(capture, tensor)) : nullptr);
+  }
+  try {
+    for (const Tensor& tensor : like) request.results.push_back(spec_of_result(capture.walk, tensor.spec()));
+    for (int at : written) {
+      TensorValue* tensor = request.tensors[static_cast<size_t>(at)];
+      if (tensor == nullptr) graph_break(BreakReason::tensor_write, name + " writes to a constant");
+      request.written.emplace_back(at, tensor);
+    }
+    return recording_results(capture, append_call_out(capture.walk, request), like.size());
+  } catch (const RestartSignal&) {
+    refuse_call_out(break_row(BreakReason::caught_call_out).name, name);
+  } catch (const BreakSignal& signal) {
+    refuse_call_out(break_row(signal.reason).name, signal.context);
+  }
+}
+
+ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  PyObject* cannot_capture = cannot_capture_type();  // imports, which it could not with an exception set
+  Capture capture{walk, ++captures, {}, {}, nullptr};
+  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), i, to_object(capture, args.positional[i]).release());
+  Ref keywords = check(PyDict_New());
+  for (const auto& [name, value] : args.keywords)
+    check_status(PyDict_SetItem(keywords, name, to_object(capture, value)));
+  TracedScope scope(capture);
+  Ref result = Ref::steal(PyObject_Call(callable, positional, keywords));
+  if (!result) leave_failed_call(cannot_capture);
+  return from_object(capture, result.get());
+}
+
+namespace {
+
+thread_local ConstantResults* constant_results = nullptr;
+
+}  // namespace
+
+ConstantResults::ConstantResults() : outer_(std::exchange(constant_results, this)) {}
+ConstantResults::~ConstantResults() { constant_results = outer_; }
+ConstantResults* ConstantResults::current() { return constant_results; }
+
+Ref ConstantResults::next(uint64_t walk) {
+  if (walk != walk_) taken_ = 0;
+  walk_ = walk;
+  return taken_ < results_.size() ? results_[taken_++] : Ref();
+}
+
+void ConstantResults::add(const Ref& result) {
+  results_.push_back(result);
+  taken_ = results_.size();
+}
+
+ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+  static const OpRow* const clone = find_op("clone");
+  PyObject* cannot_capture = cannot_capture_type();
+  Capture none{walk, ++captures, {}, {}, nullptr};
+  auto known = [&](const ValuePtr& value) {
+    if (is_tensor(value)) graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
+    return to_object(none, value);
+  };
+  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), i, known(args.positional[i]).release());
+  Ref keywords = check(PyDict_New());
+  for (const auto& [name, value] : args.keywords) check_status(PyDict_SetItem(keywords, name, known(value)));
+  ConstantResults* results = ConstantResults::current();
+  Ref result = results != nullptr ? results->next(walk.number()) : Ref();
+  walk.guards().global_state();
+  if (!result) {
+    TracedScope scope(none);
+    result = Ref::steal(PyObject_Call(callable, positional, keywords));
+    if (result && results != nullptr) results->add(result);
+  }
+  if (!result) leave_failed_call(cannot_capture);
+  if (const TensorType* type = tensor_type_of(result.get())) {
+    Node* constant = walk.graph().add_constant("constant", type->unwrap(result));
+    Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.frames().location());
+    return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
+  }
+  if (ValuePtr value = value_of_result(walk, result)) return value;
+  graph_break(BreakReason::traced_call, str_cat("the constant result is a ", result.type()->tp_name));
+}
+
+}  // namespace md

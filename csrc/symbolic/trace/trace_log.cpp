@@ -1,0 +1,169 @@
+#include "symbolic/trace/trace_log.h"
+
+#include "base/log.h"
+#include "cpython/text.h"
+#include "symbolic/breaks/graph_break.h"
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+namespace {
+
+// What an instruction's argument is a number of.
+enum class Argument : uint8_t { Number, Slot, Constant, Name };
+
+Argument argument_of(Opcode op) {
+  switch (op) {
+    case Opcode::LOAD_FAST:
+    case Opcode::LOAD_FAST_AND_CLEAR:
+    case Opcode::STORE_FAST:
+    case Opcode::DELETE_FAST:
+    case Opcode::LOAD_CLOSURE:
+    case Opcode::LOAD_DEREF:
+    case Opcode::STORE_DEREF:
+    case Opcode::DELETE_DEREF:
+    case Opcode::MAKE_CELL:
+      return Argument::Slot;
+    case Opcode::LOAD_CONST:
+    case Opcode::RETURN_CONST:
+      return Argument::Constant;
+    case Opcode::LOAD_NAME:
+    case Opcode::STORE_NAME:
+    case Opcode::DELETE_NAME:
+    case Opcode::LOAD_GLOBAL:
+    case Opcode::STORE_GLOBAL:
+    case Opcode::DELETE_GLOBAL:
+    case Opcode::LOAD_ATTR:
+    case Opcode::LOAD_METHOD:
+    case Opcode::STORE_ATTR:
+    case Opcode::DELETE_ATTR:
+    case Opcode::IMPORT_NAME:
+    case Opcode::IMPORT_FROM:
+      return Argument::Name;
+    default:
+      return Argument::Number;
+  }
+}
+
+// A constant that is no atom could hold anything: its type says enough.
+std::string constant_text(BorrowedRef constant) {
+  if (is_guardable_constant(constant)) return repr_constant(constant);
+  return str_cat("<", constant.type()->tp_name, ">");
+}
+
+std::string argument_text(const Bytecode& code, const Instruction& instruction) {
+  switch (argument_of(instruction.op)) {
+    case Argument::Slot:
+      return text_of(code.slot_name(instruction.arg));
+    case Argument::Constant:
+      return constant_text(code.constant(instruction.arg));
+    case Argument::Name:
+      return text_of(code.name(instruction.arg));
+    case Argument::Number:
+      break;
+  }
+  return has_target(instruction.op) ? str_cat("to ", instruction.arg) : std::to_string(instruction.arg);
+}
+
+std::string value_text(const ValuePtr& value, const Bytecode& root) {
+  if (!value || value->kind == ValueKind::Null) return "NULL";
+  if (auto* tensor = as<TensorValue>(value)) {
+    if (tensor->ref.node != nullptr) return "%" + tensor->ref.node->name;
+    return tensor->source != nullptr ? name(tensor->source, root) : "Tensor";
+  }
+  if (auto* object = as<ObjectValue>(value)) {
+    if (object->source != nullptr) return name(object->source, root);
+    return constant_text(object->object);
+  }
+  return describe(value);
+}
+
+// ^^^^ under what the instruction is compiled from, for the line without its indentation; "" where that is not one line.
+std::string carets(const Bytecode& code, int index, const std::string& shown) {
+  int first_line = 0, first = 0, last_line = 0, last = 0;
+  if (PyCode_Addr2Location(code.code(), code[index].lasti * 2, &first_line, &first, &last_line, &last) == 0) return "";
+  if (first_line != last_line || first < 0 || last <= first || first_line <= 0) return "";
+  int width = last - first;
+  // Columns count from the start of the line: what is shown ends where the line does, so that its indentation is what is missing.
+  int indent = source_indent(text_of(code.code()->co_filename), first_line);
+  int begin = first - indent;
+  if (begin < 0 || begin + width > static_cast<int>(shown.size())) return "";
+  return std::string(static_cast<size_t>(begin), ' ') + std::string(static_cast<size_t>(width), '^');
+}
+
+// from f.py:3 in g, and the line with what is meant marked.
+std::string place_text(const Bytecode& code, int index) {
+  SourceLine line{text_of(code.code()->co_filename), code.line_at(index), text_of(code.code()->co_name)};
+  std::string shown = source_text(line), text = str_cat("from ", line.file, ":", line.line, " in ", line.function);
+  if (shown.empty()) return text;
+  std::string marks = carets(code, index, shown);
+  text += "\n    " + shown;
+  return marks.empty() ? text : text + "\n    " + marks;
+}
+
+}  // namespace
+
+WalkTrace::WalkTrace()
+    : source_(log_enabled(LogArtifact::trace_source)),
+      bytecode_(log_enabled(LogArtifact::trace_bytecode)),
+      calls_(log_enabled(LogArtifact::trace_call)),
+      effects_(log_enabled(LogArtifact::side_effects)) {}
+
+void WalkTrace::before(const Walk& walk, const Instruction& instruction) {
+  frames_before_ = walk.frames().depth();
+  nodes_before_ = walk.graph().nodes().size();
+  effects_before_ = walk.effects().log().size();
+  code_before_ = walk.frames().innermost().bytecode;
+  index_before_ = walk.frames().innermost().index;
+  if (source_) tell_line(walk);
+  if (bytecode_) tell_instruction(walk, instruction);
+}
+
+void WalkTrace::after(Walk& walk) {
+  if (calls_) {
+    tell_new_nodes(walk);
+    if (walk.frames().depth() > frames_before_) tell_inlined_call(walk);
+  }
+  if (!effects_) return;
+  walk.effects().set_locations(effects_before_, walk.frames().location());
+}
+
+void WalkTrace::tell_line(const Walk& walk) {
+  const SymbolicFrame& frame = walk.frames().innermost();
+  int line = frame.bytecode->line_at(frame.index);
+  if (line == 0 || (frame.bytecode == told_code_ && line == told_line_)) return;
+  told_code_ = frame.bytecode;
+  told_line_ = line;
+  PyCodeObject* code = frame.bytecode->code();
+  SourceLine place{text_of(code->co_filename), line, text_of(code->co_name)};
+  std::string text = str_cat("TRACE starts_line ", place.file, ":", line, " in ", place.function, " (",
+                             text_of(code->co_qualname), ")");
+  if (walk.frames().depth() > 1) text += str_cat(" (inline depth: ", walk.frames().depth() - 1, ")");
+  log_event(LogArtifact::trace_source, str_cat(text, "\n    ", source_text(place)));
+}
+
+void WalkTrace::tell_instruction(const Walk& walk, const Instruction& instruction) const {
+  const SymbolicFrame& frame = walk.frames().innermost();
+  std::string stack;
+  for (const ValuePtr& value : frame.stack)
+    stack += (stack.empty() ? "" : ", ") + value_text(value, walk.entry().start().bytecode);
+  log_event(LogArtifact::trace_bytecode, str_cat("TRACE ", opcode_name(instruction.op), " ",
+                                                 argument_text(*frame.bytecode, instruction), " [", stack, "]"));
+}
+
+void WalkTrace::tell_new_nodes(const Walk& walk) const {
+  const auto& nodes = walk.graph().nodes();
+  for (size_t i = nodes_before_; i < nodes.size(); ++i) {
+    if (nodes[i]->kind != NodeKind::Op) continue;
+    log_event(LogArtifact::trace_call,
+              str_cat("TRACE FX call ", nodes[i]->name, " ", place_text(*code_before_, index_before_)));
+  }
+}
+
+void WalkTrace::tell_inlined_call(const Walk& walk) const {
+  PyCodeObject* code = walk.frames().innermost().bytecode->code();
+  log_event(LogArtifact::trace_call,
+            str_cat("TRACE inlined call ", text_of(code->co_qualname), " ", place_text(*code_before_, index_before_)));
+}
+
+}  // namespace md

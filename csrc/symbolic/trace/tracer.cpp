@@ -1,0 +1,260 @@
+#include "symbolic/trace/tracer.h"
+#include "symbolic/trace/outermost_frame.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/config.h"
+#include "cpython/text.h"
+#include "guards/constants.h"
+#include "guards/wrapper_callables.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/effects/finalizers.h"
+#include "symbolic/exceptions/exceptions.h"
+#include "symbolic/exit/region_finisher.h"
+#include "symbolic/state/deferred_output.h"
+#include "symbolic/tensors/traced_calls.h"
+#include "symbolic/trace/endings.h"
+#include "symbolic/values/key_proxy.h"
+#include "symbolic/values/value_cycles.h"
+#include "tensor/dim_table.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+
+namespace {
+
+std::atomic<uint64_t> walks{0};
+
+}  // namespace
+
+Walk::Walk(const WalkStart& start, const RestartSignal* restart, const OperatorSites& declined)
+    : number_(++walks),
+      restart_(restart),
+      declined_(declined),
+      entry_(start),
+      values_(start, classes_),
+      shapes_(!config().assume_static_by_default),
+      effects_(values_, keys_),
+      builder_(values_, frames_),
+      outputs_(builder_.modes()) {
+  start_root(*this);
+}
+
+Walk::~Walk() {
+  // A generator may be in its own frame.
+  for (const Handle<IteratorValue>& generator : pending_.generators()) generator->frame.reset();
+  std::vector<ValuePtr> reached = frames_.handled();
+  for (const auto& frame : frames_)
+    for (const auto* values : {&frame->slots, &frame->stack})
+      reached.insert(reached.end(), values->begin(), values->end());
+  effects_.add_reached(reached);
+  classes_.add_reached(reached);
+  reached.push_back(result_);
+  break_cycles(std::move(reached));
+  classes_.clear();
+}
+
+CapturedRegion Walk::run() {
+  ShapeGuardScope scope(&shapes_);
+  while (!finished_) {
+    SymbolicFrame& current = frames_.innermost();
+    bool is_root = frames_.depth() == 1;
+    current.index = current.next;
+    frames_.note_stack();
+    instruction_step_ = steps_ + 1;
+    advanced_ = false;
+    Extent before = extent();
+    try {
+      step();
+      if (is_root && !entry_.watched().empty() && !finished_) look_for_dropped(*this);
+    } catch (const BreakSignal& signal) {
+      return end_at_break(signal, before);
+    } catch (const RaiseSignal& signal) {
+      if (!signal.exception || !unwind(*this, signal.exception, 0)) return end_at_raise(signal, before);
+    }
+  }
+  return finish(ExitKind::Return, std::nullopt);
+}
+
+Walk::Extent Walk::extent() const {
+  return {graph().nodes().size(),      builder_.inputs().size(), effects_.log().size(),   outputs_.queued().size(),
+          outputs_.call_outs().size(), values_.guards().size(),  shapes_.relation_count()};
+}
+
+EndingFacts Walk::ending_facts(const Extent& before) {
+  EndingFacts facts;
+  facts.is_inside = is_inside_instruction();
+  facts.has_appended = extent() != before;
+  facts.in_ours = frames_.first_of_ours() != nullptr;
+  facts.in_stricter = frames_.first_stricter() > 0;
+  facts.inlined = frames_.depth() > 1;
+  facts.nests = frames_.may_nest();
+  facts.fullgraph = frames_.innermost().policy->fullgraph;
+  facts.breaks_are_errors = frames_.innermost().policy->breaks_are_errors();
+  return facts;
+}
+
+CapturedRegion Walk::end_at_break(const BreakSignal& signal, const Extent& before) {
+  GraphBreak found{signal.reason, signal.context, signal.explanation, frames_.user_stack(),
+                   opcode_gloss(frames_.bytecode()[frames_.innermost().index].op)};
+  bool restarted = ends_below_restart();
+  if (restarted && !restart_->graph_break.user_stack.empty()) found.user_stack = restart_->graph_break.user_stack;
+  EndingFacts facts = ending_facts(before);
+  facts.breaks = true;
+  facts.skips = signal.reason == BreakReason::skip_frame_call && !restarted;
+  CapturedRegion region = carry_out(decide_ending(facts), std::move(found));
+  region.skips_frame = facts.skips;
+  region.leaves_rest = signal.reason == BreakReason::step_unsupported_call && !restarted;
+  return region;
+}
+
+CapturedRegion Walk::end_at_raise(const RaiseSignal& signal, const Extent& before) {
+  InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
+  int64_t raised_step = exception != nullptr ? exception->exception->raised_step : 0;
+  EndingFacts facts = ending_facts(before);
+  facts.raised_before = raised_step != 0;
+  return carry_out(decide_ending(facts), {BreakReason::call_out, "", "", {}, ""}, raised_step);
+}
+
+CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_step) {
+  const EndingRow& row = ending_row(ending);
+  RestartSignal again{0, std::move(found), frames_.innermost().policy};
+  size_t callee = 0;  // the frame whose call the region ends before
+  switch (row.place) {
+    case EndPlace::Here:
+      frames_.innermost().stack = frames_.stack_before();
+      return ending == Ending::Raise ? finish(ExitKind::Raise, std::nullopt)
+                                     : finish(ExitKind::Break, std::move(again.graph_break));
+    case EndPlace::ThisStep:
+      again.step = steps_;
+      again.is_own = true;
+      again.raises = !row.is_told;
+      throw again;
+    case EndPlace::Instruction:
+      again.step = instruction_step_;
+      break;
+    case EndPlace::FirstRaise:
+      again.step = raised_step;
+      break;
+    case EndPlace::OurCall:
+      again.step = frames_.first_of_ours()->entry_step;
+      break;
+    case EndPlace::InnermostCall:
+      callee = frames_.depth() - 1;
+      break;
+    case EndPlace::OutermostCall:
+      callee = 1;
+      break;
+    case EndPlace::StricterCall:
+      callee = frames_.first_stricter();
+      break;
+  }
+  if (callee > 0) again.step = frames_[callee].entry_step;
+  if (row.policy == EndPolicy::Callers) again.policy = frames_[callee - 1].policy;
+  if (row.is_told) {
+    again.in_generator = ends_below_restart() && restart_->in_generator;
+  } else {
+    again.graph_break = {BreakReason::call_out, again.graph_break.context, "", {}, ""};
+  }
+  throw again;
+}
+
+void Walk::end_silently_before(int64_t step) {
+  throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frames_.innermost().policy};
+}
+
+void Walk::check_limits(const Instruction& instruction) const {
+  int64_t stress = config().snapshot_stress, limit = config().walk_limit;
+  bool prologue = instruction.op == Opcode::MAKE_CELL || instruction.op == Opcode::COPY_FREE_VARS ||
+                  instruction.op == Opcode::RESUME;
+  if (stress > 0 && steps_ > stress && !prologue) graph_break(BreakReason::snapshot_stress);
+  bool ends_well = instruction.op == Opcode::JUMP_BACKWARD || instruction.op == Opcode::CALL;
+  if (steps_ > limit && (ends_well || steps_ > 2 * limit))
+    graph_break(BreakReason::walk_limit, str_cat("after ", steps_, " instructions"));
+  if ((steps_ & 0xfff) == 0) check_status(PyErr_CheckSignals());
+}
+
+void Walk::step() {
+  SymbolicFrame& current = frames_.innermost();
+  const Instruction& instruction = (*current.bytecode)[current.index];
+  ++steps_;
+  ++current.begun;
+  met_strict_ = met_strict_ || current.policy->error_on_graph_break;
+  forget_differences();
+  if (restart_ != nullptr && steps_ == restart_->step) {
+    if (restart_->raises) throw RaiseSignal{};
+    const GraphBreak& found = restart_->graph_break;
+    throw BreakSignal{found.reason, found.context, found.explanation};
+  }
+  check_limits(instruction);
+  OpcodeHandler handler = opcode_handler(instruction.op);
+  if (handler == nullptr) graph_break(BreakReason::unsupported_opcode, opcode_name(instruction.op));
+  current.next = current.index + 1;
+  if (trace_.on()) trace_.before(*this, instruction);
+  bool went_back = frames_.has_gone_back();
+  try {
+    handler(*this, instruction);
+  } catch (const PythonError&) {
+    if (!take_unasked_comparison()) throw;
+    graph_break(BreakReason::unhashable_key, "a key with its own equality");
+  }
+  // The loop of `yield from` serves nobody: the innermost generator does.
+  if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) frames_.set_gone_back(went_back);
+  if (trace_.on()) trace_.after(*this);
+}
+
+void Walk::finish_with(ValuePtr result) {
+  result_ = std::move(result);
+  finished_ = true;
+}
+
+CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
+  const Policy* break_policy = frames_.innermost().policy;
+  int repeated_records = 0;
+  if (found && ends_below_restart()) {
+    if (!restart_->graph_break.user_stack.empty()) found->user_stack = restart_->graph_break.user_stack;
+    break_policy = restart_->policy;
+    repeated_records = calls_wrapper() ? 1 : 0;
+  }
+  CapturedRegion region = RegionFinisher(*this).finish({exit, std::move(found), result_, restart_});
+  region.is_strict_inside = met_strict_;
+  region.break_policy = break_policy;
+  region.instructions = steps_ - 1;
+  region.goes_back = frames_.has_gone_back();
+  region.repeated_records = repeated_records;
+  return region;
+}
+
+// Whether the call at which the outermost frame stands goes through a wrapper that counts as a frame of its own.
+bool Walk::calls_wrapper() {
+  for (const ValuePtr& value : frames_.innermost().stack) {
+    if (value->kind == ValueKind::PolicyFunction) return true;
+    auto* object = as<ObjectValue>(value);
+    const WrapperType* wrapper = object != nullptr ? find_wrapper_type(object->object.type()) : nullptr;
+    if (wrapper != nullptr && wrapper->counts_as_frame) return true;
+  }
+  return false;
+}
+CapturedRegion capture_region(const WalkStart& start) {
+  fill_late_call_registry();
+  DimTableScope dims;
+  ConstantResults constant_results;
+  std::optional<RestartSignal> restart;
+  OperatorSites declined;
+  for (;;) {
+    Walk walk(start, restart ? &*restart : nullptr, declined);
+    try {
+      CapturedRegion region = walk.run();
+      region.graph->keep_dims(dims.table());
+      return region;
+    } catch (const RestartSignal& signal) {
+      // The break lies below a call that cannot be left half-way: walk again and end at that call.
+      restart = signal;
+    } catch (const DeclinedSignal& signal) {
+      declined.insert(signal.site);
+    }
+  }
+}
+
+}  // namespace md

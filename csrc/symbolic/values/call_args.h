@@ -1,0 +1,16 @@
+// The arguments of a call.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "symbolic/values/value.h"
+
+namespace md {
+
+struct CallArgs {
+  std::vector<ValuePtr> positional;
+  std::vector<std::pair<Ref, ValuePtr>> keywords;
+  const ValuePtr* keyword(const char* name) const;
+};
+
+}  // namespace md

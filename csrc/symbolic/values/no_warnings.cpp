@@ -1,0 +1,70 @@
+#include "symbolic/values/no_warnings.h"
+
+#include <utility>
+
+#include "cpython/imports.h"
+
+namespace md {
+
+namespace {
+
+thread_local NoWarnings* current = nullptr;
+
+// Of all threads that are in such a scope.
+int scopes = 0;
+// What the stand-in stands for, held for good: somebody may have taken the stand-in for it.
+PyObject* original = nullptr;
+
+// Null: it is none any more.
+PyObject* module() {
+  static PyObject* const kName = PyUnicode_InternFromString("warnings");
+  static PyObject* loaded = nullptr;
+  if (PyObject* now = PyImport_GetModule(kName)) Py_XSETREF(loaded, now);
+  PyErr_Clear();
+  return loaded;
+}
+
+}  // namespace
+
+PyObject* hold_back_warning() {
+  current->met_ = true;
+  PyErr_SetString(PyExc_RuntimeError, "a warning ahead of its time");
+  return nullptr;
+}
+
+namespace {
+
+PyObject* warn(PyObject*, PyObject* args, PyObject* keywords) {
+  if (current != nullptr) return hold_back_warning();
+  if (original == nullptr) Py_RETURN_NONE;
+  return PyObject_Call(original, args, keywords);
+}
+
+PyObject* stand_in() {
+  static PyMethodDef definition = {"warn", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(warn)),
+                                   METH_VARARGS | METH_KEYWORDS, nullptr};
+  static PyObject* const function = check(PyCFunction_New(&definition, nullptr)).release();
+  return function;
+}
+
+}  // namespace
+
+NoWarnings::NoWarnings() : outer_(std::exchange(current, this)) {
+  if (scopes++ > 0) return;
+  Ref warn = Ref::steal(PyObject_GetAttrString(module(), "warn"));
+  bool is_set = warn && PyObject_SetAttrString(module(), "warn", stand_in()) == 0;
+  if (!is_set) PyErr_Clear();
+  if (is_set && warn.get() != stand_in()) Py_XSETREF(original, warn.release());
+}
+
+NoWarnings::~NoWarnings() {
+  current = outer_;
+  if (--scopes > 0) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref now = Ref::steal(PyObject_GetAttrString(module(), "warn"));
+  if (now.get() == stand_in() && original != nullptr) PyObject_SetAttrString(module(), "warn", original);
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace md
