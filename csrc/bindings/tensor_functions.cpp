@@ -286,7 +286,7 @@ const char* kind_name(OpKind kind) {
       return "Write";
     case OpKind::Random:
       return "Random";
-    case OpKind::CallOut:
+    case OpKind::HostCall:
       break;
   }
   return "CallOut";

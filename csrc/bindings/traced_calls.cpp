@@ -46,7 +46,7 @@ py::list call_out(const std::string& name, const py::object& run, const py::list
   for (int at : written)
     if (at < 0 || static_cast<size_t>(at) >= tensors.size()) raise(ErrorKind::Index, "no tensor has the position ", at);
   py::list results;
-  for (Tensor& tensor : record_call_out(name, run.ptr(), tensors_of(tensors), tensors_of(like), written))
+  for (Tensor& tensor : record_host_call(name, run.ptr(), tensors_of(tensors), tensors_of(like), written))
     results.append(py::reinterpret_steal<py::object>(wrap_tensor(std::move(tensor)).release()));
   return results;
 }

@@ -21,7 +21,7 @@ Ref function_like(BorrowedRef model, PyCodeObject* code) {
 }
 
 // The function that owns the frame; null if no frame can be created.
-Ref function_of(const CallOutFrame& frame, const LocalsView& view) {
+Ref function_of(const HostCallFrame& frame, const LocalsView& view) {
   Ref function = frame.function != nullptr ? fetch(frame.function, view)
                  : frame.made_here         ? Ref::share(view.function)
                                            : Ref();
@@ -107,13 +107,13 @@ PyObject* leave(LiveFrame& frame, int return_index) {
 
 }  // namespace
 
-std::vector<Ref> functions_of(const CallOutSite& site, const LocalsView& view) {
+std::vector<Ref> functions_of(const HostCallSite& site, const LocalsView& view) {
   std::vector<Ref> functions(site.frames.size());
   for (size_t level = 1; level < functions.size(); ++level) functions[level] = function_of(site.frames[level], view);
   return functions;
 }
 
-FrameLocals build_locals(const CallOutSite& site, ValueBuilder& builder) {
+FrameLocals build_locals(const HostCallSite& site, ValueBuilder& builder) {
   FrameLocals locals;
   for (const FrameState& state : site.locals.frames) {
     std::vector<LocalValue>& values = locals.emplace_back();
@@ -143,7 +143,7 @@ bool LinkedCall::run_from(size_t level, const Call& call) {
 bool LinkedCall::link(size_t level, const Call& call) {
   deepest_ = level;
   if (level == site_.frames.size()) return call(level);
-  const CallOutFrame& shown = site_.frames[level];
+  const HostCallFrame& shown = site_.frames[level];
   const Ref& function = functions_[level];
   if (!function) return call(level);
   bool done = false;
@@ -159,7 +159,7 @@ bool LinkedCall::link(size_t level, const Call& call) {
 }
 
 void LinkedFrames::run(int number, std::span<Tensor> tensors, const std::function<bool(size_t linked)>& call) {
-  const CallOutSite& site = region_.call_outs[static_cast<size_t>(number)];
+  const HostCallSite& site = region_.host_calls[static_cast<size_t>(number)];
   ValueBuilder builder(site.locals, view_);
   builder.set_outputs(tensors);
   std::vector<Ref> functions = functions_of(site, view_);

@@ -98,7 +98,7 @@ CaptureReport::~CaptureReport() {
   }
 }
 
-void CaptureReport::walked() {
+void CaptureReport::traced() {
   tell_step("Step 1: done capturing ");
   tell_step("Step 2: making the plan of ");
 }

@@ -17,7 +17,7 @@ class CaptureReport {
   ~CaptureReport();
   CaptureReport(const CaptureReport&) = delete;
 
-  void walked();  // tracing is done, lowering is next
+  void traced();  // tracing is done, lowering is next
   void graph_break(const GraphBreak& found, bool raised);
   // The entry is in the cache, its guards sealed.
   void captured(const RegionEntry& entry);

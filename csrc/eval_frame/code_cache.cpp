@@ -279,8 +279,8 @@ const std::set<std::string>* CodeCache::varying_numbers(const CacheKey& key, con
   Bucket* bucket = find(key);
   if (bucket == nullptr) return nullptr;
   for (const CacheEntryPtr& entry : bucket->entries)
-    if (!entry->guards.dead()) entry->guards.add_varying_numbers(view, bytecode, bucket->varying);
-  return bucket->varying.empty() ? nullptr : &bucket->varying;
+    if (!entry->guards.dead()) entry->guards.add_varying_numbers(view, bytecode, bucket->dynamic_sources);
+  return bucket->dynamic_sources.empty() ? nullptr : &bucket->dynamic_sources;
 }
 
 bool CodeCache::first_warning(const CacheKey& key) {

@@ -104,7 +104,7 @@ class CodeCache : private GuardDeathListener {
     Order order;
     std::vector<CacheEntryPtr> entries;  // most recently used first; with an index, in its order
     bool warned = false, told = false, suppressed = false;
-    std::set<std::string> varying;
+    std::set<std::string> dynamic_sources;
     bool seen = false;
     FailureCounts failures;
     // A discriminating source: where the guards of an entry distinguished a newcomer, without

@@ -244,8 +244,8 @@ FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
 // The exception is raised at the region's start, or at the host call that raised it.
 FrameDriver::Advance FrameDriver::raise_from_region(RegionRun* run) {
   set_error_from_current_exception();
-  std::optional<FailedCallOut> failed = take_failed_call_out();
-  bool is_ours = failed && run != nullptr && failed->walk == run->region().walk;
+  std::optional<FailedHostCall> failed = take_failed_host_call();
+  bool is_ours = failed && run != nullptr && failed->trace == run->region().trace;
   if (is_ours && run->has_images_for(*failed)) return raise_in_images(*run, *failed);
   if (is_ours) frame_.set_index(failed->instruction);
   frame_.set_current_unit(frame_.instruction().lasti);
@@ -261,7 +261,7 @@ void FrameDriver::keep_capture_error(const CaptureError& capture_error) {
 }
 
 // First the frames are restored to their state at the call.
-FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedCallOut& failed) {
+FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedHostCall& failed) {
   raising_ = take_raised();
   FrameImages images;
   try {

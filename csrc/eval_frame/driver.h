@@ -44,7 +44,7 @@ class FrameDriver {
   Advance run_region(RegionRun& run);
   Advance raise_from_region(RegionRun* run);
   void keep_capture_error(const CaptureError& error);
-  Advance raise_in_images(RegionRun& run, FailedCallOut& failed);
+  Advance raise_in_images(RegionRun& run, FailedHostCall& failed);
   Advance raise_saved();
   // Deferred I/O raised, or changed state that the region relies on: restores the frames as they are at that call.
   Advance stop_at_output(RegionRun& run);

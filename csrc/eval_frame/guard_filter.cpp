@@ -44,7 +44,7 @@ class ReadSources {
   explicit ReadSources(const CapturedRegion& region) {
     for (const RegionInput& input : region.inputs) add(input.source);
     add(region.snapshot);
-    for (const CallOutSite& site : region.call_outs) add(site);
+    for (const HostCallSite& site : region.host_calls) add(site);
     for (const OutputSite& output : region.outputs) add(output.site);
   }
   bool has(const Source* source) const { return source != nullptr && sources_.contains(source); }
@@ -58,8 +58,8 @@ class ReadSources {
     for (const SizeNumber& size : snapshot.sizes)
       for (const SizePlace& place : size.places) add(place.source);
   }
-  void add(const CallOutSite& site) {
-    for (const CallOutFrame& frame : site.frames) add(frame.function);
+  void add(const HostCallSite& site) {
+    for (const HostCallFrame& frame : site.frames) add(frame.function);
     if (site.failure) add(*site.failure);
     add(site.locals);
   }

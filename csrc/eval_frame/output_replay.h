@@ -41,7 +41,7 @@ class OutputReplay {
     std::vector<Ref> functions;
     std::unique_ptr<ValueBuilder> after, locals;  // null: no frames are shown
   };
-  const CallOutSite& site() const { return places_[stopped_].output->site; }
+  const HostCallSite& site() const { return places_[stopped_].output->site; }
   FrameLocals locals_of(Place& place, ValueBuilder& builder);
   // Returns false if it raised.
   bool call_in_frames(Place& place, const FrameLocals& locals, const std::function<Ref()>& call, LiveFrame& frame);

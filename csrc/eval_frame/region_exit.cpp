@@ -108,9 +108,9 @@ bool RegionRun::compute_numbers() {
 }
 
 bool RegionRun::run_with_call_outs(LiveFrame& frame) {
-  take_failed_call_out();  // left over from a run whose exception was caught
+  take_failed_host_call();  // left over from a run whose exception was caught
   LinkedFrames frames(frame, region(), view_);
-  CallOutFramesScope scope(&frames);
+  HostCallFramesScope scope(&frames);
   UncommittedWrites writes;
   bool done = run_steps();
   if (done) writes.commit_at_exit();
@@ -124,7 +124,7 @@ bool RegionRun::run_plan(LiveFrame* frame) {
     return false;
   }
   if (entry_->plan == nullptr) return true;
-  if (region().call_outs.empty()) return run_steps();
+  if (region().host_calls.empty()) return run_steps();
   MD_ASSERT(frame != nullptr, "a region with host calls runs in its frame");
   return run_with_call_outs(*frame);
 }
@@ -142,7 +142,7 @@ bool RegionRun::still_holds() {
 }
 
 bool RegionRun::run_steps() {
-  int64_t call_outs = call_outs_begun();
+  int64_t host_calls = host_calls_begun();
   int64_t served = signals_served();
   std::optional<RandomTransaction> drawn;
   if (entry_->draws) drawn.emplace();
@@ -160,12 +160,12 @@ bool RegionRun::run_steps() {
     throw;
   } catch (const Error& error) {
     // Host calls must not be repeated.
-    if (error.kind() == ErrorKind::Internal || call_outs_begun() != call_outs) throw;
+    if (error.kind() == ErrorKind::Internal || host_calls_begun() != host_calls) throw;
     if (drawn) drawn->roll_back();
     ++counters().plan_failures;
     return false;
   }
-  if (served != signals_served() && call_outs == call_outs_begun() && !still_holds()) {
+  if (served != signals_served() && host_calls == host_calls_begun() && !still_holds()) {
     if (drawn) drawn->roll_back();
     return false;
   }
@@ -358,12 +358,12 @@ HeldExit RegionRun::hold_back() {
   return held;
 }
 
-bool RegionRun::has_images_for(const FailedCallOut& failed) const {
-  return region().call_outs[static_cast<size_t>(failed.site)].failure.has_value();
+bool RegionRun::has_images_for(const FailedHostCall& failed) const {
+  return region().host_calls[static_cast<size_t>(failed.site)].failure.has_value();
 }
 
-FrameImages RegionRun::take_failure_images(FailedCallOut& failed) {
-  const Snapshot& snapshot = *region().call_outs[static_cast<size_t>(failed.site)].failure;
+FrameImages RegionRun::take_failure_images(FailedHostCall& failed) {
+  const Snapshot& snapshot = *region().host_calls[static_cast<size_t>(failed.site)].failure;
   ExitValues values(snapshot, view_);
   for (RecipeId id : snapshot.computed) values.builder().build(id);
   values.builder().set_outputs(failed.outputs);

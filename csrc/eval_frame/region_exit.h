@@ -78,8 +78,8 @@ class RegionRun {
   // Call before take_images().
   SlotObjects build_slots(const std::vector<SlotValue>& slots) { return md::build_slots(slots, exit_.builder()); }
   // Whether its exception is raised in frames that must be created first, and has images for them.
-  bool has_images_for(const FailedCallOut& failed) const;
-  FrameImages take_failure_images(FailedCallOut& failed);
+  bool has_images_for(const FailedHostCall& failed) const;
+  FrameImages take_failure_images(FailedHostCall& failed);
 
  private:
   template <typename Find>

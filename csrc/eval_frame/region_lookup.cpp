@@ -184,11 +184,11 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   CaptureDraws draws;
   ++counters().captures_begun;
   CaptureReport report(place, {cache.frame_id(), cache.next_entry_id()}, cache.count(key));
-  const std::set<std::string>* varying =
+  const std::set<std::string>* dynamic_sources =
       place.policy->dynamic != DynamicShapes::Never && config().automatic_dynamic_shapes
           ? cache.varying_numbers(key, place.view, place.bytecode)
           : nullptr;
-  WalkStart start{place.bytecode, place.index, place.view, place.policy, place.callers, varying};
+  TraceStart start{place.bytecode, place.index, place.view, place.policy, place.callers, dynamic_sources};
   CapturedRegion region = capture_region(start);
   // An error in a suspended caller must be raised in its frame, and a handler around its operator must see that error:
   // captures this region again so that it ends where it returns.
@@ -217,7 +217,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   entry->instruction = place.index;
   entry->checks_left = config().check_captures;
   entry->walk_ns = stopwatch.lap();
-  report.walked();
+  report.traced();
   if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
   entry->plan_ns = stopwatch.lap();
   filter_guards(place, *entry);

@@ -26,12 +26,12 @@ class WithGil {
 // A handler runs outside of any compiled call, and sees the frames as they are.
 bool run_handlers() {
   AmbientPolicy none(nullptr);
-  CallOutFramesScope no_frames(nullptr);
+  HostCallFramesScope no_frames(nullptr);
   return pv_run_signal_handlers() == 0;
 }
 
 void serve() {
-  if (pv_is_main_thread() == 0 || call_out_has_run()) return;
+  if (pv_is_main_thread() == 0 || host_call_has_run()) return;
   WithGil gil;
   if (PyErr_Occurred() != nullptr) return;
   ++served;

@@ -53,7 +53,7 @@ double flops_per_element(OpKind kind) {
     case OpKind::Matmul:
     case OpKind::Decomposition:
     case OpKind::Random:
-    case OpKind::CallOut:
+    case OpKind::HostCall:
       break;
   }
   return 4;

@@ -18,7 +18,7 @@ class SizedPlans : public Plan {
         symbols_(std::move(symbols)),
         places_(symbol_places(*graph_, symbols_)),
         make_(make),
-        needs_gil_(graph_->has_call_out()) {}
+        needs_gil_(graph_->has_host_call()) {}
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
     for_inputs(inputs)->run(inputs, outputs);

@@ -45,7 +45,7 @@ std::vector<ValueRef> values_across(const Graph& graph, size_t at) {
 
 std::unique_ptr<Graph> part_before(const Graph& graph, size_t at, const std::vector<ValueRef>& across) {
   std::unique_ptr<Graph> part = graph.clone();
-  part->assume({});
+  part->set_runtime_asserts({});
   std::vector<ValueRef> outputs = across;
   for (ValueRef& output : outputs) output.node = part->nodes()[static_cast<size_t>(output.node->index)].get();
   part->set_outputs(std::move(outputs));

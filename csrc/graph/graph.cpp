@@ -256,8 +256,8 @@ bool Graph::is_symbolic() const {
   });
 }
 
-bool Graph::has_call_out() const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return is_op(*node, OpKind::CallOut); });
+bool Graph::has_host_call() const {
+  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return is_op(*node, OpKind::HostCall); });
 }
 
 std::vector<Node*> Graph::users(const Node* node) const {
@@ -291,9 +291,9 @@ std::vector<bool> Graph::escaping() const {
   for (size_t i = nodes_.size(); i-- > 0;) {
     const Node& node = *nodes_[i];
     // A host call may keep or return its arguments.
-    bool is_call_out = is_op(node, OpKind::CallOut);
-    if (!is_call_out && !(escapes[i] && is_op(node, OpKind::View))) continue;
-    for (size_t k = 0; k < (is_call_out ? node.operands.size() : 1); ++k) {
+    bool is_host_call = is_op(node, OpKind::HostCall);
+    if (!is_host_call && !(escapes[i] && is_op(node, OpKind::View))) continue;
+    for (size_t k = 0; k < (is_host_call ? node.operands.size() : 1); ++k) {
       for_each_value(node.operands[k],
                      [&](const ValueRef& value) { escapes[static_cast<size_t>(value.node->index)] = true; });
     }
@@ -348,7 +348,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   }
   for (const Node* input : inputs_) copy->inputs_.push_back(copy->nodes_[static_cast<size_t>(input->index)].get());
   copy->outputs_ = outputs_;
-  copy->assumptions_ = assumptions_;
+  copy->runtime_asserts_ = runtime_asserts_;
   for (ValueRef& output : copy->outputs_) in_copy(output);
   copy->names_ = names_;
   copy->name_counts_ = name_counts_;

@@ -85,7 +85,7 @@ struct Node {
 };
 
 // A runtime assertion on sizes read from tensors, checked at each run.
-struct SizeAssumption {
+struct RuntimeAssert {
   Dim a;
   DimRelation relation;
   Dim b;
@@ -117,12 +117,14 @@ class Graph {
   const std::vector<Node*>& inputs() const { return inputs_; }  // tensor and scalar placeholders, in order
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   int op_count() const;
-  bool has_call_out() const;
+  bool has_host_call() const;
   // Takes shared ownership of the table that symbolic dims in the graph refer to.
   void keep_dims(std::shared_ptr<const void> table) { dim_table_ = std::move(table); }
   bool is_symbolic() const;  // whether a size of an input, or a number defined by an input, is symbolic
-  void assume(std::vector<SizeAssumption> assumptions) { assumptions_ = std::move(assumptions); }
-  const std::vector<SizeAssumption>& assumptions() const { return assumptions_; }
+  void set_runtime_asserts(std::vector<RuntimeAssert> runtime_asserts) {
+    runtime_asserts_ = std::move(runtime_asserts);
+  }
+  const std::vector<RuntimeAssert>& runtime_asserts() const { return runtime_asserts_; }
   const ValueInfo& info(ValueRef value) const { return value.node->outs[static_cast<size_t>(value.out)]; }
   // Scans the whole graph; to query all nodes, use all_users().
   std::vector<Node*> users(const Node* node) const;
@@ -151,7 +153,7 @@ class Graph {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<ValueRef> outputs_;
-  std::vector<SizeAssumption> assumptions_;
+  std::vector<RuntimeAssert> runtime_asserts_;
   std::unordered_set<std::string> names_;
   std::unordered_set<std::string> targets_;           // of inputs
   std::unordered_map<std::string, int> name_counts_;  // last suffix used for a stem

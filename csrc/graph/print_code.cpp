@@ -249,7 +249,7 @@ CallForm call_form(const Node& node) {
 std::string op_path(const OpRow& op) {
   if (op.faces & kFunction) return str_cat("minidynamo.", python_name(op));
   if (op.faces & kFunctional) return str_cat("minidynamo.nn.functional.", python_name(op));
-  if (op.faces == kUnseen && op.kind != OpKind::CallOut) return str_cat("minidynamo.ops.prims.", python_name(op));
+  if (op.faces == kUnseen && op.kind != OpKind::HostCall) return str_cat("minidynamo.ops.prims.", python_name(op));
   std::string path = str_cat("minidynamo.ops.", python_name(op));
   for (size_t at = path.find("::"); at != std::string::npos; at = path.find("::")) path.replace(at, 2, ".");
   return path;

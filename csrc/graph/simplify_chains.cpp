@@ -58,7 +58,7 @@ bool simplify_chains(Graph& graph) {
   bool changed = false;
   for (const auto& node : graph.nodes()) {
     // Python code may observe the operands of a host call: not rewired.
-    bool may_rewire = !is_op(*node, OpKind::CallOut);
+    bool may_rewire = !is_op(*node, OpKind::HostCall);
     for (Operand& operand : node->operands) {
       for_each_value(operand, [&](ValueRef& value) {
         ValueRef other = replacement[static_cast<size_t>(value.node->index)];

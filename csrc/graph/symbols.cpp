@@ -34,7 +34,7 @@ class Substitution {
     std::vector<ValueInfo> captured = std::move(node.outs);
     for (ValueInfo& info : captured) put(info.spec);
     // The shape rule of a host call is user code; its operands had these sizes at capture.
-    node.outs = is_op(node, OpKind::CallOut) ? captured : infer_outs(*node.op, node.operands);
+    node.outs = is_op(node, OpKind::HostCall) ? captured : infer_outs(*node.op, node.operands);
     check_as_captured(node, captured);
   }
 
@@ -91,9 +91,9 @@ void add_symbols(SymbolList& symbols, const Node& node) {
 SymbolList symbols_of(const Graph& graph) {
   SymbolList symbols;
   for (const auto& node : graph.nodes()) add_symbols(symbols, *node);
-  for (const SizeAssumption& assumption : graph.assumptions()) {
-    symbols.add(assumption.a);
-    symbols.add(assumption.b);
+  for (const RuntimeAssert& runtime_assert : graph.runtime_asserts()) {
+    symbols.add(runtime_assert.a);
+    symbols.add(runtime_assert.b);
   }
   return symbols;
 }
@@ -128,13 +128,13 @@ std::vector<int64_t> symbol_values(std::span<const SymbolPlace> places, std::spa
 }
 
 std::shared_ptr<Graph> with_numbers(const Graph& graph, const SymbolList& symbols, std::span<const int64_t> values) {
-  for (const SizeAssumption& each : graph.assumptions()) {
+  for (const RuntimeAssert& each : graph.runtime_asserts()) {
     if (!holds(each.relation, evaluate(each.a, symbols, values), evaluate(each.b, symbols, values)))
       raise(ErrorKind::Runtime, "the graph was captured for ", each.a.str(), " ", relation_sign(each.relation), " ",
             each.b.str());
   }
   std::shared_ptr<Graph> copy = graph.clone();
-  copy->assume({});
+  copy->set_runtime_asserts({});
   Substitution substitution(symbols, values);
   for (const auto& node : copy->nodes()) substitution.apply(*node);
   return copy;

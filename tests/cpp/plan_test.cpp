@@ -420,17 +420,17 @@ TEST(failure) {
   CHECK(get_element(outputs[1], 0).as_double() == 4 && get_element(outputs[1], 1).as_double() == 16);
 }
 
-int call_out_runs = 0;
-Tensor kept_by_call_out;
+int host_call_runs = 0;
+Tensor kept_by_host_call;
 void doubling_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   OutSpec out;
   out.spec = TensorSpec::contiguous(DType::float32, std::get<Tensor>(call.args[0]).spec().sizes);
   outs.push_back(out);
 }
 void doubling(void*, const OpCall& call, std::span<Tensor> outs) {
-  ++call_out_runs;
+  ++host_call_runs;
   const Tensor& x = std::get<Tensor>(call.args[0]);
-  if (call_out_runs == 1) kept_by_call_out = x;
+  if (host_call_runs == 1) kept_by_host_call = x;
   if (x->numel() == 1) raise(ErrorKind::Value, "one element is too few");
   for (int64_t i = 0; i < x->numel(); ++i) set_element(outs[0], i, Scalar(2 * get_element(x, i).as_double()));
 }
@@ -439,7 +439,7 @@ TEST(call_out) {
   OpRow row{};
   row.schema = parse_schema("plan_test::double(Tensor x) -> Tensor");
   row.name = row.schema.name;
-  row.kind = OpKind::CallOut;
+  row.kind = OpKind::HostCall;
   row.shape_rule = doubling_shape;
   row.call_out.run = doubling;
   row.call_out.needs_gil = true;
@@ -448,16 +448,16 @@ TEST(call_out) {
       "%x = input x : f32[3][1]\n%y = neg(%x) : f32[3][1]\n%a = plan_test::double(%y) : f32[3][1]\n"
       "%unused = plan_test::double(%a) : f32[3][1]\n%z = add(%a, %y, alpha=1) : f32[3][1]\nreturn %z, %a\n");
   run_passes(*graph);
-  CHECK(graph->has_call_out() && graph->op_count() == 4);
+  CHECK(graph->has_host_call() && graph->op_count() == 4);
   auto plan = lower(*graph);
   CHECK(plan->needs_gil());
   GraphInput inputs[] = {{.tensor = filled({3}, 1)}};
   std::vector<Tensor> outputs = run(*plan, *graph, inputs);
-  CHECK(call_out_runs == 2);
+  CHECK(host_call_runs == 2);
   // The arguments of a host call remain its own, also when the plan runs again.
   GraphInput others[] = {{.tensor = filled({3}, 50)}};
   run(*plan, *graph, others);
-  CHECK(get_element(kept_by_call_out, 0).as_double() == -1);
+  CHECK(get_element(kept_by_host_call, 0).as_double() == -1);
   CHECK(get_element(outputs[0], 2).as_double() == -9 && get_element(outputs[1], 2).as_double() == -6);
   auto failing = parse_graph("%x = input x : f32[1][1]\n%a = plan_test::double(%x) : f32[1][1]\nreturn %a\n");
   GraphInput one[] = {{.tensor = filled({1}, 1)}};

@@ -105,7 +105,7 @@ def test_includes(path):
         ("executor", "step.h", '#include "executor/loops/loop_program.h"'),
         ("eval_frame", "driver.cpp", '#include "internal/pycore_frame.h"'),
         ("cpython", "frame.cpp", "#include <internal/pycore_frame.h>"),
-        ("symbolic", "walk.h", '#include "walk_state.h"'),
+        ("symbolic", "trace/tracer.h", '#include "trace_log.h"'),
     ],
 )
 def test_a_forbidden_include_is_found(folder, name, line):

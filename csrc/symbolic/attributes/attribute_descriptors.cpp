@@ -47,30 +47,30 @@ ValuePtr AttributeLookup::field_of_struct(PyObject* descriptor) {
   Py_ssize_t at = (reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->offset - first) /
                   static_cast<Py_ssize_t>(sizeof(PyObject*));
   if (known == nullptr || at < 0 || at >= PyTuple_GET_SIZE(known->object.get())) unknown();
-  return element(walk_, known, at);
+  return element(tracer_, known, at);
 }
 
 Bound AttributeLookup::inline_getter(const ValuePtr& getter, std::vector<ValuePtr> args) {
   if (getter == python_get_ && stand_in_ && !hook_ && !probing_)
-    return {call_now(walk_, stand_in_, {std::move(args), {}})};
+    return {call_now(tracer_, stand_in_, {std::move(args), {}})};
   if (!hook_ && !probing_) {
-    std::vector<ValuePtr> looked_up{object_, walk_.values().constant(name_)};
-    inline_function(walk_, getter, {std::move(args), {}}, ContinuationKind::Push,
+    std::vector<ValuePtr> looked_up{object_, tracer_.values().constant(name_)};
+    inline_function(tracer_, getter, {std::move(args), {}}, ContinuationKind::Push,
                     make_value<SequenceValue>(false, std::move(looked_up)));
     return {nullptr};
   }
-  if (std::optional<ValuePtr> value = call_catching(walk_, getter, {std::move(args), {}}, PyExc_AttributeError))
+  if (std::optional<ValuePtr> value = call_catching(tracer_, getter, {std::move(args), {}}, PyExc_AttributeError))
     return {*value};
   return missing();
 }
 
 PyTypeObject* AttributeLookup::descriptor_type(const ValuePtr& found) {
-  PyTypeObject* type = walk_.values().exact_type(found);
+  PyTypeObject* type = tracer_.values().exact_type(found);
   bool may_change = (found->kind == ValueKind::Object || found->kind == ValueKind::Instance) &&
                     PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (may_change)
     for (const char* method : {"__get__", "__set__", "__delete__"})
-      type_attribute(walk_, found, check(PyUnicode_InternFromString(method)).get());
+      type_attribute(tracer_, found, check(PyUnicode_InternFromString(method)).get());
   return type;
 }
 
@@ -79,12 +79,12 @@ bool AttributeLookup::has_python_get(const ValuePtr& descriptor) {
   PyTypeObject* type = type_of(descriptor);
   bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
               PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyType_Type);
-  python_get_ = user ? type_attribute(walk_, descriptor, kGet) : nullptr;
+  python_get_ = user ? type_attribute(tracer_, descriptor, kGet) : nullptr;
   if (!python_get_ || !is_python_function(python_get_)) return false;
   // A stand-in for a getter of the standard library: nobody sees its frame.
   auto* known = as<ObjectValue>(python_get_);
   stand_in_ = known != nullptr ? find_polyfill(known->object.get()) : nullptr;
-  if (stand_in_ && known->source != nullptr) walk_.values().identity_of(python_get_);
+  if (stand_in_ && known->source != nullptr) tracer_.values().identity_of(python_get_);
   return true;
 }
 
@@ -96,7 +96,7 @@ void AttributeLookup::require_getattr_hook(PyTypeObject* type, PyTypeObject* bas
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   if (!is_own_way(type, base)) unknown();
   guard_own_way();
-  hook_ = type_attribute(walk_, object_, kGetattr);
+  hook_ = type_attribute(tracer_, object_, kGetattr);
   if (!hook_ || (!is_python_function(hook_) && !is_known_hook())) unknown();
 }
 
@@ -113,9 +113,9 @@ Bound AttributeLookup::call_getattr_hook() {
   ValuePtr hook = std::exchange(hook_, nullptr);
   if (!is_python_function(hook)) {
     if (probing_) unknown();
-    return {call_now(walk_, hook, {{object_, walk_.values().constant(name_)}, {}})};
+    return {call_now(tracer_, hook, {{object_, tracer_.values().constant(name_)}, {}})};
   }
-  return inline_getter(hook, {object_, walk_.values().constant(name_)});
+  return inline_getter(hook, {object_, tracer_.values().constant(name_)});
 }
 
 ValuePtr AttributeLookup::own_attribute() {
@@ -127,48 +127,49 @@ ValuePtr AttributeLookup::own_attribute() {
   if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
   auto* known = as<ObjectValue>(object_);
   if (known == nullptr || known->source == nullptr) unknown();
-  if (PyFunction_Check(known->object.get())) walk_.effects().note_function(object_);
+  if (PyFunction_Check(known->object.get())) tracer_.effects().note_function(object_);
   // Of an object of a subclass of dict it is the items that were written.
   if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
     if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
   PyObject* value = nullptr;
   int found = pv_instance_lookup(known->object, name_, &value);
   if (found < 0) unknown();
-  const Source* source = walk_.sources().get(SourceKind::InstanceAttr, known->source, name_);
+  const Source* source = tracer_.sources().get(SourceKind::InstanceAttr, known->source, name_);
   // Perhaps the dict of this object's attributes; instances of classes are guarded against that (pending_writes.cpp).
   bool is_guarded = PyType_HasFeature(known->object.type(), Py_TPFLAGS_HEAPTYPE);
-  if (!is_guarded && walk_.effects().any_dict_written_at(name_)) unknown();
+  if (!is_guarded && tracer_.effects().any_dict_written_at(name_)) unknown();
   if (found > 0) {
-    walk_.guards().present(source);
-    return value_at(walk_, source, Ref::share(value));
+    tracer_.guards().present(source);
+    return value_at(tracer_, source, Ref::share(value));
   }
-  if (pv_has_instance_storage(known->object)) walk_.guards().absent(source);
+  if (pv_has_instance_storage(known->object)) tracer_.guards().absent(source);
   return nullptr;
 }
 
 Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
   auto* known = as<ObjectValue>(descriptor);
-  if (has_python_get(descriptor)) return inline_getter(python_get_, {descriptor, object_, type_value(walk_, object_)});
+  if (has_python_get(descriptor))
+    return inline_getter(python_get_, {descriptor, object_, type_value(tracer_, object_)});
   if (ValuePtr getter = part_of_property(descriptor, 0)) return inline_getter(getter, {object_});
   if (known == nullptr) unknown();
   static PyObject* const kClass = PyUnicode_InternFromString("__class__");
   if (known->object.get() == _PyType_Lookup(&PyBaseObject_Type, kClass)) {
-    walk_.values().identity_of(descriptor);
-    return {type_value(walk_, object_)};
+    tracer_.values().identity_of(descriptor);
+    return {type_value(tracer_, object_)};
   }
   if (InstanceValue* exception = exception_of(object_)) {
-    if (ValuePtr field = exception_field(walk_, object_, name_, descriptor)) return {field};
+    if (ValuePtr field = exception_field(tracer_, object_, name_, descriptor)) return {field};
     if (is_args_descriptor(descriptor)) {
-      if (known->source != nullptr) walk_.values().identity_of(descriptor);
+      if (known->source != nullptr) tracer_.values().identity_of(descriptor);
       return {make_value<SequenceValue>(false, exception->exception->args)};
     }
   }
   if (is("__dict__") && is_attributes_descriptor(known->object.get()))
-    if (ValuePtr dict = instance_dict(walk_, object_)) return {dict};
+    if (ValuePtr dict = instance_dict(tracer_, object_)) return {dict};
   if (Py_IS_TYPE(known->object.get(), &PyGetSetDescr_Type)) return read_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), tuple_field_type())) return read_tuple_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {
-    ValuePtr getter = value_at(walk_, walk_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
+    ValuePtr getter = value_at(tracer_, tracer_.sources().get(SourceKind::PropertyGetter, known->source, nullptr));
     if (!getter || !is_python_function(getter)) unknown();
     return inline_getter(getter, {object_});
   }
@@ -179,14 +180,14 @@ Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
 Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   auto* known = as<ObjectValue>(object_);
   if (known == nullptr) unknown();
-  walk_.values().identity_of(descriptor);
-  if (known->made_class) {
-    ValuePtr value = field_of_class(walk_, *walk_.classes().find(known->object), name_);
+  tracer_.values().identity_of(descriptor);
+  if (known->traced_class) {
+    ValuePtr value = field_of_class(tracer_, *tracer_.classes().find(known->object), name_);
     if (!value) unknown();
     return {value};
   }
   if (PyType_Check(known->object.get()) && is("__dict__")) {
-    ValuePtr proxy = proxy_of_class(walk_, object_);
+    ValuePtr proxy = proxy_of_class(tracer_, object_);
     if (!proxy) unknown();
     return {proxy};
   }
@@ -195,7 +196,7 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
     // A built-in class never changes.
     Ref value = Ref::steal(PyObject_GetAttr(known->object, name_));
     if (value && (is_guardable_constant(value.get()) || PyTuple_CheckExact(value.get())))
-      return {walk_.values().constant(value)};
+      return {tracer_.values().constant(value)};
     PyErr_Clear();
     unknown();
   }
@@ -210,13 +211,13 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   // Of classes since 3.14 by code of the program.
   if (PyType_Check(known->object.get()) && is("__annotations__") && PY_VERSION_HEX < 0x030E0000)
     check(PyObject_GetAttr(known->object, name_));
-  ValuePtr value = value_at(walk_, walk_.sources().get(SourceKind::Field, known->source, name_, *field));
+  ValuePtr value = value_at(tracer_, tracer_.sources().get(SourceKind::Field, known->source, name_, *field));
   if (!value) unknown();
   return {value};
 }
 
 Bound AttributeLookup::read_tuple_field(const ValuePtr& descriptor) {
-  walk_.values().identity_of(descriptor);
+  tracer_.values().identity_of(descriptor);
   size_t at = static_cast<size_t>(tuple_field_index(as<ObjectValue>(descriptor)->object));
   if (auto* made = as<SequenceValue>(object_)) {
     if (made->is_list || at >= made->items.size()) unknown();
@@ -226,7 +227,7 @@ Bound AttributeLookup::read_tuple_field(const ValuePtr& descriptor) {
   if (known == nullptr || !PyTuple_Check(known->object.get()) ||
       at >= static_cast<size_t>(PyTuple_GET_SIZE(known->object.get())))
     unknown();
-  return {element(walk_, known, static_cast<Py_ssize_t>(at))};
+  return {element(tracer_, known, static_cast<Py_ssize_t>(at))};
 }
 
 ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
@@ -242,14 +243,14 @@ ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
   if (slot_offset(as<ObjectValue>(descriptor)->object.get()) < 0 || known->source == nullptr) unknown();
   // The descriptor of a built-in type is the same at every run.
   if (const Source* place = as<ObjectValue>(descriptor)->source)
-    walk_.guards().slot_match(place, as<ObjectValue>(descriptor)->object.get());
+    tracer_.guards().slot_match(place, as<ObjectValue>(descriptor)->object.get());
   if (const ValuePtr* stored = known->writes ? known->writes->find(name_) : nullptr) return *stored;
   const Source* source =
-      walk_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
-  ValuePtr value = value_at(walk_, source);
+      tracer_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
+  ValuePtr value = value_at(tracer_, source);
   // A field of a built-in type reads as None then.
   if (!value && !is_object_slot(as<ObjectValue>(descriptor)->object.get())) unknown();
-  if (!value) walk_.guards().absent(source);
+  if (!value) tracer_.guards().absent(source);
   return value;
 }
 
@@ -260,16 +261,17 @@ Bound AttributeLookup::read_slot(const ValuePtr& descriptor) {
 }
 
 Bound AttributeLookup::bind(const ValuePtr& found) {
-  PyTypeObject* descriptor = walk_.values().exact_type(found);
+  PyTypeObject* descriptor = tracer_.values().exact_type(found);
   if (descriptor == &PyFunction_Type) return {found, true};
   if (descriptor->tp_descr_get == nullptr) return {found};
   if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
   if (ValuePtr unwrapped = unwrap_class_method(found))
-    return {make_value<BoundMethodValue>(unwrapped, type_value(walk_, object_))};
+    return {make_value<BoundMethodValue>(unwrapped, type_value(tracer_, object_))};
   if (find_wrapper_type(descriptor) != nullptr || is_cached(found)) return {found, true};
-  if (has_python_get(found)) return inline_getter(python_get_, {found, object_, type_value(walk_, object_)});
+  if (has_python_get(found)) return inline_getter(python_get_, {found, object_, type_value(tracer_, object_)});
   if (descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type) return {found, true};
-  if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, type_value(walk_, object_))};
+  if (descriptor == &PyClassMethodDescr_Type)
+    return {make_value<BoundMethodValue>(found, type_value(tracer_, object_))};
   unknown();
 }
 
@@ -279,14 +281,14 @@ bool AttributeLookup::is_cached(const ValuePtr& found) {
 }
 
 ValuePtr AttributeLookup::unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper) {
-  if (auto* made = as<MadeValue>(found)) return type_of(found) == wrapper ? made->positional[0] : nullptr;
+  if (auto* made = as<ConstructedValue>(found)) return type_of(found) == wrapper ? made->positional[0] : nullptr;
   auto* known = as<ObjectValue>(found);
   if (known == nullptr) return nullptr;
   if (known->object.type() != wrapper) return nullptr;
   // Of a built-in class, which never changes (str.maketrans).
   if (known->source == nullptr)
-    return walk_.values().constant(check(PyObject_GetAttrString(known->object, "__func__")));
-  return value_at(walk_, walk_.sources().get(kind, known->source, nullptr));
+    return tracer_.values().constant(check(PyObject_GetAttrString(known->object, "__func__")));
+  return value_at(tracer_, tracer_.sources().get(kind, known->source, nullptr));
 }
 
 ValuePtr AttributeLookup::unwrap_class_method(const ValuePtr& found) {

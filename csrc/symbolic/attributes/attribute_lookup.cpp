@@ -23,7 +23,7 @@
 namespace md {
 
 Bound AttributeLookup::on_instance() {
-  PyTypeObject* type = walk_.values().exact_type(object_);
+  PyTypeObject* type = tracer_.values().exact_type(object_);
   if (type->tp_getattro != PyObject_GenericGetAttr) {
     if (ValuePtr method = own_getattribute(type, &PyBaseObject_Type)) return call_getattribute(method);
     require_getattr_hook(type, &PyBaseObject_Type);
@@ -34,7 +34,7 @@ Bound AttributeLookup::on_instance() {
 }
 
 Bound AttributeLookup::generic() {
-  ValuePtr on_type = type_attribute(walk_, object_, name_);
+  ValuePtr on_type = type_attribute(tracer_, object_, name_);
   PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
   if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
   if (ValuePtr own = own_attribute()) return {own};
@@ -45,7 +45,7 @@ Bound AttributeLookup::generic() {
 Bound AttributeLookup::on_super() {
   auto* super = as<SuperValue>(object_);
   ValuePtr start;
-  ValuePtr found = super_attribute(walk_, *super, name_, start);
+  ValuePtr found = super_attribute(tracer_, *super, name_, start);
   if (!found) unknown();
   bool is_class = start == super->self;
   PyTypeObject* descriptor = descriptor_type(found);
@@ -56,31 +56,31 @@ Bound AttributeLookup::on_super() {
   if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, start)};
   if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, start)};
   if (has_python_get(found))
-    return inline_getter(python_get_, {found, is_class ? walk_.values().none() : super->self, start});
+    return inline_getter(python_get_, {found, is_class ? tracer_.values().none() : super->self, start});
   if (is_class || descriptor != &PyProperty_Type) unknown();
   object_ = super->self;
   return read_descriptor(found);
 }
 
 Bound AttributeLookup::on_class() {
-  PyTypeObject* metatype = walk_.values().exact_type(object_);
+  PyTypeObject* metatype = tracer_.values().exact_type(object_);
   if (metatype->tp_getattro != PyType_Type.tp_getattro) {
     if (own_getattribute(metatype, &PyType_Type)) unknown();
     require_getattr_hook(metatype, &PyType_Type);
   } else {
     guard_own_way();
   }
-  walk_.values().identity_of(object_);
+  tracer_.values().identity_of(object_);
   // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
-  ValuePtr meta = type_attribute(walk_, object_, name_);
+  ValuePtr meta = type_attribute(tracer_, object_, name_);
   if (meta && is_data_descriptor(descriptor_type(meta))) return read_descriptor(meta);
-  ValuePtr found = class_attribute(walk_, object_, name_);
+  ValuePtr found = class_attribute(tracer_, object_, name_);
   if (!found) return meta ? bind(meta) : missing();
-  if (is_descriptor_of_made_class(walk_, found)) unknown();
+  if (is_descriptor_of_traced_class(tracer_, found)) unknown();
   PyTypeObject* descriptor = descriptor_type(found);
   if (descriptor == &PyFunction_Type || descriptor->tp_descr_get == nullptr || is_cached(found)) return {found};
   if (descriptor == &PyClassMethodDescr_Type) return {make_value<BoundMethodValue>(found, object_)};
-  if (has_python_get(found)) return inline_getter(python_get_, {found, walk_.values().none(), object_});
+  if (has_python_get(found)) return inline_getter(python_get_, {found, tracer_.values().none(), object_});
   if (ValuePtr unwrapped = unwrap(found, SourceKind::WrappedFunction, &PyStaticMethod_Type)) return {unwrapped};
   if (ValuePtr unwrapped = unwrap_class_method(found)) return {make_value<BoundMethodValue>(unwrapped, object_)};
   if (descriptor == &PyProperty_Type || descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type ||
@@ -92,30 +92,31 @@ Bound AttributeLookup::on_class() {
 Bound AttributeLookup::on_made_function() {
   auto* function = as<FunctionValue>(object_);
   if (ValuePtr* set = function->find(name_)) return {*set};
-  if (Ref text = name_by_code(*function, name_)) return {walk_.values().constant(text)};
-  if (is("__code__")) return {walk_.values().constant(function->code.get())};
-  if (is("__dict__")) return {walk_.effects().function_dict(object_)};
-  if (is("__annotate__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr) return {walk_.values().none()};
+  if (Ref text = name_by_code(*function, name_)) return {tracer_.values().constant(text)};
+  if (is("__code__")) return {tracer_.values().constant(function->code.get())};
+  if (is("__dict__")) return {tracer_.effects().function_dict(object_)};
+  if (is("__annotate__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr) return {tracer_.values().none()};
   if (is("__annotations__")) {
     static PyObject* const kAnnotate = PyUnicode_InternFromString("__annotate__");
     ValuePtr* made_by = function->find(kAnnotate);
-    if (!function->annotations && made_by != nullptr && !same_object(walk_, *made_by, walk_.values().none())) unknown();
+    if (!function->annotations && made_by != nullptr && !same_object(tracer_, *made_by, tracer_.values().none()))
+      unknown();
     if (!function->annotations) function->annotations = make_value<DictValue>();
     return {function->annotations};
   }
   if (is("__module__")) return module_of_made(function);
-  if (is("__globals__")) return {globals_dict(walk_, maker_of(function))};
+  if (is("__globals__")) return {globals_dict(tracer_, maker_of(function))};
   if (is("__type_params__") && _PyType_Lookup(&PyFunction_Type, name_) != nullptr)
     return {make_value<SequenceValue>(false, std::vector<ValuePtr>())};
-  if (is("__defaults__")) return {function->defaults ? function->defaults : walk_.values().none()};
-  if (is("__kwdefaults__")) return {function->kw_defaults ? function->kw_defaults : walk_.values().none()};
+  if (is("__defaults__")) return {function->defaults ? function->defaults : tracer_.values().none()};
+  if (is("__kwdefaults__")) return {function->kw_defaults ? function->kw_defaults : tracer_.values().none()};
   return on_builtin();
 }
 
 ValuePtr AttributeLookup::maker_of(FunctionValue* function) {
-  ValuePtr maker = function->globals_from ? function->globals_from : walk_.frames().root().function;
+  ValuePtr maker = function->globals_from ? function->globals_from : tracer_.frames().root().function;
   while (auto* made = as<FunctionValue>(maker))
-    maker = made->globals_from ? made->globals_from : walk_.frames().root().function;
+    maker = made->globals_from ? made->globals_from : tracer_.frames().root().function;
   auto* known = as<ObjectValue>(maker);
   if (known == nullptr || known->source == nullptr) unknown();
   return maker;
@@ -124,8 +125,8 @@ ValuePtr AttributeLookup::maker_of(FunctionValue* function) {
 Bound AttributeLookup::module_of_made(FunctionValue* function) {
   static PyObject* const kName = PyUnicode_InternFromString("__name__");
   const Source* maker = as<ObjectValue>(maker_of(function))->source;
-  if (walk_.effects().any_dict_written_at(kName)) unknown();
-  ValuePtr name = value_at(walk_, walk_.sources().get(SourceKind::Global, maker, kName));
+  if (tracer_.effects().any_dict_written_at(kName)) unknown();
+  ValuePtr name = value_at(tracer_, tracer_.sources().get(SourceKind::Global, maker, kName));
   if (!name) unknown();
   return {name};
 }
@@ -133,24 +134,24 @@ Bound AttributeLookup::module_of_made(FunctionValue* function) {
 Bound AttributeLookup::on_model(BorrowedRef model) {
   PyObject* descriptor = _PyType_Lookup(model.type(), name_);
   if (descriptor == nullptr) return missing();
-  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {walk_.values().constant(descriptor), true};
+  if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) return {tracer_.values().constant(descriptor), true};
   Ref value = Ref::steal(PyObject_GenericGetAttr(model, name_));
   PyErr_Clear();
   if (!value || !is_guardable_constant(value.get())) unknown();
-  return {walk_.values().constant(value)};
+  return {tracer_.values().constant(value)};
 }
 
 Bound AttributeLookup::on_made_object() {
-  auto* made = as<MadeValue>(object_);
+  auto* made = as<ConstructedValue>(object_);
   bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
   if (made->model && PyWeakref_CheckRef(made->model.get())) unknown();  // it has a callback, the model has none
   if (made->model) return on_model(made->model.get());
   PyTypeObject* type = type_of(object_);
   bool copies = type == &PyProperty_Type && (is("getter") || is("setter") || is("deleter"));
-  if (copies) return {walk_.values().constant(_PyType_Lookup(type, name_)), true};
+  if (copies) return {tracer_.values().constant(_PyType_Lookup(type, name_)), true};
   PyObject* of_proxy = type == &PyDictProxy_Type ? _PyType_Lookup(type, name_) : nullptr;
   if (of_proxy != nullptr && Py_IS_TYPE(of_proxy, &PyMethodDescr_Type))
-    return {walk_.values().constant(of_proxy), true};
+    return {tracer_.values().constant(of_proxy), true};
   if (is("__func__") && (type == &PyStaticMethod_Type || type == &PyClassMethod_Type)) return {made->positional[0]};
   // A partial has no attributes of its own until it is given some, which ends the region; a class method has its function's.
   bool has_none = type->tp_dictoffset == 0 || is_partial;
@@ -170,8 +171,8 @@ Bound AttributeLookup::on_method() {
       return kind == SourceKind::MethodSelf ? as<BoundMethodValue>(object_)->self
                                             : as<BoundMethodValue>(object_)->function;
     if (known->source == nullptr) unknown();
-    walk_.values().exact_type(object_);
-    return value_at(walk_, walk_.sources().get(kind, known->source, nullptr));
+    tracer_.values().exact_type(object_);
+    return value_at(tracer_, tracer_.sources().get(kind, known->source, nullptr));
   };
   if (is("__self__")) return {part(SourceKind::MethodSelf)};
   ValuePtr function = part(SourceKind::MethodFunction);
@@ -184,19 +185,19 @@ Bound AttributeLookup::on_method() {
 }
 
 Bound AttributeLookup::on_module() {
-  walk_.values().exact_type(object_);
+  tracer_.values().exact_type(object_);
   auto* module = as<ObjectValue>(object_);
-  if (module->source == nullptr || walk_.effects().any_dict_written_at(name_)) unknown();
-  const Source* source = walk_.sources().get(SourceKind::ModuleAttr, module->source, name_);
-  if (ValuePtr value = value_at(walk_, source)) return {value};
+  if (module->source == nullptr || tracer_.effects().any_dict_written_at(name_)) unknown();
+  const Source* source = tracer_.sources().get(SourceKind::ModuleAttr, module->source, name_);
+  if (ValuePtr value = value_at(tracer_, source)) return {value};
   if (load_own_part(module->object.get()))
-    if (ValuePtr value = value_at(walk_, source)) return {value};
+    if (ValuePtr value = value_at(tracer_, source)) return {value};
   // A module's own __getattr__, or an attribute of the module type.
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
-  const Source* hook = walk_.sources().get(SourceKind::ModuleAttr, module->source, kGetattr);
-  if (!probing_ || _PyType_Lookup(&PyModule_Type, name_) != nullptr || value_at(walk_, hook)) unknown();
-  walk_.guards().absent(source);
-  walk_.guards().absent(hook);
+  const Source* hook = tracer_.sources().get(SourceKind::ModuleAttr, module->source, kGetattr);
+  if (!probing_ || _PyType_Lookup(&PyModule_Type, name_) != nullptr || value_at(tracer_, hook)) unknown();
+  tracer_.guards().absent(source);
+  tracer_.guards().absent(hook);
   return missing();
 }
 
@@ -210,22 +211,22 @@ bool AttributeLookup::load_own_part(BorrowedRef module) {
 
 Bound AttributeLookup::on_tensor() {
   auto* tensor = as<TensorValue>(object_);
-  walk_.values().guard_tensor(tensor);
+  tracer_.values().guard_tensor(tensor);
   PyObject* descriptor = descriptor_of_tensor();
   bool comes_first = descriptor != nullptr && is_data_descriptor(Py_TYPE(descriptor));
   if (ValuePtr own = comes_first ? nullptr : own_of_tensor(tensor)) return {own};
-  if (is("shape")) return {shape_value(walk_, tensor->spec)};
+  if (is("shape")) return {shape_value(tracer_, tensor->spec)};
   if (const TensorFact* fact = find_tensor_fact(text_of(name_)); fact != nullptr && !fact->is_method)
-    return {walk_.values().constant(fact->value(tensor->spec, {}, nullptr))};
+    return {tracer_.values().constant(fact->value(tensor->spec, {}, nullptr))};
   if (const OpRow* row = find_tensor_view_attribute(text_of(name_)))
-    return {call_op(walk_, *row, {{object_}, {}}, CallForm::Method)};
+    return {call_op(tracer_, *row, {{object_}, {}}, CallForm::Method)};
   // There are no gradients.
-  if (is("grad") || is("grad_fn")) return {walk_.values().none()};
-  if (is("__class__")) return {type_value(walk_, object_)};
+  if (is("grad") || is("grad_fn")) return {tracer_.values().none()};
+  if (is("__class__")) return {type_value(tracer_, object_)};
   if (descriptor == nullptr) return missing();
   if (ValuePtr method = composite_method(descriptor)) return {method, true};
   if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) graph_break(BreakReason::tensor_attribute, text_of(name_));
-  return {walk_.values().constant(descriptor), true};
+  return {tracer_.values().constant(descriptor), true};
 }
 
 PyObject* AttributeLookup::descriptor_of_tensor() {
@@ -234,8 +235,8 @@ PyObject* AttributeLookup::descriptor_of_tensor() {
   if (!may_change(type)) return descriptor;
   // Parameter: what it has of its own, or is given, is left to Python.
   guard_own_way();
-  ValuePtr found = type_attribute(walk_, object_, name_);
-  if (found && source_of(found) != nullptr) walk_.values().identity_of(found);
+  ValuePtr found = type_attribute(tracer_, object_, name_);
+  if (found && source_of(found) != nullptr) tracer_.values().identity_of(found);
   bool is_of_tensor = descriptor == _PyType_Lookup(default_tensor_type().type, name_);
   if (!is_of_tensor || type->tp_getattro != PyObject_GenericGetAttr)
     graph_break(BreakReason::tensor_attribute, text_of(name_));
@@ -247,15 +248,15 @@ ValuePtr AttributeLookup::own_of_tensor(const TensorValue* tensor) {
   PyObject* value = nullptr;
   int found = pv_instance_lookup(tensor->object, name_, &value);
   // Perhaps the dict of this tensor's attributes.
-  if (found < 0 || walk_.effects().any_dict_written_at(name_))
+  if (found < 0 || tracer_.effects().any_dict_written_at(name_))
     graph_break(BreakReason::tensor_attribute, text_of(name_));
   if (pv_instance_dict(tensor->object) == nullptr) {
-    walk_.guards().absent(walk_.sources().get(SourceKind::InstanceDict, tensor->source, nullptr));
+    tracer_.guards().absent(tracer_.sources().get(SourceKind::InstanceDict, tensor->source, nullptr));
     return nullptr;
   }
-  const Source* source = walk_.sources().get(SourceKind::InstanceAttr, tensor->source, name_);
-  if (found > 0) return value_at(walk_, source);
-  walk_.guards().absent(source);
+  const Source* source = tracer_.sources().get(SourceKind::InstanceAttr, tensor->source, name_);
+  if (found > 0) return value_at(tracer_, source);
+  tracer_.guards().absent(source);
   return nullptr;
 }
 
@@ -263,29 +264,29 @@ ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
   if (descriptor == nullptr || !PyFunction_Check(descriptor)) return nullptr;
   static PyObject* const kPackage = PyUnicode_InternFromString("minidynamo");
   static PyObject* const kTensor = PyUnicode_InternFromString("Tensor");
-  if (!loaded_module(walk_, kPackage)) return nullptr;
-  const Source* package = walk_.sources().get(SourceKind::LoadedModule, nullptr, kPackage);
-  const Source* type = walk_.sources().get(SourceKind::ModuleAttr, package, kTensor);
-  ValuePtr found = value_at(walk_, walk_.sources().get(SourceKind::TypeAttr, type, name_));
+  if (!loaded_module(tracer_, kPackage)) return nullptr;
+  const Source* package = tracer_.sources().get(SourceKind::LoadedModule, nullptr, kPackage);
+  const Source* type = tracer_.sources().get(SourceKind::ModuleAttr, package, kTensor);
+  ValuePtr found = value_at(tracer_, tracer_.sources().get(SourceKind::TypeAttr, type, name_));
   auto* known = as<ObjectValue>(found);
   return known != nullptr && known->object.get() == descriptor ? found : nullptr;
 }
 
 Bound AttributeLookup::on_named_results() {
-  PyTypeObject* type = walk_.values().exact_type(object_);
+  PyTypeObject* type = tracer_.values().exact_type(object_);
   std::optional<int> index = named_result_index(type, name_);
-  if (index) return {(*elements_of(walk_, object_))[static_cast<size_t>(*index)]};
+  if (index) return {(*elements_of(tracer_, object_))[static_cast<size_t>(*index)]};
   PyObject* descriptor = _PyType_Lookup(type, name_);
   if (descriptor == nullptr) return missing();
   if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) unknown();
-  return {walk_.values().constant(descriptor), true};
+  return {tracer_.values().constant(descriptor), true};
 }
 
 Bound AttributeLookup::on_builtin() {
-  PyTypeObject* type = walk_.values().exact_type(object_);
+  PyTypeObject* type = tracer_.values().exact_type(object_);
   // A super object, a proxy or a generic alias shows what is another object's; a bound method does so for what it lacks.
   if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
-  if (is("__class__")) return {type_value(walk_, object_)};
+  if (is("__class__")) return {type_value(tracer_, object_)};
   if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
   PyObject* descriptor = _PyType_Lookup(type, name_);
@@ -295,28 +296,28 @@ Bound AttributeLookup::on_builtin() {
   // A slot's method (__next__) is one as well, where it is known what calling it does.
   bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
                    (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && find_call(descriptor) != nullptr);
-  if (is_method) return {walk_.values().constant(descriptor), true};
-  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && is_plain_tuple(walk_, object_))
+  if (is_method) return {tracer_.values().constant(descriptor), true};
+  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && is_plain_tuple(tracer_, object_))
     return {field_of_struct(descriptor)};
   bool may_change = is("__module__");
-  if (is_immutable_builtin(type) && !may_change && walk_.values().identity_of(object_)) {
+  if (is_immutable_builtin(type) && !may_change && tracer_.values().identity_of(object_)) {
     Ref value = Ref::steal(PyObject_GenericGetAttr(as<ObjectValue>(object_)->object, name_));
-    if (value && is_guardable_constant(value.get())) return {walk_.values().constant(value)};
+    if (value && is_guardable_constant(value.get())) return {tracer_.values().constant(value)};
     PyErr_Clear();
     unknown();
   }
-  if (Ref constant = constant_of(walk_, object_)) {
+  if (Ref constant = constant_of(tracer_, object_)) {
     // A number's or range's field (x.real, r.start).
     Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
-    if (value && is_guardable_constant(value.get())) return {walk_.values().constant(value)};
+    if (value && is_guardable_constant(value.get())) return {tracer_.values().constant(value)};
     PyErr_Clear();
   }
   unknown();
 }
 
 ValuePtr AttributeLookup::own_value() {
-  ValuePtr on_type = type_attribute(walk_, object_, name_);
-  if (on_type && walk_.values().exact_type(on_type) == &PyMemberDescr_Type) return slot_value(on_type);
+  ValuePtr on_type = type_attribute(tracer_, object_, name_);
+  if (on_type && tracer_.values().exact_type(on_type) == &PyMemberDescr_Type) return slot_value(on_type);
   return own_attribute();
 }
 
@@ -325,19 +326,19 @@ Bound AttributeLookup::missing() {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   bool has_class = object_->kind == ValueKind::Object || object_->kind == ValueKind::Instance;
   if (has_class || (is_tensor(object_) && may_change(type_of(object_))))
-    type_attribute(walk_, object_, kGetattr);  // one that the class is given later answers
+    type_attribute(tracer_, object_, kGetattr);  // one that the class is given later answers
   if (probing_) return {nullptr};
   auto* known = as<ObjectValue>(object_);
   std::string type = type_of(object_)->tp_name;
   bool is_class = known != nullptr && PyType_Check(known->object.get());
   if (is_class) type = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_name;
   bool is_held = known != nullptr || object_->kind == ValueKind::Instance || object_->kind == ValueKind::Function ||
-                 object_->kind == ValueKind::Made;
+                 object_->kind == ValueKind::Constructed;
   bool by_object = PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE) || type_of(object_) == &PyFunction_Type;
   if (type.size() > 50 || !is_held || !(is_class || by_object)) raise_here();
   const char* format = is_class ? "type object '%s' has no attribute '%U'" : "'%s' object has no attribute '%U'";
   Ref text = check(PyUnicode_FromFormat(format, type.c_str(), name_.get()));
-  raise_known(walk_, PyExc_AttributeError, {walk_.values().constant(text)});
+  raise_known(tracer_, PyExc_AttributeError, {tracer_.values().constant(text)});
 }
 
 bool AttributeLookup::is_own_way(PyTypeObject* type, PyTypeObject* base) {
@@ -351,22 +352,22 @@ bool AttributeLookup::is_own_way(PyTypeObject* type, PyTypeObject* base) {
 void AttributeLookup::guard_own_way() {
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   if (!PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE)) return;
-  if (ValuePtr found = type_attribute(walk_, object_, kGetattribute)) walk_.values().identity_of(found);
+  if (ValuePtr found = type_attribute(tracer_, object_, kGetattribute)) tracer_.values().identity_of(found);
 }
 
 ValuePtr AttributeLookup::own_getattribute(PyTypeObject* type, PyTypeObject* base) {
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   if (is_own_way(type, base)) return nullptr;
-  ValuePtr method = type_attribute(walk_, object_, kGetattribute);
+  ValuePtr method = type_attribute(tracer_, object_, kGetattribute);
   if (!method || !is_python_function(method)) unknown();
   return method;
 }
 
 Bound AttributeLookup::call_getattribute(const ValuePtr& method) {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
-  hook_ = type_attribute(walk_, object_, kGetattr);
+  hook_ = type_attribute(tracer_, object_, kGetattr);
   if (hook_ && !is_python_function(hook_)) unknown();
-  return inline_getter(method, {object_, walk_.values().constant(name_)});
+  return inline_getter(method, {object_, tracer_.values().constant(name_)});
 }
 
 }  // namespace md

@@ -8,8 +8,8 @@ namespace md {
 class AttributeLookup {
  public:
   // probing: what is not there is an answer, not an error.
-  AttributeLookup(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing = false)
-      : walk_(walk), object_(object), name_(name), probing_(probing) {}
+  AttributeLookup(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool probing = false)
+      : tracer_(tracer), object_(object), name_(name), probing_(probing) {}
   // Generic look-up on an instance: data descriptor, own storage, type attribute, __getattr__.
   Bound on_instance();
   // object.__getattribute__, which knows no hook unless the type look-up has set it.
@@ -17,7 +17,7 @@ class AttributeLookup {
   // What is behind a class in the MRO, bound as super() does.
   Bound on_super();
   Bound on_class();
-  // A function that the walk made.
+  // A function that the trace made.
   Bound on_made_function();
   // The __name__ of the globals that it was made in.
   // The function from outside whose globals this one has.
@@ -25,7 +25,7 @@ class AttributeLookup {
   Bound module_of_made(FunctionValue* function);
   // Of an object whose methods are pure.
   Bound on_model(BorrowedRef model);
-  // functools.partial shows what it was made of; its dict of keywords is one object, which the walk does not have.
+  // functools.partial shows what it was made of; its dict of keywords is one object, which the trace does not have.
   Bound on_made_object();
   // __self__ and __func__ of a method; everything else is the function's.
   Bound on_method();
@@ -86,7 +86,7 @@ class AttributeLookup {
   // on it calls what it wraps as it is. Other descriptors are for Python.
   ValuePtr unwrap_class_method(const ValuePtr& found);
 
-  Walk& walk_;
+  Tracer& tracer_;
   ValuePtr object_;
   BorrowedRef name_;
   bool probing_;

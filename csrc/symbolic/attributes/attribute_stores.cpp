@@ -1,4 +1,4 @@
-// Setting and deleting attributes: on what the walk made, and as writes that come when the region is left.
+// Setting and deleting attributes: on what the trace made, and as writes that come when the region is left.
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "symbolic/breaks/outcomes.h"
@@ -26,8 +26,8 @@ namespace {
 }
 
 // Setting and deleting attributes of the object is object's own way, guarded.
-bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
-  PyTypeObject* type = walk.values().exact_type(object);
+bool has_plain_setattr(Tracer& tracer, const ValuePtr& object, bool is_object_own) {
+  PyTypeObject* type = tracer.values().exact_type(object);
   if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
   if (type == simple_namespace_type()) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
@@ -39,19 +39,19 @@ bool has_plain_setattr(Walk& walk, const ValuePtr& object, bool is_object_own) {
   if (type->tp_setattro != PyObject_GenericSetAttr) return false;
   for (const char* hook : {"__setattr__", "__delattr__"}) {
     Ref name = check(PyUnicode_InternFromString(hook));
-    ValuePtr found = type_attribute(walk, object, name.get());
+    ValuePtr found = type_attribute(tracer, object, name.get());
     if (!found) return false;
-    walk.values().identity_of(found);
+    tracer.values().identity_of(found);
   }
   return true;
 }
 
 // A method in Python of the descriptor's class.
-ValuePtr descriptor_method(Walk& walk, const ValuePtr& descriptor, BorrowedRef name) {
+ValuePtr descriptor_method(Tracer& tracer, const ValuePtr& descriptor, BorrowedRef name) {
   bool user = (descriptor->kind == ValueKind::Object || descriptor->kind == ValueKind::Instance) &&
               PyType_HasFeature(type_of(descriptor), Py_TPFLAGS_HEAPTYPE) &&
               !PyType_IsSubtype(type_of(descriptor), &PyType_Type);
-  ValuePtr method = user ? type_attribute(walk, descriptor, name) : nullptr;
+  ValuePtr method = user ? type_attribute(tracer, descriptor, name) : nullptr;
   return method && is_python_function(method) ? method : nullptr;
 }
 
@@ -64,16 +64,16 @@ bool is_writable_slot(PyTypeObject* type, BorrowedRef descriptor) {
 // Where the generic way puts the attribute: a slot, the object's own storage, a setter of a property, the __set__ of a user's
 // descriptor (both are then `setter`), or nowhere that is known.
 enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
-Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
-  if (!has_plain_setattr(walk, object, is_object_own)) return Place::Unknown;
-  ValuePtr on_type = type_attribute(walk, object, name);
-  PyTypeObject* descriptor = on_type ? walk.values().exact_type(on_type) : nullptr;
+Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
+  if (!has_plain_setattr(tracer, object, is_object_own)) return Place::Unknown;
+  ValuePtr on_type = type_attribute(tracer, object, name);
+  PyTypeObject* descriptor = on_type ? tracer.values().exact_type(on_type) : nullptr;
   if (descriptor != nullptr && may_change(descriptor))
     for (const char* method : {"__set__", "__delete__"})
-      type_attribute(walk, on_type, check(PyUnicode_InternFromString(method)).get());
+      type_attribute(tracer, on_type, check(PyUnicode_InternFromString(method)).get());
   if (descriptor != nullptr && is_data_descriptor(descriptor)) {
     static PyObject* const kSet = PyUnicode_InternFromString("__set__");
-    if (ValuePtr method = descriptor_method(walk, on_type, kSet)) {
+    if (ValuePtr method = descriptor_method(tracer, on_type, kSet)) {
       setter = make_value<BoundMethodValue>(method, on_type);
       return Place::Descriptor;
     }
@@ -81,23 +81,23 @@ Place place_of(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr& s
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
     if (descriptor == &PyMemberDescr_Type && is_writable_slot(type_of(object), known->object.get())) {
-      if (is_descriptor_of_made_class(walk, on_type)) return Place::Own;
+      if (is_descriptor_of_traced_class(tracer, on_type)) return Place::Own;
       if (known->source == nullptr) return Place::Unknown;
-      walk.guards().slot_match(known->source, known->object.get());
+      tracer.guards().slot_match(known->source, known->object.get());
       return Place::Own;
     }
     if (descriptor != &PyProperty_Type || known->source == nullptr) return Place::Unknown;
-    setter = value_at(walk, walk.sources().get(SourceKind::PropertySetter, known->source, nullptr));
+    setter = value_at(tracer, tracer.sources().get(SourceKind::PropertySetter, known->source, nullptr));
     return setter && is_python_function(setter) ? Place::Setter : Place::Unknown;
   }
   return pv_type_has_storage(type_of(object)) ? Place::Own : Place::Unknown;
 }
 
 // The instruction's operands are dropped by the caller.
-void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
+void store_own(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
   auto* instance = as<InstanceValue>(object);
   if (instance == nullptr) {
-    attribute_store(walk, object, name, std::move(value));
+    attribute_store(tracer, object, name, std::move(value));
   } else if (ValuePtr* known = instance->find(name)) {
     *known = value;
   } else {
@@ -105,13 +105,13 @@ void store_own(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr va
   }
 }
 
-bool is_function_or_none(Walk& walk, const ValuePtr& value) {
-  return value->kind == ValueKind::Function || walk.values().is_exactly(value, &PyFunction_Type) ||
-         same_object(walk, value, walk.values().none());
+bool is_function_or_none(Tracer& tracer, const ValuePtr& value) {
+  return value->kind == ValueKind::Function || tracer.values().is_exactly(value, &PyFunction_Type) ||
+         same_object(tracer, value, tracer.values().none());
 }
 
-// A store on a function that the walk made, of its name or of an attribute that no built-in function has.
-bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+// A store on a function that the trace made, of its name or of an attribute that no built-in function has.
+bool store_on_function(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   auto* function = as<FunctionValue>(object);
   if (function == nullptr) return false;
   PyObject* descriptor = _PyType_Lookup(&PyFunction_Type, name);
@@ -120,9 +120,10 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
     is_text = is_text || PyUnicode_CompareWithASCIIString(name, text) == 0;
   bool is_free = descriptor == nullptr || PyUnicode_CompareWithASCIIString(name, "__module__") == 0 ||
                  PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
-                 (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_function_or_none(walk, value)) ||
+                 (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_function_or_none(tracer, value)) ||
                  (PyUnicode_CompareWithASCIIString(name, "__type_params__") == 0 && type_of(value) == &PyTuple_Type);
-  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 && walk.values().is_exactly(value, &PyDict_Type)) {
+  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0 &&
+      tracer.values().is_exactly(value, &PyDict_Type)) {
     function->annotations = value;
     std::erase_if(function->names,
                   [](const auto& set) { return PyUnicode_CompareWithASCIIString(set.first, "__annotate__") == 0; });
@@ -130,9 +131,9 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
   }
   if (PyUnicode_CompareWithASCIIString(name, "__annotate__") == 0 && is_free && descriptor != nullptr)
     function->annotations = nullptr;
-  if (!is_free && !(is_text && walk.values().is_exactly(value, &PyUnicode_Type))) return false;
+  if (!is_free && !(is_text && tracer.values().is_exactly(value, &PyUnicode_Type))) return false;
   if (descriptor == nullptr) {
-    walk.effects().function_dict(object)->set(name, value);
+    tracer.effects().function_dict(object)->set(name, value);
   } else if (ValuePtr* known = function->find(name)) {
     *known = value;
   } else {
@@ -141,142 +142,143 @@ bool store_on_function(Walk& walk, const ValuePtr& object, BorrowedRef name, con
   return true;
 }
 
-bool delete_own(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  if (!own_value(walk, object, name)) return false;
+bool delete_own(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
+  if (!own_value(tracer, object, name)) return false;
   if (auto* instance = as<InstanceValue>(object)) {
     std::erase_if(instance->attributes, [&](const auto& entry) { return PyUnicode_Compare(entry.first, name) == 0; });
   } else {
-    attribute_store(walk, object, name, nullptr);
+    attribute_store(tracer, object, name, nullptr);
   }
   return true;
 }
 
 // A __setattr__ of the user's class, which object's own calls may reach again; null: none.
-ValuePtr user_setattr(Walk& walk, const ValuePtr& object) {
+ValuePtr user_setattr(Tracer& tracer, const ValuePtr& object) {
   bool user = object->kind == ValueKind::Instance || object->kind == ValueKind::Object;
-  PyTypeObject* type = user ? walk.values().exact_type(object) : nullptr;
+  PyTypeObject* type = user ? tracer.values().exact_type(object) : nullptr;
   if (type == nullptr || type->tp_setattro == PyObject_GenericSetAttr ||
       PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
     return nullptr;
   static PyObject* const kSetattr = PyUnicode_InternFromString("__setattr__");
-  ValuePtr method = type_attribute(walk, object, kSetattr);
+  ValuePtr method = type_attribute(tracer, object, kSetattr);
   return method && is_python_function(method) ? method : nullptr;
 }
 
 // object.__setattr__(self, name, value), as a user's __setattr__ calls it.
-ValuePtr call_object_setattr(Walk& walk, const CallArgs& args) {
+ValuePtr call_object_setattr(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
-  Ref name = constant_of(walk, args.positional[1]);
+  Ref name = constant_of(tracer, args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(args.positional[0], nullptr);
   ValuePtr setter;
-  Place place = place_of(walk, args.positional[0], name.get(), setter, true);
+  Place place = place_of(tracer, args.positional[0], name.get(), setter, true);
   if (place == Place::Unknown) break_on_store(args.positional[0], name.get());
   if (place != Place::Own) {
-    call_now(walk, setter, {{args.positional[0], args.positional[2]}, {}});
-    return walk.values().none();
+    call_now(tracer, setter, {{args.positional[0], args.positional[2]}, {}});
+    return tracer.values().none();
   }
-  store_own(walk, args.positional[0], name.get(), args.positional[2]);
-  return walk.values().none();
+  store_own(tracer, args.positional[0], name.get(), args.positional[2]);
+  return tracer.values().none();
 }
 
 // A store on a function from outside, of an attribute that no built-in function has.
-bool store_on_outside_function(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+bool store_on_outside_function(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   if (as<ObjectValue>(object)->source == nullptr || _PyType_Lookup(&PyFunction_Type, name) != nullptr) return false;
-  walk.values().exact_type(object);
-  walk.effects().note_function(object);
-  if (!value) return delete_own(walk, object, name);
-  attribute_store(walk, object, name, value);
+  tracer.values().exact_type(object);
+  tracer.effects().note_function(object);
+  if (!value) return delete_own(tracer, object, name);
+  attribute_store(tracer, object, name, value);
   return true;
 }
 
 // A store on a class or function. Null value: deleted. False: another object, or left to Python.
-bool store_on_definition(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
-  if (object->kind == ValueKind::Function) return value && store_on_function(walk, object, name, value);
+bool store_on_definition(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (object->kind == ValueKind::Function) return value && store_on_function(tracer, object, name, value);
   auto* known = as<ObjectValue>(object);
   if (known == nullptr) return false;
-  if (known->made_class) return store_on_class(walk, *walk.classes().find(known->object), name, value);
-  if (PyType_Check(known->object.get())) return class_store(walk, object, name, value);
-  return PyFunction_Check(known->object.get()) && store_on_outside_function(walk, object, name, value);
+  if (known->traced_class) return store_on_class(tracer, *tracer.classes().find(known->object), name, value);
+  if (PyType_Check(known->object.get())) return class_store(tracer, object, name, value);
+  return PyFunction_Check(known->object.get()) && store_on_outside_function(tracer, object, name, value);
 }
 
-ValuePtr call_setattr(Walk& walk, const CallArgs& args) {
+ValuePtr call_setattr(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
-  if (user_setattr(walk, args.positional[0])) break_on_store(args.positional[0], nullptr);
-  Ref name = constant_of(walk, args.positional[1]);
+  if (user_setattr(tracer, args.positional[0])) break_on_store(args.positional[0], nullptr);
+  Ref name = constant_of(tracer, args.positional[1]);
   if (name && PyUnicode_CheckExact(name.get()) &&
-      store_on_definition(walk, args.positional[0], name.get(), args.positional[2]))
-    return walk.values().none();
-  return call_object_setattr(walk, args);
+      store_on_definition(tracer, args.positional[0], name.get(), args.positional[2]))
+    return tracer.values().none();
+  return call_object_setattr(tracer, args);
 }
 
-ValuePtr call_delattr(Walk& walk, const CallArgs& args) {
+ValuePtr call_delattr(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  Ref name = constant_of(walk, args.positional[1]);
+  Ref name = constant_of(tracer, args.positional[1]);
   bool is_name = name && PyUnicode_CheckExact(name.get());
-  if (is_name && store_on_definition(walk, args.positional[0], name.get(), nullptr)) return walk.values().none();
+  if (is_name && store_on_definition(tracer, args.positional[0], name.get(), nullptr)) return tracer.values().none();
   ValuePtr setter;
   if (!name || !PyUnicode_CheckExact(name.get()) ||
-      place_of(walk, args.positional[0], name.get(), setter) != Place::Own)
+      place_of(tracer, args.positional[0], name.get(), setter) != Place::Own)
     break_on_store(args.positional[0], nullptr);
-  if (!delete_own(walk, args.positional[0], name.get())) raise_here();
-  return walk.values().none();
+  if (!delete_own(tracer, args.positional[0], name.get())) raise_here();
+  return tracer.values().none();
 }
 
-// A store of one of the attributes that every exception has, on an exception that the walk made.
-bool store_on_exception(Walk& walk, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+// A store of one of the attributes that every exception has, on an exception that the trace made.
+bool store_on_exception(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   if (exception_of(object) == nullptr) return false;
   PyObject* descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
   if (descriptor == nullptr || !is_data_descriptor(Py_TYPE(descriptor))) return false;
   if (PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE)) {
-    auto* found = as<ObjectValue>(type_attribute(walk, object, name));
-    if (!has_plain_setattr(walk, object, false) || found == nullptr || found->object.get() != descriptor) return false;
+    auto* found = as<ObjectValue>(type_attribute(tracer, object, name));
+    if (!has_plain_setattr(tracer, object, false) || found == nullptr || found->object.get() != descriptor)
+      return false;
   }
-  return set_exception_field(walk, object, name, value);
+  return set_exception_field(tracer, object, name, value);
 }
 
-void store_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.frames().peek(), value = walk.frames().peek(2);
-  BorrowedRef name = walk.frames().bytecode().name(at.arg);
-  if (ValuePtr method = user_setattr(walk, object)) {
-    inline_function(walk, method, {{object, walk.values().constant(name), value}, {}}, ContinuationKind::Discard,
+void store_attr(Tracer& tracer, const Instruction& at) {
+  ValuePtr object = tracer.frames().peek(), value = tracer.frames().peek(2);
+  BorrowedRef name = tracer.frames().bytecode().name(at.arg);
+  if (ValuePtr method = user_setattr(tracer, object)) {
+    inline_function(tracer, method, {{object, tracer.values().constant(name), value}, {}}, ContinuationKind::Discard,
                     nullptr);
-    return walk.frames().drop_below_callee(2);
+    return tracer.frames().drop_below_callee(2);
   }
-  if (store_on_exception(walk, object, name, value)) {
-    walk.frames().pop_many(2);
+  if (store_on_exception(tracer, object, name, value)) {
+    tracer.frames().pop_many(2);
     return;
   }
-  if (store_on_definition(walk, object, name, value)) {
-    walk.frames().pop_many(2);
+  if (store_on_definition(tracer, object, name, value)) {
+    tracer.frames().pop_many(2);
     return;
   }
   ValuePtr setter;
-  Place place = place_of(walk, object, name, setter);
+  Place place = place_of(tracer, object, name, setter);
   if (place == Place::Unknown) break_on_store(object, name);
   if (place == Place::Descriptor) {
     auto* bound = as<BoundMethodValue>(setter);
-    inline_function(walk, bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.frames().drop_below_callee(2);
+    inline_function(tracer, bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
+    return tracer.frames().drop_below_callee(2);
   }
   if (place == Place::Setter) {
-    inline_function(walk, setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return walk.frames().drop_below_callee(2);
+    inline_function(tracer, setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
+    return tracer.frames().drop_below_callee(2);
   }
-  store_own(walk, object, name, value);
-  walk.frames().pop_many(2);
+  store_own(tracer, object, name, value);
+  tracer.frames().pop_many(2);
 }
 
-void delete_attr(Walk& walk, const Instruction& at) {
-  ValuePtr object = walk.frames().peek();
-  BorrowedRef name = walk.frames().bytecode().name(at.arg);
-  if (store_on_definition(walk, object, name, nullptr)) {
-    walk.frames().pop();
+void delete_attr(Tracer& tracer, const Instruction& at) {
+  ValuePtr object = tracer.frames().peek();
+  BorrowedRef name = tracer.frames().bytecode().name(at.arg);
+  if (store_on_definition(tracer, object, name, nullptr)) {
+    tracer.frames().pop();
     return;
   }
   ValuePtr setter;
-  if (place_of(walk, object, name, setter) != Place::Own) break_on_store(object, name);
-  if (!delete_own(walk, object, name)) raise_here();
-  walk.frames().pop();
+  if (place_of(tracer, object, name, setter) != Place::Own) break_on_store(object, name);
+  if (!delete_own(tracer, object, name)) raise_here();
+  tracer.frames().pop();
 }
 
 const OpcodeRegistration registration{{Opcode::STORE_ATTR, store_attr}, {Opcode::DELETE_ATTR, delete_attr}};

@@ -18,16 +18,16 @@
 
 namespace md {
 
-// The getter (0) or setter (1) in Python of a property that the walk made; null: another object, or none.
+// The getter (0) or setter (1) in Python of a property that the trace made; null: another object, or none.
 ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
-  auto* made = as<MadeValue>(descriptor);
+  auto* made = as<ConstructedValue>(descriptor);
   if (made == nullptr || type_of(descriptor) != &PyProperty_Type || made->positional.size() <= part) return nullptr;
   return type_of(made->positional[part]) == &PyFunction_Type ? made->positional[part] : nullptr;
 }
 
-Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing) {
-  if (is_shape(object)) return look_up(walk, known_shape(walk, object), name, probing);
-  AttributeLookup lookup(walk, object, name, probing);
+Bound look_up(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool probing) {
+  if (is_shape(object)) return look_up(tracer, known_shape(tracer, object), name, probing);
+  AttributeLookup lookup(tracer, object, name, probing);
   if (is_named_results(type_of(object))) return lookup.on_named_results();
   switch (object->kind) {
     case ValueKind::Super:
@@ -36,7 +36,7 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
       return lookup.on_tensor();
     case ValueKind::Instance:
       return lookup.on_instance();
-    case ValueKind::Made:
+    case ValueKind::Constructed:
       return lookup.on_made_object();
     case ValueKind::Function:
       return lookup.on_made_function();
@@ -67,18 +67,18 @@ Bound look_up(Walk& walk, const ValuePtr& object, BorrowedRef name, bool probing
   }
 }
 
-ValuePtr own_value(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  return AttributeLookup(walk, object, name).own_value();
+ValuePtr own_value(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
+  return AttributeLookup(tracer, object, name).own_value();
 }
 
 namespace {
 
-void load_attr(Walk& walk, const Instruction& at) {
-  load_attribute(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg), 1);
+void load_attr(Tracer& tracer, const Instruction& at) {
+  load_attribute(tracer, tracer.frames().peek(), tracer.frames().bytecode().name(at.arg), 1);
 }
 
-void load_method(Walk& walk, const Instruction& at) {
-  load_method(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg), 1);
+void load_method(Tracer& tracer, const Instruction& at) {
+  load_method(tracer, tracer.frames().peek(), tracer.frames().bytecode().name(at.arg), 1);
 }
 
 ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
@@ -86,29 +86,29 @@ ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
 }
 
 // object.__getattribute__(self, name), as a user's __getattribute__ calls it.
-ValuePtr call_object_getattribute(Walk& walk, const CallArgs& args) {
+ValuePtr call_object_getattribute(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   const ValuePtr& object = args.positional[0];
-  Ref name = constant_of(walk, args.positional[1]);
-  bool plain =
-      object->kind == ValueKind::Instance ||
-      (object->kind == ValueKind::Object && PyType_HasFeature(walk.values().exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
-       !PyType_Check(as<ObjectValue>(object)->object.get()));
+  Ref name = constant_of(tracer, args.positional[1]);
+  bool plain = object->kind == ValueKind::Instance ||
+               (object->kind == ValueKind::Object &&
+                PyType_HasFeature(tracer.values().exact_type(object), Py_TPFLAGS_HEAPTYPE) &&
+                !PyType_Check(as<ObjectValue>(object)->object.get()));
   if (!name || !PyUnicode_CheckExact(name.get()) || !plain)
     graph_break(BreakReason::custom_attribute_lookup, describe(object));
-  size_t depth = walk.frames().depth();
-  AttributeLookup lookup(walk, object, name.get());
+  size_t depth = tracer.frames().depth();
+  AttributeLookup lookup(tracer, object, name.get());
   Bound bound = lookup.generic();
-  if (walk.frames().depth() > depth) return nullptr;
+  if (tracer.frames().depth() > depth) return nullptr;
   return bound.is_method ? ValuePtr(make_value<BoundMethodValue>(bound.value, object)) : bound.value;
 }
 
 // object.__init__(self) does nothing.
-ValuePtr call_object_init(Walk& walk, const CallArgs& args) {
+ValuePtr call_object_init(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty())
     graph_break(BreakReason::object_creation, "object.__init__ with arguments");
-  walk.values().exact_type(args.positional[0]);
-  return walk.values().none();
+  tracer.values().exact_type(args.positional[0]);
+  return tracer.values().none();
 }
 
 const OpcodeRegistration registration{{Opcode::LOAD_ATTR, load_attr}, {Opcode::LOAD_METHOD, load_method}};
@@ -125,54 +125,54 @@ void add_attribute_calls() {
 const CallRegistration call_registration(add_attribute_calls);
 
 }  // namespace
-ValuePtr attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  Bound bound = look_up(walk, object, name);
+ValuePtr attribute(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(tracer, object, name);
   return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
 }
 
-ValuePtr optional_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  Bound bound = look_up(walk, object, name, true);
+ValuePtr optional_attribute(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
+  Bound bound = look_up(tracer, object, name, true);
   return bound.value && bound.is_method ? bound_method(bound, object) : bound.value;
 }
 
-void load_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
-  size_t depth = walk.frames().depth();
-  ValuePtr value = attribute(walk, object, name);
-  if (walk.frames().depth() > depth)
-    return walk.frames().drop_below_callee(operands);  // a getter gives the result when it returns
-  walk.frames().pop_many(operands);
-  walk.frames().push(std::move(value));
+void load_attribute(Tracer& tracer, const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = tracer.frames().depth();
+  ValuePtr value = attribute(tracer, object, name);
+  if (tracer.frames().depth() > depth)
+    return tracer.frames().drop_below_callee(operands);  // a getter gives the result when it returns
+  tracer.frames().pop_many(operands);
+  tracer.frames().push(std::move(value));
 }
 
-void load_method(Walk& walk, const ValuePtr& object, BorrowedRef name, int operands) {
-  size_t depth = walk.frames().depth();
-  Bound bound = look_up(walk, object, name);
-  if (walk.frames().depth() > depth) {
-    walk.frames().innermost().continuation = ContinuationKind::PushCallable;
+void load_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name, int operands) {
+  size_t depth = tracer.frames().depth();
+  Bound bound = look_up(tracer, object, name);
+  if (tracer.frames().depth() > depth) {
+    tracer.frames().innermost().continuation = ContinuationKind::PushCallable;
     // Python looks up a method in a way of its own, which leaves the exception of a getter as it is.
     PyTypeObject* type = type_of(object);
     if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr)
-      walk.frames().innermost().continuation_value = nullptr;
-    return walk.frames().drop_below_callee(operands);
+      tracer.frames().innermost().continuation_value = nullptr;
+    return tracer.frames().drop_below_callee(operands);
   }
   ValuePtr self = bound.self ? bound.self : object;
-  walk.frames().pop_many(operands);
-  if (!bound.is_method) return walk.frames().push_callable(std::move(bound.value));
-  walk.frames().push(std::move(bound.value));
-  walk.frames().push(std::move(self));
+  tracer.frames().pop_many(operands);
+  if (!bound.is_method) return tracer.frames().push_callable(std::move(bound.value));
+  tracer.frames().push(std::move(bound.value));
+  tracer.frames().push(std::move(self));
 }
 
-ValuePtr type_value(Walk& walk, const ValuePtr& object) {
+ValuePtr type_value(Tracer& tracer, const ValuePtr& object) {
   if (auto* instance = as<InstanceValue>(object)) return instance->type;
   if (auto* sequence = as<SequenceValue>(object); sequence != nullptr && sequence->type) return sequence->type;
   if (auto* dict = as<DictValue>(object); dict != nullptr && dict->type) return dict->type;
-  if (auto* known = as<ObjectValue>(object); known != nullptr && known->made_class)
-    return walk.classes().find(known->object)->meta;
-  PyTypeObject* type = walk.values().exact_type(object);
+  if (auto* known = as<ObjectValue>(object); known != nullptr && known->traced_class)
+    return tracer.classes().find(known->object)->meta;
+  PyTypeObject* type = tracer.values().exact_type(object);
   const Source* source = source_of(object);
   if (source == nullptr || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return walk.values().constant(reinterpret_cast<PyObject*>(type));
-  ValuePtr value = value_at(walk, walk.sources().get(SourceKind::Type, source, nullptr),
+    return tracer.values().constant(reinterpret_cast<PyObject*>(type));
+  ValuePtr value = value_at(tracer, tracer.sources().get(SourceKind::Type, source, nullptr),
                             Ref::share(reinterpret_cast<PyObject*>(type)));
   // The type guard on the object says what this is.
   as<ObjectValue>(value)->value_guarded = true;
@@ -180,35 +180,35 @@ ValuePtr type_value(Walk& walk, const ValuePtr& object) {
   return value;
 }
 
-ValuePtr type_attribute(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  return class_attribute(walk, type_value(walk, object), name);
+ValuePtr type_attribute(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
+  return class_attribute(tracer, type_value(tracer, object), name);
 }
 
-ValuePtr class_attribute(Walk& walk, const ValuePtr& type_value, BorrowedRef name) {
+ValuePtr class_attribute(Tracer& tracer, const ValuePtr& type_value, BorrowedRef name) {
   auto* known = as<ObjectValue>(type_value);
   auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
-  if (known->made_class) return made_attribute(walk, *walk.classes().find(known->object), name);
-  if (auto written = written_on_class(walk, type_value, name)) return *written;
+  if (known->traced_class) return made_attribute(tracer, *tracer.classes().find(known->object), name);
+  if (auto written = written_on_class(tracer, type_value, name)) return *written;
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (known->source == nullptr || !may_change) {
     PyObject* found = _PyType_Lookup(type, name);
-    return found != nullptr ? walk.values().constant(found) : nullptr;
+    return found != nullptr ? tracer.values().constant(found) : nullptr;
   }
-  const Source* source = walk.sources().get(SourceKind::TypeAttr, known->source, name);
-  ValuePtr found = value_at(walk, source);
-  if (!found) walk.guards().absent(source);
+  const Source* source = tracer.sources().get(SourceKind::TypeAttr, known->source, name);
+  ValuePtr found = value_at(tracer, source);
+  if (!found) tracer.guards().absent(source);
   return found;
 }
 
-ValuePtr user_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  return has_user_type(object) ? python_method(walk, object, name) : nullptr;
+ValuePtr user_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
+  return has_user_type(object) ? python_method(tracer, object, name) : nullptr;
 }
 
-ValuePtr python_method(Walk& walk, const ValuePtr& object, BorrowedRef name) {
-  ValuePtr method = type_attribute(walk, object, name);
+ValuePtr python_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
+  ValuePtr method = type_attribute(tracer, object, name);
   if (!method || is_python_function(method)) return method;
   // Nothing is called, but the class may come to have such a method.
-  if (source_of(method) != nullptr) walk.values().identity_of(method);
+  if (source_of(method) != nullptr) tracer.values().identity_of(method);
   return nullptr;
 }
 

@@ -9,28 +9,28 @@ namespace md {
 
 namespace {
 
-bool is_function(Walk& walk, const ValuePtr& value) { return walk.values().is_exactly(value, &PyFunction_Type); }
+bool is_function(Tracer& tracer, const ValuePtr& value) { return tracer.values().is_exactly(value, &PyFunction_Type); }
 
 // The first part is what names are copied of.
-ValuePtr make(Walk& walk, PyTypeObject* type, std::vector<ValuePtr> parts) {
-  auto made = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(type)), std::move(parts),
-                                    std::vector<std::pair<Ref, ValuePtr>>{});
-  if (!made->positional.empty()) made->copied = names_to_copy(walk, type, made->positional[0]);
-  made->creation_step = walk.step_number();
+ValuePtr make(Tracer& tracer, PyTypeObject* type, std::vector<ValuePtr> parts) {
+  auto made = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(type)),
+                                           std::move(parts), std::vector<std::pair<Ref, ValuePtr>>{});
+  if (!made->positional.empty()) made->copied = names_to_copy(tracer, type, made->positional[0]);
+  made->creation_step = tracer.step_number();
   return made;
 }
 
 // Making one reads attributes of what it wraps: of a function, that runs no code.
 template <PyTypeObject* type>
-ValuePtr make_wrapper(Walk& walk, const CallArgs& args) {
+ValuePtr make_wrapper(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
-  if (!is_function(walk, args.positional[0])) graph_break(BreakReason::object_creation, type->tp_name);
-  return make(walk, type, args.positional);
+  if (!is_function(tracer, args.positional[0])) graph_break(BreakReason::object_creation, type->tp_name);
+  return make(tracer, type, args.positional);
 }
 
 constexpr const char* kParts[] = {"fget", "fset", "fdel"};
 
-ValuePtr make_property(Walk& walk, const CallArgs& args) {
+ValuePtr make_property(Tracer& tracer, const CallArgs& args) {
   std::vector<ValuePtr> parts = args.positional;
   if (parts.size() > std::size(kParts)) graph_break(BreakReason::object_creation, "property");
   for (const auto& [name, value] : args.keywords) {
@@ -38,35 +38,35 @@ ValuePtr make_property(Walk& walk, const CallArgs& args) {
     while (at < std::size(kParts) && PyUnicode_CompareWithASCIIString(name, kParts[at]) != 0) ++at;
     if (at == std::size(kParts)) graph_break(BreakReason::object_creation, "property");
     if (at < args.positional.size()) raise_here();
-    while (parts.size() <= at) parts.push_back(walk.values().none());
+    while (parts.size() <= at) parts.push_back(tracer.values().none());
     parts[at] = value;
   }
   for (const ValuePtr& part : parts)
-    if (!same_object(walk, part, walk.values().none()) && !is_function(walk, part))
+    if (!same_object(tracer, part, tracer.values().none()) && !is_function(tracer, part))
       graph_break(BreakReason::object_creation, "property");
-  return make(walk, &PyProperty_Type, std::move(parts));
+  return make(tracer, &PyProperty_Type, std::move(parts));
 }
 
 // property.setter(self, function) and its like: another property, with this part.
 template <size_t at>
-ValuePtr copy_property(Walk& walk, const CallArgs& args) {
+ValuePtr copy_property(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);
-  auto* made = as<MadeValue>(args.positional[0]);
-  if (made == nullptr || type_of(args.positional[0]) != &PyProperty_Type || !is_function(walk, args.positional[1]))
+  auto* made = as<ConstructedValue>(args.positional[0]);
+  if (made == nullptr || type_of(args.positional[0]) != &PyProperty_Type || !is_function(tracer, args.positional[1]))
     graph_break(BreakReason::object_creation, "property");
   std::vector<ValuePtr> parts = made->positional;
-  while (parts.size() <= at) parts.push_back(walk.values().none());
+  while (parts.size() <= at) parts.push_back(tracer.values().none());
   parts[at] = args.positional[1];
-  return make(walk, &PyProperty_Type, std::move(parts));
+  return make(tracer, &PyProperty_Type, std::move(parts));
 }
 
 // function.__get__(function, object, type=None)
-ValuePtr bind_function(Walk& walk, const CallArgs& args) {
+ValuePtr bind_function(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 3);
   const ValuePtr &function = args.positional[0], &object = args.positional[1];
   if (!is_python_function(function)) raise_here();
-  if (!same_object(walk, object, walk.values().none())) return make_value<BoundMethodValue>(function, object);
-  if (args.positional.size() == 2 || same_object(walk, args.positional[2], walk.values().none())) raise_here();
+  if (!same_object(tracer, object, tracer.values().none())) return make_value<BoundMethodValue>(function, object);
+  if (args.positional.size() == 2 || same_object(tracer, args.positional[2], tracer.values().none())) raise_here();
   return function;
 }
 

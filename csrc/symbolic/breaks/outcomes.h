@@ -9,7 +9,7 @@ namespace md {
 
 struct CallArgs;
 
-// Ends the walk at the current instruction of the innermost frame.
+// Ends the trace at the current instruction of the innermost frame.
 struct BreakSignal {
   BreakReason reason;
   std::string context;

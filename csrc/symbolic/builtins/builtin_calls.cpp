@@ -1,4 +1,4 @@
-// Builtins that the walk knows for values that are not all constants.
+// Builtins that the trace knows for values that are not all constants.
 #include "symbolic/builtins/builtin_calls.h"
 
 #include "cpython/imports.h"
@@ -23,89 +23,89 @@ namespace md {
 
 namespace {
 
-ValuePtr call_len(Walk& walk, const CallArgs& args) {
+ValuePtr call_len(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
   if (auto* tensor = as<TensorValue>(value)) {
-    walk.values().guard_tensor(tensor);
+    tracer.values().guard_tensor(tensor);
     if (tensor->spec.rank() == 0) raise_here();
-    return size_value(walk, tensor->spec.sizes[0]);
+    return size_value(tracer, tensor->spec.sizes[0]);
   }
-  std::optional<int64_t> length = length_of(walk, value);
+  std::optional<int64_t> length = length_of(tracer, value);
   if (!length) {
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-    if (ValuePtr method = user_method(walk, value, kLen)) {
-      inline_function(walk, method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
+    if (ValuePtr method = user_method(tracer, value, kLen)) {
+      inline_function(tracer, method, {{value}, {}}, ContinuationKind::PushLength, nullptr);
       return nullptr;
     }
   }
   if (!length) graph_break(BreakReason::unknown_length, describe(value));
-  return walk.values().integer(*length);
+  return tracer.values().integer(*length);
 }
 
 // hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
-ValuePtr call_hash(Walk& walk, const CallArgs& args) {
+ValuePtr call_hash(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   const ValuePtr& value = args.positional[0];
   if (value->kind == ValueKind::Identity) graph_break(BreakReason::builtin_call, "hash() of a number of id()");
-  ValuePtr method = is_user_object(value) ? user_method(walk, value, kHash) : nullptr;
+  ValuePtr method = is_user_object(value) ? user_method(tracer, value, kHash) : nullptr;
   if (!method)
-    return walk.values().constant(
-        check(PyLong_FromSsize_t(PyObject_Hash(key_of(walk, plain_or_itself(walk, value, {"__hash__"}))))));
-  return walk.values().constant(hash_by_method(walk, value, method));
+    return tracer.values().constant(
+        check(PyLong_FromSsize_t(PyObject_Hash(key_of(tracer, plain_or_itself(tracer, value, {"__hash__"}))))));
+  return tracer.values().constant(hash_by_method(tracer, value, method));
 }
 
-ValuePtr call_type(Walk& walk, const CallArgs& args) {
+ValuePtr call_type(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() == 3 && args.keywords.empty()) {
-    auto entries = entries_of(walk, args.positional[2]);
+    auto entries = entries_of(tracer, args.positional[2]);
     if (!entries) graph_break(BreakReason::class_definition, "type() with names that are not known");
     auto names = make_value<DictValue>();
     names->entries = std::move(*entries);
-    return make_class(walk, walk.values().constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
+    return make_class(tracer, tracer.values().constant(reinterpret_cast<PyObject*>(&PyType_Type)), args.positional[0],
                       args.positional[1], names);
   }
   if (args.positional.size() != 1 || !args.keywords.empty())
     graph_break(BreakReason::class_definition, "type() with these arguments");
-  return type_value(walk, args.positional[0]);
+  return type_value(tracer, args.positional[0]);
 }
 
-ValuePtr call_bool(Walk& walk, const CallArgs& args) {
+ValuePtr call_bool(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 1);
-  if (args.positional.empty()) return walk.values().boolean(false);
-  if (ValuePtr truth = computed(walk, Computation::Truth, {args.positional[0]})) return truth;
-  std::optional<bool> truth = truth_by_methods(walk, args.positional[0]);
+  if (args.positional.empty()) return tracer.values().boolean(false);
+  if (ValuePtr truth = computed(tracer, Computation::Truth, {args.positional[0]})) return truth;
+  std::optional<bool> truth = truth_by_methods(tracer, args.positional[0]);
   if (!truth && is_tensor(args.positional[0])) graph_break(BreakReason::tensor_to_number, "bool()");
   if (!truth) graph_break(BreakReason::unknown_truth, describe(args.positional[0]));
-  return walk.values().boolean(*truth);
+  return tracer.values().boolean(*truth);
 }
 
 template <bool is_list>
-ValuePtr call_sequence(Walk& walk, const CallArgs& args) {
+ValuePtr call_sequence(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 1);
   std::vector<ValuePtr> items;
   if (!args.positional.empty()) {
     // tuple(t) of an exact tuple is that tuple.
-    if (!is_list && walk.values().is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
+    if (!is_list && tracer.values().is_exactly(args.positional[0], &PyTuple_Type)) return args.positional[0];
     LengthHint hint = is_list ? LengthHint::Asked : kTupleHint;
-    items = iterated(walk, is_list ? "list" : "tuple", args.positional[0], hint);
+    items = iterated(tracer, is_list ? "list" : "tuple", args.positional[0], hint);
   }
   return make_value<SequenceValue>(is_list, std::move(items));
 }
 
-Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
+Handle<DictValue> made_dict(Tracer& tracer, const CallArgs& args) {
   auto dict = make_value<DictValue>();
   if (args.positional.size() > 1) raise_here();
   if (!args.positional.empty()) {
-    const ValuePtr value = copied_mapping(walk, args.positional[0]);
-    if (auto entries = entries_of(walk, value)) {
+    const ValuePtr value = copied_mapping(tracer, args.positional[0]);
+    if (auto entries = entries_of(tracer, value)) {
       for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
     } else {
-      for (const ValuePtr& pair : iterated(walk, "dict", value)) {
-        auto items = iterate(walk, pair);
+      for (const ValuePtr& pair : iterated(tracer, "dict", value)) {
+        auto items = iterate(tracer, pair);
         if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
-        Ref key = key_of(walk, (*items)[0], /*alone=*/false);
-        dict_set(walk, dict, key.get(), (*items)[1]);
+        Ref key = key_of(tracer, (*items)[0], /*alone=*/false);
+        dict_set(tracer, dict, key.get(), (*items)[1]);
       }
     }
   }
@@ -113,109 +113,109 @@ Handle<DictValue> made_dict(Walk& walk, const CallArgs& args) {
   return dict;
 }
 
-ValuePtr call_dict(Walk& walk, const CallArgs& args) { return made_dict(walk, args); }
+ValuePtr call_dict(Tracer& tracer, const CallArgs& args) { return made_dict(tracer, args); }
 
-ValuePtr call_ordered_dict(Walk& walk, const CallArgs& args) {
-  if (!args.positional.empty()) require_own_items(walk, args.positional[0]);
-  Handle<DictValue> dict = made_dict(walk, args);
-  dict->type = walk.values().constant(reinterpret_cast<PyObject*>(&PyODict_Type));
+ValuePtr call_ordered_dict(Tracer& tracer, const CallArgs& args) {
+  if (!args.positional.empty()) require_own_items(tracer, args.positional[0]);
+  Handle<DictValue> dict = made_dict(tracer, args);
+  dict->type = tracer.values().constant(reinterpret_cast<PyObject*>(&PyODict_Type));
   return dict;
 }
 
 // defaultdict(factory, ...)
-ValuePtr call_default_dict(Walk& walk, const CallArgs& args) {
+ValuePtr call_default_dict(Tracer& tracer, const CallArgs& args) {
   static PyObject* const type = imported("collections", "defaultdict").release();
   CallArgs rest = args;
-  ValuePtr factory = walk.values().none();
+  ValuePtr factory = tracer.values().none();
   if (!args.positional.empty()) {
     factory = args.positional[0];
     rest.positional.erase(rest.positional.begin());
-    bool known = same_object(walk, factory, walk.values().none()) || is_callable(walk, factory);
+    bool known = same_object(tracer, factory, tracer.values().none()) || is_callable(tracer, factory);
     if (!known) raise_here();
   }
-  Handle<DictValue> dict = made_dict(walk, rest);
-  dict->type = walk.values().constant(type);
+  Handle<DictValue> dict = made_dict(tracer, rest);
+  dict->type = tracer.values().constant(type);
   dict->factory = factory;
   return dict;
 }
 
-ValuePtr call_set(Walk& walk, const CallArgs& args) {
+ValuePtr call_set(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 1);
   auto set = make_value<SetValue>();
-  set->creation_step = walk.step_number();
+  set->creation_step = tracer.step_number();
   if (args.positional.empty()) return set;
-  if (Ref contents = set_to_merge(walk, args.positional[0])) {
+  if (Ref contents = set_to_merge(tracer, args.positional[0])) {
     set->set = check(PySet_New(contents));
     return set;
   }
-  for (const ValuePtr& item : iterated(walk, "set", args.positional[0], LengthHint::NotAsked)) {
-    set_change(walk, EffectKind::SetAdd, set, key_of(walk, item, /*alone=*/false).get());
+  for (const ValuePtr& item : iterated(tracer, "set", args.positional[0], LengthHint::NotAsked)) {
+    set_change(tracer, EffectKind::SetAdd, set, key_of(tracer, item, /*alone=*/false).get());
   }
   return set;
 }
 
-ValuePtr call_getattr(Walk& walk, const CallArgs& args) {
+ValuePtr call_getattr(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 3);
-  Ref name = constant_of(walk, args.positional[1]);
+  Ref name = constant_of(tracer, args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("getattr", args.positional[0]);
   if (args.positional.size() == 3) {
-    ValuePtr found = optional_attribute(walk, args.positional[0], name.get());
+    ValuePtr found = optional_attribute(tracer, args.positional[0], name.get());
     return found ? found : args.positional[2];
   }
-  size_t depth = walk.frames().depth();
-  ValuePtr value = attribute(walk, args.positional[0], name.get());
+  size_t depth = tracer.frames().depth();
+  ValuePtr value = attribute(tracer, args.positional[0], name.get());
   // A getter that was inlined pushes its own result.
-  return walk.frames().depth() > depth ? nullptr : value;
+  return tracer.frames().depth() > depth ? nullptr : value;
 }
 
-ValuePtr call_hasattr(Walk& walk, const CallArgs& args) {
+ValuePtr call_hasattr(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);
-  Ref name = constant_of(walk, args.positional[1]);
+  Ref name = constant_of(tracer, args.positional[1]);
   if (!name || !PyUnicode_CheckExact(name.get())) break_on_builtin("hasattr", args.positional[0]);
-  return walk.values().boolean(static_cast<bool>(optional_attribute(walk, args.positional[0], name.get())));
+  return tracer.values().boolean(static_cast<bool>(optional_attribute(tracer, args.positional[0], name.get())));
 }
 
-ValuePtr call_callable(Walk& walk, const CallArgs& args) {
+ValuePtr call_callable(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
-  return walk.values().boolean(is_callable(walk, args.positional[0]));
+  return tracer.values().boolean(is_callable(tracer, args.positional[0]));
 }
 
-ValuePtr call_abs(Walk& walk, const CallArgs& args) {
+ValuePtr call_abs(Tracer& tracer, const CallArgs& args) {
   static PyObject* const kAbs = PyUnicode_InternFromString("__abs__");
   static PyObject* const kFunction = imported("builtins", "abs").release();
   static const OpRow* const op = find_op("abs");
   require_count(args, 1, 1);
   const ValuePtr& value = args.positional[0];
-  if (is_tensor(value)) return call_op(walk, *op, args, CallForm::Function);
-  if (ValuePtr method = user_method(walk, value, kAbs)) {
-    inline_function(walk, method, {{value}, {}}, ContinuationKind::Push, nullptr);
+  if (is_tensor(value)) return call_op(tracer, *op, args, CallForm::Function);
+  if (ValuePtr method = user_method(tracer, value, kAbs)) {
+    inline_function(tracer, method, {{value}, {}}, ContinuationKind::Push, nullptr);
     return nullptr;
   }
-  ValuePtr result = fold_pure_call(walk, kFunction, args);
+  ValuePtr result = fold_pure_call(tracer, kFunction, args);
   if (!result) break_on_builtin("abs", value);
   return result;
 }
 
-ValuePtr call_pow(Walk& walk, const CallArgs& args) {
+ValuePtr call_pow(Tracer& tracer, const CallArgs& args) {
   static PyObject* const kFunction = imported("builtins", "pow").release();
   static const OpRow* const op = find_op("pow");
   bool of_tensors = args.positional.size() == 2 && args.keywords.empty() &&
                     (is_tensor(args.positional[0]) || is_tensor(args.positional[1]));
-  if (of_tensors) return call_op(walk, *op, args, CallForm::Operator);
-  ValuePtr result = fold_pure_call(walk, kFunction, args);
-  if (!result) break_on_builtin("pow", args.positional.empty() ? walk.values().none() : args.positional[0]);
+  if (of_tensors) return call_op(tracer, *op, args, CallForm::Operator);
+  ValuePtr result = fold_pure_call(tracer, kFunction, args);
+  if (!result) break_on_builtin("pow", args.positional.empty() ? tracer.values().none() : args.positional[0]);
   return result;
 }
 
 template <BreakReason reason>
-ValuePtr break_always(Walk&, const CallArgs&) {
+ValuePtr break_always(Tracer&, const CallArgs&) {
   graph_break(reason);
 }
 
-ValuePtr call_recursion_limit(Walk& walk, const CallArgs& args) {
+ValuePtr call_recursion_limit(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 0);
-  walk.guards().recursion_limit();
-  return walk.values().integer(Py_GetRecursionLimit());
+  tracer.guards().recursion_limit();
+  return tracer.values().integer(Py_GetRecursionLimit());
 }
 
 constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
@@ -241,8 +241,8 @@ void break_on_builtin(const char* name, const ValuePtr& value) {
   graph_break(BreakReason::builtin_call, str_cat(name, "(", describe(value), ")"));
 }
 
-std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value, LengthHint hint) {
-  auto items = iterate(walk, value, hint);
+std::vector<ValuePtr> iterated(Tracer& tracer, const char* name, const ValuePtr& value, LengthHint hint) {
+  auto items = iterate(tracer, value, hint);
   if (!items) break_on_builtin(name, value);
   return std::move(*items);
 }

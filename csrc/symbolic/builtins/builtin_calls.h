@@ -14,7 +14,7 @@ void register_builtin_rows(std::span<const BuiltinRow> rows);
 
 [[noreturn]] void break_on_builtin(const char* name, const ValuePtr& value);
 // All elements of what a builtin of this name goes over.
-std::vector<ValuePtr> iterated(Walk& walk, const char* name, const ValuePtr& value,
+std::vector<ValuePtr> iterated(Tracer& tracer, const char* name, const ValuePtr& value,
                                LengthHint hint = LengthHint::Unknown);
 
 }  // namespace md

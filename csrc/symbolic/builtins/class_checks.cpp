@@ -45,8 +45,8 @@ bool looks_at_frames(PyTypeObject* type) {
   PyObject* lister = PyDict_GetItemString(typing, "_get_protocol_attrs");
   if (lister == nullptr) return true;
   Ref names = check(PyObject_CallOneArg(lister, reinterpret_cast<PyObject*>(owner)));
-  Ref walked = check(PyObject_GetIter(names.get()));
-  while (Ref name = Ref::steal(PyIter_Next(walked.get())))
+  Ref iterator = check(PyObject_GetIter(names.get()));
+  while (Ref name = Ref::steal(PyIter_Next(iterator.get())))
     if (!is_method(_PyType_Lookup(owner, name.get()))) return true;
   return false;
 }
@@ -84,7 +84,7 @@ bool all_hooks_known(PyTypeObject* type, int& budget) {
 }
 
 // What an abstract base class says of a class: it remembers its answers until the next register().
-std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
+std::optional<bool> abstract_check(Tracer& tracer, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
                                    PyObject* check_name) {
   static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
   const Source* source = source_of(classinfo);
@@ -92,7 +92,7 @@ std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject*
                      _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
   int budget = 1000;
   if (source == nullptr || !is_abstract || !all_hooks_known(base, budget) || looks_at_frames(base)) return std::nullopt;
-  walk.guards().abc_token(source);
+  tracer.guards().abc_token(source);
   int found = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
   if (found < 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
   PyErr_Clear();  // raised where the program asks
@@ -100,46 +100,46 @@ std::optional<bool> abstract_check(Walk& walk, PyTypeObject* type, PyTypeObject*
 }
 
 // What a __instancecheck__ or __subclasscheck__ in Python says; no answer: the metaclass has none of its own.
-std::optional<bool> answer_of_metaclass(Walk& walk, const ValuePtr& asked, const ValuePtr& classinfo,
+std::optional<bool> answer_of_metaclass(Tracer& tracer, const ValuePtr& asked, const ValuePtr& classinfo,
                                         PyObject* check_name) {
-  ValuePtr hook = type_attribute(walk, classinfo, check_name);
+  ValuePtr hook = type_attribute(tracer, classinfo, check_name);
   auto* known = as<ObjectValue>(hook);
   static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
   bool is_abstract =
       known != nullptr && known->object.get() == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(abc_meta), check_name);
-  if (known != nullptr && known->source != nullptr) walk.values().identity_of(hook);
+  if (known != nullptr && known->source != nullptr) tracer.values().identity_of(hook);
   if (!hook || is_abstract || !is_python_function(hook)) return std::nullopt;
-  std::optional<bool> truth = truth_by_methods(walk, call_now(walk, hook, {{classinfo, asked}, {}}));
+  std::optional<bool> truth = truth_by_methods(tracer, call_now(tracer, hook, {{classinfo, asked}, {}}));
   if (!truth) graph_break(BreakReason::unknown_truth, "the answer of a metaclass");
   return truth;
 }
 
 // isinstance(asked, classinfo) and issubclass, where `type` is the class of what is asked, or it itself.
-bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
+bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
                    const char* builtin = "isinstance") {
-  if (auto elements = elements_of(walk, classinfo)) {
+  if (auto elements = elements_of(tracer, classinfo)) {
     for (const ValuePtr& element : *elements)
-      if (is_subtype_of(walk, asked, type, element, builtin)) return true;
+      if (is_subtype_of(tracer, asked, type, element, builtin)) return true;
     return false;
   }
   static PyObject* const union_type = imported("types", "UnionType").release();
   if (auto* parts = as<ObjectValue>(classinfo);
       parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == (PyTypeObject*)union_type) {
-    walk.values().exact_type(classinfo);
+    tracer.values().exact_type(classinfo);
     Ref member = check(PyObject_GetAttrString(union_type, "__args__"));
-    ValuePtr args = value_at(walk, walk.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
-    return is_subtype_of(walk, asked, type, args, builtin);
+    ValuePtr args = value_at(tracer, tracer.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
+    return is_subtype_of(tracer, asked, type, args, builtin);
   }
-  auto* made = as<MadeValue>(classinfo);
+  auto* made = as<ConstructedValue>(classinfo);
   if (made != nullptr && type_of(classinfo) == reinterpret_cast<PyTypeObject*>(union_type)) {
     for (const ValuePtr& part : made->positional) {
       auto* object = as<ObjectValue>(part);
       bool is_none = object != nullptr && object->object.get() == Py_None;
-      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(walk, asked, type, part, builtin)) return true;
+      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(tracer, asked, type, part, builtin)) return true;
     }
     return false;
   }
-  PyObject* known = walk.values().identity_of(classinfo);
+  PyObject* known = tracer.values().identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
   Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
@@ -147,22 +147,23 @@ bool is_subtype_of(Walk& walk, const ValuePtr& asked, PyTypeObject* type, const 
   bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
   // A metaclass of the program's may be given one.
   ValuePtr kept =
-      !has_own_check && Py_TYPE(known) != &PyType_Type ? type_attribute(walk, classinfo, check_name) : nullptr;
-  if (kept && source_of(kept) != nullptr) walk.values().identity_of(kept);
+      !has_own_check && Py_TYPE(known) != &PyType_Type ? type_attribute(tracer, classinfo, check_name) : nullptr;
+  if (kept && source_of(kept) != nullptr) tracer.values().identity_of(kept);
   if (has_own_check) {
     // type(x) is C says enough before C is asked.
     if (type == base && std::string_view(builtin) == "isinstance") return true;
-    if (std::optional<bool> answer = answer_of_metaclass(walk, asked, classinfo, check_name)) return *answer;
-    std::optional<bool> found = abstract_check(walk, type, base, classinfo, check_name);
+    if (std::optional<bool> answer = answer_of_metaclass(tracer, asked, classinfo, check_name)) return *answer;
+    std::optional<bool> found = abstract_check(tracer, type, base, classinfo, check_name);
     if (!found) break_on_builtin(builtin, classinfo);
     return *found;
   }
-  return std::string_view(builtin) == "issubclass" ? derives_from(walk, asked, base) : is_object_of(walk, asked, base);
+  return std::string_view(builtin) == "issubclass" ? derives_from(tracer, asked, base)
+                                                   : is_object_of(tracer, asked, base);
 }
 
 // Its class, unless it may claim another __class__: that takes a class attribute of that name, or an own way of reading attributes.
-PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
-  PyTypeObject* type = walk.values().exact_type(value);
+PyTypeObject* class_it_shows(Tracer& tracer, const ValuePtr& value) {
+  PyTypeObject* type = tracer.values().exact_type(value);
   static PyObject* const kClass = PyUnicode_InternFromString("__class__");
   static PyObject* const kGetattribute = PyUnicode_InternFromString("__getattribute__");
   PyObject* reading = _PyType_Lookup(type, kGetattribute);
@@ -171,45 +172,45 @@ PyTypeObject* class_it_shows(Walk& walk, const ValuePtr& value) {
   if (_PyType_Lookup(type, kClass) != _PyType_Lookup(&PyBaseObject_Type, kClass)) break_on_builtin("isinstance", value);
   // The class may be given one later.
   for (PyObject* name : {kClass, kGetattribute}) {
-    ValuePtr found = may_change(type) ? type_attribute(walk, value, name) : nullptr;
-    if (found && source_of(found) != nullptr) walk.values().identity_of(found);
+    ValuePtr found = may_change(type) ? type_attribute(tracer, value, name) : nullptr;
+    if (found && source_of(found) != nullptr) tracer.values().identity_of(found);
   }
   return type;
 }
 
 // What ABCMeta.__instancecheck__(class, object) and __subclasscheck__(class, other) call.
 template <bool of_object>
-ValuePtr call_abstract_check(Walk& walk, const CallArgs& args) {
+ValuePtr call_abstract_check(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);
   const ValuePtr &classinfo = args.positional[0], &asked = args.positional[1];
-  PyObject *base = walk.values().identity_of(classinfo),
-           *other = of_object ? nullptr : walk.values().identity_of(asked).get();
+  PyObject *base = tracer.values().identity_of(classinfo),
+           *other = of_object ? nullptr : tracer.values().identity_of(asked).get();
   if (base == nullptr || !PyType_Check(base)) break_on_builtin("an abstract check", classinfo);
   if (!of_object && (other == nullptr || !PyType_Check(other))) break_on_builtin("issubclass", asked);
-  auto* type = of_object ? class_it_shows(walk, asked) : reinterpret_cast<PyTypeObject*>(other);
+  auto* type = of_object ? class_it_shows(tracer, asked) : reinterpret_cast<PyTypeObject*>(other);
   static PyObject* const kCheck = PyUnicode_InternFromString("__subclasscheck__");
-  std::optional<bool> found = abstract_check(walk, type, reinterpret_cast<PyTypeObject*>(base), classinfo, kCheck);
+  std::optional<bool> found = abstract_check(tracer, type, reinterpret_cast<PyTypeObject*>(base), classinfo, kCheck);
   if (!found) break_on_builtin("an abstract check", classinfo);
-  return walk.values().boolean(*found);
+  return tracer.values().boolean(*found);
 }
 
-ValuePtr call_isinstance(Walk& walk, const CallArgs& args) {
+ValuePtr call_isinstance(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);
-  return walk.values().boolean(is_instance(walk, args.positional[0], args.positional[1]));
+  return tracer.values().boolean(is_instance(tracer, args.positional[0], args.positional[1]));
 }
 
-ValuePtr call_issubclass(Walk& walk, const CallArgs& args) {
+ValuePtr call_issubclass(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);
-  PyObject* type = walk.values().identity_of(args.positional[0]);
+  PyObject* type = tracer.values().identity_of(args.positional[0]);
   if (type == nullptr || !PyType_Check(type)) break_on_builtin("issubclass", args.positional[0]);
-  return walk.values().boolean(
-      is_subtype_of(walk, args.positional[0], reinterpret_cast<PyTypeObject*>(type), args.positional[1], "issubclass"));
+  return tracer.values().boolean(is_subtype_of(tracer, args.positional[0], reinterpret_cast<PyTypeObject*>(type),
+                                               args.positional[1], "issubclass"));
 }
 
 }  // namespace
 
-bool is_instance(Walk& walk, const ValuePtr& value, const ValuePtr& classinfo) {
-  return is_subtype_of(walk, value, class_it_shows(walk, value), classinfo);
+bool is_instance(Tracer& tracer, const ValuePtr& value, const ValuePtr& classinfo) {
+  return is_subtype_of(tracer, value, class_it_shows(tracer, value), classinfo);
 }
 
 namespace {

@@ -5,6 +5,6 @@
 namespace md {
 
 // isinstance(), where no class involved has its own way.
-bool is_instance(Walk& walk, const ValuePtr& value, const ValuePtr& classinfo);
+bool is_instance(Tracer& tracer, const ValuePtr& value, const ValuePtr& classinfo);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Methods of list and dict, on what the walk made; reading ones also on those that exist.
+// Methods of list and dict, on what the trace made; reading ones also on those that exist.
 #include <algorithm>
 
 #include "symbolic/attributes/attributes.h"
@@ -24,235 +24,235 @@ namespace {
 }
 
 // The elements of a list that is about to be changed.
-std::vector<ValuePtr>& list_of(Walk& walk, const CallArgs& args, const char* method) {
-  SequenceValue* list = args.positional.empty() ? nullptr : list_contents(walk, args.positional[0]);
+std::vector<ValuePtr>& list_of(Tracer& tracer, const CallArgs& args, const char* method) {
+  SequenceValue* list = args.positional.empty() ? nullptr : list_contents(tracer, args.positional[0]);
   if (list == nullptr) break_on_method(args, method);
   return list->items;
 }
 
-const ValuePtr& dict_of(Walk& walk, const CallArgs& args, const char* method) {
+const ValuePtr& dict_of(Tracer& tracer, const CallArgs& args, const char* method) {
   // Of a subclass it is dict's own method that is called.
   // A method of dict on an OrderedDict would go past its order.
   auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
-  bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && is_dict(walk, args.positional[0], {});
+  bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && is_dict(tracer, args.positional[0], {});
   bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict || is_subclass ||
-                                              walk.values().is_exactly(args.positional[0], &PyDict_Type));
+                                              tracer.values().is_exactly(args.positional[0], &PyDict_Type));
   if (!is_dict) break_on_method(args, method);
   return args.positional[0];
 }
 
-ValuePtr list_append(Walk& walk, const CallArgs& args) {
+ValuePtr list_append(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  if (!list_append(walk, args.positional[0], args.positional[1])) break_on_method(args, "append");
-  return walk.values().none();
+  if (!list_append(tracer, args.positional[0], args.positional[1])) break_on_method(args, "append");
+  return tracer.values().none();
 }
 
-ValuePtr list_extend(Walk& walk, const CallArgs& args) {
+ValuePtr list_extend(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  if (!takes_items(walk, args.positional[0])) break_on_method(args, "extend");
-  if (!list_extend(walk, args.positional[0], args.positional[1]))
+  if (!takes_items(tracer, args.positional[0])) break_on_method(args, "extend");
+  if (!list_extend(tracer, args.positional[0], args.positional[1]))
     graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
-  return walk.values().none();
+  return tracer.values().none();
 }
 
 // list.__init__(self, items)
-ValuePtr list_init(Walk& walk, const CallArgs& args) {
+ValuePtr list_init(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 1);
-  int64_t length = static_cast<int64_t>(list_of(walk, args, "__init__").size());
-  list_splice(walk, args.positional[0], 0, length, {});
-  if (args.positional.size() > 1 && !list_extend(walk, args.positional[0], args.positional[1]))
+  int64_t length = static_cast<int64_t>(list_of(tracer, args, "__init__").size());
+  list_splice(tracer, args.positional[0], 0, length, {});
+  if (args.positional.size() > 1 && !list_extend(tracer, args.positional[0], args.positional[1]))
     graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
-  return walk.values().none();
+  return tracer.values().none();
 }
 
-ValuePtr list_pop(Walk& walk, const CallArgs& args) {
+ValuePtr list_pop(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 1);
-  std::optional<int64_t> index = args.positional.size() > 1 ? int_of(walk, args.positional[1]) : -1;
+  std::optional<int64_t> index = args.positional.size() > 1 ? int_of(tracer, args.positional[1]) : -1;
   if (!index) graph_break(BreakReason::unknown_subscript, "list.pop at an unknown place");
-  std::vector<ValuePtr>& items = list_of(walk, args, "pop");
+  std::vector<ValuePtr>& items = list_of(tracer, args, "pop");
   int64_t length = static_cast<int64_t>(items.size());
   int64_t at = *index < 0 ? *index + length : *index;
-  if (length == 0) raise_known(walk, PyExc_IndexError, {walk.values().string("pop from empty list")});
-  if (at < 0 || at >= length) raise_known(walk, PyExc_IndexError, {walk.values().string("pop index out of range")});
+  if (length == 0) raise_known(tracer, PyExc_IndexError, {tracer.values().string("pop from empty list")});
+  if (at < 0 || at >= length) raise_known(tracer, PyExc_IndexError, {tracer.values().string("pop index out of range")});
   ValuePtr value = items[at];
-  list_splice(walk, args.positional[0], at, at + 1, {});
+  list_splice(tracer, args.positional[0], at, at + 1, {});
   return value;
 }
 
-ValuePtr list_insert(Walk& walk, const CallArgs& args) {
+ValuePtr list_insert(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 2, 2);
-  std::optional<int64_t> index = int_of(walk, args.positional[1]);
+  std::optional<int64_t> index = int_of(tracer, args.positional[1]);
   if (!index) graph_break(BreakReason::unknown_subscript, "list.insert at an unknown place");
-  int64_t length = static_cast<int64_t>(list_of(walk, args, "insert").size());
+  int64_t length = static_cast<int64_t>(list_of(tracer, args, "insert").size());
   int64_t at = *index < 0 ? std::max<int64_t>(0, *index + length) : std::min(*index, length);
-  list_splice(walk, args.positional[0], at, at, {args.positional[2]});
-  return walk.values().none();
+  list_splice(tracer, args.positional[0], at, at, {args.positional[2]});
+  return tracer.values().none();
 }
 
-ValuePtr list_reverse(Walk& walk, const CallArgs& args) {
+ValuePtr list_reverse(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  const std::vector<ValuePtr>& items = list_of(walk, args, "reverse");
+  const std::vector<ValuePtr>& items = list_of(tracer, args, "reverse");
   std::vector<ValuePtr> reversed(items.rbegin(), items.rend());
-  list_splice(walk, args.positional[0], 0, static_cast<int64_t>(items.size()), std::move(reversed));
-  return walk.values().none();
+  list_splice(tracer, args.positional[0], 0, static_cast<int64_t>(items.size()), std::move(reversed));
+  return tracer.values().none();
 }
 
-ValuePtr list_clear(Walk& walk, const CallArgs& args) {
+ValuePtr list_clear(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  int64_t length = static_cast<int64_t>(list_of(walk, args, "clear").size());
-  list_splice(walk, args.positional[0], 0, length, {});
-  return walk.values().none();
+  int64_t length = static_cast<int64_t>(list_of(tracer, args, "clear").size());
+  list_splice(tracer, args.positional[0], 0, length, {});
+  return tracer.values().none();
 }
 
-ValuePtr list_remove(Walk& walk, const CallArgs& args) {
+ValuePtr list_remove(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  const std::vector<ValuePtr> items = list_of(walk, args, "remove");
+  const std::vector<ValuePtr> items = list_of(tracer, args, "remove");
   for (size_t i = 0; i < items.size(); ++i) {
-    int64_t step = walk.step_number();
-    std::optional<bool> equal = known_equal(walk, items[i], args.positional[1]);
-    break_if_changed(walk, step, args.positional[0], items);
+    int64_t step = tracer.step_number();
+    std::optional<bool> equal = known_equal(tracer, items[i], args.positional[1]);
+    break_if_changed(tracer, step, args.positional[0], items);
     if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
     if (!*equal) continue;
-    list_splice(walk, args.positional[0], static_cast<int64_t>(i), static_cast<int64_t>(i) + 1, {});
-    return walk.values().none();
+    list_splice(tracer, args.positional[0], static_cast<int64_t>(i), static_cast<int64_t>(i) + 1, {});
+    return tracer.values().none();
   }
   raise_here();
 }
 
 template <bool counts>
-ValuePtr list_index(Walk& walk, const CallArgs& args) {
+ValuePtr list_index(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  auto items = elements_of(walk, args.positional[0]);
+  auto items = elements_of(tracer, args.positional[0]);
   if (!items) break_on_method(args, "index");
-  return search_items(walk, args, *items, counts);
+  return search_items(tracer, args, *items, counts);
 }
 
-ValuePtr list_copy(Walk& walk, const CallArgs& args) {
+ValuePtr list_copy(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  auto items = elements_of(walk, args.positional[0]);
+  auto items = elements_of(tracer, args.positional[0]);
   if (!items) raise_here();
   return make_value<SequenceValue>(true, std::move(*items));
 }
 
 template <int what>
-ValuePtr dict_view(Walk& walk, const CallArgs& args) {
+ValuePtr dict_view(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
   auto* object = as<ObjectValue>(args.positional[0]);
-  bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && is_dict(walk, args.positional[0], {}));
+  bool is_known = object == nullptr || (PyDict_Check(object->object.get()) && is_dict(tracer, args.positional[0], {}));
   if (!is_known) break_on_method(args, "view");
   return make_value<DictViewValue>(args.positional[0], what);
 }
 
-ValuePtr dict_get(Walk& walk, const CallArgs& args) {
+ValuePtr dict_get(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 2);
-  Ref key = key_in(walk, args.positional[0], args.positional[1]);
-  ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : walk.values().none();
-  ValuePtr item = dict_item(walk, dict_of(walk, args, "get"), key.get());
+  Ref key = key_in(tracer, args.positional[0], args.positional[1]);
+  ValuePtr missing = args.positional.size() > 2 ? args.positional[2] : tracer.values().none();
+  ValuePtr item = dict_item(tracer, dict_of(tracer, args, "get"), key.get());
   return item ? item : missing;
 }
 
-DictValue::Entry entry_of_pair(Walk& walk, const ValuePtr& pair) {
-  auto items = iterate(walk, pair);
+DictValue::Entry entry_of_pair(Tracer& tracer, const ValuePtr& pair) {
+  auto items = iterate(tracer, pair);
   if (!items || items->size() != 2) raise_here();
-  return {key_of(walk, (*items)[0], /*alone=*/false), (*items)[1]};
+  return {key_of(tracer, (*items)[0], /*alone=*/false), (*items)[1]};
 }
 
 // What comes from an iterator is stored as it comes: the iterator may raise half-way.
-void update_from(Walk& walk, const ValuePtr& dict, IteratorValue* pairs) {
-  while (std::optional<ValuePtr> pair = next_of(walk, pairs)) {
-    DictValue::Entry store = entry_of_pair(walk, *pair);
-    dict_item(walk, dict, store.key.get());
-    dict_set(walk, dict, store.key.get(), store.value);
+void update_from(Tracer& tracer, const ValuePtr& dict, IteratorValue* pairs) {
+  while (std::optional<ValuePtr> pair = next_of(tracer, pairs)) {
+    DictValue::Entry store = entry_of_pair(tracer, *pair);
+    dict_item(tracer, dict, store.key.get());
+    dict_set(tracer, dict, store.key.get(), store.value);
   }
 }
 
-std::vector<DictValue::Entry> entries_for_update(Walk& walk, const ValuePtr& given) {
-  const ValuePtr value = copied_mapping(walk, given);
-  if (auto entries = entries_of(walk, value)) return std::move(*entries);
-  auto pairs = iterate(walk, value);
+std::vector<DictValue::Entry> entries_for_update(Tracer& tracer, const ValuePtr& given) {
+  const ValuePtr value = copied_mapping(tracer, given);
+  if (auto entries = entries_of(tracer, value)) return std::move(*entries);
+  auto pairs = iterate(tracer, value);
   if (!pairs) graph_break(BreakReason::unknown_container, describe(value));
   std::vector<DictValue::Entry> entries;
-  for (const ValuePtr& pair : *pairs) entries.push_back(entry_of_pair(walk, pair));
+  for (const ValuePtr& pair : *pairs) entries.push_back(entry_of_pair(tracer, pair));
   return entries;
 }
 
 // Whether the dict is known to be empty, or has to be for a key without a hash: dict.pop asks a key for its hash only where it may
 // find something.
-bool is_empty_for(Walk& walk, const ValuePtr& dict, const ValuePtr& key) {
+bool is_empty_for(Tracer& tracer, const ValuePtr& dict, const ValuePtr& key) {
   if (PyType_IsSubtype(type_of(dict), &PyODict_Type) != 0) return false;
   if (auto* made = as<DictValue>(dict)) return made->entries.empty();
   PyTypeObject* type = type_of(key);
   bool is_unhashable = type != nullptr && (type->tp_hash == PyObject_HashNotImplemented || type == &PySlice_Type);
-  return is_unhashable && length_of(walk, dict) == 0;
+  return is_unhashable && length_of(tracer, dict) == 0;
 }
 
-ValuePtr dict_pop(Walk& walk, const CallArgs& args) {
+ValuePtr dict_pop(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 2);
-  const ValuePtr& dict = dict_of(walk, args, "pop");
-  if (is_empty_for(walk, dict, args.positional[1])) {
-    if (args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
+  const ValuePtr& dict = dict_of(tracer, args, "pop");
+  if (is_empty_for(tracer, dict, args.positional[1])) {
+    if (args.positional.size() < 3) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
     return args.positional[2];
   }
-  Ref key = key_in(walk, dict, args.positional[1]);
-  ValuePtr value = dict_item(walk, dict, key.get());
-  if (!value && args.positional.size() < 3) raise_known(walk, PyExc_KeyError, {args.positional[1]});
+  Ref key = key_in(tracer, dict, args.positional[1]);
+  ValuePtr value = dict_item(tracer, dict, key.get());
+  if (!value && args.positional.size() < 3) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
   if (!value) return args.positional[2];
-  dict_delete(walk, dict, key.get());
+  dict_delete(tracer, dict, key.get());
   return value;
 }
 
-ValuePtr dict_popitem(Walk& walk, const CallArgs& args) {
+ValuePtr dict_popitem(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  const ValuePtr& dict = dict_of(walk, args, "popitem");
-  auto entries = entries_of(walk, dict);
+  const ValuePtr& dict = dict_of(tracer, args, "popitem");
+  auto entries = entries_of(tracer, dict);
   if (!entries) break_on_method(args, "popitem");
   if (entries->empty()) raise_here();
   DictValue::Entry last = entries->back();
-  dict_delete(walk, dict, last.key.get());
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(walk, last.key.get()), last.value});
+  dict_delete(tracer, dict, last.key.get());
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(tracer, last.key.get()), last.value});
 }
 
-ValuePtr dict_clear(Walk& walk, const CallArgs& args) {
+ValuePtr dict_clear(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  dict_clear(walk, dict_of(walk, args, "clear"));
-  return walk.values().none();
+  dict_clear(tracer, dict_of(tracer, args, "clear"));
+  return tracer.values().none();
 }
 
-ValuePtr dict_setdefault(Walk& walk, const CallArgs& args) {
+ValuePtr dict_setdefault(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 2);
-  const ValuePtr& dict = dict_of(walk, args, "setdefault");
-  Ref key = key_in(walk, dict, args.positional[1]);
-  if (ValuePtr known = dict_item(walk, dict, key.get())) return known;
-  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.values().none();
-  dict_set(walk, dict, key.get(), value);
+  const ValuePtr& dict = dict_of(tracer, args, "setdefault");
+  Ref key = key_in(tracer, dict, args.positional[1]);
+  if (ValuePtr known = dict_item(tracer, dict, key.get())) return known;
+  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : tracer.values().none();
+  dict_set(tracer, dict, key.get(), value);
   return value;
 }
 
-ValuePtr dict_update(Walk& walk, const CallArgs& args) {
-  const ValuePtr& dict = dict_of(walk, args, "update");
+ValuePtr dict_update(Tracer& tracer, const CallArgs& args) {
+  const ValuePtr& dict = dict_of(tracer, args, "update");
   if (args.positional.size() > 2) raise_here();
   std::vector<DictValue::Entry> stores;
   auto* iterator = args.positional.size() == 2 ? as<IteratorValue>(args.positional[1]) : nullptr;
   if (iterator != nullptr) {
-    update_from(walk, dict, iterator);
+    update_from(tracer, dict, iterator);
   } else if (args.positional.size() == 2) {
-    stores = entries_for_update(walk, args.positional[1]);
+    stores = entries_for_update(tracer, args.positional[1]);
   }
   for (const auto& [name, value] : args.keywords) stores.push_back({name, value});
   // Every look-up comes before the first store.
-  for (const DictValue::Entry& store : stores) dict_item(walk, dict, store.key.get());
-  for (const DictValue::Entry& store : stores) dict_set(walk, dict, store.key.get(), store.value);
-  return walk.values().none();
+  for (const DictValue::Entry& store : stores) dict_item(tracer, dict, store.key.get());
+  for (const DictValue::Entry& store : stores) dict_set(tracer, dict, store.key.get(), store.value);
+  return tracer.values().none();
 }
 
-ValuePtr ordered_update(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() == 2) require_own_items(walk, args.positional[1]);
-  return dict_update(walk, args);
+ValuePtr ordered_update(Tracer& tracer, const CallArgs& args) {
+  if (args.positional.size() == 2) require_own_items(tracer, args.positional[1]);
+  return dict_update(tracer, args);
 }
 
-ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
+ValuePtr dict_copy(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
-  auto entries = type_of(args.positional[0]) == &PyDict_Type ? entries_of(walk, args.positional[0]) : nullptr;
+  auto entries = type_of(args.positional[0]) == &PyDict_Type ? entries_of(tracer, args.positional[0]) : nullptr;
   if (!entries) graph_break(BreakReason::unknown_container, describe(args.positional[0]));
   auto copy = make_value<DictValue>();
   copy->entries = std::move(*entries);
@@ -260,27 +260,27 @@ ValuePtr dict_copy(Walk& walk, const CallArgs& args) {
 }
 
 // dict.fromkeys(keys, value), on dict itself.
-ValuePtr dict_from_keys(Walk& walk, const CallArgs& args) {
+ValuePtr dict_from_keys(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() < 2 || args.positional.size() > 3 || !args.keywords.empty()) raise_here();
-  if (walk.values().identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
+  if (tracer.values().identity_of(args.positional[0]).get() != reinterpret_cast<PyObject*>(&PyDict_Type))
     graph_break(BreakReason::unknown_container, "fromkeys of a subclass");
-  auto keys = iterate(walk, args.positional[1], LengthHint::NotAsked);
+  auto keys = iterate(tracer, args.positional[1], LengthHint::NotAsked);
   if (!keys) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   auto dict = make_value<DictValue>();
-  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : walk.values().none();
-  for (const ValuePtr& key : *keys) dict_set(walk, dict, key_of(walk, key, /*alone=*/false).get(), value);
+  ValuePtr value = args.positional.size() > 2 ? args.positional[2] : tracer.values().none();
+  for (const ValuePtr& key : *keys) dict_set(tracer, dict, key_of(tracer, key, /*alone=*/false).get(), value);
   return dict;
 }
 
 // dict.__getitem__(d, key), as a __getattr__ may be.
-ValuePtr dict_get_item(Walk& walk, const CallArgs& args) {
+ValuePtr dict_get_item(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  const ValuePtr& dict = dict_of(walk, args, "__getitem__");
+  const ValuePtr& dict = dict_of(tracer, args, "__getitem__");
   if (type_of(dict) != &PyDict_Type &&
-      type_attribute(walk, dict, check(PyUnicode_InternFromString("__missing__")).get()))
+      type_attribute(tracer, dict, check(PyUnicode_InternFromString("__missing__")).get()))
     break_on_method(args, "__getitem__");
-  ValuePtr item = dict_item(walk, dict, key_of(walk, args.positional[1]).get());
-  if (!item) raise_known(walk, PyExc_KeyError, {args.positional[1]});
+  ValuePtr item = dict_item(tracer, dict, key_of(tracer, args.positional[1]).get());
+  if (!item) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
   return item;
 }
 
@@ -290,45 +290,45 @@ DictValue* ordered_of(const CallArgs& args, const char* method) {
   return dict;
 }
 
-bool last_of(Walk& walk, const CallArgs& args, size_t place) {
+bool last_of(Tracer& tracer, const CallArgs& args, size_t place) {
   const ValuePtr* last = args.positional.size() > place ? &args.positional[place] : args.keyword("last");
   bool by_name = last != nullptr && args.positional.size() <= place;
   if (args.positional.size() > place + 1 || args.keywords.size() > (by_name ? 1u : 0u)) raise_here();
-  std::optional<bool> truth = last != nullptr ? truth_of(walk, *last) : true;
+  std::optional<bool> truth = last != nullptr ? truth_of(tracer, *last) : true;
   if (!truth) graph_break(BreakReason::unknown_truth, describe(*last));
   return *truth;
 }
 
-ValuePtr ordered_move_to_end(Walk& walk, const CallArgs& args) {
+ValuePtr ordered_move_to_end(Tracer& tracer, const CallArgs& args) {
   DictValue* dict = ordered_of(args, "move_to_end");
   if (args.positional.size() < 2) raise_here();
-  bool last = last_of(walk, args, 2);
-  Ref key = key_of(walk, args.positional[1]);
-  keep_apart_in_dict(walk, key, *dict);
+  bool last = last_of(tracer, args, 2);
+  Ref key = key_of(tracer, args.positional[1]);
+  keep_apart_in_dict(tracer, key, *dict);
   int at = dict->find(key);
-  if (at < 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
+  if (at < 0) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
   DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
   dict->entries.erase(dict->entries.begin() + at);
   dict->entries.insert(last ? dict->entries.end() : dict->entries.begin(), entry);
   ++dict->erased;  // an iterator notices
-  return walk.values().none();
+  return tracer.values().none();
 }
 
-ValuePtr ordered_popitem(Walk& walk, const CallArgs& args) {
+ValuePtr ordered_popitem(Tracer& tracer, const CallArgs& args) {
   DictValue* dict = ordered_of(args, "popitem");
-  bool last = last_of(walk, args, 1);
-  if (dict->entries.empty()) raise_known(walk, PyExc_KeyError, {walk.values().string("dictionary is empty")});
+  bool last = last_of(tracer, args, 1);
+  if (dict->entries.empty()) raise_known(tracer, PyExc_KeyError, {tracer.values().string("dictionary is empty")});
   DictValue::Entry entry = last ? dict->entries.back() : dict->entries.front();
   dict->erase(entry.key.get());
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(walk, entry.key.get()), entry.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(tracer, entry.key.get()), entry.value});
 }
 
 // A method of dict on an OrderedDict goes past its order, and may leave it broken.
-template <ValuePtr (*handler)(Walk&, const CallArgs&)>
-ValuePtr of_dict(Walk& walk, const CallArgs& args) {
+template <ValuePtr (*handler)(Tracer&, const CallArgs&)>
+ValuePtr of_dict(Tracer& tracer, const CallArgs& args) {
   PyTypeObject* type = args.positional.empty() ? nullptr : type_of(args.positional[0]);
   if (type != nullptr && PyType_IsSubtype(type, &PyODict_Type) != 0) break_on_method(args, "a method of dict");
-  return handler(walk, args);
+  return handler(tracer, args);
 }
 
 struct MethodRow {

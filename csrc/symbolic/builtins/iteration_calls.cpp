@@ -18,70 +18,70 @@ namespace md {
 
 namespace {
 
-ValuePtr call_iter(Walk& walk, const CallArgs& args) {
-  if (args.positional.size() == 2 && args.keywords.empty() && !is_callable(walk, args.positional[0])) raise_here();
+ValuePtr call_iter(Tracer& tracer, const CallArgs& args) {
+  if (args.positional.size() == 2 && args.keywords.empty() && !is_callable(tracer, args.positional[0])) raise_here();
   if (args.positional.size() == 2 && args.keywords.empty())
-    return call_now(walk, find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
+    return call_now(tracer, find_polyfill(reinterpret_cast<PyObject*>(&PyCallIter_Type)), args);
   require_count(args, 1, 1);
-  ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
+  ValuePtr iterator = any_iterator_over(tracer, args.positional[0]);
   if (!iterator) graph_break(BreakReason::unknown_iteration, describe(args.positional[0]));
   auto* made = as<IteratorValue>(iterator);
   return made->iterator_kind == IteratorKind::User ? made->bases[0] : iterator;
 }
 
 // The __next__ of a user's class.
-ValuePtr call_user_next(Walk& walk, const CallArgs& args) {
+ValuePtr call_user_next(Tracer& tracer, const CallArgs& args) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   const ValuePtr& value = args.positional[0];
-  ValuePtr method = user_method(walk, value, kNext);
+  ValuePtr method = user_method(tracer, value, kNext);
   if (!method) graph_break(BreakReason::foreign_next, describe(value));
   if (args.positional.size() == 2)
-    return call_catching(walk, method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);
-  inline_function(walk, method, {{value}, {}}, ContinuationKind::Push, nullptr);
+    return call_catching(tracer, method, {{value}, {}}, PyExc_StopIteration).value_or(args.positional[1]);
+  inline_function(tracer, method, {{value}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;
 }
 
-ValuePtr call_next(Walk& walk, const CallArgs& args) {
+ValuePtr call_next(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 2);
   auto* iterator = as<IteratorValue>(args.positional[0]);
-  if (iterator == nullptr) return call_user_next(walk, args);
-  if (std::optional<ValuePtr> next = next_of(walk, iterator)) return *next;
+  if (iterator == nullptr) return call_user_next(tracer, args);
+  if (std::optional<ValuePtr> next = next_of(tracer, iterator)) return *next;
   if (args.positional.size() == 2) return args.positional[1];
-  bool has_value = iterator->returned && !same_object(walk, iterator->returned, walk.values().none());
-  raise_known(walk, PyExc_StopIteration,
+  bool has_value = iterator->returned && !same_object(tracer, iterator->returned, tracer.values().none());
+  raise_known(tracer, PyExc_StopIteration,
               has_value ? std::vector<ValuePtr>{iterator->returned} : std::vector<ValuePtr>{});
 }
 
 // __next__ of an iterator of a built-in type.
-ValuePtr call_method_next(Walk& walk, const CallArgs& args) {
+ValuePtr call_method_next(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
   if (args.positional[0]->kind != ValueKind::Iterator)
     graph_break(BreakReason::foreign_next, describe(args.positional[0]));
-  return call_next(walk, args);
+  return call_next(tracer, args);
 }
 
-ValuePtr call_enumerate(Walk& walk, const CallArgs& args) {
+ValuePtr call_enumerate(Tracer& tracer, const CallArgs& args) {
   int64_t start = 0;
   const ValuePtr* start_value = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
   if (args.positional.empty() || args.positional.size() > 2 ||
       args.keywords.size() > (args.positional.size() > 1 ? 0u : 1u))
     raise_here();
   if (start_value != nullptr) {
-    std::optional<int64_t> known = int_of(walk, *start_value);
+    std::optional<int64_t> known = int_of(tracer, *start_value);
     if (!known) break_on_builtin("enumerate", *start_value);
     start = *known;
   }
-  ValuePtr inner = any_iterator_over(walk, args.positional[0]);
+  ValuePtr inner = any_iterator_over(tracer, args.positional[0]);
   if (!inner) break_on_builtin("enumerate", args.positional[0]);
   auto iterator = make_value<IteratorValue>(IteratorKind::Enumerate, std::vector<ValuePtr>{inner});
   iterator->index = start;
   return iterator;
 }
 
-ValuePtr call_zip(Walk& walk, const CallArgs& args) {
+ValuePtr call_zip(Tracer& tracer, const CallArgs& args) {
   bool strict = false;
   if (const ValuePtr* value = args.keyword("strict"); value != nullptr && args.keywords.size() == 1) {
-    std::optional<bool> truth = truth_of(walk, *value);
+    std::optional<bool> truth = truth_of(tracer, *value);
     if (!truth) break_on_builtin("zip", *value);
     strict = *truth;
   } else if (!args.keywords.empty()) {
@@ -89,7 +89,7 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
   }
   std::vector<ValuePtr> bases;
   for (const ValuePtr& value : args.positional) {
-    ValuePtr inner = any_iterator_over(walk, value);
+    ValuePtr inner = any_iterator_over(tracer, value);
     if (!inner) break_on_builtin("zip", value);
     bases.push_back(std::move(inner));
   }
@@ -99,47 +99,47 @@ ValuePtr call_zip(Walk& walk, const CallArgs& args) {
 }
 
 template <IteratorKind kind>
-ValuePtr call_map_filter(Walk& walk, const CallArgs& args) {
+ValuePtr call_map_filter(Tracer& tracer, const CallArgs& args) {
   bool is_map = kind == IteratorKind::Map;
   if (args.positional.size() < 2 || (!is_map && args.positional.size() > 2) || !args.keywords.empty()) raise_here();
   std::vector<ValuePtr> bases{args.positional[0]};
   for (size_t i = 1; i < args.positional.size(); ++i) {
-    ValuePtr inner = any_iterator_over(walk, args.positional[i]);
+    ValuePtr inner = any_iterator_over(tracer, args.positional[i]);
     if (!inner) break_on_builtin(is_map ? "map" : "filter", args.positional[i]);
     bases.push_back(std::move(inner));
   }
   return make_value<IteratorValue>(kind, std::move(bases));
 }
 
-ValuePtr reversed_over(Walk& walk, const ValuePtr& sequence, int64_t length) {
+ValuePtr reversed_over(Tracer& tracer, const ValuePtr& sequence, int64_t length) {
   auto iterator = make_value<IteratorValue>(IteratorKind::Reversed, std::vector<ValuePtr>{sequence});
   iterator->start = length - 1;
-  iterator->creation_step = walk.step_number();
+  iterator->creation_step = tracer.step_number();
   return iterator;
 }
 
-ValuePtr call_reversed(Walk& walk, const CallArgs& args) {
+ValuePtr call_reversed(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
   ValuePtr value = args.positional[0];
-  bool is_plain =
-      type_of(value) == &PyList_Type ||
-      (is_plain_tuple(walk, value) && inherits(walk, value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
-  if (auto elements = is_plain ? elements_of(walk, value) : nullptr)
-    return reversed_over(walk, value, static_cast<int64_t>(elements->size()));
+  bool is_plain = type_of(value) == &PyList_Type ||
+                  (is_plain_tuple(tracer, value) &&
+                   inherits(tracer, value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
+  if (auto elements = is_plain ? elements_of(tracer, value) : nullptr)
+    return reversed_over(tracer, value, static_cast<int64_t>(elements->size()));
   if (type_of(value) == &PyRange_Type) {
     // An iterator over the range that runs backwards.
     static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
-    Ref range = constant_of(walk, value);
+    Ref range = constant_of(tracer, value);
     ValuePtr iterator =
-        range ? iterator_over(walk, walk.values().constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
+        range ? iterator_over(tracer, tracer.values().constant(check(PyObject_GetItem(range, backwards)))) : nullptr;
     if (!iterator) break_on_builtin("reversed", value);
     return iterator;
   }
-  Ref text = type_of(value) == &PyUnicode_Type ? constant_of(walk, value) : Ref();
+  Ref text = type_of(value) == &PyUnicode_Type ? constant_of(tracer, value) : Ref();
   if (!text) break_on_builtin("reversed", value);
-  auto items = iterated(walk, "reversed", value);
+  auto items = iterated(tracer, "reversed", value);
   auto length = static_cast<int64_t>(items.size());
-  return reversed_over(walk, make_value<SequenceValue>(false, std::move(items)), length);
+  return reversed_over(tracer, make_value<SequenceValue>(false, std::move(items)), length);
 }
 
 // What sum() adds without calling `+` once it has begun to.
@@ -160,34 +160,35 @@ bool is_sum_plain(const ValuePtr& start, const std::vector<ValuePtr>& items) {
 }
 
 // What sum() itself makes of numbers; null: they are not known.
-ValuePtr sum_of_numbers(Walk& walk, BorrowedRef function, const ValuePtr& start, const std::vector<ValuePtr>& items) {
+ValuePtr sum_of_numbers(Tracer& tracer, BorrowedRef function, const ValuePtr& start,
+                        const std::vector<ValuePtr>& items) {
   Ref list = check(PyList_New(0));
   for (const ValuePtr& item : items) {
-    Ref number = constant_of(walk, item);
+    Ref number = constant_of(tracer, item);
     if (!number) return nullptr;
     check_status(PyList_Append(list, number));
   }
-  Ref first = constant_of(walk, start);
+  Ref first = constant_of(tracer, start);
   Ref total = first ? Ref::steal(PyObject_CallFunctionObjArgs(function, list.get(), first.get(), nullptr)) : Ref();
-  if (first && !total) raise_set(walk);
-  return total ? walk.values().constant(total) : nullptr;
+  if (first && !total) raise_current(tracer);
+  return total ? tracer.values().constant(total) : nullptr;
 }
 
-ValuePtr call_sum(Walk& walk, const CallArgs& args) {
+ValuePtr call_sum(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("builtins", "sum").release();
   if (args.positional.empty() || args.positional.size() > 2) raise_here();
   const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
   if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) raise_here();
-  ValuePtr first = start != nullptr ? *start : walk.values().integer(0);
+  ValuePtr first = start != nullptr ? *start : tracer.values().integer(0);
   // Texts are to be joined instead.
   for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
     if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) raise_here();
-  std::vector<ValuePtr> items = iterated(walk, "sum", args.positional[0], LengthHint::NotAsked);
+  std::vector<ValuePtr> items = iterated(tracer, "sum", args.positional[0], LengthHint::NotAsked);
   // Numbers at the start are added by other rules than `+`: with what their rounding lost, since 3.12, and without methods.
   auto others = is_number(first) ? std::ranges::find_if_not(items, is_number) : items.begin();
   std::vector<ValuePtr> numbers(items.begin(), others);
   if (!numbers.empty()) {
-    ValuePtr total = sum_of_numbers(walk, function, first, numbers);
+    ValuePtr total = sum_of_numbers(tracer, function, first, numbers);
     bool is_plain = others != items.end() && is_sum_plain(first, numbers);
     if (!total && !is_plain) break_on_builtin("sum", args.positional[0]);
     if (total) {
@@ -197,20 +198,20 @@ ValuePtr call_sum(Walk& walk, const CallArgs& args) {
   }
   if (items.empty() && is_number(first)) return first;
   ValuePtr all = make_value<SequenceValue>(false, std::move(items));
-  return call_now(walk, find_polyfill(function), {{all, first}, {}});
+  return call_now(tracer, find_polyfill(function), {{all, first}, {}});
 }
 
 template <bool stop_at>
-ValuePtr call_any_all(Walk& walk, const CallArgs& args) {
+ValuePtr call_any_all(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
-  ValuePtr iterator = any_iterator_over(walk, args.positional[0]);
+  ValuePtr iterator = any_iterator_over(tracer, args.positional[0]);
   if (!iterator) break_on_builtin(stop_at ? "any" : "all", args.positional[0]);
-  while (std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator))) {
-    std::optional<bool> truth = truth_by_methods(walk, *item);
+  while (std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator))) {
+    std::optional<bool> truth = truth_by_methods(tracer, *item);
     if (!truth) graph_break(BreakReason::unknown_truth, describe(*item));
-    if (*truth == stop_at) return walk.values().boolean(stop_at);
+    if (*truth == stop_at) return tracer.values().boolean(stop_at);
   }
-  return walk.values().boolean(!stop_at);
+  return tracer.values().boolean(!stop_at);
 }
 
 constexpr BuiltinRow kRows[] = {{"iter", call_iter},
@@ -226,7 +227,7 @@ constexpr BuiltinRow kRows[] = {{"iter", call_iter},
 
 void add_iteration_calls() {
   register_builtin_rows(kRows);
-  // Those of iterators that the walk makes.
+  // Those of iterators that the trace makes.
   Ref next_name = check(PyUnicode_InternFromString("__next__"));
   for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyRangeIter_Type, &PyDictIterKey_Type,
                              &PyDictIterValue_Type, &PyDictIterItem_Type, &PySetIter_Type, &PyEnum_Type, &PyZip_Type,

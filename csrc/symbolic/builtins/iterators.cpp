@@ -1,4 +1,4 @@
-// Iteration over what the walk knows.
+// Iteration over what the trace knows.
 #include "symbolic/builtins/iterators.h"
 #include "base/config.h"
 #include "cpython/object_layout.h"
@@ -19,8 +19,8 @@ namespace md {
 
 namespace {
 
-bool is_plain_sequence(Walk& walk, const ValuePtr& value) {
-  return is_plain_tuple(walk, value) || is_plain_list(walk, value);
+bool is_plain_sequence(Tracer& tracer, const ValuePtr& value) {
+  return is_plain_tuple(tracer, value) || is_plain_list(tracer, value);
 }
 
 bool is_text(const ValuePtr& value) {
@@ -42,8 +42,8 @@ int64_t attribute_as_int(PyObject* range, const char* name, bool& fits) {
   return number;
 }
 
-ValuePtr range_iterator(Walk& walk, const ValuePtr& value) {
-  Ref range = constant_of(walk, value);
+ValuePtr range_iterator(Tracer& tracer, const ValuePtr& value) {
+  Ref range = constant_of(tracer, value);
   if (!range) return nullptr;
   bool fits = true;
   auto iterator = make_value<IteratorValue>(IteratorKind::Range, std::vector<ValuePtr>{});
@@ -62,34 +62,34 @@ int64_t changes_of(const ValuePtr& deque) {
   return sequence != nullptr ? sequence->changes : 0;
 }
 
-std::optional<ValuePtr> next_in_sequence(Walk& walk, IteratorValue* iterator, const ValuePtr& base) {
+std::optional<ValuePtr> next_in_sequence(Tracer& tracer, IteratorValue* iterator, const ValuePtr& base) {
   // A deque that changes while it is gone over raises.
-  if (is_deque(base) && iterator->start != changes_of(base)) end_before_iteration(walk, *iterator);
+  if (is_deque(base) && iterator->start != changes_of(base)) end_before_iteration(tracer, *iterator);
   if (is_text(base)) {
-    Ref text = constant_of(walk, base);
+    Ref text = constant_of(tracer, base);
     if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
-    return walk.values().constant(check(PyUnicode_Substring(text, iterator->index, iterator->index + 1)));
+    return tracer.values().constant(check(PyUnicode_Substring(text, iterator->index, iterator->index + 1)));
   }
   if (auto* sequence = as<SequenceValue>(base)) {
     if (iterator->index >= static_cast<int64_t>(sequence->items.size())) return std::nullopt;
     return sequence->items[iterator->index];
   }
-  if (iterator->index >= *length_of(walk, base)) return std::nullopt;
-  return element(walk, as<ObjectValue>(base), iterator->index);
+  if (iterator->index >= *length_of(tracer, base)) return std::nullopt;
+  return element(tracer, as<ObjectValue>(base), iterator->index);
 }
 
-std::optional<ValuePtr> next_reversed(Walk& walk, IteratorValue* iterator) {
-  auto elements = elements_of(walk, iterator->bases[0]);
+std::optional<ValuePtr> next_reversed(Tracer& tracer, IteratorValue* iterator) {
+  auto elements = elements_of(tracer, iterator->bases[0]);
   // A list may have grown or shrunk meanwhile.
   int64_t at = iterator->start - iterator->index;
   if (at < 0 || at >= static_cast<int64_t>(elements->size())) return std::nullopt;
   return (*elements)[at];
 }
 
-std::optional<ValuePtr> next_in_range(Walk& walk, IteratorValue* iterator) {
+std::optional<ValuePtr> next_in_range(Tracer& tracer, IteratorValue* iterator) {
   bool done = iterator->step > 0 ? iterator->start >= iterator->stop : iterator->start <= iterator->stop;
   if (done) return std::nullopt;
-  ValuePtr value = walk.values().integer(iterator->start);
+  ValuePtr value = tracer.values().integer(iterator->start);
   iterator->start += iterator->step;
   return value;
 }
@@ -101,14 +101,14 @@ int64_t erased_from(const ValuePtr& dict) {
   return made != nullptr ? made->erased : 0;
 }
 
-std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
+std::optional<ValuePtr> next_in_dict(Tracer& tracer, IteratorValue* iterator) {
   ValuePtr base = iterator->bases[0];
   auto* view = as<DictViewValue>(base);
   const ValuePtr& dict = view != nullptr ? view->dict : base;
   auto* object = as<ObjectValue>(dict);
   auto* held = as<DictValue>(object != nullptr && object->writes ? object->writes->contents : dict);
   std::shared_ptr<const std::vector<DictValue::Entry>> seen = iterator->entries;
-  if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = entries_of(walk, dict);
+  if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = entries_of(tracer, dict);
   // While nothing is written to it, a dict from outside is what it was.
   iterator->entries = object != nullptr && !object->writes ? seen : nullptr;
   const std::vector<DictValue::Entry>* entries = held != nullptr ? &held->entries : seen.get();
@@ -116,18 +116,18 @@ std::optional<ValuePtr> next_in_dict(Walk& walk, IteratorValue* iterator) {
   bool is_changed = static_cast<int64_t>(entries->size()) != iterator->stop || erased_from(dict) != iterator->start;
   if (is_changed) {
     ValueKind kind = dict->kind;
-    if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) end_before_iteration(walk, *iterator);
+    if (kind == ValueKind::Dict || kind == ValueKind::InstanceDict) end_before_iteration(tracer, *iterator);
     raise_here();
   }
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
   const DictValue::Entry& entry = (*entries)[iterator->index];
   int what = view != nullptr ? view->what : 0;
-  if (what == 0) return value_of_key(walk, entry.key.get());
+  if (what == 0) return value_of_key(tracer, entry.key.get());
   if (what == 1) return entry.value;
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(walk, entry.key.get()), entry.value});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(tracer, entry.key.get()), entry.value});
 }
 
-bool is_unchanged_set(Walk& walk, IteratorValue& iterator) {
+bool is_unchanged_set(Tracer& tracer, IteratorValue& iterator) {
   if (auto* object = as<ObjectValue>(iterator.bases[0])) return !object->writes;
   auto* made = as<SetValue>(iterator.bases[0]);
   if (std::exchange(iterator.changes_seen, made->changes) == made->changes) return true;
@@ -139,56 +139,56 @@ bool is_unchanged_set(Walk& walk, IteratorValue& iterator) {
   for (const ValuePtr& expected : seen) {
     if (pv_next_in_set(set, &position, &item) == 0) return false;
     auto* known = as<ObjectValue>(expected);
-    if (known != nullptr ? known->object.get() != item : value_of_key(walk, item) != expected) return false;
+    if (known != nullptr ? known->object.get() != item : value_of_key(tracer, item) != expected) return false;
   }
   return true;
 }
 
 // A set that changes while it is gone over is Python's to go over: it raises, or takes the elements as they come.
-std::optional<ValuePtr> next_in_set(Walk& walk, IteratorValue* iterator) {
-  if (!is_unchanged_set(walk, *iterator)) end_before_iteration(walk, *iterator);
+std::optional<ValuePtr> next_in_set(Tracer& tracer, IteratorValue* iterator) {
+  if (!is_unchanged_set(tracer, *iterator)) end_before_iteration(tracer, *iterator);
   if (iterator->index >= iterator->stop) return std::nullopt;
   return as<SequenceValue>(iterator->bases[1])->items[static_cast<size_t>(iterator->index)];
 }
 
-ValuePtr set_iterator(Walk& walk, const ValuePtr& value) {
+ValuePtr set_iterator(Tracer& tracer, const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   // What a set from outside that was changed will look like is not known.
-  Ref set = object == nullptr || !object->writes ? set_contents(walk, value) : Ref();
+  Ref set = object == nullptr || !object->writes ? set_contents(tracer, value) : Ref();
   if (!set) return nullptr;
   // The order is that of the object itself, which a copy may not have.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
   // Where numbers of id() and objects made here stand in a set differs from run to run.
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
     if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i);
-        is_identity_stand_in(key) || walk.keys().has_place_of_its_own(key))
+        is_identity_stand_in(key) || tracer.keys().has_place_of_its_own(key))
       return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
-    items.push_back(value_of_key(walk, PyTuple_GET_ITEM(order.get(), i)));
+    items.push_back(value_of_key(tracer, PyTuple_GET_ITEM(order.get(), i)));
   auto iterator = make_value<IteratorValue>(
       IteratorKind::Set, std::vector<ValuePtr>{value, make_value<SequenceValue>(false, std::move(items))});
   iterator->stop = PySet_GET_SIZE(set.get());
   if (auto* made = as<SetValue>(value)) iterator->changes_seen = made->changes;
-  iterator->creation_step = walk.step_number();
+  iterator->creation_step = tracer.step_number();
   return iterator;
 }
 
-std::optional<ValuePtr> next_of_user(Walk& walk, IteratorValue* iterator) {
+std::optional<ValuePtr> next_of_user(Tracer& tracer, IteratorValue* iterator) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-  ValuePtr method = type_attribute(walk, iterator->bases[0], kNext);
-  return call_catching(walk, method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
+  ValuePtr method = type_attribute(tracer, iterator->bases[0], kNext);
+  return call_catching(tracer, method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
 }
 
-std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
+std::optional<ValuePtr> next_zipped(Tracer& tracer, IteratorValue* iterator) {
   std::vector<ValuePtr> items;
   for (const ValuePtr& base : iterator->bases) {
-    std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(base));
+    std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(base));
     if (!item && iterator->strict) {
       // All end together, or it is an error.
       if (!items.empty()) raise_here();
       for (size_t i = 1; i < iterator->bases.size(); ++i)
-        if (next_of(walk, as<IteratorValue>(iterator->bases[i]))) raise_here();
+        if (next_of(tracer, as<IteratorValue>(iterator->bases[i]))) raise_here();
     }
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
@@ -197,27 +197,27 @@ std::optional<ValuePtr> next_zipped(Walk& walk, IteratorValue* iterator) {
   return make_value<SequenceValue>(false, std::move(items));
 }
 
-std::optional<ValuePtr> next_enumerated(Walk& walk, IteratorValue* iterator) {
-  std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator->bases[0]));
+std::optional<ValuePtr> next_enumerated(Tracer& tracer, IteratorValue* iterator) {
+  std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator->bases[0]));
   if (!item) return std::nullopt;
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{walk.values().integer(iterator->index), *item});
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{tracer.values().integer(iterator->index), *item});
 }
 
-std::optional<ValuePtr> next_mapped(Walk& walk, IteratorValue* iterator) {
+std::optional<ValuePtr> next_mapped(Tracer& tracer, IteratorValue* iterator) {
   std::vector<ValuePtr> items;
   for (size_t i = 1; i < iterator->bases.size(); ++i) {
-    std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator->bases[i]));
+    std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator->bases[i]));
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
   }
-  return call_now(walk, iterator->bases[0], {std::move(items), {}});
+  return call_now(tracer, iterator->bases[0], {std::move(items), {}});
 }
 
-std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
-  bool by_truth = same_object(walk, iterator->bases[0], walk.values().none());
-  while (std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator->bases[1]))) {
+std::optional<ValuePtr> next_filtered(Tracer& tracer, IteratorValue* iterator) {
+  bool by_truth = same_object(tracer, iterator->bases[0], tracer.values().none());
+  while (std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator->bases[1]))) {
     std::optional<bool> truth =
-        truth_by_methods(walk, by_truth ? *item : call_now(walk, iterator->bases[0], {{*item}, {}}));
+        truth_by_methods(tracer, by_truth ? *item : call_now(tracer, iterator->bases[0], {{*item}, {}}));
     if (!truth) graph_break(BreakReason::unknown_truth, "in filter()");
     if (*truth) return item;
   }
@@ -225,74 +225,74 @@ std::optional<ValuePtr> next_filtered(Walk& walk, IteratorValue* iterator) {
 }
 
 // By __getitem__ alone, from 0 on until there is no such item.
-ValuePtr old_iterator_over(Walk& walk, const ValuePtr& value) {
+ValuePtr old_iterator_over(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
-  if (!has_user_type(value) || type_attribute(walk, value, kIter) || !user_method(walk, value, kGetitem))
+  if (!has_user_type(value) || type_attribute(tracer, value, kIter) || !user_method(tracer, value, kGetitem))
     return nullptr;
-  return call_now(walk, find_polyfill(reinterpret_cast<PyObject*>(&PySeqIter_Type)), {{value}, {}});
+  return call_now(tracer, find_polyfill(reinterpret_cast<PyObject*>(&PySeqIter_Type)), {{value}, {}});
 }
 
 }  // namespace
 
-ValuePtr iterator_over(Walk& walk, const ValuePtr& value) {
+ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
-  if (const ValuePtr shown = behind_proxy(walk, value); shown != value) return any_iterator_over(walk, shown);
-  if (is_plain_sequence(walk, value)) {
-    walk.values().exact_type(value);
+  if (const ValuePtr shown = behind_proxy(tracer, value); shown != value) return any_iterator_over(tracer, shown);
+  if (is_plain_sequence(tracer, value)) {
+    tracer.values().exact_type(value);
     auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
-    iterator->creation_step = walk.step_number();
+    iterator->creation_step = tracer.step_number();
     if (is_deque(value)) iterator->start = changes_of(value);
     return iterator;
   }
-  if (is_text(value) && constant_of(walk, value))
+  if (is_text(value) && constant_of(tracer, value))
     return make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
-  if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(walk, value);
-  if (is_dict(value) && !is_dict(walk, value, {"__iter__"})) return nullptr;
+  if (type_of(value) == &PySet_Type || type_of(value) == &PyFrozenSet_Type) return set_iterator(tracer, value);
+  if (is_dict(value) && !is_dict(tracer, value, {"__iter__"})) return nullptr;
   if (is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
     auto* view = as<DictViewValue>(value);
-    auto entries = entries_of(walk, view != nullptr ? view->dict : value);
+    auto entries = entries_of(tracer, view != nullptr ? view->dict : value);
     if (!entries) return nullptr;
     auto iterator = make_value<IteratorValue>(IteratorKind::Dict, std::vector<ValuePtr>{value});
     iterator->stop = static_cast<int64_t>(entries->size());
     iterator->start = erased_from(view != nullptr ? view->dict : value);
-    iterator->creation_step = walk.step_number();
+    iterator->creation_step = tracer.step_number();
     return iterator;
   }
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyRange_Check(object->object.get()))
-    return range_iterator(walk, value);
+    return range_iterator(tracer, value);
   if (auto* tensor = as<TensorValue>(value)) {
-    walk.values().guard_tensor(tensor);
+    tracer.values().guard_tensor(tensor);
     if (tensor->spec.rank() == 0) raise_here();
     std::vector<ValuePtr> rows;
     for (int64_t i = 0; i < tensor->spec.sizes[0].value(); ++i)
-      rows.push_back(index_tensor(walk, tensor, walk.values().integer(i)));
+      rows.push_back(index_tensor(tracer, tensor, tracer.values().integer(i)));
     return make_value<IteratorValue>(IteratorKind::Sequence,
                                      std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
   }
   return nullptr;
 }
 
-void end_before_iteration(Walk& walk, const IteratorValue& iterator) {
+void end_before_iteration(Tracer& tracer, const IteratorValue& iterator) {
   throw RestartSignal{
       iterator.creation_step,
-      {BreakReason::unknown_iteration, "over what changes meanwhile", "", walk.frames().user_stack(), ""},
-      walk.frames().innermost().policy};
+      {BreakReason::unknown_iteration, "over what changes meanwhile", "", tracer.frames().user_stack(), ""},
+      tracer.frames().innermost().policy};
 }
 
-ValuePtr any_iterator_over(Walk& walk, const ValuePtr& value) {
+ValuePtr any_iterator_over(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-  if (ValuePtr iterator = iterator_over(walk, value)) return iterator;
-  ValuePtr method = user_method(walk, value, kIter);
-  if (!method) return old_iterator_over(walk, value);
-  ValuePtr made = call_now(walk, method, {{value}, {}});
+  if (ValuePtr iterator = iterator_over(tracer, value)) return iterator;
+  ValuePtr method = user_method(tracer, value, kIter);
+  if (!method) return old_iterator_over(tracer, value);
+  ValuePtr made = call_now(tracer, method, {{value}, {}});
   if (made->kind == ValueKind::Iterator) return made;
-  if (!user_method(walk, made, kNext)) return nullptr;
+  if (!user_method(tracer, made, kNext)) return nullptr;
   return make_value<IteratorValue>(IteratorKind::User, std::vector<ValuePtr>{made});
 }
 
-std::optional<ValuePtr> next_of(Walk& walk, IteratorValue* iterator) {
+std::optional<ValuePtr> next_of(Tracer& tracer, IteratorValue* iterator) {
   // What goes over other iterators asks them again; the others stay ended.
   IteratorKind kind = iterator->iterator_kind;
   bool asks_again = kind == IteratorKind::Map || kind == IteratorKind::Filter || kind == IteratorKind::Zip ||
@@ -300,44 +300,44 @@ std::optional<ValuePtr> next_of(Walk& walk, IteratorValue* iterator) {
   // One over a deque still sees that the deque has changed.
   bool watches = kind == IteratorKind::Sequence && is_deque(iterator->bases[0]);
   if (iterator->exhausted && !asks_again && !watches) return std::nullopt;
-  if (walk.count_item() > config().walk_limit) graph_break(BreakReason::walk_limit, "a long iteration");
+  if (tracer.count_item() > config().walk_limit) graph_break(BreakReason::walk_limit, "a long iteration");
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {
     case IteratorKind::Sequence:
-      next = next_in_sequence(walk, iterator, iterator->bases[0]);
+      next = next_in_sequence(tracer, iterator, iterator->bases[0]);
       break;
     case IteratorKind::Reversed:
-      next = next_reversed(walk, iterator);
+      next = next_reversed(tracer, iterator);
       break;
     case IteratorKind::Range:
-      next = next_in_range(walk, iterator);
+      next = next_in_range(tracer, iterator);
       break;
     case IteratorKind::Dict:
-      next = next_in_dict(walk, iterator);
+      next = next_in_dict(tracer, iterator);
       break;
     case IteratorKind::Set:
-      next = next_in_set(walk, iterator);
+      next = next_in_set(tracer, iterator);
       break;
     case IteratorKind::User:
-      next = next_of_user(walk, iterator);
+      next = next_of_user(tracer, iterator);
       break;
     case IteratorKind::Zip:
-      next = next_zipped(walk, iterator);
+      next = next_zipped(tracer, iterator);
       break;
     case IteratorKind::Map:
-      next = next_mapped(walk, iterator);
+      next = next_mapped(tracer, iterator);
       break;
     case IteratorKind::Filter:
-      next = next_filtered(walk, iterator);
+      next = next_filtered(tracer, iterator);
       break;
     case IteratorKind::Generator:
-      next = resume(walk, iterator, walk.values().none());
+      next = resume(tracer, iterator, tracer.values().none());
       break;
     case IteratorKind::Enumerate:
-      next = next_enumerated(walk, iterator);
+      next = next_enumerated(tracer, iterator);
       break;
   }
-  walk.cannot_undo();
+  tracer.cannot_undo();
   if (next) {
     ++iterator->index;
   } else {
@@ -346,31 +346,32 @@ std::optional<ValuePtr> next_of(Walk& walk, IteratorValue* iterator) {
   return next;
 }
 
-ValuePtr measured_iterator_over(Walk& walk, const ValuePtr& value) {
+ValuePtr measured_iterator_over(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kLen = PyUnicode_InternFromString("__len__");
   static PyObject* const kHint = PyUnicode_InternFromString("__length_hint__");
-  bool has_length = has_user_type(value) && type_attribute(walk, value, kLen);
-  ValuePtr length = has_length ? user_method(walk, value, kLen) : nullptr;
+  bool has_length = has_user_type(value) && type_attribute(tracer, value, kLen);
+  ValuePtr length = has_length ? user_method(tracer, value, kLen) : nullptr;
   if (has_length && !length) return nullptr;
-  if (has_user_type(value) && type_attribute(walk, value, kHint)) return nullptr;
-  ValuePtr iterator = any_iterator_over(walk, value);
+  if (has_user_type(value) && type_attribute(tracer, value, kHint)) return nullptr;
+  ValuePtr iterator = any_iterator_over(tracer, value);
   if (!iterator || !length) return iterator;
   // A TypeError is taken for an object without a length.
-  std::optional<ValuePtr> number = call_catching(walk, length, {{value}, {}}, PyExc_TypeError);
-  if (number && int_of(walk, *number).value_or(-1) < 0) raise_here();
+  std::optional<ValuePtr> number = call_catching(tracer, length, {{value}, {}}, PyExc_TypeError);
+  if (number && int_of(tracer, *number).value_or(-1) < 0) raise_here();
   return iterator;
 }
 
-std::unique_ptr<std::vector<ValuePtr>> iterate(Walk& walk, const ValuePtr& value, LengthHint hint) {
-  if (auto elements = elements_of(walk, value)) return elements;
+std::unique_ptr<std::vector<ValuePtr>> iterate(Tracer& tracer, const ValuePtr& value, LengthHint hint) {
+  if (auto elements = elements_of(tracer, value)) return elements;
   for (const char* name : {"__len__", "__length_hint__"}) {
     bool may_ask = hint == LengthHint::Unknown && has_user_type(value);
-    if (may_ask && type_attribute(walk, value, check(PyUnicode_InternFromString(name)).get())) return nullptr;
+    if (may_ask && type_attribute(tracer, value, check(PyUnicode_InternFromString(name)).get())) return nullptr;
   }
-  ValuePtr iterator = hint == LengthHint::Asked ? measured_iterator_over(walk, value) : any_iterator_over(walk, value);
+  ValuePtr iterator =
+      hint == LengthHint::Asked ? measured_iterator_over(tracer, value) : any_iterator_over(tracer, value);
   if (!iterator) return nullptr;
   auto elements = std::make_unique<std::vector<ValuePtr>>();
-  while (std::optional<ValuePtr> next = next_of(walk, as<IteratorValue>(iterator)))
+  while (std::optional<ValuePtr> next = next_of(tracer, as<IteratorValue>(iterator)))
     elements->push_back(std::move(*next));
   return elements;
 }

@@ -31,35 +31,35 @@ PyObject* logger_class() {
   return type;
 }
 
-ValuePtr field(Walk& walk, const ValuePtr& object, const char* name) {
-  return optional_attribute(walk, object, check(PyUnicode_InternFromString(name)).get());
+ValuePtr field(Tracer& tracer, const ValuePtr& object, const char* name) {
+  return optional_attribute(tracer, object, check(PyUnicode_InternFromString(name)).get());
 }
 
-std::optional<int64_t> number(Walk& walk, const ValuePtr& object, const char* name) {
-  ValuePtr value = field(walk, object, name);
-  return value ? int_of(walk, value) : std::nullopt;
+std::optional<int64_t> number(Tracer& tracer, const ValuePtr& object, const char* name) {
+  ValuePtr value = field(tracer, object, name);
+  return value ? int_of(tracer, value) : std::nullopt;
 }
 
-std::optional<int64_t> effective_level(Walk& walk, ValuePtr logger) {
+std::optional<int64_t> effective_level(Tracer& tracer, ValuePtr logger) {
   for (int i = 0; i < kMostParents; ++i) {
-    std::optional<int64_t> level = number(walk, logger, "level");
+    std::optional<int64_t> level = number(tracer, logger, "level");
     if (!level || *level != 0) return level;
-    logger = field(walk, logger, "parent");
+    logger = field(tracer, logger, "parent");
     if (!logger) return std::nullopt;
-    if (walk.values().exact_type(logger) == Py_TYPE(Py_None)) return 0;
+    if (tracer.values().exact_type(logger) == Py_TYPE(Py_None)) return 0;
   }
   return std::nullopt;
 }
 
 // The method is that of a class of the module.
-bool has_own_method(Walk& walk, const ValuePtr& object, PyObject* of, const char* name) {
+bool has_own_method(Tracer& tracer, const ValuePtr& object, PyObject* of, const char* name) {
   Ref key = check(PyUnicode_InternFromString(name));
   Ref own = check(PyObject_GetAttr(of, key));
-  ValuePtr found = optional_attribute(walk, object, key.get());
+  ValuePtr found = optional_attribute(tracer, object, key.get());
   auto* method = as<BoundMethodValue>(found);
   auto* function = method != nullptr ? as<ObjectValue>(method->function) : nullptr;
   if (function == nullptr || function->object.get() != own.get()) return false;
-  walk.values().identity_of(method->function);
+  tracer.values().identity_of(method->function);
   return true;
 }
 
@@ -70,45 +70,45 @@ struct Enabled {
 };
 
 // nullopt: not known. Where `reads_cache` is false, what is called looks into the cache itself if the levels say yes.
-std::optional<Enabled> enabled_for(Walk& walk, const ValuePtr& logger, int64_t level, bool reads_cache) {
+std::optional<Enabled> enabled_for(Tracer& tracer, const ValuePtr& logger, int64_t level, bool reads_cache) {
   auto* object = as<ObjectValue>(logger);
   if (object == nullptr || !PyObject_TypeCheck(object->object.get(), reinterpret_cast<PyTypeObject*>(logger_class())))
     return std::nullopt;
   for (const char* name : {"isEnabledFor", "getEffectiveLevel"})
-    if (!has_own_method(walk, logger, logger_class(), name)) return std::nullopt;
-  ValuePtr disabled = field(walk, logger, "disabled");
-  std::optional<bool> is_disabled = disabled ? truth_of(walk, disabled) : std::nullopt;
+    if (!has_own_method(tracer, logger, logger_class(), name)) return std::nullopt;
+  ValuePtr disabled = field(tracer, logger, "disabled");
+  std::optional<bool> is_disabled = disabled ? truth_of(tracer, disabled) : std::nullopt;
   if (!is_disabled) return std::nullopt;
   if (*is_disabled) return Enabled{false, nullptr};
-  ValuePtr manager = field(walk, logger, "manager");
-  std::optional<int64_t> off = manager ? number(walk, manager, "_disable") : std::nullopt;
+  ValuePtr manager = field(tracer, logger, "manager");
+  std::optional<int64_t> off = manager ? number(tracer, manager, "_disable") : std::nullopt;
   if (!off) return std::nullopt;
-  std::optional<int64_t> threshold = *off < level ? effective_level(walk, logger) : 0;
+  std::optional<int64_t> threshold = *off < level ? effective_level(tracer, logger) : 0;
   if (!threshold) return std::nullopt;
   bool answer = *off < level && level >= *threshold;
   if (answer && !reads_cache) return Enabled{true, nullptr};
   // What was found once stays so until setLevel() and the like clear the cache, whatever the level is by then.
-  ValuePtr cache = field(walk, logger, "_cache");
-  if (!cache || !walk.values().is_exactly(cache, &PyDict_Type)) return std::nullopt;
-  ValuePtr found = dict_item(walk, cache, check(PyLong_FromLongLong(level)).get());
+  ValuePtr cache = field(tracer, logger, "_cache");
+  if (!cache || !tracer.values().is_exactly(cache, &PyDict_Type)) return std::nullopt;
+  ValuePtr found = dict_item(tracer, cache, check(PyLong_FromLongLong(level)).get());
   if (!found) return Enabled{answer, cache};
-  std::optional<bool> kept = truth_of(walk, found);
+  std::optional<bool> kept = truth_of(tracer, found);
   return kept ? std::optional(Enabled{*kept, nullptr}) : std::nullopt;
 }
 
 // Logger.isEnabledFor; nullopt: not known.
-std::optional<bool> is_enabled(Walk& walk, const ValuePtr& logger, int64_t level, bool reads_cache) {
-  std::optional<Enabled> enabled = enabled_for(walk, logger, level, reads_cache);
+std::optional<bool> is_enabled(Tracer& tracer, const ValuePtr& logger, int64_t level, bool reads_cache) {
+  std::optional<Enabled> enabled = enabled_for(tracer, logger, level, reads_cache);
   if (!enabled) return std::nullopt;
   if (enabled->cache)
-    store_in_dict(walk, enabled->cache, check(PyLong_FromLongLong(level)).get(),
-                  walk.values().boolean(enabled->answer));
+    store_in_dict(tracer, enabled->cache, check(PyLong_FromLongLong(level)).get(),
+                  tracer.values().boolean(enabled->answer));
   return enabled->answer;
 }
 
 // A message of this level goes nowhere.
-bool is_off(Walk& walk, const ValuePtr& logger, std::optional<int64_t> level) {
-  return level && is_enabled(walk, logger, *level, false) == false;
+bool is_off(Tracer& tracer, const ValuePtr& logger, std::optional<int64_t> level) {
+  return level && is_enabled(tracer, logger, *level, false) == false;
 }
 
 // extra={...} is read at the call.
@@ -125,7 +125,7 @@ Handle<DictValue> copy_of(const DictValue& dict) {
   return copy;
 }
 
-void queue(Walk& walk, PyObject* function, const char* name, const CallArgs& args) {
+void queue(Tracer& tracer, PyObject* function, const char* name, const CallArgs& args) {
   OutputRequest request{Ref::share(function), args, true, BreakReason::log_call, str_cat("logging: ", name, "()")};
   bool is_known = std::ranges::all_of(args.positional, can_be_given);
   for (auto& [key, value] : request.args.keywords) {
@@ -135,7 +135,7 @@ void queue(Walk& walk, PyObject* function, const char* name, const CallArgs& arg
       is_known = is_known && can_be_given(value);
   }
   if (!is_known) graph_break(request.reason, request.context);
-  queue_output(walk, std::move(request));
+  queue_output(tracer, std::move(request));
 }
 
 struct LogMethod {
@@ -145,42 +145,42 @@ struct LogMethod {
 constexpr LogMethod kMethods[] = {{"debug", 10},     {"info", 20},     {"warning", 30}, {"error", 40},
                                   {"exception", 40}, {"critical", 50}, {"log", -1}};
 
-std::optional<int64_t> level_of(Walk& walk, const LogMethod& method, const CallArgs& args, size_t at) {
+std::optional<int64_t> level_of(Tracer& tracer, const LogMethod& method, const CallArgs& args, size_t at) {
   if (method.level >= 0) return method.level;
   if (args.positional.size() <= at) graph_break(BreakReason::log_call, "logging: log()");
-  return int_of(walk, args.positional[at]);
+  return int_of(tracer, args.positional[at]);
 }
 
 template <int row>
-ValuePtr call_method(Walk& walk, const CallArgs& args) {
+ValuePtr call_method(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = check(PyObject_GetAttrString(logger_class(), kMethods[row].name)).release();
   if (args.positional.size() < 2) graph_break(BreakReason::log_call, kMethods[row].name);
-  std::optional<int64_t> level = level_of(walk, kMethods[row], args, 1);
-  if (is_off(walk, args.positional[0], level)) return walk.values().none();
-  queue(walk, function, kMethods[row].name, args);
-  return walk.values().none();
+  std::optional<int64_t> level = level_of(tracer, kMethods[row], args, 1);
+  if (is_off(tracer, args.positional[0], level)) return tracer.values().none();
+  queue(tracer, function, kMethods[row].name, args);
+  return tracer.values().none();
 }
 
 // logging.info(...): of the root logger, which gets a handler first if it has none.
 template <int row>
-ValuePtr call_function(Walk& walk, const CallArgs& args) {
+ValuePtr call_function(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = in_logging(kMethods[row].name);
   if (args.positional.empty()) graph_break(BreakReason::log_call, kMethods[row].name);
-  std::optional<int64_t> level = level_of(walk, kMethods[row], args, 0);
-  ValuePtr root = loaded_name(walk, "logging", "root");
-  ValuePtr handlers = root ? field(walk, root, "handlers") : nullptr;
-  std::optional<int64_t> count = handlers ? length_of(walk, handlers) : std::nullopt;
-  if (count.value_or(0) > 0 && is_off(walk, root, level)) return walk.values().none();
-  queue(walk, function, kMethods[row].name, args);
-  return walk.values().none();
+  std::optional<int64_t> level = level_of(tracer, kMethods[row], args, 0);
+  ValuePtr root = loaded_name(tracer, "logging", "root");
+  ValuePtr handlers = root ? field(tracer, root, "handlers") : nullptr;
+  std::optional<int64_t> count = handlers ? length_of(tracer, handlers) : std::nullopt;
+  if (count.value_or(0) > 0 && is_off(tracer, root, level)) return tracer.values().none();
+  queue(tracer, function, kMethods[row].name, args);
+  return tracer.values().none();
 }
 
-ValuePtr call_is_enabled(Walk& walk, const CallArgs& args) {
+ValuePtr call_is_enabled(Tracer& tracer, const CallArgs& args) {
   std::optional<int64_t> level =
-      args.positional.size() == 2 && args.keywords.empty() ? int_of(walk, args.positional[1]) : std::nullopt;
-  std::optional<bool> enabled = level ? is_enabled(walk, args.positional[0], *level, true) : std::nullopt;
+      args.positional.size() == 2 && args.keywords.empty() ? int_of(tracer, args.positional[1]) : std::nullopt;
+  std::optional<bool> enabled = level ? is_enabled(tracer, args.positional[0], *level, true) : std::nullopt;
   if (!enabled) graph_break(BreakReason::log_call, "logging: isEnabledFor()");
-  return walk.values().boolean(*enabled);
+  return tracer.values().boolean(*enabled);
 }
 
 PyObject* adapter_class() {
@@ -189,45 +189,45 @@ PyObject* adapter_class() {
 }
 
 // The running frame is that of an adapter's log(), which goes on to ask the logger itself, and does nothing else before.
-bool is_in_log_of(Walk& walk, const ValuePtr& adapter) {
+bool is_in_log_of(Tracer& tracer, const ValuePtr& adapter) {
   static PyObject* const log = check(PyObject_GetAttrString(adapter_class(), "log")).release();
-  bool is_log =
-      PyFunction_Check(log) && PyFunction_GET_CODE(log) == reinterpret_cast<PyObject*>(walk.frames().bytecode().code());
-  return is_log && has_own_method(walk, adapter, adapter_class(), "process");
+  bool is_log = PyFunction_Check(log) &&
+                PyFunction_GET_CODE(log) == reinterpret_cast<PyObject*>(tracer.frames().bytecode().code());
+  return is_log && has_own_method(tracer, adapter, adapter_class(), "process");
 }
 
 // LoggerAdapter.isEnabledFor
-ValuePtr call_adapter_is_enabled(Walk& walk, const CallArgs& args) {
+ValuePtr call_adapter_is_enabled(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  ValuePtr logger = field(walk, args.positional[0], "logger");
-  ValuePtr method = logger ? field(walk, logger, "isEnabledFor") : nullptr;
+  ValuePtr logger = field(tracer, args.positional[0], "logger");
+  ValuePtr method = logger ? field(tracer, logger, "isEnabledFor") : nullptr;
   if (!method) raise_here();
   std::optional<int64_t> level =
-      is_in_log_of(walk, args.positional[0]) ? int_of(walk, args.positional[1]) : std::nullopt;
-  std::optional<bool> enabled = level ? is_enabled(walk, logger, *level, false) : std::nullopt;
-  return enabled ? walk.values().boolean(*enabled) : call_now(walk, method, {{args.positional[1]}, {}});
+      is_in_log_of(tracer, args.positional[0]) ? int_of(tracer, args.positional[1]) : std::nullopt;
+  std::optional<bool> enabled = level ? is_enabled(tracer, logger, *level, false) : std::nullopt;
+  return enabled ? tracer.values().boolean(*enabled) : call_now(tracer, method, {{args.positional[1]}, {}});
 }
 
 // A logger that exists; one that does not is made by Python.
-ValuePtr call_get_logger(Walk& walk, const CallArgs& args) {
+ValuePtr call_get_logger(Tracer& tracer, const CallArgs& args) {
   auto refuse = [&] { graph_break(BreakReason::log_call, "logging: getLogger() of a new logger"); };
   const ValuePtr* name = args.positional.size() == 1 ? &args.positional[0] : args.keyword("name");
   if (args.positional.size() + args.keywords.size() > 1) refuse();
-  ValuePtr root = loaded_name(walk, "logging", "root");
-  Ref text = name != nullptr ? constant_of(walk, *name) : Ref::share(Py_None);
+  ValuePtr root = loaded_name(tracer, "logging", "root");
+  Ref text = name != nullptr ? constant_of(tracer, *name) : Ref::share(Py_None);
   if (!root || !text) refuse();
   bool is_root = text.get() == Py_None;
   if (!is_root && !PyUnicode_CheckExact(text.get())) refuse();
   if (!is_root) is_root = PyUnicode_GET_LENGTH(text.get()) == 0 || PyUnicode_CompareWithASCIIString(text, "root") == 0;
   if (is_root) return root;
-  ValuePtr type = loaded_name(walk, "logging", "Logger");
-  ValuePtr manager = type ? field(walk, type, "manager") : nullptr;
-  ValuePtr loggers = manager ? field(walk, manager, "loggerDict") : nullptr;
-  if (!loggers || walk.values().exact_type(loggers) != &PyDict_Type) refuse();
-  ValuePtr found = dict_item(walk, loggers, text.get());
+  ValuePtr type = loaded_name(tracer, "logging", "Logger");
+  ValuePtr manager = type ? field(tracer, type, "manager") : nullptr;
+  ValuePtr loggers = manager ? field(tracer, manager, "loggerDict") : nullptr;
+  if (!loggers || tracer.values().exact_type(loggers) != &PyDict_Type) refuse();
+  ValuePtr found = dict_item(tracer, loggers, text.get());
   auto* logger = as<ObjectValue>(found);
   if (logger == nullptr) refuse();
-  walk.values().exact_type(found);
+  tracer.values().exact_type(found);
   if (!PyObject_TypeCheck(logger->object.get(), reinterpret_cast<PyTypeObject*>(logger_class()))) refuse();
   return found;
 }

@@ -28,13 +28,13 @@ constexpr size_t kLongest = 256;
 
 // What turning a value into text asks: C code alone, or code in Python as well.
 struct Printed {
-  ValuePtr value;  // a copy of what the walk made, as it is now; null: its text is not to be had at the exit
+  ValuePtr value;  // a copy of what the trace made, as it is now; null: its text is not to be had at the exit
   bool asks_python = false;
 };
 
 class Printing {
  public:
-  explicit Printing(Walk& walk) : walk_(walk) {}
+  explicit Printing(Tracer& tracer) : tracer_(tracer) {}
 
   // `depth` is 0 for an argument of print(), of which str() is taken; of what it holds, repr() is.
   Printed print(const ValuePtr& value, int depth) {
@@ -91,7 +91,7 @@ class Printing {
     if (dict.type || dict.owner != nullptr) return {};
     std::vector<ValuePtr> keys, values, copies;
     for (const DictValue::Entry& entry : dict.entries) {
-      keys.push_back(value_of_key(walk_, entry.key.get()));
+      keys.push_back(value_of_key(tracer_, entry.key.get()));
       values.push_back(entry.value);
     }
     Printed printed;
@@ -108,7 +108,7 @@ class Printing {
     std::vector<ValuePtr> keys, copies;
     Ref items = check(PySequence_Tuple(set.set));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
-      keys.push_back(value_of_key(walk_, PyTuple_GET_ITEM(items.get(), i)));
+      keys.push_back(value_of_key(tracer_, PyTuple_GET_ITEM(items.get(), i)));
     Printed printed;
     if (!print_all(keys, depth, copies, printed.asks_python)) return {};
     auto copy = make_value<SetValue>(check(PySet_New(set.set)));
@@ -121,8 +121,8 @@ class Printing {
   Printed print_instance(const ValuePtr& value, int depth) {
     if (depth > 0) return {};
     try {
-      Ref text = text_by_parts(walk_, value, 1, nullptr);
-      return {text ? walk_.values().constant(text) : nullptr};
+      Ref text = text_by_parts(tracer_, value, 1, nullptr);
+      return {text ? tracer_.values().constant(text) : nullptr};
     } catch (RestartSignal& restart) {
       // That its methods break is the print's affair.
       if (restart.graph_break.reason == BreakReason::held_by_c_caller)
@@ -141,39 +141,39 @@ class Printing {
 
   // Its text, which its class of C makes of known arguments.
   Printed print_exception(const ValuePtr& value, int depth) {
-    Ref model = text_model(walk_, value, depth != 0);
+    Ref model = text_model(tracer_, value, depth != 0);
     if (!model) {
       PyErr_Clear();
       return {};
     }
     Ref text = check(depth == 0 ? PyObject_Str(model) : PyObject_Repr(model));
-    if (depth == 0) return {walk_.values().constant(text)};
+    if (depth == 0) return {tracer_.values().constant(text)};
     return {};
   }
 
   Printed print_object(const ValuePtr& value, int depth) {
-    PyTypeObject* type = walk_.values().exact_type(value);
+    PyTypeObject* type = tracer_.values().exact_type(value);
     for (PyTypeObject* atom : {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type, &PyBool_Type, &PyComplex_Type,
                                Py_TYPE(Py_None), Py_TYPE(Py_Ellipsis), Py_TYPE(Py_NotImplemented), &PyRange_Type,
                                &PyFunction_Type, &PyCFunction_Type, dtype_type(), device_type()})
       if (type == atom) return {value};
-    if (type == &PySlice_Type && constant_of(walk_, value)) return {value};
+    if (type == &PySlice_Type && constant_of(tracer_, value)) return {value};
     // str() of bytes warns under python -b.
     if (type == &PyBytes_Type) return {value, depth == 0};
     if (tensor_type_of(as<ObjectValue>(value)->object)) return {};
     std::vector<ValuePtr> copies;
     Printed printed{value};
     if (type == &PyTuple_Type || type == &PyList_Type || type == size_type()) {
-      auto elements = elements_of(walk_, value);
+      auto elements = elements_of(tracer_, value);
       if (!elements || !print_all(*elements, depth, copies, printed.asks_python)) return {};
       return printed;
     }
     if (type == &PyDict_Type) {
-      auto entries = entries_of(walk_, value);
+      auto entries = entries_of(tracer_, value);
       if (!entries) return {value, true};
       std::vector<ValuePtr> parts;
       for (const DictValue::Entry& entry : *entries) {
-        parts.push_back(value_of_key(walk_, entry.key.get()));
+        parts.push_back(value_of_key(tracer_, entry.key.get()));
         parts.push_back(entry.value);
       }
       if (!print_all(parts, depth, copies, printed.asks_python)) return {};
@@ -181,18 +181,18 @@ class Printing {
     }
     bool has_default = type->tp_repr == PyBaseObject_Type.tp_repr && type->tp_str == PyBaseObject_Type.tp_str &&
                        Py_IS_TYPE(reinterpret_cast<PyObject*>(type), &PyType_Type) &&
-                       inherits(walk_, value, &PyBaseObject_Type, {"__repr__", "__str__"});
+                       inherits(tracer_, value, &PyBaseObject_Type, {"__repr__", "__str__"});
     return {value, !has_default};
   }
 
-  Walk& walk_;
+  Tracer& tracer_;
 };
 
 // Where print() writes to; null: not known.
-ValuePtr stream_of(Walk& walk, const CallArgs& args) {
+ValuePtr stream_of(Tracer& tracer, const CallArgs& args) {
   const ValuePtr* file = args.keyword("file");
-  if (file == nullptr || ((*file)->kind == ValueKind::Object && constant_of(walk, *file).get() == Py_None))
-    return loaded_name(walk, "sys", "stdout");
+  if (file == nullptr || ((*file)->kind == ValueKind::Object && constant_of(tracer, *file).get() == Py_None))
+    return loaded_name(tracer, "sys", "stdout");
   return *file;
 }
 
@@ -202,20 +202,20 @@ bool is_known_keyword(const Ref& name) {
 }
 
 // sep and end; anything else than str and None is an error of the call.
-bool is_separator(Walk& walk, const CallArgs& args, const char* name) {
+bool is_separator(Tracer& tracer, const CallArgs& args, const char* name) {
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr || (*value)->kind == ValueKind::Computed) return true;
   if (is_tensor(*value)) raise_here();
-  PyTypeObject* type = walk.values().exact_type(*value);
+  PyTypeObject* type = tracer.values().exact_type(*value);
   if (type == &PyUnicode_Type || type == Py_TYPE(Py_None)) return true;
   if (!PyType_IsSubtype(type, &PyUnicode_Type)) raise_here();
   return false;
 }
 
-bool is_plain_flag(Walk& walk, const CallArgs& args) {
+bool is_plain_flag(Tracer& tracer, const CallArgs& args) {
   const ValuePtr* value = args.keyword("flush");
   if (value == nullptr) return true;
-  PyTypeObject* type = is_tensor(*value) ? nullptr : walk.values().exact_type(*value);
+  PyTypeObject* type = is_tensor(*value) ? nullptr : tracer.values().exact_type(*value);
   return type == &PyBool_Type || type == Py_TYPE(Py_None) || type == &PyLong_Type;
 }
 
@@ -224,34 +224,34 @@ PyObject* print_function() {
   return function;
 }
 
-ValuePtr call_print(Walk& walk, const CallArgs& args) {
+ValuePtr call_print(Tracer& tracer, const CallArgs& args) {
   auto refuse = [&] { graph_break(BreakReason::print_call, "print()"); };
   for (const auto& [name, value] : args.keywords)
     if (!is_known_keyword(name)) raise_here();
-  bool is_plain = is_separator(walk, args, "sep") && is_separator(walk, args, "end");
-  if (!is_plain || !is_plain_flag(walk, args)) refuse();
+  bool is_plain = is_separator(tracer, args, "sep") && is_separator(tracer, args, "end");
+  if (!is_plain || !is_plain_flag(tracer, args)) refuse();
   // What cannot be printed is found before anything is asked of the stream.
   if (std::ranges::any_of(args.positional, [&](const ValuePtr& value) { return is_tensor(value); })) refuse();
   OutputRequest request{Ref::share(print_function()), {}, false, BreakReason::print_call, "print()"};
-  Printing printing(walk);
+  Printing printing(tracer);
   for (const ValuePtr& value : args.positional) {
     Printed printed = printing.print(value, 0);
     if (!printed.value) refuse();
     request.runs_python = request.runs_python || printed.asks_python;
     request.args.positional.push_back(std::move(printed.value));
   }
-  ValuePtr stream = stream_of(walk, args);
+  ValuePtr stream = stream_of(tracer, args);
   auto* known = as<ObjectValue>(stream);
   if (known == nullptr || known->writes) refuse();
-  if (walk.values().exact_type(stream) == Py_TYPE(Py_None)) return walk.values().none();
+  if (tracer.values().exact_type(stream) == Py_TYPE(Py_None)) return tracer.values().none();
   if (is_plain_text_stream(known->object) && known->source != nullptr) {
-    walk.guards().text_stream(known->source);
+    tracer.guards().text_stream(known->source);
   } else {
     request.runs_python = true;
   }
   request.args.keywords = args.keywords;
-  queue_output(walk, std::move(request));
-  return walk.values().none();
+  queue_output(tracer, std::move(request));
+  return tracer.values().none();
 }
 
 PyObject* warn_function() {
@@ -259,22 +259,22 @@ PyObject* warn_function() {
   return function;
 }
 
-ValuePtr call_warn(Walk& walk, const CallArgs& args) {
+ValuePtr call_warn(Tracer& tracer, const CallArgs& args) {
   auto is_known = [](const auto& argument) { return can_be_given(argument); };
   if (!std::ranges::all_of(args.positional, is_known) ||
       !std::ranges::all_of(args.keywords, is_known, &std::pair<Ref, ValuePtr>::second))
     graph_break(BreakReason::unknown_c_function, "warn");
-  queue_output(walk, {Ref::share(warn_function()), args, true, BreakReason::unknown_c_function, "warn"});
-  return walk.values().none();
+  queue_output(tracer, {Ref::share(warn_function()), args, true, BreakReason::unknown_c_function, "warn"});
+  return tracer.values().none();
 }
 
 }  // namespace
 
-ValuePtr loaded_name(Walk& walk, const char* module, const char* name) {
+ValuePtr loaded_name(Tracer& tracer, const char* module, const char* name) {
   Ref key = check(PyUnicode_InternFromString(module));
-  ValuePtr found = loaded_module(walk, key.get());
+  ValuePtr found = loaded_module(tracer, key.get());
   if (!found) return nullptr;
-  return optional_attribute(walk, found, check(PyUnicode_InternFromString(name)).get());
+  return optional_attribute(tracer, found, check(PyUnicode_InternFromString(name)).get());
 }
 
 bool can_be_given(const ValuePtr& value) {

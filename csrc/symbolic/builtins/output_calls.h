@@ -5,7 +5,7 @@
 namespace md {
 
 // What a module that is loaded has under a name; null: nothing, or the module is not loaded (guarded).
-ValuePtr loaded_name(Walk& walk, const char* module, const char* name);
+ValuePtr loaded_name(Tracer& tracer, const char* module, const char* name);
 // An argument that known or unknown code may be given when the region is left: an object that exists, a constant, a tuple of these.
 bool can_be_given(const ValuePtr& value);
 

@@ -114,7 +114,7 @@ void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> na
 }
 
 // int(n), str(n) ... of a number that varies. Null: not one of these.
-ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+ValuePtr computed_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   static const std::pair<PyObject*, Computation> kRows[] = {
       {reinterpret_cast<PyObject*>(&PyLong_Type), Computation::Int},
       {reinterpret_cast<PyObject*>(&PyFloat_Type), Computation::Float},
@@ -124,7 +124,7 @@ ValuePtr computed_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
       {imported("builtins", "abs").release(), Computation::Absolute}};
   if (args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
   for (const auto& [function, computation] : kRows)
-    if (callable.get() == function) return computed(walk, computation, {args.positional[0]});
+    if (callable.get() == function) return computed(tracer, computation, {args.positional[0]});
   return nullptr;
 }
 
@@ -173,12 +173,12 @@ bool goes_over_argument(BorrowedRef callable) {
 }
 
 // A dict that is read only (str.format_map, %). Null: not all of it is constant.
-Ref dict_of_constants(Walk& walk, const ValuePtr& value) {
-  auto entries = entries_of(walk, value);
+Ref dict_of_constants(Tracer& tracer, const ValuePtr& value) {
+  auto entries = entries_of(tracer, value);
   if (!entries) return nullptr;
   Ref dict = check(PyDict_New());
   for (const DictValue::Entry& entry : *entries) {
-    Ref item = constant_of(walk, entry.value);
+    Ref item = constant_of(tracer, entry.value);
     if (!item) return nullptr;
     check_status(PyDict_SetItem(dict, entry.key, item));
   }
@@ -191,16 +191,16 @@ void register_pure_call(BorrowedRef callable) { add(callable); }
 
 bool is_pure_call(BorrowedRef callable) { return pure_calls().contains(callable); }
 
-ValuePtr value_of_result(Walk& walk, const Ref& result) {
+ValuePtr value_of_result(Tracer& tracer, const Ref& result) {
   bool immutable = is_guardable_constant(result.get()) || PyFrozenSet_CheckExact(result.get()) ||
                    Py_IS_TYPE(result.get(), size_type());
-  if (immutable) return walk.values().constant(result.get());
+  if (immutable) return tracer.values().constant(result.get());
   if (result.get() == Py_NotImplemented) return nullptr;
   if (PyDict_CheckExact(result.get())) {
     auto dict = make_value<DictValue>();
     PyObject *key = nullptr, *held = nullptr;
     for (Py_ssize_t at = 0; PyDict_Next(result, &at, &key, &held);) {
-      ValuePtr item = is_guardable_constant(key) ? value_of_result(walk, Ref::share(held)) : nullptr;
+      ValuePtr item = is_guardable_constant(key) ? value_of_result(tracer, Ref::share(held)) : nullptr;
       if (!item) return nullptr;
       dict->entries.push_back({Ref::share(key), std::move(item)});
     }
@@ -211,7 +211,7 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
     std::vector<ValuePtr> items;
     Py_ssize_t count = PySequence_Fast_GET_SIZE(result.get());
     for (Py_ssize_t i = 0; i < count; ++i) {
-      ValuePtr item = value_of_result(walk, Ref::share(PySequence_Fast_GET_ITEM(result.get(), i)));
+      ValuePtr item = value_of_result(tracer, Ref::share(PySequence_Fast_GET_ITEM(result.get(), i)));
       if (!item) return nullptr;
       items.push_back(std::move(item));
     }
@@ -223,7 +223,7 @@ ValuePtr value_of_result(Walk& walk, const Ref& result) {
 namespace {
 
 // float(x), round(x) ... of an object whose class has the method in Python. Null: not one of these.
-ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+ValuePtr converted_by_method(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   struct Row {
     Ref function;
     const char* method;
@@ -242,10 +242,10 @@ ValuePtr converted_by_method(Walk& walk, BorrowedRef callable, const CallArgs& a
   for (const Row& row : kRows) {
     bool takes_more = row.result == nullptr && args.positional.size() == 2;
     if (callable.get() != row.function.get() || (args.positional.size() != 1 && !takes_more)) continue;
-    ValuePtr method = user_method(walk, args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
+    ValuePtr method = user_method(tracer, args.positional[0], check(PyUnicode_InternFromString(row.method)).get());
     if (!method) return nullptr;
-    ValuePtr result = call_now(walk, method, {args.positional, {}});
-    if (row.result != nullptr && !walk.values().is_exactly(result, row.result)) raise_here();
+    ValuePtr result = call_now(tracer, method, {args.positional, {}});
+    if (row.result != nullptr && !tracer.values().is_exactly(result, row.result)) raise_here();
     return result;
   }
   return nullptr;
@@ -259,19 +259,19 @@ bool may_run_python(BorrowedRef callable) {
 }
 
 // The set itself: in whatever order it has.
-Ref set_of_constants(Walk& walk, const ValuePtr& value) {
+Ref set_of_constants(Tracer& tracer, const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   if (object != nullptr && object->writes) return nullptr;
-  Ref set = set_contents(walk, value);
+  Ref set = set_contents(tracer, value);
   Ref items = set ? check(PySequence_Tuple(set)) : Ref();
   return items && is_guardable_constant(items.get()) ? set : Ref();
 }
 
 }  // namespace
 
-ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) {
-  if (ValuePtr converted = converted_by_method(walk, callable, args)) return converted;
-  if (ValuePtr computed = computed_call(walk, callable, args)) return computed;
+ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+  if (ValuePtr converted = converted_by_method(tracer, callable, args)) return converted;
+  if (ValuePtr computed = computed_call(tracer, callable, args)) return computed;
   static PyObject *const kRepr = imported("builtins", "repr").release(),
                          *const kFormat = imported("builtins", "format").release(),
                          *const kAscii = imported("builtins", "ascii").release();
@@ -280,16 +280,16 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
   if (takes_text && callable.get() != kAscii && args.keywords.empty() && !args.positional.empty() &&
       args.positional.size() < 3) {
     bool is_format = callable.get() == kFormat;
-    Ref spec = is_format && args.positional.size() == 2 ? constant_of(walk, args.positional[1]) : Ref();
+    Ref spec = is_format && args.positional.size() == 2 ? constant_of(tracer, args.positional[1]) : Ref();
     bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
     int conversion = is_format ? 0 : callable.get() == kRepr ? 2 : 1;
-    Ref text = known ? text_by_parts(walk, args.positional[0], conversion, spec.get()) : Ref();
-    if (text) return walk.values().constant(text);
+    Ref text = known ? text_by_parts(tracer, args.positional[0], conversion, spec.get()) : Ref();
+    if (text) return tracer.values().constant(text);
   }
   static PyObject* const kTemplate =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "format")).release();
   if (callable.get() == kTemplate)
-    if (Ref text = filled_braces(walk, args)) return walk.values().constant(text);
+    if (Ref text = filled_braces(tracer, args)) return tracer.values().constant(text);
   std::vector<Ref> held;
   bool from_iterator = false;
   auto hold = [&](const ValuePtr& value) {
@@ -298,31 +298,32 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     if (object != nullptr && PyType_Check(object->object.get()) &&
         !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE) &&
         Py_IS_TYPE(callable.get(), &PyClassMethodDescr_Type)) {
-      held.push_back(Ref::share(walk.values().identity_of(value)));
+      held.push_back(Ref::share(tracer.values().identity_of(value)));
       return true;
     }
-    if (auto* made = as<MadeValue>(value); made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get())) {
+    if (auto* made = as<ConstructedValue>(value);
+        made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get())) {
       held.push_back(made->model);
       return true;
     }
     if (has_user_type(value) && takes_plain_value(callable)) {
       ValuePtr plain =
-          plain_value(walk, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
+          plain_value(tracer, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
       if (plain) {
-        held.push_back(constant_of(walk, plain));
+        held.push_back(constant_of(tracer, plain));
         return static_cast<bool>(held.back());
       }
     }
     if (object != nullptr && Py_IS_TYPE(object->object.get(), pattern_type())) {
-      held.push_back(Ref::share(walk.values().identity_of(value)));
+      held.push_back(Ref::share(tracer.values().identity_of(value)));
       return true;
     }
     bool is_exception = exception_of(value) != nullptr;
     if (is_exception && !takes_text) return false;
     bool for_repr = callable.get() == kRepr || callable.get() == kAscii;
-    Ref constant = is_exception       ? text_model(walk, value, for_repr)
+    Ref constant = is_exception       ? text_model(tracer, value, for_repr)
                    : is_tensor(value) ? Ref()
-                                      : constant_of(walk, value);
+                                      : constant_of(tracer, value);
     // The text of a container tells its type.
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {
@@ -330,11 +331,11 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
       bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
       bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable);
       from_iterator = from_iterator || is_iterator;
-      auto elements = is_iterator ? iterate(walk, value) : is_plain ? elements_of(walk, value) : nullptr;
-      constant = elements ? constant_of(walk, make_value<SequenceValue>(false, *elements)) : Ref();
+      auto elements = is_iterator ? iterate(tracer, value) : is_plain ? elements_of(tracer, value) : nullptr;
+      constant = elements ? constant_of(tracer, make_value<SequenceValue>(false, *elements)) : Ref();
       if (constant) constant = check(PySequence_List(constant));
-      if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(walk, value);
-      if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(walk, value);
+      if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(tracer, value);
+      if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(tracer, value);
     }
     held.push_back(constant);
     return static_cast<bool>(constant);
@@ -368,18 +369,18 @@ ValuePtr fold_pure_call(Walk& walk, BorrowedRef callable, const CallArgs& args) 
     PyErr_Clear();
     graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
   }
-  if (!result) raise_set(walk);
+  if (!result) raise_current(tracer);
   // What gives its argument back gives that of each run.
   for (const ValuePtr& value : args.positional)
     if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;
   if (Py_IS_TYPE(result.get(), match_type())) {
-    auto match = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(match_type())),
-                                       args.positional, args.keywords);
-    match->maker = walk.values().constant(callable);
+    auto match = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(match_type())),
+                                              args.positional, args.keywords);
+    match->maker = tracer.values().constant(callable);
     match->model = result;
     return match;
   }
-  return value_of_result(walk, result);
+  return value_of_result(tracer, result);
 }
 
 namespace {

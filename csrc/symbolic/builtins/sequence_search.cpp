@@ -6,18 +6,18 @@
 
 namespace md {
 
-ValuePtr search_items(Walk& walk, const CallArgs& args, const std::vector<ValuePtr>& items, bool counts) {
+ValuePtr search_items(Tracer& tracer, const CallArgs& args, const std::vector<ValuePtr>& items, bool counts) {
   int64_t count = 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    int64_t step = walk.step_number();
-    std::optional<bool> equal = known_equal(walk, items[i], args.positional[1]);
-    break_if_changed(walk, step, args.positional[0], items);
+    int64_t step = tracer.step_number();
+    std::optional<bool> equal = known_equal(tracer, items[i], args.positional[1]);
+    break_if_changed(tracer, step, args.positional[0], items);
     if (!equal) graph_break(BreakReason::unknown_comparison, describe(items[i]));
-    if (*equal && !counts) return walk.values().integer(static_cast<int64_t>(i));
+    if (*equal && !counts) return tracer.values().integer(static_cast<int64_t>(i));
     if (*equal) ++count;
   }
   if (!counts) raise_here();
-  return walk.values().integer(count);
+  return tracer.values().integer(count);
 }
 
 }  // namespace md

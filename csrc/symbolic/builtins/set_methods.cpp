@@ -1,4 +1,4 @@
-// Sets: methods and operators. A real set of the walk's does what the program does.
+// Sets: methods and operators. A real set of the trace's does what the program does.
 #include "symbolic/builtins/set_methods.h"
 
 #include "symbolic/breaks/outcomes.h"
@@ -19,46 +19,46 @@ namespace {
   graph_break(BreakReason::unknown_container, "a set operation on a " + describe(value));
 }
 
-Ref contents_of(Walk& walk, const ValuePtr& value) {
-  Ref contents = set_contents(walk, value);
+Ref contents_of(Tracer& tracer, const ValuePtr& value) {
+  Ref contents = set_contents(tracer, value);
   if (!contents) break_on_set(value);
   return contents;
 }
 
-// What a method takes: a set, or the keys of anything that can be gone over. Never one that the walk goes on to change.
-Ref operand(Walk& walk, const ValuePtr& value) {
-  if (Ref set = set_to_merge(walk, value)) return check(PyFrozenSet_New(set));
+// What a method takes: a set, or the keys of anything that can be gone over. Never one that the trace goes on to change.
+Ref operand(Tracer& tracer, const ValuePtr& value) {
+  if (Ref set = set_to_merge(tracer, value)) return check(PyFrozenSet_New(set));
   Ref keys = check(PyList_New(0));
-  auto items = iterate(walk, value, LengthHint::NotAsked);
+  auto items = iterate(tracer, value, LengthHint::NotAsked);
   if (!items) break_on_set(value);
-  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, key_of(walk, item, /*alone=*/false)));
+  for (const ValuePtr& item : *items) check_status(PyList_Append(keys, key_of(tracer, item, /*alone=*/false)));
   return keys;
 }
 
-ValuePtr made_set(Walk& walk, Ref set) {
+ValuePtr made_set(Tracer& tracer, Ref set) {
   auto made = make_value<SetValue>(std::move(set));
-  made->creation_step = walk.step_number();
+  made->creation_step = tracer.step_number();
   return made;
 }
 
 // The result of an operation on sets: what it has of them is constants and known keys.
-ValuePtr result_of(Walk& walk, const Ref& result) {
-  if (!result) raise_set(walk);
-  if (PySet_CheckExact(result.get())) return made_set(walk, Ref::share(result.get()));
-  if (ValuePtr value = value_of_result(walk, result)) return value;
+ValuePtr result_of(Tracer& tracer, const Ref& result) {
+  if (!result) raise_current(tracer);
+  if (PySet_CheckExact(result.get())) return made_set(tracer, Ref::share(result.get()));
+  if (ValuePtr value = value_of_result(tracer, result)) return value;
   graph_break(BreakReason::unknown_container, "a set operation");
 }
 
-void require_self(Walk& walk, const CallArgs& args, const char* name) {
+void require_self(Tracer& tracer, const CallArgs& args, const char* name) {
   if (args.positional.empty() || !args.keywords.empty()) raise_here();
-  if (!set_contents(walk, args.positional[0])) graph_break(BreakReason::unknown_container, str_cat("set.", name));
+  if (!set_contents(tracer, args.positional[0])) graph_break(BreakReason::unknown_container, str_cat("set.", name));
 }
 
 // Methods that change nothing. `self` has the type that the result is to have.
 template <const char* name>
-ValuePtr call_reading(Walk& walk, const CallArgs& args) {
-  require_self(walk, args, name);
-  Ref self = contents_of(walk, args.positional[0]);
+ValuePtr call_reading(Tracer& tracer, const CallArgs& args) {
+  require_self(tracer, args, name);
+  Ref self = contents_of(tracer, args.positional[0]);
   // A frozenset is its own copy.
   if (std::string_view(name) == "copy" && args.positional.size() == 1 &&
       type_of(args.positional[0]) == &PyFrozenSet_Type)
@@ -66,66 +66,66 @@ ValuePtr call_reading(Walk& walk, const CallArgs& args) {
   std::vector<Ref> held{self, check(PyUnicode_InternFromString(name))};
   std::vector<PyObject*> plain{self};
   for (size_t i = 1; i < args.positional.size(); ++i)
-    plain.push_back(held.emplace_back(operand(walk, args.positional[i])).get());
+    plain.push_back(held.emplace_back(operand(tracer, args.positional[i])).get());
   for (size_t i = 0; i < plain.size(); ++i)
-    for (size_t j = i == 0 ? 1 : i; j < plain.size(); ++j) keep_all_apart(walk, plain[i], plain[j]);
-  return result_of(walk, Ref::steal(PyObject_VectorcallMethod(held[1], plain.data(), plain.size(), nullptr)));
+    for (size_t j = i == 0 ? 1 : i; j < plain.size(); ++j) keep_all_apart(tracer, plain[i], plain[j]);
+  return result_of(tracer, Ref::steal(PyObject_VectorcallMethod(held[1], plain.data(), plain.size(), nullptr)));
 }
 
 // add and discard
 template <EffectKind kind>
-ValuePtr call_with_item(Walk& walk, const CallArgs& args) {
+ValuePtr call_with_item(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
-  if (!set_change(walk, kind, args.positional[0], key_in(walk, args.positional[0], args.positional[1]).get()))
+  if (!set_change(tracer, kind, args.positional[0], key_in(tracer, args.positional[0], args.positional[1]).get()))
     break_on_set(args.positional[0]);
-  return walk.values().none();
+  return tracer.values().none();
 }
 
-ValuePtr call_remove(Walk& walk, const CallArgs& args) {
+ValuePtr call_remove(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   if (type_of(args.positional[1]) == &PySet_Type) break_on_set(args.positional[1]);
-  Ref key = key_in(walk, args.positional[0], args.positional[1]);
-  Ref contents = contents_of(walk, args.positional[0]);
-  keep_apart_in_set(walk, key, contents);
+  Ref key = key_in(tracer, args.positional[0], args.positional[1]);
+  Ref contents = contents_of(tracer, args.positional[0]);
+  keep_apart_in_set(tracer, key, contents);
   int found = PySet_Contains(contents, key);
   check_status(found);
-  if (found == 0) raise_known(walk, PyExc_KeyError, {args.positional[1]});
-  set_change(walk, EffectKind::SetDiscard, args.positional[0], key.get());
-  return walk.values().none();
+  if (found == 0) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
+  set_change(tracer, EffectKind::SetDiscard, args.positional[0], key.get());
+  return tracer.values().none();
 }
 
-ValuePtr call_clear(Walk& walk, const CallArgs& args) {
+ValuePtr call_clear(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  if (!set_change(walk, EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(args.positional[0]);
-  return walk.values().none();
+  if (!set_change(tracer, EffectKind::SetClear, args.positional[0], nullptr)) break_on_set(args.positional[0]);
+  return tracer.values().none();
 }
 
 // Which element it takes depends on what was taken before: only of a set made here.
-ValuePtr call_pop(Walk& walk, const CallArgs& args) {
+ValuePtr call_pop(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   auto* set = as<SetValue>(args.positional[0]);
   if (set == nullptr) break_on_set(args.positional[0]);
-  if (!iterator_over(walk, args.positional[0])) break_on_set(args.positional[0]);
+  if (!iterator_over(tracer, args.positional[0])) break_on_set(args.positional[0]);
   if (PySet_GET_SIZE(set->set.get()) == 0)
-    raise_known(walk, PyExc_KeyError, {walk.values().string("pop from an empty set")});
-  return value_of_key(walk, check(PySet_Pop(set->to_change())).get());
+    raise_known(tracer, PyExc_KeyError, {tracer.values().string("pop from an empty set")});
+  return value_of_key(tracer, check(PySet_Pop(set->to_change())).get());
 }
 
 // The same change with each of the items, which may be those of the set itself.
-void change_with_each(Walk& walk, EffectKind kind, const ValuePtr& set, const Ref& items) {
+void change_with_each(Tracer& tracer, EffectKind kind, const ValuePtr& set, const Ref& items) {
   Ref keys = check(PySequence_Tuple(items));
-  keep_all_apart(walk, keys, keys);
-  keep_all_apart(walk, contents_of(walk, set), keys);
+  keep_all_apart(tracer, keys, keys);
+  keep_all_apart(tracer, contents_of(tracer, set), keys);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
-    set_change(walk, kind, set, PyTuple_GET_ITEM(keys.get(), i));
+    set_change(tracer, kind, set, PyTuple_GET_ITEM(keys.get(), i));
 }
 
-ValuePtr call_update(Walk& walk, const CallArgs& args) {
-  require_self(walk, args, "update");
+ValuePtr call_update(Tracer& tracer, const CallArgs& args) {
+  require_self(tracer, args, "update");
   for (size_t i = 1; i < args.positional.size(); ++i)
-    change_with_each(walk, EffectKind::SetAdd, args.positional[0], operand(walk, args.positional[i]));
-  return walk.values().none();
+    change_with_each(tracer, EffectKind::SetAdd, args.positional[0], operand(tracer, args.positional[i]));
+  return tracer.values().none();
 }
 
 constexpr char kUnion[] = "union", kIntersection[] = "intersection", kDifference[] = "difference",
@@ -153,10 +153,10 @@ const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
                               {"update", call_update, true}};
 
 // The keys of a dict as a view of a real one.
-Ref operator_side(Walk& walk, const ValuePtr& value) {
+Ref operator_side(Tracer& tracer, const ValuePtr& value) {
   auto* view = as<DictViewValue>(value);
-  if (view == nullptr) return set_contents(walk, value);
-  auto entries = view->what == 0 ? entries_of(walk, view->dict) : nullptr;
+  if (view == nullptr) return set_contents(tracer, value);
+  auto entries = view->what == 0 ? entries_of(tracer, view->dict) : nullptr;
   if (!entries) return nullptr;
   Ref dict = check(PyDict_New());
   for (const DictValue::Entry& entry : *entries) check_status(PyDict_SetItem(dict, entry.key, Py_None));
@@ -170,23 +170,23 @@ bool is_set_like(const ValuePtr& value) {
 
 }  // namespace
 
-ValuePtr combine_sets(Walk& walk, const ValuePtr& left, const ValuePtr& right, bool in_place,
+ValuePtr combine_sets(Tracer& tracer, const ValuePtr& left, const ValuePtr& right, bool in_place,
                       const std::function<Ref(PyObject*, PyObject*)>& apply) {
   if (!is_set_like(left) || !is_set_like(right)) return nullptr;
   if (in_place && type_of(left) == &PySet_Type) return nullptr;
-  Ref a = operator_side(walk, left), b = operator_side(walk, right);
+  Ref a = operator_side(tracer, left), b = operator_side(tracer, right);
   if (!a || !b) return nullptr;
-  keep_all_apart(walk, a, b);
-  return result_of(walk, apply(a, b));
+  keep_all_apart(tracer, a, b);
+  return result_of(tracer, apply(a, b));
 }
 
-bool change_set_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+bool change_set_in_place(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   if (op != BinaryCode::Or && op != BinaryCode::Subtract) return false;
   if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
   bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
-  Ref own = is_set ? set_contents(walk, left) : Ref(), other = own ? set_contents(walk, right) : Ref();
+  Ref own = is_set ? set_contents(tracer, left) : Ref(), other = own ? set_contents(tracer, right) : Ref();
   if (!other) return false;
-  change_with_each(walk, op == BinaryCode::Or ? EffectKind::SetAdd : EffectKind::SetDiscard, left, other);
+  change_with_each(tracer, op == BinaryCode::Or ? EffectKind::SetAdd : EffectKind::SetDiscard, left, other);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// sorted, list.sort, min and max: the keys are known while walking, what is sorted need not be.
+// sorted, list.sort, min and max: the keys are known while tracing, what is sorted need not be.
 #include "cpython/imports.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
@@ -17,30 +17,30 @@ namespace md {
 
 namespace {
 
-const ValuePtr* key_function(Walk& walk, const CallArgs& args) {
+const ValuePtr* key_function(Tracer& tracer, const CallArgs& args) {
   const ValuePtr* key = args.keyword("key");
-  return key != nullptr && !same_object(walk, *key, walk.values().none()) ? key : nullptr;
+  return key != nullptr && !same_object(tracer, *key, tracer.values().none()) ? key : nullptr;
 }
 
-// a < b or a > b as the program has it; its own methods run in the walk.
-bool compare(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+// a < b or a > b as the program has it; its own methods run in the trace.
+bool compare(Tracer& tracer, const ValuePtr& a, const ValuePtr& b, int op) {
   static PyObject *const less = imported("operator", "lt").release(), *const more =
                                                                           imported("operator", "gt").release();
   // Two keys of cmp_to_key: what the function says of their objects, against zero.
-  auto *left = as<MadeValue>(a), *right = as<MadeValue>(b);
-  auto* maker = left != nullptr && right != nullptr ? as<MadeValue>(left->maker) : nullptr;
-  if (maker != nullptr && as<MadeValue>(right->maker) != nullptr)
-    return compare(walk, call_now(walk, maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
-                   walk.values().integer(0), op);
-  ValuePtr result = call_now(walk, find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
-  std::optional<bool> truth = truth_of(walk, result);
+  auto *left = as<ConstructedValue>(a), *right = as<ConstructedValue>(b);
+  auto* maker = left != nullptr && right != nullptr ? as<ConstructedValue>(left->maker) : nullptr;
+  if (maker != nullptr && as<ConstructedValue>(right->maker) != nullptr)
+    return compare(tracer, call_now(tracer, maker->positional[0], {{left->positional[0], right->positional[0]}, {}}),
+                   tracer.values().integer(0), op);
+  ValuePtr result = call_now(tracer, find_polyfill(op == Py_LT ? less : more), {{a, b}, {}});
+  std::optional<bool> truth = truth_of(tracer, result);
   if (!truth) graph_break(BreakReason::unknown_sort, describe(a));
   return *truth;
 }
 
-// A key whose order is asked of the walk while Python's own sort goes on. What the walk throws waits until the sort has ended.
+// A key whose order is asked of the trace while Python's own sort goes on. What the trace throws waits until the sort has ended.
 struct Comparisons {
-  Walk& walk;
+  Tracer& tracer;
   std::vector<ValuePtr> keys;
   std::exception_ptr failure = nullptr;
 };
@@ -54,7 +54,7 @@ PyObject* compare_walked(PyObject* left, PyObject* right, int op) {
   Comparisons& comparisons = *a->comparisons;
   try {
     if (op != Py_LT) Py_RETURN_NOTIMPLEMENTED;
-    return PyBool_FromLong(compare(comparisons.walk, comparisons.keys[a->place], comparisons.keys[b->place], op));
+    return PyBool_FromLong(compare(comparisons.tracer, comparisons.keys[a->place], comparisons.keys[b->place], op));
   } catch (...) {
     comparisons.failure = std::current_exception();
     if (PyErr_Occurred() == nullptr) PyErr_SetNone(PyExc_RuntimeError);
@@ -62,7 +62,7 @@ PyObject* compare_walked(PyObject* left, PyObject* right, int op) {
   }
 }
 
-PyTypeObject* walked_key_type() {
+PyTypeObject* traced_key_type() {
   static PyTypeObject* const type = [] {
     PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare_walked)}, {0, nullptr}};
     PyType_Spec spec = {"minidynamo.WalkedKey", sizeof(WalkedKey), 0,
@@ -72,28 +72,28 @@ PyTypeObject* walked_key_type() {
   return type;
 }
 
-Ref walked_key(Comparisons& comparisons, size_t place) {
-  Ref key = check(PyType_GenericAlloc(walked_key_type(), 0));
+Ref traced_key(Comparisons& comparisons, size_t place) {
+  Ref key = check(PyType_GenericAlloc(traced_key_type(), 0));
   auto* object = reinterpret_cast<WalkedKey*>(key.get());
   object->comparisons = &comparisons;
   object->place = place;
   return key;
 }
 
-// What the items are compared by: constants of built-in types, or if there are others `walked` ones.
-std::vector<Ref> keys_of(Walk& walk, const std::vector<ValuePtr>& items, const ValuePtr* function,
+// What the items are compared by: constants of built-in types, or if there are others `traced` ones.
+std::vector<Ref> keys_of(Tracer& tracer, const std::vector<ValuePtr>& items, const ValuePtr* function,
                          Comparisons& comparisons) {
   for (const ValuePtr& item : items)
-    comparisons.keys.push_back(function != nullptr ? call_now(walk, *function, {{item}, {}}) : item);
+    comparisons.keys.push_back(function != nullptr ? call_now(tracer, *function, {{item}, {}}) : item);
   std::vector<Ref> keys;
   for (const ValuePtr& key : comparisons.keys) {
     if (is_tensor(key)) graph_break(BreakReason::unknown_sort, describe(key));
-    keys.push_back(constant_of(walk, key));
+    keys.push_back(constant_of(tracer, key));
     if (!keys.back()) break;
   }
   if (keys.empty() || keys.back()) return keys;
   keys.clear();
-  for (size_t i = 0; i < comparisons.keys.size(); ++i) keys.push_back(walked_key(comparisons, i));
+  for (size_t i = 0; i < comparisons.keys.size(); ++i) keys.push_back(traced_key(comparisons, i));
   return keys;
 }
 
@@ -122,9 +122,9 @@ std::vector<ValuePtr> in_order(const std::vector<ValuePtr>& items, const std::ve
   return result;
 }
 
-bool reverse_of(Walk& walk, const CallArgs& args) {
+bool reverse_of(Tracer& tracer, const CallArgs& args) {
   const ValuePtr* reverse = args.keyword("reverse");
-  std::optional<bool> truth = reverse != nullptr ? truth_of(walk, *reverse) : false;
+  std::optional<bool> truth = reverse != nullptr ? truth_of(tracer, *reverse) : false;
   if (!truth) graph_break(BreakReason::unknown_truth, describe(*reverse));
   return *truth;
 }
@@ -138,29 +138,29 @@ void require_options(const CallArgs& args, std::initializer_list<const char*> na
   }
 }
 
-ValuePtr call_sorted(Walk& walk, const CallArgs& args) {
+ValuePtr call_sorted(Tracer& tracer, const CallArgs& args) {
   require_options(args, {"key", "reverse"});
   if (args.positional.size() != 1) raise_here();
-  bool reverse = reverse_of(walk, args);
-  auto items = iterate(walk, args.positional[0], LengthHint::Asked);
+  bool reverse = reverse_of(tracer, args);
+  auto items = iterate(tracer, args.positional[0], LengthHint::Asked);
   if (!items) graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
-  Comparisons comparisons{walk, {}};
-  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
+  Comparisons comparisons{tracer, {}};
+  std::vector<Ref> keys = keys_of(tracer, *items, key_function(tracer, args), comparisons);
   return make_value<SequenceValue>(true, in_order(*items, keys, reverse, comparisons));
 }
 
-ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
+ValuePtr call_list_sort(Tracer& tracer, const CallArgs& args) {
   require_options(args, {"key", "reverse"});
   if (args.positional.size() != 1) raise_here();
-  bool reverse = reverse_of(walk, args);
-  SequenceValue* list = list_contents(walk, args.positional[0]);
+  bool reverse = reverse_of(tracer, args);
+  SequenceValue* list = list_contents(tracer, args.positional[0]);
   if (list == nullptr) graph_break(BreakReason::unknown_sort, describe(args.positional[0]));
   // The list is empty while its keys are made. A break in between ends the region before.
   std::vector<ValuePtr> items = std::exchange(list->items, {});
   std::vector<Ref> keys;
-  Comparisons comparisons{walk, {}};
+  Comparisons comparisons{tracer, {}};
   try {
-    keys = keys_of(walk, items, key_function(walk, args), comparisons);
+    keys = keys_of(tracer, items, key_function(tracer, args), comparisons);
     if (!list->items.empty()) raise_here();
   } catch (...) {
     list->items = std::move(items);
@@ -180,36 +180,36 @@ ValuePtr call_list_sort(Walk& walk, const CallArgs& args) {
   }
   int64_t length = static_cast<int64_t>(items.size());
   list->items = std::move(items);
-  list_splice(walk, args.positional[0], 0, length, std::move(sorted));
-  return walk.values().none();
+  list_splice(tracer, args.positional[0], 0, length, std::move(sorted));
+  return tracer.values().none();
 }
 
 template <int op>
-ValuePtr call_extreme(Walk& walk, const CallArgs& args) {
+ValuePtr call_extreme(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("builtins", op == Py_GT ? "max" : "min").release();
   require_options(args, {"key", "default"});
   const ValuePtr* fallback = args.keyword("default");
   bool several = args.positional.size() > 1;
   if (several && fallback != nullptr) raise_here();
   auto items = several ? std::make_unique<std::vector<ValuePtr>>(args.positional)
-                       : iterate(walk, args.positional[0], LengthHint::NotAsked);
+                       : iterate(tracer, args.positional[0], LengthHint::NotAsked);
   if (!items) {
-    ValuePtr folded = args.keywords.empty() ? fold_pure_call(walk, function, args) : nullptr;
+    ValuePtr folded = args.keywords.empty() ? fold_pure_call(tracer, function, args) : nullptr;
     if (!folded) graph_break(BreakReason::builtin_call, "min or max of a " + describe(args.positional[0]));
     return folded;
   }
   if (items->empty() && fallback == nullptr) raise_here();
   if (items->empty()) return *fallback;
   if (args.keywords.empty()) {
-    if (ValuePtr size = smallest_or_largest(walk, op == Py_GT, *items)) return size;
+    if (ValuePtr size = smallest_or_largest(tracer, op == Py_GT, *items)) return size;
   }
-  Comparisons comparisons{walk, {}};
-  std::vector<Ref> keys = keys_of(walk, *items, key_function(walk, args), comparisons);
+  Comparisons comparisons{tracer, {}};
+  std::vector<Ref> keys = keys_of(tracer, *items, key_function(tracer, args), comparisons);
   size_t best = 0;
   for (size_t i = 1; i < keys.size(); ++i) {
-    bool walked = Py_IS_TYPE(keys[i].get(), walked_key_type());
-    int better = walked ? compare(walk, comparisons.keys[i], comparisons.keys[best], op)
-                        : PyObject_RichCompareBool(keys[i], keys[best], op);
+    bool is_traced = Py_IS_TYPE(keys[i].get(), traced_key_type());
+    int better = is_traced ? compare(tracer, comparisons.keys[i], comparisons.keys[best], op)
+                           : PyObject_RichCompareBool(keys[i], keys[best], op);
     if (better < 0) raise_here();
     if (better == 1) best = i;
   }

@@ -35,15 +35,15 @@ bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
 
 [[noreturn]] void break_on_creation(PyTypeObject* type) { graph_break(BreakReason::object_creation, type->tp_name); }
 
-PyTypeObject* class_argument(Walk& walk, const CallArgs& args) {
-  PyObject* type = args.positional.empty() ? nullptr : walk.values().identity_of(args.positional[0]).get();
+PyTypeObject* class_argument(Tracer& tracer, const CallArgs& args) {
+  PyObject* type = args.positional.empty() ? nullptr : tracer.values().identity_of(args.positional[0]).get();
   if (type == nullptr || !PyType_Check(type)) raise_here();
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
 // object.__new__(cls, ...): arguments are for an __init__ that the class has, and an error if it has its own __new__.
-ValuePtr call_object_new(Walk& walk, const CallArgs& args) {
-  PyTypeObject* type = class_argument(walk, args);
+ValuePtr call_object_new(Tracer& tracer, const CallArgs& args) {
+  PyTypeObject* type = class_argument(tracer, args);
   if (!is_plain_subclass(type, &PyBaseObject_Type)) break_on_creation(type);
   bool has_more = args.positional.size() > 1 || !args.keywords.empty();
   if (has_more && (type->tp_new != PyBaseObject_Type.tp_new || type->tp_init == PyBaseObject_Type.tp_init))
@@ -52,13 +52,13 @@ ValuePtr call_object_new(Walk& walk, const CallArgs& args) {
 }
 
 // tuple.__new__(cls, iterable)
-ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
-  PyTypeObject* type = class_argument(walk, args);
+ValuePtr call_tuple_new(Tracer& tracer, const CallArgs& args) {
+  PyTypeObject* type = class_argument(tracer, args);
   if (args.positional.size() > 2 || !args.keywords.empty()) raise_here();
   if (type != &PyTuple_Type && !is_plain_subclass(type, &PyTuple_Type)) break_on_creation(type);
   std::vector<ValuePtr> items;
   if (args.positional.size() == 2) {
-    auto elements = iterate(walk, args.positional[1], kTupleHint);
+    auto elements = iterate(tracer, args.positional[1], kTupleHint);
     if (!elements) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
     items = std::move(*elements);
   }
@@ -68,8 +68,8 @@ ValuePtr call_tuple_new(Walk& walk, const CallArgs& args) {
 }
 
 // dict.__new__(cls, ...): empty, whatever the arguments.
-ValuePtr call_dict_new(Walk& walk, const CallArgs& args) {
-  PyTypeObject* type = class_argument(walk, args);
+ValuePtr call_dict_new(Tracer& tracer, const CallArgs& args) {
+  PyTypeObject* type = class_argument(tracer, args);
   if (!is_plain_subclass(type, &PyDict_Type)) break_on_creation(type);
   auto made = make_value<DictValue>();
   made->type = args.positional[0];
@@ -77,8 +77,8 @@ ValuePtr call_dict_new(Walk& walk, const CallArgs& args) {
 }
 
 // list.__new__(cls, ...): empty, whatever the arguments.
-ValuePtr call_list_new(Walk& walk, const CallArgs& args) {
-  PyTypeObject* type = class_argument(walk, args);
+ValuePtr call_list_new(Tracer& tracer, const CallArgs& args) {
+  PyTypeObject* type = class_argument(tracer, args);
   if (!is_plain_subclass(type, &PyList_Type)) break_on_creation(type);
   auto made = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
   made->type = args.positional[0];
@@ -86,11 +86,11 @@ ValuePtr call_list_new(Walk& walk, const CallArgs& args) {
 }
 
 // type.__call__(cls, ...), as a metaclass's own __call__ calls it.
-ValuePtr call_type_call(Walk& walk, const CallArgs& args) {
-  class_argument(walk, args);
+ValuePtr call_type_call(Tracer& tracer, const CallArgs& args) {
+  class_argument(tracer, args);
   CallArgs inner = args;
   inner.positional.erase(inner.positional.begin());
-  return make_object(walk, args.positional[0], inner, ContinuationKind::Hold);
+  return make_object(tracer, args.positional[0], inner, ContinuationKind::Hold);
 }
 
 struct NewRow {
@@ -104,34 +104,34 @@ constexpr NewRow kNew[] = {{&PyBaseObject_Type, call_object_new},
 
 }  // namespace
 
-ValuePtr call_class(Walk& walk, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation,
+ValuePtr call_class(Tracer& tracer, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation,
                     const ValuePtr& continuation_value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  auto* type = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(type_value).get());
+  auto* type = reinterpret_cast<PyTypeObject*>(tracer.values().identity_of(type_value).get());
   PyTypeObject* metatype = Py_TYPE(type);
-  if (metatype == &PyType_Type) return make_object(walk, type_value, args, continuation);
-  ValuePtr method = type_attribute(walk, type_value, kCall);
+  if (metatype == &PyType_Type) return make_object(tracer, type_value, args, continuation);
+  ValuePtr method = type_attribute(tracer, type_value, kCall);
   if (metatype->tp_call == PyType_Type.tp_call) {
-    if (as<ObjectValue>(method)->source != nullptr) walk.values().identity_of(method);
-    return make_object(walk, type_value, args, continuation);
+    if (as<ObjectValue>(method)->source != nullptr) tracer.values().identity_of(method);
+    return make_object(tracer, type_value, args, continuation);
   }
   if (!method || !is_python_function(method)) break_on_creation(type);
   args.positional.insert(args.positional.begin(), type_value);
-  call_function(walk, method, std::move(args), continuation, continuation_value);
+  call_function(tracer, method, std::move(args), continuation, continuation_value);
   return nullptr;
 }
 
-ValuePtr make_object(Walk& walk, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
+ValuePtr make_object(Tracer& tracer, const ValuePtr& type_value, CallArgs& args, ContinuationKind continuation) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
-  auto* type = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(type_value).get());
+  auto* type = reinterpret_cast<PyTypeObject*>(tracer.values().identity_of(type_value).get());
   if (type->tp_new == nullptr) raise_here();  // no instances by a call
-  if (is_group_class(type)) return make_group(walk, type_value, args);
+  if (is_group_class(type)) return make_group(tracer, type_value, args);
   if (is_exception_class(type)) {
-    Handle<InstanceValue> exception = new_exception(walk, type_value, args.positional);
+    Handle<InstanceValue> exception = new_exception(tracer, type_value, args.positional);
     // Others choose their class or check their arguments when they are made.
     if (!exception) break_on_creation(type);
-    return initialise(walk, exception, exception_init(walk, exception), args, continuation);
+    return initialise(tracer, exception, exception_init(tracer, exception), args, continuation);
   }
   if (type == &PyBaseObject_Type && args.positional.empty() && args.keywords.empty())
     return make_value<InstanceValue>(type_value);
@@ -140,48 +140,49 @@ ValuePtr make_object(Walk& walk, const ValuePtr& type_value, CallArgs& args, Con
     made->attributes = args.keywords;
     return made;
   }
-  ValuePtr maker = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(walk, type_value, kNew) : nullptr;
+  ValuePtr maker =
+      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? optional_attribute(tracer, type_value, kNew) : nullptr;
   if (!maker) break_on_creation(type);
   CallArgs given = args;
   given.positional.insert(given.positional.begin(), type_value);
   ValuePtr made;
   if (is_python_function(maker)) {
-    made = call_now(walk, maker, given);
+    made = call_now(tracer, maker, given);
   } else if (CallHandler handler =
-                 type_of(maker) == &PyCFunction_Type ? find_call(walk.values().identity_of(maker)) : nullptr) {
-    made = handler(walk, given);
+                 type_of(maker) == &PyCFunction_Type ? find_call(tracer.values().identity_of(maker)) : nullptr) {
+    made = handler(tracer, given);
   } else {
     break_on_creation(type);
   }
-  PyTypeObject* made_type = walk.values().exact_type(made);
-  if (!is_object_of(walk, made, type)) return made;
-  ValuePtr init = type_attribute(walk, made, kInit);
+  PyTypeObject* made_type = tracer.values().exact_type(made);
+  if (!is_object_of(tracer, made, type)) return made;
+  ValuePtr init = type_attribute(tracer, made, kInit);
   if (made_type->tp_init == PyBaseObject_Type.tp_init) {
-    if (init && source_of(init) != nullptr) walk.values().identity_of(init);
+    if (init && source_of(init) != nullptr) tracer.values().identity_of(init);
     return made;
   }
   if (CallHandler handler =
-          init && type_of(init) == &PyWrapperDescr_Type ? find_call(walk.values().identity_of(init)) : nullptr) {
+          init && type_of(init) == &PyWrapperDescr_Type ? find_call(tracer.values().identity_of(init)) : nullptr) {
     args.positional.insert(args.positional.begin(), made);
-    handler(walk, args);
+    handler(tracer, args);
     return made;
   }
   if (!init || !is_python_function(init)) break_on_creation(type);
-  return initialise(walk, made, init, args, continuation);
+  return initialise(tracer, made, init, args, continuation);
 }
 
 // Runs the user's __init__, if there is one.
-ValuePtr initialise(Walk& walk, const ValuePtr& instance, const ValuePtr& init, CallArgs& args,
+ValuePtr initialise(Tracer& tracer, const ValuePtr& instance, const ValuePtr& init, CallArgs& args,
                     ContinuationKind continuation) {
   if (!init && !args.keywords.empty()) raise_here();
   if (!init) return instance;
   args.positional.insert(args.positional.begin(), instance);
   if (continuation == ContinuationKind::Push) {
-    inline_function(walk, init, std::move(args), ContinuationKind::PushSelf, instance);
+    inline_function(tracer, init, std::move(args), ContinuationKind::PushSelf, instance);
     return nullptr;
   }
   // Something else waits for the object than the caller's stack.
-  if (!same_object(walk, call_now(walk, init, std::move(args)), walk.values().none())) raise_here();
+  if (!same_object(tracer, call_now(tracer, init, std::move(args)), tracer.values().none())) raise_here();
   return instance;
 }
 

@@ -41,48 +41,48 @@ CallArgs merged(const std::vector<ValuePtr>& positional, const std::vector<std::
   return whole;
 }
 
-ValuePtr make(Walk& walk, PyTypeObject* type, const CallArgs& args) {
-  return make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(type)), args.positional,
-                               args.keywords);
+ValuePtr make(Tracer& tracer, PyTypeObject* type, const CallArgs& args) {
+  return make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(type)), args.positional,
+                                      args.keywords);
 }
 
-ValuePtr make_partial(Walk& walk, const CallArgs& args) {
+ValuePtr make_partial(Tracer& tracer, const CallArgs& args) {
   if (args.positional.empty()) raise_here();
-  PyTypeObject* type = walk.values().exact_type(args.positional[0]);
-  if (!is_callable(walk, args.positional[0])) raise_here();
-  auto* inner = as<MadeValue>(args.positional[0]);
-  if (inner == nullptr || type != partial_type()) return make(walk, partial_type(), args);
+  PyTypeObject* type = tracer.values().exact_type(args.positional[0]);
+  if (!is_callable(tracer, args.positional[0])) raise_here();
+  auto* inner = as<ConstructedValue>(args.positional[0]);
+  if (inner == nullptr || type != partial_type()) return make(tracer, partial_type(), args);
   // A partial of a partial is one partial.
   CallArgs more = args;
   more.positional.erase(more.positional.begin());
-  return make(walk, partial_type(), merged(inner->positional, inner->keywords, more));
+  return make(tracer, partial_type(), merged(inner->positional, inner->keywords, more));
 }
 
 // itemgetter and its like: an error in their arguments is Python's to raise.
 template <bool is_method>
-ValuePtr make_getter(Walk& walk, PyTypeObject* type, const CallArgs& args) {
+ValuePtr make_getter(Tracer& tracer, PyTypeObject* type, const CallArgs& args) {
   if (args.positional.empty() || (!is_method && !args.keywords.empty())) raise_here();
-  return make(walk, type, args);
+  return make(tracer, type, args);
 }
 
 PyTypeObject* getter(const char* name) { return reinterpret_cast<PyTypeObject*>(imported("operator", name).release()); }
 
-ValuePtr make_itemgetter(Walk& walk, const CallArgs& args) {
+ValuePtr make_itemgetter(Tracer& tracer, const CallArgs& args) {
   static PyTypeObject* const type = getter("itemgetter");
-  return make_getter<false>(walk, type, args);
+  return make_getter<false>(tracer, type, args);
 }
 
-ValuePtr make_attrgetter(Walk& walk, const CallArgs& args) {
+ValuePtr make_attrgetter(Tracer& tracer, const CallArgs& args) {
   static PyTypeObject* const type = getter("attrgetter");
   for (const ValuePtr& name : args.positional)
     if (type_of(name) != &PyUnicode_Type) raise_here();
-  return make_getter<false>(walk, type, args);
+  return make_getter<false>(tracer, type, args);
 }
 
-ValuePtr make_methodcaller(Walk& walk, const CallArgs& args) {
+ValuePtr make_methodcaller(Tracer& tracer, const CallArgs& args) {
   static PyTypeObject* const type = getter("methodcaller");
   if (args.positional.empty() || type_of(args.positional[0]) != &PyUnicode_Type) raise_here();
-  return make_getter<true>(walk, type, args);
+  return make_getter<true>(tracer, type, args);
 }
 
 PyTypeObject* comparison_key_type() {
@@ -94,47 +94,48 @@ PyTypeObject* comparison_key_type() {
 }
 
 // cmp_to_key(compare): what makes keys of objects. A key is such a value as well, made by calling that one.
-ValuePtr make_comparison_key(Walk& walk, const CallArgs& args) {
+ValuePtr make_comparison_key(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("functools", "cmp_to_key").release();
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  auto made = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(comparison_key_type())),
-                                    args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
-  made->maker = walk.values().constant(function);
+  auto made = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(comparison_key_type())),
+                                           args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
+  made->maker = tracer.values().constant(function);
   return made;
 }
 
 // types.MethodType(function, object)
-ValuePtr make_method(Walk& walk, const CallArgs& args) {
+ValuePtr make_method(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  if (!is_python_function(args.positional[0]) || same_object(walk, args.positional[1], walk.values().none()))
+  if (!is_python_function(args.positional[0]) || same_object(tracer, args.positional[1], tracer.values().none()))
     graph_break(BreakReason::object_creation, "a method of " + describe(args.positional[0]));
   return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
 }
 
 // A partial from outside: its parts never change, but the dict of its keywords may.
-ValuePtr part_of(Walk& walk, const ValuePtr& partial, const char* name) {
+ValuePtr part_of(Tracer& tracer, const ValuePtr& partial, const char* name) {
   Ref descriptor = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(partial_type()), name));
   const Source* base = as<ObjectValue>(partial)->source;
-  return value_at(walk, walk.sources().get(SourceKind::SlotAttr, base, descriptor.get()));
+  return value_at(tracer, tracer.sources().get(SourceKind::SlotAttr, base, descriptor.get()));
 }
 
 }  // namespace
 
-bool call_made(Walk& walk, MadeValue* made, CallArgs& args, ContinuationKind continuation,
-               const ValuePtr& continuation_value) {
+bool call_constructed(Tracer& tracer, ConstructedValue* made, CallArgs& args, ContinuationKind continuation,
+                      const ValuePtr& continuation_value) {
   auto* type = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(made->type)->object.get());
   if (type == partial_type()) {
     CallArgs whole = merged(made->positional, made->keywords, args);
     ValuePtr function = whole.positional[0];
     whole.positional.erase(whole.positional.begin());
-    call(walk, function, std::move(whole), continuation, continuation_value);
+    call(tracer, function, std::move(whole), continuation, continuation_value);
     return true;
   }
   if (type == comparison_key_type()) {
-    if (args.positional.size() != 1 || !args.keywords.empty() || made->maker->kind == ValueKind::Made) raise_here();
-    auto key = make_value<MadeValue>(made->type, args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
+    if (args.positional.size() != 1 || !args.keywords.empty() || made->maker->kind == ValueKind::Constructed)
+      raise_here();
+    auto key = make_value<ConstructedValue>(made->type, args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
     key->maker = ValuePtr(made);
-    apply_continuation(walk, continuation, continuation_value, key);
+    apply_continuation(tracer, continuation, continuation_value, key);
     return true;
   }
   auto row = made_classes().find(type);
@@ -149,26 +150,26 @@ bool call_made(Walk& walk, MadeValue* made, CallArgs& args, ContinuationKind con
   if (!args.keywords.empty()) raise_here();
   args.positional.insert(args.positional.begin(), keywords);
   args.positional.insert(args.positional.begin(), make_value<SequenceValue>(false, made->positional));
-  ValuePtr result = call_now(walk, function, std::move(args));
-  apply_continuation(walk, continuation, continuation_value, std::move(result));
+  ValuePtr result = call_now(tracer, function, std::move(args));
+  apply_continuation(tracer, continuation, continuation_value, std::move(result));
   return true;
 }
 
-bool call_partial(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+bool call_partial(Tracer& tracer, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                   const ValuePtr& continuation_value) {
   auto* object = as<ObjectValue>(callable);
   if (!Py_IS_TYPE(object->object.get(), partial_type()) || object->source == nullptr) return false;
-  walk.values().exact_type(callable);
-  ValuePtr function = part_of(walk, callable, "func");
-  auto positional = elements_of(walk, part_of(walk, callable, "args"));
-  auto entries = entries_of(walk, part_of(walk, callable, "keywords"));
+  tracer.values().exact_type(callable);
+  ValuePtr function = part_of(tracer, callable, "func");
+  auto positional = elements_of(tracer, part_of(tracer, callable, "args"));
+  auto entries = entries_of(tracer, part_of(tracer, callable, "keywords"));
   if (!positional || !entries) return false;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
   for (const DictValue::Entry& entry : *entries) {
     if (!PyUnicode_CheckExact(entry.key.get())) return false;
     keywords.emplace_back(entry.key, entry.value);
   }
-  call(walk, function, merged(*positional, keywords, args), continuation, continuation_value);
+  call(tracer, function, merged(*positional, keywords, args), continuation, continuation_value);
   return true;
 }
 

@@ -1,7 +1,7 @@
 // Calls of the wrapper that dataclasses and reprlib put round a __repr__, which shows an object within itself as `...`.
 //  1. The function inside is called instead. Nobody sees that the wrapper noted the object meanwhile: the set of what is being
 //     shown is empty at the region's start, which is guarded.
-//  2. What this walk is about to show itself, it knows.
+//  2. What this trace is about to show itself, it knows.
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -46,47 +46,47 @@ bool is_wrapper(PyCodeObject* code) {
 }
 
 // What the closure of the function has under the name. Null: no such name, or an empty cell.
-ValuePtr free_value(Walk& walk, const ObjectValue& function, const char* name) {
+ValuePtr free_value(Tracer& tracer, const ObjectValue& function, const char* name) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get()));
   Ref names = check(PyCode_GetFreevars(code));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), name) != 0) continue;
-    const Source* source = walk.sources().get(SourceKind::Closure, function.source, nullptr, static_cast<int>(i));
+    const Source* source = tracer.sources().get(SourceKind::Closure, function.source, nullptr, static_cast<int>(i));
     PyObject* cell = PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function.object.get()), i);
-    return load_cell(walk, as<CellValue>(cell_at(walk, source, Ref::share(cell))));
+    return load_cell(tracer, as<CellValue>(cell_at(tracer, source, Ref::share(cell))));
   }
   return nullptr;
 }
 
 }  // namespace
 
-ValuePtr guarded_repr(Walk& walk, const ValuePtr& function, const CallArgs& args) {
+ValuePtr guarded_repr(Tracer& tracer, const ValuePtr& function, const CallArgs& args) {
   auto* known = as<ObjectValue>(function);
   if (known == nullptr || known->source == nullptr || !PyFunction_Check(known->object.get())) return nullptr;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(known->object.get()));
   if (!is_wrapper(code) || args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
-  guard_code(walk, *known);
-  ValuePtr inner = free_value(walk, *known, "user_function"), running = free_value(walk, *known, "repr_running");
+  guard_code(tracer, *known);
+  ValuePtr inner = free_value(tracer, *known, "user_function"), running = free_value(tracer, *known, "repr_running");
   if (!inner || !running || !is_python_function(inner) || type_of(running) != &PySet_Type) return nullptr;
-  Ref shown = set_contents(walk, running);
+  Ref shown = set_contents(tracer, running);
   if (!shown || PySet_GET_SIZE(shown.get()) != 0) return nullptr;
   ValuePtr self = args.positional[0];
-  bool is_within = std::ranges::any_of(walk.pending().shown(), [&](const auto& each) {
-    return each.first == known->object.get() && same_object(walk, each.second, self);
+  bool is_within = std::ranges::any_of(tracer.pending().shown(), [&](const auto& each) {
+    return each.first == known->object.get() && same_object(tracer, each.second, self);
   });
   if (is_within) {
-    ValuePtr filling = free_value(walk, *known, "fillvalue");
-    return filling ? filling : walk.values().string("...");
+    ValuePtr filling = free_value(tracer, *known, "fillvalue");
+    return filling ? filling : tracer.values().string("...");
   }
   struct Showing {
-    Showing(Walk& walk, PyObject* function, ValuePtr self) : walk(walk) {
-      walk.pending().shown().emplace_back(function, std::move(self));
+    Showing(Tracer& tracer, PyObject* function, ValuePtr self) : tracer(tracer) {
+      tracer.pending().shown().emplace_back(function, std::move(self));
     }
-    ~Showing() { walk.pending().shown().pop_back(); }
-    Walk& walk;
+    ~Showing() { tracer.pending().shown().pop_back(); }
+    Tracer& tracer;
   };
-  Showing showing(walk, known->object.get(), self);
-  return call_now(walk, inner, {{self}, {}});
+  Showing showing(tracer, known->object.get(), self);
+  return call_now(tracer, inner, {{self}, {}});
 }
 
 }  // namespace md

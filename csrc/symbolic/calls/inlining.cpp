@@ -18,7 +18,7 @@ namespace {
 struct Callee {
   PyCodeObject* code;
   ObjectValue* real;    // a function that exists, or null
-  FunctionValue* made;  // a function made by the walk, or null
+  FunctionValue* made;  // a function made by the trace, or null
 };
 
 Callee callee_of(const ValuePtr& function) {
@@ -31,8 +31,8 @@ Callee callee_of(const ValuePtr& function) {
 // Fills the parameters of a callee from a call; a mismatch is a TypeError that Python raises at the call.
 class ArgumentBinder {
  public:
-  ArgumentBinder(Walk& walk, const Callee& callee, const Bytecode& bytecode)
-      : walk_(walk), callee_(callee), bytecode_(bytecode), slots_(bytecode.slot_count(), walk.frames().null()) {}
+  ArgumentBinder(Tracer& tracer, const Callee& callee, const Bytecode& bytecode)
+      : tracer_(tracer), callee_(callee), bytecode_(bytecode), slots_(bytecode.slot_count(), tracer.frames().null()) {}
 
   std::vector<ValuePtr> bind(CallArgs& args) {
     bind_positional(args);
@@ -87,7 +87,7 @@ class ArgumentBinder {
 
   ValuePtr default_of(int parameter) {
     if (callee_.made != nullptr) {
-      auto defaults = callee_.made->defaults ? elements_of(walk_, callee_.made->defaults) : nullptr;
+      auto defaults = callee_.made->defaults ? elements_of(tracer_, callee_.made->defaults) : nullptr;
       int count = defaults ? static_cast<int>(defaults->size()) : 0;
       int at = parameter - (callee_.code->co_argcount - count);
       if (at < 0) raise_here();
@@ -98,9 +98,9 @@ class ArgumentBinder {
     int at = parameter - (callee_.code->co_argcount - count);
     if (at < 0) raise_here();
     // Defaults belong to the last parameters, however many there are.
-    const Source* source = walk_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at - count);
-    walk_.guards().present(source);  // that there is one may be all that is asked
-    return value_at(walk_, source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
+    const Source* source = tracer_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at - count);
+    tracer_.guards().present(source);  // that there is one may be all that is asked
+    return value_at(tracer_, source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
   }
 
   ValuePtr keyword_default_of(int parameter) {
@@ -111,16 +111,16 @@ class ArgumentBinder {
       if (at < 0) raise_here();
       return defaults->entries[at].value;
     }
-    if (walk_.effects().any_dict_written_at(name)) graph_break(BreakReason::unguardable_object, "keyword defaults");
+    if (tracer_.effects().any_dict_written_at(name)) graph_break(BreakReason::unguardable_object, "keyword defaults");
     PyObject* defaults = PyFunction_GET_KW_DEFAULTS(callee_.real->object.get());
     PyObject* value = defaults != nullptr ? PyDict_GetItemWithError(defaults, name) : nullptr;
     if (value == nullptr) raise_here();
-    const Source* source = walk_.sources().get(SourceKind::KwDefault, callee_.real->source, name);
-    walk_.guards().present(source);
-    return value_at(walk_, source, Ref::share(value));
+    const Source* source = tracer_.sources().get(SourceKind::KwDefault, callee_.real->source, name);
+    tracer_.guards().present(source);
+    return value_at(tracer_, source, Ref::share(value));
   }
 
-  Walk& walk_;
+  Tracer& tracer_;
   const Callee& callee_;
   const Bytecode& bytecode_;
   std::vector<ValuePtr> slots_;
@@ -138,156 +138,157 @@ bool is_python_function(const ValuePtr& value) {
   return inner && PyFunction_Check(inner.get());
 }
 
-void call_function(Walk& walk, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+void call_function(Tracer& tracer, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                    ValuePtr continuation_value) {
-  if (ValuePtr text = guarded_repr(walk, function, args))
-    return apply_continuation(walk, continuation, continuation_value, text);
+  if (ValuePtr text = guarded_repr(tracer, function, args))
+    return apply_continuation(tracer, continuation, continuation_value, text);
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
   if (!is_generator)
-    return inline_function(walk, function, std::move(args), continuation, std::move(continuation_value));
-  apply_continuation(walk, continuation, continuation_value, make_generator(walk, frame_of(walk, function, args)));
+    return inline_function(tracer, function, std::move(args), continuation, std::move(continuation_value));
+  apply_continuation(tracer, continuation, continuation_value,
+                     make_generator(tracer, frame_of(tracer, function, args)));
 }
 
-void inline_function(Walk& walk, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
+void inline_function(Tracer& tracer, const ValuePtr& function, CallArgs args, ContinuationKind continuation,
                      ValuePtr continuation_value) {
   if (auto* object = as<ObjectValue>(function); object != nullptr && !PyFunction_Check(object->object.get())) {
     const Policy* inside = nullptr;
-    ValuePtr inner = open_wrapper(walk, function, *find_wrapper_type(object->object.type()), inside);
-    inline_function(walk, inner, std::move(args), continuation, std::move(continuation_value));
-    walk.frames().innermost().policy = inside;
+    ValuePtr inner = open_wrapper(tracer, function, *find_wrapper_type(object->object.type()), inside);
+    inline_function(tracer, inner, std::move(args), continuation, std::move(continuation_value));
+    tracer.frames().innermost().policy = inside;
     return;
   }
   Callee callee = callee_of(function);
   int flags = callee.code->co_flags;
   if ((flags & CO_GENERATOR) != 0) graph_break(BreakReason::generator_call, text_of(callee.code->co_name));
-  std::shared_ptr<SymbolicFrame> inner = frame_of(walk, function, args);
+  std::shared_ptr<SymbolicFrame> inner = frame_of(tracer, function, args);
   inner->continuation = continuation;
   inner->continuation_value = std::move(continuation_value);
-  walk.frames().enter(std::move(inner));
+  tracer.frames().enter(std::move(inner));
 }
 
-void guard_code(Walk& walk, ObjectValue& function) {
+void guard_code(Tracer& tracer, ObjectValue& function) {
   // Beside its identity, if that is guarded: the same function may be given other code, and other functions have this code.
-  walk.guards().code_match(function.source,
-                           reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
+  tracer.guards().code_match(function.source,
+                             reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
   function.type_guarded = true;
 }
 
 // A frame of the function, its parameters bound, its code guarded.
-std::shared_ptr<SymbolicFrame> frame_of(Walk& walk, const ValuePtr& function, CallArgs& args) {
+std::shared_ptr<SymbolicFrame> frame_of(Tracer& tracer, const ValuePtr& function, CallArgs& args) {
   Callee callee = callee_of(function);
-  if (callee.real != nullptr) guard_code(walk, *callee.real);
+  if (callee.real != nullptr) guard_code(tracer, *callee.real);
   int flags = callee.code->co_flags;
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)
     graph_break(BreakReason::async_construct, text_of(callee.code->co_name));
-  if (static_cast<int64_t>(walk.frames().depth()) > config().inline_depth_limit)
+  if (static_cast<int64_t>(tracer.frames().depth()) > config().inline_depth_limit)
     graph_break(BreakReason::inline_depth, text_of(callee.code->co_name));
   const Bytecode* bytecode = Bytecode::of(callee.code);
-  walk.frames().note_entered(bytecode);
+  tracer.frames().note_entered(bytecode);
   auto inner = std::make_shared<SymbolicFrame>();
   inner->bytecode = bytecode;
   inner->function = function;
-  inner->slots = ArgumentBinder(walk, callee, *bytecode).bind(args);
-  inner->policy = walk.frames().innermost().policy;
-  inner->entry_step = walk.step_number();
+  inner->slots = ArgumentBinder(tracer, callee, *bytecode).bind(args);
+  inner->policy = tracer.frames().innermost().policy;
+  inner->entry_step = tracer.step_number();
   return inner;
 }
 namespace {
 
-void check_operator_result(Walk& walk, const ValuePtr& result) {
-  bool is_root = walk.frames().depth() == 1;
+void check_operator_result(Tracer& tracer, const ValuePtr& result) {
+  bool is_root = tracer.frames().depth() == 1;
   // Python goes on to the other operand's method.
-  if (same_object(walk, result, walk.values().constant(Py_NotImplemented))) {
+  if (same_object(tracer, result, tracer.values().constant(Py_NotImplemented))) {
     if (is_root) raise_here();
-    const SymbolicFrame& caller = walk.frames()[walk.frames().depth() - 2];
+    const SymbolicFrame& caller = tracer.frames()[tracer.frames().depth() - 2];
     throw DeclinedSignal{{caller.bytecode, caller.index}};
   }
-  const SymbolicFrame* caller = is_root ? nullptr : &walk.frames()[walk.frames().depth() - 2];
-  const Bytecode& code = is_root ? *walk.entry().next_caller().bytecode : *caller->bytecode;
-  const Instruction& at = code[is_root ? walk.entry().next_caller().index : caller->index];
-  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(walk, result)) raise_here();
+  const SymbolicFrame* caller = is_root ? nullptr : &tracer.frames()[tracer.frames().depth() - 2];
+  const Bytecode& code = is_root ? *tracer.entry().next_caller().bytecode : *caller->bytecode;
+  const Instruction& at = code[is_root ? tracer.entry().next_caller().index : caller->index];
+  if (at.op == Opcode::COMPARE_OP && at.arg2 != 0 && !truth_of(tracer, result)) raise_here();
 }
 
 }  // namespace
 
-void return_value(Walk& walk, ValuePtr result) {
-  if (IteratorValue* generator = walk.frames().innermost().generator) {
+void return_value(Tracer& tracer, ValuePtr result) {
+  if (IteratorValue* generator = tracer.frames().innermost().generator) {
     generator->exhausted = true;
     generator->returned = std::move(result);
-    walk.frames().leave();
+    tracer.frames().leave();
     return;
   }
-  ContinuationKind kind = walk.frames().innermost().continuation;
+  ContinuationKind kind = tracer.frames().innermost().continuation;
   if (kind == ContinuationKind::None) {
-    return walk.finish_with(std::move(result));
+    return tracer.finish_with(std::move(result));
   }
   // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
-  if ((kind == ContinuationKind::PushSelf && !same_object(walk, result, walk.values().none())) ||
+  if ((kind == ContinuationKind::PushSelf && !same_object(tracer, result, tracer.values().none())) ||
       ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
         kind == ContinuationKind::Jump) &&
-       !walk.values().is_exactly(result, &PyBool_Type)))
+       !tracer.values().is_exactly(result, &PyBool_Type)))
     raise_here();
   // What cannot be known of the result is found out while the callee still stands.
   bool needs_truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
                      kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth ||
                      kind == ContinuationKind::Jump;
-  if (needs_truth && !truth_of(walk, result))
+  if (needs_truth && !truth_of(tracer, result))
     graph_break(is_tensor(result) ? BreakReason::data_dependent_branch : BreakReason::unknown_truth);
-  if (kind == ContinuationKind::PushLength && int_of(walk, result).value_or(-1) < 0) raise_here();
-  if (kind == ContinuationKind::PushOperator) check_operator_result(walk, result);
-  ValuePtr value = walk.frames().innermost().continuation_value;
-  if (walk.frames().depth() == 1) {
-    value = enter_caller(walk);
+  if (kind == ContinuationKind::PushLength && int_of(tracer, result).value_or(-1) < 0) raise_here();
+  if (kind == ContinuationKind::PushOperator) check_operator_result(tracer, result);
+  ValuePtr value = tracer.frames().innermost().continuation_value;
+  if (tracer.frames().depth() == 1) {
+    value = enter_caller(tracer);
   } else {
-    walk.frames().leave();
+    tracer.frames().leave();
   }
-  walk.frames().note_stack();
-  apply_continuation(walk, kind, value, std::move(result));
+  tracer.frames().note_stack();
+  apply_continuation(tracer, kind, value, std::move(result));
 }
 
-void apply_continuation(Walk& walk, ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
+void apply_continuation(Tracer& tracer, ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result) {
   switch (kind) {
     case ContinuationKind::Push:
     case ContinuationKind::NextOrStop:
     case ContinuationKind::PushIterator:
-      walk.frames().push(std::move(result));
+      tracer.frames().push(std::move(result));
       return;
     case ContinuationKind::PushCallable:
-      walk.frames().push_callable(std::move(result));
+      tracer.frames().push_callable(std::move(result));
       return;
     case ContinuationKind::PushSelf:
-      walk.frames().push(continuation_value);
+      tracer.frames().push(continuation_value);
       return;
     case ContinuationKind::Discard:
       return;
     case ContinuationKind::PushLength:
-      walk.frames().push(std::move(result));
+      tracer.frames().push(std::move(result));
       return;
     case ContinuationKind::PushOperator: {
-      const Instruction& at = walk.frames().bytecode()[walk.frames().innermost().index];
+      const Instruction& at = tracer.frames().bytecode()[tracer.frames().innermost().index];
       bool truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0;
-      walk.frames().push(truth ? walk.values().boolean(*truth_of(walk, result)) : std::move(result));
+      tracer.frames().push(truth ? tracer.values().boolean(*truth_of(tracer, result)) : std::move(result));
       return;
     }
     case ContinuationKind::Hold:
-      walk.pending().set_result(std::move(result));
+      tracer.pending().set_result(std::move(result));
       return;
     case ContinuationKind::PushBool:
     case ContinuationKind::PushTruth:
     case ContinuationKind::PushNotBool:
     case ContinuationKind::PushNotTruth: {
-      std::optional<bool> truth = truth_of(walk, result);
+      std::optional<bool> truth = truth_of(tracer, result);
       MD_ASSERT(truth, "a continuation met a value without a known truth");
       bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
-      walk.frames().push(walk.values().boolean(*truth != negate));
+      tracer.frames().push(tracer.values().boolean(*truth != negate));
       return;
     }
     case ContinuationKind::Jump: {
-      const Instruction& at = walk.frames().bytecode()[walk.frames().innermost().index];
-      std::optional<bool> truth = truth_of(walk, result);
+      const Instruction& at = tracer.frames().bytecode()[tracer.frames().innermost().index];
+      std::optional<bool> truth = truth_of(tracer, result);
       MD_ASSERT(truth, "a jump met a value without a known truth");
-      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) walk.frames().jump(at.arg);
+      if (*truth == (at.op == Opcode::POP_JUMP_IF_TRUE)) tracer.frames().jump(at.arg);
       return;
     }
     case ContinuationKind::None:

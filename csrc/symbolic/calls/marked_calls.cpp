@@ -52,7 +52,7 @@ std::string callable_text(BorrowedRef object) {
   return text_of(name);
 }
 
-ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
+ValuePtr inline_replacement(Tracer& tracer, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
                             ContinuationKind continuation, const ValuePtr& continuation_value) {
   const Source* source = as<ObjectValue>(callable)->source;
   if (source == nullptr) {
@@ -60,8 +60,8 @@ ValuePtr inline_replacement(Walk& walk, const ValuePtr& callable, const MarkedCa
     graph_break(BreakReason::builtin_call, "the replacement of " + callable_text(as<ObjectValue>(callable)->object));
   }
   ValuePtr function =
-      value_at(walk, walk.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
-  call(walk, function, std::move(args), continuation, continuation_value);
+      value_at(tracer, tracer.sources().get(SourceKind::WrappedFunction, source, nullptr), Ref::share(marked.payload));
+  call(tracer, function, std::move(args), continuation, continuation_value);
   return nullptr;
 }
 
@@ -96,9 +96,9 @@ const MarkedCall* find_marked_call(BorrowedRef callable) {
   return found == entries().end() ? nullptr : &found->second.marked;
 }
 
-ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
+ValuePtr call_marked(Tracer& tracer, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
                      ContinuationKind continuation, const ValuePtr& continuation_value) {
-  Ref object = Ref::share(walk.values().identity_of(callable));
+  Ref object = Ref::share(tracer.values().identity_of(callable));
   switch (marked.mark) {
     case CallMark::Disallowed:
       graph_break(BreakReason::disallowed_call, callable_text(object.get()));
@@ -106,13 +106,13 @@ ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& mar
       PyErr_Format(PyExc_AssertionError, "Attempt to trace forbidden callable %R", object.get());
       throw PythonError();
     case CallMark::ConstantResult:
-      return constant_result(walk, object.get(), args);
+      return constant_result(tracer, object.get(), args);
     case CallMark::Replaced:
-      return inline_replacement(walk, callable, marked, args, continuation, continuation_value);
+      return inline_replacement(tracer, callable, marked, args, continuation, continuation_value);
     case CallMark::Skipped:
       graph_break(BreakReason::skipped_call, text_of(marked.payload));
     case CallMark::Traced:
-      return call_traced(walk, marked.payload ? BorrowedRef(marked.payload.get()) : BorrowedRef(object.get()), args);
+      return call_traced(tracer, marked.payload ? BorrowedRef(marked.payload.get()) : BorrowedRef(object.get()), args);
   }
   return nullptr;
 }

@@ -25,7 +25,7 @@ const MarkedCall* find_marked_call(BorrowedRef callable);
 CallMark call_mark_named(std::string_view name);  // Error(Key)
 
 // The result, or null if a frame was inlined.
-ValuePtr call_marked(Walk& walk, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
+ValuePtr call_marked(Tracer& tracer, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
                      ContinuationKind continuation, const ValuePtr& continuation_value);
 
 }  // namespace md

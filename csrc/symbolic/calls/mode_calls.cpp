@@ -18,45 +18,45 @@ namespace md {
 
 namespace {
 
-bool bool_argument(Walk& walk, const CallArgs& args) {
-  Ref value = args.positional.size() == 1 && args.keywords.empty() ? constant_of(walk, args.positional[0]) : Ref();
+bool bool_argument(Tracer& tracer, const CallArgs& args) {
+  Ref value = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
   if (!value || !PyBool_Check(value.get())) raise_here();
   return value.get() == Py_True;
 }
 
-ValuePtr exchange_grad_mode(Walk& walk, const CallArgs& args) {
-  bool value = bool_argument(walk, args);
-  walk.guards().global_state();
-  return walk.values().boolean(std::exchange(walk.builder().modes().grad, value));
+ValuePtr exchange_grad_mode(Tracer& tracer, const CallArgs& args) {
+  bool value = bool_argument(tracer, args);
+  tracer.guards().global_state();
+  return tracer.values().boolean(std::exchange(tracer.builder().modes().grad, value));
 }
 
-ValuePtr exchange_inference_mode(Walk& walk, const CallArgs& args) {
-  bool value = bool_argument(walk, args);
-  walk.guards().global_state();
-  return walk.values().boolean(std::exchange(walk.builder().modes().inference, value));
+ValuePtr exchange_inference_mode(Tracer& tracer, const CallArgs& args) {
+  bool value = bool_argument(tracer, args);
+  tracer.guards().global_state();
+  return tracer.values().boolean(std::exchange(tracer.builder().modes().inference, value));
 }
 
-ValuePtr is_grad_enabled(Walk& walk, const CallArgs&) {
-  walk.guards().global_state();
-  return walk.values().boolean(walk.builder().modes().grad && !walk.builder().modes().inference);
+ValuePtr is_grad_enabled(Tracer& tracer, const CallArgs&) {
+  tracer.guards().global_state();
+  return tracer.values().boolean(tracer.builder().modes().grad && !tracer.builder().modes().inference);
 }
 
 // Called by __enter__ and __exit__ of our own context manager: it acts on the user's frame and on ours between.
-ValuePtr exchange_error_on_graph_break(Walk& walk, const CallArgs& args) {
-  bool value = bool_argument(walk, args);
-  bool previous = walk.frames().innermost().policy->error_on_graph_break;
-  walk.frames().set_policy(with_error_on_graph_break(walk.frames().innermost().policy, value));
-  return walk.values().boolean(previous);
+ValuePtr exchange_error_on_graph_break(Tracer& tracer, const CallArgs& args) {
+  bool value = bool_argument(tracer, args);
+  bool previous = tracer.frames().innermost().policy->error_on_graph_break;
+  tracer.frames().set_policy(with_error_on_graph_break(tracer.frames().innermost().policy, value));
+  return tracer.values().boolean(previous);
 }
 
-ValuePtr error_on_graph_break(Walk& walk, const CallArgs&) {
-  return walk.values().boolean(walk.frames().innermost().policy->error_on_graph_break);
+ValuePtr error_on_graph_break(Tracer& tracer, const CallArgs&) {
+  return tracer.values().boolean(tracer.frames().innermost().policy->error_on_graph_break);
 }
 
-std::string argument_list(Walk& walk, const CallArgs& args) {
+std::string argument_list(Tracer& tracer, const CallArgs& args) {
   std::string text;
   for (const ValuePtr& value : args.positional) {
-    Ref constant = constant_of(walk, value);
+    Ref constant = constant_of(tracer, value);
     Ref repr = constant ? Ref::steal(PyObject_Repr(constant)) : Ref();
     if (!repr) PyErr_Clear();
     text += (text.empty() ? "" : ", ") + (repr ? text_of(repr) : describe(value));
@@ -64,18 +64,18 @@ std::string argument_list(Walk& walk, const CallArgs& args) {
   return text;
 }
 
-std::string keyword_list(Walk& walk, const CallArgs& args) {
+std::string keyword_list(Tracer& tracer, const CallArgs& args) {
   std::string text;
   for (const auto& [name, value] : args.keywords) {
     text += (text.empty() ? "" : ", ") + str_cat("'", text_of(name), "': ");
-    text += argument_list(walk, {{value}, {}});
+    text += argument_list(tracer, {{value}, {}});
   }
   return text;
 }
 
-std::string message_of(Walk& walk, const CallArgs& args) {
+std::string message_of(Tracer& tracer, const CallArgs& args) {
   const ValuePtr* message = !args.positional.empty() ? &args.positional[0] : args.keyword("msg");
-  Ref constant = message != nullptr ? constant_of(walk, *message) : Ref();
+  Ref constant = message != nullptr ? constant_of(tracer, *message) : Ref();
   Ref message_text = constant ? Ref::steal(PyObject_Str(constant)) : Ref();
   if (!message_text) PyErr_Clear();
   std::string text = message_text ? text_of(message_text) : "";
@@ -83,48 +83,48 @@ std::string message_of(Walk& walk, const CallArgs& args) {
 }
 
 template <BreakReason reason>
-ValuePtr asked_break(Walk& walk, const CallArgs& args) {
+ValuePtr asked_break(Tracer& tracer, const CallArgs& args) {
   std::string title = break_row(reason).title;
   std::string name = title.substr(title.find('`'));
-  std::string explanation = str_cat(break_row(reason).explanation, " Message: ", message_of(walk, args));
+  std::string explanation = str_cat(break_row(reason).explanation, " Message: ", message_of(tracer, args));
   graph_break(reason,
-              str_cat("Called ", name, " with args `[", argument_list(walk, args), "]`, kwargs `{",
-                      keyword_list(walk, args), "}`"),
+              str_cat("Called ", name, " with args `[", argument_list(tracer, args), "]`, kwargs `{",
+                      keyword_list(tracer, args), "}`"),
               explanation);
 }
 
 // The plain object for constants and lists of them, nested; null: something in it is not known. The identity of an array, a buffer or
 // a deque does not say which numbers it holds.
-Ref plain_object(Walk& walk, const ValuePtr& given) {
+Ref plain_object(Tracer& tracer, const ValuePtr& given) {
   if (is_tensor(given)) return nullptr;
-  ValuePtr value = number_of_object(walk, plain_or_itself(walk, given, {"__index__", "__float__"}), NumberUse::Any);
-  if (Ref constant = constant_of(walk, value)) return constant;
+  ValuePtr value = number_of_object(tracer, plain_or_itself(tracer, given, {"__index__", "__float__"}), NumberUse::Any);
+  if (Ref constant = constant_of(tracer, value)) return constant;
   bool is_list = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyList_Type) != 0;
-  bool is_plain = (is_list && is_plain_list(walk, value)) || is_plain_tuple(walk, value);
-  if (auto elements = is_plain ? elements_of(walk, value) : nullptr) {
+  bool is_plain = (is_list && is_plain_list(tracer, value)) || is_plain_tuple(tracer, value);
+  if (auto elements = is_plain ? elements_of(tracer, value) : nullptr) {
     Ref list = check(PyList_New(0));
     for (const ValuePtr& element : *elements) {
-      Ref item = plain_object(walk, element);
+      Ref item = plain_object(tracer, element);
       if (!item) return nullptr;
       check_status(PyList_Append(list, item));
     }
     return list;
   }
   auto* object = as<ObjectValue>(value);
-  return object != nullptr && can_hold_strongly(object->object.get()) ? Ref::share(walk.values().identity_of(value))
+  return object != nullptr && can_hold_strongly(object->object.get()) ? Ref::share(tracer.values().identity_of(value))
                                                                       : Ref();
 }
 
 // tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it
 // made.
-ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
+ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
   Ref function = imported("minidynamo._C", name);
   static const OpRow* const clone = find_op("clone");
   std::vector<Ref> held;
-  for (const ValuePtr& value : args.positional) held.push_back(plain_object(walk, value));
+  for (const ValuePtr& value : args.positional) held.push_back(plain_object(tracer, value));
   Ref keywords = check(PyDict_New());
   for (const auto& [name, value] : args.keywords) {
-    held.push_back(plain_object(walk, value));
+    held.push_back(plain_object(tracer, value));
     if (held.back()) check_status(PyDict_SetItem(keywords, name, held.back()));
   }
   for (const Ref& object : held)
@@ -135,71 +135,71 @@ ValuePtr make_tensor(Walk& walk, const char* name, const CallArgs& args) {
   if (!made) raise_here();
   const Tensor& tensor = tensor_type_of(made.get())->unwrap(made);
   if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
-  walk.guards().global_state();  // the default dtype
-  Node* constant = walk.graph().add_constant("constant", tensor);
-  Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.frames().location());
+  tracer.guards().global_state();  // the default dtype
+  Node* constant = tracer.graph().add_constant("constant", tensor);
+  Node* node = tracer.graph().add_op(*clone, {ValueRef{constant, 0}}, tracer.frames().location());
   return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
 }
 
-ValuePtr call_tensor(Walk& walk, const CallArgs& args) { return make_tensor(walk, "tensor", args); }
+ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) { return make_tensor(tracer, "tensor", args); }
 
 // A tensor is itself where nothing is asked of it.
-ValuePtr as_tensor(Walk& walk, const CallArgs& args) {
+ValuePtr as_tensor(Tracer& tracer, const CallArgs& args) {
   bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
-  return is_itself ? args.positional[0] : make_tensor(walk, "as_tensor", args);
+  return is_itself ? args.positional[0] : make_tensor(tracer, "as_tensor", args);
 }
 
-ValuePtr is_tensor(Walk& walk, const CallArgs& args) {
+ValuePtr is_tensor(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  walk.values().exact_type(args.positional[0]);
-  return walk.values().boolean(is_tensor(args.positional[0]));
+  tracer.values().exact_type(args.positional[0]);
+  return tracer.values().boolean(is_tensor(args.positional[0]));
 }
 
-ValuePtr get_default_dtype(Walk& walk, const CallArgs& args) {
+ValuePtr get_default_dtype(Tracer& tracer, const CallArgs& args) {
   if (!args.positional.empty() || !args.keywords.empty()) raise_here();
-  walk.guards().global_state();
-  return walk.values().constant(dtype_to_python(default_dtype()));
+  tracer.guards().global_state();
+  return tracer.values().constant(dtype_to_python(default_dtype()));
 }
 
 // A node without results, in order with those that draw. A seed beyond the numbers of a graph is Python's.
-ValuePtr seed_generator(Walk& walk, const CallArgs& args) {
+ValuePtr seed_generator(Tracer& tracer, const CallArgs& args) {
   static const OpRow* const row = find_op("manual_seed");
-  Ref seed = args.positional.size() == 1 && args.keywords.empty() ? constant_of(walk, args.positional[0]) : Ref();
+  Ref seed = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
   if (!seed || !PyLong_CheckExact(seed.get()))
     graph_break(BreakReason::builtin_call, "manual_seed() of a seed that is not known");
   int overflow = 0;
   int64_t number = PyLong_AsLongLongAndOverflow(seed, &overflow);
   if (overflow != 0) graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
-  walk.graph().add_op(*row, {Scalar(number)}, walk.frames().location());
-  return walk.values().none();
+  tracer.graph().add_op(*row, {Scalar(number)}, tracer.frames().location());
+  return tracer.values().none();
 }
 
 // nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
-ValuePtr nonstrict_trace(Walk& walk, const CallArgs& args) {
+ValuePtr nonstrict_trace(Tracer& tracer, const CallArgs& args) {
   static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
   if (args.positional.size() != 1 || !args.keywords.empty() || !is_python_function(args.positional[0]))
     graph_break(BreakReason::traced_call, "nonstrict_trace() of something else than a Python function");
-  return make_value<BoundMethodValue>(walk.values().constant(call), args.positional[0]);
+  return make_value<BoundMethodValue>(tracer.values().constant(call), args.positional[0]);
 }
 
-ValuePtr call_nonstrict(Walk& walk, const CallArgs& args) {
+ValuePtr call_nonstrict(Tracer& tracer, const CallArgs& args) {
   static PyObject* const trace = imported("minidynamo._dynamo.traced_calls", "trace_nonstrict").release();
-  return call_traced(walk, trace, args);
+  return call_traced(tracer, trace, args);
 }
 
 // A bool of our decorators, which checked it; whatever else a caller passes is Python's to judge.
-std::optional<bool> flag_of(Walk& walk, const CallArgs& args, const char* name) {
+std::optional<bool> flag_of(Tracer& tracer, const CallArgs& args, const char* name) {
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr) return std::nullopt;
-  Ref constant = constant_of(walk, *value);
+  Ref constant = constant_of(tracer, *value);
   if (!constant || !PyBool_Check(constant.get())) raise_here();
   return constant.get() == Py_True;
 }
 
-PolicyChange change_of(Walk& walk, const CallArgs& args) {
-  std::optional<bool> errors = flag_of(walk, args, "error_on_graph_break");
-  std::optional<bool> disable = flag_of(walk, args, "disable");
-  std::optional<bool> recursive = flag_of(walk, args, "recursive");
+PolicyChange change_of(Tracer& tracer, const CallArgs& args) {
+  std::optional<bool> errors = flag_of(tracer, args, "error_on_graph_break");
+  std::optional<bool> disable = flag_of(tracer, args, "disable");
+  std::optional<bool> recursive = flag_of(tracer, args, "recursive");
   size_t known =
       (args.keyword("reason") != nullptr ? 1 : 0) + (errors ? 1 : 0) + (disable ? 1 : 0) + (recursive ? 1 : 0);
   if (args.keywords.size() != known || errors.has_value() == disable.value_or(false)) raise_here();
@@ -208,7 +208,7 @@ PolicyChange change_of(Walk& walk, const CallArgs& args) {
 }
 
 // PolicyFunction(function, ...): what our decorators return.
-ValuePtr decorate(Walk& walk, const CallArgs& args) {
+ValuePtr decorate(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1) raise_here();
   const ValuePtr& function = args.positional[0];
   bool is_known = function->kind == ValueKind::PolicyFunction || function->kind == ValueKind::BoundMethod ||
@@ -217,31 +217,31 @@ ValuePtr decorate(Walk& walk, const CallArgs& args) {
   auto* object = as<ObjectValue>(function);
   if (!is_known || (object != nullptr && object->writes))
     graph_break(BreakReason::object_creation, str_cat("PolicyFunction of a ", describe(function)));
-  PolicyChange change = change_of(walk, args);
+  PolicyChange change = change_of(tracer, args);
   const ValuePtr* reason = args.keyword("reason");
-  Ref text = reason != nullptr ? constant_of(walk, *reason) : Ref::share(Py_None);
+  Ref text = reason != nullptr ? constant_of(tracer, *reason) : Ref::share(Py_None);
   if (!text) graph_break(BreakReason::object_creation, "PolicyFunction with a reason that is not known");
-  auto wrapper = make_value<PolicyFunctionValue>(function, change, walk.values().constant(text));
-  wrapper->copied = names_to_update(walk, function);
-  wrapper->creation_step = walk.step_number();
+  auto wrapper = make_value<PolicyFunctionValue>(function, change, tracer.values().constant(text));
+  wrapper->copied = names_to_update(tracer, function);
+  wrapper->creation_step = tracer.step_number();
   return wrapper;
 }
 
 // The condition of a check: one of numbers out of tensors is relied on, and Python raises where it does not hold.
-ValuePtr holds(Walk& walk, const CallArgs& args) {
+ValuePtr holds(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   if (auto* number = as<NumberValue>(args.positional[0]); number != nullptr && number->type == &PyBool_Type) {
-    rely_on(walk, number);
-    return walk.values().boolean(true);
+    assert_at_run_time(tracer, number);
+    return tracer.values().boolean(true);
   }
   if (type_of(args.positional[0]) != &PyBool_Type) raise_here();
-  std::optional<bool> truth = truth_of(walk, args.positional[0]);
+  std::optional<bool> truth = truth_of(tracer, args.positional[0]);
   if (!truth) raise_here();
-  return walk.values().boolean(*truth);
+  return tracer.values().boolean(*truth);
 }
 
-ValuePtr always_true(Walk& walk, const CallArgs&) { return walk.values().boolean(true); }
-ValuePtr always_false(Walk& walk, const CallArgs&) { return walk.values().boolean(false); }
+ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
+ValuePtr always_false(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(false); }
 
 struct ModeCallRow {
   const char* name;

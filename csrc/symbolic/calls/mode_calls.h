@@ -1,4 +1,4 @@
-// Our own functions that a walk knows: modes of the thread, and what the program tells the capture.
+// Our own functions that a trace knows: modes of the thread, and what the program tells the capture.
 #pragma once
 #include <string_view>
 

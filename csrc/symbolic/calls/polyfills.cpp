@@ -44,8 +44,8 @@ bool is_number(const ValuePtr& value) {
 
 bool is_int(const ValuePtr& value) { return type_of(value) == &PyLong_Type; }
 
-bool is_not_negative(Walk& walk, const ValuePtr& value) {
-  return is_int(value) && int_of(walk, value).value_or(-1) >= 0;
+bool is_not_negative(Tracer& tracer, const ValuePtr& value) {
+  return is_int(value) && int_of(tracer, value).value_or(-1) >= 0;
 }
 
 bool is_iterable(const ValuePtr& value) {
@@ -54,16 +54,16 @@ bool is_iterable(const ValuePtr& value) {
 }
 
 // Whether the original takes the value there without an error; letters as in register_polyfill.
-bool fits(Walk& walk, char parameter, const ValuePtr& value) {
+bool fits(Tracer& tracer, char parameter, const ValuePtr& value) {
   switch (parameter) {
     case 'I':
       return is_iterable(value);
     case 'N':
-      return is_not_negative(walk, value);
+      return is_not_negative(tracer, value);
     case 'n':
-      return type_of(value) == Py_TYPE(Py_None) || is_not_negative(walk, value);
+      return type_of(value) == Py_TYPE(Py_None) || is_not_negative(tracer, value);
     case 'p':
-      return type_of(value) == Py_TYPE(Py_None) || (is_int(value) && int_of(walk, value).value_or(0) > 0);
+      return type_of(value) == Py_TYPE(Py_None) || (is_int(value) && int_of(tracer, value).value_or(0) > 0);
     case 'Z':
       return is_int(value);
     case 'V':
@@ -106,17 +106,17 @@ PyTypeObject* type_of_generator(BorrowedRef code) {
   return found == stood_for().end() ? &PyGen_Type : found->second;
 }
 
-bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+bool fits_polyfill(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   const std::string& parameters = polyfills().at(callable).parameters;
   if (parameters.empty()) return true;
   bool repeats = parameters.back() == '*';
   size_t count = parameters.size() - (repeats ? 1 : 0);
   if (!repeats && args.positional.size() > count) return false;
   for (size_t i = 0; i < args.positional.size(); ++i)
-    if (!fits(walk, parameters[std::min(i, count - 1)], args.positional[i])) return false;
+    if (!fits(tracer, parameters[std::min(i, count - 1)], args.positional[i])) return false;
   for (const auto& [name, value] : args.keywords) {
     char parameter = keyword_parameter(name);
-    if (parameter == '-' || !fits(walk, parameter, value)) return false;
+    if (parameter == '-' || !fits(tracer, parameter, value)) return false;
   }
   return true;
 }

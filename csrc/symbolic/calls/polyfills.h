@@ -14,7 +14,7 @@ namespace md {
 void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters, BorrowedRef inner);
 // The type of a generator with this code, or of what it stands for.
 PyTypeObject* type_of_generator(BorrowedRef code);
-bool fits_polyfill(Walk& walk, BorrowedRef callable, const CallArgs& args);
+bool fits_polyfill(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 ValuePtr find_polyfill(BorrowedRef callable);  // null: none
 
 }  // namespace md

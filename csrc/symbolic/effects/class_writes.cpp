@@ -19,52 +19,52 @@ PyTypeObject* class_in(const ValuePtr& value) {
 }
 
 // type's own way of setting an attribute, in the class's own dict.
-bool has_plain_store(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+bool has_plain_store(Tracer& tracer, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* type = class_in(value);
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (!may_change || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
-  PyTypeObject* metatype = walk.values().exact_type(value);
+  PyTypeObject* metatype = tracer.values().exact_type(value);
   if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
-  if (metatype != &PyType_Type && !inherits(walk, value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
-  ValuePtr meta = type_attribute(walk, value, name);
+  if (metatype != &PyType_Type && !inherits(tracer, value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;
+  ValuePtr meta = type_attribute(tracer, value, name);
   return !meta;
 }
 
 }  // namespace
 
-bool class_store(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
+bool class_store(Tracer& tracer, const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
   // What was read of a class by its __dict__ is not asked for what is written.
-  if (walk.effects().shows_class_dict() || !has_plain_store(walk, value, name)) return false;
-  walk.values().identity_of(value);
+  if (tracer.effects().shows_class_dict() || !has_plain_store(tracer, value, name)) return false;
+  tracer.values().identity_of(value);
   PyTypeObject* type = class_in(value);
-  auto same = std::ranges::find_if(walk.effects().written_classes(),
+  auto same = std::ranges::find_if(tracer.effects().written_classes(),
                                    [&](const ValuePtr& each) { return class_in(each) == type; });
   auto* known = as<ObjectValue>(value);
-  if (same != walk.effects().written_classes().end()) known->writes = as<ObjectValue>(*same)->writes;
+  if (same != tracer.effects().written_classes().end()) known->writes = as<ObjectValue>(*same)->writes;
   const ValuePtr* before = known->writes ? known->writes->find(name) : nullptr;
   // Whether a class itself has a name that it did not get here is not looked into.
   if (!stored && (before == nullptr || !*before)) return false;
   PyObject* old = nullptr;
   if (pv_own_attribute(type, name, &old) < 0) return false;
-  leave_finalizer_to_python(walk, old);
-  if (!known->writes) walk.effects().add_written_class(value, walk.step_number());
+  leave_finalizer_to_python(tracer, old);
+  if (!known->writes) tracer.effects().add_written_class(value, tracer.step_number());
   known->writes->stores.emplace_back(Ref::share(name), stored);
-  walk.effects().log_store(stored ? EffectKind::AttributeSet : EffectKind::AttributeDelete, value, name, stored);
+  tracer.effects().log_store(stored ? EffectKind::AttributeSet : EffectKind::AttributeDelete, value, name, stored);
   return true;
 }
 
-std::optional<ValuePtr> written_on_class(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+std::optional<ValuePtr> written_on_class(Tracer& tracer, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* type = class_in(value);
-  for (const ValuePtr& each : walk.effects().written_classes()) {
+  for (const ValuePtr& each : tracer.effects().written_classes()) {
     const ValuePtr* stored = as<ObjectValue>(each)->writes->find(name);
-    if (stored == nullptr || !derives_from(walk, value, class_in(each))) continue;
+    if (stored == nullptr || !derives_from(tracer, value, class_in(each))) continue;
     // Which of the two a subclass finds first may change from run to run.
     if (class_in(each) != type)
       graph_break(BreakReason::custom_attribute_lookup, "an attribute of a base that is written to");
     if (*stored) return *stored;
-    const Source* behind = walk.sources().get(SourceKind::SuperAttr, as<ObjectValue>(each)->source, name, 1);
-    ValuePtr found = value_at(walk, behind);
-    if (!found) walk.guards().absent(behind);
+    const Source* behind = tracer.sources().get(SourceKind::SuperAttr, as<ObjectValue>(each)->source, name, 1);
+    ValuePtr found = value_at(tracer, behind);
+    if (!found) tracer.guards().absent(behind);
     return found;
   }
   return std::nullopt;

@@ -4,9 +4,9 @@
 
 namespace md {
 
-// Null value: deleted. False: the walk cannot do it.
-bool class_store(Walk& walk, const ValuePtr& type, BorrowedRef name, const ValuePtr& value);
+// Null value: deleted. False: the trace cannot do it.
+bool class_store(Tracer& tracer, const ValuePtr& type, BorrowedRef name, const ValuePtr& value);
 // What was written in this region under the name, along the MRO, null for deleted; nullopt: nothing was.
-std::optional<ValuePtr> written_on_class(Walk& walk, const ValuePtr& type, BorrowedRef name);
+std::optional<ValuePtr> written_on_class(Tracer& tracer, const ValuePtr& type, BorrowedRef name);
 
 }  // namespace md

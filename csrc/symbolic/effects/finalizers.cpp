@@ -26,21 +26,21 @@ bool death_is_noticed(PyObject* object) {
   return !closes_quietly(object);
 }
 
-// What is in a container, or is put into one, may be known to the walk from several places, and as a key.
+// What is in a container, or is put into one, may be known to the trace from several places, and as a key.
 constexpr Py_ssize_t kHeldInContainer = 5;
-// The set, copies of it, and the walk's keys.
+// The set, copies of it, and the trace's keys.
 constexpr Py_ssize_t kHeldInSets = 8;
 
 bool holds(const std::vector<ValuePtr>& values, const ValuePtr& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-// The references of the frame or container that holds it, and of the walk.
+// The references of the frame or container that holds it, and of the trace.
 bool is_last(PyObject* object, Py_ssize_t held = 2) {
   return Py_REFCNT(object) <= held && !is_guardable_constant(object);
 }
 
-// What dies with an object: all that it alone holds, or the walk beside it.
+// What dies with an object: all that it alone holds, or the trace beside it.
 class Dying {
  public:
   bool is_noticed(PyObject* object) {
@@ -75,78 +75,78 @@ bool dies_noticed(PyObject* object, Py_ssize_t held = 2) {
 
 // What a container or an object is to hold no longer: with it dies what it alone holds. Under the evaluator everywhere whatever
 // may die does so in its place: weak references tell, too.
-void leave_finalizer_to_python(Walk& walk, PyObject* old, Py_ssize_t held) {
+void leave_finalizer_to_python(Tracer& tracer, PyObject* old, Py_ssize_t held) {
   if (old == nullptr) return;
-  bool dies = walk.frames().root().policy->keeps_empty_regions && is_last(old, held);
+  bool dies = tracer.frames().root().policy->keeps_empty_regions && is_last(old, held);
   if (dies || dies_noticed(old, held)) graph_break(BreakReason::last_reference);
 }
 
-void leave_finalizers_to_python(Walk& walk, std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept) {
+void leave_finalizers_to_python(Tracer& tracer, std::span<const ValuePtr> dropped, const std::vector<ValuePtr>& kept) {
   for (const ValuePtr& value : dropped) {
     auto* object = as<ObjectValue>(value);
     if (object != nullptr && !holds(kept, value))
-      leave_finalizer_to_python(walk, object->object.get(), kHeldInContainer);
+      leave_finalizer_to_python(tracer, object->object.get(), kHeldInContainer);
   }
 }
 
-void leave_entries_to_python(Walk& walk, PyObject* dict) {
+void leave_entries_to_python(Tracer& tracer, PyObject* dict) {
   PyObject *key = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value);) {
-    leave_finalizer_to_python(walk, key, kHeldInContainer);
-    leave_finalizer_to_python(walk, value, kHeldInContainer);
+    leave_finalizer_to_python(tracer, key, kHeldInContainer);
+    leave_finalizer_to_python(tracer, value, kHeldInContainer);
   }
 }
 
-void leave_entry_to_python(Walk& walk, PyObject* dict, BorrowedRef key, bool keeps_key) {
+void leave_entry_to_python(Tracer& tracer, PyObject* dict, BorrowedRef key, bool keeps_key) {
   PyObject *each = nullptr, *value = nullptr;
   if (is_guardable_constant(key)) {
-    if (lookup_constant(dict, key, &value) > 0) leave_finalizer_to_python(walk, value, kHeldInContainer);
+    if (lookup_constant(dict, key, &value) > 0) leave_finalizer_to_python(tracer, value, kHeldInContainer);
     return;
   }
   for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &each, &value);) {
     if (each != key.get()) continue;
-    if (!keeps_key) leave_finalizer_to_python(walk, each, kHeldInContainer);
-    leave_finalizer_to_python(walk, value, kHeldInContainer);
+    if (!keeps_key) leave_finalizer_to_python(tracer, each, kHeldInContainer);
+    leave_finalizer_to_python(tracer, value, kHeldInContainer);
   }
 }
 
-void leave_element_to_python(Walk& walk, PyObject* set, BorrowedRef item) {
+void leave_element_to_python(Tracer& tracer, PyObject* set, BorrowedRef item) {
   // Nobody notices the death of a constant; what equals itself alone is the element itself.
   if (item && (is_guardable_constant(item) || PySet_Contains(set, item) != 1)) return;
-  if (item) return leave_finalizer_to_python(walk, item.get(), kHeldInSets);
+  if (item) return leave_finalizer_to_python(tracer, item.get(), kHeldInSets);
   PyObject* each = nullptr;
-  for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &each) != 0;) leave_finalizer_to_python(walk, each, kHeldInSets);
+  for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &each) != 0;) leave_finalizer_to_python(tracer, each, kHeldInSets);
 }
 
 // A frame at its start shares what it holds with its caller.
-PyObject* held_from_start(Walk& walk, const ValuePtr& value) {
+PyObject* held_from_start(Tracer& tracer, const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
-  if (known == nullptr || (walk.entry().start().index == 0 && !walk.entry().has_returned())) return nullptr;
-  if (!holds(walk.entry().slots(), value) && !holds(walk.entry().stack(), value)) return nullptr;
-  walk.values().exact_type(value);
+  if (known == nullptr || (tracer.entry().start().index == 0 && !tracer.entry().has_returned())) return nullptr;
+  if (!holds(tracer.entry().slots(), value) && !holds(tracer.entry().stack(), value)) return nullptr;
+  tracer.values().exact_type(value);
   return known->object.get();
 }
 
-bool may_die_noticed(Walk& walk, const ValuePtr& value) {
-  PyObject* object = held_from_start(walk, value);
+bool death_is_observable(Tracer& tracer, const ValuePtr& value) {
+  PyObject* object = held_from_start(tracer, value);
   return object != nullptr && dies_noticed(object, kHeldInContainer);
 }
 
-void let_go(Walk& walk, const ValuePtr& value) {
-  PyObject* object = walk.frames().depth() > 1 ? nullptr : held_from_start(walk, value);
+void release_value(Tracer& tracer, const ValuePtr& value) {
+  PyObject* object = tracer.frames().depth() > 1 ? nullptr : held_from_start(tracer, value);
   if (object == nullptr) return;
   // Under the evaluator everywhere whatever may die here does: weak references tell, too.
-  bool dies = walk.frames().root().policy->keeps_empty_regions && is_last(object);
+  bool dies = tracer.frames().root().policy->keeps_empty_regions && is_last(object);
   if (dies || dies_noticed(object, kHeldInContainer)) graph_break(BreakReason::last_reference);
 }
 
-void look_for_dropped(Walk& walk) {
-  std::erase_if(walk.entry().watched(), [&](const auto& watched) {
+void check_dropped(Tracer& tracer) {
+  std::erase_if(tracer.entry().watched(), [&](const auto& watched) {
     const auto& [value, place] = watched;
-    const std::vector<ValuePtr>& stack = walk.frames().root().stack;
+    const std::vector<ValuePtr>& stack = tracer.frames().root().stack;
     if (place < stack.size() && stack[place] == value) return false;
-    if (holds(stack, value) || holds(walk.frames().root().slots, value)) return false;
-    if (may_die_noticed(walk, value)) walk.end_silently_before(walk.instruction_step());
+    if (holds(stack, value) || holds(tracer.frames().root().slots, value)) return false;
+    if (death_is_observable(tracer, value)) tracer.end_silently_before(tracer.instruction_step());
     return true;
   });
 }

@@ -13,33 +13,33 @@ namespace md {
 namespace {
 
 // What was written so far and is kept elsewhere is put among the effects.
-void log_state(Walk& walk) {
-  for (const auto& base : walk.builder().written_inputs()) {
-    int logged = walk.outputs().logged_version(base.get());
+void log_state(Tracer& tracer) {
+  for (const auto& base : tracer.builder().written_inputs()) {
+    int logged = tracer.outputs().logged_version(base.get());
     if (base->version == logged) continue;
-    PendingEffect write{EffectKind::WriteTensor, walk.values().find(base->source), nullptr, nullptr};
+    PendingEffect write{EffectKind::WriteTensor, tracer.values().find(base->source), nullptr, nullptr};
     write.tensor = base->current;
     write.count = base->version - logged;
-    walk.outputs().set_logged_version(base.get(), base->version);
-    walk.effects().add(std::move(write));
+    tracer.outputs().set_logged_version(base.get(), base->version);
+    tracer.effects().add(std::move(write));
   }
-  for (const ValuePtr& cell : walk.effects().stored_cells())
-    walk.effects().add({EffectKind::SetCell, cell, nullptr, as<CellValue>(cell)->contents});
+  for (const ValuePtr& cell : tracer.effects().stored_cells())
+    tracer.effects().add({EffectKind::SetCell, cell, nullptr, as<CellValue>(cell)->contents});
   auto log_mode = [&](EffectKind kind, bool mode, bool& logged) {
     if (mode == logged) return;
     PendingEffect change{kind, nullptr, nullptr, nullptr};
     change.flag = logged = mode;
-    walk.effects().add(std::move(change));
+    tracer.effects().add(std::move(change));
   };
-  log_mode(EffectKind::GradMode, walk.builder().modes().grad, walk.outputs().logged_modes().grad);
-  log_mode(EffectKind::InferenceMode, walk.builder().modes().inference, walk.outputs().logged_modes().inference);
+  log_mode(EffectKind::GradMode, tracer.builder().modes().grad, tracer.outputs().logged_modes().grad);
+  log_mode(EffectKind::InferenceMode, tracer.builder().modes().inference, tracer.outputs().logged_modes().inference);
 }
 
 // Whether the instruction calls this and does nothing else with the result than to push it.
-bool calls_directly(Walk& walk, BorrowedRef callable) {
-  Opcode op = walk.frames().bytecode()[walk.frames().innermost().index].op;
+bool calls_directly(Tracer& tracer, BorrowedRef callable) {
+  Opcode op = tracer.frames().bytecode()[tracer.frames().innermost().index].op;
   if (op != Opcode::CALL && op != Opcode::CALL_KW && op != Opcode::CALL_FUNCTION_EX) return false;
-  return std::ranges::any_of(walk.frames().stack_before(), [&](const ValuePtr& value) {
+  return std::ranges::any_of(tracer.frames().stack_before(), [&](const ValuePtr& value) {
     auto* method = as<BoundMethodValue>(value);
     auto* object = as<ObjectValue>(method != nullptr ? method->function : value);
     if (object == nullptr) return false;
@@ -51,20 +51,20 @@ bool calls_directly(Walk& walk, BorrowedRef callable) {
 
 }  // namespace
 
-void queue_output(Walk& walk, OutputRequest request) {
+void queue_output(Tracer& tracer, OutputRequest request) {
   auto refuse = [&] { graph_break(request.reason, request.context); };
   if (!config().capture_output) refuse();
   // A frame that the region has left cannot be shown: the driver makes the call.
-  if (walk.entry().has_returned()) walk.end_silently_before(walk.instruction_step());
+  if (tracer.entry().has_returned()) tracer.end_silently_before(tracer.instruction_step());
   bool is_caught =
-      std::ranges::any_of(walk.frames(), [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
+      std::ranges::any_of(tracer.frames(), [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
   bool has_after = request.runs_python || is_caught;
-  if (!walk.frames().handled().empty()) refuse();
-  if (has_after && !may_describe_failure(walk)) refuse();
-  if (request.runs_python && (!walk.pending().empty() || !calls_directly(walk, request.callable.get()))) refuse();
+  if (!tracer.frames().handled().empty()) refuse();
+  if (has_after && !may_describe_failure(tracer)) refuse();
+  if (request.runs_python && (!tracer.pending().empty() || !calls_directly(tracer, request.callable.get()))) refuse();
 
   QueuedOutput output;
-  for (const PendingEffect& effect : walk.effects().log()) {
+  for (const PendingEffect& effect : tracer.effects().log()) {
     if (effect.kind == EffectKind::Output) continue;
     std::vector<ValuePtr> parts{effect.value, effect.key};
     // The list of what comes in is nobody's.
@@ -72,38 +72,38 @@ void queue_output(Walk& walk, OutputRequest request) {
     for (const ValuePtr& part : parts)
       if ((has_after && !is_fixed(part)) || !add_shown(part, output.shown)) refuse();
   }
-  for (const ValuePtr& cell : walk.effects().stored_cells()) {
+  for (const ValuePtr& cell : tracer.effects().stored_cells()) {
     const ValuePtr& contents = as<CellValue>(cell)->contents;
     if ((has_after && !is_fixed(contents)) || !add_shown(contents, output.shown)) refuse();
   }
 
-  output.step = walk.instruction_step();
-  output.graph_break = {request.reason, request.context, "", walk.frames().user_stack(), ""};
-  output.policy = walk.frames().innermost().policy;
+  output.step = tracer.instruction_step();
+  output.graph_break = {request.reason, request.context, "", tracer.frames().user_stack(), ""};
+  output.policy = tracer.frames().innermost().policy;
   output.site.runs_python = request.runs_python;
-  CallOutSite& site = output.site.site;
+  HostCallSite& site = output.site.site;
   if (has_after) {
     // In a call of C code that waits, nobody goes on after an exception but the instruction that made it.
     std::vector<ValuePtr> stack =
-        walk.pending().empty() ? walk.frames().innermost().stack : walk.pending().outermost().stack;
-    if (walk.pending().empty()) stack.push_back(walk.values().none());
-    RegionFinisher finisher(walk);
+        tracer.pending().empty() ? tracer.frames().innermost().stack : tracer.pending().outermost().stack;
+    if (tracer.pending().empty()) stack.push_back(tracer.values().none());
+    RegionFinisher finisher(tracer);
     site.failure = finisher.describe_output(stack, request.runs_python, output.after);
     output.made_after = finisher.made_values();
     for (const auto& [value, recipe] : output.made_after) add_shown(value, output.frames);
   }
   if (request.runs_python) {
-    RegionFinisher finisher(walk);
+    RegionFinisher finisher(tracer);
     site.locals = finisher.describe_locals(output.locals);
     output.made_locals = finisher.made_values();
     for (const auto& [value, recipe] : output.made_locals) add_shown(value, output.frames);
   } else {
-    site.locals.frames.resize(walk.frames().depth());
+    site.locals.frames.resize(tracer.frames().depth());
   }
-  add_frames(walk, site);
-  log_state(walk);
+  add_frames(tracer, site);
+  log_state(tracer);
 
-  PendingEffect call{EffectKind::Output, walk.values().constant(request.callable.get()), nullptr, nullptr};
+  PendingEffect call{EffectKind::Output, tracer.values().constant(request.callable.get()), nullptr, nullptr};
   std::vector<ValuePtr> values = request.args.positional;
   if (!request.args.keywords.empty()) {
     Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(request.args.keywords.size())));
@@ -112,13 +112,13 @@ void queue_output(Walk& walk, OutputRequest request) {
       PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(name.get()));
       values.push_back(value);
     }
-    call.key = walk.values().constant(names);
+    call.key = tracer.values().constant(names);
   }
   call.value = make_value<SequenceValue>(false, std::move(values));
-  call.start = static_cast<int64_t>(walk.outputs().queued().size());
-  walk.effects().freeze_deques();
-  walk.effects().add(std::move(call));
-  walk.outputs().add(std::move(output));
+  call.start = static_cast<int64_t>(tracer.outputs().queued().size());
+  tracer.effects().freeze_deques();
+  tracer.effects().add(std::move(call));
+  tracer.outputs().add(std::move(output));
 }
 
 }  // namespace md

@@ -14,6 +14,6 @@ struct OutputRequest {
 
 // A call that writes something out, to be made at the exit. Breaks for the reason of the request where that would not be what Python
 // does.
-void queue_output(Walk& walk, OutputRequest request);
+void queue_output(Tracer& tracer, OutputRequest request);
 
 }  // namespace md

@@ -36,18 +36,18 @@ class WithoutWrites {
 
 }  // namespace
 
-PendingWrites& write_to(Walk& walk, const ValuePtr& value) {
-  return walk.effects().write_to(value, walk.step_number());
+PendingWrites& write_to(Tracer& tracer, const ValuePtr& value) {
+  return tracer.effects().write_to(value, tracer.step_number());
 }
 
-SequenceValue* written_list(Walk& walk, ObjectValue* object) {
+SequenceValue* written_list(Tracer& tracer, ObjectValue* object) {
   if (!object->writes->contents) {
     auto list = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
     {
       WithoutWrites as_it_was(object);
       if (Py_SIZE(object->object.get()) > kLongestList)
         graph_break(BreakReason::unknown_container, "a long list that is changed");
-      auto elements = elements_of(walk, ValuePtr(object));
+      auto elements = elements_of(tracer, ValuePtr(object));
       if (!elements) graph_break(BreakReason::unknown_container, "a list of a class of its own");
       list->items = std::move(*elements);
     }
@@ -58,12 +58,12 @@ SequenceValue* written_list(Walk& walk, ObjectValue* object) {
   return as<SequenceValue>(object->writes->contents);
 }
 
-DictValue* written_dict(Walk& walk, ObjectValue* object) {
+DictValue* written_dict(Tracer& tracer, ObjectValue* object) {
   if (!object->writes->contents) {
     auto dict = make_value<DictValue>();
     {
       WithoutWrites as_it_was(object);
-      auto entries = entries_of(walk, ValuePtr(object));
+      auto entries = entries_of(tracer, ValuePtr(object));
       if (!entries) graph_break(BreakReason::unknown_container, "a dict with keys that are not plain");
       dict->entries = std::move(*entries);
     }
@@ -79,101 +79,101 @@ DictValue* written_dict(Walk& walk, ObjectValue* object) {
   return as<DictValue>(object->writes->contents);
 }
 
-SequenceValue* list_contents(Walk& walk, const ValuePtr& list) {
+SequenceValue* list_contents(Tracer& tracer, const ValuePtr& list) {
   if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list) ? made : nullptr;
   auto* object = as<ObjectValue>(list);
-  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(walk, list)) return nullptr;
-  walk.values().exact_type(list);
-  write_to(walk, list);
-  return written_list(walk, object);
+  if (object == nullptr || !PyList_Check(object->object.get()) || !is_plain_list(tracer, list)) return nullptr;
+  tracer.values().exact_type(list);
+  write_to(tracer, list);
+  return written_list(tracer, object);
 }
 
-bool takes_items(Walk& walk, const ValuePtr& list) {
+bool takes_items(Tracer& tracer, const ValuePtr& list) {
   if (auto* made = as<SequenceValue>(list)) return made->is_list && !is_deque(list);
   auto* object = as<ObjectValue>(list);
-  return object != nullptr && PyList_Check(object->object.get()) && is_plain_list(walk, list);
+  return object != nullptr && PyList_Check(object->object.get()) && is_plain_list(tracer, list);
 }
 
-bool list_append(Walk& walk, const ValuePtr& list, ValuePtr value) {
-  if (!takes_items(walk, list)) return false;
+bool list_append(Tracer& tracer, const ValuePtr& list, ValuePtr value) {
+  if (!takes_items(tracer, list)) return false;
   if (auto* made = as<SequenceValue>(list)) {
     made->items.push_back(std::move(value));
     return true;
   }
-  walk.values().exact_type(list);
-  PendingWrites& writes = write_to(walk, list);
+  tracer.values().exact_type(list);
+  PendingWrites& writes = write_to(tracer, list);
   if (auto* contents = as<SequenceValue>(writes.contents)) {
     contents->items.push_back(value);
   } else {
     writes.appended.push_back(value);
   }
-  walk.effects().add({EffectKind::ListAppend, list, nullptr, std::move(value)});
+  tracer.effects().add({EffectKind::ListAppend, list, nullptr, std::move(value)});
   return true;
 }
 
-bool list_extend(Walk& walk, const ValuePtr& list, const ValuePtr& iterable) {
-  if (!takes_items(walk, list)) return false;
-  if (auto elements = elements_of(walk, iterable)) {
-    for (ValuePtr& item : *elements) list_append(walk, list, std::move(item));
+bool list_extend(Tracer& tracer, const ValuePtr& list, const ValuePtr& iterable) {
+  if (!takes_items(tracer, list)) return false;
+  if (auto elements = elements_of(tracer, iterable)) {
+    for (ValuePtr& item : *elements) list_append(tracer, list, std::move(item));
     return true;
   }
-  ValuePtr iterator = measured_iterator_over(walk, iterable);
+  ValuePtr iterator = measured_iterator_over(tracer, iterable);
   if (!iterator) return false;
-  while (std::optional<ValuePtr> item = next_of(walk, as<IteratorValue>(iterator)))
-    list_append(walk, list, std::move(*item));
+  while (std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator)))
+    list_append(tracer, list, std::move(*item));
   return true;
 }
 
-std::vector<ValuePtr>* deque_contents(Walk& walk, const ValuePtr& deque, bool keeps_iterators) {
+std::vector<ValuePtr>* deque_contents(Tracer& tracer, const ValuePtr& deque, bool keeps_iterators) {
   if (!is_deque(deque)) return nullptr;
   if (auto* made = as<SequenceValue>(deque)) {
     if (!keeps_iterators) ++made->changes;
     return &made->items;
   }
   auto* object = as<ObjectValue>(deque);
-  walk.values().exact_type(deque);
-  write_to(walk, deque);
-  SequenceValue* contents = written_list(walk, object);
+  tracer.values().exact_type(deque);
+  write_to(tracer, deque);
+  SequenceValue* contents = written_list(tracer, object);
   if (!keeps_iterators) ++contents->changes;
-  bool is_logged = std::ranges::any_of(walk.effects().log(), [&](const PendingEffect& effect) {
+  bool is_logged = std::ranges::any_of(tracer.effects().log(), [&](const PendingEffect& effect) {
     return effect.kind == EffectKind::DequeAssign && effect.value == object->writes->contents;
   });
   // Which of them it is to lose is not known here.
-  if (!is_logged) leave_finalizers_to_python(walk, contents->items, {});
-  if (!is_logged) walk.effects().add({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
+  if (!is_logged) leave_finalizers_to_python(tracer, contents->items, {});
+  if (!is_logged) tracer.effects().add({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
   return &contents->items;
 }
 
-void list_splice(Walk& walk, const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
-  SequenceValue* contents = list_contents(walk, list);
+void list_splice(Tracer& tracer, const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
+  SequenceValue* contents = list_contents(tracer, list);
   MD_ASSERT(contents != nullptr, "a splice of what is no list");
   if (list->kind != ValueKind::Sequence)
-    leave_finalizers_to_python(walk, std::span(contents->items).subspan(start, stop - start), values);
+    leave_finalizers_to_python(tracer, std::span(contents->items).subspan(start, stop - start), values);
   contents->items.erase(contents->items.begin() + start, contents->items.begin() + stop);
   contents->items.insert(contents->items.begin() + start, values.begin(), values.end());
   if (list->kind == ValueKind::Sequence) return;
-  walk.effects().add(
+  tracer.effects().add(
       {EffectKind::ListSplice, list, nullptr, make_value<SequenceValue>(true, std::move(values)), start, stop});
 }
 
-ValuePtr dict_item(Walk& walk, const ValuePtr& dict, BorrowedRef key) {
-  if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(walk, *attributes, key);
+ValuePtr dict_item(Tracer& tracer, const ValuePtr& dict, BorrowedRef key) {
+  if (auto* attributes = as<InstanceDictValue>(dict)) return instance_item(tracer, *attributes, key);
   if (auto* made = as<DictValue>(dict)) {
-    keep_apart_in_dict(walk, key, *made);
+    keep_apart_in_dict(tracer, key, *made);
     int at = made->find(key);
     return at < 0 ? nullptr : made->entries[at].value;
   }
   auto* object = as<ObjectValue>(dict);
-  walk.values().exact_type(dict);
-  if (object->writes) keep_apart_in_writes(walk, key, *object->writes);
+  tracer.values().exact_type(dict);
+  if (object->writes) keep_apart_in_writes(tracer, key, *object->writes);
   if (std::optional<ValuePtr> written = written_item(dict, key)) return *written;
-  if (walk.keys().referent_of(key)) return weak_item(walk, dict, key);
+  if (tracer.keys().referent_of(key)) return weak_item(tracer, dict, key);
   if (!is_guardable_constant(exact_constant(key))) {
-    auto entries = entries_of(walk, dict);
+    auto entries = entries_of(tracer, dict);
     if (!entries) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
     for (const DictValue::Entry& entry : *entries) {
       if (entry.key.get() == key.get()) return entry.value;
-      keep_identities_apart(walk, key, entry.key.get());
+      keep_identities_apart(tracer, key, entry.key.get());
     }
     return nullptr;
   }
@@ -182,33 +182,33 @@ ValuePtr dict_item(Walk& walk, const ValuePtr& dict, BorrowedRef key) {
   key = plain.get();
   int found = lookup_constant(object->object, key, &item);
   if (found < 0) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
-  if (object->source == nullptr) return found > 0 ? walk.values().constant(item) : nullptr;
-  walk.guards().dict_contains(object->source, key, found > 0);
-  return found > 0 ? value_at(walk, walk.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
+  if (object->source == nullptr) return found > 0 ? tracer.values().constant(item) : nullptr;
+  tracer.guards().dict_contains(object->source, key, found > 0);
+  return found > 0 ? value_at(tracer, tracer.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
                    : nullptr;
 }
 
-bool dict_set(Walk& walk, const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
+bool dict_set(Tracer& tracer, const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
   if (auto* attributes = as<InstanceDictValue>(dict)) {
-    store_instance_item(walk, *attributes, key, std::move(value));
+    store_instance_item(tracer, *attributes, key, std::move(value));
     return true;
   }
   if (auto* made = as<DictValue>(dict)) {
-    keep_apart_in_dict(walk, key, *made);
+    keep_apart_in_dict(tracer, key, *made);
     made->set(key, std::move(value));
     return true;
   }
   auto* object = as<ObjectValue>(dict);
   if (object == nullptr || !PyDict_Check(object->object.get())) return false;
   // The look-up guards that storing runs no __eq__ of another key.
-  dict_item(walk, dict, key);
-  store_in_dict(walk, dict, key, std::move(value));
+  dict_item(tracer, dict, key);
+  store_in_dict(tracer, dict, key, std::move(value));
   return true;
 }
 
-void store_in_dict(Walk& walk, const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
-  leave_entry_to_python(walk, as<ObjectValue>(dict)->object, key, /*keeps_key=*/value != nullptr);
-  PendingWrites& writes = write_to(walk, dict);
+void store_in_dict(Tracer& tracer, const ValuePtr& dict, BorrowedRef key, ValuePtr value) {
+  leave_entry_to_python(tracer, as<ObjectValue>(dict)->object, key, /*keeps_key=*/value != nullptr);
+  PendingWrites& writes = write_to(tracer, dict);
   if (auto* contents = as<DictValue>(writes.contents)) {
     if (value) {
       contents->set(key, value);
@@ -217,27 +217,27 @@ void store_in_dict(Walk& walk, const ValuePtr& dict, BorrowedRef key, ValuePtr v
     }
   }
   writes.stores.emplace_back(Ref::share(key), value);
-  walk.effects().log_store(value ? EffectKind::DictSet : EffectKind::DictDelete, dict, key, value);
+  tracer.effects().log_store(value ? EffectKind::DictSet : EffectKind::DictDelete, dict, key, value);
 }
 
-bool dict_delete(Walk& walk, const ValuePtr& dict, BorrowedRef key) {
+bool dict_delete(Tracer& tracer, const ValuePtr& dict, BorrowedRef key) {
   if (auto* made = as<DictValue>(dict)) {
-    keep_apart_in_dict(walk, key, *made);
+    keep_apart_in_dict(tracer, key, *made);
     return made->erase(key);
   }
-  if (!dict_item(walk, dict, key)) return false;
+  if (!dict_item(tracer, dict, key)) return false;
   if (auto* attributes = as<InstanceDictValue>(dict)) {
-    store_instance_item(walk, *attributes, key, nullptr);
+    store_instance_item(tracer, *attributes, key, nullptr);
     return true;
   }
-  store_in_dict(walk, dict, key, nullptr);
+  store_in_dict(tracer, dict, key, nullptr);
   return true;
 }
 
-bool dict_clear(Walk& walk, const ValuePtr& dict) {
+bool dict_clear(Tracer& tracer, const ValuePtr& dict) {
   if (auto* attributes = as<InstanceDictValue>(dict)) {
-    auto entries = instance_entries(walk, *attributes);
-    for (const DictValue::Entry& entry : *entries) store_instance_item(walk, *attributes, entry.key.get(), nullptr);
+    auto entries = instance_entries(tracer, *attributes);
+    for (const DictValue::Entry& entry : *entries) store_instance_item(tracer, *attributes, entry.key.get(), nullptr);
     return true;
   }
   if (auto* made = as<DictValue>(dict)) {
@@ -247,23 +247,23 @@ bool dict_clear(Walk& walk, const ValuePtr& dict) {
   }
   auto* object = as<ObjectValue>(dict);
   if (object == nullptr || !PyDict_Check(object->object.get())) return false;
-  walk.values().exact_type(dict);
-  leave_entries_to_python(walk, object->object);
+  tracer.values().exact_type(dict);
+  leave_entries_to_python(tracer, object->object);
   auto emptied = make_value<DictValue>();
-  auto* before = as<DictValue>(write_to(walk, dict).contents);
+  auto* before = as<DictValue>(write_to(tracer, dict).contents);
   emptied->erased = before != nullptr ? before->erased + 1 : 1;
-  write_to(walk, dict).contents = emptied;
-  walk.effects().add({EffectKind::DictClear, dict, nullptr, nullptr});
+  write_to(tracer, dict).contents = emptied;
+  tracer.effects().add({EffectKind::DictClear, dict, nullptr, nullptr});
   return true;
 }
 
-Ref set_contents(Walk& walk, const ValuePtr& value) {
+Ref set_contents(Tracer& tracer, const ValuePtr& value) {
   if (auto* made = as<SetValue>(value)) return made->set;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
-  if (PyFrozenSet_CheckExact(object->object.get())) return constant_of(walk, value);
+  if (PyFrozenSet_CheckExact(object->object.get())) return constant_of(tracer, value);
   if (!PySet_CheckExact(object->object.get()) || object->source == nullptr) return nullptr;
-  walk.values().exact_type(value);
+  tracer.values().exact_type(value);
   if (object->writes && object->writes->contents) return as<SetValue>(object->writes->contents)->set;
   if (PySet_GET_SIZE(object->object.get()) > kLongestSet) return nullptr;
   Ref items = check(PySequence_Tuple(object->object));
@@ -271,52 +271,52 @@ Ref set_contents(Walk& walk, const ValuePtr& value) {
     BorrowedRef item = PyTuple_GET_ITEM(items.get(), i);
     if (is_guardable_constant(item)) continue;
     if (!may_be_key(item)) return nullptr;
-    if (walk.keys().contains(item)) continue;
+    if (tracer.keys().contains(item)) continue;
     ValuePtr held =
-        value_at(walk, walk.sources().get(SourceKind::SetItem, object->source, nullptr, i), Ref::share(item));
+        value_at(tracer, tracer.sources().get(SourceKind::SetItem, object->source, nullptr, i), Ref::share(item));
     if (auto* known = as<ObjectValue>(held)) known->value_guarded = true;
-    walk.keys().set(item, held);
+    tracer.keys().set(item, held);
   }
-  walk.guards().set_items(object->source, items.get());
+  tracer.guards().set_items(object->source, items.get());
   object->length_guarded = true;
   return check(PySet_New(object->object));
 }
 
-void require_own_items(Walk& walk, const ValuePtr& mapping) {
+void require_own_items(Tracer& tracer, const ValuePtr& mapping) {
   PyTypeObject* type = type_of(mapping);
   bool is_subclass = type != nullptr && type != &PyDict_Type && PyType_IsSubtype(type, &PyDict_Type);
-  if (is_subclass && !inherits(walk, mapping, &PyDict_Type, {"__getitem__"}))
+  if (is_subclass && !inherits(tracer, mapping, &PyDict_Type, {"__getitem__"}))
     graph_break(BreakReason::unknown_container, describe(mapping));
 }
 
-Ref set_to_merge(Walk& walk, const ValuePtr& value) {
+Ref set_to_merge(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   bool is_exact = type == &PySet_Type || type == &PyFrozenSet_Type;
   bool is_set = type != nullptr && (PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type));
   if (is_set && !is_exact) graph_break(BreakReason::unknown_container, "the table of a " + describe(value));
-  return set_contents(walk, value);
+  return set_contents(tracer, value);
 }
 
-bool set_change(Walk& walk, EffectKind kind, const ValuePtr& value, BorrowedRef item) {
+bool set_change(Tracer& tracer, EffectKind kind, const ValuePtr& value, BorrowedRef item) {
   auto apply = [&](PyObject* set) {
     if (kind == EffectKind::SetAdd) check_status(PySet_Add(set, item));
     if (kind == EffectKind::SetDiscard) check_status(PySet_Discard(set, item));
     if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
   };
   if (auto* made = as<SetValue>(value)) {
-    if (item) keep_apart_in_set(walk, item, made->set.get());
+    if (item) keep_apart_in_set(tracer, item, made->set.get());
     apply(made->to_change());
     return true;
   }
   auto* object = as<ObjectValue>(value);
-  Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(walk, value) : Ref();
+  Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(tracer, value) : Ref();
   if (!contents) return false;
-  if (item) keep_apart_in_set(walk, item, contents.get());
-  if (kind != EffectKind::SetAdd) leave_element_to_python(walk, contents, item);
-  PendingWrites& writes = write_to(walk, value);
+  if (item) keep_apart_in_set(tracer, item, contents.get());
+  if (kind != EffectKind::SetAdd) leave_element_to_python(tracer, contents, item);
+  PendingWrites& writes = write_to(tracer, value);
   if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
   apply(as<SetValue>(writes.contents)->set);
-  walk.effects().add({kind, value, nullptr, item ? value_of_key(walk, item) : nullptr});
+  tracer.effects().add({kind, value, nullptr, item ? value_of_key(tracer, item) : nullptr});
   return true;
 }
 
@@ -334,24 +334,24 @@ Ref in_slot(PyObject* object, BorrowedRef name) {
 
 }  // namespace
 
-void attribute_store(Walk& walk, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
+void attribute_store(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
   // Its log holds the items.
   PyObject* known = as<ObjectValue>(object)->object;
   if (PyDict_Check(known) || PyList_Check(known))
     graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
   PyObject* old = nullptr;
-  if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(walk, old);
-  leave_finalizer_to_python(walk, in_slot(known, name), 3);
-  write_to(walk, object).stores.emplace_back(Ref::share(name), value);
-  walk.effects().log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
+  if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(tracer, old);
+  leave_finalizer_to_python(tracer, in_slot(known, name), 3);
+  write_to(tracer, object).stores.emplace_back(Ref::share(name), value);
+  tracer.effects().log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }
 
-ValuePtr globals_dict(Walk& walk, const ValuePtr& function) {
+ValuePtr globals_dict(Tracer& tracer, const ValuePtr& function) {
   auto* known = as<ObjectValue>(function);
   auto* model = reinterpret_cast<PyFunctionObject*>(known->object.get());
-  ValuePtr dict = value_at(walk, walk.sources().get(SourceKind::GlobalsDict, known->source, nullptr),
+  ValuePtr dict = value_at(tracer, tracer.sources().get(SourceKind::GlobalsDict, known->source, nullptr),
                            Ref::share(model->func_globals));
-  walk.values().exact_type(dict);
+  tracer.values().exact_type(dict);
   return dict;
 }
 

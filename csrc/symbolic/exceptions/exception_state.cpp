@@ -1,4 +1,4 @@
-// Context, cause, traceback and notes of the exceptions that the walk makes, and which one is being handled.
+// Context, cause, traceback and notes of the exceptions that the trace makes, and which one is being handled.
 //  1. What the thread handles where the region starts is not known. Where it matters, that is nothing, which is guarded.
 //  2. A traceback only Python has: that there is one is known.
 #include "cpython/imports.h"
@@ -24,56 +24,56 @@ bool is_base_descriptor(const ValuePtr& descriptor, BorrowedRef name) {
 
 bool is_named(BorrowedRef name, const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; }
 
-void require_nothing_handled(Walk& walk) {
+void require_nothing_handled(Tracer& tracer) {
   Ref handled = Ref::steal(PyErr_GetHandledException());
   if (handled && handled.get() != Py_None)
     graph_break(BreakReason::unknown_c_function, "what is handled when the region starts");
-  walk.guards().absent(walk.sources().get(SourceKind::HandledException, nullptr, nullptr));
+  tracer.guards().absent(tracer.sources().get(SourceKind::HandledException, nullptr, nullptr));
 }
 
 // Null: nothing.
-ValuePtr handled_now(Walk& walk) {
-  if (!walk.frames().handled().empty()) return walk.frames().handled().back();
-  require_nothing_handled(walk);
+ValuePtr handled_now(Tracer& tracer) {
+  if (!tracer.frames().handled().empty()) return tracer.frames().handled().back();
+  require_nothing_handled(tracer);
   return nullptr;
 }
 
-ValuePtr call_exception(Walk& walk, const CallArgs& args) {
+ValuePtr call_exception(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 0);
-  ValuePtr handled = handled_now(walk);
-  return handled ? handled : walk.values().none();
+  ValuePtr handled = handled_now(tracer);
+  return handled ? handled : tracer.values().none();
 }
 
-ValuePtr call_exc_info(Walk& walk, const CallArgs& args) {
+ValuePtr call_exc_info(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 0);
-  ValuePtr handled = handled_now(walk);
-  std::vector<ValuePtr> parts(3, walk.values().none());
-  if (handled) parts = {type_value(walk, handled), handled, make_value<RaisedPartValue>(handled, true)};
+  ValuePtr handled = handled_now(tracer);
+  std::vector<ValuePtr> parts(3, tracer.values().none());
+  if (handled) parts = {type_value(tracer, handled), handled, make_value<RaisedPartValue>(handled, true)};
   return make_value<SequenceValue>(false, std::move(parts));
 }
 
-ValuePtr call_add_note(Walk& walk, const CallArgs& args) {
+ValuePtr call_add_note(Tracer& tracer, const CallArgs& args) {
   static PyObject* const kNotes = PyUnicode_InternFromString("__notes__");
   require_method_count(args, 1, 1);
   InstanceValue* exception = exception_of(args.positional[0]);
   if (exception == nullptr) graph_break(BreakReason::unknown_c_function, "add_note");
-  if (walk.values().exact_type(args.positional[1]) != &PyUnicode_Type) raise_here();
+  if (tracer.values().exact_type(args.positional[1]) != &PyUnicode_Type) raise_here();
   ValuePtr* notes = exception->find(kNotes);
   if (notes == nullptr) {
     exception->attributes.emplace_back(Ref::share(kNotes),
                                        make_value<SequenceValue>(true, std::vector<ValuePtr>{args.positional[1]}));
-    return walk.values().none();
+    return tracer.values().none();
   }
-  if (!walk.values().is_exactly(*notes, &PyList_Type) || !list_append(walk, *notes, args.positional[1]))
+  if (!tracer.values().is_exactly(*notes, &PyList_Type) || !list_append(tracer, *notes, args.positional[1]))
     graph_break(BreakReason::unknown_c_function, "add_note");
-  return walk.values().none();
+  return tracer.values().none();
 }
 
 }  // namespace
 
-void set_context(Walk& walk, const ValuePtr& value) {
-  if (walk.frames().handled().empty()) return;
-  const ValuePtr& handled = walk.frames().handled().back();
+void set_context(Tracer& tracer, const ValuePtr& value) {
+  if (tracer.frames().handled().empty()) return;
+  const ValuePtr& handled = tracer.frames().handled().back();
   if (handled == value) return;
   // What it would be the context of no longer has it for one. The program may have made a cycle before.
   std::unordered_set<const InstanceValue*> met;
@@ -89,28 +89,28 @@ void set_cause(InstanceValue& exception, const ValuePtr& cause) {
   exception.exception->suppresses_context = true;
 }
 
-ValuePtr exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& descriptor) {
+ValuePtr exception_field(Tracer& tracer, const ValuePtr& value, BorrowedRef name, const ValuePtr& descriptor) {
   if (!is_base_descriptor(descriptor, name)) return nullptr;
-  if (source_of(descriptor) != nullptr) walk.values().identity_of(descriptor);
+  if (source_of(descriptor) != nullptr) tracer.values().identity_of(descriptor);
   const ExceptionState& state = *exception_of(value)->exception;
-  auto or_none = [&](const ValuePtr& part) { return part ? part : walk.values().none(); };
+  auto or_none = [&](const ValuePtr& part) { return part ? part : tracer.values().none(); };
   if (is_named(name, "__cause__")) return or_none(state.cause);
-  if (is_named(name, "__suppress_context__")) return walk.values().boolean(state.suppresses_context);
+  if (is_named(name, "__suppress_context__")) return tracer.values().boolean(state.suppresses_context);
   if (is_named(name, "__context__")) {
-    if (!state.context && state.raised_step != 0) require_nothing_handled(walk);
+    if (!state.context && state.raised_step != 0) require_nothing_handled(tracer);
     return or_none(state.context);
   }
   // Whether a group that Python makes by itself has one differs between versions.
   if (!is_named(name, "__traceback__") || is_group_class(type_of(value))) return nullptr;
-  return state.raised_step != 0 ? ValuePtr(make_value<RaisedPartValue>(value, true)) : walk.values().none();
+  return state.raised_step != 0 ? ValuePtr(make_value<RaisedPartValue>(value, true)) : tracer.values().none();
 }
 
-bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, const ValuePtr& to) {
+bool set_exception_field(Tracer& tracer, const ValuePtr& value, BorrowedRef name, const ValuePtr& to) {
   ExceptionState& state = *exception_of(value)->exception;
   auto* part = as<RaisedPartValue>(to);
   // contextlib does so: nobody sees it but Python, which then raises it itself.
   if (is_named(name, "__traceback__")) return part != nullptr && part->is_traceback && part->exception == value;
-  bool is_none = same_object(walk, to, walk.values().none());
+  bool is_none = same_object(tracer, to, tracer.values().none());
   if (!is_none && exception_of(to) == nullptr) return false;
   ValuePtr exception = is_none ? ValuePtr() : to;
   if (is_named(name, "__cause__")) {
@@ -119,7 +119,7 @@ bool set_exception_field(Walk& walk, const ValuePtr& value, BorrowedRef name, co
   }
   if (!is_named(name, "__context__")) return false;
   // Without one, what the thread handles outside would be taken for it.
-  if (!exception) require_nothing_handled(walk);
+  if (!exception) require_nothing_handled(tracer);
   state.context = exception;
   return true;
 }

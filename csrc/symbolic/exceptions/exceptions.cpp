@@ -27,7 +27,7 @@ bool is_subclass(PyTypeObject* type, PyObject* base) {
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base)) != 0;
 }
 
-// Made by BaseException's own __new__, with nothing to hold but arguments, and the few fields of which the walk knows.
+// Made by BaseException's own __new__, with nothing to hold but arguments, and the few fields of which the trace knows.
 bool holds_only_arguments(PyTypeObject* type) {
   auto* value_error = reinterpret_cast<PyTypeObject*>(PyExc_ValueError);
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
@@ -36,72 +36,72 @@ bool holds_only_arguments(PyTypeObject* type) {
                                                  known == PyExc_StopIteration || known == PyExc_AttributeError);
 }
 
-bool catches(Walk& walk, const ValuePtr& exception, const ValuePtr& classes, bool in_tuple = false) {
-  if (auto elements = in_tuple ? nullptr : elements_of(walk, classes)) {
+bool catches(Tracer& tracer, const ValuePtr& exception, const ValuePtr& classes, bool in_tuple = false) {
+  if (auto elements = in_tuple ? nullptr : elements_of(tracer, classes)) {
     bool found = false;
-    for (const ValuePtr& element : *elements) found = catches(walk, exception, element, true) || found;
+    for (const ValuePtr& element : *elements) found = catches(tracer, exception, element, true) || found;
     return found;
   }
-  PyObject* known = walk.values().identity_of(classes);
+  PyObject* known = tracer.values().identity_of(classes);
   if (known == nullptr || !PyExceptionClass_Check(known)) raise_here();
-  return is_object_of(walk, exception, reinterpret_cast<PyTypeObject*>(known));
+  return is_object_of(tracer, exception, reinterpret_cast<PyTypeObject*>(known));
 }
 
-void check_exc_match(Walk& walk, const Instruction& at) {
-  ValuePtr value = walk.frames().peek(2);
+void check_exc_match(Tracer& tracer, const Instruction& at) {
+  ValuePtr value = tracer.frames().peek(2);
   if (exception_of(value) == nullptr && value->kind != ValueKind::Object)
     graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  bool matches = catches(walk, value, walk.frames().peek(1));
-  walk.frames().pop();
-  walk.frames().push(walk.values().boolean(matches));
+  bool matches = catches(tracer, value, tracer.frames().peek(1));
+  tracer.frames().pop();
+  tracer.frames().push(tracer.values().boolean(matches));
 }
 
-void push_exc_info(Walk& walk, const Instruction& at) {
-  InstanceValue* exception = exception_of(walk.frames().peek());
+void push_exc_info(Tracer& tracer, const Instruction& at) {
+  InstanceValue* exception = exception_of(tracer.frames().peek());
   if (exception == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  ValuePtr value = walk.frames().pop();
-  walk.frames().handled().push_back(value);
-  walk.frames().push(make_value<RaisedPartValue>(value, false));
-  walk.frames().push(value);
+  ValuePtr value = tracer.frames().pop();
+  tracer.frames().handled().push_back(value);
+  tracer.frames().push(make_value<RaisedPartValue>(value, false));
+  tracer.frames().push(value);
 }
 
-void pop_except(Walk& walk, const Instruction& at) {
-  if (walk.frames().peek()->kind != ValueKind::RaisedPart)
+void pop_except(Tracer& tracer, const Instruction& at) {
+  if (tracer.frames().peek()->kind != ValueKind::RaisedPart)
     graph_break(BreakReason::exception_construct, opcode_name(at.op));
-  walk.frames().pop();
-  walk.frames().handled().pop_back();
+  tracer.frames().pop();
+  tracer.frames().handled().pop_back();
 }
 
-void reraise(Walk& walk, const Instruction&) { raise_again(walk.frames().peek()); }
+void reraise(Tracer& tracer, const Instruction&) { raise_again(tracer.frames().peek()); }
 
-void raise_varargs(Walk& walk, const Instruction& at) {
+void raise_varargs(Tracer& tracer, const Instruction& at) {
   if (at.arg == 0) {
-    if (walk.frames().handled().empty()) raise_here();
-    raise_again(walk.frames().handled().back());
+    if (tracer.frames().handled().empty()) raise_here();
+    raise_again(tracer.frames().handled().back());
   }
-  ValuePtr exception = exception_to_raise(walk, walk.frames().peek(at.arg));
-  bool is_from_none = at.arg == 2 && same_object(walk, walk.frames().peek(), walk.values().none());
-  ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(walk, walk.frames().peek()) : nullptr;
+  ValuePtr exception = exception_to_raise(tracer, tracer.frames().peek(at.arg));
+  bool is_from_none = at.arg == 2 && same_object(tracer, tracer.frames().peek(), tracer.values().none());
+  ValuePtr cause = at.arg == 2 && !is_from_none ? exception_to_raise(tracer, tracer.frames().peek()) : nullptr;
   if (!exception || (at.arg == 2 && !is_from_none && !cause)) raise_here();
   if (at.arg == 2) set_cause(*exception_of(exception), cause);
   exception_of(exception)->exception->split_from = nullptr;
-  raise_exception(walk, exception);
+  raise_exception(tracer, exception);
 }
 
 // From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
-void with_except_start(Walk& walk, const Instruction& at) {
-  ValuePtr exception = walk.frames().peek(1);
+void with_except_start(Tracer& tracer, const Instruction& at) {
+  ValuePtr exception = tracer.frames().peek(1);
   if (exception_of(exception) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
   ValuePtr traceback = make_value<RaisedPartValue>(exception, true);
-  CallArgs args{{type_value(walk, exception), exception, traceback}, {}};
-  if (at.arg == 5 && walk.frames().peek(4)->kind != ValueKind::Null)
-    args.positional.insert(args.positional.begin(), walk.frames().peek(4));
-  call(walk, walk.frames().peek(at.arg), std::move(args));
+  CallArgs args{{type_value(tracer, exception), exception, traceback}, {}};
+  if (at.arg == 5 && tracer.frames().peek(4)->kind != ValueKind::Null)
+    args.positional.insert(args.positional.begin(), tracer.frames().peek(4));
+  call(tracer, tracer.frames().peek(at.arg), std::move(args));
 }
 
 // A StopIteration does not leave a generator.
-void stop_iteration_error(Walk& walk, const Instruction&) {
-  InstanceValue* exception = exception_of(walk.frames().peek());
+void stop_iteration_error(Tracer& tracer, const Instruction&) {
+  InstanceValue* exception = exception_of(tracer.frames().peek());
   if (exception == nullptr || is_subclass(class_of(*exception), PyExc_StopIteration)) raise_here();
 }
 
@@ -119,33 +119,33 @@ PyObject* args_name() {
 }
 
 // BaseException.__init__(self, *args), reached by super().__init__(...): it sets `args`.
-ValuePtr call_exception_init(Walk& walk, const CallArgs& args) {
+ValuePtr call_exception_init(Tracer& tracer, const CallArgs& args) {
   if (args.positional.empty() || !args.keywords.empty()) raise_here();
   const ValuePtr& self = args.positional[0];
   std::vector<ValuePtr> kept(args.positional.begin() + 1, args.positional.end());
   if (InstanceValue* made = exception_of(self)) {
     made->exception->args = std::move(kept);
-    return walk.values().none();
+    return tracer.values().none();
   }
-  bool is_real = self->kind == ValueKind::Object && is_exception_class(walk.values().exact_type(self)) &&
-                 is_args_descriptor(type_attribute(walk, self, args_name())) && source_of(self) != nullptr;
+  bool is_real = self->kind == ValueKind::Object && is_exception_class(tracer.values().exact_type(self)) &&
+                 is_args_descriptor(type_attribute(tracer, self, args_name())) && source_of(self) != nullptr;
   if (!is_real) graph_break(BreakReason::object_creation, "__init__ of an exception");
-  attribute_store(walk, self, args_name(), make_value<SequenceValue>(false, std::move(kept)));
-  return walk.values().none();
+  attribute_store(tracer, self, args_name(), make_value<SequenceValue>(false, std::move(kept)));
+  return tracer.values().none();
 }
 
 }  // namespace
 
-bool matches_clause(Walk& walk, const ValuePtr& exception, const ValuePtr& classes) {
-  return catches(walk, exception, classes);
+bool matches_clause(Tracer& tracer, const ValuePtr& exception, const ValuePtr& classes) {
+  return catches(tracer, exception, classes);
 }
 
-ValuePtr exception_to_raise(Walk& walk, const ValuePtr& operand) {
+ValuePtr exception_to_raise(Tracer& tracer, const ValuePtr& operand) {
   if (exception_of(operand) != nullptr) return operand;
   auto* object = as<ObjectValue>(operand);
   if (object == nullptr || !PyExceptionClass_Check(object->object.get())) return nullptr;
-  walk.values().identity_of(operand);
-  return make_exception(walk, operand, {});
+  tracer.values().identity_of(operand);
+  return make_exception(tracer, operand, {});
 }
 
 void raise_again(const ValuePtr& exception) {
@@ -167,7 +167,7 @@ InstanceValue* exception_of(const ValuePtr& value) {
   return instance != nullptr && instance->exception ? instance : nullptr;
 }
 
-Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, const std::vector<ValuePtr>& args) {
+Handle<InstanceValue> new_exception(Tracer& tracer, const ValuePtr& type_value, const std::vector<ValuePtr>& args) {
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
   auto* type = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type_value)->object.get());
   bool plain = is_exception_class(type) && holds_only_arguments(type) &&
@@ -175,35 +175,35 @@ Handle<InstanceValue> new_exception(Walk& walk, const ValuePtr& type_value, cons
   if (!plain) return nullptr;
   auto made = make_value<InstanceValue>(type_value);
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
-    ValuePtr maker = type_attribute(walk, made, kNew), keeper = type_attribute(walk, made, args_name());
+    ValuePtr maker = type_attribute(tracer, made, kNew), keeper = type_attribute(tracer, made, args_name());
     if (!maker || type_of(maker) != &PyCFunction_Type || !is_args_descriptor(keeper)) return nullptr;
-    walk.values().identity_of(maker);
-    walk.values().identity_of(keeper);
+    tracer.values().identity_of(maker);
+    tracer.values().identity_of(keeper);
   }
   made->exception = std::make_unique<ExceptionState>();
   made->exception->args = args;
   if (is_subclass(type, PyExc_StopIteration))
     made->attributes.emplace_back(check(PyUnicode_InternFromString("value")),
-                                  args.empty() ? walk.values().none() : args[0]);
+                                  args.empty() ? tracer.values().none() : args[0]);
   return made;
 }
 
-ValuePtr exception_init(Walk& walk, const Handle<InstanceValue>& exception) {
+ValuePtr exception_init(Tracer& tracer, const Handle<InstanceValue>& exception) {
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
-  ValuePtr init = type_attribute(walk, exception, kInit);
+  ValuePtr init = type_attribute(tracer, exception, kInit);
   if (init && is_python_function(init)) return init;
   bool is_builtin = init && init->kind == ValueKind::Object && type_of(init) == &PyWrapperDescr_Type;
   if (!is_builtin) graph_break(BreakReason::object_creation, describe(exception));
-  walk.values().identity_of(init);
+  tracer.values().identity_of(init);
   return nullptr;
 }
 
-ValuePtr make_exception(Walk& walk, const ValuePtr& type, const std::vector<ValuePtr>& args) {
-  Handle<InstanceValue> exception = new_exception(walk, type, args);
-  return exception && !exception_init(walk, exception) ? exception : nullptr;
+ValuePtr make_exception(Tracer& tracer, const ValuePtr& type, const std::vector<ValuePtr>& args) {
+  Handle<InstanceValue> exception = new_exception(tracer, type, args);
+  return exception && !exception_init(tracer, exception) ? exception : nullptr;
 }
 
-ValuePtr take_set_exception(Walk& walk) {
+ValuePtr take_set_exception(Tracer& tracer) {
   Ref error = take_raised();
   if (PyType_HasFeature(error.type(), Py_TPFLAGS_HEAPTYPE) || !holds_only_arguments(error.type())) return nullptr;
   std::vector<ValuePtr> args;
@@ -211,20 +211,20 @@ ValuePtr take_set_exception(Walk& walk) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(values); ++i) {
     PyObject* item = PyTuple_GET_ITEM(values, i);
     if (!is_guardable_constant(item)) return nullptr;
-    args.push_back(walk.values().constant(item));
+    args.push_back(tracer.values().constant(item));
   }
-  return make_exception(walk, walk.values().constant(reinterpret_cast<PyObject*>(error.type())), args);
+  return make_exception(tracer, tracer.values().constant(reinterpret_cast<PyObject*>(error.type())), args);
 }
 
-Ref text_model(Walk& walk, const ValuePtr& value, bool for_repr) {
+Ref text_model(Tracer& tracer, const ValuePtr& value, bool for_repr) {
   InstanceValue* exception = exception_of(value);
   if (exception == nullptr || is_group_class(class_of(*exception))) return nullptr;
   PyTypeObject* type = class_of(*exception);
   bool is_user = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
   // repr() has the class's name.
-  if (is_user && (for_repr || !inherits(walk, value, type, {"__str__", "__format__"}))) return nullptr;
-  Ref args = constant_of(walk, make_value<SequenceValue>(false, exception->exception->args));
+  if (is_user && (for_repr || !inherits(tracer, value, type, {"__str__", "__format__"}))) return nullptr;
+  Ref args = constant_of(tracer, make_value<SequenceValue>(false, exception->exception->args));
   return args ? Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), args)) : Ref();
 }
 
@@ -244,53 +244,53 @@ const CallRegistration call_registration(add_exception_calls);
 
 }  // namespace
 
-// The frame above which an exception of the walk's goes on, and where; unknown to the walk below `depth`.
-bool unwind(Walk& walk, const ValuePtr& value, size_t depth) {
+// The frame above which an exception of the trace's goes on, and where; unknown to the trace below `depth`.
+bool unwind(Tracer& tracer, const ValuePtr& value, size_t depth) {
   InstanceValue* exception = exception_of(value);
   bool stops = is_subclass(class_of(*exception), PyExc_StopIteration);
-  for (size_t at = walk.frames().depth(); at-- > depth;) {
-    SymbolicFrame& candidate = walk.frames()[at];
+  for (size_t at = tracer.frames().depth(); at-- > depth;) {
+    SymbolicFrame& candidate = tracer.frames()[at];
     ExceptionHandler handler = candidate.bytecode->handler_at(candidate.index);
     bool ends_loop = at > depth && stops && candidate.continuation == ContinuationKind::NextOrStop;
     if (handler.target < 0 && !ends_loop) continue;
     // What dies on the way does so before the handler: the exception is Python's to raise then.
     if (at == 0 && std::any_of(candidate.stack.begin() + handler.depth, candidate.stack.end(),
-                               [&](const ValuePtr& dropped) { return may_die_noticed(walk, dropped); }))
+                               [&](const ValuePtr& dropped) { return death_is_observable(tracer, dropped); }))
       return false;
-    walk.frames().cut(handler.target >= 0 ? at + 1 : at);
-    SymbolicFrame& target = walk.frames().innermost();
-    if (exception->exception->raised_step == 0) exception->exception->raised_step = walk.instruction_step();
+    tracer.frames().cut(handler.target >= 0 ? at + 1 : at);
+    SymbolicFrame& target = tracer.frames().innermost();
+    if (exception->exception->raised_step == 0) exception->exception->raised_step = tracer.instruction_step();
     if (handler.target < 0) {
-      walk.frames().pop();
-      walk.frames().jump((*target.bytecode)[target.index].arg);
+      tracer.frames().pop();
+      tracer.frames().jump((*target.bytecode)[target.index].arg);
       return true;
     }
     target.stack.resize(static_cast<size_t>(handler.depth));
     if (handler.push_lasti)
-      walk.frames().push(walk.values().constant(check(pv_position((*target.bytecode)[target.index].lasti))));
-    walk.frames().push(value);
-    walk.frames().jump(handler.target);
+      tracer.frames().push(tracer.values().constant(check(pv_position((*target.bytecode)[target.index].lasti))));
+    tracer.frames().push(value);
+    tracer.frames().jump(handler.target);
     return true;
   }
   return false;
 }
 
-void raise_exception(Walk& walk, const ValuePtr& exception) {
-  if (exception_of(exception) != nullptr) set_context(walk, exception);
+void raise_exception(Tracer& tracer, const ValuePtr& exception) {
+  if (exception_of(exception) != nullptr) set_context(tracer, exception);
   raise_again(exception);
 }
 
-void raise_known(Walk& walk, PyObject* type, const std::vector<ValuePtr>& args) {
-  ValuePtr exception = make_exception(walk, walk.values().constant(type), args);
-  MD_ASSERT(exception, "an exception that the walk cannot make");
-  raise_exception(walk, exception);
+void raise_known(Tracer& tracer, PyObject* type, const std::vector<ValuePtr>& args) {
+  ValuePtr exception = make_exception(tracer, tracer.values().constant(type), args);
+  MD_ASSERT(exception, "an exception that the trace cannot make");
+  raise_exception(tracer, exception);
 }
 
-void raise_set(Walk& walk) {
+void raise_current(Tracer& tracer) {
   if (take_unasked_comparison()) graph_break(BreakReason::unhashable_key, "a key with its own equality");
-  ValuePtr exception = take_set_exception(walk);
+  ValuePtr exception = take_set_exception(tracer);
   if (!exception) raise_here();
-  raise_exception(walk, exception);
+  raise_exception(tracer, exception);
 }
 
 }  // namespace md

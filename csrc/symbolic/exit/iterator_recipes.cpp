@@ -38,12 +38,12 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
     auto* view = as<DictViewValue>(base);
     const ValuePtr& held = view != nullptr ? view->dict : base;
     auto* attributes = as<InstanceDictValue>(held);
-    if (attributes != nullptr && !iterator->exhausted) end_before_iteration(walk_, *iterator);
+    if (attributes != nullptr && !iterator->exhausted) end_before_iteration(tracer_, *iterator);
     // One that has begun would not find its place again, one that has noticed a change would not notice it.
     auto* deque = is_deque(held) ? as<SequenceValue>(held) : nullptr;
     bool has_changed = deque != nullptr && deque->changes != iterator->start;
     if (is_deque(held) && (iterator->exhausted || iterator->index > 0 || has_changed))
-      end_before_iteration(walk_, *iterator);
+      end_before_iteration(tracer_, *iterator);
     auto* object = as<ObjectValue>(held);
     if (object != nullptr && object->writes && !iterator->exhausted)
       throw RestartSignal{object->writes->first_step,
@@ -53,8 +53,8 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
   recipe.index = static_cast<int32_t>(iterator->index);
   // A place behind the end of a list that has become shorter cannot be set.
   auto end_behind = [&](int64_t place, int64_t length_where_unknown) {
-    if (!iterator->exhausted && place > length_of(walk_, iterator->bases[0]).value_or(length_where_unknown))
-      end_before_iteration(walk_, *iterator);
+    if (!iterator->exhausted && place > length_of(tracer_, iterator->bases[0]).value_or(length_where_unknown))
+      end_before_iteration(tracer_, *iterator);
   };
   switch (iterator->iterator_kind) {
     case IteratorKind::Range: {
@@ -101,7 +101,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       auto* dict = as<DictValue>(view != nullptr ? view->dict : iterator->bases[0]);
       bool is_changed = dict != nullptr && (static_cast<int64_t>(dict->entries.size()) != iterator->stop ||
                                             dict->erased != iterator->start);
-      if (is_changed && !iterator->exhausted) end_before_iteration(walk_, *iterator);
+      if (is_changed && !iterator->exhausted) end_before_iteration(tracer_, *iterator);
       break;
     }
     case IteratorKind::Set:
@@ -109,7 +109,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       if (iterator->exhausted) break;
       if (as<SetValue>(iterator->bases[0]) &&
           PySet_GET_SIZE(as<SetValue>(iterator->bases[0])->set.get()) != iterator->stop)
-        end_before_iteration(walk_, *iterator);
+        end_before_iteration(tracer_, *iterator);
       return add_parts(recipe, {iterator->bases[0]});
     case IteratorKind::User:
       break;

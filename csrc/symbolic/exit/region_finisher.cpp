@@ -18,26 +18,26 @@ namespace md {
 
 // Symbols that no tensor among the graph's inputs tells become inputs of their own. Where every symbol had to be one number, the
 // graph is about numbers.
-void RegionFinisher::settle_symbols(CapturedRegion& region) {
-  SymbolList symbols = symbols_of(walk_.graph());
+void RegionFinisher::bind_symbols(CapturedRegion& region) {
+  SymbolList symbols = symbols_of(tracer_.graph());
   if (symbols.symbols().empty()) return;
   std::vector<int64_t> numbers;
   for (Dim symbol : symbols.symbols())
     if (std::optional<int64_t> number = shapes_.fixed(symbol)) numbers.push_back(*number);
   if (numbers.size() == symbols.symbols().size()) {
     try {
-      walk_.builder().replace_graph(with_numbers(walk_.graph(), symbols, numbers));
+      tracer_.builder().replace_graph(with_numbers(tracer_.graph(), symbols, numbers));
       return;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
     }
   }
-  std::vector<SymbolPlace> places = symbol_places(walk_.graph(), symbols);
+  std::vector<SymbolPlace> places = symbol_places(tracer_.graph(), symbols);
   for (size_t i = 0; i < places.size(); ++i) {
     Dim symbol = symbols.symbols()[i];
-    if (places[i].input >= 0 || shapes_.is_told(symbol)) continue;
-    walk_.graph().add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
-    ValuePtr number = size_value(walk_, symbol);
+    if (places[i].input >= 0 || shapes_.is_unbacked(symbol)) continue;
+    tracer_.graph().add_scalar_input(symbol.str(), Scalar::Kind::Int)->size = symbol;
+    ValuePtr number = size_value(tracer_, symbol);
     region.inputs.push_back({nullptr, recipe_of(number)});
   }
 }
@@ -114,11 +114,11 @@ RecipeId RegionFinisher::output_recipe(ValueRef value) {
 }
 
 void RegionFinisher::add_tensor_writes() {
-  for (const auto& base : walk_.builder().written_inputs()) {
+  for (const auto& base : tracer_.builder().written_inputs()) {
     int written_before = queue_.logged_version(base.get());
     if (base->version == written_before) continue;  // none, or a write that broke the graph
     RecipeId value = output_recipe(base->current);
-    Effect effect{EffectKind::WriteTensor, recipe_of(walk_.values().find(base->source)), value};
+    Effect effect{EffectKind::WriteTensor, recipe_of(tracer_.values().find(base->source)), value};
     effect.count = base->version - written_before;
     snapshot_.effects.push_back(effect);
   }
@@ -148,7 +148,7 @@ void RegionFinisher::add_effects() {
     auto* cell = as<CellValue>(value);
     snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
   }
-  const TracedModes &modes = walk_.builder().modes(), &logged = queue_.logged_modes();
+  const TracedModes &modes = tracer_.builder().modes(), &logged = queue_.logged_modes();
   if (modes.grad != logged.grad) snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, modes.grad});
   if (modes.inference != logged.inference)
     snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, modes.inference});
@@ -163,7 +163,7 @@ void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* wh
 void RegionFinisher::end_before(const IteratorValue& generator) {
   // The program's own break in its body is the reason then.
   if (exit_ == ExitKind::Break && restart_ != nullptr && restart_->in_generator &&
-      walk_.step_number() == restart_->step)
+      tracer_.step_number() == restart_->step)
     throw RestartSignal{generator.creation_step, restart_->graph_break, restart_->policy, true};
   // Python meets the break again; under fullgraph it is an error before anything has run.
   if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && frames_.root().policy->fullgraph)
@@ -185,7 +185,7 @@ void RegionFinisher::add_frames(size_t depth) {
 void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on) {
   exit_ = ExitKind::Raise;
   check_generators();
-  size_t depth = described_frames(walk_);
+  size_t depth = described_frames(tracer_);
   for (size_t i = 0; i < depth; ++i) {
     const SymbolicFrame& frame = frames_[i];
     stacks_.push_back(i + 1 == depth ? stack : frame.stack);
@@ -193,7 +193,7 @@ void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool
     // What the exception drops from the stack need not be made.
     auto kept = static_cast<size_t>(std::max(frame.bytecode->handler_at(frame.index).depth, 0));
     for (size_t at = kept; at < stacks_[i].size(); ++at)
-      if (stacks_[i][at]->kind == ValueKind::Iterator) stacks_[i][at] = walk_.values().none();
+      if (stacks_[i][at]->kind == ValueKind::Iterator) stacks_[i][at] = tracer_.values().none();
   }
   add_frames(depth);
   stacks_.clear();
@@ -225,14 +225,14 @@ std::vector<std::pair<ValuePtr, RecipeId>> RegionFinisher::made_values() const {
 void RegionFinisher::check_outputs() {
   if (queue_.queued().empty()) return;
   bool draws =
-      std::ranges::any_of(walk_.graph().nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
+      std::ranges::any_of(tracer_.graph().nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   for (const QueuedOutput& output : queue_.queued())
     if ((draws && output.site.runs_python) || !std::ranges::all_of(output.shown, is_as_shown))
       throw RestartSignal{output.step, output.graph_break, output.policy};
 }
 
 void RegionFinisher::add_outputs(CapturedRegion& region) {
-  for (QueuedOutput& output : walk_.outputs().take_queued()) {
+  for (QueuedOutput& output : tracer_.outputs().take_queued()) {
     OutputSite& site = output.site;
     auto pair_up = [&](const std::vector<std::pair<ValuePtr, RecipeId>>& made, auto& pairs) {
       for (const auto& [value, recipe] : made) {
@@ -282,31 +282,31 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   add_effects();
   for (const ValuePtr& value : shapes_.may_raise()) recipe_of(value);
   add_outputs(region);
-  Graph& graph = walk_.graph();
+  Graph& graph = tracer_.graph();
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;
-  if (region.met_operations) walk_.guards().global_state();
+  if (region.met_operations) tracer_.guards().global_state();
   run_passes(graph);
-  graph.assume(shapes_.assumptions());
+  graph.set_runtime_asserts(shapes_.runtime_asserts());
   std::vector<std::vector<Node*>> users = graph.all_users();
   auto is_used = [&](const Node& node) {
     return node.kind != NodeKind::ScalarInput || must_run(node) || !users[static_cast<size_t>(node.index)].empty();
   };
   for (int kept : graph.retain(is_used, true)) {
-    const GraphBuilder::Input& input = walk_.builder().inputs()[static_cast<size_t>(kept)];
+    const GraphBuilder::Input& input = tracer_.builder().inputs()[static_cast<size_t>(kept)];
     region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
   }
-  settle_symbols(region);
-  shapes_.add_guards(walk_.guards());
+  bind_symbols(region);
+  shapes_.add_guards(tracer_.guards());
   region.violations = shapes_.violations(entry_.start().bytecode);
-  if (verifies_graphs()) verify(walk_.graph());
-  region.graph = walk_.builder().shared_graph();
+  if (verifies_graphs()) verify(tracer_.graph());
+  region.graph = tracer_.builder().shared_graph();
   region.graph_break = std::move(end.graph_break);
   region.snapshot = std::move(snapshot_);
-  region.guards = std::move(walk_.guards());
-  region.call_outs = walk_.outputs().take_call_outs();
-  region.walk = walk_.number();
+  region.guards = std::move(tracer_.guards());
+  region.host_calls = tracer_.outputs().take_host_calls();
+  region.trace = tracer_.number();
   return region;
 }
 

@@ -1,4 +1,4 @@
-// Turns the state of a walk that has ended into a region: recipes, frame states, effects, graph outputs.
+// Turns the state of a trace that has ended into a region: recipes, frame states, effects, graph outputs.
 #pragma once
 #include <unordered_map>
 
@@ -16,16 +16,16 @@ struct RegionEnd {
 class RegionFinisher {
  public:
   // Of the parts only the graph and the guards change.
-  explicit RegionFinisher(Walk& walk)
-      : walk_(walk),
-        entry_(walk.entry()),
-        frames_(walk.frames()),
-        shapes_(walk.shapes()),
-        effects_(walk.effects()),
-        queue_(walk.outputs()),
-        pending_(walk.pending()) {}
+  explicit RegionFinisher(Tracer& tracer)
+      : tracer_(tracer),
+        entry_(tracer.entry()),
+        frames_(tracer.frames()),
+        shapes_(tracer.shapes()),
+        effects_(tracer.effects()),
+        queue_(tracer.outputs()),
+        pending_(tracer.pending()) {}
   CapturedRegion finish(RegionEnd end);
-  // The state that an exception of the current instruction finds; the walk goes on afterwards. `stack` is the innermost told
+  // The state that an exception of the current instruction finds; the trace goes on afterwards. `stack` is the innermost told
   // frame's before the instruction; `outputs` are what the Output recipes name.
   Snapshot describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs);
   // The locals of every frame as they are now, as far as they can be told.
@@ -40,18 +40,18 @@ class RegionFinisher {
   RecipeId recipe_of(const ValuePtr& value);
   void describe_value(const ValuePtr& value, Recipe& recipe);
   // What is at the source goes on as it is.
-  void hand_on(const Source* source, Recipe& recipe);
+  void pass_through(const Source* source, Recipe& recipe);
   void describe_tensor(TensorValue* tensor, Recipe& recipe);
   void describe_size(Dim dim, Recipe& recipe);
-  void settle_symbols(CapturedRegion& region);
-  void describe_class(const MadeClass& made, Recipe& recipe);
+  void bind_symbols(CapturedRegion& region);
+  void describe_class(const TracedClass& made, Recipe& recipe);
   void describe_function(FunctionValue* function, Recipe& recipe);
-  void add_copied(Recipe& recipe, const MadeValue& made, PyTypeObject* type);
+  void add_copied(Recipe& recipe, const ConstructedValue& made, PyTypeObject* type);
   void add_attributes(Recipe& recipe, const InstanceValue& instance);
   void describe_exception(const ValuePtr& value, Recipe& recipe);
   void describe_iterator(IteratorValue* iterator, Recipe& recipe);
   RecipeId constant_recipe(BorrowedRef object);
-  void end_before_own_key(BorrowedRef key);
+  void end_before_user_key(BorrowedRef key);
   RecipeId key_recipe(BorrowedRef key);
   void describe_set(SetValue* set, Recipe& recipe);
   RecipeId null_recipe();
@@ -76,15 +76,15 @@ class RegionFinisher {
     return stacks_.empty() ? frames_[depth].stack : stacks_[depth];
   }
 
-  Walk& walk_;  // for values that are read, which adds guards
+  Tracer& tracer_;  // for values that are read, which adds guards
   const EntryState& entry_;
   const FrameStack& frames_;
   const ShapeEnv& shapes_;
   const SideEffects& effects_;
-  const OutputQueue& queue_;
+  const DeferredOutput& queue_;
   const PendingCalls& pending_;
   std::vector<std::vector<ValuePtr>> stacks_;
-  // The walk is done again and ends at this step. The reason counts when the region had reached the function's end.
+  // The trace is done again and ends at this step. The reason counts when the region had reached the function's end.
   [[noreturn]] void end_before(int64_t step, BreakReason reason, const char* what);
   [[noreturn]] void end_before(const IteratorValue& generator);
   [[noreturn]] void end_before_raise(const ValuePtr& exception);

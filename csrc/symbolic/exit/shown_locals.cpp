@@ -12,7 +12,7 @@ namespace {
 std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Object:
-      if (as<ObjectValue>(value)->made_class) return std::nullopt;
+      if (as<ObjectValue>(value)->traced_class) return std::nullopt;
       return std::vector<ValuePtr>{};
     case ValueKind::Null:
     case ValueKind::Tensor:
@@ -61,7 +61,7 @@ std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
     case ValueKind::RaisedPart:
     case ValueKind::Iterator:
     case ValueKind::Super:
-    case ValueKind::Made:
+    case ValueKind::Constructed:
     case ValueKind::DictView:
     case ValueKind::Identity:
     case ValueKind::InstanceDict:

@@ -46,27 +46,27 @@ void RegionFinisher::add_parts(Recipe& recipe, const std::vector<ValuePtr>& valu
   for (const ValuePtr& value : values) recipe.parts.push_back(recipe_of(value));
 }
 
-void RegionFinisher::hand_on(const Source* source, Recipe& recipe) {
+void RegionFinisher::pass_through(const Source* source, Recipe& recipe) {
   recipe.kind = RecipeKind::Source;
   recipe.source = source;
   // Arguments are always there; whatever else was not looked at may be gone at another run.
   bool is_argument = source->kind() == SourceKind::Local && entry_.start().index == 0;
-  if (!is_argument && source->kind() != SourceKind::Function) walk_.guards().present(source);
+  if (!is_argument && source->kind() != SourceKind::Function) tracer_.guards().present(source);
 }
 
 void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
-  if (tensor->source != nullptr) return hand_on(tensor->source, recipe);
+  if (tensor->source != nullptr) return pass_through(tensor->source, recipe);
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
   if (tensor->base != nullptr && tensor->base->source == nullptr) recipe.writes = tensor->base->version;
-  outputs_.push_back(walk_.builder().output_value(tensor));
+  outputs_.push_back(tracer_.builder().output_value(tensor));
 }
 
 void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
-  if (shapes_.is_told(dim)) {
+  if (shapes_.is_unbacked(dim)) {
     recipe.kind = RecipeKind::Number;
     recipe.index = static_cast<int32_t>(outputs_.size());
-    outputs_.push_back(told_number(walk_.builder(), dim));
+    outputs_.push_back(unbacked_number(tracer_.builder(), dim));
     return;
   }
   SymbolList symbols;
@@ -100,16 +100,16 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
 }
 
 // Storing it would ask for its hash once more.
-void RegionFinisher::end_before_own_key(BorrowedRef key) {
-  if (is_key_stand_in(key)) end_before(own_key_step(walk_, key), BreakReason::unhashable_key, "a key that is kept");
+void RegionFinisher::end_before_user_key(BorrowedRef key) {
+  if (is_key_proxy(key)) end_before(user_key_step(tracer_, key), BreakReason::unhashable_key, "a key that is kept");
 }
 
 RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
-  end_before_own_key(key);
-  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(value_of_key(walk_, key));
+  end_before_user_key(key);
+  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(value_of_key(tracer_, key));
 }
 
-void RegionFinisher::describe_class(const MadeClass& made, Recipe& recipe) {
+void RegionFinisher::describe_class(const TracedClass& made, Recipe& recipe) {
   recipe.kind = RecipeKind::Class;
   recipe.index = static_cast<int32_t>(made.first_names->entries.size());
   add_parts(recipe, {made.name, made.qualname, made.bases, made.meta, made.names_cell});
@@ -145,7 +145,7 @@ void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   Ref items = check(PySequence_Tuple(set->set));
   Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
-  for (Py_ssize_t i = 0; i < count; ++i) end_before_own_key(PyTuple_GET_ITEM(items.get(), i));
+  for (Py_ssize_t i = 0; i < count; ++i) end_before_user_key(PyTuple_GET_ITEM(items.get(), i));
   Py_ssize_t tries = std::min<Py_ssize_t>(count, 16);
   while (first < tries && !gives_order(items.get(), first)) ++first;
   if (first == tries && count > 0)
@@ -171,9 +171,9 @@ bool shows_the_same(const ShownNames& a, const ShownNames& b) {
 }  // namespace
 
 // What the function showed when it was wrapped, where it shows something else now.
-void RegionFinisher::add_copied(Recipe& recipe, const MadeValue& made, PyTypeObject* type) {
+void RegionFinisher::add_copied(Recipe& recipe, const ConstructedValue& made, PyTypeObject* type) {
   if (made.copied.empty()) return;
-  ShownNames now = names_to_copy(walk_, type, made.positional[0]);
+  ShownNames now = names_to_copy(tracer_, type, made.positional[0]);
   for (size_t i = 0; i < now.size(); ++i) {
     const auto& [name, value] = made.copied[i];
     if (value.get() == now[i].second.get()) continue;
@@ -216,7 +216,7 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   };
   if (state.context) add_state("__context__", state.context);
   if (state.cause) add_state("__cause__", state.cause);
-  if (state.suppresses_context) add_state("__suppress_context__", walk_.values().boolean(true));
+  if (state.suppresses_context) add_state("__suppress_context__", tracer_.values().boolean(true));
 }
 
 void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
@@ -226,8 +226,8 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       return;
     case ValueKind::Object: {
       auto* known = as<ObjectValue>(value);
-      if (known->source != nullptr) return hand_on(known->source, recipe);
-      if (known->made_class) return describe_class(*walk_.classes().find(known->object), recipe);
+      if (known->source != nullptr) return pass_through(known->source, recipe);
+      if (known->traced_class) return describe_class(*tracer_.classes().find(known->object), recipe);
       recipe.kind = RecipeKind::Constant;
       recipe.object = known->object;
       return;
@@ -283,7 +283,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
     }
     case ValueKind::PolicyFunction: {
       auto* wrapper = as<PolicyFunctionValue>(value);
-      if (!shows_the_same(names_to_update(walk_, wrapper->function), wrapper->copied))
+      if (!shows_the_same(names_to_update(tracer_, wrapper->function), wrapper->copied))
         end_before(wrapper->creation_step, BreakReason::object_creation, "a wrapper of a function");
       recipe.kind = RecipeKind::PolicyFunction;
       recipe.index = static_cast<int32_t>(wrapper->change);
@@ -300,8 +300,8 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       end_before_raise(as<RaisedPartValue>(value)->exception);
     case ValueKind::Iterator:
       return describe_iterator(as<IteratorValue>(value), recipe);
-    case ValueKind::Made: {
-      auto* made = as<MadeValue>(value);
+    case ValueKind::Constructed: {
+      auto* made = as<ConstructedValue>(value);
       recipe.kind = RecipeKind::Call;
       recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
       add_parts(recipe, made->positional);

@@ -4,9 +4,9 @@
 
 namespace md {
 
-ValuePtr load_cell(Walk& walk, CellValue* cell);  // null: empty
-void store_cell(Walk& walk, const ValuePtr& cell, ValuePtr contents);
+ValuePtr load_cell(Tracer& tracer, CellValue* cell);  // null: empty
+void store_cell(Tracer& tracer, const ValuePtr& cell, ValuePtr contents);
 // A cell that exists.
-ValuePtr cell_at(Walk& walk, const Source* source, Ref object);
+ValuePtr cell_at(Tracer& tracer, const Source* source, Ref object);
 
 }  // namespace md

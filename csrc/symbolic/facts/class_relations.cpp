@@ -12,7 +12,7 @@ PyTypeObject* class_in(const ValuePtr& type) {
 }
 
 // Objects of the class are laid out in a way that a class keeps whatever bases it is given.
-bool is_told_by_layout(const PyTypeObject* base) {
+bool is_unbacked_by_layout(const PyTypeObject* base) {
   bool is_static = (base->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
   return is_static && base->tp_basicsize > PyBaseObject_Type.tp_basicsize &&
          (base->tp_flags & Py_TPFLAGS_BASE_EXC_SUBCLASS) == 0;
@@ -20,40 +20,40 @@ bool is_told_by_layout(const PyTypeObject* base) {
 
 }  // namespace
 
-void guard_mro(Walk& walk, const ValuePtr& type) {
+void guard_mro(Tracer& tracer, const ValuePtr& type) {
   auto* known = as<ObjectValue>(type);
-  if (known->made_class) {
-    for (const ValuePtr& base : walk.classes().find(known->object)->base_classes) guard_mro(walk, base);
+  if (known->traced_class) {
+    for (const ValuePtr& base : tracer.classes().find(known->object)->base_classes) guard_mro(tracer, base);
     return;
   }
   PyTypeObject* now = class_in(type);
-  if (known->source != nullptr && may_change(now) && now->tp_mro != nullptr) walk.guards().mro(known->source, now);
+  if (known->source != nullptr && may_change(now) && now->tp_mro != nullptr) tracer.guards().mro(known->source, now);
 }
 
-bool derives_from(Walk& walk, const ValuePtr& type, PyTypeObject* base) {
+bool derives_from(Tracer& tracer, const ValuePtr& type, PyTypeObject* base) {
   PyTypeObject* derived = class_in(type);
   if (derived == base || base == &PyBaseObject_Type) return true;
-  if (!is_told_by_layout(base)) guard_mro(walk, type);
+  if (!is_unbacked_by_layout(base)) guard_mro(tracer, type);
   return PyType_IsSubtype(derived, base) != 0;
 }
 
-bool is_object_of(Walk& walk, const ValuePtr& value, PyTypeObject* base) {
-  PyTypeObject* type = walk.values().exact_type(value);
+bool is_object_of(Tracer& tracer, const ValuePtr& value, PyTypeObject* base) {
+  PyTypeObject* type = tracer.values().exact_type(value);
   if (type == base || !may_change(type)) return PyType_IsSubtype(type, base) != 0;
-  return derives_from(walk, type_value(walk, value), base);
+  return derives_from(tracer, type_value(tracer, value), base);
 }
 
-bool is_callable(Walk& walk, const ValuePtr& value) {
+bool is_callable(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  PyTypeObject* type = walk.values().exact_type(value);
-  if (may_change(type)) type_attribute(walk, value, kCall);
+  PyTypeObject* type = tracer.values().exact_type(value);
+  if (may_change(type)) type_attribute(tracer, value, kCall);
   return type->tp_call != nullptr;
 }
 
-bool matches_pattern(Walk& walk, const ValuePtr& value, unsigned long flag) {
-  PyTypeObject* type = walk.values().exact_type(value);
-  auto* known = may_change(type) ? as<ObjectValue>(type_value(walk, value)) : nullptr;
-  if (known != nullptr && known->source != nullptr) walk.guards().match_flags(known->source, type);
+bool matches_pattern(Tracer& tracer, const ValuePtr& value, unsigned long flag) {
+  PyTypeObject* type = tracer.values().exact_type(value);
+  auto* known = may_change(type) ? as<ObjectValue>(type_value(tracer, value)) : nullptr;
+  if (known != nullptr && known->source != nullptr) tracer.guards().match_flags(known->source, type);
   return PyType_HasFeature(type, flag) != 0;
 }
 

@@ -6,13 +6,13 @@
 namespace md {
 
 // The classes that the class derives from, in order, are as they are now.
-void guard_mro(Walk& walk, const ValuePtr& type);
+void guard_mro(Tracer& tracer, const ValuePtr& type);
 // issubclass(type, base) by the MRO alone.
-bool derives_from(Walk& walk, const ValuePtr& type, PyTypeObject* base);
+bool derives_from(Tracer& tracer, const ValuePtr& type, PyTypeObject* base);
 // The same of the value's class.
-bool is_object_of(Walk& walk, const ValuePtr& value, PyTypeObject* base);
-bool is_callable(Walk& walk, const ValuePtr& value);
+bool is_object_of(Tracer& tracer, const ValuePtr& value, PyTypeObject* base);
+bool is_callable(Tracer& tracer, const ValuePtr& value);
 // `flag` is Py_TPFLAGS_SEQUENCE or Py_TPFLAGS_MAPPING.
-bool matches_pattern(Walk& walk, const ValuePtr& value, unsigned long flag);
+bool matches_pattern(Tracer& tracer, const ValuePtr& value, unsigned long flag);
 
 }  // namespace md

@@ -35,26 +35,26 @@ const std::vector<Ref>& copied_by(PyTypeObject* type) {
   return type == &PyStaticMethod_Type ? *by_static : *by_class;
 }
 
-ValuePtr shown_now(Walk& walk, const ValuePtr& value, BorrowedRef name) {
+ValuePtr shown_now(Tracer& tracer, const ValuePtr& value, BorrowedRef name) {
   static PyObject* const kAnnotate = interned("__annotate__");
   auto* function = as<FunctionValue>(value);
   ValuePtr* stored = function->find(name);
   if (stored != nullptr) return *stored;
   if (PyUnicode_CompareWithASCIIString(name, "__annotations__") != 0) return nullptr;
   // Asking makes the dict, which both then have; it does not run what makes it.
-  return function->find(kAnnotate) != nullptr ? function->annotations : look_up(walk, value, name).value;
+  return function->find(kAnnotate) != nullptr ? function->annotations : look_up(tracer, value, name).value;
 }
 
 }  // namespace
 
-ShownNames names_to_copy(Walk& walk, PyTypeObject* wrapper, const ValuePtr& function) {
+ShownNames names_to_copy(Tracer& tracer, PyTypeObject* wrapper, const ValuePtr& function) {
   ShownNames names;
   if (function->kind != ValueKind::Function) return names;
-  for (const Ref& name : copied_by(wrapper)) names.emplace_back(name, shown_now(walk, function, name.get()));
+  for (const Ref& name : copied_by(wrapper)) names.emplace_back(name, shown_now(tracer, function, name.get()));
   return names;
 }
 
-ShownNames names_to_update(Walk& walk, const ValuePtr& callable) {
+ShownNames names_to_update(Tracer& tracer, const ValuePtr& callable) {
   ValuePtr value = callable;
   while (value->kind == ValueKind::BoundMethod || value->kind == ValueKind::PolicyFunction) {
     auto* method = as<BoundMethodValue>(value);
@@ -66,7 +66,7 @@ ShownNames names_to_update(Walk& walk, const ValuePtr& callable) {
   if (function == nullptr) return names;
   for (const char* text : kUpdated) {
     Ref name = Ref::steal(interned(text));
-    names.emplace_back(name, shown_now(walk, value, name.get()));
+    names.emplace_back(name, shown_now(tracer, value, name.get()));
   }
   if (!function->dict) return names;
   for (const DictValue::Entry& entry : function->dict->entries) names.emplace_back(entry.key, entry.value);

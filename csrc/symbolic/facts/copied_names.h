@@ -7,9 +7,9 @@
 namespace md {
 
 // What an object of the type copies of the function, as it is now.
-ShownNames names_to_copy(Walk& walk, PyTypeObject* wrapper, const ValuePtr& function);
+ShownNames names_to_copy(Tracer& tracer, PyTypeObject* wrapper, const ValuePtr& function);
 // The same of update_wrapper, which copies the function's __dict__ as well.
-ShownNames names_to_update(Walk& walk, const ValuePtr& callable);
+ShownNames names_to_update(Tracer& tracer, const ValuePtr& callable);
 // What the function shows by the name while nothing was stored there; null: that depends on its globals.
 Ref name_by_code(const FunctionValue& function, BorrowedRef name);
 

@@ -35,39 +35,39 @@ bool is_its_value(BorrowedRef member, BorrowedRef plain, PyTypeObject* base) {
 
 }  // namespace
 
-ValuePtr plain_value(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods) {
+ValuePtr plain_value(Tracer& tracer, const ValuePtr& value, std::initializer_list<const char*> methods) {
   static PyObject* const kValue = PyUnicode_InternFromString("_value_");
   PyTypeObject* base = base_of_member(value);
   if (base == nullptr) return nullptr;
   auto* member = as<ObjectValue>(value);
-  ValuePtr plain = value_at(walk, walk.sources().get(SourceKind::InstanceAttr, member->source, kValue));
+  ValuePtr plain = value_at(tracer, tracer.sources().get(SourceKind::InstanceAttr, member->source, kValue));
   auto* known = as<ObjectValue>(plain);
   if (known == nullptr || !is_its_value(member->object.get(), known->object.get(), base)) return nullptr;
-  walk.values().exact_type(value);
-  if (!inherits(walk, value, base, methods)) return nullptr;
-  return constant_of(walk, plain) ? plain : nullptr;
+  tracer.values().exact_type(value);
+  if (!inherits(tracer, value, base, methods)) return nullptr;
+  return constant_of(tracer, plain) ? plain : nullptr;
 }
 
-ValuePtr plain_or_itself(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> methods) {
-  ValuePtr plain = plain_value(walk, value, methods);
+ValuePtr plain_or_itself(Tracer& tracer, const ValuePtr& value, std::initializer_list<const char*> methods) {
+  ValuePtr plain = plain_value(tracer, value, methods);
   return plain ? plain : value;
 }
 
-Ref member_text(Walk& walk, const ValuePtr& value) {
+Ref member_text(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kStr = PyUnicode_InternFromString("__str__");
   PyTypeObject* base = base_of_member(value);
-  ValuePtr plain = base != nullptr ? plain_value(walk, value, {}) : nullptr;
-  auto* method = plain ? as<ObjectValue>(type_attribute(walk, value, kStr)) : nullptr;
+  ValuePtr plain = base != nullptr ? plain_value(tracer, value, {}) : nullptr;
+  auto* method = plain ? as<ObjectValue>(type_attribute(tracer, value, kStr)) : nullptr;
   if (method == nullptr) return nullptr;
   // str has a text of its own; int and float show themselves.
   const char* shown = base == &PyUnicode_Type ? "__str__" : "__repr__";
   PyObject* own = _PyType_Lookup(base, check(PyUnicode_InternFromString(shown)));
   if (method->object.get() != own) return nullptr;
-  if (method->source != nullptr) walk.values().identity_of(type_attribute(walk, value, kStr));
-  return check(PyObject_Str(constant_of(walk, plain)));
+  if (method->source != nullptr) tracer.values().identity_of(type_attribute(tracer, value, kStr));
+  return check(PyObject_Str(constant_of(tracer, plain)));
 }
 
-void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& right) {
+void open_members(Tracer& tracer, const Instruction& at, ValuePtr& left, ValuePtr& right) {
   OperatorMethods names = operator_methods(at);
   // text % member asks the member for its own text.
   bool is_text = type_of(left) == &PyUnicode_Type || type_of(left) == &PyBytes_Type ||
@@ -77,7 +77,7 @@ void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& r
   const char* plain = names.plain != nullptr ? names.plain : reflected;
   if (plain == nullptr) return;
   auto opened = [&](const ValuePtr& side) {
-    return has_user_type(side) ? plain_or_itself(walk, side, {plain, reflected}) : side;
+    return has_user_type(side) ? plain_or_itself(tracer, side, {plain, reflected}) : side;
   };
   ValuePtr of_left = opened(left), of_right = opened(right);
   // A method in Python is given the member, not what it equals.
@@ -86,8 +86,8 @@ void open_members(Walk& walk, const Instruction& at, ValuePtr& left, ValuePtr& r
   right = std::move(of_right);
 }
 
-Ref lookup_key(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  return key_in(walk, container, has_user_type(key) ? plain_or_itself(walk, key, {"__hash__", "__eq__"}) : key);
+Ref lookup_key(Tracer& tracer, const ValuePtr& container, const ValuePtr& key) {
+  return key_in(tracer, container, has_user_type(key) ? plain_or_itself(tracer, key, {"__hash__", "__eq__"}) : key);
 }
 
 }  // namespace md

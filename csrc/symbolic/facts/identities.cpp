@@ -1,4 +1,4 @@
-// id(): a number that only the exit knows. The walk tells two of them apart as it tells the objects apart.
+// id(): a number that only the exit knows. The trace tells two of them apart as it tells the objects apart.
 #include "symbolic/facts/identities.h"
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
@@ -36,7 +36,7 @@ bool is_passing(const ValuePtr& value) {
     case ValueKind::Function:
     case ValueKind::Instance:
     case ValueKind::InstanceDict:
-    case ValueKind::Made:
+    case ValueKind::Constructed:
       return false;
     default:
       return true;
@@ -51,19 +51,19 @@ bool is_number(BorrowedRef key) {
   graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
 }
 
-ValuePtr call_id(Walk& walk, const CallArgs& args) {
+ValuePtr call_id(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  return identity_number(walk, args.positional[0]);
+  return identity_number(tracer, args.positional[0]);
 }
 
 }  // namespace
 
-ValuePtr identity_number(Walk& walk, const ValuePtr& value) {
-  const ValuePtr of = is_empty_tuple(walk, value) ? walk.values().constant(check(PyTuple_New(0)).get()) : value;
+ValuePtr identity_number(Tracer& tracer, const ValuePtr& value) {
+  const ValuePtr of = is_empty_tuple(tracer, value) ? tracer.values().constant(check(PyTuple_New(0)).get()) : value;
   bool shared = may_be_shared(of);
-  if (walk.keys().identities().size() >= kMostNumbers) graph_break(BreakReason::walk_limit, "numbers of id()");
+  if (tracer.keys().identities().size() >= kMostNumbers) graph_break(BreakReason::walk_limit, "numbers of id()");
   if (!shared && is_passing(of)) graph_break(BreakReason::builtin_call, str_cat("id(", describe(of), ")"));
-  for (const Handle<IdentityValue>& known : walk.keys().identities()) {
+  for (const Handle<IdentityValue>& known : tracer.keys().identities()) {
     if (known->of == of) return known;
     bool known_shared = may_be_shared(known->of);
     bool from_outside = source_of(of) != nullptr && source_of(known->of) != nullptr;
@@ -74,65 +74,66 @@ ValuePtr identity_number(Walk& walk, const ValuePtr& value) {
                   one->object.get() == other->object.get();
       if (same) return known;
     } else if (shared != known_shared && !from_outside && type_of(of) != type_of(known->of)) {
-      walk.values().exact_type(of);
-      walk.values().exact_type(known->of);
-    } else if (same_object(walk, of, known->of)) {
+      tracer.values().exact_type(of);
+      tracer.values().exact_type(known->of);
+    } else if (same_object(tracer, of, known->of)) {
       return known;
     }
   }
   auto identity = make_value<IdentityValue>(of, make_identity_stand_in());
-  walk.keys().add_identity(identity);
+  tracer.keys().add_identity(identity);
   return identity;
 }
 
-void keep_identities_apart(Walk& walk, BorrowedRef key, BorrowedRef other) {
+void keep_identities_apart(Tracer& tracer, BorrowedRef key, BorrowedRef other) {
   bool is_identity = is_identity_stand_in(key), is_other = is_identity_stand_in(other);
   if ((is_identity && is_number(other)) || (is_other && is_number(key))) break_on_numbers();
   if (key.get() == other.get() || !is_identity || !is_other) return;
   // Two equal numbers or texts, of which Python does not say whether they are one object.
-  ValuePtr one = as<IdentityValue>(walk.keys().find(key))->of, another = as<IdentityValue>(walk.keys().find(other))->of;
+  ValuePtr one = as<IdentityValue>(tracer.keys().find(key))->of,
+           another = as<IdentityValue>(tracer.keys().find(other))->of;
   if (!may_be_shared(one) || !may_be_shared(another)) return;
-  Ref a = constant_of(walk, one), b = a ? constant_of(walk, another) : Ref();
+  Ref a = constant_of(tracer, one), b = a ? constant_of(tracer, another) : Ref();
   if (!b || identical_constants(a.get(), b.get()))
     graph_break(BreakReason::builtin_call, "id() of equal numbers or texts");
 }
 
-void keep_apart_in_set(Walk& walk, BorrowedRef key, BorrowedRef set) {
-  if (walk.keys().identities().empty()) return;
+void keep_apart_in_set(Tracer& tracer, BorrowedRef key, BorrowedRef set) {
+  if (tracer.keys().identities().empty()) return;
   // A loop over numbers beside few of id() does not go through the whole set each time.
-  if (is_number(key) && PySet_GET_SIZE(set.get()) > static_cast<Py_ssize_t>(walk.keys().identities().size())) {
-    for (const Handle<IdentityValue>& identity : walk.keys().identities())
+  if (is_number(key) && PySet_GET_SIZE(set.get()) > static_cast<Py_ssize_t>(tracer.keys().identities().size())) {
+    for (const Handle<IdentityValue>& identity : tracer.keys().identities())
       if (PySet_Contains(set, identity->key) == 1) break_on_numbers();
   } else if (is_number(key) || is_identity_stand_in(key)) {
     PyObject* other = nullptr;
-    for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &other) != 0;) keep_identities_apart(walk, key, other);
+    for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &other) != 0;) keep_identities_apart(tracer, key, other);
   }
 }
 
-void keep_apart_in_dict(Walk& walk, BorrowedRef key, const DictValue& dict) {
-  if (walk.keys().identities().empty()) return;
-  if (is_number(key) && dict.entries.size() > walk.keys().identities().size()) {
-    for (const Handle<IdentityValue>& identity : walk.keys().identities())
+void keep_apart_in_dict(Tracer& tracer, BorrowedRef key, const DictValue& dict) {
+  if (tracer.keys().identities().empty()) return;
+  if (is_number(key) && dict.entries.size() > tracer.keys().identities().size()) {
+    for (const Handle<IdentityValue>& identity : tracer.keys().identities())
       if (dict.find(identity->key.get()) >= 0) break_on_numbers();
   } else if (is_number(key) || is_identity_stand_in(key)) {
-    for (const DictValue::Entry& entry : dict.entries) keep_identities_apart(walk, key, entry.key.get());
+    for (const DictValue::Entry& entry : dict.entries) keep_identities_apart(tracer, key, entry.key.get());
   }
 }
 
-void keep_apart_in_writes(Walk& walk, BorrowedRef key, const PendingWrites& writes) {
-  if (walk.keys().identities().empty()) return;
-  if (auto* contents = as<DictValue>(writes.contents)) return keep_apart_in_dict(walk, key, *contents);
-  for (const auto& [stored, value] : writes.stores) keep_identities_apart(walk, key, stored.get());
+void keep_apart_in_writes(Tracer& tracer, BorrowedRef key, const PendingWrites& writes) {
+  if (tracer.keys().identities().empty()) return;
+  if (auto* contents = as<DictValue>(writes.contents)) return keep_apart_in_dict(tracer, key, *contents);
+  for (const auto& [stored, value] : writes.stores) keep_identities_apart(tracer, key, stored.get());
 }
 
-void keep_all_apart(Walk& walk, BorrowedRef keys, BorrowedRef others) {
-  if (walk.keys().identities().empty()) return;
+void keep_all_apart(Tracer& tracer, BorrowedRef keys, BorrowedRef others) {
+  if (tracer.keys().identities().empty()) return;
   Ref left = check(PySequence_Tuple(keys)), right = check(PySequence_Tuple(others));
   for (const auto& [one, other] : {std::pair(left.get(), right.get()), std::pair(right.get(), left.get())})
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); ++i) {
       if (!is_identity_stand_in(PyTuple_GET_ITEM(one, i))) continue;
       for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(other); ++j)
-        keep_identities_apart(walk, PyTuple_GET_ITEM(one, i), PyTuple_GET_ITEM(other, j));
+        keep_identities_apart(tracer, PyTuple_GET_ITEM(one, i), PyTuple_GET_ITEM(other, j));
     }
 }
 

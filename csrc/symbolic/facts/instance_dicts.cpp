@@ -38,84 +38,84 @@ void require_text(BorrowedRef key) {
 }
 
 // An attribute of this name in the dict is not what setting the attribute would reach.
-void require_no_data_descriptor(Walk& walk, const ValuePtr& owner, BorrowedRef name) {
-  ValuePtr found = type_attribute(walk, owner, name);
+void require_no_data_descriptor(Tracer& tracer, const ValuePtr& owner, BorrowedRef name) {
+  ValuePtr found = type_attribute(tracer, owner, name);
   if (!found) return;
-  PyTypeObject* type = walk.values().exact_type(found);
+  PyTypeObject* type = tracer.values().exact_type(found);
   bool is_data = type->tp_descr_set != nullptr;
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
   if (may_change && !is_data)
     for (const char* method : {"__set__", "__delete__"})
-      is_data = is_data || type_attribute(walk, found, check(PyUnicode_InternFromString(method)).get());
+      is_data = is_data || type_attribute(tracer, found, check(PyUnicode_InternFromString(method)).get());
   if (is_data) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
 }
 
-ValuePtr call_vars(Walk& walk, const CallArgs& args) {
+ValuePtr call_vars(Tracer& tracer, const CallArgs& args) {
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
-  if (args.positional.empty() && args.keywords.empty()) return names_of_frame(walk);
+  if (args.positional.empty() && args.keywords.empty()) return names_of_frame(tracer);
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   // Python says in its own words that there is none.
-  ValuePtr value = optional_attribute(walk, args.positional[0], kDict);
+  ValuePtr value = optional_attribute(tracer, args.positional[0], kDict);
   if (!value) raise_here();
   return value;
 }
 
 // What object gives to copy and pickle for an object of a plain class: how to make another one, and its __dict__.
-ValuePtr call_reduce(Walk& walk, const CallArgs& args) {
+ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
   std::optional<int64_t> protocol =
-      args.positional.size() == 2 && args.keywords.empty() ? int_of(walk, args.positional[1]) : std::nullopt;
-  ValuePtr dict = protocol ? instance_dict(walk, args.positional[0]) : nullptr;
+      args.positional.size() == 2 && args.keywords.empty() ? int_of(tracer, args.positional[1]) : std::nullopt;
+  ValuePtr dict = protocol ? instance_dict(tracer, args.positional[0]) : nullptr;
   bool is_plain = dict && *protocol >= 2;
   if (is_plain) {
     const ValuePtr& self = args.positional[0];
-    is_plain = inherits(walk, self, &PyBaseObject_Type, {"__reduce__", "__reduce_ex__"});
+    is_plain = inherits(tracer, self, &PyBaseObject_Type, {"__reduce__", "__reduce_ex__"});
     if (_PyType_Lookup(&PyBaseObject_Type, check(PyUnicode_InternFromString("__getstate__"))) != nullptr)
-      is_plain = is_plain && inherits(walk, self, &PyBaseObject_Type, {"__getstate__"});
+      is_plain = is_plain && inherits(tracer, self, &PyBaseObject_Type, {"__getstate__"});
     else
-      is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString("__getstate__")).get());
+      is_plain = is_plain && !type_attribute(tracer, self, check(PyUnicode_InternFromString("__getstate__")).get());
     for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
-      is_plain = is_plain && !type_attribute(walk, self, check(PyUnicode_InternFromString(hook)).get());
+      is_plain = is_plain && !type_attribute(tracer, self, check(PyUnicode_InternFromString(hook)).get());
     // The names of slots that copyreg has found there, or that the class itself gives.
-    ValuePtr slots = type_attribute(walk, self, check(PyUnicode_InternFromString("__slotnames__")).get());
-    is_plain = is_plain && (!slots || length_of(walk, slots).value_or(1) == 0);
+    ValuePtr slots = type_attribute(tracer, self, check(PyUnicode_InternFromString("__slotnames__")).get());
+    is_plain = is_plain && (!slots || length_of(tracer, slots).value_or(1) == 0);
   }
   if (!is_plain) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   Ref module = check(PyUnicode_InternFromString("copyreg")), name = check(PyUnicode_InternFromString("__newobj__"));
-  ValuePtr copyreg = loaded_module(walk, module.get());
-  ValuePtr maker = copyreg ? optional_attribute(walk, copyreg, name.get()) : nullptr;
+  ValuePtr copyreg = loaded_module(tracer, module.get());
+  ValuePtr maker = copyreg ? optional_attribute(tracer, copyreg, name.get()) : nullptr;
   if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
-  auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(walk, args.positional[0])});
-  ValuePtr state = *length_of(walk, dict) > 0 ? dict : walk.values().none();
+  auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(tracer, args.positional[0])});
+  ValuePtr state = *length_of(tracer, dict) > 0 ? dict : tracer.values().none();
   return make_value<SequenceValue>(
-      false, std::vector<ValuePtr>{maker, of_class, state, walk.values().none(), walk.values().none()});
+      false, std::vector<ValuePtr>{maker, of_class, state, tracer.values().none(), tracer.values().none()});
 }
 
 }  // namespace
 
-ValuePtr instance_dict(Walk& walk, const ValuePtr& owner) {
+ValuePtr instance_dict(Tracer& tracer, const ValuePtr& owner) {
   auto* object = as<ObjectValue>(owner);
   auto* instance = as<InstanceValue>(owner);
   if ((object == nullptr || object->source == nullptr) && instance == nullptr) return nullptr;
-  PyTypeObject* type = walk.values().exact_type(owner);
+  PyTypeObject* type = tracer.values().exact_type(owner);
   bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && has_layout_of_object(type) &&
                   pv_type_has_storage(type) != 0 && !has_slots(type);
   if (!is_plain || (instance != nullptr && instance->exception)) return nullptr;
-  for (const Handle<InstanceDictValue>& known : walk.effects().instance_dicts())
+  for (const Handle<InstanceDictValue>& known : tracer.effects().instance_dicts())
     if (known->owner == owner) return known;
   auto dict = make_value<InstanceDictValue>(owner);
-  walk.effects().instance_dicts().push_back(dict);
+  tracer.effects().instance_dicts().push_back(dict);
   return dict;
 }
 
-std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Walk& walk, const InstanceDictValue& dict) {
+std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Tracer& tracer, const InstanceDictValue& dict) {
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   if (auto* instance = as<InstanceValue>(dict.owner)) {
     for (const auto& [name, value] : instance->attributes) entries->push_back({name, value});
     return entries;
   }
   auto* owner = as<ObjectValue>(dict.owner);
-  const Source* source = walk.sources().get(SourceKind::AttributesDict, owner->source, nullptr);
-  Ref real = fetch(source, walk.values().view());
+  const Source* source = tracer.sources().get(SourceKind::AttributesDict, owner->source, nullptr);
+  Ref real = fetch(source, tracer.values().view());
   if (!real || !PyDict_CheckExact(real.get()))
     graph_break(BreakReason::unguardable_object, "a __dict__ of another type");
   Ref keys = check(PySequence_Tuple(real));
@@ -123,10 +123,10 @@ std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Walk& walk, cons
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     BorrowedRef key = PyTuple_GET_ITEM(keys.get(), i);
     require_text(key);
-    const Source* attribute = walk.sources().get(SourceKind::InstanceAttr, owner->source, key);
-    held->entries.push_back({Ref::share(key), value_at(walk, attribute)});
+    const Source* attribute = tracer.sources().get(SourceKind::InstanceAttr, owner->source, key);
+    held->entries.push_back({Ref::share(key), value_at(tracer, attribute)});
   }
-  walk.guards().dict_keys(source, keys.get());
+  tracer.guards().dict_keys(source, keys.get());
   if (owner->writes) {
     for (const auto& [key, value] : owner->writes->stores) {
       if (value) {
@@ -140,7 +140,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Walk& walk, cons
   return entries;
 }
 
-ValuePtr instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef key) {
+ValuePtr instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRef key) {
   require_text(key);
   if (auto* instance = as<InstanceValue>(dict.owner)) {
     ValuePtr* found = instance->find(key);
@@ -149,23 +149,23 @@ ValuePtr instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef ke
   auto* owner = as<ObjectValue>(dict.owner);
   if (owner->writes)
     if (const ValuePtr* stored = owner->writes->find(key)) return *stored;
-  const Source* source = walk.sources().get(SourceKind::InstanceAttr, owner->source, key);
+  const Source* source = tracer.sources().get(SourceKind::InstanceAttr, owner->source, key);
   PyObject* value = nullptr;
   int found = pv_instance_lookup(owner->object, key, &value);
   if (found < 0) graph_break(BreakReason::unguardable_object, "a __dict__ with keys of its own equality");
   if (found > 0) {
-    walk.guards().present(source);  // that it is there may be all that is asked
-    return value_at(walk, source, Ref::share(value));
+    tracer.guards().present(source);  // that it is there may be all that is asked
+    return value_at(tracer, source, Ref::share(value));
   }
-  walk.guards().absent(source);
+  tracer.guards().absent(source);
   return nullptr;
 }
 
-void store_instance_item(Walk& walk, const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
+void store_instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
   require_text(key);
-  require_no_data_descriptor(walk, dict.owner, key);
+  require_no_data_descriptor(tracer, dict.owner, key);
   auto* instance = as<InstanceValue>(dict.owner);
-  if (instance == nullptr) return attribute_store(walk, dict.owner, key, std::move(value));
+  if (instance == nullptr) return attribute_store(tracer, dict.owner, key, std::move(value));
   ValuePtr* found = instance->find(key);
   if (found != nullptr && value) {
     *found = std::move(value);

@@ -25,25 +25,25 @@ bool hides_names(const Bytecode& code) {
   return false;
 }
 
-ValuePtr value_in(Walk& walk, const SymbolicFrame& frame, int slot) {
+ValuePtr value_in(Tracer& tracer, const SymbolicFrame& frame, int slot) {
   ValuePtr value = frame.slots[static_cast<size_t>(slot)];
   if (frame.bytecode->slot_kind(slot) == SlotKind::Local) return value->kind == ValueKind::Null ? nullptr : value;
   auto* cell = as<CellValue>(value);
   if (cell == nullptr) break_on_frame("a frame without its cells");
-  return load_cell(walk, cell);
+  return load_cell(tracer, cell);
 }
 
 // The running frame's, brought up to date.
-Handle<DictValue> locals_dict(Walk& walk, const char* what) {
-  SymbolicFrame& frame = walk.frames().innermost();
+Handle<DictValue> locals_dict(Tracer& tracer, const char* what) {
+  SymbolicFrame& frame = tracer.frames().innermost();
   bool is_plain = !frame.names && frame.generator == nullptr && (frame.bytecode->code()->co_flags & CO_OPTIMIZED) != 0;
   if (!is_plain || hides_names(*frame.bytecode)) break_on_frame(what);
-  if (may_have_frame_object(walk)) break_on_frame(what);
+  if (may_have_frame_object(tracer)) break_on_frame(what);
   Handle<DictValue> dict = kOneLocalsDict ? frame.locals : Handle<DictValue>();
-  if (!dict) dict = walk.classes().keep_locals(make_value<DictValue>());
+  if (!dict) dict = tracer.classes().keep_locals(make_value<DictValue>());
   for (int slot = 0; slot < frame.bytecode->slot_count(); ++slot) {
     BorrowedRef name = frame.bytecode->slot_name(slot);
-    if (ValuePtr value = value_in(walk, frame, slot)) {
+    if (ValuePtr value = value_in(tracer, frame, slot)) {
       dict->set(name, value);
     } else {
       dict->erase(name);
@@ -51,34 +51,34 @@ Handle<DictValue> locals_dict(Walk& walk, const char* what) {
   }
   if (kOneLocalsDict && !frame.locals) {
     frame.locals = dict;
-    frame.locals_step = walk.step_number();
+    frame.locals_step = tracer.step_number();
   }
   return dict;
 }
 
-ValuePtr call_locals(Walk& walk, const CallArgs& args) {
+ValuePtr call_locals(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 0);
-  return locals_dict(walk, "locals()");
+  return locals_dict(tracer, "locals()");
 }
 
 // Names in their order; of an object, what its class and the classes behind it have is not looked into.
-ValuePtr call_dir(Walk& walk, const CallArgs& args) {
+ValuePtr call_dir(Tracer& tracer, const CallArgs& args) {
   if (!args.positional.empty() || !args.keywords.empty()) break_on_frame("dir()");
   Ref names = check(PyList_New(0));
-  for (const DictValue::Entry& entry : locals_dict(walk, "dir()")->entries) {
+  for (const DictValue::Entry& entry : locals_dict(tracer, "dir()")->entries) {
     if (!PyUnicode_CheckExact(entry.key.get())) break_on_frame("dir()");
     check_status(PyList_Append(names, entry.key));
   }
   check_status(PyList_Sort(names));
   auto list = make_value<SequenceValue>(true, std::vector<ValuePtr>{});
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i)
-    list->items.push_back(walk.values().constant(PyList_GET_ITEM(names.get(), i)));
+    list->items.push_back(tracer.values().constant(PyList_GET_ITEM(names.get(), i)));
   return list;
 }
 
 }  // namespace
 
-ValuePtr names_of_frame(Walk& walk) { return locals_dict(walk, "vars()"); }
+ValuePtr names_of_frame(Tracer& tracer) { return locals_dict(tracer, "vars()"); }
 
 namespace {
 

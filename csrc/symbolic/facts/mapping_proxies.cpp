@@ -13,77 +13,78 @@ namespace md {
 
 namespace {
 
-ValuePtr proxy_of(Walk& walk, const ValuePtr& mapping) {
-  return make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(&PyDictProxy_Type)),
-                               std::vector<ValuePtr>{mapping}, std::vector<std::pair<Ref, ValuePtr>>{});
+ValuePtr proxy_of(Tracer& tracer, const ValuePtr& mapping) {
+  return make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(&PyDictProxy_Type)),
+                                      std::vector<ValuePtr>{mapping}, std::vector<std::pair<Ref, ValuePtr>>{});
 }
 
 // types.MappingProxyType(mapping): of a dict, or of another proxy.
-ValuePtr make_proxy(Walk& walk, const CallArgs& args) {
+ValuePtr make_proxy(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  PyTypeObject* type = walk.values().exact_type(args.positional[0]);
+  PyTypeObject* type = tracer.values().exact_type(args.positional[0]);
   if (!PyType_IsSubtype(type, &PyDict_Type) && type != &PyDictProxy_Type)
     graph_break(BreakReason::object_creation, "a mappingproxy of " + describe(args.positional[0]));
-  return proxy_of(walk, args.positional[0]);
+  return proxy_of(tracer, args.positional[0]);
 }
 
 // A method of mappingproxy is the method of that name that the mapping has.
-ValuePtr call_on_mapping(Walk& walk, const CallArgs& args, const char* name) {
+ValuePtr call_on_mapping(Tracer& tracer, const CallArgs& args, const char* name) {
   if (args.positional.empty()) raise_here();
-  const ValuePtr mapping = behind_proxy(walk, args.positional[0]);
+  const ValuePtr mapping = behind_proxy(tracer, args.positional[0]);
   if (mapping == args.positional[0]) graph_break(BreakReason::builtin_call, str_cat(name, " of ", describe(mapping)));
   CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
-  return call_now(walk, attribute(walk, mapping, check(PyUnicode_InternFromString(name))), std::move(rest));
+  return call_now(tracer, attribute(tracer, mapping, check(PyUnicode_InternFromString(name))), std::move(rest));
 }
 
-ValuePtr proxy_get(Walk& walk, const CallArgs& args) {
+ValuePtr proxy_get(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 2);
   CallArgs all = args;
-  if (all.positional.size() == 2) all.positional.push_back(walk.values().none());
-  return call_on_mapping(walk, all, "get");
+  if (all.positional.size() == 2) all.positional.push_back(tracer.values().none());
+  return call_on_mapping(tracer, all, "get");
 }
 
 template <size_t name>
-ValuePtr proxy_method(Walk& walk, const CallArgs& args) {
+ValuePtr proxy_method(Tracer& tracer, const CallArgs& args) {
   static constexpr const char* kNames[] = {"keys", "values", "items", "copy"};
   require_method_count(args, 0, 0);
-  return call_on_mapping(walk, args, kNames[name]);
+  return call_on_mapping(tracer, args, kNames[name]);
 }
 
 }  // namespace
 
-ValuePtr behind_proxy(Walk& walk, const ValuePtr& value) {
+ValuePtr behind_proxy(Tracer& tracer, const ValuePtr& value) {
   if (type_of(value) != &PyDictProxy_Type) return value;
-  if (auto* made = as<MadeValue>(value)) return behind_proxy(walk, made->positional[0]);
+  if (auto* made = as<ConstructedValue>(value)) return behind_proxy(tracer, made->positional[0]);
   auto* known = as<ObjectValue>(value);
   // It may show a class, and nobody looks for what is written to one.
-  if (known == nullptr || known->source == nullptr || !walk.effects().written_classes().empty()) return value;
-  walk.effects().note_shown_class_dict();
-  walk.values().exact_type(value);
-  ValuePtr mapping = value_at(walk, walk.sources().get(SourceKind::ShownMapping, known->source, nullptr));
-  return mapping ? behind_proxy(walk, mapping) : value;
+  if (known == nullptr || known->source == nullptr || !tracer.effects().written_classes().empty()) return value;
+  tracer.effects().note_shown_class_dict();
+  tracer.values().exact_type(value);
+  ValuePtr mapping = value_at(tracer, tracer.sources().get(SourceKind::ShownMapping, known->source, nullptr));
+  return mapping ? behind_proxy(tracer, mapping) : value;
 }
 
-ValuePtr copied_mapping(Walk& walk, const ValuePtr& value) {
-  const ValuePtr shown = behind_proxy(walk, value);
-  if (shown != value && !is_dict(walk, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
+ValuePtr copied_mapping(Tracer& tracer, const ValuePtr& value) {
+  const ValuePtr shown = behind_proxy(tracer, value);
+  if (shown != value && !is_dict(tracer, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
     graph_break(BreakReason::unknown_container, describe(value));
   return shown;
 }
 
-ValuePtr proxy_of_class(Walk& walk, const ValuePtr& type) {
+ValuePtr proxy_of_class(Tracer& tracer, const ValuePtr& type) {
   auto* known = as<ObjectValue>(type);
   auto* object = reinterpret_cast<PyTypeObject*>(known->object.get());
-  bool is_written = std::ranges::any_of(walk.effects().written_classes(), [&](const ValuePtr& each) {
+  bool is_written = std::ranges::any_of(tracer.effects().written_classes(), [&](const ValuePtr& each) {
     return as<ObjectValue>(each)->object.get() == known->object.get();
   });
-  if (known->source == nullptr || known->made_class || is_written || pv_type_dict(object) == nullptr) return nullptr;
+  if (known->source == nullptr || known->traced_class || is_written || pv_type_dict(object) == nullptr) return nullptr;
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
   std::optional<int> field = object_field(type_of(type), kDict);
-  ValuePtr dict = field ? value_at(walk, walk.sources().get(SourceKind::Field, known->source, kDict, *field)) : nullptr;
+  ValuePtr dict =
+      field ? value_at(tracer, tracer.sources().get(SourceKind::Field, known->source, kDict, *field)) : nullptr;
   if (!dict) return nullptr;
-  walk.effects().note_shown_class_dict();
-  return proxy_of(walk, dict);
+  tracer.effects().note_shown_class_dict();
+  return proxy_of(tracer, dict);
 }
 
 namespace {

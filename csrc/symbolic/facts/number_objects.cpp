@@ -9,8 +9,8 @@ namespace md {
 
 namespace {
 
-ValuePtr method_in_python(Walk& walk, const ValuePtr& value, const char* name) {
-  ValuePtr method = type_attribute(walk, value, check(PyUnicode_InternFromString(name)).get());
+ValuePtr method_in_python(Tracer& tracer, const ValuePtr& value, const char* name) {
+  ValuePtr method = type_attribute(tracer, value, check(PyUnicode_InternFromString(name)).get());
   if (method && !is_python_function(method))
     graph_break(BreakReason::tensor_operands, str_cat(name, " of a ", describe(value)));
   return method;
@@ -26,21 +26,21 @@ bool is_number_object(const ValuePtr& value) {
   return methods != nullptr && (methods->nb_index != nullptr || methods->nb_float != nullptr);
 }
 
-ValuePtr number_of_object(Walk& walk, const ValuePtr& value, NumberUse use) {
+ValuePtr number_of_object(Tracer& tracer, const ValuePtr& value, NumberUse use) {
   if (!is_number_object(value)) return value;
-  walk.values().exact_type(value);
+  tracer.values().exact_type(value);
   // A sequence is opened, and what exports a buffer is read.
   static PyObject* const kItem = PyUnicode_InternFromString("__getitem__");
   PyTypeObject* type = type_of(value);
   bool has_buffer = type->tp_as_buffer != nullptr && type->tp_as_buffer->bf_getbuffer != nullptr;
-  bool is_sequence = static_cast<bool>(type_attribute(walk, value, kItem));
-  ValuePtr index = method_in_python(walk, value, "__index__");
-  ValuePtr real = use == NumberUse::Any ? method_in_python(walk, value, "__float__") : nullptr;
+  bool is_sequence = static_cast<bool>(type_attribute(tracer, value, kItem));
+  ValuePtr index = method_in_python(tracer, value, "__index__");
+  ValuePtr real = use == NumberUse::Any ? method_in_python(tracer, value, "__float__") : nullptr;
   if (has_buffer || is_sequence || (index && real))
     graph_break(BreakReason::tensor_operands, str_cat("the number that a ", describe(value), " is"));
   if (!index && !real) return value;
-  ValuePtr number = call_now(walk, index ? index : real, {{value}, {}});
-  if (!walk.values().is_exactly(number, index ? &PyLong_Type : &PyFloat_Type)) raise_here();
+  ValuePtr number = call_now(tracer, index ? index : real, {{value}, {}});
+  if (!tracer.values().is_exactly(number, index ? &PyLong_Type : &PyFloat_Type)) raise_here();
   return number;
 }
 

@@ -24,20 +24,21 @@ struct Piece {
 using Pieces = std::vector<Piece>;
 
 // Whether only a method can tell the text of the value, or of something in it.
-bool asks_methods(Walk& walk, const ValuePtr& value) {
-  if (is_tensor(value) || is_varying(value)) return false;
-  if (value->kind == ValueKind::Number || value->kind == ValueKind::Made) return false;
-  return has_user_type(value) || !constant_of(walk, value);
+bool asks_methods(Tracer& tracer, const ValuePtr& value) {
+  if (is_tensor(value) || is_dynamic(value)) return false;
+  if (value->kind == ValueKind::Number || value->kind == ValueKind::Constructed) return false;
+  return has_user_type(value) || !constant_of(tracer, value);
 }
 
-Ref joined(Walk& walk, const Pieces& pieces) {
+Ref joined(Tracer& tracer, const Pieces& pieces) {
   Ref texts = check(PyTuple_New(static_cast<Py_ssize_t>(pieces.size())));
   for (size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
     bool is_raw = piece.percent && piece.conversion == 0;
     Ref text = piece.literal ? piece.literal
-               : is_raw ? constant_of(walk, plain_or_itself(walk, piece.value, {"__int__", "__index__", "__float__"}))
-                        : formatted_text(walk, piece.value, piece.conversion, piece.spec.get());
+               : is_raw
+                   ? constant_of(tracer, plain_or_itself(tracer, piece.value, {"__int__", "__index__", "__float__"}))
+                   : formatted_text(tracer, piece.value, piece.conversion, piece.spec.get());
     if (!text) graph_break(BreakReason::unknown_format, describe(piece.value));
     if (piece.percent) {
       text = Ref::steal(PyUnicode_Format(piece.percent, check(PyTuple_Pack(1, text.get()))));
@@ -135,37 +136,37 @@ bool parse_percents(const std::string& text, const std::vector<ValuePtr>& values
 
 }  // namespace
 
-Ref filled_braces(Walk& walk, const CallArgs& args) {
+Ref filled_braces(Tracer& tracer, const CallArgs& args) {
   auto* text = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
-  if (text == nullptr || !PyUnicode_CheckExact(text->object.get()) || is_varying(args.positional[0])) return nullptr;
+  if (text == nullptr || !PyUnicode_CheckExact(text->object.get()) || is_dynamic(args.positional[0])) return nullptr;
   bool asks = false;
-  for (size_t i = 1; i < args.positional.size(); ++i) asks = asks || asks_methods(walk, args.positional[i]);
-  for (const auto& [name, value] : args.keywords) asks = asks || asks_methods(walk, value);
+  for (size_t i = 1; i < args.positional.size(); ++i) asks = asks || asks_methods(tracer, args.positional[i]);
+  for (const auto& [name, value] : args.keywords) asks = asks || asks_methods(tracer, value);
   Pieces pieces;
-  if (!asks || !parse_braces(constant_of(walk, args.positional[0]).get(), args, pieces)) return nullptr;
-  return joined(walk, pieces);
+  if (!asks || !parse_braces(constant_of(tracer, args.positional[0]).get(), args, pieces)) return nullptr;
+  return joined(tracer, pieces);
 }
 
-Ref filled_percents(Walk& walk, const ValuePtr& text, const ValuePtr& right) {
+Ref filled_percents(Tracer& tracer, const ValuePtr& text, const ValuePtr& right) {
   auto* known = as<ObjectValue>(text);
-  if (known == nullptr || !PyUnicode_CheckExact(known->object.get()) || is_varying(text)) return nullptr;
+  if (known == nullptr || !PyUnicode_CheckExact(known->object.get()) || is_dynamic(text)) return nullptr;
   std::vector<ValuePtr> values{right};
   PyTypeObject* type = type_of(right);
   if (type == nullptr || is_tensor(right)) return nullptr;
   if (type == &PyTuple_Type) {
-    auto elements = elements_of(walk, right);
+    auto elements = elements_of(tracer, right);
     if (!elements) return nullptr;
     values = std::move(*elements);
   } else if (PyType_IsSubtype(type, &PyTuple_Type)) {
     return nullptr;
   } else if (PyType_IsSubtype(type, &PyUnicode_Type) && type != &PyUnicode_Type &&
-             !inherits(walk, right, &PyUnicode_Type, {"__mod__", "__rmod__"})) {
+             !inherits(tracer, right, &PyUnicode_Type, {"__mod__", "__rmod__"})) {
     return nullptr;
   }
-  if (std::ranges::none_of(values, [&](const ValuePtr& value) { return asks_methods(walk, value); })) return nullptr;
+  if (std::ranges::none_of(values, [&](const ValuePtr& value) { return asks_methods(tracer, value); })) return nullptr;
   Pieces pieces;
-  if (!parse_percents(text_of(constant_of(walk, text)), values, pieces)) return nullptr;
-  return joined(walk, pieces);
+  if (!parse_percents(text_of(constant_of(tracer, text)), values, pieces)) return nullptr;
+  return joined(tracer, pieces);
 }
 
 }  // namespace md

@@ -5,8 +5,8 @@
 namespace md {
 
 // str.format. Null: a template or an argument of another kind; no method was called.
-Ref filled_braces(Walk& walk, const CallArgs& args);
+Ref filled_braces(Tracer& tracer, const CallArgs& args);
 // template % right, as str does it. The same.
-Ref filled_percents(Walk& walk, const ValuePtr& text, const ValuePtr& right);
+Ref filled_percents(Tracer& tracer, const ValuePtr& text, const ValuePtr& right);
 
 }  // namespace md

@@ -6,9 +6,9 @@ namespace md {
 
 // format(value, spec), str(value) (conversion 1) or repr(value) (2) where Python asks methods in Python of the value's class or
 // of its elements. Null: it is not such a value, or not known.
-Ref text_by_parts(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec);
+Ref text_by_parts(Tracer& tracer, const ValuePtr& value, int conversion, BorrowedRef spec);
 
 // The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null: not known.
-Ref formatted_text(Walk& walk, const ValuePtr& value, int conversion, BorrowedRef spec);
+Ref formatted_text(Tracer& tracer, const ValuePtr& value, int conversion, BorrowedRef spec);
 
 }  // namespace md

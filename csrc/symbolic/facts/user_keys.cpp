@@ -1,4 +1,4 @@
-// Keys with a __hash__ and __eq__ of the program's own, in dicts and sets that the walk made: both are called as often as Python
+// Keys with a __hash__ and __eq__ of the program's own, in dicts and sets that the trace made: both are called as often as Python
 // calls them, and in its order.
 #include "symbolic/facts/user_keys.h"
 #include "guards/constants.h"
@@ -19,7 +19,7 @@ bool is_made_here(const ValuePtr& container) {
   return container->kind == ValueKind::Set || (dict != nullptr && !dict->type && dict->owner == nullptr);
 }
 
-// What a dict or set that the walk made holds; null: another container.
+// What a dict or set that the trace made holds; null: another container.
 std::unique_ptr<std::vector<Ref>> keys_held(const ValuePtr& container) {
   if (!is_made_here(container)) return nullptr;
   auto keys = std::make_unique<std::vector<Ref>>();
@@ -42,12 +42,12 @@ bool holds_same(const std::vector<Ref>& before, const std::vector<Ref>& after) {
 // The look-up of one key among those that a container holds.
 class KeySearch {
  public:
-  KeySearch(Walk& walk, ValuePtr container, ValuePtr value, Ref key)
-      : walk_(walk),
+  KeySearch(Tracer& tracer, ValuePtr container, ValuePtr value, Ref key)
+      : tracer_(tracer),
         container_(std::move(container)),
         value_(std::move(value)),
         key_(std::move(key)),
-        is_own_(is_key_stand_in(key_.get())) {}
+        is_own_(is_key_proxy(key_.get())) {}
 
   // The key that is there and equal to it, or itself.
   Ref run() {
@@ -56,7 +56,7 @@ class KeySearch {
     hash_ = PyObject_Hash(key_);
     bool asks = false;
     for (const Ref& other : held) {
-      bool other_own = is_key_stand_in(other.get());
+      bool other_own = is_key_proxy(other.get());
       if ((is_own_ && has_place(other)) || (other_own && has_unknown_hash()))
         break_on_key("keys of both kinds of hash in one container");
       if (other.get() != key_.get() && PyObject_Hash(other) != hash_) continue;
@@ -91,25 +91,25 @@ class KeySearch {
   }
 
   // Its hash is its address.
-  bool has_place(const Ref& key) const { return !is_key_stand_in(key.get()) && !is_guardable_constant(key.get()); }
+  bool has_place(const Ref& key) const { return !is_key_proxy(key.get()) && !is_guardable_constant(key.get()); }
 
   // At each run another one.
-  bool has_unknown_hash() const { return is_identity_stand_in(key_) || walk_.keys().has_place_of_its_own(key_); }
+  bool has_unknown_hash() const { return is_identity_stand_in(key_) || tracer_.keys().has_place_of_its_own(key_); }
 
   bool is_equal(const Ref& other, const std::vector<Ref>& held) {
-    if (!is_own_ && !is_key_stand_in(other.get())) {
+    if (!is_own_ && !is_key_proxy(other.get())) {
       int equal = PyObject_RichCompareBool(other, key_, Py_EQ);
       check_status(equal);
       return equal == 1;
     }
-    std::optional<bool> equal = equal_by_methods(walk_, value_of_key(walk_, other.get()), value_);
+    std::optional<bool> equal = equal_by_methods(tracer_, value_of_key(tracer_, other.get()), value_);
     if (!equal) break_on_key(describe(value_));
     auto after = keys_held(container_);
     if (!after || !holds_same(held, *after)) break_on_key("a container that changes while it is searched");
     return *equal;
   }
 
-  Walk& walk_;
+  Tracer& tracer_;
   const ValuePtr container_, value_;
   Ref key_;
   bool is_own_;
@@ -118,9 +118,9 @@ class KeySearch {
 
 }  // namespace
 
-Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
-  ValuePtr result = call_now(walk, method, {{value}, {}});
-  Ref number = constant_of(walk, result);
+Ref hash_by_method(Tracer& tracer, const ValuePtr& value, const ValuePtr& method) {
+  ValuePtr result = call_now(tracer, method, {{value}, {}});
+  Ref number = constant_of(tracer, result);
   if (!number || !PyLong_CheckExact(number.get())) raise_here();
   Py_ssize_t hash = PyLong_AsSsize_t(number);
   if (hash == -1 && PyErr_Occurred() != nullptr) {
@@ -130,59 +130,59 @@ Ref hash_by_method(Walk& walk, const ValuePtr& value, const ValuePtr& method) {
   return check(PyLong_FromSsize_t(hash == -1 ? -2 : hash));
 }
 
-KeyTable::OwnKey& own_key(Walk& walk, const ValuePtr& value) {
-  for (KeyTable::OwnKey& key : walk.keys().own_keys())
-    if (key.value == value || (value->kind == ValueKind::Object && same_object(walk, key.value, value))) return key;
-  walk.keys().own_keys().push_back({value, nullptr, walk.step_number()});
-  return walk.keys().own_keys().back();
+KeyTable::UserKey& user_key(Tracer& tracer, const ValuePtr& value) {
+  for (KeyTable::UserKey& key : tracer.keys().user_keys())
+    if (key.value == value || (value->kind == ValueKind::Object && same_object(tracer, key.value, value))) return key;
+  tracer.keys().user_keys().push_back({value, nullptr, tracer.step_number()});
+  return tracer.keys().user_keys().back();
 }
 
-Ref hashed_key(Walk& walk, const ValuePtr& value) {
+Ref hashed_key(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
   // A member of an enum of numbers or texts has their hash and their equality, by which it is guarded; what is shown is itself.
-  if (object != nullptr && is_user_object(value) && plain_value(walk, value, {"__hash__", "__eq__"})) {
+  if (object != nullptr && is_user_object(value) && plain_value(tracer, value, {"__hash__", "__eq__"})) {
     Ref member = object->object;
-    walk.keys().add(member, value);
+    tracer.keys().add(member, value);
     return member;
   }
-  if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(walk, value);
-  int64_t step = walk.step_number();
-  if (ValuePtr method = user_method(walk, value, kHash)) {
-    Ref number = hash_by_method(walk, value, method);
+  if (!is_user_object(value) || (object != nullptr && may_be_key(object->object))) return key_of(tracer, value);
+  int64_t step = tracer.step_number();
+  if (ValuePtr method = user_method(tracer, value, kHash)) {
+    Ref number = hash_by_method(tracer, value, method);
     Py_hash_t hash = PyLong_AsSsize_t(number);
-    KeyTable::OwnKey& key = own_key(walk, value);
-    if (key.key && (!is_key_stand_in(key.key.get()) || hash_of_stand_in(key.key.get()) != hash))
+    KeyTable::UserKey& key = user_key(tracer, value);
+    if (key.key && (!is_key_proxy(key.key.get()) || hash_of_stand_in(key.key.get()) != hash))
       break_on_key("an object whose hash changes");
     if (!key.key) {
-      key.key = make_key_stand_in(hash);
+      key.key = make_key_proxy(hash);
       key.step = step;
-      walk.keys().set(key.key.get(), key.value);
+      tracer.keys().set(key.key.get(), key.value);
     }
     return key.key;
   }
   // An object made here that equals itself alone: its address is its hash, and nobody compares it.
-  if (value->kind != ValueKind::Instance || !inherits(walk, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
-    return key_of(walk, value);
-  KeyTable::OwnKey& key = own_key(walk, value);
+  if (value->kind != ValueKind::Instance || !inherits(tracer, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
+    return key_of(tracer, value);
+  KeyTable::UserKey& key = user_key(tracer, value);
   if (!key.key) {
     key.key = check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
-    walk.keys().set(key.key.get(), value);
+    tracer.keys().set(key.key.get(), value);
   }
   return key.key;
 }
 
 // Values of the stack are given by reference, and what is called may move the stack.
-Ref key_in(Walk& walk, const ValuePtr& of, const ValuePtr& key_value) {
+Ref key_in(Tracer& tracer, const ValuePtr& of, const ValuePtr& key_value) {
   ValuePtr container = of, value = key_value;
   bool made_here = is_made_here(container);
-  Ref key = made_here ? hashed_key(walk, value) : key_of(walk, value);
-  if (!made_here || walk.keys().own_keys().empty()) return key;
-  return KeySearch(walk, container, value, key).run();
+  Ref key = made_here ? hashed_key(tracer, value) : key_of(tracer, value);
+  if (!made_here || tracer.keys().user_keys().empty()) return key;
+  return KeySearch(tracer, container, value, key).run();
 }
-int64_t own_key_step(Walk& walk, BorrowedRef stand_in) {
-  const KeyTable::OwnKey* key = walk.keys().own_key_of(stand_in);
-  return key != nullptr ? key->step : walk.instruction_step();
+int64_t user_key_step(Tracer& tracer, BorrowedRef stand_in) {
+  const KeyTable::UserKey* key = tracer.keys().user_key_of(stand_in);
+  return key != nullptr ? key->step : tracer.instruction_step();
 }
 
 }  // namespace md

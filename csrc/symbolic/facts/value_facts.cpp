@@ -83,27 +83,27 @@ bool always_true(PyTypeObject* type) {
 
 }  // namespace
 
-bool inherits(Walk& walk, const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
+bool inherits(Tracer& tracer, const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
   if (type_of(value) == base) return true;
   for (const char* text : names) {
     Ref name = check(PyUnicode_InternFromString(text));
-    ValuePtr found = type_attribute(walk, value, name.get());
+    ValuePtr found = type_attribute(tracer, value, name.get());
     auto* known = as<ObjectValue>(found);
     PyObject* expected = _PyType_Lookup(base, name);
     if (!found && expected == nullptr) continue;
     if (known == nullptr || known->object.get() != expected) return false;
-    if (known->source != nullptr) walk.values().identity_of(found);
+    if (known->source != nullptr) tracer.values().identity_of(found);
   }
   return true;
 }
 
-bool is_dict(Walk& walk, const ValuePtr& value, std::initializer_list<const char*> names) {
+bool is_dict(Tracer& tracer, const ValuePtr& value, std::initializer_list<const char*> names) {
   PyTypeObject* type = type_of(value);
   if (type == &PyDict_Type) return true;
   if (type == nullptr || (value->kind != ValueKind::Dict && value->kind != ValueKind::Object)) return false;
   if (!PyType_IsSubtype(type, &PyDict_Type)) return false;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
-  walk.values().exact_type(value);
+  tracer.values().exact_type(value);
   PyTypeObject* base = PyType_IsSubtype(type, &PyODict_Type) ? &PyODict_Type : &PyDict_Type;
   if (value->kind == ValueKind::Object && base != &PyODict_Type) {
     // defaultdict's own C methods come before those of dict.
@@ -111,17 +111,17 @@ bool is_dict(Walk& walk, const ValuePtr& value, std::initializer_list<const char
     while (PyType_HasFeature(built_in, Py_TPFLAGS_HEAPTYPE)) built_in = built_in->tp_base;
     if (built_in != &PyDict_Type) return false;
   }
-  return inherits(walk, value, base, names);
+  return inherits(tracer, value, base, names);
 }
 
-bool is_plain_list(Walk& walk, const ValuePtr& value) {
+bool is_plain_list(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyList_Type || is_deque(value)) return true;
   if (type == nullptr || !PyType_IsSubtype(type, &PyList_Type)) return false;
-  return inherits(walk, value, &PyList_Type, {"__iter__", "__len__", "__getitem__"});
+  return inherits(tracer, value, &PyList_Type, {"__iter__", "__len__", "__getitem__"});
 }
 
-bool is_plain_tuple(Walk& walk, const ValuePtr& value) {
+bool is_plain_tuple(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == &PyTuple_Type) return true;
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
@@ -133,66 +133,67 @@ bool is_plain_tuple(Walk& walk, const ValuePtr& value) {
   bool is_struct = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, kFields) != nullptr;
   if (is_struct) return type->tp_as_sequence == nullptr || type->tp_iter == PyTuple_Type.tp_iter;
   bool is_heap = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_getattro == PyObject_GenericGetAttr;
-  return is_heap && inherits(walk, value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
+  return is_heap && inherits(tracer, value, &PyTuple_Type, {"__iter__", "__len__", "__getitem__"});
 }
 
 namespace {
 
-ValuePtr tensor_at(Walk& walk, const Source* source, const TensorType& type, Ref object) {
+ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorType& type, Ref object) {
   auto tensor = make_value<TensorValue>(ValueRef{}, type.unwrap(object).spec());
   tensor->object = std::move(object);
   tensor->source = source;
-  make_sizes_symbolic(walk, tensor.get());
-  walk.values().set(source, tensor);
+  make_sizes_symbolic(tracer, tensor.get());
+  tracer.values().set(source, tensor);
   return tensor;
 }
 
 // A number that was another one at an earlier capture, or, under dynamic=True, an int that is an argument.
-bool is_dynamic(const WalkStart& start, const Source* source, PyTypeObject* type) {
+bool is_dynamic(const TraceStart& start, const Source* source, PyTypeObject* type) {
   bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyRange_Type;
-  if (start.varying != nullptr && is_number && start.varying->contains(name(source, start.bytecode))) return true;
+  if (start.dynamic_sources != nullptr && is_number && start.dynamic_sources->contains(name(source, start.bytecode)))
+    return true;
   bool from_the_start = start.policy->dynamic == DynamicShapes::Always && start.index == 0;
   return from_the_start && type == &PyLong_Type && source->kind() == SourceKind::Local;
 }
 
 }  // namespace
 
-ValuePtr value_at(Walk& walk, const Source* source, Ref object) {
-  if (ValuePtr known = walk.values().find(source)) return known;
+ValuePtr value_at(Tracer& tracer, const Source* source, Ref object) {
+  if (ValuePtr known = tracer.values().find(source)) return known;
   if (const TensorType* type = tensor_type_of(object.get()); type != nullptr)
-    return tensor_at(walk, source, *type, std::move(object));
+    return tensor_at(tracer, source, *type, std::move(object));
   auto known = make_value<ObjectValue>(std::move(object), source);
-  known->varies = is_dynamic(walk.entry().start(), source, known->object.type());
-  walk.values().set(source, known);
-  walk.effects().note_object(known);
+  known->is_dynamic = is_dynamic(tracer.entry().start(), source, known->object.type());
+  tracer.values().set(source, known);
+  tracer.effects().note_object(known);
   return known;
 }
 
-ValuePtr value_at(Walk& walk, const Source* source) {
-  if (ValuePtr known = walk.values().find(source)) return known;
-  Ref object = fetch(source, walk.values().view());
+ValuePtr value_at(Tracer& tracer, const Source* source) {
+  if (ValuePtr known = tracer.values().find(source)) return known;
+  Ref object = fetch(source, tracer.values().view());
   if (!object) return nullptr;
   // That it is there may be all that is asked.
-  walk.guards().present(source);
-  return value_at(walk, source, std::move(object));
+  tracer.guards().present(source);
+  return value_at(tracer, source, std::move(object));
 }
 
-Ref constant_of(Walk& walk, const ValuePtr& value) {
+Ref constant_of(Tracer& tracer, const ValuePtr& value) {
   if (value->kind == ValueKind::Number)
     graph_break(BreakReason::tensor_to_number, str_cat("the value of a ", describe(value), " taken out of a tensor"));
   if (auto* computed = as<ComputedValue>(value)) {
-    refuse_told(walk, value);
+    refuse_unbacked(tracer, value);
     bool is_bool = PyBool_Check(computed->current.get());
-    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(walk, value);
-    if (computed->known || (is_bool && decided(walk, *computed))) {
+    std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(tracer, value);
+    if (computed->known || (is_bool && decided(tracer, *computed))) {
       // By the sizes' relation alone.
-    } else if (dim && dim->is_symbolic() && !is_for_python(walk, *dim)) {
+    } else if (dim && dim->is_symbolic() && !is_for_python(tracer, *dim)) {
       static_cast<void>(dim->value());
     } else if (computed->parts.empty()) {
       // The size of what was made with such a number: Python looks at it, as at the number.
       graph_break(BreakReason::opaque_number);
     } else {
-      for (const ValuePtr& part : computed->parts) constant_of(walk, part);
+      for (const ValuePtr& part : computed->parts) constant_of(tracer, part);
     }
     computed->known = true;
     return computed->current;
@@ -203,24 +204,24 @@ Ref constant_of(Walk& walk, const ValuePtr& value) {
     if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
     if (!is_guardable_constant(object->object.get())) return nullptr;
     // After a break Python can look at the number; a whole function is captured for each of its values.
-    if (object->varies && walk.entry().start().index > 0) graph_break(BreakReason::opaque_number);
-    walk.guards().equals_match(object->source, object->object.get());
+    if (object->is_dynamic && tracer.entry().start().index > 0) graph_break(BreakReason::opaque_number);
+    tracer.guards().equals_match(object->source, object->object.get());
     object->value_guarded = object->type_guarded = object->length_guarded = true;
     return object->object;
   }
-  if (is_shape(value)) return constant_of(walk, known_shape(walk, value));
+  if (is_shape(value)) return constant_of(tracer, known_shape(tracer, value));
   if (auto* sequence = as<SequenceValue>(value); sequence != nullptr && !sequence->is_list && !sequence->type) {
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sequence->items.size())));
     for (size_t i = 0; i < sequence->items.size(); ++i) {
-      Ref item = constant_of(walk, sequence->items[i]);
+      Ref item = constant_of(tracer, sequence->items[i]);
       if (!item) return nullptr;
       PyTuple_SET_ITEM(tuple.get(), i, item.release());
     }
     return tuple;
   }
   if (auto* slice = as<SliceValue>(value)) {
-    Ref start = constant_of(walk, slice->start), stop = constant_of(walk, slice->stop),
-        step = constant_of(walk, slice->step);
+    Ref start = constant_of(tracer, slice->start), stop = constant_of(tracer, slice->stop),
+        step = constant_of(tracer, slice->step);
     if (!start || !stop || !step) return nullptr;
     return check(PySlice_New(start, stop, step));
   }
@@ -235,161 +236,161 @@ bool may_be_key(BorrowedRef object) {
   return by_identity && type->tp_richcompare == PyBaseObject_Type.tp_richcompare && GuardSet::can_hold(object);
 }
 
-bool has_own_identity(Walk& walk, const ValuePtr& value) {
+bool has_own_identity(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !may_be_key(object->object)) return false;
-  if (!PyType_HasFeature(walk.values().exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
-  ValuePtr hash = type_attribute(walk, value, kHash);
-  walk.values().identity_of(hash);
-  return inherits(walk, value, &PyBaseObject_Type, {"__eq__"});
+  if (!PyType_HasFeature(tracer.values().exact_type(value), Py_TPFLAGS_HEAPTYPE)) return true;
+  ValuePtr hash = type_attribute(tracer, value, kHash);
+  tracer.values().identity_of(hash);
+  return inherits(tracer, value, &PyBaseObject_Type, {"__eq__"});
 }
 
-void raise_unhashable(Walk& walk, bool alone) {
-  if (alone && containers_speak_as_hash()) raise_set(walk);
+void raise_unhashable(Tracer& tracer, bool alone) {
+  if (alone && containers_speak_as_hash()) raise_current(tracer);
   PyErr_Clear();
   raise_here();
 }
 
-Ref key_of(Walk& walk, const ValuePtr& value, bool alone) {
+Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone) {
   if (auto* identity = as<IdentityValue>(value)) return identity->key;
   // Its hash is the address of the class that is to be.
-  if (auto* object = as<ObjectValue>(value); object != nullptr && object->made_class)
+  if (auto* object = as<ObjectValue>(value); object != nullptr && object->traced_class)
     graph_break(BreakReason::unhashable_key, describe(value));
-  if (Ref reference = weak_key_of(walk, value)) return reference;
-  Ref key = is_tensor(value) ? Ref() : constant_of(walk, value);
+  if (Ref reference = weak_key_of(tracer, value)) return reference;
+  Ref key = is_tensor(value) ? Ref() : constant_of(tracer, value);
   if (key) {
-    if (PyObject_Hash(key) == -1) raise_unhashable(walk, alone);
+    if (PyObject_Hash(key) == -1) raise_unhashable(tracer, alone);
     return key;
   }
-  if (!has_own_identity(walk, value)) {
+  if (!has_own_identity(tracer, value)) {
     PyTypeObject* type = type_of(value);
     if (type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type) {
-      walk.values().exact_type(value);
+      tracer.values().exact_type(value);
       PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
-      raise_unhashable(walk, alone);
+      raise_unhashable(tracer, alone);
     }
     graph_break(BreakReason::unhashable_key, describe(value));
   }
-  Ref object = Ref::share(walk.values().identity_of(value));
-  if (as<ObjectValue>(value)->source != nullptr) walk.keys().add(object, value);
+  Ref object = Ref::share(tracer.values().identity_of(value));
+  if (as<ObjectValue>(value)->source != nullptr) tracer.keys().add(object, value);
   return object;
 }
 
-ValuePtr value_of_key(Walk& walk, BorrowedRef key) {
-  ValuePtr found = walk.keys().find(key);
-  return found ? found : walk.values().constant(key);
+ValuePtr value_of_key(Tracer& tracer, BorrowedRef key) {
+  ValuePtr found = tracer.keys().find(key);
+  return found ? found : tracer.values().constant(key);
 }
 
-std::optional<int64_t> int_of(Walk& walk, const ValuePtr& value) {
-  if (ValuePtr plain = plain_value(walk, value, {})) return plain == value ? std::nullopt : int_of(walk, plain);
+std::optional<int64_t> int_of(Tracer& tracer, const ValuePtr& value) {
+  if (ValuePtr plain = plain_value(tracer, value, {})) return plain == value ? std::nullopt : int_of(tracer, plain);
   bool is_int =
       (value->kind == ValueKind::Object || value->kind == ValueKind::Computed) && type_of(value) == &PyLong_Type;
   if (!is_int) return std::nullopt;
-  Ref constant = constant_of(walk, value);
+  Ref constant = constant_of(tracer, value);
   int overflow = 0;
   long long number = PyLong_AsLongLongAndOverflow(constant, &overflow);
   if (overflow != 0) return std::nullopt;
   return number;
 }
 
-ValuePtr element(Walk& walk, ObjectValue* sequence, Py_ssize_t index) {
-  if (sequence->writes) return written_list(walk, sequence)->items[index];
+ValuePtr element(Tracer& tracer, ObjectValue* sequence, Py_ssize_t index) {
+  if (sequence->writes) return written_list(tracer, sequence)->items[index];
   PyObject* object = sequence->object;
   bool is_known = PyTuple_Check(object) || PyList_Check(object);
   Ref held = is_known ? Ref() : check(PySequence_GetItem(object, index));
   PyObject* item = PyTuple_Check(object)  ? PyTuple_GET_ITEM(object, index)
                    : PyList_Check(object) ? PyList_GET_ITEM(object, index)
                                           : held.get();
-  if (sequence->source == nullptr) return walk.values().constant(item);
-  return value_at(walk, walk.sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)),
+  if (sequence->source == nullptr) return tracer.values().constant(item);
+  return value_at(tracer, tracer.sources().get(SourceKind::Item, sequence->source, nullptr, static_cast<int>(index)),
                   Ref::share(item));
 }
 
-std::optional<int64_t> length_of(Walk& walk, const ValuePtr& value) {
+std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !is_plain_tuple(walk, value) && !is_plain_list(walk, value))
+      if (as<SequenceValue>(value)->type && !is_plain_tuple(tracer, value) && !is_plain_list(tracer, value))
         return std::nullopt;
       return as<SequenceValue>(value)->items.size();
     case ValueKind::Dict:
-      if (!is_dict(walk, value, {"__len__"})) return std::nullopt;
+      if (!is_dict(tracer, value, {"__len__"})) return std::nullopt;
       return as<DictValue>(value)->entries.size();
     case ValueKind::Set:
       return PySet_GET_SIZE(as<SetValue>(value)->set.get());
     case ValueKind::DictView:
-      return length_of(walk, as<DictViewValue>(value)->dict);
+      return length_of(tracer, as<DictViewValue>(value)->dict);
     case ValueKind::InstanceDict:
-      return instance_entries(walk, *as<InstanceDictValue>(value))->size();
-    case ValueKind::Made:
+      return instance_entries(tracer, *as<InstanceDictValue>(value))->size();
+    case ValueKind::Constructed:
     case ValueKind::Object:
       break;
     default:
       return std::nullopt;
   }
-  if (const ValuePtr shown = behind_proxy(walk, value); shown != value) return length_of(walk, shown);
+  if (const ValuePtr shown = behind_proxy(tracer, value); shown != value) return length_of(tracer, shown);
   auto* known = as<ObjectValue>(value);
   if (known == nullptr) return std::nullopt;
   PyObject* object = known->object;
   bool is_list = PyList_Check(object) || is_deque(value);
-  if (is_list && !is_plain_list(walk, value)) return std::nullopt;
-  if (known->writes && is_list) return written_list(walk, known)->items.size();
-  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(walk, value).get());
+  if (is_list && !is_plain_list(tracer, value)) return std::nullopt;
+  if (known->writes && is_list) return written_list(tracer, known)->items.size();
+  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(tracer, value).get());
   if (known->writes && PyDict_Check(object)) {
-    if (!is_dict(walk, value, {"__len__"})) return std::nullopt;
-    return written_dict(walk, known)->entries.size();
+    if (!is_dict(tracer, value, {"__len__"})) return std::nullopt;
+    return written_dict(tracer, known)->entries.size();
   }
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
-    Ref constant = constant_of(walk, value);
+    Ref constant = constant_of(tracer, value);
     Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
     if (length < 0) PyErr_Clear();  // a range of more than a C number can tell
     return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
   }
-  bool sized = is_plain_tuple(walk, value) || is_list || (PyDict_Check(object) && is_dict(walk, value, {"__len__"})) ||
-               PyAnySet_CheckExact(object);
+  bool sized = is_plain_tuple(tracer, value) || is_list ||
+               (PyDict_Check(object) && is_dict(tracer, value, {"__len__"})) || PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
-  walk.values().exact_type(value);
+  tracer.values().exact_type(value);
   int64_t length = PyObject_Size(object);
   bool fixed = is_named_results(Py_TYPE(object));  // by the type
   if (known->source != nullptr && !known->length_guarded && !fixed) {
-    walk.guards().length(known->source, length);
+    tracer.guards().length(known->source, length);
     known->length_guarded = true;
   }
   return length;
 }
 
-std::unique_ptr<std::vector<ValuePtr>> elements_of(Walk& walk, const ValuePtr& value) {
+std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value)) {
-    if (sequence->type && !is_plain_tuple(walk, value) && !is_plain_list(walk, value)) return nullptr;
+    if (sequence->type && !is_plain_tuple(tracer, value) && !is_plain_list(tracer, value)) return nullptr;
     return std::make_unique<std::vector<ValuePtr>>(sequence->items);
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
-  if (!is_plain_tuple(walk, value) && !is_plain_list(walk, value)) return nullptr;
+  if (!is_plain_tuple(tracer, value) && !is_plain_list(tracer, value)) return nullptr;
   if (object->writes && (PyList_Check(object->object.get()) || is_deque(value)))
-    return std::make_unique<std::vector<ValuePtr>>(written_list(walk, object)->items);
+    return std::make_unique<std::vector<ValuePtr>>(written_list(tracer, object)->items);
   auto elements = std::make_unique<std::vector<ValuePtr>>();
-  int64_t length = *length_of(walk, value);
-  for (int64_t i = 0; i < length; ++i) elements->push_back(element(walk, object, i));
+  int64_t length = *length_of(tracer, value);
+  for (int64_t i = 0; i < length; ++i) elements->push_back(element(tracer, object, i));
   return elements;
 }
 
-std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const ValuePtr& value) {
+std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const ValuePtr& value) {
   // An OrderedDict is asked for its `keys`, by whatever way its class has to read attributes.
   bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
-  if (is_ordered && !is_dict(walk, value, {"__getattribute__"})) return nullptr;
+  if (is_ordered && !is_dict(tracer, value, {"__getattribute__"})) return nullptr;
   if (auto* dict = as<DictValue>(value)) {
     // A subclass may say otherwise to those who copy it.
-    if (!is_dict(walk, value, {"__iter__", "keys"})) return nullptr;
+    if (!is_dict(tracer, value, {"__iter__", "keys"})) return nullptr;
     return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
   }
-  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(walk, *attributes);
+  if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(tracer, *attributes);
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(walk, value, {"__iter__", "keys"}))
+  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(tracer, value, {"__iter__", "keys"}))
     return nullptr;
-  walk.values().exact_type(value);
-  if (is_ordered && !is_dict(walk, value, {"__getitem__"})) return nullptr;
-  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(walk, object)->entries);
+  tracer.values().exact_type(value);
+  if (is_ordered && !is_dict(tracer, value, {"__getitem__"})) return nullptr;
+  if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(tracer, object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   // An OrderedDict is gone over by looking its keys up.
   PyObject* key_there = nullptr;
@@ -408,7 +409,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const Valu
     plain = false;
   }
   if (object->source != nullptr && !object->value_guarded) {
-    walk.guards().dict_keys(object->source, keys.get());
+    tracer.guards().dict_keys(object->source, keys.get());
     object->value_guarded = object->length_guarded = true;
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
@@ -416,15 +417,15 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const Valu
     PyObject* item = PyDict_GetItemWithError(object->object, key);
     MD_ASSERT(item != nullptr, "a key of a dict is missing");
     ValuePtr known =
-        object->source == nullptr ? walk.values().constant(item)
-        : plain
-            ? value_at(walk, walk.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
-            : value_at(walk, walk.sources().get(SourceKind::DictEntry, object->source, nullptr, i), Ref::share(item));
-    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !walk.keys().contains(key)) {
+        object->source == nullptr ? tracer.values().constant(item)
+        : plain ? value_at(tracer, tracer.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
+                : value_at(tracer, tracer.sources().get(SourceKind::DictEntry, object->source, nullptr, i),
+                           Ref::share(item));
+    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !tracer.keys().contains(key)) {
       ValuePtr as_value =
-          value_at(walk, walk.sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
+          value_at(tracer, tracer.sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
       if (auto* held = as<ObjectValue>(as_value)) held->value_guarded = true;
-      walk.keys().set(key, as_value);
+      tracer.keys().set(key, as_value);
     }
     entries->push_back({Ref::share(key), std::move(known)});
   }
@@ -432,25 +433,25 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Walk& walk, const Valu
 }
 
 // No __bool__ comes before the __len__.
-bool inherits_truth(Walk& walk, const ValuePtr& value) {
+bool inherits_truth(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
-  return !type_attribute(walk, value, kBool);
+  return !type_attribute(tracer, value, kBool);
 }
 
-std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
+std::optional<bool> truth_of(Tracer& tracer, const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !inherits_truth(walk, value)) return std::nullopt;
-      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
+      if (as<SequenceValue>(value)->type && !inherits_truth(tracer, value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(tracer, value)) return *length != 0;
       return std::nullopt;
     case ValueKind::Dict:
-      if (as<DictValue>(value)->type && !inherits_truth(walk, value)) return std::nullopt;
-      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
+      if (as<DictValue>(value)->type && !inherits_truth(tracer, value)) return std::nullopt;
+      if (std::optional<int64_t> length = length_of(tracer, value)) return *length != 0;
       return std::nullopt;
     case ValueKind::Set:
     case ValueKind::DictView:
     case ValueKind::InstanceDict:
-      return *length_of(walk, value) != 0;
+      return *length_of(tracer, value) != 0;
     case ValueKind::Slice:
     case ValueKind::Cell:
     case ValueKind::Function:
@@ -461,17 +462,17 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
     case ValueKind::RaisedPart:
     case ValueKind::Identity:
       return true;
-    case ValueKind::Made:
+    case ValueKind::Constructed:
       if (type_of(value) != &PyDictProxy_Type) return true;
-      if (std::optional<int64_t> length = length_of(walk, value)) return *length != 0;
+      if (std::optional<int64_t> length = length_of(tracer, value)) return *length != 0;
       return std::nullopt;
     case ValueKind::Number:
       graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
     case ValueKind::Computed:
-      refuse_told(walk, value);
-      dim_of(walk, value);
-      if (std::optional<bool> truth = decided(walk, *as<ComputedValue>(value))) return truth;
-      return PyObject_IsTrue(constant_of(walk, value)) == 1;
+      refuse_unbacked(tracer, value);
+      dim_of(tracer, value);
+      if (std::optional<bool> truth = decided(tracer, *as<ComputedValue>(value))) return truth;
+      return PyObject_IsTrue(constant_of(tracer, value)) == 1;
     case ValueKind::Null:
     case ValueKind::Tensor:
       return std::nullopt;
@@ -483,22 +484,22 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
     PyTypeObject* type = as<ObjectValue>(value)->object.type();
     if (is_number(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
         type == &PyRange_Type || type == &PyComplex_Type) {
-      Ref constant = constant_of(walk, value);
+      Ref constant = constant_of(tracer, value);
       return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
     }
     PyTypeObject* base = PyType_IsSubtype(type, &PyLong_Type) ? &PyLong_Type : nullptr;
     if (base != nullptr)
-      if (ValuePtr plain = plain_value(walk, value, {"__bool__"})) return truth_of(walk, plain);
-    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(walk, value);
-    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(walk, value)) return *length != 0;
+      if (ValuePtr plain = plain_value(tracer, value, {"__bool__"})) return truth_of(tracer, plain);
+    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(tracer, value);
+    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(tracer, value)) return *length != 0;
     bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
     if (!may_change && always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
-      walk.values().exact_type(value);
+      tracer.values().exact_type(value);
       return true;
     }
   }
   // An object of a plain class is true when the class has neither __bool__ nor __len__.
-  PyTypeObject* type = walk.values().exact_type(value);
+  PyTypeObject* type = tracer.values().exact_type(value);
   bool plain = (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr) &&
                (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
                (type->tp_as_mapping == nullptr || type->tp_as_mapping->mp_length == nullptr);
@@ -506,18 +507,18 @@ std::optional<bool> truth_of(Walk& walk, const ValuePtr& value) {
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE)) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
-    if (type_attribute(walk, value, kBool) || type_attribute(walk, value, kLen)) return std::nullopt;
+    if (type_attribute(tracer, value, kBool) || type_attribute(tracer, value, kLen)) return std::nullopt;
   }
   return true;
 }
 
-bool is_empty_tuple(Walk& walk, const ValuePtr& value) {
+bool is_empty_tuple(Tracer& tracer, const ValuePtr& value) {
   if (auto* made = as<SequenceValue>(value)) return !made->is_list && !made->type && made->items.empty();
-  return value->kind == ValueKind::Object && walk.values().exact_type(value) == &PyTuple_Type &&
-         length_of(walk, value) == 0;
+  return value->kind == ValueKind::Object && tracer.values().exact_type(value) == &PyTuple_Type &&
+         length_of(tracer, value) == 0;
 }
 
-bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
+bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
   if (a == b) return true;
   auto is_computed = [](const ValuePtr& value) {
     return value->kind == ValueKind::Computed || value->kind == ValueKind::Number;
@@ -525,21 +526,21 @@ bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
   if (is_computed(a) || is_computed(b)) {
     // A number is not None, whatever it is; to be the same number is something else than to be equal.
     if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
-      walk.values().exact_type(a);
-      walk.values().exact_type(b);
+      tracer.values().exact_type(a);
+      tracer.values().exact_type(b);
       return false;
     }
     auto plain = [&](const ValuePtr& value) {
-      return is_computed(value) ? walk.values().constant(constant_of(walk, value)) : value;
+      return is_computed(value) ? tracer.values().constant(constant_of(tracer, value)) : value;
     };
-    return same_object(walk, plain(a), plain(b));
+    return same_object(tracer, plain(a), plain(b));
   }
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)
     graph_break(BreakReason::unknown_comparison, "whether a number of id() is the same object");
-  if (a->kind == ValueKind::Sequence && is_empty_tuple(walk, a)) return is_empty_tuple(walk, b);
-  if (b->kind == ValueKind::Sequence && is_empty_tuple(walk, b)) return is_empty_tuple(walk, a);
+  if (a->kind == ValueKind::Sequence && is_empty_tuple(tracer, a)) return is_empty_tuple(tracer, b);
+  if (b->kind == ValueKind::Sequence && is_empty_tuple(tracer, b)) return is_empty_tuple(tracer, a);
   auto *one = as<InstanceDictValue>(a), *other = as<InstanceDictValue>(b);
-  if (one != nullptr && other != nullptr) return same_object(walk, one->owner, other->owner);
+  if (one != nullptr && other != nullptr) return same_object(tracer, one->owner, other->owner);
   bool may_be_attributes = one != nullptr
                                ? b->kind == ValueKind::Object && type_of(b) == &PyDict_Type
                                : other != nullptr && a->kind == ValueKind::Object && type_of(a) == &PyDict_Type;
@@ -552,7 +553,7 @@ bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
     return nullptr;
   };
   BorrowedRef left = object(a), right = object(b);
-  if (!left || !right) return false;  // what the walk made is one Value
+  if (!left || !right) return false;  // what the trace made is one Value
   const Source *left_source = source_of(a), *right_source = source_of(b);
   bool same = left.get() == right.get();
   auto singleton = [](BorrowedRef known) {
@@ -560,31 +561,31 @@ bool same_object(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
            known.get() == Py_NotImplemented;
   };
   if (left_source != nullptr && right_source != nullptr) {
-    walk.guards().alias(left_source, right_source, same);
+    tracer.guards().alias(left_source, right_source, same);
     return same;
   }
   // One side is the same at every run. If both could be, the other side's identity or type decides.
-  const ValuePtr& varying = left_source != nullptr ? a : b;
-  if (source_of(varying) == nullptr) return same;
+  const ValuePtr& dynamic_sources = left_source != nullptr ? a : b;
+  if (source_of(dynamic_sources) == nullptr) return same;
   if (same) {
     if (singleton(left)) {
-      constant_of(walk, varying);
+      constant_of(tracer, dynamic_sources);
     } else {
-      walk.values().identity_of(varying);
+      tracer.values().identity_of(dynamic_sources);
     }
     return true;
   }
   BorrowedRef fixed = left_source != nullptr ? right : left;
   if (singleton(fixed) && Py_TYPE(fixed.get()) != &PyBool_Type) {
-    walk.values().exact_type(varying);  // another type cannot be the singleton
+    tracer.values().exact_type(dynamic_sources);  // another type cannot be the singleton
     return false;
   }
-  if (is_tensor(varying)) {
-    walk.values().exact_type(varying);
+  if (is_tensor(dynamic_sources)) {
+    tracer.values().exact_type(dynamic_sources);
     return false;
   }
-  if (constant_of(walk, varying)) return false;
-  walk.values().identity_of(varying);
+  if (constant_of(tracer, dynamic_sources)) return false;
+  tracer.values().identity_of(dynamic_sources);
   return false;
 }
 

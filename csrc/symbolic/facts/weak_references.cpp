@@ -23,7 +23,7 @@ bool is_dropped(const ValuePtr& value, const std::vector<ValuePtr>& held) {
   return may_hold && std::ranges::find(held, value) == held.end();
 }
 
-// It outlives the walk and is what the region will find: no model of a class that is made here, nothing that the walk made of
+// It outlives the trace and is what the region will find: no model of a class that is made here, nothing that the trace made of
 // constants.
 bool stays(const ObjectValue& value) {
   BorrowedRef object = value.object.get();
@@ -34,72 +34,72 @@ bool stays(const ObjectValue& value) {
 }
 
 // weakref.ref(object), weakref.ref(object, callback)
-ValuePtr make_reference(Walk& walk, const CallArgs& args) {
+ValuePtr make_reference(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 2);
   const ValuePtr& of = args.positional[0];
   auto* object = as<ObjectValue>(of);
   bool is_known = object != nullptr && stays(*object) && PyType_SUPPORTS_WEAKREFS(object->object.type()) &&
-                  walk.values().exact_type(of) != nullptr;
+                  tracer.values().exact_type(of) != nullptr;
   if (!is_known) graph_break(BreakReason::object_creation, "a weak reference");
-  BorrowedRef referent = walk.values().identity_of(of);
+  BorrowedRef referent = tracer.values().identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
-  bool has_callback = args.positional.size() == 2 && !same_object(walk, args.positional[1], walk.values().none());
-  walk.keys().note_reference(reference, of);
-  if (!has_callback) return walk.values().constant(reference);
-  auto made = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)),
-                                    args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
+  bool has_callback = args.positional.size() == 2 && !same_object(tracer, args.positional[1], tracer.values().none());
+  tracer.keys().note_reference(reference, of);
+  if (!has_callback) return tracer.values().constant(reference);
+  auto made = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)),
+                                           args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
   made->model = reference;
   return made;
 }
 
 }  // namespace
 
-bool may_have_dropped(const Walk& walk) {
-  if (walk.effects().any() || walk.entry().has_returned()) return true;
-  const std::vector<ValuePtr>& held = walk.frames().root().slots;
+bool may_have_dropped(const Tracer& tracer) {
+  if (tracer.effects().any() || tracer.entry().has_returned()) return true;
+  const std::vector<ValuePtr>& held = tracer.frames().root().slots;
   auto dropped = [&](const ValuePtr& value) { return is_dropped(value, held); };
-  return std::ranges::any_of(walk.entry().slots(), dropped) || std::ranges::any_of(walk.entry().stack(), dropped);
+  return std::ranges::any_of(tracer.entry().slots(), dropped) || std::ranges::any_of(tracer.entry().stack(), dropped);
 }
-ValuePtr call_weak_reference(Walk& walk, const ValuePtr& callable, const CallArgs& args) {
+ValuePtr call_weak_reference(Tracer& tracer, const ValuePtr& callable, const CallArgs& args) {
   auto* object = as<ObjectValue>(callable);
-  if (object == nullptr || walk.values().exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
-      !args.positional.empty() || !args.keywords.empty() || may_have_dropped(walk))
+  if (object == nullptr || tracer.values().exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
+      !args.positional.empty() || !args.keywords.empty() || may_have_dropped(tracer))
     graph_break(BreakReason::unknown_callable, describe(callable));
-  if (ValuePtr known = walk.keys().referent_of(object->object)) return known;
+  if (ValuePtr known = tracer.keys().referent_of(object->object)) return known;
   if (object->source == nullptr) graph_break(BreakReason::unguardable_object, "a weak reference");
-  const Source* source = walk.sources().get(SourceKind::Referent, object->source, nullptr);
-  walk.guards().present(source);
-  return value_at(walk, source);
+  const Source* source = tracer.sources().get(SourceKind::Referent, object->source, nullptr);
+  tracer.guards().present(source);
+  return value_at(tracer, source);
 }
 
-Ref weak_key_of(Walk& walk, const ValuePtr& value) {
-  auto* made = as<MadeValue>(value);
+Ref weak_key_of(Tracer& tracer, const ValuePtr& value) {
+  auto* made = as<ConstructedValue>(value);
   auto* object = as<ObjectValue>(value);
   Ref reference = made != nullptr ? made->model : object != nullptr ? object->object : Ref();
-  bool is_known = reference && walk.keys().referent_of(reference) && is_plain_weak_key(reference);
+  bool is_known = reference && tracer.keys().referent_of(reference) && is_plain_weak_key(reference);
   if (!is_known) return nullptr;
   if (made != nullptr) {
-    walk.keys().set(reference.get(), value);
+    tracer.keys().set(reference.get(), value);
   } else {
-    walk.keys().add(reference, value);
+    tracer.keys().add(reference, value);
   }
   return reference;
 }
 
-ValuePtr weak_item(Walk& walk, const ValuePtr& dict, BorrowedRef reference) {
+ValuePtr weak_item(Tracer& tracer, const ValuePtr& dict, BorrowedRef reference) {
   auto* object = as<ObjectValue>(dict);
   PyObject* found = nullptr;
-  bool is_plain = walk.values().exact_type(dict) == &PyDict_Type && object->source != nullptr;
+  bool is_plain = tracer.values().exact_type(dict) == &PyDict_Type && object->source != nullptr;
   int status = is_plain ? lookup_weak_key(object->object, reference, &found) : -1;
   if (status < 0) graph_break(BreakReason::unhashable_key, "a weak reference");
   BorrowedRef referent = referent_of(reference);
-  const Source* source = walk.sources().weak_item(object->source, referent);
+  const Source* source = tracer.sources().weak_item(object->source, referent);
   if (status == 0) {
-    walk.guards().absent(source);
+    tracer.guards().absent(source);
     return nullptr;
   }
-  walk.guards().present(source);
-  return value_at(walk, source, Ref::share(found));
+  tracer.guards().present(source);
+  return value_at(tracer, source, Ref::share(found));
 }
 
 namespace {

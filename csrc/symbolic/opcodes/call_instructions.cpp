@@ -45,10 +45,10 @@ Called called(ValuePtr lower, ValuePtr upper) {
   return {std::move(lower), std::move(upper)};
 }
 
-void call_with_names(Walk& walk, int count, BorrowedRef names) {
-  std::vector<ValuePtr> values = walk.frames().pop_many(count);
-  ValuePtr upper = walk.frames().pop();
-  ValuePtr lower = walk.frames().pop();
+void call_with_names(Tracer& tracer, int count, BorrowedRef names) {
+  std::vector<ValuePtr> values = tracer.frames().pop_many(count);
+  ValuePtr upper = tracer.frames().pop();
+  ValuePtr lower = tracer.frames().pop();
   Called target = called(std::move(lower), std::move(upper));
   CallArgs args;
   if (target.self) args.positional.push_back(target.self);
@@ -56,37 +56,37 @@ void call_with_names(Walk& walk, int count, BorrowedRef names) {
   for (int i = 0; i < count - keywords; ++i) args.positional.push_back(values[i]);
   for (int i = 0; i < keywords; ++i)
     args.keywords.emplace_back(Ref::share(PyTuple_GET_ITEM(names.get(), i)), values[count - keywords + i]);
-  call(walk, target.callable, std::move(args));
+  call(tracer, target.callable, std::move(args));
 }
 
-void call(Walk& walk, const Instruction& at) {
-  call_with_names(walk, at.arg, at.arg2 >= 0 ? walk.frames().bytecode().constant(at.arg2) : BorrowedRef());
+void call(Tracer& tracer, const Instruction& at) {
+  call_with_names(tracer, at.arg, at.arg2 >= 0 ? tracer.frames().bytecode().constant(at.arg2) : BorrowedRef());
 }
 
-void call_kw(Walk& walk, const Instruction& at) {
-  Ref names = constant_of(walk, walk.frames().pop());
+void call_kw(Tracer& tracer, const Instruction& at) {
+  Ref names = constant_of(tracer, tracer.frames().pop());
   MD_ASSERT(names, "keyword names are not constant");
-  call_with_names(walk, at.arg, names.get());
+  call_with_names(tracer, at.arg, names.get());
 }
 
-void call_function_ex(Walk& walk, const Instruction& at) {
+void call_function_ex(Tracer& tracer, const Instruction& at) {
   CallArgs args;
   if (at.arg != 0) {
-    ValuePtr mapping = copied_mapping(walk, walk.frames().pop());
-    auto entries = entries_of(walk, mapping);
+    ValuePtr mapping = copied_mapping(tracer, tracer.frames().pop());
+    auto entries = entries_of(tracer, mapping);
     if (!entries) graph_break(BreakReason::unknown_container, "keywords from a " + describe(mapping));
     for (auto& [key, value] : *entries) {
       if (!PyUnicode_CheckExact(key.get())) raise_here();
       args.keywords.emplace_back(key, value);
     }
   }
-  ValuePtr sequence = walk.frames().pop();
-  auto elements = iterate(walk, sequence, kTupleHint);
+  ValuePtr sequence = tracer.frames().pop();
+  auto elements = iterate(tracer, sequence, kTupleHint);
   if (!elements) graph_break(BreakReason::unknown_container, "arguments from a " + describe(sequence));
   args.positional = std::move(*elements);
-  ValuePtr upper = walk.frames().pop();
-  ValuePtr lower = walk.frames().pop();
-  call(walk, called(std::move(lower), std::move(upper)).callable, std::move(args));
+  ValuePtr upper = tracer.frames().pop();
+  ValuePtr lower = tracer.frames().pop();
+  call(tracer, called(std::move(lower), std::move(upper)).callable, std::move(args));
 }
 
 std::string name_of_callable(const ValuePtr& callable) {
@@ -123,65 +123,68 @@ BreakReason reason_for_builtin(BorrowedRef callable) {
 }
 
 // Where a break is not allowed at all, numbers are kept in the graph without being asked for, as TorchDynamo does.
-bool captures_numbers(Walk& walk) {
-  return config().capture_scalar_outputs || walk.frames().innermost().policy->fullgraph;
+bool captures_numbers(Tracer& tracer) {
+  return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
 }
 
 // int(x) and float(x) of a tensor. Null: another callable, or not to be captured.
-ValuePtr converted_to_number(Walk& walk, BorrowedRef callable, TensorValue* tensor) {
+ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* tensor) {
   bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
   bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
-  if ((!whole && !is_float) || !captures_numbers(walk)) return nullptr;
-  return computed(walk, whole ? Computation::Int : Computation::Float, {number_of(walk, tensor)});
+  if ((!whole && !is_float) || !captures_numbers(tracer)) return nullptr;
+  return computed(tracer, whole ? Computation::Int : Computation::Float, {number_of(tracer, tensor)});
 }
 
 // size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
-ValuePtr symbolic_fact(Walk& walk, const std::string& name, const TensorSpec& spec, std::span<PyObject* const> args) {
+ValuePtr symbolic_fact(Tracer& tracer, const std::string& name, const TensorSpec& spec,
+                       std::span<PyObject* const> args) {
   if (!any_symbolic(spec.sizes.span())) return nullptr;
-  if ((name == "numel" || name == "nelement") && args.empty()) return size_value(walk, spec.numel());
+  if ((name == "numel" || name == "nelement") && args.empty()) return size_value(tracer, spec.numel());
   if (name != "size" || args.size() > 1) return nullptr;
-  if (args.empty() || args[0] == Py_None) return shape_value(walk, spec);
+  if (args.empty() || args[0] == Py_None) return shape_value(tracer, spec);
   if (!PyLong_CheckExact(args[0])) return nullptr;
   int overflow = 0;
   int64_t dim = PyLong_AsLongLongAndOverflow(args[0], &overflow);
   if (overflow != 0 || dim < -spec.rank() || dim >= spec.rank()) return nullptr;
-  return size_value(walk, spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
+  return size_value(tracer, spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
 }
 
 // A number, or an object that is the same at every run (a memory format).
-Ref fact_argument(Walk& walk, const std::string& name, const ValuePtr& value) {
-  if (Ref constant = constant_of(walk, value)) return constant;
+Ref fact_argument(Tracer& tracer, const std::string& name, const ValuePtr& value) {
+  if (Ref constant = constant_of(tracer, value)) return constant;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get())) graph_break(BreakReason::tensor_method, name);
-  return Ref::share(walk.values().identity_of(value));
+  return Ref::share(tracer.values().identity_of(value));
 }
 
 // A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
-ValuePtr call_tensor_method(Walk& walk, PyObject* descriptor, const CallArgs& args) {
+ValuePtr call_tensor_method(Tracer& tracer, PyObject* descriptor, const CallArgs& args) {
   std::string name = text_of(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
   auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (tensor != nullptr)
-    if (ValuePtr converted = call_conversion(walk, name, tensor, args)) return converted;
-  bool takes_out = tensor != nullptr && captures_numbers(walk) && args.positional.size() == 1;
+    if (ValuePtr converted = call_conversion(tracer, name, tensor, args)) return converted;
+  bool takes_out = tensor != nullptr && captures_numbers(tracer) && args.positional.size() == 1;
   if (takes_out && args.keywords.empty()) {
-    if (name == "item") return number_of(walk, tensor);
-    if (name == "tolist") return numbers_of(walk, tensor);
+    if (name == "item") return number_of(tracer, tensor);
+    if (name == "tolist") return numbers_of(tracer, tensor);
   }
   const TensorFact* fact = find_tensor_fact(name);
   if (tensor == nullptr || fact == nullptr) graph_break(reason_for_tensor_method(name), name);
   std::vector<Ref> held;
   std::vector<PyObject*> plain;
-  auto add = [&](const ValuePtr& value) { plain.push_back(held.emplace_back(fact_argument(walk, name, value)).get()); };
+  auto add = [&](const ValuePtr& value) {
+    plain.push_back(held.emplace_back(fact_argument(tracer, name, value)).get());
+  };
   for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
   Ref names = args.keywords.empty() ? Ref() : check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
   for (size_t i = 0; i < args.keywords.size(); ++i) {
     PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
     add(args.keywords[i].second);
   }
-  walk.values().guard_tensor(tensor);
+  tracer.values().guard_tensor(tensor);
   try {
-    ValuePtr size = names ? nullptr : symbolic_fact(walk, name, tensor->spec, plain);
-    return size ? size : walk.values().constant(fact->value(tensor->spec, plain, names.get()));
+    ValuePtr size = names ? nullptr : symbolic_fact(tracer, name, tensor->spec, plain);
+    return size ? size : tracer.values().constant(fact->value(tensor->spec, plain, names.get()));
   } catch (const Error&) {
     raise_here();
   } catch (const PythonError&) {
@@ -210,7 +213,7 @@ bool may_polyfill(const CallArgs& args) {
   return true;
 }
 
-// Texts and numbers alone: a pure function in Python is run on them while walking.
+// Texts and numbers alone: a pure function in Python is run on them while tracing.
 bool is_known_call(const CallArgs& args) {
   auto is_known = [](const ValuePtr& value) {
     auto* object = as<ObjectValue>(value);
@@ -228,59 +231,59 @@ bool is_known_call(const CallArgs& args) {
 }
 
 // A call of an object that exists. Null result: a frame was inlined.
-ValuePtr call_object(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                      const ValuePtr& continuation_value) {
   PyObject* object = as<ObjectValue>(callable)->object;
   if (const MarkedCall* marked = find_marked_call(object))
-    return call_marked(walk, callable, *marked, args, continuation, continuation_value);
+    return call_marked(tracer, callable, *marked, args, continuation, continuation_value);
   if (CallHandler handler = find_call(object)) {
-    walk.values().identity_of(callable);
-    return handler(walk, args);
+    tracer.values().identity_of(callable);
+    return handler(tracer, args);
   }
   if (const OpRow* row = find_op_callable(object)) {
-    walk.values().identity_of(callable);
-    return call_op(walk, *row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
+    tracer.values().identity_of(callable);
+    return call_op(tracer, *row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
   }
   if (const OpRow* row = find_in_place_callable(object)) {
-    walk.values().identity_of(callable);
-    return call_in_place(walk, *row, args);
+    tracer.values().identity_of(callable);
+    return call_in_place(tracer, *row, args);
   }
   if (PyFunction_Check(object) && is_pure_call(object) && is_known_call(args)) {
-    walk.values().identity_of(callable);
-    if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
+    tracer.values().identity_of(callable);
+    if (ValuePtr result = fold_pure_call(tracer, object, args)) return result;
   }
   if (PyFunction_Check(object)) {
     if (as<ObjectValue>(callable)->source == nullptr) graph_break(BreakReason::unguardable_object, "function");
-    call_function(walk, callable, std::move(args), continuation, continuation_value);
+    call_function(tracer, callable, std::move(args), continuation, continuation_value);
     return nullptr;
   }
   if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
-    walk.values().identity_of(callable);
-    if (!fits_polyfill(walk, object, args)) graph_break(BreakReason::builtin_call, name_of_callable(callable));
+    tracer.values().identity_of(callable);
+    if (!fits_polyfill(tracer, object, args)) graph_break(BreakReason::builtin_call, name_of_callable(callable));
     bool generates =
         (reinterpret_cast<PyCodeObject*>(as<FunctionValue>(polyfill)->code.get())->co_flags & CO_GENERATOR) != 0;
-    if (!generates) return call_now(walk, polyfill, args);
-    call_function(walk, polyfill, std::move(args), continuation, continuation_value);
+    if (!generates) return call_now(tracer, polyfill, args);
+    call_function(tracer, polyfill, std::move(args), continuation, continuation_value);
     return nullptr;
   }
   if (is_pure_call(object)) {
-    walk.values().identity_of(callable);
-    if (ValuePtr result = fold_pure_call(walk, object, args)) return result;
+    tracer.values().identity_of(callable);
+    if (ValuePtr result = fold_pure_call(tracer, object, args)) return result;
     bool of_tensor = args.positional.size() == 1 && is_tensor(args.positional[0]);
     if (of_tensor && args.keywords.empty())
-      if (ValuePtr number = converted_to_number(walk, object, as<TensorValue>(args.positional[0]))) return number;
+      if (ValuePtr number = converted_to_number(tracer, object, as<TensorValue>(args.positional[0]))) return number;
     graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
   }
   if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
-    return call_tensor_method(walk, object, args);
-  if (PyType_Check(object)) return call_class(walk, callable, args, continuation, continuation_value);
+    return call_tensor_method(tracer, object, args);
+  if (PyType_Check(object)) return call_class(tracer, callable, args, continuation, continuation_value);
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
-    return call_wrapper(walk, callable, *wrapper, args, continuation, continuation_value);
-  if (PyWeakref_CheckRef(object)) return call_weak_reference(walk, callable, args);
-  if (is_cached_function(object)) return call_cached(walk, callable, args);
+    return call_wrapper(tracer, callable, *wrapper, args, continuation, continuation_value);
+  if (PyWeakref_CheckRef(object)) return call_weak_reference(tracer, callable, args);
+  if (is_cached_function(object)) return call_cached(tracer, callable, args);
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
     graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
-  return call_through_type(walk, callable, args, continuation, continuation_value);
+  return call_through_type(tracer, callable, args, continuation, continuation_value);
 }
 
 const OpcodeRegistration registration{
@@ -288,65 +291,65 @@ const OpcodeRegistration registration{
 
 }  // namespace
 
-void call(Walk& walk, const ValuePtr& callable, CallArgs args, ContinuationKind continuation,
+void call(Tracer& tracer, const ValuePtr& callable, CallArgs args, ContinuationKind continuation,
           ValuePtr continuation_value) {
   if (auto* method = as<BoundMethodValue>(callable)) {
     args.positional.insert(args.positional.begin(), method->self);
-    return call(walk, method->function, std::move(args), continuation, continuation_value);
+    return call(tracer, method->function, std::move(args), continuation, continuation_value);
   }
   ValuePtr result;
   switch (callable->kind) {
     case ValueKind::Function:
-      return call_function(walk, callable, std::move(args), continuation, std::move(continuation_value));
+      return call_function(tracer, callable, std::move(args), continuation, std::move(continuation_value));
     case ValueKind::Object: {
       auto* object = as<ObjectValue>(callable);
       if (Py_IS_TYPE(object->object.get(), &PyMethod_Type) && object->source != nullptr) {
-        walk.values().exact_type(callable);
-        ValuePtr function = value_at(walk, walk.sources().get(SourceKind::MethodFunction, object->source, nullptr));
+        tracer.values().exact_type(callable);
+        ValuePtr function = value_at(tracer, tracer.sources().get(SourceKind::MethodFunction, object->source, nullptr));
         args.positional.insert(args.positional.begin(),
-                               value_at(walk, walk.sources().get(SourceKind::MethodSelf, object->source, nullptr)));
-        return call(walk, function, std::move(args), continuation, std::move(continuation_value));
+                               value_at(tracer, tracer.sources().get(SourceKind::MethodSelf, object->source, nullptr)));
+        return call(tracer, function, std::move(args), continuation, std::move(continuation_value));
       }
-      if (call_partial(walk, callable, args, continuation, continuation_value)) return;
-      result = call_object(walk, callable, args, continuation, continuation_value);
+      if (call_partial(tracer, callable, args, continuation, continuation_value)) return;
+      result = call_object(tracer, callable, args, continuation, continuation_value);
       break;
     }
     case ValueKind::PolicyFunction: {
       auto* wrapper = as<PolicyFunctionValue>(callable);
-      const Policy* inside = policy_inside(wrapper->change, walk.frames().innermost().policy);
+      const Policy* inside = policy_inside(wrapper->change, tracer.frames().innermost().policy);
       if (inside == nullptr)
         break_on_disabled(callable, wrapper->change, as<ObjectValue>(wrapper->reason)->object.get());
-      return call_under(walk, inside, wrapper->function, args, continuation, continuation_value);
+      return call_under(tracer, inside, wrapper->function, args, continuation, continuation_value);
     }
-    case ValueKind::Made:
-      if (call_made(walk, as<MadeValue>(callable), args, continuation, continuation_value)) return;
+    case ValueKind::Constructed:
+      if (call_constructed(tracer, as<ConstructedValue>(callable), args, continuation, continuation_value)) return;
       graph_break(BreakReason::unknown_callable, describe(callable));
     case ValueKind::Instance:
-      result = call_through_type(walk, callable, args, continuation, continuation_value);
+      result = call_through_type(tracer, callable, args, continuation, continuation_value);
       break;
     default:
       raise_here();  // not callable
   }
-  if (result) apply_continuation(walk, continuation, continuation_value, std::move(result));
+  if (result) apply_continuation(tracer, continuation, continuation_value, std::move(result));
 }
 
 // __call__ of an object's class.
-ValuePtr call_through_type(Walk& walk, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
+ValuePtr call_through_type(Tracer& tracer, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                            const ValuePtr& continuation_value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
-  PyTypeObject* type = walk.values().exact_type(callable);
+  PyTypeObject* type = tracer.values().exact_type(callable);
   if (type->tp_call == nullptr) raise_here();
-  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, callable, kCall) : nullptr;
+  ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(tracer, callable, kCall) : nullptr;
   if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
   args.positional.insert(args.positional.begin(), callable);
-  inline_function(walk, method, std::move(args), continuation, continuation_value);
+  inline_function(tracer, method, std::move(args), continuation, continuation_value);
   return nullptr;
 }
 
 // A compiled, policy-bearing or disabled function: its Python function under the policy inside.
-ValuePtr open_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
-  PyObject* object = walk.values().identity_of(callable);
-  inside = wrapper.policy_inside(object, walk.frames().innermost().policy);
+ValuePtr open_wrapper(Tracer& tracer, const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
+  PyObject* object = tracer.values().identity_of(callable);
+  inside = wrapper.policy_inside(object, tracer.frames().innermost().policy);
   if (inside == nullptr && !is_policy_function(object))
     graph_break(BreakReason::disabled_call, name_of_callable(callable));
   if (inside == nullptr) break_on_disabled(callable, policy_change(object), disable_reason(object));
@@ -354,22 +357,22 @@ ValuePtr open_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& w
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
   // The wrapper is guarded by identity and never changes what it wraps.
-  return value_at(walk, walk.sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
+  return value_at(tracer, tracer.sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
 }
 
-ValuePtr call_wrapper(Walk& walk, const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
+ValuePtr call_wrapper(Tracer& tracer, const ValuePtr& callable, const WrapperType& wrapper, CallArgs& args,
                       ContinuationKind continuation, const ValuePtr& continuation_value) {
   const Policy* inside = nullptr;
-  ValuePtr function = open_wrapper(walk, callable, wrapper, inside);
-  call_under(walk, inside, function, args, continuation, continuation_value);
+  ValuePtr function = open_wrapper(tracer, callable, wrapper, inside);
+  call_under(tracer, inside, function, args, continuation, continuation_value);
   return nullptr;
 }
 
-void call_under(Walk& walk, const Policy* inside, const ValuePtr& function, CallArgs& args,
+void call_under(Tracer& tracer, const Policy* inside, const ValuePtr& function, CallArgs& args,
                 ContinuationKind continuation, const ValuePtr& continuation_value) {
-  size_t depth = walk.frames().depth();
-  call(walk, function, std::move(args), continuation, continuation_value);
-  if (walk.frames().depth() > depth) walk.frames().innermost().policy = inside;
+  size_t depth = tracer.frames().depth();
+  call(tracer, function, std::move(args), continuation, continuation_value);
+  if (tracer.frames().depth() > depth) tracer.frames().innermost().policy = inside;
 }
 
 }  // namespace md

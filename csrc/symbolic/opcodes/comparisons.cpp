@@ -22,11 +22,11 @@ namespace md {
 
 namespace {
 
-bool compares_by_identity(Walk& walk, const ValuePtr& value) {
-  if (value->kind == ValueKind::Made) {
+bool compares_by_identity(Tracer& tracer, const ValuePtr& value) {
+  if (value->kind == ValueKind::Constructed) {
     PyTypeObject* type = type_of(value);
     return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
-           inherits(walk, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+           inherits(tracer, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
   }
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return false;
@@ -35,7 +35,7 @@ bool compares_by_identity(Walk& walk, const ValuePtr& value) {
   bool as_object = Py_TYPE(real)->tp_richcompare == PyBaseObject_Type.tp_richcompare ||
                    (PyType_Check(real) && Py_TYPE(real)->tp_richcompare == PyType_Type.tp_richcompare);
   if (!as_object || !PyType_HasFeature(Py_TYPE(real), Py_TPFLAGS_HEAPTYPE)) return as_object;
-  return inherits(walk, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
+  return inherits(tracer, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
 }
 
 // Containers that hold themselves are compared until Python raises.
@@ -60,123 +60,123 @@ class EqualityDepth {
 
 bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList_Type) != 0; }
 
-std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b);
+std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
 
 // As containers compare what they hold: one object is equal to itself, whatever it says.
-std::optional<bool> held_equality(Walk& walk, const ValuePtr& held, const ValuePtr& other) {
+std::optional<bool> held_equality(Tracer& tracer, const ValuePtr& held, const ValuePtr& other) {
   if (held == other && !is_tensor(held)) return true;
   bool asks = is_user_object(held) || is_user_object(other);
-  return asks && same_object(walk, held, other) ? true : equality(walk, held, other);
+  return asks && same_object(tracer, held, other) ? true : equality(tracer, held, other);
 }
 
-std::optional<bool> equality(Walk& walk, const ValuePtr& a, const ValuePtr& b) {
-  const ValuePtr shown_a = behind_proxy(walk, a), shown_b = behind_proxy(walk, b);
-  if (shown_a != a || shown_b != b) return equality(walk, shown_a, shown_b);
+std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
+  const ValuePtr shown_a = behind_proxy(tracer, a), shown_b = behind_proxy(tracer, b);
+  if (shown_a != a || shown_b != b) return equality(tracer, shown_a, shown_b);
   static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
   EqualityDepth depth;
   if (is_tensor(a) || is_tensor(b)) return std::nullopt;
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity) {
     if (a->kind != b->kind) return std::nullopt;
-    keep_identities_apart(walk, as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
+    keep_identities_apart(tracer, as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
     return a == b;
   }
   // What is equal to a member of an enum is what equals its number or text.
-  if (has_user_type(a) && !user_method(walk, b, kEq))
-    if (ValuePtr plain = plain_value(walk, a, {"__eq__"})) return equality(walk, plain, b);
-  if (has_user_type(b) && !user_method(walk, a, kEq))
-    if (ValuePtr plain = plain_value(walk, b, {"__eq__"})) return equality(walk, a, plain);
-  auto left = elements_of(walk, a), right = elements_of(walk, b);
+  if (has_user_type(a) && !user_method(tracer, b, kEq))
+    if (ValuePtr plain = plain_value(tracer, a, {"__eq__"})) return equality(tracer, plain, b);
+  if (has_user_type(b) && !user_method(tracer, a, kEq))
+    if (ValuePtr plain = plain_value(tracer, b, {"__eq__"})) return equality(tracer, a, plain);
+  auto left = elements_of(tracer, a), right = elements_of(tracer, b);
   if (left && right) {
     for (const ValuePtr& side : {a, b})
       if (is_deque(side)) return std::nullopt;
     for (const ValuePtr& side : {a, b})
       if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
-          !inherits(walk, side, &PyTuple_Type, {"__eq__", "__ne__"}))
+          !inherits(tracer, side, &PyTuple_Type, {"__eq__", "__ne__"}))
         return std::nullopt;
     // A list equals no tuple; a Size is a tuple.
-    if (is_kind_of_list(walk.values().exact_type(a)) != is_kind_of_list(walk.values().exact_type(b))) return false;
+    if (is_kind_of_list(tracer.values().exact_type(a)) != is_kind_of_list(tracer.values().exact_type(b))) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
-      int64_t step = walk.step_number();
-      std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
-      break_if_changed(walk, step, a, *left);
-      break_if_changed(walk, step, b, *right);
+      int64_t step = tracer.step_number();
+      std::optional<bool> equal = held_equality(tracer, (*left)[i], (*right)[i]);
+      break_if_changed(tracer, step, a, *left);
+      break_if_changed(tracer, step, b, *right);
       if (!equal || !*equal) return equal;
     }
     return true;
   }
   if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) {
-    auto one = entries_of(walk, a), other = entries_of(walk, b);
+    auto one = entries_of(tracer, a), other = entries_of(tracer, b);
     if (!one || !other) return std::nullopt;
     if (one->size() != other->size()) return false;
     if (one->size() > kMostEntries) return std::nullopt;
     for (const DictValue::Entry& entry : *one) {
-      ValuePtr partner = dict_item(walk, b, entry.key.get());
+      ValuePtr partner = dict_item(tracer, b, entry.key.get());
       if (!partner) return false;
-      int64_t step = walk.step_number();
-      std::optional<bool> equal = held_equality(walk, entry.value, partner);
-      if (walk.step_number() != step) graph_break(BreakReason::unknown_comparison, "of dicts by methods");
+      int64_t step = tracer.step_number();
+      std::optional<bool> equal = held_equality(tracer, entry.value, partner);
+      if (tracer.step_number() != step) graph_break(BreakReason::unknown_comparison, "of dicts by methods");
       if (!equal || !*equal) return equal;
     }
     return true;
   }
-  if (has_symbolic_size(walk, a) || has_symbolic_size(walk, b))
-    if (ValuePtr comparison = computed(walk, Computation::Equal, {a, b})) return truth_of(walk, comparison);
-  Ref x = constant_of(walk, a), y = x ? constant_of(walk, b) : Ref();
+  if (has_symbolic_size(tracer, a) || has_symbolic_size(tracer, b))
+    if (ValuePtr comparison = computed(tracer, Computation::Equal, {a, b})) return truth_of(tracer, comparison);
+  Ref x = constant_of(tracer, a), y = x ? constant_of(tracer, b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
-    if (equal < 0) raise_set(walk);
+    if (equal < 0) raise_current(tracer);
     // NaN is equal to what is the same object alone, and guards on values tell nothing of that.
     if (holds_nan(x) && holds_nan(y)) {
       bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
       if (are_containers) graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
-      return same_object(walk, a, b);
+      return same_object(tracer, a, b);
     }
     return equal == 1;
   }
   // Classes, functions and modules compare by identity, and objects for as long as their classes say nothing else.
-  if (compares_by_identity(walk, a) && compares_by_identity(walk, b)) {
-    walk.values().exact_type(a);
-    walk.values().exact_type(b);
-    return same_object(walk, a, b);
+  if (compares_by_identity(tracer, a) && compares_by_identity(tracer, b)) {
+    tracer.values().exact_type(a);
+    tracer.values().exact_type(b);
+    return same_object(tracer, a, b);
   }
   // A metaclass is asked even of one class with itself.
-  bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(walk, a, kEq) || user_method(walk, b, kEq));
-  return asks ? equal_by_methods(walk, a, b) : std::nullopt;
+  bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(tracer, a, kEq) || user_method(tracer, b, kEq));
+  return asks ? equal_by_methods(tracer, a, b) : std::nullopt;
 }
 
 // a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
-ValuePtr order_of_sequences(Walk& walk, const ValuePtr& a, const ValuePtr& b, int op) {
+ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b, int op) {
   if (op == Py_EQ || op == Py_NE) return nullptr;
-  auto left = elements_of(walk, a), right = left ? elements_of(walk, b) : nullptr;
+  auto left = elements_of(tracer, a), right = left ? elements_of(tracer, b) : nullptr;
   if (!left || !right || is_kind_of_list(type_of(a)) != is_kind_of_list(type_of(b))) return nullptr;
   if (is_deque(a) || is_deque(b)) return nullptr;
   for (const ValuePtr& side : {a, b})
     if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
-        !inherits(walk, side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
+        !inherits(tracer, side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
       return nullptr;
   size_t i = 0;
   while (i < left->size() && i < right->size()) {
-    int64_t step = walk.step_number();
-    std::optional<bool> equal = held_equality(walk, (*left)[i], (*right)[i]);
-    break_if_changed(walk, step, a, *left);
-    break_if_changed(walk, step, b, *right);
+    int64_t step = tracer.step_number();
+    std::optional<bool> equal = held_equality(tracer, (*left)[i], (*right)[i]);
+    break_if_changed(tracer, step, a, *left);
+    break_if_changed(tracer, step, b, *right);
     if (!equal) return nullptr;
     if (!*equal) break;
     ++i;
   }
   Ref x, y;
   if (i < left->size() && i < right->size()) {
-    x = constant_of(walk, (*left)[i]);
-    y = x ? constant_of(walk, (*right)[i]) : Ref();
+    x = constant_of(tracer, (*left)[i]);
+    y = x ? constant_of(tracer, (*right)[i]) : Ref();
     if (!y) return nullptr;
   } else {
     x = check(PyLong_FromSize_t(left->size()));
     y = check(PyLong_FromSize_t(right->size()));
   }
   Ref result = Ref::steal(PyObject_RichCompare(x, y, op));
-  if (!result) raise_set(walk);
-  return walk.values().constant(result);
+  if (!result) raise_current(tracer);
+  return tracer.values().constant(result);
 }
 
 // Which is not equal to itself; a container takes it for equal all the same.
@@ -185,12 +185,12 @@ bool may_be_nan(const ValuePtr& value) {
   return type == &PyFloat_Type || type == &PyComplex_Type;
 }
 
-void compare_op(Walk& walk, const Instruction& at) {
+void compare_op(Tracer& tracer, const Instruction& at) {
   static constexpr Computation kComparisons[] = {Computation::Less,    Computation::LessEqual,
                                                  Computation::Equal,   Computation::NotEqual,
                                                  Computation::Greater, Computation::GreaterEqual};
-  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
-  open_members(walk, at, left, right);
+  ValuePtr right = tracer.frames().peek(1), left = tracer.frames().peek(2);
+  open_members(tracer, at, left, right);
   ValuePtr result;
   if (is_tensor(left) || is_tensor(right)) {
     const OpRow* row = compare_operator_row(at.arg);
@@ -204,109 +204,109 @@ void compare_op(Walk& walk, const Instruction& at) {
     bool mirrored = !is_tensor(left);
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
     result =
-        call_op(walk, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
+        call_op(tracer, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
-  } else if (inline_operator(walk, at)) {
+  } else if (inline_operator(tracer, at)) {
     return;
-  } else if ((result = order_of_sequences(walk, left, right, at.arg))) {
-  } else if ((result = combine_sets(walk, left, right, false, [&](PyObject* a, PyObject* b) {
+  } else if ((result = order_of_sequences(tracer, left, right, at.arg))) {
+  } else if ((result = combine_sets(tracer, left, right, false, [&](PyObject* a, PyObject* b) {
                 return Ref::steal(PyObject_RichCompare(a, b, at.arg));
               }))) {
-  } else if ((result = computed(walk, kComparisons[at.arg], {left, right}))) {
+  } else if ((result = computed(tracer, kComparisons[at.arg], {left, right}))) {
   } else if ((at.arg == Py_EQ || at.arg == Py_NE) && !may_be_nan(left) && !may_be_nan(right)) {
-    std::optional<bool> equal = equality(walk, left, right);
+    std::optional<bool> equal = equality(tracer, left, right);
     if (!equal) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
-    result = walk.values().boolean(*equal == (at.arg == Py_EQ));
+    result = tracer.values().boolean(*equal == (at.arg == Py_EQ));
   } else {
-    Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
+    Ref a = constant_of(tracer, left), b = a ? constant_of(tracer, right) : Ref();
     if (!b) graph_break(BreakReason::unknown_comparison, str_cat(describe(left), " with ", describe(right)));
     Ref folded = Ref::steal(PyObject_RichCompare(a, b, at.arg));
-    if (!folded) raise_set(walk);
-    result = walk.values().constant(folded);
+    if (!folded) raise_current(tracer);
+    result = tracer.values().constant(folded);
   }
-  walk.frames().pop_many(2);
-  walk.frames().push(std::move(result));
+  tracer.frames().pop_many(2);
+  tracer.frames().push(std::move(result));
 }
 
-void is_op(Walk& walk, const Instruction& at) {
-  bool same = same_object(walk, walk.frames().peek(2), walk.frames().peek(1));
-  walk.frames().pop_many(2);
-  walk.frames().push(walk.values().boolean(same != (at.arg != 0)));
+void is_op(Tracer& tracer, const Instruction& at) {
+  bool same = same_object(tracer, tracer.frames().peek(2), tracer.frames().peek(1));
+  tracer.frames().pop_many(2);
+  tracer.frames().push(tracer.values().boolean(same != (at.arg != 0)));
 }
 
 // (key, value) in dict.items()
-std::optional<bool> known_contains_item(Walk& walk, const DictViewValue& view, const ValuePtr& item) {
-  bool is_tuple = type_of(item) == &PyTuple_Type && is_dict(walk, view.dict, {});
-  auto pair = is_tuple ? elements_of(walk, item) : nullptr;
+std::optional<bool> known_contains_item(Tracer& tracer, const DictViewValue& view, const ValuePtr& item) {
+  bool is_tuple = type_of(item) == &PyTuple_Type && is_dict(tracer, view.dict, {});
+  auto pair = is_tuple ? elements_of(tracer, item) : nullptr;
   if (!pair) return std::nullopt;
   if (pair->size() != 2) return false;
-  ValuePtr found = dict_item(walk, view.dict, key_of(walk, (*pair)[0]).get());
+  ValuePtr found = dict_item(tracer, view.dict, key_of(tracer, (*pair)[0]).get());
   if (!found) return false;
-  return found == (*pair)[1] ? true : known_equal(walk, found, (*pair)[1]);
+  return found == (*pair)[1] ? true : known_equal(tracer, found, (*pair)[1]);
 }
 
-std::optional<bool> known_contains(Walk& walk, const ValuePtr& container, const ValuePtr& item) {
+std::optional<bool> known_contains(Tracer& tracer, const ValuePtr& container, const ValuePtr& item) {
   if (auto* view = as<DictViewValue>(container); view != nullptr && view->what == 2)
-    return known_contains_item(walk, *view, item);
+    return known_contains_item(tracer, *view, item);
   if (auto* view = as<DictViewValue>(container)) {
-    if (view->what == 0 && is_dict(walk, view->dict, {}))
-      return static_cast<bool>(dict_item(walk, view->dict, key_of(walk, item).get()));
-    auto entries = view->what == 1 ? entries_of(walk, view->dict) : nullptr;
+    if (view->what == 0 && is_dict(tracer, view->dict, {}))
+      return static_cast<bool>(dict_item(tracer, view->dict, key_of(tracer, item).get()));
+    auto entries = view->what == 1 ? entries_of(tracer, view->dict) : nullptr;
     if (!entries) return std::nullopt;
     for (const DictValue::Entry& entry : *entries) {
-      int64_t step = walk.step_number();
-      std::optional<bool> equal = entry.value == item ? true : held_equality(walk, entry.value, item);
-      if (walk.step_number() != step) graph_break(BreakReason::unknown_contains, "values of a dict by methods");
+      int64_t step = tracer.step_number();
+      std::optional<bool> equal = entry.value == item ? true : held_equality(tracer, entry.value, item);
+      if (tracer.step_number() != step) graph_break(BreakReason::unknown_contains, "values of a dict by methods");
       if (!equal || *equal) return equal;
     }
     return false;
   }
-  if (is_dict(walk, container, {"__contains__"}))
-    return static_cast<bool>(dict_item(walk, container, lookup_key(walk, container, item).get()));
+  if (is_dict(tracer, container, {"__contains__"}))
+    return static_cast<bool>(dict_item(tracer, container, lookup_key(tracer, container, item).get()));
   if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
     if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
-    Ref set = set_contents(walk, container);
+    Ref set = set_contents(tracer, container);
     if (!set) return std::nullopt;
-    Ref known = key_in(walk, container, item);
-    keep_apart_in_set(walk, known.get(), set.get());
+    Ref known = key_in(tracer, container, item);
+    keep_apart_in_set(tracer, known.get(), set.get());
     int found = PySet_Contains(set, known);
     check_status(found);
     return found == 1;
   }
-  Ref key = is_tensor(item) ? Ref() : constant_of(walk, item);
-  if (auto elements = elements_of(walk, container)) {
+  Ref key = is_tensor(item) ? Ref() : constant_of(tracer, item);
+  if (auto elements = elements_of(tracer, container)) {
     PyTypeObject* base = PyType_IsSubtype(type_of(container), &PyList_Type) ? &PyList_Type : &PyTuple_Type;
     bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) && !is_deque(container) &&
-                   !inherits(walk, container, base, {"__contains__"});
+                   !inherits(tracer, container, base, {"__contains__"});
     if (own_way) return std::nullopt;
     for (const ValuePtr& element : *elements) {
-      int64_t step = walk.step_number();
-      std::optional<bool> equal = element == item ? true : held_equality(walk, element, item);
-      break_if_changed(walk, step, container, *elements);
+      int64_t step = tracer.step_number();
+      std::optional<bool> equal = element == item ? true : held_equality(tracer, element, item);
+      break_if_changed(tracer, step, container, *elements);
       if (!equal || *equal) return equal;
     }
     return false;
   }
-  Ref whole = key ? constant_of(walk, container) : Ref();
+  Ref whole = key ? constant_of(tracer, container) : Ref();
   if (!whole) return std::nullopt;
   int found = PySequence_Contains(whole, key);
-  if (found < 0) raise_set(walk);
+  if (found < 0) raise_current(tracer);
   return found == 1;
 }
 
-void contains_op(Walk& walk, const Instruction& at) {
-  ValuePtr container = behind_proxy(walk, walk.frames().peek(1)), item = walk.frames().peek(2);
-  std::optional<bool> found = known_contains(walk, container, item);
+void contains_op(Tracer& tracer, const Instruction& at) {
+  ValuePtr container = behind_proxy(tracer, tracer.frames().peek(1)), item = tracer.frames().peek(2);
+  std::optional<bool> found = known_contains(tracer, container, item);
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");
-    ValuePtr method = user_method(walk, container, kContains);
+    ValuePtr method = user_method(tracer, container, kContains);
     if (!method) graph_break(BreakReason::unknown_contains, str_cat(describe(item), " in ", describe(container)));
-    inline_function(walk, method, {{container, item}, {}},
+    inline_function(tracer, method, {{container, item}, {}},
                     at.arg != 0 ? ContinuationKind::PushNotBool : ContinuationKind::PushBool, nullptr);
-    return walk.frames().drop_below_callee(2);
+    return tracer.frames().drop_below_callee(2);
   }
-  walk.frames().pop_many(2);
-  walk.frames().push(walk.values().boolean(*found != (at.arg != 0)));
+  tracer.frames().pop_many(2);
+  tracer.frames().push(tracer.values().boolean(*found != (at.arg != 0)));
 }
 
 const OpcodeRegistration registration{
@@ -314,6 +314,8 @@ const OpcodeRegistration registration{
 
 }  // namespace
 
-std::optional<bool> known_equal(Walk& walk, const ValuePtr& a, const ValuePtr& b) { return held_equality(walk, a, b); }
+std::optional<bool> known_equal(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
+  return held_equality(tracer, a, b);
+}
 
 }  // namespace md

@@ -12,153 +12,153 @@ namespace md {
 
 namespace {
 
-[[noreturn]] void break_on_truth(Walk& walk, const ValuePtr& value) {
+[[noreturn]] void break_on_truth(Tracer& tracer, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr) graph_break(BreakReason::unknown_truth, describe(value));
-  walk.values().guard_tensor(tensor);
+  tracer.values().guard_tensor(tensor);
   // More than one element has no truth in any case.
   if (!known_equal(tensor->spec.numel(), 1)) raise_here();
   graph_break(BreakReason::data_dependent_branch, str_cat("truth of a tensor ", tensor->spec.str()));
 }
 
 // The truth of the top value: known, or given by a user's __bool__ or __len__ that is inlined with the continuation.
-std::optional<bool> truth_or_inline(Walk& walk, ContinuationKind continuation) {
-  ValuePtr value = walk.frames().peek();
-  if (std::optional<bool> truth = truth_of(walk, value)) return truth;
+std::optional<bool> truth_or_inline(Tracer& tracer, ContinuationKind continuation) {
+  ValuePtr value = tracer.frames().peek();
+  if (std::optional<bool> truth = truth_of(tracer, value)) return truth;
   if (value->kind == ValueKind::Object || value->kind == ValueKind::Instance) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
-    ValuePtr method = type_attribute(walk, value, kBool);
+    ValuePtr method = type_attribute(tracer, value, kBool);
     if (method && is_python_function(method)) {
-      walk.frames().pop();
-      inline_function(walk, method, {{value}, {}}, continuation, nullptr);
+      tracer.frames().pop();
+      inline_function(tracer, method, {{value}, {}}, continuation, nullptr);
       return std::nullopt;
     }
   }
-  if (std::optional<bool> truth = truth_by_methods(walk, value)) return truth;
-  break_on_truth(walk, value);
+  if (std::optional<bool> truth = truth_by_methods(tracer, value)) return truth;
+  break_on_truth(tracer, value);
 }
 
-void jump_forward(Walk& walk, const Instruction& at) { walk.frames().jump(at.arg); }
+void jump_forward(Tracer& tracer, const Instruction& at) { tracer.frames().jump(at.arg); }
 
 template <bool when>
-void pop_jump_if(Walk& walk, const Instruction& at) {
-  std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::Jump);
+void pop_jump_if(Tracer& tracer, const Instruction& at) {
+  std::optional<bool> truth = truth_or_inline(tracer, ContinuationKind::Jump);
   if (!truth) return;
-  walk.frames().pop();
-  if (*truth == when) walk.frames().jump(at.arg);
+  tracer.frames().pop();
+  if (*truth == when) tracer.frames().jump(at.arg);
 }
 
 template <bool when>
-void pop_jump_if_none(Walk& walk, const Instruction& at) {
-  bool is_none = same_object(walk, walk.frames().peek(), walk.values().none());
-  walk.frames().pop();
-  if (is_none == when) walk.frames().jump(at.arg);
+void pop_jump_if_none(Tracer& tracer, const Instruction& at) {
+  bool is_none = same_object(tracer, tracer.frames().peek(), tracer.values().none());
+  tracer.frames().pop();
+  if (is_none == when) tracer.frames().jump(at.arg);
 }
 
 template <bool when>
-void jump_if_or_pop(Walk& walk, const Instruction& at) {
-  std::optional<bool> truth = truth_by_methods(walk, walk.frames().peek());
-  if (!truth) break_on_truth(walk, walk.frames().peek());
+void jump_if_or_pop(Tracer& tracer, const Instruction& at) {
+  std::optional<bool> truth = truth_by_methods(tracer, tracer.frames().peek());
+  if (!truth) break_on_truth(tracer, tracer.frames().peek());
   if (*truth == when) {
-    walk.frames().jump(at.arg);
+    tracer.frames().jump(at.arg);
   } else {
-    walk.frames().pop();
+    tracer.frames().pop();
   }
 }
 
 // The truth of a varying number, or its negation, as a value of its own. False: not such a value.
-bool push_computed(Walk& walk, Computation computation) {
-  ValuePtr truth = computed(walk, computation, {walk.frames().peek()});
+bool push_computed(Tracer& tracer, Computation computation) {
+  ValuePtr truth = computed(tracer, computation, {tracer.frames().peek()});
   if (!truth) return false;
-  walk.frames().pop();
-  walk.frames().push(std::move(truth));
+  tracer.frames().pop();
+  tracer.frames().push(std::move(truth));
   return true;
 }
 
-void to_bool(Walk& walk, const Instruction&) {
-  if (push_computed(walk, Computation::Truth)) return;
-  std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushBool);
+void to_bool(Tracer& tracer, const Instruction&) {
+  if (push_computed(tracer, Computation::Truth)) return;
+  std::optional<bool> truth = truth_or_inline(tracer, ContinuationKind::PushBool);
   if (!truth) return;
-  walk.frames().pop();
-  walk.frames().push(walk.values().boolean(*truth));
+  tracer.frames().pop();
+  tracer.frames().push(tracer.values().boolean(*truth));
 }
 
-void unary_not(Walk& walk, const Instruction&) {
-  if (push_computed(walk, Computation::Not)) return;
-  std::optional<bool> truth = truth_or_inline(walk, ContinuationKind::PushNotBool);
+void unary_not(Tracer& tracer, const Instruction&) {
+  if (push_computed(tracer, Computation::Not)) return;
+  std::optional<bool> truth = truth_or_inline(tracer, ContinuationKind::PushNotBool);
   if (!truth) return;
-  walk.frames().pop();
-  walk.frames().push(walk.values().boolean(!*truth));
+  tracer.frames().pop();
+  tracer.frames().push(tracer.values().boolean(!*truth));
 }
 
-void get_iter(Walk& walk, const Instruction&) {
-  ValuePtr iterable = walk.frames().peek();
+void get_iter(Tracer& tracer, const Instruction&) {
+  ValuePtr iterable = tracer.frames().peek();
   if (auto* object = as<ObjectValue>(iterable);
       object != nullptr && object->object.type()->tp_iter == PyObject_SelfIter) {
-    walk.values().exact_type(iterable);  // an iterator of a built-in type is its own iterator
+    tracer.values().exact_type(iterable);  // an iterator of a built-in type is its own iterator
     object->opaque_iterator = true;
     return;
   }
-  ValuePtr iterator = iterator_over(walk, iterable);
+  ValuePtr iterator = iterator_over(tracer, iterable);
   if (!iterator) {
     static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
-    ValuePtr method = user_method(walk, iterable, kIter);
-    if (!method) iterator = any_iterator_over(walk, iterable);
+    ValuePtr method = user_method(tracer, iterable, kIter);
+    if (!method) iterator = any_iterator_over(tracer, iterable);
     if (!method && !iterator) graph_break(BreakReason::unknown_iteration, describe(iterable));
-    walk.frames().pop();
-    if (iterator) return walk.frames().push(std::move(iterator));
-    return call(walk, method, {{iterable}, {}}, ContinuationKind::PushIterator);
+    tracer.frames().pop();
+    if (iterator) return tracer.frames().push(std::move(iterator));
+    return call(tracer, method, {{iterable}, {}}, ContinuationKind::PushIterator);
   }
-  walk.frames().pop();
-  walk.frames().push(std::move(iterator));
+  tracer.frames().pop();
+  tracer.frames().push(std::move(iterator));
 }
 
-void for_iter(Walk& walk, const Instruction& at) {
-  ValuePtr top = walk.frames().peek();
+void for_iter(Tracer& tracer, const Instruction& at) {
+  ValuePtr top = tracer.frames().peek();
   auto* iterator = as<IteratorValue>(top);
   if (iterator == nullptr) {
     auto* object = as<ObjectValue>(top);
     bool opaque = object != nullptr && object->opaque_iterator;
     static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-    if (ValuePtr method = opaque ? nullptr : user_method(walk, top, kNext))
-      return inline_function(walk, method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
+    if (ValuePtr method = opaque ? nullptr : user_method(tracer, top, kNext))
+      return inline_function(tracer, method, {{top}, {}}, ContinuationKind::NextOrStop, nullptr);
     graph_break(opaque ? BreakReason::opaque_iterator : BreakReason::foreign_next, describe(top));
   }
-  std::optional<ValuePtr> next = next_of(walk, iterator);
+  std::optional<ValuePtr> next = next_of(tracer, iterator);
   if (next) {
-    walk.frames().push(std::move(*next));
+    tracer.frames().push(std::move(*next));
   } else {
-    walk.frames().pop();
-    walk.frames().jump(at.arg);
+    tracer.frames().pop();
+    tracer.frames().jump(at.arg);
   }
 }
 
-void end_for(Walk& walk, const Instruction& at) { walk.frames().pop_many(at.arg); }
+void end_for(Tracer& tracer, const Instruction& at) { tracer.frames().pop_many(at.arg); }
 
-void return_value(Walk& walk, const Instruction&) { return_value(walk, walk.frames().pop()); }
+void return_value(Tracer& tracer, const Instruction&) { return_value(tracer, tracer.frames().pop()); }
 
-void return_const(Walk& walk, const Instruction& at) {
-  return_value(walk, walk.values().constant(walk.frames().bytecode().constant(at.arg)));
+void return_const(Tracer& tracer, const Instruction& at) {
+  return_value(tracer, tracer.values().constant(tracer.frames().bytecode().constant(at.arg)));
 }
 
 // Pushes the bound __exit__, then calls __enter__.
-void before_with(Walk& walk, const Instruction&) {
+void before_with(Tracer& tracer, const Instruction&) {
   static PyObject* const kEnter = PyUnicode_InternFromString("__enter__");
   static PyObject* const kExit = PyUnicode_InternFromString("__exit__");
-  ValuePtr manager = walk.frames().peek();
+  ValuePtr manager = tracer.frames().peek();
   if (manager->kind != ValueKind::Object && manager->kind != ValueKind::Instance)
     graph_break(BreakReason::context_manager, describe(manager));
-  ValuePtr enter = type_attribute(walk, manager, kEnter);
-  ValuePtr exit = type_attribute(walk, manager, kExit);
+  ValuePtr enter = type_attribute(tracer, manager, kEnter);
+  ValuePtr exit = type_attribute(tracer, manager, kExit);
   if (!enter || !exit) raise_here();
   if (!is_python_function(enter) || !is_python_function(exit))
     graph_break(BreakReason::context_manager, describe(manager));
-  walk.frames().pop();
-  walk.frames().push(make_value<BoundMethodValue>(exit, manager));
-  inline_function(walk, enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
+  tracer.frames().pop();
+  tracer.frames().push(make_value<BoundMethodValue>(exit, manager));
+  inline_function(tracer, enter, {{manager}, {}}, ContinuationKind::Push, nullptr);
 }
 
-void async_only(Walk&, const Instruction& at) { graph_break(BreakReason::async_construct, opcode_name(at.op)); }
+void async_only(Tracer&, const Instruction& at) { graph_break(BreakReason::async_construct, opcode_name(at.op)); }
 
 const OpcodeRegistration registration{{Opcode::JUMP, jump_forward},
                                       {Opcode::JUMP_BACKWARD, jump_forward},

@@ -11,48 +11,48 @@ namespace md {
 
 namespace {
 
-void push_formatted(Walk& walk, int operands, int conversion, BorrowedRef spec) {
-  ValuePtr value = walk.frames().peek(operands);
-  if (is_varying(value)) {
+void push_formatted(Tracer& tracer, int operands, int conversion, BorrowedRef spec) {
+  ValuePtr value = tracer.frames().peek(operands);
+  if (is_dynamic(value)) {
     static constexpr Computation kConversions[] = {Computation::Str, Computation::Repr, Computation::Ascii};
-    ValuePtr text = conversion == 0 ? value : computed(walk, kConversions[conversion - 1], {value});
-    ValuePtr plain = spec ? walk.values().constant(spec) : walk.values().string("");
-    if (text) text = computed(walk, Computation::Format, {text, plain});
+    ValuePtr text = conversion == 0 ? value : computed(tracer, kConversions[conversion - 1], {value});
+    ValuePtr plain = spec ? tracer.values().constant(spec) : tracer.values().string("");
+    if (text) text = computed(tracer, Computation::Format, {text, plain});
     if (text) {
-      walk.frames().pop_many(operands);
-      walk.frames().push(std::move(text));
+      tracer.frames().pop_many(operands);
+      tracer.frames().push(std::move(text));
       return;
     }
   }
-  Ref text = formatted_text(walk, value, conversion, spec);
+  Ref text = formatted_text(tracer, value, conversion, spec);
   if (!text) graph_break(BreakReason::unknown_format, describe(value));
-  walk.frames().pop_many(operands);
-  walk.frames().push(walk.values().constant(text));
+  tracer.frames().pop_many(operands);
+  tracer.frames().push(tracer.values().constant(text));
 }
 
-Ref spec_at_top(Walk& walk) {
-  Ref spec = constant_of(walk, walk.frames().peek());
+Ref spec_at_top(Tracer& tracer) {
+  Ref spec = constant_of(tracer, tracer.frames().peek());
   if (!spec) graph_break(BreakReason::unknown_format, "a format that is not known");
   return spec;
 }
 
-void format_value(Walk& walk, const Instruction& at) {
+void format_value(Tracer& tracer, const Instruction& at) {
   if (at.arg2 != 0) {
-    Ref spec = spec_at_top(walk);
-    push_formatted(walk, 2, at.arg, spec.get());
+    Ref spec = spec_at_top(tracer);
+    push_formatted(tracer, 2, at.arg, spec.get());
   } else {
-    push_formatted(walk, 1, at.arg, nullptr);
+    push_formatted(tracer, 1, at.arg, nullptr);
   }
 }
 
-void format_simple(Walk& walk, const Instruction&) { push_formatted(walk, 1, 0, nullptr); }
+void format_simple(Tracer& tracer, const Instruction&) { push_formatted(tracer, 1, 0, nullptr); }
 
-void format_with_spec(Walk& walk, const Instruction&) {
-  Ref spec = spec_at_top(walk);
-  push_formatted(walk, 2, 0, spec.get());
+void format_with_spec(Tracer& tracer, const Instruction&) {
+  Ref spec = spec_at_top(tracer);
+  push_formatted(tracer, 2, 0, spec.get());
 }
 
-void convert_value(Walk& walk, const Instruction& at) { push_formatted(walk, 1, at.arg, nullptr); }
+void convert_value(Tracer& tracer, const Instruction& at) { push_formatted(tracer, 1, at.arg, nullptr); }
 
 const OpcodeRegistration registration{{Opcode::FORMAT_VALUE, format_value},
                                       {Opcode::FORMAT_SIMPLE, format_simple},

@@ -16,55 +16,56 @@ namespace md {
 
 namespace {
 
-void nop(Walk&, const Instruction&) {}
-void pop_top(Walk& walk, const Instruction&) {
-  let_go(walk, walk.frames().peek());
-  walk.frames().pop();
+void nop(Tracer&, const Instruction&) {}
+void pop_top(Tracer& tracer, const Instruction&) {
+  release_value(tracer, tracer.frames().peek());
+  tracer.frames().pop();
 }
 
-void push_null(Walk& walk, const Instruction&) { walk.frames().push(walk.frames().null()); }
-void copy(Walk& walk, const Instruction& at) { walk.frames().push(walk.frames().peek(at.arg)); }
-void swap(Walk& walk, const Instruction& at) { std::swap(walk.frames().peek(), walk.frames().peek(at.arg)); }
+void push_null(Tracer& tracer, const Instruction&) { tracer.frames().push(tracer.frames().null()); }
+void copy(Tracer& tracer, const Instruction& at) { tracer.frames().push(tracer.frames().peek(at.arg)); }
+void swap(Tracer& tracer, const Instruction& at) { std::swap(tracer.frames().peek(), tracer.frames().peek(at.arg)); }
 
-void load_const(Walk& walk, const Instruction& at) {
-  walk.frames().push(walk.values().constant(walk.frames().bytecode().constant(at.arg)));
+void load_const(Tracer& tracer, const Instruction& at) {
+  tracer.frames().push(tracer.values().constant(tracer.frames().bytecode().constant(at.arg)));
 }
 
-void load_fast(Walk& walk, const Instruction& at) {
-  ValuePtr value = walk.frames().innermost().slots[at.arg];
+void load_fast(Tracer& tracer, const Instruction& at) {
+  ValuePtr value = tracer.frames().innermost().slots[at.arg];
   if (value->kind == ValueKind::Null) raise_here();
-  walk.frames().push(std::move(value));
+  tracer.frames().push(std::move(value));
 }
 
-void load_fast_and_clear(Walk& walk, const Instruction& at) { walk.frames().push(clear_slot(walk, at.arg)); }
+void load_fast_and_clear(Tracer& tracer, const Instruction& at) { tracer.frames().push(clear_slot(tracer, at.arg)); }
 
-void store_fast(Walk& walk, const Instruction& at) {
-  let_go(walk, walk.frames().innermost().slots[at.arg]);
-  ValuePtr value = walk.frames().pop();
+void store_fast(Tracer& tracer, const Instruction& at) {
+  release_value(tracer, tracer.frames().innermost().slots[at.arg]);
+  ValuePtr value = tracer.frames().pop();
   auto* object = as<ObjectValue>(value);
   // A cell comes back that the stack has kept during an inlined comprehension with a variable of the same name.
   bool is_cell = object != nullptr && object->source != nullptr && Py_IS_TYPE(object->object.get(), &PyCell_Type) &&
-                 walk.frames().bytecode().slot_kind(at.arg) != SlotKind::Local;
-  walk.frames().innermost().slots[at.arg] = is_cell ? cell_at(walk, object->source, object->object) : std::move(value);
+                 tracer.frames().bytecode().slot_kind(at.arg) != SlotKind::Local;
+  tracer.frames().innermost().slots[at.arg] =
+      is_cell ? cell_at(tracer, object->source, object->object) : std::move(value);
 }
 
-void delete_fast(Walk& walk, const Instruction& at) {
-  ValuePtr& slot = walk.frames().innermost().slots[at.arg];
+void delete_fast(Tracer& tracer, const Instruction& at) {
+  ValuePtr& slot = tracer.frames().innermost().slots[at.arg];
   if (slot->kind == ValueKind::Null) raise_here();
-  let_go(walk, slot);
-  clear_slot(walk, at.arg);
+  release_value(tracer, slot);
+  clear_slot(tracer, at.arg);
 }
 
-void make_cell(Walk& walk, const Instruction& at) {
-  ValuePtr& slot = walk.frames().innermost().slots[at.arg];
+void make_cell(Tracer& tracer, const Instruction& at) {
+  ValuePtr& slot = tracer.frames().innermost().slots[at.arg];
   auto cell = make_value<CellValue>();
   if (slot->kind != ValueKind::Null) cell->contents = slot;
   slot = cell;
 }
 
 // The cells of the running function's closure fill the last slots.
-void copy_free_vars(Walk& walk, const Instruction& at) {
-  SymbolicFrame& frame = walk.frames().innermost();
+void copy_free_vars(Tracer& tracer, const Instruction& at) {
+  SymbolicFrame& frame = tracer.frames().innermost();
   int first = frame.bytecode->slot_count() - at.arg;
   if (auto* function = as<FunctionValue>(frame.function)) {
     for (int i = 0; i < at.arg; ++i) frame.slots[first + i] = function->closure[i];
@@ -73,78 +74,80 @@ void copy_free_vars(Walk& walk, const Instruction& at) {
   auto* function = as<ObjectValue>(frame.function);
   PyObject* closure = PyFunction_GET_CLOSURE(function->object.get());
   for (int i = 0; i < at.arg; ++i) {
-    const Source* source = walk.sources().get(SourceKind::Closure, function->source, nullptr, i);
-    frame.slots[first + i] = cell_at(walk, source, Ref::share(PyTuple_GET_ITEM(closure, i)));
+    const Source* source = tracer.sources().get(SourceKind::Closure, function->source, nullptr, i);
+    frame.slots[first + i] = cell_at(tracer, source, Ref::share(PyTuple_GET_ITEM(closure, i)));
   }
 }
 
-void load_closure(Walk& walk, const Instruction& at) { walk.frames().push(walk.frames().innermost().slots[at.arg]); }
+void load_closure(Tracer& tracer, const Instruction& at) {
+  tracer.frames().push(tracer.frames().innermost().slots[at.arg]);
+}
 
-CellValue* cell_in(Walk& walk, int slot) {
-  auto* cell = as<CellValue>(walk.frames().innermost().slots[slot]);
+CellValue* cell_in(Tracer& tracer, int slot) {
+  auto* cell = as<CellValue>(tracer.frames().innermost().slots[slot]);
   MD_ASSERT(cell != nullptr, "slot ", slot, " holds no cell");
   return cell;
 }
 
-void load_deref(Walk& walk, const Instruction& at) {
-  ValuePtr contents = load_cell(walk, cell_in(walk, at.arg));
+void load_deref(Tracer& tracer, const Instruction& at) {
+  ValuePtr contents = load_cell(tracer, cell_in(tracer, at.arg));
   if (!contents) raise_here();
-  walk.frames().push(std::move(contents));
+  tracer.frames().push(std::move(contents));
 }
 
-void store_deref(Walk& walk, const Instruction& at) {
-  cell_in(walk, at.arg);
-  store_cell(walk, walk.frames().innermost().slots[at.arg], walk.frames().pop());
+void store_deref(Tracer& tracer, const Instruction& at) {
+  cell_in(tracer, at.arg);
+  store_cell(tracer, tracer.frames().innermost().slots[at.arg], tracer.frames().pop());
 }
 
-void delete_deref(Walk& walk, const Instruction& at) {
-  if (!load_cell(walk, cell_in(walk, at.arg))) raise_here();
-  store_cell(walk, walk.frames().innermost().slots[at.arg], nullptr);
+void delete_deref(Tracer& tracer, const Instruction& at) {
+  if (!load_cell(tracer, cell_in(tracer, at.arg))) raise_here();
+  store_cell(tracer, tracer.frames().innermost().slots[at.arg], nullptr);
 }
 
-void load_global(Walk& walk, const Instruction& at) {
-  walk.frames().push(global_value(walk, walk.frames().bytecode().name(at.arg)));
+void load_global(Tracer& tracer, const Instruction& at) {
+  tracer.frames().push(global_value(tracer, tracer.frames().bytecode().name(at.arg)));
 }
 
-ValuePtr plain_globals(Walk& walk) {
-  ValuePtr dict = globals_dict(walk, ValuePtr(globals_function(walk)));
-  if (!walk.values().is_exactly(dict, &PyDict_Type)) graph_break(BreakReason::store_global);
+ValuePtr plain_globals(Tracer& tracer) {
+  ValuePtr dict = globals_dict(tracer, ValuePtr(globals_function(tracer)));
+  if (!tracer.values().is_exactly(dict, &PyDict_Type)) graph_break(BreakReason::store_global);
   return dict;
 }
 
 // Module dicts hold plain str keys: a store runs no code.
-void store_global(Walk& walk, const Instruction& at) {
-  ValuePtr dict = plain_globals(walk);
-  store_in_dict(walk, dict, walk.frames().bytecode().name(at.arg), walk.frames().peek());
-  walk.frames().pop();
+void store_global(Tracer& tracer, const Instruction& at) {
+  ValuePtr dict = plain_globals(tracer);
+  store_in_dict(tracer, dict, tracer.frames().bytecode().name(at.arg), tracer.frames().peek());
+  tracer.frames().pop();
 }
 
-void delete_global(Walk& walk, const Instruction& at) {
-  if (!dict_delete(walk, plain_globals(walk), walk.frames().bytecode().name(at.arg))) raise_here();
+void delete_global(Tracer& tracer, const Instruction& at) {
+  if (!dict_delete(tracer, plain_globals(tracer), tracer.frames().bytecode().name(at.arg))) raise_here();
 }
 
 template <BreakReason reason>
-void break_with_name(Walk& walk, const Instruction& at) {
-  graph_break(reason, text_of(walk.frames().bytecode().name(at.arg)));
+void break_with_name(Tracer& tracer, const Instruction& at) {
+  graph_break(reason, text_of(tracer.frames().bytecode().name(at.arg)));
 }
 
-void load_build_class(Walk& walk, const Instruction&) {
+void load_build_class(Tracer& tracer, const Instruction&) {
   static PyObject* const kBuildClass = PyUnicode_InternFromString("__build_class__");
-  walk.frames().push(builtin_value(walk, globals_function(walk), kBuildClass));
+  tracer.frames().push(builtin_value(tracer, globals_function(tracer), kBuildClass));
 }
 
-void load_assertion_error(Walk& walk, const Instruction&) {
-  walk.frames().push(walk.values().constant(PyExc_AssertionError));
+void load_assertion_error(Tracer& tracer, const Instruction&) {
+  tracer.frames().push(tracer.values().constant(PyExc_AssertionError));
 }
 
 // Whether the import statement asks nobody but sys.modules: __import__ is the builtin, and the module is not being loaded.
-bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
+bool imports_from_table(Tracer& tracer, ObjectValue* function, BorrowedRef name) {
   static PyObject* const kImport = PyUnicode_InternFromString("__import__");
   static PyObject* const original = imported("builtins", "__import__").release();
   auto* model = reinterpret_cast<PyFunctionObject*>(function->object.get());
   if (!PyDict_CheckExact(model->func_builtins) || !PyDict_CheckExact(PyImport_GetModuleDict())) return false;
-  ValuePtr importer = builtin_value(walk, function, kImport);
-  if (walk.values().identity_of(importer).get() != original) return false;
+  ValuePtr importer = builtin_value(tracer, function, kImport);
+  if (tracer.values().identity_of(importer).get() != original) return false;
   Ref module = Ref::steal(PyImport_GetModule(name));
   if (!module || !PyModule_CheckExact(module.get())) {
     PyErr_Clear();
@@ -156,47 +159,47 @@ bool imports_from_table(Walk& walk, ObjectValue* function, BorrowedRef name) {
   return !loading || loading.get() == Py_False;
 }
 
-ValuePtr imported_module(Walk& walk, BorrowedRef name) {
-  ValuePtr module = loaded_module(walk, name);
-  if (module) walk.values().identity_of(module);
+ValuePtr imported_module(Tracer& tracer, BorrowedRef name) {
+  ValuePtr module = loaded_module(tracer, name);
+  if (module) tracer.values().identity_of(module);
   return module;
 }
 
 // A module that is loaded already is what the import statement gives: `import a`, `from a import b`.
-void import_name(Walk& walk, const Instruction& at) {
-  BorrowedRef name = walk.frames().bytecode().name(at.arg);
-  ValuePtr names = walk.frames().peek(1);
-  std::optional<int64_t> level = int_of(walk, walk.frames().peek(2));
-  if (level != 0 || !imports_from_table(walk, globals_function(walk), name))
-    break_with_name<BreakReason::import_statement>(walk, at);
-  ValuePtr module = imported_module(walk, name);
-  auto wanted = elements_of(walk, names);
+void import_name(Tracer& tracer, const Instruction& at) {
+  BorrowedRef name = tracer.frames().bytecode().name(at.arg);
+  ValuePtr names = tracer.frames().peek(1);
+  std::optional<int64_t> level = int_of(tracer, tracer.frames().peek(2));
+  if (level != 0 || !imports_from_table(tracer, globals_function(tracer), name))
+    break_with_name<BreakReason::import_statement>(tracer, at);
+  ValuePtr module = imported_module(tracer, name);
+  auto wanted = elements_of(tracer, names);
   // `import a.b` gives a.
   Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name.get()), 1);
   if ((!wanted || wanted->empty()) && dot > 0)
-    module = imported_module(walk, check(PyUnicode_Substring(name, 0, dot)).get());
-  if (!module) break_with_name<BreakReason::import_statement>(walk, at);
+    module = imported_module(tracer, check(PyUnicode_Substring(name, 0, dot)).get());
+  if (!module) break_with_name<BreakReason::import_statement>(tracer, at);
   // Names that a package does not have yet may be modules to be loaded.
   if (wanted)
     for (const ValuePtr& each : *wanted) {
-      Ref text = constant_of(walk, each);
-      if (!text || !optional_attribute(walk, module, text.get()))
-        break_with_name<BreakReason::import_statement>(walk, at);
+      Ref text = constant_of(tracer, each);
+      if (!text || !optional_attribute(tracer, module, text.get()))
+        break_with_name<BreakReason::import_statement>(tracer, at);
     }
-  walk.frames().pop_many(2);
-  walk.frames().push(std::move(module));
+  tracer.frames().pop_many(2);
+  tracer.frames().push(std::move(module));
 }
 
-void import_from(Walk& walk, const Instruction& at) {
-  auto* module = as<ObjectValue>(walk.frames().peek());
+void import_from(Tracer& tracer, const Instruction& at) {
+  auto* module = as<ObjectValue>(tracer.frames().peek());
   ValuePtr value = module != nullptr && PyModule_CheckExact(module->object.get())
-                       ? optional_attribute(walk, walk.frames().peek(), walk.frames().bytecode().name(at.arg))
+                       ? optional_attribute(tracer, tracer.frames().peek(), tracer.frames().bytecode().name(at.arg))
                        : nullptr;
-  if (!value) break_with_name<BreakReason::import_statement>(walk, at);
-  walk.frames().push(std::move(value));
+  if (!value) break_with_name<BreakReason::import_statement>(tracer, at);
+  tracer.frames().push(std::move(value));
 }
 
-void import_star(Walk& walk, const Instruction& at) { break_with_name<BreakReason::import_statement>(walk, at); }
+void import_star(Tracer& tracer, const Instruction& at) { break_with_name<BreakReason::import_statement>(tracer, at); }
 
 const OpcodeRegistration registration{{Opcode::NOP, nop},
                                       {Opcode::RESUME, nop},

@@ -12,77 +12,77 @@ namespace md {
 namespace {
 
 template <unsigned long flag>
-void match_flag(Walk& walk, const Instruction&) {
-  walk.frames().push(walk.values().boolean(matches_pattern(walk, walk.frames().peek(), flag)));
+void match_flag(Tracer& tracer, const Instruction&) {
+  tracer.frames().push(tracer.values().boolean(matches_pattern(tracer, tracer.frames().peek(), flag)));
 }
 
 // (subject, keys) stay; pushes the tuple of values, or None.
-void match_keys(Walk& walk, const Instruction&) {
-  ValuePtr subject = walk.frames().peek(2);
-  auto keys = elements_of(walk, walk.frames().peek());
+void match_keys(Tracer& tracer, const Instruction&) {
+  ValuePtr subject = tracer.frames().peek(2);
+  auto keys = elements_of(tracer, tracer.frames().peek());
   if (!keys || type_of(subject) != &PyDict_Type)
     graph_break(BreakReason::unknown_subscript, "a mapping pattern on a " + describe(subject));
   std::vector<ValuePtr> values;
   for (size_t i = 0; i < keys->size(); ++i) {
-    Ref key = constant_of(walk, (*keys)[i]);
+    Ref key = constant_of(tracer, (*keys)[i]);
     if (!key) graph_break(BreakReason::unhashable_key, describe((*keys)[i]));
     for (size_t j = 0; j < i; ++j)
-      if (known_equal(walk, (*keys)[i], (*keys)[j]).value_or(true)) raise_here();
-    ValuePtr value = dict_item(walk, subject, key.get());
-    if (!value) return walk.frames().push(walk.values().none());
+      if (known_equal(tracer, (*keys)[i], (*keys)[j]).value_or(true)) raise_here();
+    ValuePtr value = dict_item(tracer, subject, key.get());
+    if (!value) return tracer.frames().push(tracer.values().none());
     values.push_back(std::move(value));
   }
-  walk.frames().push(make_value<SequenceValue>(false, std::move(values)));
+  tracer.frames().push(make_value<SequenceValue>(false, std::move(values)));
 }
 
 // The names of the positional sub-patterns; null: the subject itself is the only one.
-std::unique_ptr<std::vector<ValuePtr>> match_args(Walk& walk, const ValuePtr& type, int count) {
+std::unique_ptr<std::vector<ValuePtr>> match_args(Tracer& tracer, const ValuePtr& type, int count) {
   static PyObject* const kMatchArgs = PyUnicode_InternFromString("__match_args__");
   auto* known = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
-  ValuePtr found = count > 0 ? optional_attribute(walk, type, kMatchArgs) : nullptr;
+  ValuePtr found = count > 0 ? optional_attribute(tracer, type, kMatchArgs) : nullptr;
   if (!found && count > 0) {
     if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) raise_here();
     return nullptr;
   }
-  if (found && !walk.values().is_exactly(found, &PyTuple_Type)) raise_here();
-  auto names = found ? elements_of(walk, found) : std::make_unique<std::vector<ValuePtr>>();
+  if (found && !tracer.values().is_exactly(found, &PyTuple_Type)) raise_here();
+  auto names = found ? elements_of(tracer, found) : std::make_unique<std::vector<ValuePtr>>();
   if (!names || static_cast<int>(names->size()) < count) raise_here();
   names->resize(count);
   return names;
 }
 
 // (subject, class, names of keyword patterns) become the tuple of attributes, or None.
-void match_class(Walk& walk, const Instruction& at) {
-  ValuePtr subject = walk.frames().peek(3), type = walk.frames().peek(2);
-  PyObject* known = walk.values().identity_of(type);
+void match_class(Tracer& tracer, const Instruction& at) {
+  ValuePtr subject = tracer.frames().peek(3), type = tracer.frames().peek(2);
+  PyObject* known = tracer.values().identity_of(type);
   if (known == nullptr || !PyType_Check(known)) raise_here();
-  ValuePtr result = walk.values().none();
-  if (is_instance(walk, subject, type)) {
+  ValuePtr result = tracer.values().none();
+  if (is_instance(tracer, subject, type)) {
     std::vector<ValuePtr> values;
-    auto names = match_args(walk, type, at.arg);
+    auto names = match_args(tracer, type, at.arg);
     if (!names) {
       values.push_back(subject);
       names = std::make_unique<std::vector<ValuePtr>>();
     }
-    auto keywords = elements_of(walk, walk.frames().peek());
+    auto keywords = elements_of(tracer, tracer.frames().peek());
     names->insert(names->end(), keywords->begin(), keywords->end());
     bool all = true;
     std::vector<Ref> seen;
     for (const ValuePtr& name : *names) {
-      Ref text = constant_of(walk, name);
+      Ref text = constant_of(tracer, name);
       bool is_repeated =
           text && std::ranges::any_of(seen, [&](const Ref& other) { return PyUnicode_Compare(other, text) == 0; });
       if (!text || !PyUnicode_CheckExact(text.get()) || is_repeated) raise_here();
       seen.push_back(text);
-      ValuePtr value = optional_attribute(walk, subject, text.get());
+      ValuePtr value = optional_attribute(tracer, subject, text.get());
       all = static_cast<bool>(value);
       if (!all) break;
       values.push_back(std::move(value));
     }
     if (all) result = make_value<SequenceValue>(false, std::move(values));
   }
-  walk.frames().pop_many(3);
-  walk.frames().push(std::move(result));
+  tracer.frames().pop_many(3);
+  tracer.frames().push(std::move(result));
 }
 
 const OpcodeRegistration registration{{Opcode::MATCH_MAPPING, match_flag<Py_TPFLAGS_MAPPING>},

@@ -49,7 +49,7 @@ bool may_be_large(BinaryCode op, BorrowedRef left, BorrowedRef right) {
   return false;
 }
 
-ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const ValuePtr& right) {
   const BinaryOperator& op = binary_operator(arg);
   const OpRow* row = binary_operator_row(op);
   std::string text = op.sign;
@@ -63,40 +63,41 @@ ValuePtr binary_on_tensors(Walk& walk, int arg, const ValuePtr& left, const Valu
     // None, str and the like are errors that Python raises; a class of the user's may have its own operator.
     if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE))
       graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
-    walk.values().exact_type(other);
+    tracer.values().exact_type(other);
     raise_here();
   }
-  if (in_place) return call_in_place(walk, *row, {{left, right}, {}});
-  return call_op(walk, *row, {{left, right}, {}}, CallForm::Operator);
+  if (in_place) return call_in_place(tracer, *row, {{left, right}, {}});
+  return call_op(tracer, *row, {{left, right}, {}}, CallForm::Operator);
 }
 
 // Of a subclass of tuple: + and * are tuple's, and nothing comes before them.
-bool has_operators_of_base(Walk& walk, const ValuePtr& sequence) {
+bool has_operators_of_base(Tracer& tracer, const ValuePtr& sequence) {
   PyTypeObject* type = type_of(sequence);
   if (type != &PyList_Type && (is_deque(sequence) || PyType_IsSubtype(type, &PyList_Type))) return false;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return true;
   static PyObject* const kReflected = PyUnicode_InternFromString("__radd__");
-  return inherits(walk, sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
-         !type_attribute(walk, sequence, kReflected);
+  return inherits(tracer, sequence, &PyTuple_Type, {"__add__", "__mul__", "__rmul__"}) &&
+         !type_attribute(tracer, sequence, kReflected);
 }
 
-ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr binary_on_sequences(Tracer& tracer, BinaryCode op, bool in_place, const ValuePtr& left,
+                             const ValuePtr& right) {
   if (op == BinaryCode::Add) {
-    auto a = elements_of(walk, left), b = elements_of(walk, right);
+    auto a = elements_of(tracer, left), b = elements_of(tracer, right);
     if (!a || !b) return nullptr;
     // As Size has it, on either side.
     if (is_shape(left) || is_shape(right)) {
-      if (walk.values().exact_type(left) == &PyList_Type || walk.values().exact_type(right) == &PyList_Type)
+      if (tracer.values().exact_type(left) == &PyList_Type || tracer.values().exact_type(right) == &PyList_Type)
         return nullptr;
       a->insert(a->end(), b->begin(), b->end());
       auto sum = make_value<SequenceValue>(false, std::move(*a));
       sum->type = as<SequenceValue>(is_shape(left) ? left : right)->type;
       return sum;
     }
-    PyTypeObject* type = walk.values().exact_type(left);
-    PyTypeObject* other = walk.values().exact_type(right);
+    PyTypeObject* type = tracer.values().exact_type(left);
+    PyTypeObject* other = tracer.values().exact_type(right);
     if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
-    if (!has_operators_of_base(walk, left) || !has_operators_of_base(walk, right)) return nullptr;
+    if (!has_operators_of_base(tracer, left) || !has_operators_of_base(tracer, right)) return nullptr;
     if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
     // A tuple to which nothing is added stays itself.
     if (type == &PyTuple_Type && b->empty()) return left;
@@ -107,10 +108,10 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   if (op != BinaryCode::Multiply) return nullptr;
   const ValuePtr& sequence = type_of(left) == &PyLong_Type ? right : left;
   const ValuePtr& count = type_of(left) == &PyLong_Type ? left : right;
-  auto items = elements_of(walk, sequence);
-  std::optional<int64_t> times = items ? int_of(walk, count) : std::nullopt;
-  PyTypeObject* type = items ? walk.values().exact_type(sequence) : nullptr;
-  if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(walk, sequence)) return nullptr;
+  auto items = elements_of(tracer, sequence);
+  std::optional<int64_t> times = items ? int_of(tracer, count) : std::nullopt;
+  PyTypeObject* type = items ? tracer.values().exact_type(sequence) : nullptr;
+  if (!times || (in_place && type == &PyList_Type) || !has_operators_of_base(tracer, sequence)) return nullptr;
   if (*times > 10000) return nullptr;
   if (type == &PyTuple_Type && (*times == 1 || items->empty())) return sequence;
   std::vector<ValuePtr> result;
@@ -120,47 +121,48 @@ ValuePtr binary_on_sequences(Walk& walk, BinaryCode op, bool in_place, const Val
   return repeated;
 }
 
-ValuePtr binary_on_sizes(Walk& walk, int arg, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr binary_on_sizes(Tracer& tracer, int arg, const ValuePtr& left, const ValuePtr& right) {
   BorrowedRef left_size = size_constant(left), right_size = size_constant(right);
-  if ((!left_size && !right_size) || has_symbolic_size(walk, left) || has_symbolic_size(walk, right)) return nullptr;
-  Ref a = left_size ? Ref::share(left_size) : constant_of(walk, left);
-  Ref b = right_size ? Ref::share(right_size) : constant_of(walk, right);
+  if ((!left_size && !right_size) || has_symbolic_size(tracer, left) || has_symbolic_size(tracer, right))
+    return nullptr;
+  Ref a = left_size ? Ref::share(left_size) : constant_of(tracer, left);
+  Ref b = right_size ? Ref::share(right_size) : constant_of(tracer, right);
   if (!a || !b || may_be_large(binary_operator(arg).code, a.get(), b.get())) return nullptr;
   Ref folded = Ref::steal(apply_binary(arg, a, b));
-  if (!folded) raise_set(walk);
-  return walk.values().constant(folded);
+  if (!folded) raise_current(tracer);
+  return tracer.values().constant(folded);
 }
 
 // a += b on a list changes that list.
-bool extend_in_place(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+bool extend_in_place(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   if (op == BinaryCode::Multiply && type_of(left) == &PyList_Type && type_of(right) == &PyLong_Type) {
-    std::optional<int64_t> times = int_of(walk, right);
-    auto items = elements_of(walk, left);
+    std::optional<int64_t> times = int_of(tracer, right);
+    auto items = elements_of(tracer, left);
     if (!times || !items || *times > 10000) return false;
     int64_t length = static_cast<int64_t>(items->size());
     std::vector<ValuePtr> all;
     for (int64_t i = 0; i < *times; ++i) all.insert(all.end(), items->begin(), items->end());
-    list_splice(walk, left, 0, length, std::move(all));
+    list_splice(tracer, left, 0, length, std::move(all));
     return true;
   }
   if (op != BinaryCode::Add || type_of(left) != &PyList_Type) return false;
-  walk.values().exact_type(left);
-  return list_extend(walk, left, right);
+  tracer.values().exact_type(left);
+  return list_extend(tracer, left, right);
 }
 
 // a | b on exact dicts: a new one.
-ValuePtr merge_dicts(Walk& walk, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr merge_dicts(Tracer& tracer, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
   if (op != BinaryCode::Or || type_of(left) != &PyDict_Type || type_of(right) != &PyDict_Type) return nullptr;
-  auto a = entries_of(walk, left), b = entries_of(walk, right);
+  auto a = entries_of(tracer, left), b = entries_of(tracer, right);
   if (!a || !b) return nullptr;
   if (in_place) {
-    for (const DictValue::Entry& entry : *b) dict_item(walk, left, entry.key.get());
-    for (const DictValue::Entry& entry : *b) dict_set(walk, left, entry.key.get(), entry.value);
+    for (const DictValue::Entry& entry : *b) dict_item(tracer, left, entry.key.get());
+    for (const DictValue::Entry& entry : *b) dict_set(tracer, left, entry.key.get(), entry.value);
     return left;
   }
   auto merged = make_value<DictValue>();
   merged->entries = std::move(*a);
-  for (const DictValue::Entry& entry : *b) dict_set(walk, merged, entry.key.get(), entry.value);
+  for (const DictValue::Entry& entry : *b) dict_set(tracer, merged, entry.key.get(), entry.value);
   return merged;
 }
 
@@ -174,18 +176,18 @@ std::optional<Computation> computation_of(BinaryCode op) {
 }
 
 // text % values, where Python makes the text. Null: not known.
-ValuePtr percent_format(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr percent_format(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   static PyObject* const kRemainder =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
   if (op != BinaryCode::Remainder || type_of(left) != &PyUnicode_Type) return nullptr;
-  if (Ref text = filled_percents(walk, left, right)) return walk.values().constant(text);
+  if (Ref text = filled_percents(tracer, left, right)) return tracer.values().constant(text);
   PyTypeObject* type = type_of(right);
   bool known = (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
-  return known ? fold_pure_call(walk, kRemainder, {{left, right}, {}}) : nullptr;
+  return known ? fold_pure_call(tracer, kRemainder, {{left, right}, {}}) : nullptr;
 }
 
 // int | None, of classes whose metaclass leaves that and comparison to type.
-ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr union_of_classes(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   static PyObject *const type = imported("types", "UnionType").release(), *const function =
                                                                               imported("operator", "or_").release();
   if (op != BinaryCode::Or) return nullptr;
@@ -202,15 +204,15 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   }
   if (!has_class) return nullptr;
   for (const ValuePtr& side : {left, right}) {
-    walk.values().identity_of(side);
+    tracer.values().identity_of(side);
     bool is_class = PyType_Check(as<ObjectValue>(side)->object.get());
-    if (is_class && !inherits(walk, side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
+    if (is_class && !inherits(tracer, side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
   }
   // Of one class twice Python makes that class.
   if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
-  auto made = make_value<MadeValue>(walk.values().constant(type), std::vector<ValuePtr>{left, right},
-                                    std::vector<std::pair<Ref, ValuePtr>>{});
-  made->maker = walk.values().constant(function);
+  auto made = make_value<ConstructedValue>(tracer.values().constant(type), std::vector<ValuePtr>{left, right},
+                                           std::vector<std::pair<Ref, ValuePtr>>{});
+  made->maker = tracer.values().constant(function);
   return made;
 }
 
@@ -218,71 +220,71 @@ ValuePtr union_of_classes(Walk& walk, BinaryCode op, const ValuePtr& left, const
   graph_break(BreakReason::unknown_operator, str_cat(describe(left), " ", op, " ", describe(right)));
 }
 
-void binary_op(Walk& walk, const Instruction& at) {
-  ValuePtr right = walk.frames().peek(1), left = walk.frames().peek(2);
-  open_members(walk, at, left, right);
+void binary_op(Tracer& tracer, const Instruction& at) {
+  ValuePtr right = tracer.frames().peek(1), left = tracer.frames().peek(2);
+  open_members(tracer, at, left, right);
   const BinaryOperator& row = binary_operator(at.arg);
   BinaryCode op = row.code;
   bool in_place = is_in_place(at.arg);
   ValuePtr result;
-  if (is_tensor(right) && !is_tensor(left) && inline_left_operator(walk, at)) return;
+  if (is_tensor(right) && !is_tensor(left) && inline_left_operator(tracer, at)) return;
   if (is_tensor(left) || is_tensor(right)) {
-    result = binary_on_tensors(walk, at.arg, left, right);
-  } else if (in_place && extend_in_place(walk, op, left, right)) {
+    result = binary_on_tensors(tracer, at.arg, left, right);
+  } else if (in_place && extend_in_place(tracer, op, left, right)) {
     result = left;
-  } else if ((result = combine_sets(walk, left, right, in_place, [&](PyObject* a, PyObject* b) {
+  } else if ((result = combine_sets(tracer, left, right, in_place, [&](PyObject* a, PyObject* b) {
                 return Ref::steal(apply_binary(at.arg, a, b));
               }))) {
-  } else if ((result = merge_dicts(walk, op, in_place, left, right))) {
-  } else if (in_place && change_set_in_place(walk, op, left, right)) {
+  } else if ((result = merge_dicts(tracer, op, in_place, left, right))) {
+  } else if (in_place && change_set_in_place(tracer, op, left, right)) {
     result = left;
-  } else if ((result = binary_on_sizes(walk, at.arg, left, right))) {
-  } else if ((result = binary_on_sequences(walk, op, in_place, left, right))) {
-  } else if ((result = percent_format(walk, op, left, right))) {
-  } else if ((result = union_of_classes(walk, op, left, right))) {
-  } else if (inline_operator(walk, at)) {
+  } else if ((result = binary_on_sizes(tracer, at.arg, left, right))) {
+  } else if ((result = binary_on_sequences(tracer, op, in_place, left, right))) {
+  } else if ((result = percent_format(tracer, op, left, right))) {
+  } else if ((result = union_of_classes(tracer, op, left, right))) {
+  } else if (inline_operator(tracer, at)) {
     return;
-  } else if (computation_of(op) && (result = computed(walk, *computation_of(op), {left, right}))) {
+  } else if (computation_of(op) && (result = computed(tracer, *computation_of(op), {left, right}))) {
   } else {
-    Ref a = constant_of(walk, left), b = a ? constant_of(walk, right) : Ref();
+    Ref a = constant_of(tracer, left), b = a ? constant_of(tracer, right) : Ref();
     if (!b || may_be_large(op, a.get(), b.get())) break_on_operator(row.sign, left, right);
     Ref folded = Ref::steal(apply_binary(at.arg, a, b));
-    if (!folded) raise_set(walk);
-    result = value_of_result(walk, folded);
+    if (!folded) raise_current(tracer);
+    result = value_of_result(tracer, folded);
     if (!result) break_on_operator(row.sign, left, right);
   }
-  walk.frames().pop_many(2);
-  walk.frames().push(std::move(result));
+  tracer.frames().pop_many(2);
+  tracer.frames().push(std::move(result));
 }
 
 template <char op>
-void unary_op(Walk& walk, const Instruction&) {
-  ValuePtr value = walk.frames().peek();
+void unary_op(Tracer& tracer, const Instruction&) {
+  ValuePtr value = tracer.frames().peek();
   ValuePtr result;
   if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
     graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
   if (is_tensor(value)) {
     const OpRow* row = unary_operator_row(op);
     if (row == nullptr) graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
-    result = call_op(walk, *row, {{value}, {}}, CallForm::Operator);
-  } else if (inline_unary(walk, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
+    result = call_op(tracer, *row, {{value}, {}}, CallForm::Operator);
+  } else if (inline_unary(tracer, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
     return;
-  } else if ((result = computed(walk,
+  } else if ((result = computed(tracer,
                                 op == '-'   ? Computation::Negative
                                 : op == '+' ? Computation::Positive
                                             : Computation::Invert,
                                 {value}))) {
   } else {
-    Ref constant = constant_of(walk, value);
+    Ref constant = constant_of(tracer, value);
     if (!constant) graph_break(BreakReason::unknown_operator, str_cat(op, describe(value)));
     Ref folded = Ref::steal(op == '-'   ? PyNumber_Negative(constant)
                             : op == '+' ? PyNumber_Positive(constant)
                                         : PyNumber_Invert(constant));
-    if (!folded) raise_set(walk);
-    result = walk.values().constant(folded);
+    if (!folded) raise_current(tracer);
+    result = tracer.values().constant(folded);
   }
-  walk.frames().pop();
-  walk.frames().push(std::move(result));
+  tracer.frames().pop();
+  tracer.frames().push(std::move(result));
 }
 
 const OpcodeRegistration registration{{Opcode::BINARY_OP, binary_op},

@@ -37,79 +37,80 @@ bool keeps_item_of_factory() {
 }
 
 // The same for a dict from outside.
-ValuePtr missing_in_object(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+ValuePtr missing_in_object(Tracer& tracer, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
   static PyObject* const default_dict = imported("collections", "defaultdict").release();
   static PyObject* const kFactory = check(PyObject_GetAttrString(default_dict, "default_factory")).release();
   static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
   if (container->kind != ValueKind::Object || type_of(container) == &PyDict_Type) return nullptr;
   if (type_of(container) == reinterpret_cast<PyTypeObject*>(default_dict)) {
-    const Source* source = walk.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
-    ValuePtr factory = value_at(walk, source);
+    const Source* source = tracer.sources().get(SourceKind::SlotAttr, as<ObjectValue>(container)->source, kFactory);
+    ValuePtr factory = value_at(tracer, source);
     if (!factory) graph_break(BreakReason::unknown_subscript, "a defaultdict without a factory");
-    if (same_object(walk, factory, walk.values().none())) return nullptr;
-    ValuePtr made = call_now(walk, factory, {});
-    walk.cannot_undo();
-    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(walk, container, known) : nullptr) return stored;
-    store_in_dict(walk, container, known, made);
+    if (same_object(tracer, factory, tracer.values().none())) return nullptr;
+    ValuePtr made = call_now(tracer, factory, {});
+    tracer.cannot_undo();
+    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(tracer, container, known) : nullptr) return stored;
+    store_in_dict(tracer, container, known, made);
     return made;
   }
   if (!PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  ValuePtr method = type_attribute(walk, container, kMissing);
-  return method ? call_now(walk, method, {{container, key}, {}}) : nullptr;
+  ValuePtr method = type_attribute(tracer, container, kMissing);
+  return method ? call_now(tracer, method, {{container, key}, {}}) : nullptr;
 }
 
 // What a dict of a subclass gives for a key that is not there; null: nothing does.
-ValuePtr missing_item(Walk& walk, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
+ValuePtr missing_item(Tracer& tracer, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
   static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
   auto* dict = as<DictValue>(container);
-  if (dict == nullptr) return missing_in_object(walk, container, known, key);
+  if (dict == nullptr) return missing_in_object(tracer, container, known, key);
   if (!dict->type) return nullptr;
-  if (dict->factory && !same_object(walk, dict->factory, walk.values().none())) {
-    ValuePtr made = call_now(walk, dict->factory, {});
-    walk.cannot_undo();
-    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(walk, container, known) : nullptr) return stored;
+  if (dict->factory && !same_object(tracer, dict->factory, tracer.values().none())) {
+    ValuePtr made = call_now(tracer, dict->factory, {});
+    tracer.cannot_undo();
+    if (ValuePtr stored = keeps_item_of_factory() ? dict_item(tracer, container, known) : nullptr) return stored;
     dict->set(known, made);
     return made;
   }
-  ValuePtr method =
-      PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) ? type_attribute(walk, container, kMissing) : nullptr;
-  return method ? call_now(walk, method, {{container, key}, {}}) : nullptr;
+  ValuePtr method = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE)
+                        ? type_attribute(tracer, container, kMissing)
+                        : nullptr;
+  return method ? call_now(tracer, method, {{container, key}, {}}) : nullptr;
 }
 
-ValuePtr subscript_of_dict(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+ValuePtr subscript_of_dict(Tracer& tracer, const ValuePtr& container, const ValuePtr& key) {
   bool may_store = type_of(container) != &PyDict_Type;
-  Ref known = may_store ? key_of(walk, key) : lookup_key(walk, container, key);
-  ValuePtr item = dict_item(walk, container, known.get());
-  if (!item) item = missing_item(walk, container, known.get(), key);
-  if (!item) raise_known(walk, PyExc_KeyError, {key});
+  Ref known = may_store ? key_of(tracer, key) : lookup_key(tracer, container, key);
+  ValuePtr item = dict_item(tracer, container, known.get());
+  if (!item) item = missing_item(tracer, container, known.get(), key);
+  if (!item) raise_known(tracer, PyExc_KeyError, {key});
   return item;
 }
 
-ValuePtr subscript_of_sequence(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
-  auto elements = elements_of(walk, container);
-  if (std::optional<int64_t> index = int_of(walk, key)) {
+ValuePtr subscript_of_sequence(Tracer& tracer, const ValuePtr& container, const ValuePtr& key) {
+  auto elements = elements_of(tracer, container);
+  if (std::optional<int64_t> index = int_of(tracer, key)) {
     int64_t length = static_cast<int64_t>(elements->size());
     int64_t at = *index < 0 ? *index + length : *index;
     if (at < 0 || at >= length) {
-      PyTypeObject* type = walk.values().exact_type(container);
+      PyTypeObject* type = tracer.values().exact_type(container);
       const char* name = PyType_IsSubtype(type, &PyList_Type) ? "list" : is_deque(container) ? "deque" : "tuple";
-      raise_known(walk, PyExc_IndexError, {walk.values().string(str_cat(name, " index out of range"))});
+      raise_known(tracer, PyExc_IndexError, {tracer.values().string(str_cat(name, " index out of range"))});
     }
     return (*elements)[at];
   }
-  Ref constant = constant_of(walk, key);
+  Ref constant = constant_of(tracer, key);
   if (!constant || !PySlice_Check(constant.get()) || is_deque(container)) raise_here();
   if (BorrowedRef size = size_constant(container)) {
     Ref part = Ref::steal(PyObject_GetItem(size, constant));
     if (!part) raise_here();
-    return walk.values().constant(part);
+    return tracer.values().constant(part);
   }
   Py_ssize_t start = 0, stop = 0, step = 0;
   if (PySlice_Unpack(constant, &start, &stop, &step) < 0) raise_here();
   Py_ssize_t count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(elements->size()), &start, &stop, step);
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
-  bool is_list = PyType_IsSubtype(walk.values().exact_type(container), &PyList_Type) != 0;
+  bool is_list = PyType_IsSubtype(tracer.values().exact_type(container), &PyList_Type) != 0;
   auto part = make_value<SequenceValue>(is_list, std::move(items));
   if (is_shape(container)) part->type = as<SequenceValue>(container)->type;
   return part;
@@ -124,80 +125,81 @@ bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
 }
 
 // What a generic class makes of itself and its parameters.
-ValuePtr subscript_of_class(Walk& walk, const ValuePtr& type, const ValuePtr& key) {
+ValuePtr subscript_of_class(Tracer& tracer, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
   static PyObject* const kGetitem = imported("operator", "getitem").release();
-  auto* known = reinterpret_cast<PyTypeObject*>(walk.values().identity_of(type).get());
+  auto* known = reinterpret_cast<PyTypeObject*>(tracer.values().identity_of(type).get());
   if (makes_generic_alias(known, kClassGetitem)) {
-    auto alias = make_value<MadeValue>(walk.values().constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
-                                       std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
-    alias->maker = walk.values().constant(kGetitem);
+    auto alias =
+        make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(&Py_GenericAliasType)),
+                                     std::vector<ValuePtr>{type, key}, std::vector<std::pair<Ref, ValuePtr>>{});
+    alias->maker = tracer.values().constant(kGetitem);
     return alias;
   }
   bool is_python = PyType_HasFeature(known, Py_TPFLAGS_HEAPTYPE);
-  ValuePtr method = is_python ? optional_attribute(walk, type, kClassGetitem) : nullptr;
+  ValuePtr method = is_python ? optional_attribute(tracer, type, kClassGetitem) : nullptr;
   if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(type), "[", describe(key), "]"));
-  return call_now(walk, method, {{key}, {}});
+  return call_now(tracer, method, {{key}, {}});
 }
 
 // The number by an __index__ in Python of what a built-in sequence is asked for; any other key is itself.
-ValuePtr index_by_method(Walk& walk, const ValuePtr& container, const ValuePtr& key) {
+ValuePtr index_by_method(Tracer& tracer, const ValuePtr& container, const ValuePtr& key) {
   static PyObject* const kIndex = PyUnicode_InternFromString("__index__");
   bool is_sequence =
-      is_plain_tuple(walk, container) || is_plain_list(walk, container) ||
-      (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && constant_of(walk, container));
+      is_plain_tuple(tracer, container) || is_plain_list(tracer, container) ||
+      (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && constant_of(tracer, container));
   // An int is its own index, whatever method its class has.
   bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
-  ValuePtr method = is_sequence && !is_int && is_user_object(key) ? user_method(walk, key, kIndex) : nullptr;
+  ValuePtr method = is_sequence && !is_int && is_user_object(key) ? user_method(tracer, key, kIndex) : nullptr;
   if (!method) return key;
-  ValuePtr number = call_now(walk, method, {{key}, {}});
-  if (!walk.values().is_exactly(number, &PyLong_Type)) raise_here();
+  ValuePtr number = call_now(tracer, method, {{key}, {}});
+  if (!tracer.values().is_exactly(number, &PyLong_Type)) raise_here();
   return number;
 }
 
 // container[key]; null: a user's __getitem__ was inlined.
-ValuePtr subscript(Walk& walk, const ValuePtr& asked, const ValuePtr& given) {
-  const ValuePtr container = behind_proxy(walk, asked);
-  if (auto* tensor = as<TensorValue>(container)) return index_tensor(walk, tensor, given);
-  ValuePtr key = is_user_object(given) ? index_by_method(walk, container, given) : given;
+ValuePtr subscript(Tracer& tracer, const ValuePtr& asked, const ValuePtr& given) {
+  const ValuePtr container = behind_proxy(tracer, asked);
+  if (auto* tensor = as<TensorValue>(container)) return index_tensor(tracer, tensor, given);
+  ValuePtr key = is_user_object(given) ? index_by_method(tracer, container, given) : given;
   PyTypeObject* type = type_of(container);
-  if (is_dict(walk, container, {"__getitem__"})) return subscript_of_dict(walk, container, key);
-  if (type == &PyList_Type || is_plain_tuple(walk, container) || is_plain_list(walk, container))
-    return subscript_of_sequence(walk, container, key);
-  auto* made = as<MadeValue>(container);
-  Ref whole = made != nullptr ? made->model : constant_of(walk, container);
-  Ref constant = whole ? constant_of(walk, key) : Ref();
+  if (is_dict(tracer, container, {"__getitem__"})) return subscript_of_dict(tracer, container, key);
+  if (type == &PyList_Type || is_plain_tuple(tracer, container) || is_plain_list(tracer, container))
+    return subscript_of_sequence(tracer, container, key);
+  auto* made = as<ConstructedValue>(container);
+  Ref whole = made != nullptr ? made->model : constant_of(tracer, container);
+  Ref constant = whole ? constant_of(tracer, key) : Ref();
   if (constant) {
     Ref item = Ref::steal(PyObject_GetItem(whole, constant));
-    if (!item) raise_set(walk);
-    return walk.values().constant(item);
+    if (!item) raise_current(tracer);
+    return tracer.values().constant(item);
   }
-  if (type == &PyType_Type) return subscript_of_class(walk, container, key);
+  if (type == &PyType_Type) return subscript_of_class(tracer, container, key);
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
-  ValuePtr method = user_method(walk, container, kGetitem);
+  ValuePtr method = user_method(tracer, container, kGetitem);
   if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
-  inline_function(walk, method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
+  inline_function(tracer, method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;
 }
 
-void binary_subscr(Walk& walk, const Instruction&) {
-  ValuePtr result = subscript(walk, walk.frames().peek(2), walk.frames().peek(1));
-  if (!result) return walk.frames().drop_below_callee(2);
-  walk.frames().pop_many(2);
-  walk.frames().push(std::move(result));
+void binary_subscr(Tracer& tracer, const Instruction&) {
+  ValuePtr result = subscript(tracer, tracer.frames().peek(2), tracer.frames().peek(1));
+  if (!result) return tracer.frames().drop_below_callee(2);
+  tracer.frames().pop_many(2);
+  tracer.frames().push(std::move(result));
 }
 
-void binary_slice(Walk& walk, const Instruction&) {
-  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.values().none());
-  ValuePtr result = subscript(walk, walk.frames().peek(3), slice);
-  if (!result) return walk.frames().drop_below_callee(3);
-  walk.frames().pop_many(3);
-  walk.frames().push(std::move(result));
+void binary_slice(Tracer& tracer, const Instruction&) {
+  ValuePtr slice = make_value<SliceValue>(tracer.frames().peek(2), tracer.frames().peek(1), tracer.values().none());
+  ValuePtr result = subscript(tracer, tracer.frames().peek(3), slice);
+  if (!result) return tracer.frames().drop_below_callee(3);
+  tracer.frames().pop_many(3);
+  tracer.frames().push(std::move(result));
 }
 
 // The same for a slice with a step: the list is written as a whole.
-void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
-  std::vector<ValuePtr> items = list_contents(walk, list)->items;
+void replace_steps(Tracer& tracer, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
+  std::vector<ValuePtr> items = list_contents(tracer, list)->items;
   Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
   if (PySlice_Unpack(slice, &start, &stop, &step) < 0) raise_here();
   Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, step);
@@ -209,24 +211,24 @@ void replace_steps(Walk& walk, const ValuePtr& list, const Ref& slice, const std
     if (!hit) result.push_back(items[static_cast<size_t>(i)]);
     if (hit && values != nullptr) result.push_back((*values)[static_cast<size_t>(distance / step)]);
   }
-  list_splice(walk, list, 0, length, std::move(result));
+  list_splice(tracer, list, 0, length, std::move(result));
 }
 
 // list[key] = value, or del list[key] without one; key is an int or a slice.
-void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
-  std::optional<int64_t> index = int_of(walk, key);
-  Ref slice = index ? Ref() : constant_of(walk, key);
+void replace_elements(Tracer& tracer, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
+  std::optional<int64_t> index = int_of(tracer, key);
+  Ref slice = index ? Ref() : constant_of(tracer, key);
   if (!index && (!slice || !PySlice_Check(slice.get())))
     graph_break(BreakReason::store_subscript, str_cat(describe(list), "[", describe(key), "]"));
   std::vector<ValuePtr> values;
   if (slice && value != nullptr) {
-    auto items = iterate(walk, *value);
+    auto items = iterate(tracer, *value);
     if (!items) graph_break(BreakReason::unknown_iteration, describe(*value));
     values = std::move(*items);
   } else if (value != nullptr) {
     values.push_back(*value);
   }
-  const SequenceValue* contents = list_contents(walk, list);
+  const SequenceValue* contents = list_contents(tracer, list);
   if (contents == nullptr) graph_break(BreakReason::store_subscript, "into a list of a class of its own");
   Py_ssize_t length = static_cast<Py_ssize_t>(contents->items.size());
   Py_ssize_t start = 0, stop = 0, step = 1;
@@ -237,76 +239,77 @@ void replace_elements(Walk& walk, const ValuePtr& list, const ValuePtr& key, con
   } else {
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0) raise_here();
     PySlice_AdjustIndices(length, &start, &stop, step);
-    if (step != 1) return replace_steps(walk, list, slice, value != nullptr ? &values : nullptr);
+    if (step != 1) return replace_steps(tracer, list, slice, value != nullptr ? &values : nullptr);
     stop = std::max(start, stop);
   }
-  list_splice(walk, list, start, stop, std::move(values));
+  list_splice(tracer, list, start, stop, std::move(values));
 }
 
-bool has_items_of_list(Walk& walk, const ValuePtr& container, const char* method) {
+bool has_items_of_list(Tracer& tracer, const ValuePtr& container, const char* method) {
   PyTypeObject* type = type_of(container);
   if (type == &PyList_Type) return true;
-  return type != nullptr && PyType_IsSubtype(type, &PyList_Type) && inherits(walk, container, &PyList_Type, {method});
+  return type != nullptr && PyType_IsSubtype(type, &PyList_Type) && inherits(tracer, container, &PyList_Type, {method});
 }
 
-bool store_in_deque(Walk& walk, const ValuePtr& deque, const ValuePtr& key, const ValuePtr& value) {
-  std::optional<int64_t> index = int_of(walk, key), length = length_of(walk, deque);
+bool store_in_deque(Tracer& tracer, const ValuePtr& deque, const ValuePtr& key, const ValuePtr& value) {
+  std::optional<int64_t> index = int_of(tracer, key), length = length_of(tracer, deque);
   if (!index || !length) return false;
   int64_t at = *index < 0 ? *index + *length : *index;
-  if (at < 0 || at >= *length) raise_known(walk, PyExc_IndexError, {walk.values().string("deque index out of range")});
-  (*deque_contents(walk, deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
+  if (at < 0 || at >= *length)
+    raise_known(tracer, PyExc_IndexError, {tracer.values().string("deque index out of range")});
+  (*deque_contents(tracer, deque, /*keeps_iterators=*/true))[static_cast<size_t>(at)] = value;
   return true;
 }
 
-void store_subscr(Walk& walk, const Instruction&) {
-  ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2), value = walk.frames().peek(3);
-  if (is_dict(walk, container, {"__setitem__"})) {
-    dict_set(walk, container, key_in(walk, container, key).get(), value);
-  } else if (has_items_of_list(walk, container, "__setitem__")) {
-    replace_elements(walk, container, key, &value);
-  } else if (is_deque(container) && store_in_deque(walk, container, key, value)) {
+void store_subscr(Tracer& tracer, const Instruction&) {
+  ValuePtr key = tracer.frames().peek(1), container = tracer.frames().peek(2), value = tracer.frames().peek(3);
+  if (is_dict(tracer, container, {"__setitem__"})) {
+    dict_set(tracer, container, key_in(tracer, container, key).get(), value);
+  } else if (has_items_of_list(tracer, container, "__setitem__")) {
+    replace_elements(tracer, container, key, &value);
+  } else if (is_deque(container) && store_in_deque(tracer, container, key, value)) {
   } else if (is_tensor(container)) {
-    store_into_tensor(walk, container, key, value);
-  } else if (inline_item(walk, container, {key, value}, "__setitem__", 3)) {
+    store_into_tensor(tracer, container, key, value);
+  } else if (inline_item(tracer, container, {key, value}, "__setitem__", 3)) {
     return;
   } else {
     graph_break(BreakReason::store_subscript, str_cat(describe(container), "[", describe(key), "]"));
   }
-  walk.frames().pop_many(3);
+  tracer.frames().pop_many(3);
 }
 
-void delete_subscr(Walk& walk, const Instruction&) {
-  ValuePtr key = walk.frames().peek(1), container = walk.frames().peek(2);
-  if (has_items_of_list(walk, container, "__delitem__")) {
-    replace_elements(walk, container, key, nullptr);
-    walk.frames().pop_many(2);
+void delete_subscr(Tracer& tracer, const Instruction&) {
+  ValuePtr key = tracer.frames().peek(1), container = tracer.frames().peek(2);
+  if (has_items_of_list(tracer, container, "__delitem__")) {
+    replace_elements(tracer, container, key, nullptr);
+    tracer.frames().pop_many(2);
     return;
   }
-  if (inline_item(walk, container, {key}, "__delitem__", 2)) return;
-  if (!is_dict(walk, container, {"__delitem__"}))
+  if (inline_item(tracer, container, {key}, "__delitem__", 2)) return;
+  if (!is_dict(tracer, container, {"__delitem__"}))
     graph_break(BreakReason::store_subscript, str_cat("del ", describe(container), "[", describe(key), "]"));
-  Ref constant = key_in(walk, container, key);
-  if (!dict_delete(walk, container, constant.get())) raise_known(walk, PyExc_KeyError, {key});
-  walk.frames().pop_many(2);
+  Ref constant = key_in(tracer, container, key);
+  if (!dict_delete(tracer, container, constant.get())) raise_known(tracer, PyExc_KeyError, {key});
+  tracer.frames().pop_many(2);
 }
 
-void store_slice(Walk& walk, const Instruction&) {
-  ValuePtr container = walk.frames().peek(3), value = walk.frames().peek(4);
-  ValuePtr slice = make_value<SliceValue>(walk.frames().peek(2), walk.frames().peek(1), walk.values().none());
+void store_slice(Tracer& tracer, const Instruction&) {
+  ValuePtr container = tracer.frames().peek(3), value = tracer.frames().peek(4);
+  ValuePtr slice = make_value<SliceValue>(tracer.frames().peek(2), tracer.frames().peek(1), tracer.values().none());
   if (type_of(container) == &PyList_Type) {
-    replace_elements(walk, container, slice, &value);
+    replace_elements(tracer, container, slice, &value);
   } else if (is_tensor(container)) {
-    store_into_tensor(walk, container, slice, value);
+    store_into_tensor(tracer, container, slice, value);
   } else {
     graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
   }
-  walk.frames().pop_many(4);
+  tracer.frames().pop_many(4);
 }
 
-void get_len(Walk& walk, const Instruction&) {
-  std::optional<int64_t> length = length_of(walk, walk.frames().peek());
-  if (!length) graph_break(BreakReason::unknown_length, describe(walk.frames().peek()));
-  walk.frames().push(walk.values().integer(*length));
+void get_len(Tracer& tracer, const Instruction&) {
+  std::optional<int64_t> length = length_of(tracer, tracer.frames().peek());
+  if (!length) graph_break(BreakReason::unknown_length, describe(tracer.frames().peek()));
+  tracer.frames().push(tracer.values().integer(*length));
 }
 
 const OpcodeRegistration registration{{Opcode::BINARY_SUBSCR, binary_subscr}, {Opcode::BINARY_SLICE, binary_slice},

@@ -66,22 +66,22 @@ BorrowedRef current_object(const ValuePtr& operand) {
 
 }  // namespace
 
-ValuePtr computed(Walk& walk, Computation computation, std::vector<ValuePtr> operands) {
-  if (ValuePtr size = computed_of_told(walk, computation, operands)) return size;
-  if (ValuePtr number = computed_in_graph(walk, computation, operands)) return number;
-  bool varies = false;
+ValuePtr computed(Tracer& tracer, Computation computation, std::vector<ValuePtr> operands) {
+  if (ValuePtr size = computed_of_unbacked(tracer, computation, operands)) return size;
+  if (ValuePtr number = computed_in_graph(tracer, computation, operands)) return number;
+  bool is_dynamic = false;
   for (const ValuePtr& operand : operands) {
-    varies = varies || is_varying(operand);
+    is_dynamic = is_dynamic || is_dynamic(operand);
     if (operand->kind != ValueKind::Object && operand->kind != ValueKind::Computed) return nullptr;
   }
-  if (!varies || !has_fixed_result(computation, operands)) return nullptr;
+  if (!is_dynamic || !has_fixed_result(computation, operands)) return nullptr;
   std::vector<PyObject*> objects;
   for (ValuePtr& operand : operands) {
-    walk.values().exact_type(operand);
-    if (!is_varying(operand)) {
-      Ref known = constant_of(walk, operand);
+    tracer.values().exact_type(operand);
+    if (!is_dynamic(operand)) {
+      Ref known = constant_of(tracer, operand);
       if (!known) return nullptr;
-      operand = walk.values().constant(known);
+      operand = tracer.values().constant(known);
     }
     objects.push_back(current_object(operand));
   }
@@ -89,7 +89,7 @@ ValuePtr computed(Walk& walk, Computation computation, std::vector<ValuePtr> ope
   if (!current) raise_here();
   bool raises = may_raise(computation, operands);
   ValuePtr value = make_value<ComputedValue>(computation, std::move(operands), std::move(current));
-  if (raises) walk.shapes().add_may_raise(value);
+  if (raises) tracer.shapes().add_may_raise(value);
   return value;
 }
 

@@ -1,4 +1,4 @@
-// Sizes that differ from run to run: where the walk meets them, and what it may do with them.
+// Sizes that differ from run to run: where the trace meets them, and what it may do with them.
 #include <algorithm>
 #include <unordered_set>
 
@@ -68,16 +68,16 @@ std::optional<bool> compared_for_all(Computation comparison, Dim a, Dim b) {
   return sizes.asked ? std::nullopt : std::optional(holds);
 }
 
-void make_sizes_symbolic(Walk& walk, TensorValue* tensor) {
-  const WalkStart& start = walk.entry().start();
+void make_sizes_symbolic(Tracer& tracer, TensorValue* tensor) {
+  const TraceStart& start = tracer.entry().start();
   TensorSpec& spec = tensor->spec;
   DynamicShapes dynamic = start.policy->dynamic;
   std::vector<DimPolicy> policies = dim_policies(tensor->object, spec.rank());
   bool from_the_start =
-      dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && walk.shapes().all_symbolic());
+      dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && tracer.shapes().all_symbolic());
   bool all =
       from_the_start && tensor->object.type() == default_tensor_type().type && !is_held_by_object(tensor->source);
-  bool any = all || start.varying != nullptr || !policies.empty();
+  bool any = all || start.dynamic_sources != nullptr || !policies.empty();
   if (!any || dynamic == DynamicShapes::Never || spec.rank() == 0) return;
   bool is_plain = same(spec.strides, contiguous_strides(spec.sizes.span()));
   std::vector<std::optional<Dim>> sizes(static_cast<size_t>(spec.rank()));
@@ -85,50 +85,50 @@ void make_sizes_symbolic(Walk& walk, TensorValue* tensor) {
   for (int i = 0; i < spec.rank(); ++i) {
     DimPolicy policy = policies.empty() ? DimPolicy{} : policies[static_cast<size_t>(i)];
     SizePlace place{tensor->source, i};
-    bool varies = start.varying != nullptr && start.varying->contains(name(place, start.bytecode));
+    bool is_dynamic = start.dynamic_sources != nullptr && start.dynamic_sources->contains(name(place, start.bytecode));
     bool marked = policy.mark == DimMark::Dynamic || policy.mark == DimMark::MaybeDynamic;
-    if (policy.mark == DimMark::Static || !(all || varies || marked)) continue;
+    if (policy.mark == DimMark::Static || !(all || is_dynamic || marked)) continue;
     // A stride over nothing does not say that it goes over this dim.
     if (same(spec.sizes[i], Dim(0)) && (i > 0 || !is_plain)) continue;
-    sizes[static_cast<size_t>(i)] = walk.shapes().symbol(place, spec.sizes[i].value(), policy);
+    sizes[static_cast<size_t>(i)] = tracer.shapes().symbol(place, spec.sizes[i].value(), policy);
     any = true;
   }
   if (any) tensor->stride_over = make_symbolic(spec, sizes);
 }
 
-ValuePtr size_value(Walk& walk, Dim dim) {
-  if (!dim.is_symbolic()) return walk.values().integer(dim.value());
+ValuePtr size_value(Tracer& tracer, Dim dim) {
+  if (!dim.is_symbolic()) return tracer.values().integer(dim.value());
   auto value =
       make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
   value->dim = dim;
   return value;
 }
 
-ValuePtr shape_value(Walk& walk, const TensorSpec& spec) {
-  if (!any_symbolic(spec.sizes.span())) return walk.values().constant(size_from_dims(spec.sizes.span()));
+ValuePtr shape_value(Tracer& tracer, const TensorSpec& spec) {
+  if (!any_symbolic(spec.sizes.span())) return tracer.values().constant(size_from_dims(spec.sizes.span()));
   std::vector<ValuePtr> items;
-  for (Dim dim : spec.sizes) items.push_back(size_value(walk, dim));
+  for (Dim dim : spec.sizes) items.push_back(size_value(tracer, dim));
   auto shape = make_value<SequenceValue>(false, std::move(items));
-  shape->type = walk.values().constant(reinterpret_cast<PyObject*>(size_type()));
+  shape->type = tracer.values().constant(reinterpret_cast<PyObject*>(size_type()));
   return shape;
 }
 
 bool is_shape(const ValuePtr& value) { return as<SequenceValue>(value) != nullptr && type_of(value) == size_type(); }
 
-ValuePtr known_shape(Walk& walk, const ValuePtr& value) {
+ValuePtr known_shape(Tracer& tracer, const ValuePtr& value) {
   DimVec sizes;
-  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(walk, item).value_or(0));
-  return walk.values().constant(size_from_dims(sizes.span()));
+  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(tracer, item).value_or(0));
+  return tracer.values().constant(size_from_dims(sizes.span()));
 }
 
-std::optional<Dim> dim_of(Walk& walk, const ValuePtr& value) {
+std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value) {
   if (auto* number = as<NumberValue>(value))
-    return number->type == &PyLong_Type ? std::optional(told_size(walk, number)) : std::nullopt;
+    return number->type == &PyLong_Type ? std::optional(unbacked_size(tracer, number)) : std::nullopt;
   if (auto* computed = as<ComputedValue>(value)) {
     if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
-    if (computed->known) return int_of(walk, value);
+    if (computed->known) return int_of(tracer, value);
     // Only now: a divisor must not be zero in it.
-    if (!computed->dim) computed->dim = computed_dim(walk, computed->computation, computed->parts);
+    if (!computed->dim) computed->dim = computed_dim(tracer, computed->computation, computed->parts);
     return computed->dim;
   }
   auto* object = as<ObjectValue>(value);
@@ -137,41 +137,41 @@ std::optional<Dim> dim_of(Walk& walk, const ValuePtr& value) {
   long long number = PyLong_AsLongLongAndOverflow(object->object, &overflow);
   if (overflow != 0 || number > INT64_MAX / 4 || number < -(INT64_MAX / 4)) return std::nullopt;
   if (object->source == nullptr || object->value_guarded) return Dim(number);
-  if (!is_varying(value)) return std::nullopt;
-  walk.values().exact_type(value);
-  return walk.shapes().symbol({object->source, -1}, number);
+  if (!is_dynamic(value)) return std::nullopt;
+  tracer.values().exact_type(value);
+  return tracer.shapes().symbol({object->source, -1}, number);
 }
 
 namespace {
 
 // Each sequence is looked through once: it may be held in many places, and by itself.
-bool holds_symbolic_size(Walk& walk, const ValuePtr& value, std::unordered_set<const Value*>& met) {
+bool holds_symbolic_size(Tracer& tracer, const ValuePtr& value, std::unordered_set<const Value*>& met) {
   if (auto* sequence = as<SequenceValue>(value)) {
     if (!met.insert(sequence).second) return false;
     return std::any_of(sequence->items.begin(), sequence->items.end(),
-                       [&](const ValuePtr& item) { return holds_symbolic_size(walk, item, met); });
+                       [&](const ValuePtr& item) { return holds_symbolic_size(tracer, item, met); });
   }
   if (auto* slice = as<SliceValue>(value))
-    return holds_symbolic_size(walk, slice->start, met) || holds_symbolic_size(walk, slice->stop, met) ||
-           holds_symbolic_size(walk, slice->step, met);
+    return holds_symbolic_size(tracer, slice->start, met) || holds_symbolic_size(tracer, slice->stop, met) ||
+           holds_symbolic_size(tracer, slice->step, met);
   if (auto* number = as<NumberValue>(value)) return number->type == &PyLong_Type;
-  if (!is_varying(value)) return false;
-  std::optional<Dim> dim = dim_of(walk, value);
+  if (!is_dynamic(value)) return false;
+  std::optional<Dim> dim = dim_of(tracer, value);
   return dim && dim->is_symbolic();
 }
 
 }  // namespace
 
-bool has_symbolic_size(Walk& walk, const ValuePtr& value) {
+bool has_symbolic_size(Tracer& tracer, const ValuePtr& value) {
   std::unordered_set<const Value*> met;
-  return holds_symbolic_size(walk, value, met);
+  return holds_symbolic_size(tracer, value, met);
 }
 
 // Whole numbers in, a whole number out; an operand that is no size: no answer.
-std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
+std::optional<Dim> computed_dim(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands) {
   std::vector<Dim> dims;
   for (const ValuePtr& operand : operands) {
-    std::optional<Dim> dim = dim_of(walk, operand);
+    std::optional<Dim> dim = dim_of(tracer, operand);
     if (!dim) return std::nullopt;
     dims.push_back(*dim);
   }
@@ -202,49 +202,50 @@ std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::
 }
 
 // After a break Python decides on ints that vary, and no capture holds for one side alone.
-bool is_for_python(Walk& walk, Dim dim) {
-  if (walk.entry().start().index == 0) return false;
+bool is_for_python(Tracer& tracer, Dim dim) {
+  if (tracer.entry().start().index == 0) return false;
   SymbolList symbols;
   symbols.add(dim);
-  return std::ranges::any_of(walk.shapes().places_of(symbols), [](const SizePlace& place) { return place.dim < 0; });
+  return std::ranges::any_of(tracer.shapes().places_of(symbols), [](const SizePlace& place) { return place.dim < 0; });
 }
 
-std::optional<bool> decided(Walk& walk, const ComputedValue& value) {
+std::optional<bool> decided(Tracer& tracer, const ComputedValue& value) {
   if (value.known) return std::nullopt;
-  for (const ValuePtr& part : value.parts) refuse_told(walk, part);
+  for (const ValuePtr& part : value.parts) refuse_unbacked(tracer, part);
   if (value.computation == Computation::Not || value.computation == Computation::Truth) {
     bool negates = value.computation == Computation::Not;
     std::optional<bool> truth;
-    if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(walk, *inner);
+    if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(tracer, *inner);
     if (!truth) {
-      std::optional<Dim> dim = dim_of(walk, value.parts[0]);
-      if (!dim || is_for_python(walk, *dim)) return std::nullopt;
+      std::optional<Dim> dim = dim_of(tracer, value.parts[0]);
+      if (!dim || is_for_python(tracer, *dim)) return std::nullopt;
       truth = !md::known_equal(*dim, 0);
     }
     return *truth != negates;
   }
-  if (value.dim) return is_for_python(walk, *value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
+  if (value.dim)
+    return is_for_python(tracer, *value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
   if (!is_comparison(value.computation)) return std::nullopt;
-  std::optional<Dim> a = dim_of(walk, value.parts[0]), b = a ? dim_of(walk, value.parts[1]) : std::nullopt;
+  std::optional<Dim> a = dim_of(tracer, value.parts[0]), b = a ? dim_of(tracer, value.parts[1]) : std::nullopt;
   if (!a || !b) return std::nullopt;
   if (std::optional<bool> always = compared_for_all(value.computation, *a, *b)) return always;
-  if (is_for_python(walk, *a) || is_for_python(walk, *b)) return std::nullopt;
+  if (is_for_python(tracer, *a) || is_for_python(tracer, *b)) return std::nullopt;
   return compare(value.computation, *a, *b);
 }
 
-void specialise(Walk& walk, const TensorSpec& spec) {
-  refuse_told_sizes(walk, spec);
+void specialise(Tracer& tracer, const TensorSpec& spec) {
+  refuse_unbacked_sizes(tracer, spec);
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
     for (Dim dim : *dims) static_cast<void>(dim.value());
 }
 
-ValuePtr smallest_or_largest(Walk& walk, bool largest, const std::vector<ValuePtr>& values) {
+ValuePtr smallest_or_largest(Tracer& tracer, bool largest, const std::vector<ValuePtr>& values) {
   std::vector<Dim> dims;
   bool symbolic = false;
   for (const ValuePtr& value : values) {
     if (as<NumberValue>(value)) return nullptr;
-    refuse_told(walk, value);
-    std::optional<Dim> dim = dim_of(walk, value);
+    refuse_unbacked(tracer, value);
+    std::optional<Dim> dim = dim_of(tracer, value);
     if (!dim) return nullptr;
     symbolic = symbolic || dim->is_symbolic();
     dims.push_back(*dim);

@@ -4,24 +4,24 @@
 
 namespace md {
 
-ValuePtr size_value(Walk& walk, Dim dim);
-ValuePtr shape_value(Walk& walk, const TensorSpec& spec);
+ValuePtr size_value(Tracer& tracer, Dim dim);
+ValuePtr shape_value(Tracer& tracer, const TensorSpec& spec);
 // A Size with symbolic elements; the same with numbers.
 bool is_shape(const ValuePtr& value);
-ValuePtr known_shape(Walk& walk, const ValuePtr& value);
+ValuePtr known_shape(Tracer& tracer, const ValuePtr& value);
 // Such a symbolic number is there, in a sequence or slice too.
-bool has_symbolic_size(Walk& walk, const ValuePtr& value);
+bool has_symbolic_size(Tracer& tracer, const ValuePtr& value);
 // The sizes become those of this capture, which holds for them alone.
-void specialise(Walk& walk, const TensorSpec& spec);
+void specialise(Tracer& tracer, const TensorSpec& spec);
 // min() or max() of sizes; null: they are none.
-ValuePtr smallest_or_largest(Walk& walk, bool largest, const std::vector<ValuePtr>& values);
-std::optional<Dim> computed_dim(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands);
-std::optional<bool> decided(Walk& walk, const ComputedValue& value);
+ValuePtr smallest_or_largest(Tracer& tracer, bool largest, const std::vector<ValuePtr>& values);
+std::optional<Dim> computed_dim(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands);
+std::optional<bool> decided(Tracer& tracer, const ComputedValue& value);
 // A whole number that may be a size: symbolic or not. An int that varies becomes a symbol.
-std::optional<Dim> dim_of(Walk& walk, const ValuePtr& value);
+std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value);
 // The sizes of an input that differ from run to run become symbols.
-void make_sizes_symbolic(Walk& walk, TensorValue* tensor);
+void make_sizes_symbolic(Tracer& tracer, TensorValue* tensor);
 // After a break Python decides on ints that vary.
-bool is_for_python(Walk& walk, Dim dim);
+bool is_for_python(Tracer& tracer, Dim dim);
 
 }  // namespace md

@@ -41,10 +41,10 @@ std::optional<std::vector<bool>> needed_for(const Graph& graph, const ValueRef& 
 }
 
 // The tensors of these inputs now; no answer: one is not there, or has no memory.
-std::optional<std::vector<GraphInput>> current_inputs(const Walk& walk, const std::vector<const Source*>& sources) {
+std::optional<std::vector<GraphInput>> current_inputs(const Tracer& tracer, const std::vector<const Source*>& sources) {
   std::vector<GraphInput> inputs;
   for (const Source* source : sources) {
-    Ref object = source != nullptr ? fetch(source, walk.values().view()) : Ref();
+    Ref object = source != nullptr ? fetch(source, tracer.values().view()) : Ref();
     const TensorType* type = object ? tensor_type_of(object) : nullptr;
     if (type == nullptr || type->unwrap(object)->kind() != TensorKind::Real) return std::nullopt;
     inputs.push_back({.tensor = type->unwrap(object)});
@@ -53,15 +53,15 @@ std::optional<std::vector<GraphInput>> current_inputs(const Walk& walk, const st
 }
 
 // The number that this call will find, so that the shape rules decide as they would for it.
-int64_t hint_of(Walk& walk, const ValueRef& value) {
-  std::optional<std::vector<bool>> needed = needed_for(walk.graph(), value);
+int64_t hint_of(Tracer& tracer, const ValueRef& value) {
+  std::optional<std::vector<bool>> needed = needed_for(tracer.graph(), value);
   if (!needed) return kGuess;
-  std::unique_ptr<Graph> part = walk.graph().clone();
+  std::unique_ptr<Graph> part = tracer.graph().clone();
   part->set_outputs({{part->nodes()[static_cast<size_t>(value.node->index)].get(), value.out}});
   std::vector<const Source*> sources;
   for (int kept : part->retain([&](const Node& node) { return (*needed)[static_cast<size_t>(node.index)]; }, true))
-    sources.push_back(walk.builder().inputs()[static_cast<size_t>(kept)].source);
-  std::optional<std::vector<GraphInput>> inputs = current_inputs(walk, sources);
+    sources.push_back(tracer.builder().inputs()[static_cast<size_t>(kept)].source);
+  std::optional<std::vector<GraphInput>> inputs = current_inputs(tracer, sources);
   if (!inputs) return kGuess;
   try {
     SymbolList symbols = symbols_of(*part);
@@ -78,65 +78,65 @@ int64_t hint_of(Walk& walk, const ValueRef& value) {
 
 }  // namespace
 
-Dim told_size(Walk& walk, NumberValue* number) {
+Dim unbacked_size(Tracer& tracer, NumberValue* number) {
   if (number->size.is_symbolic()) return number->size;
   // Where an assumption fails, what has been called is not called again.
-  if (walk.graph().has_call_out())
+  if (tracer.graph().has_host_call())
     graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
-  Node* teller = walk.graph().add_op(*find_op("clone"), {number->ref}, walk.frames().location());
-  number->size = walk.shapes().told(hint_of(walk, number->ref));
+  Node* teller = tracer.graph().add_op(*find_op("clone"), {number->ref}, tracer.frames().location());
+  number->size = tracer.shapes().unbacked(hint_of(tracer, number->ref));
   teller->size = number->size;
   return number->size;
 }
 
-ValueRef told_number(GraphBuilder& builder, Dim dim) {
+ValueRef unbacked_number(GraphBuilder& builder, Dim dim) {
   return {builder.add_op(*find_op("full"), {DimVec(), Scalar::symbolic(dim), DType::int64}), 0};
 }
 
-ValuePtr number_of_told(Walk& walk, const ValuePtr& value) {
-  return walk.shapes().is_told(value)
-             ? make_value<NumberValue>(&PyLong_Type, told_number(walk.builder(), *as<ComputedValue>(value)->dim))
+ValuePtr number_of_unbacked(Tracer& tracer, const ValuePtr& value) {
+  return tracer.shapes().is_unbacked(value)
+             ? make_value<NumberValue>(&PyLong_Type, unbacked_number(tracer.builder(), *as<ComputedValue>(value)->dim))
              : nullptr;
 }
 
-ValuePtr computed_of_told(Walk& walk, Computation computation, std::vector<ValuePtr>& operands) {
-  if (std::ranges::none_of(operands, [&](const ValuePtr& operand) { return walk.shapes().is_told(operand); }))
+ValuePtr computed_of_unbacked(Tracer& tracer, Computation computation, std::vector<ValuePtr>& operands) {
+  if (std::ranges::none_of(operands, [&](const ValuePtr& operand) { return tracer.shapes().is_unbacked(operand); }))
     return nullptr;
   bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
-  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(walk, computation, operands);
-  if (dim) return size_value(walk, *dim);
+  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(tracer, computation, operands);
+  if (dim) return size_value(tracer, *dim);
   auto has_size = [](const ValuePtr& operand) {
     auto* number = as<NumberValue>(operand);
     return number == nullptr || number->size.is_symbolic();
   };
   if (operands.size() == 2 && std::ranges::all_of(operands, has_size)) {
-    std::optional<Dim> a = dim_of(walk, operands[0]), b = dim_of(walk, operands[1]);
+    std::optional<Dim> a = dim_of(tracer, operands[0]), b = dim_of(tracer, operands[1]);
     std::optional<bool> always = a && b ? compared_for_all(computation, *a, *b) : std::nullopt;
-    if (always) return walk.values().boolean(*always);
+    if (always) return tracer.values().boolean(*always);
   }
   for (ValuePtr& operand : operands)
-    if (ValuePtr number = number_of_told(walk, operand)) operand = number;
-  return computed_in_graph(walk, computation, operands);
+    if (ValuePtr number = number_of_unbacked(tracer, operand)) operand = number;
+  return computed_in_graph(tracer, computation, operands);
 }
 
-ValuePtr size_computed(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands) {
-  std::optional<Dim> dim = computed_dim(walk, computation, operands);
-  return dim ? size_value(walk, *dim) : nullptr;
+ValuePtr size_computed(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands) {
+  std::optional<Dim> dim = computed_dim(tracer, computation, operands);
+  return dim ? size_value(tracer, *dim) : nullptr;
 }
 
-void refuse_told_sizes(Walk& walk, const TensorSpec& spec) {
+void refuse_unbacked_sizes(Tracer& tracer, const TensorSpec& spec) {
   for (Dim size : spec.sizes)
-    if (walk.shapes().is_told(size))
+    if (tracer.shapes().is_unbacked(size))
       graph_break(BreakReason::data_dependent_shape, str_cat("needs the sizes of ", spec.str()));
 }
 
-void rely_on(Walk& walk, NumberValue* condition) {
-  NumberValue number(&PyLong_Type, {walk.builder().add_op(*find_op("cast"), {condition->ref, DType::int64}), 0});
-  walk.shapes().relation(told_size(walk, &number), DimRelation::Equal, 1);
+void assert_at_run_time(Tracer& tracer, NumberValue* condition) {
+  NumberValue number(&PyLong_Type, {tracer.builder().add_op(*find_op("cast"), {condition->ref, DType::int64}), 0});
+  tracer.shapes().relation(unbacked_size(tracer, &number), DimRelation::Equal, 1);
 }
 
-void refuse_told(Walk& walk, const ValuePtr& value) {
-  if (walk.shapes().is_told(value))
+void refuse_unbacked(Tracer& tracer, const ValuePtr& value) {
+  if (tracer.shapes().is_unbacked(value))
     graph_break(BreakReason::data_dependent_branch, "a size that is a number out of a tensor");
 }
 

@@ -5,18 +5,18 @@
 namespace md {
 
 // What is computed of such numbers as a size; null: not all of them can be one.
-ValuePtr size_computed(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands);
+ValuePtr size_computed(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands);
 // A computation on sizes out of tensors: a size, or else a number of the graph. Null: none of them is one.
-ValuePtr computed_of_told(Walk& walk, Computation computation, std::vector<ValuePtr>& operands);
+ValuePtr computed_of_unbacked(Tracer& tracer, Computation computation, std::vector<ValuePtr>& operands);
 // The region ends before what asks for all sizes of such a tensor.
-void refuse_told_sizes(Walk& walk, const TensorSpec& spec);
-void refuse_told(Walk& walk, const ValuePtr& value);
+void refuse_unbacked_sizes(Tracer& tracer, const TensorSpec& spec);
+void refuse_unbacked(Tracer& tracer, const ValuePtr& value);
 // The value of such a size as a number of the graph; null: it is none.
-ValuePtr number_of_told(Walk& walk, const ValuePtr& value);
+ValuePtr number_of_unbacked(Tracer& tracer, const ValuePtr& value);
 // The symbol of a number out of a tensor.
-Dim told_size(Walk& walk, NumberValue* number);
-ValueRef told_number(GraphBuilder& builder, Dim dim);
+Dim unbacked_size(Tracer& tracer, NumberValue* number);
+ValueRef unbacked_number(GraphBuilder& builder, Dim dim);
 // In each run this bool is True, or Python runs the region.
-void rely_on(Walk& walk, NumberValue* condition);
+void assert_at_run_time(Tracer& tracer, NumberValue* condition);
 
 }  // namespace md

@@ -6,13 +6,13 @@ void ClassBuilder::clear() {
   while (!made_.empty()) made_.pop_back();  // a class before its bases
 }
 
-MadeClass* ClassBuilder::find(BorrowedRef type) const {
+TracedClass* ClassBuilder::find(BorrowedRef type) const {
   for (const auto& made : made_)
     if (as<ObjectValue>(made->value)->object.get() == type.get()) return made.get();
   return nullptr;
 }
 
-ValuePtr ClassBuilder::keep(std::unique_ptr<MadeClass> made) {
+ValuePtr ClassBuilder::keep(std::unique_ptr<TracedClass> made) {
   made_.push_back(std::move(made));
   return made_.back()->value;
 }

@@ -24,12 +24,12 @@ std::optional<std::vector<ValuePtr>> contents_of(const ValuePtr& value) {
 
 }  // namespace
 
-int OutputQueue::add_call_out(CallOutSite site) {
-  call_outs_.push_back(std::move(site));
-  return static_cast<int>(call_outs_.size()) - 1;
+int DeferredOutput::add_host_call(HostCallSite site) {
+  host_calls_.push_back(std::move(site));
+  return static_cast<int>(host_calls_.size()) - 1;
 }
 
-int OutputQueue::logged_version(const TensorBase* base) const {
+int DeferredOutput::logged_version(const TensorBase* base) const {
   auto found = logged_versions_.find(base);
   return found != logged_versions_.end() ? found->second : 0;
 }
@@ -38,7 +38,7 @@ bool is_fixed(const ValuePtr& value) {
   if (!value) return true;
   switch (value->kind) {
     case ValueKind::Object:
-      return !as<ObjectValue>(value)->made_class;
+      return !as<ObjectValue>(value)->traced_class;
     case ValueKind::Null:
     case ValueKind::Tensor:
     case ValueKind::Computed:

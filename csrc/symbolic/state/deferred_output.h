@@ -31,17 +31,17 @@ struct QueuedOutput {
   const Policy* policy = nullptr;
 };
 
-// What the region calls at run time: the queued outputs, the call-outs of its graph, and what was committed before the last output.
-class OutputQueue {
+// What the region calls at run time: the queued outputs, the host calls of its graph, and what was committed before the last output.
+class DeferredOutput {
  public:
-  explicit OutputQueue(const TracedModes& modes) : logged_modes_(modes) {}
+  explicit DeferredOutput(const TracedModes& modes) : logged_modes_(modes) {}
   bool has_output() const { return !queued_.empty(); }
   const std::vector<QueuedOutput>& queued() const { return queued_; }
   std::vector<QueuedOutput> take_queued() { return std::move(queued_); }
   void add(QueuedOutput output) { queued_.push_back(std::move(output)); }
-  const std::vector<CallOutSite>& call_outs() const { return call_outs_; }
-  std::vector<CallOutSite> take_call_outs() { return std::move(call_outs_); }
-  int add_call_out(CallOutSite site);  // returns its number
+  const std::vector<HostCallSite>& host_calls() const { return host_calls_; }
+  std::vector<HostCallSite> take_host_calls() { return std::move(host_calls_); }
+  int add_host_call(HostCallSite site);  // returns its number
   // Writes to an input that are among the effects already.
   int logged_version(const TensorBase* base) const;
   void set_logged_version(const TensorBase* base, int version) { logged_versions_[base] = version; }
@@ -50,7 +50,7 @@ class OutputQueue {
 
  private:
   std::vector<QueuedOutput> queued_;
-  std::vector<CallOutSite> call_outs_;
+  std::vector<HostCallSite> host_calls_;
   std::unordered_map<const TensorBase*, int> logged_versions_;
   TracedModes logged_modes_;
 };

@@ -10,8 +10,8 @@ namespace md {
 
 class EntryState {
  public:
-  explicit EntryState(const WalkStart& start) : start_(start) {}
-  const WalkStart& start() const { return start_; }
+  explicit EntryState(const TraceStart& start) : start_(start) {}
+  const TraceStart& start() const { return start_; }
 
   // Of the outermost frame as it was: its own at the region's start, or a caller's when the region returned to it.
   const std::vector<ValuePtr>& slots() const { return slots_; }
@@ -35,7 +35,7 @@ class EntryState {
   void set_callers_slot(int slot) { callers_slot_ = slot; }
 
  private:
-  const WalkStart& start_;
+  const TraceStart& start_;
   std::vector<ValuePtr> slots_, stack_;
   std::vector<std::pair<ValuePtr, size_t>> watched_;
   std::vector<ReturnedFrame> returns_;

@@ -43,7 +43,7 @@ void FrameStack::replace(std::shared_ptr<SymbolicFrame> caller) {
 }
 
 void FrameStack::jump(int target) {
-  goes_back_ = goes_back_ || target <= innermost().index;
+  has_back_edge_ = has_back_edge_ || target <= innermost().index;
   innermost().next = target;
 }
 

@@ -1,4 +1,4 @@
-// The frames of a walk, outermost first, and the stack of the innermost.
+// The frames of a trace, outermost first, and the stack of the innermost.
 #pragma once
 #include <memory>
 #include <vector>
@@ -27,14 +27,14 @@ class FrameStack {
   void replace(std::shared_ptr<SymbolicFrame> caller);
   const Bytecode& bytecode() const { return *innermost().bytecode; }
   void jump(int target);
-  bool has_gone_back() const { return goes_back_; }  // through a back edge
-  void set_gone_back(bool value) { goes_back_ = value; }
+  bool has_back_edge() const { return has_back_edge_; }  // through a back edge
+  void set_back_edge(bool value) { has_back_edge_ = value; }
   // The innermost frame, a generator's, yields.
   void suspend(ValuePtr value);
   // A change of policy made by a function of ours acts on the user's frame that called it.
   void set_policy(const Policy* policy);
   size_t deepest() const { return deepest_; }  // frames at once
-  // Of the other functions that the walk went through.
+  // Of the other functions that the trace went through.
   const std::vector<const Bytecode*>& entered() const { return entered_; }
   void note_entered(const Bytecode* bytecode) { entered_.push_back(bytecode); }
 
@@ -74,7 +74,7 @@ class FrameStack {
   std::vector<ValuePtr> handled_, stack_before_;
   size_t deepest_ = 1;
   std::vector<const Bytecode*> entered_;
-  bool goes_back_ = false;
+  bool has_back_edge_ = false;
 };
 
 }  // namespace md

@@ -10,7 +10,7 @@
 
 namespace md {
 
-// The modes of the thread as the walk left them.
+// The modes of the thread as the trace left them.
 struct TracedModes {
   bool grad = true, inference = false;
   bool operator==(const TracedModes&) const = default;
@@ -30,7 +30,7 @@ class GraphBuilder {
   Graph& graph() const { return *graph_; }
   const std::shared_ptr<Graph>& shared_graph() const { return graph_; }
   void replace_graph(std::shared_ptr<Graph> graph) { graph_ = std::move(graph); }
-  // Appends a node at the place where the walk is.
+  // Appends a node at the place where the trace is.
   Node* add_op(const OpRow& row, std::vector<Operand> operands);
 
   TracedModes& modes() { return modes_; }

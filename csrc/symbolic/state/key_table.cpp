@@ -13,12 +13,12 @@ ValuePtr KeyTable::find(BorrowedRef key) const {
 
 bool KeyTable::has_place_of_its_own(BorrowedRef key) const {
   auto found = keys_.find(key.get());
-  return found != keys_.end() && found->second->kind == ValueKind::Instance && !is_key_stand_in(key);
+  return found != keys_.end() && found->second->kind == ValueKind::Instance && !is_key_proxy(key);
 }
 
-const KeyTable::OwnKey* KeyTable::own_key_of(BorrowedRef stand_in) const {
-  auto found = std::ranges::find_if(own_keys_, [&](const OwnKey& key) { return key.key.get() == stand_in.get(); });
-  return found != own_keys_.end() ? &*found : nullptr;
+const KeyTable::UserKey* KeyTable::user_key_of(BorrowedRef stand_in) const {
+  auto found = std::ranges::find_if(user_keys_, [&](const UserKey& key) { return key.key.get() == stand_in.get(); });
+  return found != user_keys_.end() ? &*found : nullptr;
 }
 
 void KeyTable::add_identity(const Handle<IdentityValue>& identity) {

@@ -17,25 +17,25 @@ class KeyTable {
   bool has_place_of_its_own(BorrowedRef key) const;
 
   // An object with a __hash__ and __eq__ of the program's own, or made here.
-  struct OwnKey {
+  struct UserKey {
     ValuePtr value;
     Ref key;  // null: not made yet
     int64_t step;
   };
-  std::vector<OwnKey>& own_keys() { return own_keys_; }
-  const OwnKey* own_key_of(BorrowedRef stand_in) const;  // null: none
+  std::vector<UserKey>& user_keys() { return user_keys_; }
+  const UserKey* user_key_of(BorrowedRef stand_in) const;  // null: none
 
   // Numbers of id(), in the order in which they were asked for.
   const std::vector<Handle<IdentityValue>>& identities() const { return identities_; }
   void add_identity(const Handle<IdentityValue>& identity);
 
-  // What a weak reference, a constant of this walk, refers to; null: not known.
+  // What a weak reference, a constant of this trace, refers to; null: not known.
   ValuePtr referent_of(BorrowedRef reference) const;
   void note_reference(BorrowedRef reference, const ValuePtr& referent) { referents_[reference.get()] = referent; }
 
  private:
   std::unordered_map<PyObject*, ValuePtr> keys_;
-  std::vector<OwnKey> own_keys_;
+  std::vector<UserKey> user_keys_;
   std::vector<Handle<IdentityValue>> identities_;
   std::unordered_map<PyObject*, ValuePtr> referents_;
 };

@@ -1,4 +1,4 @@
-// What one walk captured, starting at one instruction of one code object.
+// What one trace captured, starting at one instruction of one code object.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace md {
 
 enum class ExitKind : uint8_t {
-  Return,    // the walk reached the end
+  Return,    // the trace reached the end
   Break,     // the driver executes the instruction at which the region ends, and goes on
   Raise,     // likewise, but the instruction raises: no record, no count, no error
   HandOver,  // nothing worth running: the rest of this frame belongs to the interpreter
@@ -42,16 +42,16 @@ struct RegionInput {
   RecipeId computed = kNoRecipe;
 };
 
-// A frame that is to be seen by the code that a call-out runs.
-struct CallOutFrame {
+// A frame that is to be seen by the code that a host call runs.
+struct HostCallFrame {
   PyCodeObject* code = nullptr;      // borrowed: the function has it while the region's guards hold
   const Source* function = nullptr;  // whose frame it is, or for one that the region made, whose globals it has
   bool made_here = false;            // `function` may be null then: the globals are the region's own function's
   int index = 0;                     // the instruction that calls
   int return_index = -1;             // an instruction by which the frame can be left
 };
-struct CallOutSite {
-  std::vector<CallOutFrame> frames;  // outermost first; the first is the region's own
+struct HostCallSite {
+  std::vector<HostCallFrame> frames;  // outermost first; the first is the region's own
   // What the frames hold when the call raises, where that can be seen: the outermost of them, up to one that waits in a call
   // of C code. The others have no handlers. Its outputs are further operands of the node.
   std::optional<Snapshot> failure;
@@ -62,7 +62,7 @@ struct CallOutSite {
 // A call that writes something out, made among the effects (deferred_output.h).
 struct OutputSite {
   // `failure` is the state after the call, null where nobody can see it; it has no effects.
-  CallOutSite site;
+  HostCallSite site;
   int first_local = 0, first_after = 0, end = 0;  // the graph outputs that the two snapshots name
   bool runs_python = false;
   // Of a value in the state after the call, or among the locals, and of the same object in the region's snapshot.
@@ -71,11 +71,11 @@ struct OutputSite {
 
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
-  std::vector<RegionInput> inputs;     // one for each graph input
-  std::vector<CallOutSite> call_outs;  // the graph's, in order
-  std::vector<OutputSite> outputs;     // Effect::start is the place in it
-  uint64_t walk = 0;                   // Walk::number()
-  std::string violations;              // dimensions that the program marked dynamic and that are not; empty: none
+  std::vector<RegionInput> inputs;       // one for each graph input
+  std::vector<HostCallSite> host_calls;  // the graph's, in order
+  std::vector<OutputSite> outputs;       // Effect::start is the place in it
+  uint64_t trace = 0;                    // Tracer::number()
+  std::string violations;                // dimensions that the program marked dynamic and that are not; empty: none
   GuardSet guards;
   Snapshot snapshot;
   ExitKind exit = ExitKind::HandOver;
@@ -93,22 +93,22 @@ struct CapturedRegion {
 
   // The user's frames are to be linked while the region is run or left.
   bool needs_frame() const {
-    return !call_outs.empty() || std::ranges::any_of(outputs, [](const OutputSite& each) { return each.runs_python; });
+    return !host_calls.empty() || std::ranges::any_of(outputs, [](const OutputSite& each) { return each.runs_python; });
   }
 };
 
-// Where a walk starts.
-struct WalkStart {
+// Where a trace starts.
+struct TraceStart {
   const Bytecode& bytecode;
   int index;
   LocalsView view;  // at index 0 the arguments, cells not made; elsewhere the frame's slots and stack, and its callers'
   const Policy* policy;
   CallerChainPtr callers;  // null: none
   // Names of sources whose number was another one at an earlier capture here: it decides nothing in this one. Null: none.
-  const std::set<std::string>* varying = nullptr;
+  const std::set<std::string>* dynamic_sources = nullptr;
 };
 
 // Walks ahead of execution. Runs no user code and changes no object. Throws Error(Internal) for a bug, PythonError for KeyboardInterrupt.
-CapturedRegion capture_region(const WalkStart& start);
+CapturedRegion capture_region(const TraceStart& start);
 
 }  // namespace md

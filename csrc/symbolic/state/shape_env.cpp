@@ -59,36 +59,36 @@ Dim ShapeEnv::symbol(const SizePlace& place, int64_t hint, const DimPolicy& poli
   return made;
 }
 
-bool ShapeEnv::is_told(const ValuePtr& value) const {
+bool ShapeEnv::is_unbacked(const ValuePtr& value) const {
   auto* computed = as<ComputedValue>(value);
-  return computed != nullptr && !computed->known && computed->dim && is_told(*computed->dim);
+  return computed != nullptr && !computed->known && computed->dim && is_unbacked(*computed->dim);
 }
 
 void ShapeEnv::relation(Dim a, DimRelation relation, Dim b) {
   std::string text = str_cat(a.str(), " ", relation_sign(relation), " ", b.str());
   if (!known_.insert(std::move(text)).second) return;
-  if (is_told(a) || is_told(b))
-    assumptions_.push_back({a, relation, b});
+  if (is_unbacked(a) || is_unbacked(b))
+    runtime_asserts_.push_back({a, relation, b});
   else
     relations_.push_back({a, b, relation});
 }
 
-Dim ShapeEnv::told(int64_t hint) {
-  Dim made = Dim::signed_symbol(str_cat("u", told_.symbols().size()), hint);
-  told_.add(made);
+Dim ShapeEnv::unbacked(int64_t hint) {
+  Dim made = Dim::signed_symbol(str_cat("u", unbacked_.symbols().size()), hint);
+  unbacked_.add(made);
   return made;
 }
 
-bool ShapeEnv::is_told(Dim dim) const {
-  if (told_.symbols().empty()) return false;
+bool ShapeEnv::is_unbacked(Dim dim) const {
+  if (unbacked_.symbols().empty()) return false;
   SymbolList symbols;
   symbols.add(dim);
-  return std::ranges::any_of(symbols.symbols(), [this](Dim symbol) { return told_.find(symbol) >= 0; });
+  return std::ranges::any_of(symbols.symbols(), [this](Dim symbol) { return unbacked_.find(symbol) >= 0; });
 }
 
 const SizePlace& ShapeEnv::place_of(Dim symbol) const {
   int at = symbols_.find(symbol);
-  MD_ASSERT(at >= 0, "a symbol of another walk: ", symbol.str());
+  MD_ASSERT(at >= 0, "a symbol of another trace: ", symbol.str());
   return places_[static_cast<size_t>(at)];
 }
 

@@ -1,4 +1,4 @@
-// The symbols of one walk, and what the walk came to rely on about them.
+// The symbols of one trace, and what the trace came to rely on about them.
 #pragma once
 #include <map>
 #include <optional>
@@ -28,11 +28,11 @@ class ShapeEnv : public ShapeGuardSink {
   // The symbol of a place: a size, or an int. `policy` is the program's, of a size.
   Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
   // The symbol of a number out of a tensor, which no place tells before a run.
-  Dim told(int64_t hint);
+  Dim unbacked(int64_t hint);
   // Some symbol of the dim is such a number.
-  bool is_told(Dim dim) const;
+  bool is_unbacked(Dim dim) const;
   // Or is computed of some.
-  bool is_told(const ValuePtr& value) const;
+  bool is_unbacked(const ValuePtr& value) const;
   void relation(Dim a, DimRelation relation, Dim b) override;
 
   bool empty() const { return symbols_.symbols().empty(); }
@@ -45,7 +45,7 @@ class ShapeEnv : public ShapeGuardSink {
 
   void add_guards(GuardSet& guards) const;
   // What was relied on about numbers out of tensors, which no guard can see.
-  const std::vector<SizeAssumption>& assumptions() const { return assumptions_; }
+  const std::vector<RuntimeAssert>& runtime_asserts() const { return runtime_asserts_; }
   // What is to be said of dimensions that are marked dynamic and are not; empty: nothing.
   std::string violations(const Bytecode& bytecode) const;
 
@@ -66,9 +66,9 @@ class ShapeEnv : public ShapeGuardSink {
   SymbolList symbols_;
   std::vector<SizePlace> places_;  // in the order of symbols_
   std::vector<Relation> relations_;
-  SymbolList told_;
-  std::vector<SizeAssumption> assumptions_;
-  std::set<std::string> known_;  // texts of relations_ and assumptions_
+  SymbolList unbacked_;
+  std::vector<RuntimeAssert> runtime_asserts_;
+  std::set<std::string> known_;  // texts of relations_ and runtime_asserts_
   std::vector<Marked> marked_;
   std::vector<ValuePtr> may_raise_;
   const bool all_symbolic_;

@@ -27,10 +27,10 @@ bool is_store(EffectKind kind) {
   return is_delete(kind) || kind == EffectKind::DictSet || kind == EffectKind::AttributeSet;
 }
 
-// The object by which the walk knows a key, in the place of a number of id(). Null: a stand-in that nobody has any more.
+// The object by which the trace knows a key, in the place of a number of id(). Null: a stand-in that nobody has any more.
 BorrowedRef key_object(const ValuePtr& key) {
   if (auto* identity = as<IdentityValue>(key)) return identity->key.get();
-  if (auto* made = as<MadeValue>(key)) return made->model.get();
+  if (auto* made = as<ConstructedValue>(key)) return made->model.get();
   auto* object = as<ObjectValue>(key);
   return object != nullptr ? object->object.get() : nullptr;
 }

@@ -46,7 +46,7 @@ class SideEffects {
   void note_object(const ValuePtr& value);
   // A function of whose attributes something is asked: another one may be the same.
   void note_function(const ValuePtr& function);
-  // The writes to an object; `step` is the walk's, that writes first.
+  // The writes to an object; `step` is the trace's, that writes first.
   PendingWrites& write_to(const ValuePtr& object, int64_t step);
   bool any_dict_written() const { return dict_written_; }
   // Whether a dict was written, somewhere in this region, under this key.
@@ -63,7 +63,7 @@ class SideEffects {
   bool shows_class_dict() const { return shows_class_dict_; }
   void note_shown_class_dict() { shows_class_dict_ = true; }
 
-  // --- cells, attributes of functions that the walk made, vars(), caches
+  // --- cells, attributes of functions that the trace made, vars(), caches
   const std::vector<ValuePtr>& stored_cells() const { return stored_cells_; }
   void add_stored_cell(const ValuePtr& cell) { stored_cells_.push_back(cell); }
   const Handle<DictValue>& function_dict(const ValuePtr& function);

@@ -17,7 +17,7 @@ ValuePtr ValueReader::string(const std::string& text) {
 
 ValuePtr ValueReader::constant(BorrowedRef object) {
   if (!classes_.is_empty() && PyType_Check(object.get()))
-    if (MadeClass* made = classes_.find(object)) return made->value;
+    if (TracedClass* made = classes_.find(object)) return made->value;
   // Interned singletons keep one Value, so that identity of small constants costs nothing.
   bool singleton = object.get() == Py_None || object.get() == Py_True || object.get() == Py_False;
   if (!singleton) return make_value<ObjectValue>(Ref::share(object), nullptr);

@@ -1,4 +1,4 @@
-// What a walk knows of the objects that it reads: one value for each source, and the guards that make it valid.
+// What a trace knows of the objects that it reads: one value for each source, and the guards that make it valid.
 #pragma once
 #include <unordered_map>
 
@@ -9,8 +9,8 @@ namespace md {
 
 class ValueReader {
  public:
-  ValueReader(const WalkStart& start, const ClassBuilder& classes) : start_(start), classes_(classes) {}
-  const WalkStart& start() const { return start_; }
+  ValueReader(const TraceStart& start, const ClassBuilder& classes) : start_(start), classes_(classes) {}
+  const TraceStart& start() const { return start_; }
   const LocalsView& view() const { return start_.view; }
   GuardSet& guards() { return guards_; }
   const GuardSet& guards() const { return guards_; }
@@ -35,11 +35,11 @@ class ValueReader {
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
   void guard_tensor(TensorValue* tensor);
-  // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the walk made.
+  // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the trace made.
   BorrowedRef identity_of(const ValuePtr& value);
 
  private:
-  const WalkStart& start_;
+  const TraceStart& start_;
   const ClassBuilder& classes_;
   GuardSet guards_;
   std::unordered_map<const Source*, ValuePtr> by_source_;

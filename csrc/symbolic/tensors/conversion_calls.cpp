@@ -14,24 +14,24 @@ namespace md {
 namespace {
 
 // What stands for the argument in the eager parse: for another tensor its dtype, which is all that is asked of it.
-Ref plain_argument(Walk& walk, std::string_view method, const ValuePtr& value) {
+Ref plain_argument(Tracer& tracer, std::string_view method, const ValuePtr& value) {
   if (auto* other = as<TensorValue>(value)) {
-    walk.values().guard_tensor(other);
+    tracer.values().guard_tensor(other);
     return Ref::share(dtype_to_python(other->spec.dtype));
   }
-  if (Ref constant = constant_of(walk, value)) return constant;
+  if (Ref constant = constant_of(tracer, value)) return constant;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get()))
     graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
-  return Ref::share(walk.values().identity_of(value));
+  return Ref::share(tracer.values().identity_of(value));
 }
 
-Conversion parse_to(Walk& walk, const TensorSpec& spec, const CallArgs& args) {
+Conversion parse_to(Tracer& tracer, const TensorSpec& spec, const CallArgs& args) {
   static PyObject* const kDType = PyUnicode_InternFromString("dtype");
   std::vector<Ref> held;
   std::vector<PyObject*> plain;
   auto add = [&](const ValuePtr& value) {
-    plain.push_back(held.emplace_back(plain_argument(walk, "to", value)).get());
+    plain.push_back(held.emplace_back(plain_argument(tracer, "to", value)).get());
   };
   for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
   Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
@@ -44,14 +44,14 @@ Conversion parse_to(Walk& walk, const TensorSpec& spec, const CallArgs& args) {
   return parse_to_call(spec, plain, args.keywords.empty() ? nullptr : names.get());
 }
 
-std::optional<Conversion> conversion(Walk& walk, std::string_view method, const TensorSpec& spec,
+std::optional<Conversion> conversion(Tracer& tracer, std::string_view method, const TensorSpec& spec,
                                      const CallArgs& args) {
-  if (method == "to") return parse_to(walk, spec, args);
+  if (method == "to") return parse_to(tracer, spec, args);
   bool with_keywords = !args.keywords.empty();
   if (method == "type_as") {
     auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
     if (other == nullptr) raise_here();
-    walk.values().guard_tensor(other);
+    tracer.values().guard_tensor(other);
     return Conversion{.dtype = other->spec.dtype};
   }
   const ConversionMethod* row = find_conversion_method(method);
@@ -60,31 +60,31 @@ std::optional<Conversion> conversion(Walk& walk, std::string_view method, const 
   if (args.positional.size() > 1 || args.keywords.size() > 1) raise_here();
   for (const auto& [name, value] : args.keywords) {
     if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) raise_here();
-    set_memory_format(wanted, row->name, plain_argument(walk, method, value));
+    set_memory_format(wanted, row->name, plain_argument(tracer, method, value));
   }
   return wanted;
 }
 
 // The tensor in a memory format: itself where it has the dtype and lies so already, else a copy.
-ValuePtr in_memory_format(Walk& walk, TensorValue* tensor, ValuePtr value, const Conversion& wanted) {
+ValuePtr in_memory_format(Tracer& tracer, TensorValue* tensor, ValuePtr value, const Conversion& wanted) {
   static PyObject* const kMemoryFormat = PyUnicode_InternFromString("memory_format");
   static const OpRow *const cast = find_op("cast"), *const clone = find_op("clone");
   bool same = wanted.dtype == tensor->spec.dtype;
   if (same && !wanted.copy && suggested_format(tensor->spec) == wanted.memory_format) return value;
   if (!same)
-    value =
-        call_op(walk, *cast, {{value, walk.values().constant(dtype_to_python(wanted.dtype))}, {}}, CallForm::Method);
-  ValuePtr format = walk.values().constant(memory_format_object(wanted.memory_format));
-  return call_op(walk, *clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
+    value = call_op(tracer, *cast, {{value, tracer.values().constant(dtype_to_python(wanted.dtype))}, {}},
+                    CallForm::Method);
+  ValuePtr format = tracer.values().constant(memory_format_object(wanted.memory_format));
+  return call_op(tracer, *clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
 }
 
 }  // namespace
 
-ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tensor, const CallArgs& args) {
-  walk.values().guard_tensor(tensor);
+ValuePtr call_conversion(Tracer& tracer, std::string_view method, TensorValue* tensor, const CallArgs& args) {
+  tracer.values().guard_tensor(tensor);
   std::optional<Conversion> wanted;
   try {
-    wanted = conversion(walk, method, tensor->spec, args);
+    wanted = conversion(tracer, method, tensor->spec, args);
   } catch (const Error&) {
     raise_here();
   } catch (const PythonError&) {
@@ -92,12 +92,13 @@ ValuePtr call_conversion(Walk& walk, std::string_view method, TensorValue* tenso
   }
   if (!wanted) return nullptr;
   const ValuePtr& self = args.positional[0];
-  if (!wanted->memory_format.empty()) return in_memory_format(walk, tensor, self, *wanted);
+  if (!wanted->memory_format.empty()) return in_memory_format(tracer, tensor, self, *wanted);
   static const OpRow* const cast = find_op("cast");
   static const OpRow* const clone = find_op("clone");
   if (wanted->dtype != tensor->spec.dtype)
-    return call_op(walk, *cast, {{self, walk.values().constant(dtype_to_python(wanted->dtype))}, {}}, CallForm::Method);
-  return wanted->copy ? call_op(walk, *clone, {{self}, {}}, CallForm::Method) : self;
+    return call_op(tracer, *cast, {{self, tracer.values().constant(dtype_to_python(wanted->dtype))}, {}},
+                   CallForm::Method);
+  return wanted->copy ? call_op(tracer, *clone, {{self}, {}}, CallForm::Method) : self;
 }
 
 }  // namespace md

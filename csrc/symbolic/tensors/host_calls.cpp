@@ -16,8 +16,8 @@ namespace md {
 namespace {
 
 thread_local int64_t begun = 0;
-thread_local std::optional<FailedCallOut> failed;
-thread_local CallOutFrames* current_frames = nullptr;
+thread_local std::optional<FailedHostCall> failed;
+thread_local HostCallFrames* current_frames = nullptr;
 thread_local int64_t begun_at_start = 0;  // of what current_frames are for
 thread_local UncommittedWrites* uncommitted = nullptr;
 
@@ -46,7 +46,7 @@ struct Context {
   std::vector<Written> written;
   std::vector<SourceLine> lines;  // outermost first
   int root_instruction;
-  uint64_t walk;
+  uint64_t trace;
   int site;
 };
 
@@ -95,8 +95,8 @@ TensorSpec written_spec(const OpCall& call, const Written& written) {
 
 }  // namespace
 
-// One run of one call-out.
-struct CallOutRun {
+// One run of one host call.
+struct HostCallRun {
   const Context& context;
   const OpCall& call;
   std::span<Tensor> outs;
@@ -110,7 +110,7 @@ struct CallOutRun {
     note_writes_before();
     auto attempt = [&](size_t linked) { return call_python(given, linked); };
     // Without frames it is run by code of the user's, which is answerable for its exceptions.
-    bool in_region = current_frames != nullptr && current_frames->walk() == context.walk;
+    bool in_region = current_frames != nullptr && current_frames->trace() == context.trace;
     if (in_region) {
       std::vector<Tensor> locals;
       for (size_t i = context.locals_begin; i < context.sizes_begin; ++i) locals.push_back(tensor_at(call, i));
@@ -152,7 +152,7 @@ struct CallOutRun {
 
   // What it had written before it raised is written.
   void note_failure() {
-    failed = FailedCallOut{context.walk, context.site, context.root_instruction, {}, {}};
+    failed = FailedHostCall{context.trace, context.site, context.root_instruction, {}, {}};
     if (!context.has_failure) return;
     for (size_t i = context.failure_begin; i < context.locals_begin; ++i) failed->outputs.push_back(tensor_at(call, i));
     note_writes(failed->written);
@@ -168,7 +168,7 @@ struct CallOutRun {
     for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_tensor_type().wrap(tensor)).get());
     try {
       ServingCode serving;
-      CallOutFramesScope no_frames(nullptr);
+      HostCallFramesScope no_frames(nullptr);
       ModesScope modes(context.grad_mode, context.inference_mode);
       Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
       if (!result) throw PythonError();
@@ -209,7 +209,7 @@ struct CallOutRun {
 namespace {
 
 void run_call_out(void* raw, const OpCall& call, std::span<Tensor> outs) {
-  CallOutRun{*static_cast<const Context*>(raw), call, outs}.run();
+  HostCallRun{*static_cast<const Context*>(raw), call, outs}.run();
 }
 
 void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -248,7 +248,7 @@ std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
   row->name = context->name;
   row->schema =
       parse_schema(schema_text(context->sizes_begin, operands, context->results.size() + context->written.size()));
-  row->kind = OpKind::CallOut;
+  row->kind = OpKind::HostCall;
   row->promotion = Promotion::None;
   row->shape_rule = call_out_shapes;
   row->call_out.run = run_call_out;
@@ -263,16 +263,16 @@ void keep_gradient_of_operands(const Graph& graph, Node& node, const std::vector
 }
 
 // What an operand must be for a write into it to be followed.
-void check_written(Walk& walk, const CallOutRequest& request, TensorValue* tensor) {
-  if (tensor->spec.requires_grad && walk.builder().modes().grad)
+void check_written(Tracer& tracer, const HostCallRequest& request, TensorValue* tensor) {
+  if (tensor->spec.requires_grad && tracer.builder().modes().grad)
     graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
   if (has_expanded_dim(tensor->spec))
     graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");
 }
 
 // One tensor under two names is one tensor to the operator, whereas two views of one tensor would become two.
-void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, TensorValue* tensor) {
-  const std::shared_ptr<TensorBase>& base = walk.builder().base_of(tensor);
+void check_apart_from_others(Tracer& tracer, const HostCallRequest& request, int at, TensorValue* tensor) {
+  const std::shared_ptr<TensorBase>& base = tracer.builder().base_of(tensor);
   for (size_t i = 0; i < request.tensors.size(); ++i) {
     TensorValue* other = request.tensors[i];
     if (other == nullptr || other == tensor || static_cast<int>(i) == at || other->base != base) continue;
@@ -282,45 +282,45 @@ void check_apart_from_others(Walk& walk, const CallOutRequest& request, int at, 
 
 }  // namespace
 
-Node* append_call_out(Walk& walk, const CallOutRequest& request) {
-  if (walk.outputs().has_output())
+Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
+  if (tracer.outputs().has_output())
     graph_break(
         BreakReason::caught_call_out, request.name,
         "What was printed or logged before it is written when the region is left, so that the region ends here.");
-  bool has_failure = !may_call_out(walk);
-  if (has_failure && !may_describe_failure(walk)) graph_break(BreakReason::caught_call_out, request.name);
+  bool has_failure = !may_call_host(tracer);
+  if (has_failure && !may_describe_failure(tracer)) graph_break(BreakReason::caught_call_out, request.name);
   std::vector<ValueRef> failure_outputs, locals;
-  int site = add_call_out_site(walk, locals, has_failure ? &failure_outputs : nullptr);
+  int site = add_host_call_site(tracer, locals, has_failure ? &failure_outputs : nullptr);
   auto context = std::make_unique<Context>();
   context->name = request.name;
   context->run = Ref::share(request.run);
   context->results = request.results;
   context->operand_count = request.operands.size();
-  context->lines = walk.frames().user_stack();
-  context->root_instruction = walk.frames().root().index;
-  context->walk = walk.number();
+  context->lines = tracer.frames().user_stack();
+  context->root_instruction = tracer.frames().root().index;
+  context->trace = tracer.number();
   std::vector<TensorValue*> written;  // each tensor once
   std::vector<ValueRef> operands = request.operands;
   for (const auto& [at, tensor] : request.written) {
-    check_written(walk, request, tensor);
-    check_apart_from_others(walk, request, at, tensor);
+    check_written(tracer, request, tensor);
+    check_apart_from_others(tracer, request, at, tensor);
     if (std::find(written.begin(), written.end(), tensor) != written.end()) continue;
     written.push_back(tensor);
     int target = -1;
-    if (walk.builder().base_of(tensor)->source != nullptr) {
+    if (tracer.builder().base_of(tensor)->source != nullptr) {
       target = static_cast<int>(operands.size());
-      operands.push_back(walk.builder().original_value(tensor));
+      operands.push_back(tracer.builder().original_value(tensor));
     }
     context->written.push_back({static_cast<size_t>(at), request.results.size() + context->written.size(), target});
   }
   context->pairs_begin = operands.size();
-  for (const auto& [original, now] : walk.builder().written_values()) {
+  for (const auto& [original, now] : tracer.builder().written_values()) {
     operands.push_back(original);
     operands.push_back(now);
   }
   context->failure_begin = operands.size();
   context->has_failure = has_failure;
-  context->told_frames = has_failure ? described_frames(walk) : 0;
+  context->told_frames = has_failure ? described_frames(tracer) : 0;
   operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
   context->locals_begin = operands.size();
   operands.insert(operands.end(), locals.begin(), locals.end());
@@ -328,8 +328,8 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
   for (size_t i = 0; i < request.results.size(); ++i)
     if (is_symbolic(request.results[i])) context->sized.push_back(i);
   context->site = site;
-  context->grad_mode = walk.builder().modes().grad;
-  context->inference_mode = walk.builder().modes().inference;
+  context->grad_mode = tracer.builder().modes().grad;
+  context->inference_mode = tracer.builder().modes().inference;
   std::vector<size_t> outs;
   for (const Written& each : context->written) outs.push_back(each.out);
   std::vector<Operand> node_operands(operands.size());
@@ -339,18 +339,18 @@ Node* append_call_out(Walk& walk, const CallOutRequest& request) {
     node_operands.emplace_back(request.results[i].strides);
   }
   std::shared_ptr<const OpRow> row = make_row(context.release(), node_operands.size());
-  Node* node = walk.graph().add_op(*row, std::move(node_operands), walk.frames().location());
+  Node* node = tracer.graph().add_op(*row, std::move(node_operands), tracer.frames().location());
   node->owned_op = row;
-  keep_gradient_of_operands(walk.graph(), *node, request.operands);
-  if (!written.empty()) walk.cannot_undo();
+  keep_gradient_of_operands(tracer.graph(), *node, request.operands);
+  if (!written.empty()) tracer.cannot_undo();
   for (size_t i = 0; i < written.size(); ++i)
-    walk.builder().write_tensor(written[i], {node, static_cast<int>(outs[i])});
+    tracer.builder().write_tensor(written[i], {node, static_cast<int>(outs[i])});
   return node;
 }
 
-CallOutFramesScope::CallOutFramesScope(CallOutFrames* frames)
+HostCallFramesScope::HostCallFramesScope(HostCallFrames* frames)
     : previous_(std::exchange(current_frames, frames)), begun_before_(std::exchange(begun_at_start, begun)) {}
-CallOutFramesScope::~CallOutFramesScope() {
+HostCallFramesScope::~HostCallFramesScope() {
   current_frames = previous_;
   begun_at_start = begun_before_;
 }
@@ -364,10 +364,10 @@ UncommittedWrites::~UncommittedWrites() {
   }
 }
 
-int64_t call_outs_begun() { return begun; }
+int64_t host_calls_begun() { return begun; }
 
-bool call_out_has_run() { return current_frames != nullptr && begun != begun_at_start; }
+bool host_call_has_run() { return current_frames != nullptr && begun != begun_at_start; }
 
-std::optional<FailedCallOut> take_failed_call_out() { return std::exchange(failed, std::nullopt); }
+std::optional<FailedHostCall> take_failed_host_call() { return std::exchange(failed, std::nullopt); }
 
 }  // namespace md

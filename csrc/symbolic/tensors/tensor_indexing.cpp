@@ -29,8 +29,8 @@ constexpr int64_t kFirstMark = -(int64_t{1} << 60);
 // A key with its indices, in the order in which they stand in it, as tensors of the graph.
 class SymbolicKey {
  public:
-  SymbolicKey(Walk& walk, const ValuePtr& key) : walk_(walk) {
-    auto items = type_of(key) == &PyTuple_Type ? elements_of(walk, key) : nullptr;
+  SymbolicKey(Tracer& tracer, const ValuePtr& key) : tracer_(tracer) {
+    auto items = type_of(key) == &PyTuple_Type ? elements_of(tracer, key) : nullptr;
     if (!items) {
       model_ = model_of(key);
       return;
@@ -68,25 +68,25 @@ class SymbolicKey {
   Ref model_of(const ValuePtr& item) {
     if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
-    if (has_symbolic_size(walk_, item)) return marked(item);
-    if (Ref constant = constant_of(walk_, plain_or_itself(walk_, item, {"__index__"}))) return constant;
-    if (std::optional<int64_t> index = int_of(walk_, item)) return check(PyLong_FromLongLong(*index));
+    if (has_symbolic_size(tracer_, item)) return marked(item);
+    if (Ref constant = constant_of(tracer_, plain_or_itself(tracer_, item, {"__index__"}))) return constant;
+    if (std::optional<int64_t> index = int_of(tracer_, item)) return check(PyLong_FromLongLong(*index));
     unknown(item);
   }
 
   // A number, or a slice with numbers, some of them symbolic.
   Ref marked(const ValuePtr& item) {
     if (auto* slice = as<SliceValue>(item)) {
-      Ref start = marked(slice->start), stop = marked(slice->stop), step = constant_of(walk_, slice->step);
+      Ref start = marked(slice->start), stop = marked(slice->stop), step = constant_of(tracer_, slice->step);
       if (!step) unknown(item);
       return check(PySlice_New(start, stop, step));
     }
-    if (!has_symbolic_size(walk_, item)) {
-      Ref constant = constant_of(walk_, item);
+    if (!has_symbolic_size(tracer_, item)) {
+      Ref constant = constant_of(tracer_, item);
       if (!constant) unknown(item);
       return constant;
     }
-    marks_.push_back(*dim_of(walk_, item));
+    marks_.push_back(*dim_of(tracer_, item));
     return check(PyLong_FromLongLong(kFirstMark + static_cast<int64_t>(marks_.size()) - 1));
   }
 
@@ -103,22 +103,22 @@ class SymbolicKey {
 
   ValuePtr indices_of(TensorValue* tensor, const ValuePtr& item) {
     static const OpRow* const cast = find_op("cast");
-    walk_.values().guard_tensor(tensor);
+    tracer_.values().guard_tensor(tensor);
     if (is_mask(*tensor)) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
     if (is_floating(tensor->spec.dtype)) raise_here();
     if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;
-    return call_op(walk_, *cast, {{item, walk_.values().constant(dtype_to_python(DType::int64))}, {}},
+    return call_op(tracer_, *cast, {{item, tracer_.values().constant(dtype_to_python(DType::int64))}, {}},
                    CallForm::Method);
   }
 
   Ref plain_list(const ValuePtr& value) {
     Ref list = check(PyList_New(0));
-    auto elements = elements_of(walk_, value);
+    auto elements = elements_of(tracer_, value);
     for (const ValuePtr& element : *elements) {
       if (is_tensor(element)) unknown(value);
       bool nested = type_of(element) == &PyList_Type || type_of(element) == &PyTuple_Type;
-      Ref item = nested ? plain_list(element) : constant_of(walk_, element);
+      Ref item = nested ? plain_list(element) : constant_of(tracer_, element);
       if (!item || PyBool_Check(item.get())) unknown(value);
       if (!nested && !PyLong_CheckExact(item.get())) raise_here();
       check_status(PyList_Append(list, item));
@@ -133,7 +133,7 @@ class SymbolicKey {
     Ref keywords = check(Py_BuildValue("{s:O}", "dtype", dtype_to_python(DType::int64).get()));
     Ref made = Ref::steal(PyObject_Call(function, check(PyTuple_Pack(1, list.get())), keywords));
     if (!made) raise_here();
-    Node* constant = walk_.graph().add_constant("constant", tensor_type_of(made.get())->unwrap(made));
+    Node* constant = tracer_.graph().add_constant("constant", tensor_type_of(made.get())->unwrap(made));
     return make_value<TensorValue>(ValueRef{constant, 0}, constant->outs[0].spec);
   }
 
@@ -141,27 +141,27 @@ class SymbolicKey {
     graph_break(BreakReason::unknown_subscript, str_cat("a tensor at a ", describe(item)));
   }
 
-  Walk& walk_;
+  Tracer& tracer_;
   Ref model_;
   std::vector<ValuePtr> indices_;
   std::vector<Dim> marks_;
 };
 
 // What the views of the steps leave of the tensor.
-ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
-  ValueRef current = walk.builder().graph_value(tensor);
+ValuePtr window_of(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
+  ValueRef current = tracer.builder().graph_value(tensor);
   TensorValue* viewed = tensor;
   ValuePtr result(tensor);
-  bool grad = walk.builder().modes().grad && !walk.builder().modes().inference && tensor->spec.requires_grad;
+  bool grad = tracer.builder().modes().grad && !tracer.builder().modes().inference && tensor->spec.requires_grad;
   for (const IndexStep& step : steps) {
     std::vector<Operand> operands{current};
     for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));
     try {
-      Node* node = walk.graph().add_op(*step.row, std::move(operands), walk.frames().location());
+      Node* node = tracer.graph().add_op(*step.row, std::move(operands), tracer.frames().location());
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
       auto window = make_value<TensorValue>(current, node->outs[0].spec);
-      walk.builder().make_alias(window.get(), viewed, *node, 0);
+      tracer.builder().make_alias(window.get(), viewed, *node, 0);
       result = window;
       viewed = as<TensorValue>(result);
     } catch (const Error& error) {
@@ -172,25 +172,26 @@ ValuePtr window_of(Walk& walk, TensorValue* tensor, const SymbolicKey& key, cons
   return result;
 }
 
-std::vector<ValuePtr> integers(Walk& walk, const DimVec& dims) {
+std::vector<ValuePtr> integers(Tracer& tracer, const DimVec& dims) {
   std::vector<ValuePtr> values;
-  for (int i = 0; i < dims.size(); ++i) values.push_back(walk.values().integer(dims[i].value()));
+  for (int i = 0; i < dims.size(); ++i) values.push_back(tracer.values().integer(dims[i].value()));
   return values;
 }
 
 // The operands of index and index_put behind the window.
-std::pair<ValuePtr, ValuePtr> places(Walk& walk, const SymbolicKey& key, const IndexPlan& plan) {
-  return {make_value<SequenceValue>(false, key.indices()), make_value<SequenceValue>(false, integers(walk, plan.dims))};
+std::pair<ValuePtr, ValuePtr> places(Tracer& tracer, const SymbolicKey& key, const IndexPlan& plan) {
+  return {make_value<SequenceValue>(false, key.indices()),
+          make_value<SequenceValue>(false, integers(tracer, plan.dims))};
 }
 
 // x[mask] = number, where the mask is for the leading dims of x.
-void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const ValuePtr& value) {
+void store_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key, const ValuePtr& value) {
   static const OpRow* const masked_fill = find_op("masked_fill");
   static const OpRow* const unsqueeze = find_op("unsqueeze");
   static const OpRow* const cast = find_op("cast");
   auto* mask = as<TensorValue>(key);
-  walk.values().guard_tensor(tensor);
-  walk.values().guard_tensor(mask);
+  tracer.values().guard_tensor(tensor);
+  tracer.values().guard_tensor(mask);
   if (mask->spec.rank() == 0) graph_break(BreakReason::unknown_subscript, "a tensor at a mask without dims");
   // The sizes have to be the very ones here, where masked_fill broadcasts.
   if (mask->spec.rank() > tensor->spec.rank()) raise_here();
@@ -198,45 +199,46 @@ void store_at_mask(Walk& walk, TensorValue* tensor, const ValuePtr& key, const V
     if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
   ValuePtr whole = key;
   if (mask->spec.dtype != DType::bool_)
-    whole = call_op(walk, *cast, {{key, walk.values().constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
+    whole =
+        call_op(tracer, *cast, {{key, tracer.values().constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
   for (int i = mask->spec.rank(); i < tensor->spec.rank(); ++i)
-    whole = call_op(walk, *unsqueeze, {{whole, walk.values().integer(-1)}, {}}, CallForm::Method);
-  call_in_place(walk, *masked_fill, {{ValuePtr(tensor), whole, value}, {}});
+    whole = call_op(tracer, *unsqueeze, {{whole, tracer.values().integer(-1)}, {}}, CallForm::Method);
+  call_in_place(tracer, *masked_fill, {{ValuePtr(tensor), whole, value}, {}});
 }
 
 // A list of bools that are known, one for each row: the numbers of the rows. Any other key is itself.
-ValuePtr numbers_of_rows(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
-  auto elements = type_of(key) == &PyList_Type ? elements_of(walk, key) : nullptr;
+ValuePtr numbers_of_rows(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
+  auto elements = type_of(key) == &PyList_Type ? elements_of(tracer, key) : nullptr;
   bool are_bools = elements && !elements->empty() &&
                    std::ranges::all_of(*elements, [](const ValuePtr& each) { return type_of(each) == &PyBool_Type; });
   if (!are_bools || tensor->spec.rank() == 0) return key;
   std::vector<ValuePtr> numbers;
   for (size_t i = 0; i < elements->size(); ++i) {
-    Ref constant = constant_of(walk, (*elements)[i]);
+    Ref constant = constant_of(tracer, (*elements)[i]);
     if (!constant) return key;
-    if (constant.get() == Py_True) numbers.push_back(walk.values().integer(static_cast<int64_t>(i)));
+    if (constant.get() == Py_True) numbers.push_back(tracer.values().integer(static_cast<int64_t>(i)));
   }
-  refuse_told_sizes(walk, tensor->spec);
+  refuse_unbacked_sizes(tracer, tensor->spec);
   if (tensor->spec.sizes[0].value() != static_cast<int64_t>(elements->size())) raise_here();
   return make_value<SequenceValue>(true, std::move(numbers));
 }
 
 }  // namespace
 
-ValuePtr index_tensor(Walk& walk, TensorValue* tensor, const ValuePtr& key) {
+ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
-  walk.values().guard_tensor(tensor);
-  SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
+  tracer.values().guard_tensor(tensor);
+  SymbolicKey parsed(tracer, numbers_of_rows(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(walk, tensor, parsed, plan.steps);
+  ValuePtr window = window_of(tracer, tensor, parsed, plan.steps);
   if (plan.indices.empty()) return window;
-  auto [indices, dims] = places(walk, parsed, plan);
-  return call_op(walk, *index, {{window, indices, dims}, {}}, CallForm::Function);
+  auto [indices, dims] = places(tracer, parsed, plan);
+  return call_op(tracer, *index, {{window, indices, dims}, {}}, CallForm::Function);
 }
 
-void store_into_tensor(Walk& walk, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
+void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
   static const OpRow* const copy = find_op("copy");
   static const OpRow* const fill = find_op("fill");
   static const OpRow* const index_put = find_op("index_put");
@@ -249,21 +251,21 @@ void store_into_tensor(Walk& walk, const ValuePtr& container, const ValuePtr& ke
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
-    return store_at_mask(walk, tensor, key, value);
-  walk.values().guard_tensor(tensor);
-  SymbolicKey parsed(walk, numbers_of_rows(walk, tensor, key));
+    return store_at_mask(tracer, tensor, key, value);
+  tracer.values().guard_tensor(tensor);
+  SymbolicKey parsed(tracer, numbers_of_rows(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(walk, tensor, parsed, plan.steps);
+  ValuePtr window = window_of(tracer, tensor, parsed, plan.steps);
   if (!plan.indices.empty()) {
-    auto [indices, dims] = places(walk, parsed, plan);
-    call_in_place(walk, *index_put, {{window, indices, dims, value}, {}});
+    auto [indices, dims] = places(tracer, parsed, plan);
+    call_in_place(tracer, *index_put, {{window, indices, dims, value}, {}});
     return;
   }
   if (source != nullptr && source->spec.rank() > as<TensorValue>(window)->spec.rank())
     graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
   if (has_expanded_dim(as<TensorValue>(window)->spec)) raise_here();
-  call_in_place(walk, source != nullptr ? *copy : *fill, {{window, value}, {}});
+  call_in_place(tracer, source != nullptr ? *copy : *fill, {{window, value}, {}});
 }
 
 }  // namespace md

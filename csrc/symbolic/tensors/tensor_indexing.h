@@ -4,7 +4,7 @@
 
 namespace md {
 
-ValuePtr index_tensor(Walk& walk, TensorValue* tensor, const ValuePtr& key);
-void store_into_tensor(Walk& walk, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value);
+ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key);
+void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value);
 
 }  // namespace md

@@ -8,10 +8,10 @@
 namespace md {
 
 // The only element of a tensor.
-ValuePtr number_of(Walk& walk, TensorValue* tensor);
+ValuePtr number_of(Tracer& tracer, TensorValue* tensor);
 // The elements as nested lists, or the number of a tensor of no dims.
-ValuePtr numbers_of(Walk& walk, TensorValue* tensor);
+ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor);
 // A computation on numbers, one of them out of a tensor. Null: none of them is.
-ValuePtr computed_in_graph(Walk& walk, Computation computation, const std::vector<ValuePtr>& operands);
+ValuePtr computed_in_graph(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands);
 
 }  // namespace md

@@ -37,7 +37,7 @@ bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
 
 class OpCapture {
  public:
-  OpCapture(Walk& walk, const OpRow& row) : walk_(walk), row_(&row) {}
+  OpCapture(Tracer& tracer, const OpRow& row) : tracer_(tracer), row_(&row) {}
 
   ValuePtr run(const CallArgs& args, CallForm form) {
     bind(args);
@@ -45,10 +45,10 @@ class OpCapture {
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
-    if (walk_.graph().has_call_out() && may_fail_at_run_time()) keep_apart_from_call_outs();
+    if (tracer_.graph().has_host_call() && may_fail_at_run_time()) keep_apart_from_call_outs();
     Node* node = append();
     node->form = form;
-    if (is_op(*node, OpKind::CallOut)) refuse_written();
+    if (is_op(*node, OpKind::HostCall)) refuse_written();
     return wrap(node);
   }
 
@@ -119,19 +119,19 @@ class OpCapture {
     bool takes_float = param.type == ParamType::Number || param.type == ParamType::Scalar ||
                        param.type == ParamType::Float || param.type == ParamType::Any;
     bool takes_number = takes_float || param.type == ParamType::Int || param.type == ParamType::IntList;
-    ValuePtr plain = plain_or_itself(walk_, value, {"__index__", "__int__", "__float__"});
+    ValuePtr plain = plain_or_itself(tracer_, value, {"__index__", "__int__", "__float__"});
     if (plain != value || !takes_number) return plain;
-    return number_of_object(walk_, value, takes_float ? NumberUse::Any : NumberUse::Index);
+    return number_of_object(tracer_, value, takes_float ? NumberUse::Any : NumberUse::Index);
   }
 
   Operand operand(const Param& param, const ValuePtr& given) {
     ValuePtr value = number_in(param, given);
     if (auto* tensor = as<TensorValue>(value)) {
       // The program's own code, which may look at the sizes, is run at capture alone.
-      if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
+      if (row_->kind == OpKind::HostCall) specialise(tracer_, tensor->spec);
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
-      return walk_.builder().graph_value(tensor);
+      return tracer_.builder().graph_value(tensor);
     }
     if (auto* number = as<NumberValue>(value); number != nullptr && !is_for_size(param, number)) {
       if (!takes_numbers_of_the_graph() || param.type != ParamType::Number)
@@ -146,23 +146,23 @@ class OpCapture {
       for (const ValuePtr& element : *elements) {
         auto* tensor = as<TensorValue>(element);
         if (tensor == nullptr) raise_here();
-        if (row_->kind == OpKind::CallOut) specialise(walk_, tensor->spec);
-        refs.push_back(walk_.builder().graph_value(tensor));
+        if (row_->kind == OpKind::HostCall) specialise(tracer_, tensor->spec);
+        refs.push_back(tracer_.builder().graph_value(tensor));
       }
       return refs;
     }
-    if (row_->kind == OpKind::CallOut && has_symbolic_size(walk_, value)) constant_of(walk_, value);
-    if (!walk_.shapes().is_told(value) && is_runtime_scalar(value, param.type)) {
+    if (row_->kind == OpKind::HostCall && has_symbolic_size(tracer_, value)) constant_of(tracer_, value);
+    if (!tracer_.shapes().is_unbacked(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
-      refuse_told(walk_, value);
-      return walk_.builder().scalar_input(value);
+      refuse_unbacked(tracer_, value);
+      return tracer_.builder().scalar_input(value);
     }
     return constant_operand(param, value);
   }
 
   // Other sequences are refused where the call is run; no answer: what it holds is not known.
   std::unique_ptr<std::vector<ValuePtr>> list_elements(const ValuePtr& value) {
-    auto elements = elements_of(walk_, value);
+    auto elements = elements_of(tracer_, value);
     if (elements && !is_list_argument(type_of(value))) raise_here();
     return elements;
   }
@@ -177,17 +177,17 @@ class OpCapture {
   // A size, or a list of numbers with sizes among them; no answer: neither.
   std::optional<Operand> symbolic_operand(const Param& param, const ValuePtr& value) {
     bool takes_one = param.type == ParamType::Int || param.type == ParamType::Scalar || param.type == ParamType::Number;
-    if ((!takes_one && param.type != ParamType::IntList) || !has_symbolic_size(walk_, value)) return std::nullopt;
+    if ((!takes_one && param.type != ParamType::IntList) || !has_symbolic_size(tracer_, value)) return std::nullopt;
     if (takes_one) {
-      std::optional<Dim> dim = dim_of(walk_, value);
+      std::optional<Dim> dim = dim_of(tracer_, value);
       return dim ? std::optional<Operand>(Scalar::symbolic(*dim)) : std::nullopt;
     }
     std::vector<ValuePtr> items{value};
     if (auto elements = list_elements(value)) items = *elements;
     DimVec dims;
     for (const ValuePtr& item : items) {
-      std::optional<Dim> dim = dim_of(walk_, item);
-      std::optional<int64_t> number = dim ? std::nullopt : int_of(walk_, item);
+      std::optional<Dim> dim = dim_of(tracer_, item);
+      std::optional<int64_t> number = dim ? std::nullopt : int_of(tracer_, item);
       if (!dim && !number) return std::nullopt;
       dims.push_back(dim ? *dim : Dim(*number));
       // What is negative has a meaning of its own: that number alone.
@@ -198,19 +198,19 @@ class OpCapture {
   }
 
   Operand constant_operand(const Param& param, const ValuePtr& value) {
-    if (row_->kind != OpKind::CallOut) {
+    if (row_->kind != OpKind::HostCall) {
       if (std::optional<Operand> symbolic = symbolic_operand(param, value)) return *symbolic;
     }
-    Ref constant = constant_of(walk_, value);
+    Ref constant = constant_of(tracer_, value);
     if (!constant) {
       // A list of ints made here, or an object of ours (Size), which is the same at every run.
       if (auto elements = list_elements(value)) {
         for (ValuePtr& element : *elements) element = number_in(param, element);
-        constant = constant_of(walk_, make_value<SequenceValue>(false, *elements));
+        constant = constant_of(tracer_, make_value<SequenceValue>(false, *elements));
       } else if (auto* object = as<ObjectValue>(value)) {
         // A dtype or a device is what it is; any other object may be another number, or none, the next time.
         if (can_hold_strongly(object->object.get()))
-          constant = Ref::share(walk_.values().identity_of(value));
+          constant = Ref::share(tracer_.values().identity_of(value));
         else if (value_form(object->object.get()) == ValueForm::Other)
           raise_here();
       }
@@ -244,8 +244,8 @@ class OpCapture {
     std::optional<DType> dtype;
     for (size_t i = 0; i < operands_.size(); ++i) {
       auto* ref = std::get_if<ValueRef>(&operands_[i]);
-      if (ref != nullptr && !is_number(i) && !walk_.graph().info(*ref).is_scalar)
-        dtype = walk_.graph().info(*ref).spec.dtype;
+      if (ref != nullptr && !is_number(i) && !tracer_.graph().info(*ref).is_scalar)
+        dtype = tracer_.graph().info(*ref).spec.dtype;
     }
     if (!dtype || *dtype == DType::float16 || *dtype == DType::bfloat16)
       graph_break(BreakReason::tensor_to_number, str_cat(row_->name, " with a number out of a tensor"));
@@ -256,11 +256,11 @@ class OpCapture {
     PromotionOperand result;
     if (is_number) {
       result.kind = PromotionOperand::Kind::Scalar;
-      result.category = row(walk_.graph().info(std::get<ValueRef>(operand)).spec.dtype).category;
+      result.category = row(tracer_.graph().info(std::get<ValueRef>(operand)).spec.dtype).category;
       return result;
     }
     if (auto* ref = std::get_if<ValueRef>(&operand)) {
-      const ValueInfo& info = walk_.graph().info(*ref);
+      const ValueInfo& info = tracer_.graph().info(*ref);
       if (info.is_scalar) {
         result.kind = PromotionOperand::Kind::Scalar;
         result.category = info.scalar_kind == Scalar::Kind::Float ? DTypeCategory::Floating : DTypeCategory::Integer;
@@ -278,8 +278,8 @@ class OpCapture {
 
   ValueRef cast(ValueRef ref, DType dtype) {
     static const OpRow* const row = find_op("cast");
-    if (walk_.graph().info(ref).spec.dtype == dtype) return ref;
-    Node* node = walk_.graph().add_op(*row, {ref, dtype}, walk_.frames().location());
+    if (tracer_.graph().info(ref).spec.dtype == dtype) return ref;
+    Node* node = tracer_.graph().add_op(*row, {ref, dtype}, tracer_.frames().location());
     return {node, 0};
   }
 
@@ -294,7 +294,7 @@ class OpCapture {
       for (size_t i = 0; i < operands_.size(); ++i) {
         if (is_number(i)) continue;
         auto* ref = std::get_if<ValueRef>(&operands_[i]);
-        if (i < casts.size() && casts[i] && ref != nullptr && !walk_.graph().info(*ref).is_scalar)
+        if (i < casts.size() && casts[i] && ref != nullptr && !tracer_.graph().info(*ref).is_scalar)
           operands_[i] = cast(*ref, *casts[i]);
       }
     } catch (const Error&) {
@@ -324,10 +324,10 @@ class OpCapture {
   Node* append() {
     try {
       try {
-        return walk_.graph().add_op(*row_, operands_, walk_.frames().location());
+        return tracer_.graph().add_op(*row_, operands_, tracer_.frames().location());
       } catch (const UnknownScalarError&) {
         fix_runtime_scalars();
-        return walk_.graph().add_op(*row_, operands_, walk_.frames().location());
+        return tracer_.graph().add_op(*row_, operands_, tracer_.frames().location());
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
@@ -336,7 +336,7 @@ class OpCapture {
   }
 
   bool any_requires_grad() const {
-    auto requires_grad = [this](ValueRef ref) { return walk_.graph().info(ref).spec.requires_grad; };
+    auto requires_grad = [this](ValueRef ref) { return tracer_.graph().info(ref).spec.requires_grad; };
     for (const Operand& operand : operands_) {
       if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && requires_grad(*ref)) return true;
       if (auto* refs = std::get_if<std::vector<ValueRef>>(&operand))
@@ -359,18 +359,18 @@ class OpCapture {
 
   // A region is not run again by Python once it has called out: its later steps raise without their own line and handlers.
   void keep_apart_from_call_outs() const {
-    if (!walk_.frames().innermost().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
+    if (!tracer_.frames().innermost().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
     auto is_committed = [this](ValueRef value) {
-      for (const auto& node : walk_.graph().nodes()) {
-        if (!is_op(*node, OpKind::CallOut)) continue;
+      for (const auto& node : tracer_.graph().nodes()) {
+        if (!is_op(*node, OpKind::HostCall)) continue;
         if (value.node == node.get()) return true;
         for (const Operand& operand : node->operands)
           if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && *ref == value) return true;
       }
       return false;
     };
-    bool safe = may_call_out(walk_);
-    for (const auto& [original, now] : walk_.builder().written_values()) safe = safe && is_committed(now);
+    bool safe = may_call_host(tracer_);
+    for (const auto& [original, now] : tracer_.builder().written_values()) safe = safe && is_committed(now);
     if (!safe) graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
   }
 
@@ -399,7 +399,7 @@ class OpCapture {
   }
 
   ValuePtr wrap(Node* node) {
-    bool grad = walk_.builder().modes().grad && !walk_.builder().modes().inference && passes_gradient(*row_) &&
+    bool grad = tracer_.builder().modes().grad && !tracer_.builder().modes().inference && passes_gradient(*row_) &&
                 any_requires_grad();
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
@@ -409,18 +409,18 @@ class OpCapture {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
       auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
-      if (base) walk_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
+      if (base) tracer_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
     }
     const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     auto sequence = make_value<SequenceValue>(false, std::move(results));
     PyTypeObject* named = returns.size() > 1 ? named_results_type(*row_) : nullptr;
-    if (named != nullptr) sequence->type = walk_.values().constant(reinterpret_cast<PyObject*>(named));
+    if (named != nullptr) sequence->type = tracer_.values().constant(reinterpret_cast<PyObject*>(named));
     return sequence;
   }
 
-  Walk& walk_;
+  Tracer& tracer_;
   const OpRow* row_;  // of the overloads, the one that takes the values once they are bound
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
@@ -434,8 +434,8 @@ class OpCapture {
 namespace {
 
 // A generator of its own is no part of what a region restores when it fails: its calls stay Python's.
-CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
-  if (!same_object(walk, *args.keyword("generator"), walk.values().none()))
+CallArgs without_generator(Tracer& tracer, const OpRow& row, const CallArgs& args) {
+  if (!same_object(tracer, *args.keyword("generator"), tracer.values().none()))
     graph_break(BreakReason::tensor_operands, row.name + " with generator=");
   CallArgs plain{args.positional, {}};
   for (const auto& keyword : args.keywords)
@@ -445,11 +445,11 @@ CallArgs without_generator(Walk& walk, const OpRow& row, const CallArgs& args) {
 
 }  // namespace
 
-ValuePtr call_op(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form) {
+ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form) {
   if (row.takes_generator() && args.keyword("generator") != nullptr)
-    return call_op(walk, row, without_generator(walk, row, args), form);
-  if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(walk, row, args, form);
+    return call_op(tracer, row, without_generator(tracer, row, args), form);
+  if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(tracer, row, args, form);
   if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
-  return OpCapture(walk, row).run(args, form);
+  return OpCapture(tracer, row).run(args, form);
 }
 }  // namespace md

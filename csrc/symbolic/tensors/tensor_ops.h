@@ -4,6 +4,6 @@
 
 namespace md {
 
-ValuePtr call_op(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form);
+ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form);
 
 }  // namespace md

@@ -42,38 +42,38 @@ bool are_apart(const Window& a, const Window& b) {
 namespace {
 
 // What an op reads while it writes to `target`. Two different windows of one base may overlap, which is an error there.
-void check_read_beside_write(Walk& walk, const std::string& op, TensorValue* target, const ValuePtr& value) {
+void check_read_beside_write(Tracer& tracer, const std::string& op, TensorValue* target, const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value))
-    for (const ValuePtr& item : sequence->items) check_read_beside_write(walk, op, target, item);
+    for (const ValuePtr& item : sequence->items) check_read_beside_write(tracer, op, target, item);
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr) return;
   // What the region itself computed with a gradient is no leaf, and goes on requiring one.
   bool stays =
-      target->source == nullptr && walk.builder().base_of(target)->source == nullptr && target->spec.requires_grad;
-  if (tensor->spec.requires_grad && walk.builder().modes().grad && !stays)
+      target->source == nullptr && tracer.builder().base_of(target)->source == nullptr && target->spec.requires_grad;
+  if (tensor->spec.requires_grad && tracer.builder().modes().grad && !stays)
     graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
-  walk.builder().graph_value(tensor);
-  if (tensor == target || tensor->base != walk.builder().base_of(target)) return;
-  Window read = walk.builder().window_of(*tensor), written = walk.builder().window_of(*target);
+  tracer.builder().graph_value(tensor);
+  if (tensor == target || tensor->base != tracer.builder().base_of(target)) return;
+  Window read = tracer.builder().window_of(*tensor), written = tracer.builder().window_of(*target);
   if (!same_window(read, written) && !are_apart(read, written))
     graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
 }
 
-void check_reads(Walk& walk, const std::string& op, TensorValue* target, const CallArgs& args) {
-  walk.builder().graph_value(target);
-  for (const ValuePtr& value : args.positional) check_read_beside_write(walk, op, target, value);
-  for (const auto& [name, value] : args.keywords) check_read_beside_write(walk, op, target, value);
+void check_reads(Tracer& tracer, const std::string& op, TensorValue* target, const CallArgs& args) {
+  tracer.builder().graph_value(target);
+  for (const ValuePtr& value : args.positional) check_read_beside_write(tracer, op, target, value);
+  for (const auto& [name, value] : args.keywords) check_read_beside_write(tracer, op, target, value);
 }
 
 }  // namespace
 
-ValuePtr call_in_place(Walk& walk, const OpRow& row, const CallArgs& args) {
+ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (self == nullptr) raise_here();
   ValuePtr keep = args.positional[0];
-  check_reads(walk, row.name + "_", self, args);
+  check_reads(tracer, row.name + "_", self, args);
   if (has_expanded_dim(self->spec)) raise_here();
-  ValuePtr result = call_op(walk, row, args, CallForm::Method);
+  ValuePtr result = call_op(tracer, row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
   // cumsum_ and cumprod_ refuse to be asked for another dtype.
@@ -81,8 +81,8 @@ ValuePtr call_in_place(Walk& walk, const OpRow& row, const CallArgs& args) {
     if (const auto* asked = std::get_if<DType>(&operand); asked != nullptr && *asked != self->spec.dtype) raise_here();
   }
   try {
-    check_write(row, walk.graph().info(computed->ref).spec, self->spec);
-    walk.builder().write_result(self, computed->ref);
+    check_write(row, tracer.graph().info(computed->ref).spec, self->spec);
+    tracer.builder().write_result(self, computed->ref);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
     raise_here();
@@ -91,9 +91,9 @@ ValuePtr call_in_place(Walk& walk, const OpRow& row, const CallArgs& args) {
 }
 
 // One tensor, or a tuple or list of them.
-std::vector<ValuePtr> out_targets(Walk& walk, const OpRow& row, const ValuePtr& out) {
+std::vector<ValuePtr> out_targets(Tracer& tracer, const OpRow& row, const ValuePtr& out) {
   if (is_tensor(out)) return {out};
-  auto targets = elements_of(walk, out);
+  auto targets = elements_of(tracer, out);
   if (!targets) graph_break(BreakReason::tensor_write, str_cat(row.name, " with out= a ", describe(out)));
   if (!is_list_argument(type_of(out))) raise_here();
   for (const ValuePtr& target : *targets)
@@ -101,7 +101,7 @@ std::vector<ValuePtr> out_targets(Walk& walk, const OpRow& row, const ValuePtr& 
   return *targets;
 }
 
-ValuePtr call_with_out(Walk& walk, const OpRow& row, const CallArgs& args, CallForm form) {
+ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form) {
   CallArgs plain{args.positional, {}};
   ValuePtr out;
   for (const auto& [name, value] : args.keywords) {
@@ -111,16 +111,16 @@ ValuePtr call_with_out(Walk& walk, const OpRow& row, const CallArgs& args, CallF
       plain.keywords.emplace_back(name, value);
     }
   }
-  if (same_object(walk, out, walk.values().none())) return call_op(walk, row, plain, form);
-  std::vector<ValuePtr> targets = out_targets(walk, row, out);
+  if (same_object(tracer, out, tracer.values().none())) return call_op(tracer, row, plain, form);
+  std::vector<ValuePtr> targets = out_targets(tracer, row, out);
   for (const ValuePtr& target : targets) {
     // With gradients there is no out=: the call raises.
-    if (as<TensorValue>(target)->spec.requires_grad && walk.builder().modes().grad) raise_here();
-    check_reads(walk, row.name + " with out=", as<TensorValue>(target), plain);
-    check_reads(walk, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
+    if (as<TensorValue>(target)->spec.requires_grad && tracer.builder().modes().grad) raise_here();
+    check_reads(tracer, row.name + " with out=", as<TensorValue>(target), plain);
+    check_reads(tracer, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
   }
-  ValuePtr result = call_op(walk, row, plain, form);
+  ValuePtr result = call_op(tracer, row, plain, form);
   auto* several = as<SequenceValue>(result);
   std::vector<ValuePtr> results = several != nullptr ? several->items : std::vector<ValuePtr>{result};
   if (results.size() != targets.size()) raise_here();
@@ -128,7 +128,7 @@ ValuePtr call_with_out(Walk& walk, const OpRow& row, const CallArgs& args, CallF
   std::vector<ValueRef> values;
   for (size_t i = 0; i < results.size(); ++i) {
     ValueRef value = as<TensorValue>(results[i])->ref;
-    const TensorSpec& spec = walk.graph().info(value).spec;
+    const TensorSpec& spec = tracer.graph().info(value).spec;
     const TensorSpec& target = as<TensorValue>(targets[i])->spec;
     bool fits = spec.rank() == target.rank();
     for (int dim = 0; fits && dim < spec.rank(); ++dim) fits = md::known_equal(spec.sizes[dim], target.sizes[dim]);
@@ -140,7 +140,7 @@ ValuePtr call_with_out(Walk& walk, const OpRow& row, const CallArgs& args, CallF
     }
     values.push_back(value);
   }
-  for (size_t i = 0; i < values.size(); ++i) walk.builder().write_result(as<TensorValue>(targets[i]), values[i]);
+  for (size_t i = 0; i < values.size(); ++i) tracer.builder().write_result(as<TensorValue>(targets[i]), values[i]);
   if (targets.size() == 1) return out;
   auto written = make_value<SequenceValue>(false, std::move(targets));
   written->type = several->type;

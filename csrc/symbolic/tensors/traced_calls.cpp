@@ -24,7 +24,7 @@ namespace {
 
 // One call_traced. Values are numbered; a recording tensor carries the capture's number and its value's.
 struct Capture {
-  Walk& walk;
+  Tracer& tracer;
   uint64_t number;
   std::vector<ValuePtr> values;
   std::unordered_map<Value*, Ref> objects;  // one object for each tensor, so that `is` holds
@@ -70,11 +70,11 @@ ValueRef graph_value(Capture& capture, const Tensor& tensor) {
   if (is_recording(tensor)) {
     if (&capture_of(tensor) != &capture)
       raise(ErrorKind::Runtime, "a tensor of another capture was used in a traced call");
-    return capture.walk.builder().graph_value(as<TensorValue>(value_of(capture, tensor)));
+    return capture.tracer.builder().graph_value(as<TensorValue>(value_of(capture, tensor)));
   }
   if (tensor->kind() != TensorKind::Real) raise(ErrorKind::Runtime, "a fake tensor was used in a traced call");
   // What the function holds on to is constant for the capture.
-  return {capture.walk.graph().add_constant("constant", tensor), 0};
+  return {capture.tracer.graph().add_constant("constant", tensor), 0};
 }
 
 struct SetOperand {
@@ -113,12 +113,13 @@ std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count
 }
 
 bool results_require_grad(const Capture& capture, const Node& node) {
-  if (!capture.walk.builder().modes().grad || capture.walk.builder().modes().inference || !passes_gradient(*node.op))
+  if (!capture.tracer.builder().modes().grad || capture.tracer.builder().modes().inference ||
+      !passes_gradient(*node.op))
     return false;
   bool any = false;
   for (const Operand& operand : node.operands)
     for_each_value(operand, [&](const ValueRef& value) {
-      const ValueInfo& info = capture.walk.graph().info(value);
+      const ValueInfo& info = capture.tracer.graph().info(value);
       any = any || (!info.is_scalar && info.spec.requires_grad);
     });
   return any;
@@ -126,11 +127,11 @@ bool results_require_grad(const Capture& capture, const Node& node) {
 
 std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
   Capture& capture = capture_of_args(args);
-  if (row.kind == OpKind::CallOut || row.has(kEagerOnly))
+  if (row.kind == OpKind::HostCall || row.has(kEagerOnly))
     raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded");
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
-  Node* node = capture.walk.graph().add_op(row, std::move(operands), capture.walk.frames().location());
+  Node* node = capture.tracer.graph().add_op(row, std::move(operands), capture.tracer.frames().location());
   bool requires_grad = results_require_grad(capture, *node);
   for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_floating(out.spec.dtype);
   std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
@@ -139,7 +140,7 @@ std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> 
   auto* of = as<TensorValue>(value_of(capture, *viewed));
   if (outs.size() == 1 && row.is_argument(of->spec, node->outs[0].spec)) return {*viewed};
   for (size_t i = 0; i < outs.size(); ++i)
-    capture.walk.builder().make_alias(as<TensorValue>(value_of(capture, outs[i])), of, *node, static_cast<int>(i));
+    capture.tracer.builder().make_alias(as<TensorValue>(value_of(capture, outs[i])), of, *node, static_cast<int>(i));
   return outs;
 }
 
@@ -155,24 +156,24 @@ PyObject* cannot_capture_type() {
 }
 
 Ref to_object(Capture& capture, const ValuePtr& value) {
-  Walk& walk = capture.walk;
+  Tracer& tracer = capture.tracer;
   if (auto* tensor = as<TensorValue>(value)) {
     Ref& object = capture.objects[tensor];
     if (!object) {
-      walk.values().guard_tensor(tensor);
-      refuse_told_sizes(walk, tensor->spec);
+      tracer.values().guard_tensor(tensor);
+      refuse_unbacked_sizes(tracer, tensor->spec);
       object = default_tensor_type().wrap(recording_tensor(capture, value));
     }
     return object;
   }
-  if (Ref constant = constant_of(walk, value)) return constant;
-  bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyDict_Type || is_plain_tuple(walk, value);
-  if (auto elements = is_plain ? elements_of(walk, value) : nullptr) {
+  if (Ref constant = constant_of(tracer, value)) return constant;
+  bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyDict_Type || is_plain_tuple(tracer, value);
+  if (auto elements = is_plain ? elements_of(tracer, value) : nullptr) {
     Ref list = check(PyList_New(0));
     for (const ValuePtr& element : *elements) check_status(PyList_Append(list, to_object(capture, element)));
     return type_of(value) == &PyList_Type ? std::move(list) : check(PyList_AsTuple(list));
   }
-  if (auto entries = is_plain ? entries_of(walk, value) : nullptr) {
+  if (auto entries = is_plain ? entries_of(tracer, value) : nullptr) {
     Ref dict = check(PyDict_New());
     for (const auto& [key, item] : *entries) check_status(PyDict_SetItem(dict, key, to_object(capture, item)));
     return dict;
@@ -180,22 +181,22 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
   if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(value);
   // Functions and classes are known by identity; the state of any other object would be read unguarded.
-  PyTypeObject* type = walk.values().exact_type(value);
+  PyTypeObject* type = tracer.values().exact_type(value);
   bool stateless =
       type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type || can_hold_strongly(known->object);
   if (!stateless) no_argument(value);
-  return Ref::share(walk.values().identity_of(value));
+  return Ref::share(tracer.values().identity_of(value));
 }
 
 ValuePtr from_object(Capture& capture, BorrowedRef object) {
-  Walk& walk = capture.walk;
+  Tracer& tracer = capture.tracer;
   if (const TensorType* type = tensor_type_of(object)) {
     const Tensor& tensor = type->unwrap(object);
     if (!is_recording(tensor))
       graph_break(BreakReason::traced_call, "the result is a tensor that was not computed from the arguments");
     return value_of(capture_of(tensor), tensor);
   }
-  if (is_guardable_constant(object)) return walk.values().constant(object);
+  if (is_guardable_constant(object)) return tracer.values().constant(object);
   if (PyList_CheckExact(object.get()) || PyTuple_CheckExact(object.get())) {
     std::vector<ValuePtr> items;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
@@ -215,14 +216,14 @@ ValuePtr from_object(Capture& capture, BorrowedRef object) {
   graph_break(BreakReason::traced_call, str_cat("the result is a ", object.type()->tp_name));
 }
 
-// The call must not be seen by capture, and runs under the modes as the walk left them.
+// The call must not be seen by capture, and runs under the modes as the trace left them.
 class TracedScope {
  public:
   explicit TracedScope(Capture& capture) : capture_(capture), modes_(tensor_modes()) {
     capture.outer = std::exchange(innermost, &capture);
-    tensor_modes().grad_enabled = capture.walk.builder().modes().grad;
-    tensor_modes().inference_mode = capture.walk.builder().modes().inference;
-    capture.walk.guards().global_state();
+    tensor_modes().grad_enabled = capture.tracer.builder().modes().grad;
+    tensor_modes().inference_mode = capture.tracer.builder().modes().inference;
+    capture.tracer.guards().global_state();
   }
   ~TracedScope() {
     innermost = capture_.outer;
@@ -257,7 +258,7 @@ bool is_tracing() { return innermost != nullptr; }
 
 namespace {
 
-// Python code lies between a call-out that is recorded and the walk.
+// Python code lies between a host call that is recorded and the trace.
 [[noreturn]] void refuse_call_out(const char* reason, const std::string& context) {
   Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", reason, context.c_str()));
   PyErr_SetObject(cannot_capture_type(), error);
@@ -265,30 +266,30 @@ namespace {
 }
 
 // A run makes the results as the program's fake said, of the sizes of its operands.
-TensorSpec spec_of_result(Walk& walk, TensorSpec spec) {
-  refuse_told_sizes(walk, spec);
+TensorSpec spec_of_result(Tracer& tracer, TensorSpec spec) {
+  refuse_unbacked_sizes(tracer, spec);
   return spec;
 }
 
 }  // namespace
 
-std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
-                                    std::span<const Tensor> like, std::span<const int> written) {
+std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
+                                     std::span<const Tensor> like, std::span<const int> written) {
   if (innermost == nullptr) raise(ErrorKind::Runtime, "record_call_out() outside of a traced call");
   Capture& capture = *innermost;
-  CallOutRequest request{name, run, {}, {}, {}, {}};
+  HostCallRequest request{name, run, {}, {}, {}, {}};
   for (const Tensor& tensor : tensors) {
     request.operands.push_back(graph_value(capture, tensor));
     request.tensors.push_back(is_recording(tensor) ? as<TensorValue>(value_of(capture, tensor)) : nullptr);
   }
   try {
-    for (const Tensor& tensor : like) request.results.push_back(spec_of_result(capture.walk, tensor.spec()));
+    for (const Tensor& tensor : like) request.results.push_back(spec_of_result(capture.tracer, tensor.spec()));
     for (int at : written) {
       TensorValue* tensor = request.tensors[static_cast<size_t>(at)];
       if (tensor == nullptr) graph_break(BreakReason::tensor_write, name + " writes to a constant");
       request.written.emplace_back(at, tensor);
     }
-    return recording_results(capture, append_call_out(capture.walk, request), like.size());
+    return recording_results(capture, append_host_call(capture.tracer, request), like.size());
   } catch (const RestartSignal&) {
     refuse_call_out(break_row(BreakReason::caught_call_out).name, name);
   } catch (const BreakSignal& signal) {
@@ -296,9 +297,9 @@ std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, st
   }
 }
 
-ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   PyObject* cannot_capture = cannot_capture_type();  // imports, which it could not with an exception set
-  Capture capture{walk, ++captures, {}, {}, nullptr};
+  Capture capture{tracer, ++captures, {}, {}, nullptr};
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i)
     PyTuple_SET_ITEM(positional.get(), i, to_object(capture, args.positional[i]).release());
@@ -321,9 +322,9 @@ ConstantResults::ConstantResults() : outer_(std::exchange(constant_results, this
 ConstantResults::~ConstantResults() { constant_results = outer_; }
 ConstantResults* ConstantResults::current() { return constant_results; }
 
-Ref ConstantResults::next(uint64_t walk) {
-  if (walk != walk_) taken_ = 0;
-  walk_ = walk;
+Ref ConstantResults::next(uint64_t trace) {
+  if (trace != trace_) taken_ = 0;
+  trace_ = trace;
   return taken_ < results_.size() ? results_[taken_++] : Ref();
 }
 
@@ -332,10 +333,10 @@ void ConstantResults::add(const Ref& result) {
   taken_ = results_.size();
 }
 
-ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args) {
+ValuePtr constant_result(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   static const OpRow* const clone = find_op("clone");
   PyObject* cannot_capture = cannot_capture_type();
-  Capture none{walk, ++captures, {}, {}, nullptr};
+  Capture none{tracer, ++captures, {}, {}, nullptr};
   auto known = [&](const ValuePtr& value) {
     if (is_tensor(value)) graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
     return to_object(none, value);
@@ -346,8 +347,8 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
   Ref keywords = check(PyDict_New());
   for (const auto& [name, value] : args.keywords) check_status(PyDict_SetItem(keywords, name, known(value)));
   ConstantResults* results = ConstantResults::current();
-  Ref result = results != nullptr ? results->next(walk.number()) : Ref();
-  walk.guards().global_state();
+  Ref result = results != nullptr ? results->next(tracer.number()) : Ref();
+  tracer.guards().global_state();
   if (!result) {
     TracedScope scope(none);
     result = Ref::steal(PyObject_Call(callable, positional, keywords));
@@ -355,11 +356,11 @@ ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args)
   }
   if (!result) leave_failed_call(cannot_capture);
   if (const TensorType* type = tensor_type_of(result.get())) {
-    Node* constant = walk.graph().add_constant("constant", type->unwrap(result));
-    Node* node = walk.graph().add_op(*clone, {ValueRef{constant, 0}}, walk.frames().location());
+    Node* constant = tracer.graph().add_constant("constant", type->unwrap(result));
+    Node* node = tracer.graph().add_op(*clone, {ValueRef{constant, 0}}, tracer.frames().location());
     return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
   }
-  if (ValuePtr value = value_of_result(walk, result)) return value;
+  if (ValuePtr value = value_of_result(tracer, result)) return value;
   graph_break(BreakReason::traced_call, str_cat("the constant result is a ", result.type()->tp_name));
 }
 

@@ -8,38 +8,38 @@ namespace md {
 // Calls the callable on the arguments, tensors replaced by recording ones, and gives its result. What the callable raises ends
 // the region: minidynamo._dynamo.traced_calls.CannotCapture is a break for the reason that it names, every other exception is
 // Python's to raise again at the call.
-ValuePtr call_traced(Walk& walk, BorrowedRef callable, const CallArgs& args);
+ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 
-// Calls it on known arguments; the result becomes a constant of the capture. When a walk is done again, what was called before is
+// Calls it on known arguments; the result becomes a constant of the capture. When a trace is done again, what was called before is
 // not called again.
-ValuePtr constant_result(Walk& walk, BorrowedRef callable, const CallArgs& args);
+ValuePtr constant_result(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 
-// What constant_result() was given, for all walks of one capture.
+// What constant_result() was given, for all traces of one capture.
 class ConstantResults {
  public:
   ConstantResults();
   ~ConstantResults();
   ConstantResults(const ConstantResults&) = delete;
-  // The next result of this walk that an earlier one was given; null: none.
-  Ref next(uint64_t walk);
+  // The next result of this trace that an earlier one was given; null: none.
+  Ref next(uint64_t trace);
   void add(const Ref& result);
   static ConstantResults* current();
 
  private:
   std::vector<Ref> results_;
   size_t taken_ = 0;
-  uint64_t walk_ = 0;
+  uint64_t trace_ = 0;
   ConstantResults* outer_;
 };
 
 // True in this thread while call_traced runs.
 bool is_tracing();
 
-// Appends a call-out to the graph that is captured: run(*tensors) is called each time, and must give tensors of the dtypes and
+// Appends a host call to the graph that is captured: run(*tensors) is called each time, and must give tensors of the dtypes and
 // sizes of `like`; it writes to those of the tensors whose positions are in `written`. Returns recording tensors. Raises
 // CannotCapture where an exception of it could not be raised in its place, or the writes are not to be followed. Only inside
 // call_traced.
-std::vector<Tensor> record_call_out(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
-                                    std::span<const Tensor> like, std::span<const int> written);
+std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
+                                     std::span<const Tensor> like, std::span<const int> written);
 
 }  // namespace md

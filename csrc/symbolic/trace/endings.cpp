@@ -5,8 +5,8 @@ namespace md {
 namespace {
 
 constexpr EndingRow kRows[] = {
-#define MD_ENDING(name, condition, place, policy, is_told, meaning) \
-  {#name, EndPlace::place, EndPolicy::policy, is_told, meaning},
+#define MD_ENDING(name, condition, place, policy, is_reported, meaning) \
+  {#name, EndPlace::place, EndPolicy::policy, is_reported, meaning},
 #include "symbolic/trace/endings.def"
 #undef MD_ENDING
 };
@@ -18,7 +18,7 @@ std::span<const EndingRow> ending_rows() { return kRows; }
 const EndingRow& ending_row(Ending ending) { return kRows[static_cast<size_t>(ending)]; }
 
 Ending decide_ending(const EndingFacts& f) {
-#define MD_ENDING(name, condition, place, policy, is_told, meaning) \
+#define MD_ENDING(name, condition, place, policy, is_reported, meaning) \
   if (condition) return Ending::name;
 #include "symbolic/trace/endings.def"
 #undef MD_ENDING

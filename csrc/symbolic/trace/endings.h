@@ -21,7 +21,7 @@ enum class EndPlace : uint8_t {
 enum class EndPolicy : uint8_t { Own, Callers };
 
 enum class Ending : uint8_t {
-#define MD_ENDING(name, condition, place, policy, is_told, meaning) name,
+#define MD_ENDING(name, condition, place, policy, is_reported, meaning) name,
 #include "symbolic/trace/endings.def"
 #undef MD_ENDING
 };
@@ -30,7 +30,7 @@ struct EndingRow {
   const char* name;
   EndPlace place;
   EndPolicy policy;
-  bool is_told;
+  bool is_reported;
   const char* meaning;
 };
 std::span<const EndingRow> ending_rows();

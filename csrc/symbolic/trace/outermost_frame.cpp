@@ -23,76 +23,77 @@ const Source* caller_source(SourcePool& sources, const CallerPlace& caller, int 
 }
 
 // The slots of the view from `first` on as the values of a frame; what they are now is what the region starts from.
-void load_slots(Walk& walk, SymbolicFrame& frame, int first, int count, const CallerPlace* caller) {
-  const WalkStart& start = walk.entry().start();
+void load_slots(Tracer& tracer, SymbolicFrame& frame, int first, int count, const CallerPlace* caller) {
+  const TraceStart& start = tracer.entry().start();
   const Bytecode& code = *frame.bytecode;
   int slots = code.slot_count();
   bool has_cells = caller != nullptr || start.index > 0;
   for (int slot = 0; slot < count; ++slot) {
     BorrowedRef object = start.view.get(first + slot);
-    ValuePtr value = walk.frames().null();
+    ValuePtr value = tracer.frames().null();
     auto source_of_slot = [&] {
-      return caller != nullptr ? caller_source(walk.sources(), *caller, first + slot, slot_text(code, slot))
-                               : walk.sources().local(slot);
+      return caller != nullptr ? caller_source(tracer.sources(), *caller, first + slot, slot_text(code, slot))
+                               : tracer.sources().local(slot);
     };
     // Below what is called there is its self, or nothing.
-    if (!object && slot >= slots) walk.guards().absent(source_of_slot());
+    if (!object && slot >= slots) tracer.guards().absent(source_of_slot());
     if (object) {
       const Source* source = source_of_slot();
       bool is_cell = slot < slots && has_cells && code.slot_kind(slot) != SlotKind::Local &&
                      Py_IS_TYPE(object.get(), &PyCell_Type);
       if (is_cell) {
-        value = cell_at(walk, source, Ref::share(object));
+        value = cell_at(tracer, source, Ref::share(object));
       } else {
-        value = value_at(walk, source, Ref::share(object));
+        value = value_at(tracer, source, Ref::share(object));
         if (auto* known = as<ObjectValue>(value)) known->opaque_iterator = slot >= slots && PyIter_Check(object.get());
       }
     }
     (slot < slots ? frame.slots : frame.stack).push_back(value);
   }
-  while (static_cast<int>(frame.slots.size()) < slots) frame.slots.push_back(walk.frames().null());
-  walk.entry().set_frame(frame.slots, frame.stack);
+  while (static_cast<int>(frame.slots.size()) < slots) frame.slots.push_back(tracer.frames().null());
+  tracer.entry().set_frame(frame.slots, frame.stack);
 }
 
 }  // namespace
 
-void start_root(Walk& walk) {
-  const WalkStart& start = walk.entry().start();
+void start_root(Tracer& tracer) {
+  const TraceStart& start = tracer.entry().start();
   auto frame = std::make_unique<SymbolicFrame>();
   const CallerChain* callers = start.callers.get();
   frame->bytecode = &start.bytecode;
   frame->policy = start.policy;
   frame->index = frame->next = start.index;
-  frame->function = value_at(walk, walk.sources().function(), Ref::share(start.view.function));
+  frame->function = value_at(tracer, tracer.sources().function(), Ref::share(start.view.function));
   int callers_slot = start.view.slot_count - (callers != nullptr ? slot_count(*callers) : 0);
-  walk.entry().set_callers_slot(callers_slot);
-  load_slots(walk, *frame, 0, callers_slot, nullptr);
+  tracer.entry().set_callers_slot(callers_slot);
+  load_slots(tracer, *frame, 0, callers_slot, nullptr);
   if (callers != nullptr) frame->continuation = callers->front().continuation;
-  walk.frames().enter(std::move(frame));
+  tracer.frames().enter(std::move(frame));
 }
 
-ValuePtr enter_caller(Walk& walk) {
-  for (const ValuePtr& value : walk.frames().root().slots) let_go(walk, value);
-  auto changed = changed_slots(walk.entry(), walk.frames().root());  // before the caller's slots take their place
-  const CallerPlace& caller = walk.entry().next_caller();
-  int first = walk.entry().callers_slot();
+ValuePtr enter_caller(Tracer& tracer) {
+  for (const ValuePtr& value : tracer.frames().root().slots) release_value(tracer, value);
+  auto changed = changed_slots(tracer.entry(), tracer.frames().root());  // before the caller's slots take their place
+  const CallerPlace& caller = tracer.entry().next_caller();
+  int first = tracer.entry().callers_slot();
   auto frame = std::make_unique<SymbolicFrame>();
   frame->bytecode = caller.bytecode;
   frame->policy = caller.policy;
   frame->index = caller.index;
   frame->next = caller.index + 1;
-  frame->function = value_at(walk, caller_source(walk.sources(), caller, first, ""));
+  frame->function = value_at(tracer, caller_source(tracer.sources(), caller, first, ""));
   MD_ASSERT(frame->function, "a waiting frame without its function");
-  walk.frames().note_entered(caller.bytecode);
+  tracer.frames().note_entered(caller.bytecode);
   auto* function = as<ObjectValue>(frame->function);
-  walk.guards().code_match(function->source, caller.bytecode->code());
+  tracer.guards().code_match(function->source, caller.bytecode->code());
   function->value_guarded = function->type_guarded = true;
-  ValuePtr continuation_value = value_at(walk, caller_source(walk.sources(), caller, first + 1, ".result"));
-  load_slots(walk, *frame, first + 2, caller.slot_count() - 2, &caller);
-  walk.entry().set_callers_slot(first + caller.slot_count());
-  walk.entry().add_return({walk.frames().innermost().index, walk.frames().innermost().executed(), std::move(changed)});
-  if (walk.entry().has_next_caller()) frame->continuation = walk.entry().next_caller().continuation;
-  walk.frames().replace(std::move(frame));
+  ValuePtr continuation_value = value_at(tracer, caller_source(tracer.sources(), caller, first + 1, ".result"));
+  load_slots(tracer, *frame, first + 2, caller.slot_count() - 2, &caller);
+  tracer.entry().set_callers_slot(first + caller.slot_count());
+  tracer.entry().add_return(
+      {tracer.frames().innermost().index, tracer.frames().innermost().executed(), std::move(changed)});
+  if (tracer.entry().has_next_caller()) frame->continuation = tracer.entry().next_caller().continuation;
+  tracer.frames().replace(std::move(frame));
   return continuation_value;
 }
 
@@ -102,23 +103,23 @@ std::vector<std::pair<int, ValuePtr>> changed_slots(const EntryState& entry, con
     const ValuePtr& value = frame.slots[slot];
     if (value == entry.slots()[slot]) continue;
     auto* object = as<ObjectValue>(value);
-    bool is_constant = object != nullptr && object->source == nullptr && !object->made_class;
+    bool is_constant = object != nullptr && object->source == nullptr && !object->traced_class;
     changed.emplace_back(static_cast<int>(slot), is_constant ? value : ValuePtr(make_value<NullValue>()));
   }
   return changed;
 }
 
-ValuePtr clear_slot(Walk& walk, int slot) {
-  ValuePtr& place = walk.frames().innermost().slots[slot];
-  bool was_unset = walk.frames().depth() == 1 && walk.entry().start().index > 0 && place->kind == ValueKind::Null &&
-                   place == walk.entry().slots()[slot];
-  if (was_unset && walk.entry().has_returned()) walk.end_silently_before(walk.instruction_step());
-  if (was_unset) walk.guards().absent(walk.sources().local(slot));
+ValuePtr clear_slot(Tracer& tracer, int slot) {
+  ValuePtr& place = tracer.frames().innermost().slots[slot];
+  bool was_unset = tracer.frames().depth() == 1 && tracer.entry().start().index > 0 && place->kind == ValueKind::Null &&
+                   place == tracer.entry().slots()[slot];
+  if (was_unset && tracer.entry().has_returned()) tracer.end_silently_before(tracer.instruction_step());
+  if (was_unset) tracer.guards().absent(tracer.sources().local(slot));
   return std::exchange(place, make_value<NullValue>());
 }
 
-bool may_have_frame_object(const Walk& walk) {
-  return walk.frames().depth() == 1 && (walk.entry().start().index > 0 || walk.entry().has_returned());
+bool may_have_frame_object(const Tracer& tracer) {
+  return tracer.frames().depth() == 1 && (tracer.entry().start().index > 0 || tracer.entry().has_returned());
 }
 
 }  // namespace md

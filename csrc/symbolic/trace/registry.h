@@ -1,4 +1,4 @@
-// THE tables of what the walk knows: a handler for each opcode, and one for each known callable. The files of the handlers fill them, by
+// THE tables of what the trace knows: a handler for each opcode, and one for each known callable. The files of the handlers fill them, by
 // static objects; no row is written twice, so that their order does not matter.
 #pragma once
 #include <initializer_list>
@@ -10,11 +10,11 @@
 
 namespace md {
 
-class Walk;
+class Tracer;
 
-using OpcodeHandler = void (*)(Walk& walk, const Instruction& instruction);
-// A callable that the walk knows: takes the arguments, returns the result, or null if it pushed an inlined frame instead.
-using CallHandler = ValuePtr (*)(Walk& walk, const CallArgs& args);
+using OpcodeHandler = void (*)(Tracer& tracer, const Instruction& instruction);
+// A callable that the trace knows: takes the arguments, returns the result, or null if it pushed an inlined frame instead.
+using CallHandler = ValuePtr (*)(Tracer& tracer, const CallArgs& args);
 
 OpcodeHandler opcode_handler(Opcode op);  // null: a break (unsupported_opcode)
 struct OpcodeRegistration {

@@ -103,56 +103,56 @@ std::string place_text(const Bytecode& code, int index) {
 
 }  // namespace
 
-WalkTrace::WalkTrace()
+TraceLog::TraceLog()
     : source_(log_enabled(LogArtifact::trace_source)),
       bytecode_(log_enabled(LogArtifact::trace_bytecode)),
       calls_(log_enabled(LogArtifact::trace_call)),
       effects_(log_enabled(LogArtifact::side_effects)) {}
 
-void WalkTrace::before(const Walk& walk, const Instruction& instruction) {
-  frames_before_ = walk.frames().depth();
-  nodes_before_ = walk.graph().nodes().size();
-  effects_before_ = walk.effects().log().size();
-  code_before_ = walk.frames().innermost().bytecode;
-  index_before_ = walk.frames().innermost().index;
-  if (source_) tell_line(walk);
-  if (bytecode_) tell_instruction(walk, instruction);
+void TraceLog::before(const Tracer& tracer, const Instruction& instruction) {
+  frames_before_ = tracer.frames().depth();
+  nodes_before_ = tracer.graph().nodes().size();
+  effects_before_ = tracer.effects().log().size();
+  code_before_ = tracer.frames().innermost().bytecode;
+  index_before_ = tracer.frames().innermost().index;
+  if (source_) log_line(tracer);
+  if (bytecode_) log_instruction(tracer, instruction);
 }
 
-void WalkTrace::after(Walk& walk) {
+void TraceLog::after(Tracer& tracer) {
   if (calls_) {
-    tell_new_nodes(walk);
-    if (walk.frames().depth() > frames_before_) tell_inlined_call(walk);
+    log_new_nodes(tracer);
+    if (tracer.frames().depth() > frames_before_) log_inlined_call(tracer);
   }
   if (!effects_) return;
-  walk.effects().set_locations(effects_before_, walk.frames().location());
+  tracer.effects().set_locations(effects_before_, tracer.frames().location());
 }
 
-void WalkTrace::tell_line(const Walk& walk) {
-  const SymbolicFrame& frame = walk.frames().innermost();
+void TraceLog::log_line(const Tracer& tracer) {
+  const SymbolicFrame& frame = tracer.frames().innermost();
   int line = frame.bytecode->line_at(frame.index);
-  if (line == 0 || (frame.bytecode == told_code_ && line == told_line_)) return;
-  told_code_ = frame.bytecode;
-  told_line_ = line;
+  if (line == 0 || (frame.bytecode == logged_code_ && line == logged_line_)) return;
+  logged_code_ = frame.bytecode;
+  logged_line_ = line;
   PyCodeObject* code = frame.bytecode->code();
   SourceLine place{text_of(code->co_filename), line, text_of(code->co_name)};
   std::string text = str_cat("TRACE starts_line ", place.file, ":", line, " in ", place.function, " (",
                              text_of(code->co_qualname), ")");
-  if (walk.frames().depth() > 1) text += str_cat(" (inline depth: ", walk.frames().depth() - 1, ")");
+  if (tracer.frames().depth() > 1) text += str_cat(" (inline depth: ", tracer.frames().depth() - 1, ")");
   log_event(LogArtifact::trace_source, str_cat(text, "\n    ", source_text(place)));
 }
 
-void WalkTrace::tell_instruction(const Walk& walk, const Instruction& instruction) const {
-  const SymbolicFrame& frame = walk.frames().innermost();
+void TraceLog::log_instruction(const Tracer& tracer, const Instruction& instruction) const {
+  const SymbolicFrame& frame = tracer.frames().innermost();
   std::string stack;
   for (const ValuePtr& value : frame.stack)
-    stack += (stack.empty() ? "" : ", ") + value_text(value, walk.entry().start().bytecode);
+    stack += (stack.empty() ? "" : ", ") + value_text(value, tracer.entry().start().bytecode);
   log_event(LogArtifact::trace_bytecode, str_cat("TRACE ", opcode_name(instruction.op), " ",
                                                  argument_text(*frame.bytecode, instruction), " [", stack, "]"));
 }
 
-void WalkTrace::tell_new_nodes(const Walk& walk) const {
-  const auto& nodes = walk.graph().nodes();
+void TraceLog::log_new_nodes(const Tracer& tracer) const {
+  const auto& nodes = tracer.graph().nodes();
   for (size_t i = nodes_before_; i < nodes.size(); ++i) {
     if (nodes[i]->kind != NodeKind::Op) continue;
     log_event(LogArtifact::trace_call,
@@ -160,8 +160,8 @@ void WalkTrace::tell_new_nodes(const Walk& walk) const {
   }
 }
 
-void WalkTrace::tell_inlined_call(const Walk& walk) const {
-  PyCodeObject* code = walk.frames().innermost().bytecode->code();
+void TraceLog::log_inlined_call(const Tracer& tracer) const {
+  PyCodeObject* code = tracer.frames().innermost().bytecode->code();
   log_event(LogArtifact::trace_call,
             str_cat("TRACE inlined call ", text_of(code->co_qualname), " ", place_text(*code_before_, index_before_)));
 }

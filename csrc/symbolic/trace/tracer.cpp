@@ -24,12 +24,12 @@ namespace md {
 
 namespace {
 
-std::atomic<uint64_t> walks{0};
+std::atomic<uint64_t> traces{0};
 
 }  // namespace
 
-Walk::Walk(const WalkStart& start, const RestartSignal* restart, const OperatorSites& declined)
-    : number_(++walks),
+Tracer::Tracer(const TraceStart& start, const RestartSignal* restart, const OperatorSites& declined)
+    : number_(++traces),
       restart_(restart),
       declined_(declined),
       entry_(start),
@@ -41,7 +41,7 @@ Walk::Walk(const WalkStart& start, const RestartSignal* restart, const OperatorS
   start_root(*this);
 }
 
-Walk::~Walk() {
+Tracer::~Tracer() {
   // A generator may be in its own frame.
   for (const Handle<IteratorValue>& generator : pending_.generators()) generator->frame.reset();
   std::vector<ValuePtr> reached = frames_.handled();
@@ -55,7 +55,7 @@ Walk::~Walk() {
   classes_.clear();
 }
 
-CapturedRegion Walk::run() {
+CapturedRegion Tracer::run() {
   ShapeGuardScope scope(&shapes_);
   while (!finished_) {
     SymbolicFrame& current = frames_.innermost();
@@ -67,7 +67,7 @@ CapturedRegion Walk::run() {
     Extent before = extent();
     try {
       step();
-      if (is_root && !entry_.watched().empty() && !finished_) look_for_dropped(*this);
+      if (is_root && !entry_.watched().empty() && !finished_) check_dropped(*this);
     } catch (const BreakSignal& signal) {
       return end_at_break(signal, before);
     } catch (const RaiseSignal& signal) {
@@ -77,12 +77,12 @@ CapturedRegion Walk::run() {
   return finish(ExitKind::Return, std::nullopt);
 }
 
-Walk::Extent Walk::extent() const {
-  return {graph().nodes().size(),      builder_.inputs().size(), effects_.log().size(),   outputs_.queued().size(),
-          outputs_.call_outs().size(), values_.guards().size(),  shapes_.relation_count()};
+Tracer::Extent Tracer::extent() const {
+  return {graph().nodes().size(),       builder_.inputs().size(), effects_.log().size(),   outputs_.queued().size(),
+          outputs_.host_calls().size(), values_.guards().size(),  shapes_.relation_count()};
 }
 
-EndingFacts Walk::ending_facts(const Extent& before) {
+EndingFacts Tracer::ending_facts(const Extent& before) {
   EndingFacts facts;
   facts.is_inside = is_inside_instruction();
   facts.has_appended = extent() != before;
@@ -95,7 +95,7 @@ EndingFacts Walk::ending_facts(const Extent& before) {
   return facts;
 }
 
-CapturedRegion Walk::end_at_break(const BreakSignal& signal, const Extent& before) {
+CapturedRegion Tracer::end_at_break(const BreakSignal& signal, const Extent& before) {
   GraphBreak found{signal.reason, signal.context, signal.explanation, frames_.user_stack(),
                    opcode_gloss(frames_.bytecode()[frames_.innermost().index].op)};
   bool restarted = ends_below_restart();
@@ -109,7 +109,7 @@ CapturedRegion Walk::end_at_break(const BreakSignal& signal, const Extent& befor
   return region;
 }
 
-CapturedRegion Walk::end_at_raise(const RaiseSignal& signal, const Extent& before) {
+CapturedRegion Tracer::end_at_raise(const RaiseSignal& signal, const Extent& before) {
   InstanceValue* exception = signal.exception ? exception_of(signal.exception) : nullptr;
   int64_t raised_step = exception != nullptr ? exception->exception->raised_step : 0;
   EndingFacts facts = ending_facts(before);
@@ -117,7 +117,7 @@ CapturedRegion Walk::end_at_raise(const RaiseSignal& signal, const Extent& befor
   return carry_out(decide_ending(facts), {BreakReason::call_out, "", "", {}, ""}, raised_step);
 }
 
-CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_step) {
+CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised_step) {
   const EndingRow& row = ending_row(ending);
   RestartSignal again{0, std::move(found), frames_.innermost().policy};
   size_t callee = 0;  // the frame whose call the region ends before
@@ -129,7 +129,7 @@ CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_s
     case EndPlace::ThisStep:
       again.step = steps_;
       again.is_own = true;
-      again.raises = !row.is_told;
+      again.raises = !row.is_reported;
       throw again;
     case EndPlace::Instruction:
       again.step = instruction_step_;
@@ -152,7 +152,7 @@ CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_s
   }
   if (callee > 0) again.step = frames_[callee].entry_step;
   if (row.policy == EndPolicy::Callers) again.policy = frames_[callee - 1].policy;
-  if (row.is_told) {
+  if (row.is_reported) {
     again.in_generator = ends_below_restart() && restart_->in_generator;
   } else {
     again.graph_break = {BreakReason::call_out, again.graph_break.context, "", {}, ""};
@@ -160,11 +160,11 @@ CapturedRegion Walk::carry_out(Ending ending, GraphBreak found, int64_t raised_s
   throw again;
 }
 
-void Walk::end_silently_before(int64_t step) {
+void Tracer::end_silently_before(int64_t step) {
   throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frames_.innermost().policy};
 }
 
-void Walk::check_limits(const Instruction& instruction) const {
+void Tracer::check_limits(const Instruction& instruction) const {
   int64_t stress = config().snapshot_stress, limit = config().walk_limit;
   bool prologue = instruction.op == Opcode::MAKE_CELL || instruction.op == Opcode::COPY_FREE_VARS ||
                   instruction.op == Opcode::RESUME;
@@ -175,12 +175,12 @@ void Walk::check_limits(const Instruction& instruction) const {
   if ((steps_ & 0xfff) == 0) check_status(PyErr_CheckSignals());
 }
 
-void Walk::step() {
+void Tracer::step() {
   SymbolicFrame& current = frames_.innermost();
   const Instruction& instruction = (*current.bytecode)[current.index];
   ++steps_;
   ++current.begun;
-  met_strict_ = met_strict_ || current.policy->error_on_graph_break;
+  saw_error_on_graph_break_ = saw_error_on_graph_break_ || current.policy->error_on_graph_break;
   forget_differences();
   if (restart_ != nullptr && steps_ == restart_->step) {
     if (restart_->raises) throw RaiseSignal{};
@@ -192,7 +192,7 @@ void Walk::step() {
   if (handler == nullptr) graph_break(BreakReason::unsupported_opcode, opcode_name(instruction.op));
   current.next = current.index + 1;
   if (trace_.on()) trace_.before(*this, instruction);
-  bool went_back = frames_.has_gone_back();
+  bool went_back = frames_.has_back_edge();
   try {
     handler(*this, instruction);
   } catch (const PythonError&) {
@@ -200,16 +200,16 @@ void Walk::step() {
     graph_break(BreakReason::unhashable_key, "a key with its own equality");
   }
   // The loop of `yield from` serves nobody: the innermost generator does.
-  if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) frames_.set_gone_back(went_back);
+  if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) frames_.set_back_edge(went_back);
   if (trace_.on()) trace_.after(*this);
 }
 
-void Walk::finish_with(ValuePtr result) {
+void Tracer::finish_with(ValuePtr result) {
   result_ = std::move(result);
   finished_ = true;
 }
 
-CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
+CapturedRegion Tracer::finish(ExitKind exit, std::optional<GraphBreak> found) {
   const Policy* break_policy = frames_.innermost().policy;
   int repeated_records = 0;
   if (found && ends_below_restart()) {
@@ -218,16 +218,16 @@ CapturedRegion Walk::finish(ExitKind exit, std::optional<GraphBreak> found) {
     repeated_records = calls_wrapper() ? 1 : 0;
   }
   CapturedRegion region = RegionFinisher(*this).finish({exit, std::move(found), result_, restart_});
-  region.is_strict_inside = met_strict_;
+  region.is_strict_inside = saw_error_on_graph_break_;
   region.break_policy = break_policy;
   region.instructions = steps_ - 1;
-  region.goes_back = frames_.has_gone_back();
+  region.goes_back = frames_.has_back_edge();
   region.repeated_records = repeated_records;
   return region;
 }
 
 // Whether the call at which the outermost frame stands goes through a wrapper that counts as a frame of its own.
-bool Walk::calls_wrapper() {
+bool Tracer::calls_wrapper() {
   for (const ValuePtr& value : frames_.innermost().stack) {
     if (value->kind == ValueKind::PolicyFunction) return true;
     auto* object = as<ObjectValue>(value);
@@ -236,20 +236,20 @@ bool Walk::calls_wrapper() {
   }
   return false;
 }
-CapturedRegion capture_region(const WalkStart& start) {
+CapturedRegion capture_region(const TraceStart& start) {
   fill_late_call_registry();
   DimTableScope dims;
   ConstantResults constant_results;
   std::optional<RestartSignal> restart;
   OperatorSites declined;
   for (;;) {
-    Walk walk(start, restart ? &*restart : nullptr, declined);
+    Tracer tracer(start, restart ? &*restart : nullptr, declined);
     try {
-      CapturedRegion region = walk.run();
+      CapturedRegion region = tracer.run();
       region.graph->keep_dims(dims.table());
       return region;
     } catch (const RestartSignal& signal) {
-      // The break lies below a call that cannot be left half-way: walk again and end at that call.
+      // The break lies below a call that cannot be left half-way: trace again and end at that call.
       restart = signal;
     } catch (const DeclinedSignal& signal) {
       declined.insert(signal.site);

@@ -1,6 +1,6 @@
 // Traces the bytecode ahead of execution: steps through the instructions, decides how the region ends, and owns the parts that hold what is
 // known. One handler per neutral instruction (translate_*.cpp); calls, methods and types go through registries, never through chains.
-//  1. A handler either completes its instruction or leaves through graph_break() or raise_here(); the walk then ends at the instruction
+//  1. A handler either completes its instruction or leaves through graph_break() or raise_here(); the trace then ends at the instruction
 //     with the state that it had before it, so a handler changes virtual objects only after it has read everything.
 //  2. Reading an object means guarding what was read: use exact_type, constant_of, length_of, attribute ... never the object itself.
 //  3. Nothing runs user code and no real object is changed.
@@ -34,11 +34,11 @@ struct WrapperType;
 enum class LengthHint : uint8_t { Unknown, NotAsked, Asked };
 inline constexpr LengthHint kTupleHint = kTupleAsksForLength ? LengthHint::Asked : LengthHint::NotAsked;
 
-class Walk {
+class Tracer {
  public:
-  Walk(const WalkStart& start, const RestartSignal* restart, const OperatorSites& declined);
-  ~Walk();
-  Walk(const Walk&) = delete;
+  Tracer(const TraceStart& start, const RestartSignal* restart, const OperatorSites& declined);
+  ~Tracer();
+  Tracer(const Tracer&) = delete;
   CapturedRegion run();
   // One instruction of the innermost frame.
   void step();
@@ -57,7 +57,7 @@ class Walk {
   const SideEffects& effects() const { return effects_; }
   GraphBuilder& builder() { return builder_; }
   const GraphBuilder& builder() const { return builder_; }
-  OutputQueue& outputs() { return outputs_; }
+  DeferredOutput& outputs() { return outputs_; }
   PendingCalls& pending() { return pending_; }
   const PendingCalls& pending() const { return pending_; }
   // Of the parts, what is asked for most.
@@ -66,14 +66,14 @@ class Walk {
   Graph& graph() const { return builder_.graph(); }
 
   // --- where it is
-  uint64_t number() const { return number_; }     // no other walk of the process has it
+  uint64_t number() const { return number_; }     // no other trace of the process has it
   int64_t step_number() const { return steps_; }  // from 1
   int64_t instruction_step() const {
     return instruction_step_;
-  }  // of the instruction being walked that nothing waits for
+  }  // of the instruction being traced that nothing waits for
   // That instruction has called something, or changed what it cannot change back.
   bool is_inside_instruction() const { return advanced_ || steps_ != instruction_step_; }
-  // The instruction changes what it cannot change back: should it break after all, the region is walked again and ends before it.
+  // The instruction changes what it cannot change back: should it break after all, the region is traced again and ends before it.
   void cannot_undo() { advanced_ = true; }
   // Whether the operator of this instruction is one whose methods are called one after another.
   bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
@@ -87,9 +87,9 @@ class Walk {
   void finish_with(ValuePtr result);
 
  private:
-  // How much the walk has appended to what the region is made of.
+  // How much the trace has appended to what the region is made of.
   struct Extent {
-    size_t nodes, inputs, effects, outputs, call_outs;
+    size_t nodes, inputs, effects, outputs, host_calls;
     int guards;
     size_t relations;
     bool operator==(const Extent&) const = default;
@@ -106,8 +106,8 @@ class Walk {
   void check_limits(const Instruction& instruction) const;
 
   const uint64_t number_;
-  WalkTrace trace_;
-  const RestartSignal* restart_;  // null: the first walk
+  TraceLog trace_;
+  const RestartSignal* restart_;  // null: the first trace
   const OperatorSites& declined_;
   ClassBuilder classes_;
   EntryState entry_;
@@ -117,13 +117,13 @@ class Walk {
   ShapeEnv shapes_;
   SideEffects effects_;
   GraphBuilder builder_;
-  OutputQueue outputs_;
+  DeferredOutput outputs_;
   PendingCalls pending_;
   ValuePtr result_;
   int64_t steps_ = 0;
   int64_t instruction_step_ = 0;
   int64_t items_taken_ = 0;
-  bool met_strict_ = false;  // an instruction under error_on_graph_break
+  bool saw_error_on_graph_break_ = false;  // an instruction under error_on_graph_break
   bool advanced_ = false;
   bool finished_ = false;
 };

@@ -12,8 +12,8 @@ bool KeyIndex::has_plain_hash(BorrowedRef key) {
     return true;
   }
   return PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
-         PyBytes_CheckExact(object) || PyBool_Check(object) || PyComplex_CheckExact(object) ||
-         is_key_stand_in(object) || Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash;
+         PyBytes_CheckExact(object) || PyBool_Check(object) || PyComplex_CheckExact(object) || is_key_proxy(object) ||
+         Py_TYPE(object)->tp_hash == PyBaseObject_Type.tp_hash;
 }
 
 bool KeyIndex::worth(size_t count, int64_t erased) {

@@ -1,4 +1,4 @@
-// Where the keys of a long dict of the walk, or of its stores into one from outside, are, so that a look-up does not compare it from its start: an instruction that
+// Where the keys of a long dict of the trace, or of its stores into one from outside, are, so that a look-up does not compare it from its start: an instruction that
 // puts n keys into a dict takes n steps, not n * n.
 #pragma once
 #include <cstdint>

@@ -6,11 +6,11 @@ namespace md {
 
 namespace {
 
-struct KeyStandIn {
+struct KeyProxy {
   PyObject_HEAD Py_hash_t hash;
 };
 
-// Of the walk of this thread; the objects are not held, and only compared.
+// Of the trace of this thread; the objects are not held, and only compared.
 thread_local std::vector<std::pair<const PyObject*, const PyObject*>> differences;
 
 // Since the instruction began.
@@ -37,11 +37,11 @@ PyObject* compare(PyObject* self, PyObject* other, int op) {
 
 PyTypeObject* stand_in_type() {
   static PyTypeObject* const type = [] {
-    PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare)},
-                           {Py_tp_hash, reinterpret_cast<void*>(
-                                            +[](PyObject* self) { return reinterpret_cast<KeyStandIn*>(self)->hash; })},
-                           {0, nullptr}};
-    PyType_Spec spec = {"minidynamo.KeyStandIn", sizeof(KeyStandIn), 0,
+    PyType_Slot slots[] = {
+        {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+        {Py_tp_hash, reinterpret_cast<void*>(+[](PyObject* self) { return reinterpret_cast<KeyProxy*>(self)->hash; })},
+        {0, nullptr}};
+    PyType_Spec spec = {"minidynamo.KeyStandIn", sizeof(KeyProxy), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     return reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)).release());
   }();
@@ -60,19 +60,19 @@ PyTypeObject* identity_stand_in_type() {
 
 }  // namespace
 
-Ref make_key_stand_in(Py_hash_t hash) {
+Ref make_key_proxy(Py_hash_t hash) {
   Ref made = check(PyType_GenericAlloc(stand_in_type(), 0));
-  reinterpret_cast<KeyStandIn*>(made.get())->hash = hash;
+  reinterpret_cast<KeyProxy*>(made.get())->hash = hash;
   return made;
 }
 
-bool is_key_stand_in(BorrowedRef object) { return Py_IS_TYPE(object.get(), stand_in_type()); }
+bool is_key_proxy(BorrowedRef object) { return Py_IS_TYPE(object.get(), stand_in_type()); }
 
-Py_hash_t hash_of_stand_in(BorrowedRef stand_in) { return reinterpret_cast<KeyStandIn*>(stand_in.get())->hash; }
+Py_hash_t hash_of_stand_in(BorrowedRef stand_in) { return reinterpret_cast<KeyProxy*>(stand_in.get())->hash; }
 
 std::vector<Ref> elements_met(BorrowedRef set, Py_hash_t hash) {
   std::vector<Ref> found;
-  Ref key = make_key_stand_in(hash);
+  Ref key = make_key_proxy(hash);
   probe = key;
   met = &found;
   int status = PySet_Contains(set, key);

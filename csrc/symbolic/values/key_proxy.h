@@ -1,4 +1,4 @@
-// What stands in a dict or set of the walk for a key with a __hash__ and __eq__ of the program's own. It has the hash that the program
+// What stands in a dict or set of the trace for a key with a __hash__ and __eq__ of the program's own. It has the hash that the program
 // gave. Compared with another object of that hash it fails, unless the program has said in this instruction that they differ: nothing
 // that forgot to ask goes on.
 #pragma once
@@ -8,8 +8,8 @@
 
 namespace md {
 
-Ref make_key_stand_in(Py_hash_t hash);
-bool is_key_stand_in(BorrowedRef object);
+Ref make_key_proxy(Py_hash_t hash);
+bool is_key_proxy(BorrowedRef object);
 Py_hash_t hash_of_stand_in(BorrowedRef stand_in);
 
 // The elements of this hash in the order in which a look-up in the set meets them; nobody is asked for anything.

@@ -1,14 +1,14 @@
-// A class that the walk made. What looks at it sees its model: a real class of the same bases with the same names, which nobody
-// else has, where stand-ins take the places of what only the walk knows. The walk drops the model when it ends.
+// A class that the trace made. What looks at it sees its model: a real class of the same bases with the same names, which nobody
+// else has, where stand-ins take the places of what only the trace knows. The trace drops the model when it ends.
 #pragma once
 #include "symbolic/values/value.h"
 
 namespace md {
 
-struct MadeClass {
-  MadeClass() = default;
-  MadeClass(const MadeClass&) = delete;
-  ~MadeClass();
+struct TracedClass {
+  TracedClass() = default;
+  TracedClass(const TracedClass&) = delete;
+  ~TracedClass();
   PyTypeObject* model() const { return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get()); }
 
   ValuePtr value;  // an ObjectValue of the model, without a source
@@ -23,19 +23,19 @@ struct MadeClass {
   ValuePtr names_cell;  // __classdict__ of the body; null: the body has none
 };
 
-class Walk;
+class Tracer;
 using Keywords = std::vector<std::pair<Ref, ValuePtr>>;
 // __x__: a name with a meaning of its own.
 bool is_special_name(BorrowedRef name);
 // type.__new__(meta, name, bases, names): the class, and the calls of __set_name__ and __init_subclass__. Breaks where making the
 // class would run other Python code.
-ValuePtr make_class(Walk& walk, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
+ValuePtr make_class(Tracer& tracer, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
                     const Handle<DictValue>& names, const Keywords& keywords = {});
 // What of the class's own holds where its objects keep something (a slot, __dict__). Another class has another one.
-bool is_descriptor_of_made_class(Walk& walk, const ValuePtr& value);
+bool is_descriptor_of_traced_class(Tracer& tracer, const ValuePtr& value);
 // What an attribute of type itself (__name__, __bases__ ...) is for this class; null: not known.
-ValuePtr field_of_class(Walk& walk, const MadeClass& made, BorrowedRef name);
-// Null value: deleted, which must be there. False: not to be done by the walk.
-bool store_on_class(Walk& walk, MadeClass& made, BorrowedRef name, const ValuePtr& value);
+ValuePtr field_of_class(Tracer& tracer, const TracedClass& made, BorrowedRef name);
+// Null value: deleted, which must be there. False: not to be done by the trace.
+bool store_on_class(Tracer& tracer, TracedClass& made, BorrowedRef name, const ValuePtr& value);
 
 }  // namespace md

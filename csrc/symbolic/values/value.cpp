@@ -14,7 +14,7 @@ namespace {
 // themselves alone, or stand-ins, which dict compares with what has their hash.
 bool same_key(BorrowedRef a, BorrowedRef b) {
   if (a.get() == b.get()) return true;
-  if ((is_key_stand_in(a) || is_key_stand_in(b)) && PyObject_Hash(a) != PyObject_Hash(b)) return false;
+  if ((is_key_proxy(a) || is_key_proxy(b)) && PyObject_Hash(a) != PyObject_Hash(b)) return false;
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   check_status(equal);
   return equal == 1;
@@ -147,8 +147,8 @@ const Source* source_of(const ValuePtr& value) {
   return nullptr;
 }
 
-bool is_varying(const ValuePtr& value) {
-  if (auto* object = as<ObjectValue>(value)) return object->varies && !object->value_guarded;
+bool is_dynamic(const ValuePtr& value) {
+  if (auto* object = as<ObjectValue>(value)) return object->is_dynamic && !object->value_guarded;
   auto* computed = as<ComputedValue>(value);
   return computed != nullptr && !computed->known;
 }
@@ -207,8 +207,8 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return iterator_type(*as<IteratorValue>(value));
     case ValueKind::Super:
       return &PySuper_Type;
-    case ValueKind::Made:
-      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<MadeValue>(value)->type)->object.get());
+    case ValueKind::Constructed:
+      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<ConstructedValue>(value)->type)->object.get());
     case ValueKind::Number:
       return as<NumberValue>(value)->type;
     case ValueKind::Computed:

@@ -1,8 +1,8 @@
-// What the walk knows of an object.
+// What the trace knows of an object.
 //  1. A tensor is symbolic: a value of the graph. Every other object that exists is itself (ObjectValue), with the Source that it came
-//     from; what the walk relies on is guarded at the moment that it is looked at, by the weakest guard that makes it valid.
-//  2. What the walk itself makes (containers, cells, functions, instances, iterators) is a virtual object: identity is the Value's.
-//  3. Values are counted without atomics: a walk belongs to one thread, under the GIL.
+//     from; what the trace relies on is guarded at the moment that it is looked at, by the weakest guard that makes it valid.
+//  2. What the trace itself makes (containers, cells, functions, instances, iterators) is a virtual object: identity is the Value's.
+//  3. Values are counted without atomics: a trace belongs to one thread, under the GIL.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,22 +24,22 @@ enum class ValueKind : uint8_t {
   Null,            // NULL on the stack, an unset local
   Object,          // an object that exists
   Tensor,          // a value of the graph
-  Sequence,        // a tuple or list made by the walk
-  Dict,            // a dict made by the walk
-  Set,             // a set made by the walk, of constants
-  Slice,           // a slice made by the walk
-  Cell,            // a cell made by the walk, or one that exists
-  Function,        // a function made by the walk
+  Sequence,        // a tuple or list made by the trace
+  Dict,            // a dict made by the trace
+  Set,             // a set made by the trace, of constants
+  Slice,           // a slice made by the trace
+  Cell,            // a cell made by the trace, or one that exists
+  Function,        // a function made by the trace
   BoundMethod,     // a function and its self
-  PolicyFunction,  // a function decorated by the walk: error_on_graph_break(...), disable
-  Instance,        // an object of a plain Python class or an exception, made by the walk
-  RaisedPart,      // what belongs to an exception that the walk raised and only Python has
-  Iterator,        // an iterator made by the walk
-  Super,           // a super() made by the walk
-  Made,            // an object of a C class that never changes, made by calling the class
+  PolicyFunction,  // a function decorated by the trace: error_on_graph_break(...), disable
+  Instance,        // an object of a plain Python class or an exception, made by the trace
+  RaisedPart,      // what belongs to an exception that the trace raised and only Python has
+  Iterator,        // an iterator made by the trace
+  Super,           // a super() made by the trace
+  Constructed,     // an object of a C class that never changes, made by calling the class
   Number,          // a number taken out of a tensor (tensor_numbers.h)
   Computed,        // a number or text worked out from numbers that differ from run to run
-  DictView,        // keys, values or items of a dict that the walk knows
+  DictView,        // keys, values or items of a dict that the trace knows
   Identity,        // id() of an object: which number it is, only the exit knows
   InstanceDict,    // the __dict__ of an object of a plain class
 };
@@ -108,9 +108,9 @@ struct NullValue : Value {
   NullValue() : Value(kKind) {}
 };
 
-// What the walk has written into an object from outside and not yet done to it; reads see it. Shared by the Values of one object.
+// What the trace has written into an object from outside and not yet done to it; reads see it. Shared by the Values of one object.
 struct PendingWrites {
-  int64_t first_step = 0;          // of the walk, that wrote
+  int64_t first_step = 0;          // of the trace, that wrote
   ValuePtr contents;               // all that the object holds now (SequenceValue, DictValue); null: not looked at
   std::vector<ValuePtr> appended;  // list: while contents is null
   std::vector<std::pair<Ref, ValuePtr>> stores;  // dict keys or attribute names, in order; null: deleted
@@ -128,9 +128,9 @@ struct ObjectValue : Value {
   bool value_guarded = false;
   bool type_guarded = false;
   bool length_guarded = false;
-  bool made_class = false;       // the model of a class that the walk made (traced_class.h)
+  bool traced_class = false;     // the model of a class that the trace made (traced_class.h)
   bool opaque_iterator = false;  // entered the region through a slot: its FOR_ITER belongs to the driver
-  bool varies = false;           // a number or range that had other values at this place: not guarded by value
+  bool is_dynamic = false;       // a number or range that had other values at this place: not guarded by value
   std::shared_ptr<PendingWrites> writes;
 };
 
@@ -187,7 +187,7 @@ struct DictValue : Value {
   bool displayed = false;           // made by {...}: no copy of a table from which something was taken out
   ValuePtr type;                    // a subclass of dict; null: dict itself
   ValuePtr factory;                 // of a defaultdict
-  Value* owner = nullptr;           // the FunctionValue, which the walk keeps, whose __dict__ this is
+  Value* owner = nullptr;           // the FunctionValue, which the trace keeps, whose __dict__ this is
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
   bool erase(BorrowedRef key);
@@ -202,8 +202,8 @@ struct SetValue : Value {
   static constexpr ValueKind kKind = ValueKind::Set;
   SetValue() : SetValue(check(PySet_New(nullptr))) {}
   explicit SetValue(Ref set) : Value(kKind), set(std::move(set)) {}
-  Ref set;                    // of keys (Walk::key_of)
-  int64_t creation_step = 0;  // of the walk
+  Ref set;                    // of keys (Tracer::key_of)
+  int64_t creation_step = 0;  // of the trace
   int64_t changes = 0;        // an iterator looks through the set again after one
   bool contains(BorrowedRef item) const;
   void add(BorrowedRef item) { check_status(PySet_Add(to_change(), item)); }
@@ -261,16 +261,16 @@ struct PolicyFunctionValue : Value {
   PolicyChange change;
   ValuePtr reason;            // a constant str or None
   ShownNames copied;          // of the function, when it was made (copied_names.h)
-  int64_t creation_step = 0;  // of the walk
+  int64_t creation_step = 0;  // of the trace
 };
 
 // What makes an instance an exception.
 struct ExceptionState {
   std::vector<ValuePtr> args;
-  int64_t raised_step = 0;  // of the walk, which ends before it where Python has to raise; 0: not raised
+  int64_t raised_step = 0;  // of the trace, which ends before it where Python has to raise; 0: not raised
   ValuePtr context, cause;  // __context__ and __cause__; null: None
   bool suppresses_context = false;
-  int64_t made_step = 0;  // of the walk
+  int64_t made_step = 0;  // of the trace
   ValuePtr split_from;    // of a group that except* took out of another: that one
 };
 
@@ -323,7 +323,7 @@ struct IteratorValue : Value {
   std::shared_ptr<const std::vector<DictValue::Entry>> entries;  // of a dict from outside that is not written to
   bool exhausted = false;
   bool strict = false;  // Zip
-  // Generator: its frame, which is on the walk's stack while it runs.
+  // Generator: its frame, which is on the trace's stack while it runs.
   std::shared_ptr<SymbolicFrame> frame;
   int64_t creation_step = 0;
   bool running = false;
@@ -337,9 +337,9 @@ struct SuperValue : Value {
   ValuePtr type, self;
 };
 
-struct MadeValue : Value {
-  static constexpr ValueKind kKind = ValueKind::Made;
-  MadeValue(ValuePtr type, std::vector<ValuePtr> positional, std::vector<std::pair<Ref, ValuePtr>> keywords)
+struct ConstructedValue : Value {
+  static constexpr ValueKind kKind = ValueKind::Constructed;
+  ConstructedValue(ValuePtr type, std::vector<ValuePtr> positional, std::vector<std::pair<Ref, ValuePtr>> keywords)
       : Value(kKind), type(std::move(type)), positional(std::move(positional)), keywords(std::move(keywords)) {}
   ValuePtr type;
   std::vector<ValuePtr> positional;
@@ -347,7 +347,7 @@ struct MadeValue : Value {
   ValuePtr maker;             // what is called to make it; null: the class
   Ref model;                  // an equal object, of a class whose methods are pure; null: none
   ShownNames copied;          // of the function that it wraps, when it was made (copied_names.h)
-  int64_t creation_step = 0;  // of the walk
+  int64_t creation_step = 0;  // of the trace
 };
 
 struct NumberValue : Value {
@@ -380,7 +380,7 @@ struct IdentityValue : Value {
   static constexpr ValueKind kKind = ValueKind::Identity;
   IdentityValue(ValuePtr of, Ref key) : Value(kKind), of(std::move(of)), key(std::move(key)) {}
   ValuePtr of;
-  Ref key;  // stands for the number in dicts and sets of the walk
+  Ref key;  // stands for the number in dicts and sets of the trace
 };
 
 // Holds nothing itself: what is read and written are the attributes of the owner.
@@ -395,10 +395,10 @@ std::string describe(const ValuePtr& value);
 // The Python type of the value; null for Null.
 PyTypeObject* type_of(const ValuePtr& value);
 inline bool is_tensor(const ValuePtr& value) { return value->kind == ValueKind::Tensor; }
-// Where a value came from; null for what the walk made and for constants.
+// Where a value came from; null for what the trace made and for constants.
 const Source* source_of(const ValuePtr& value);
 // A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
-bool is_varying(const ValuePtr& value);
+bool is_dynamic(const ValuePtr& value);
 bool is_deque(const ValuePtr& value);
 // An object whose type is no built-in one, so that its methods may be the user's.
 bool has_user_type(const ValuePtr& value);

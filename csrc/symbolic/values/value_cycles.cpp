@@ -58,7 +58,7 @@ void take_parts(const ValuePtr& value, Values& into) {
     into.push_back(std::move(iterator->returned));
   } else if (auto* view = as<DictViewValue>(value)) {
     into.push_back(view->dict);
-  } else if (auto* made = as<MadeValue>(value)) {
+  } else if (auto* made = as<ConstructedValue>(value)) {
     take_all(made->positional, into);
     take_seconds(made->keywords, into);
     take_seconds(made->copied, into);

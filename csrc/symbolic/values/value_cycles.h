@@ -1,4 +1,4 @@
-// Values that hold each other (a list in itself, a function in its own cell, an object written into itself) would outlive the walk.
+// Values that hold each other (a list in itself, a function in its own cell, an object written into itself) would outlive the trace.
 #pragma once
 #include "symbolic/values/value.h"
 

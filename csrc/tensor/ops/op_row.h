@@ -23,10 +23,10 @@ enum class OpKind : uint8_t {
   View,      // the result aliases argument 0 as the shape rule says; the kernel copies if the rule sets OutSpec::copies
   Creation,  // no tensor operands
   Cast,
-  Gather,   // cat, stack, index: copies with loops of their own
-  Write,    // argument 0 with some elements replaced; the kernel may receive argument 0 itself as the result
-  Random,   // advances the random generator
-  CallOut,  // an opaque function, registered by bindings
+  Gather,    // cat, stack, index: copies with loops of their own
+  Write,     // argument 0 with some elements replaced; the kernel may receive argument 0 itself as the result
+  Random,    // advances the random generator
+  HostCall,  // an opaque function, registered by bindings
 };
 
 // How the front end determines dtypes before the op runs. Graphs have final dtypes; casts are nodes.
@@ -61,7 +61,7 @@ using ShapeRule = void (*)(const OpCall& call, std::vector<OutSpec>& outs);
 using Kernel = void (*)(const OpCall& call, std::span<Tensor> outs);
 
 // An opaque step: custom ops, allow_in_graph calls.
-struct CallOut {
+struct HostCall {
   void (*run)(void* context, const OpCall& call, std::span<Tensor> outs) = nullptr;
   void (*release)(void* context) = nullptr;
   void* context = nullptr;
@@ -130,10 +130,10 @@ struct OpRow {
   Kernel kernel;       // null for host calls and for views that always alias
   int pointwise = -1;  // row of tensor/simd/pointwise.def, -1 if none
   std::string doc;
-  CallOut call_out = {};
+  HostCall call_out = {};
   bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
   OpRole role() const { return traits.role; }
-  bool is_pure() const { return kind != OpKind::Random && kind != OpKind::CallOut; }
+  bool is_pure() const { return kind != OpKind::Random && kind != OpKind::HostCall; }
   // Whether minidynamo.f(..., generator=g) draws from g.
   bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }
   // Whether minidynamo.f(..., out=t) writes the result to t.
