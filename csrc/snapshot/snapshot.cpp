@@ -34,7 +34,7 @@ void print_recipe(std::ostream& out, const Snapshot& snapshot, RecipeId id, cons
   const Recipe& recipe = snapshot.recipes[id];
   out << "  %" << id << " = " << recipe_kind_name(recipe.kind);
   if (recipe.kind == RecipeKind::Computed)
-    out << " " << computation_name(static_cast<Computation>(recipe.index));
+    out << " " << scalar_op_name(static_cast<ScalarOp>(recipe.index));
   else if (recipe.kind == RecipeKind::Output || recipe.index != 0)
     out << " #" << recipe.index;
   if (recipe.source != nullptr) out << " " << name(recipe.source, bytecode);

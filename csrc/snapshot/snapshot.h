@@ -12,7 +12,7 @@
 #include "graph/graph.h"
 #include "guards/size_place.h"
 #include "guards/source.h"
-#include "snapshot/computations.h"
+#include "snapshot/scalar_ops.h"
 #include "snapshot/policy.h"
 #include "tensor/dim_code.h"
 

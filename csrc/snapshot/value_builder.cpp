@@ -207,7 +207,7 @@ Ref ValueBuilder::make(const Recipe& recipe, RecipeId id) {
     }
     case RecipeKind::Computed: {
       std::vector<PyObject*> operands(parts.begin(), parts.end());
-      Ref result = compute(static_cast<Computation>(recipe.index), operands);
+      Ref result = compute(static_cast<ScalarOp>(recipe.index), operands);
       if (!result) throw PythonError();
       return result;
     }

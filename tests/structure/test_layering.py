@@ -18,7 +18,9 @@ ROOMS = {
 }
 # What runs a program's code calls everything else, and is called by it: the sources of these rooms may include each other's headers.
 # Their headers follow the order.
-MUTUAL_SOURCES = {"symbolic": set("trace facts sizes effects tensors attributes calls exceptions builtins exit".split())}
+MUTUAL_SOURCES = {
+    "symbolic": set("trace facts sizes effects tensors attributes calls exceptions builtins exit".split())
+}
 # What a step is, and what it may know of its plan: headers that come before the first room.
 BEFORE_ROOMS = {
     "executor": "fusion_groups.h lowering.h not_fused.def plan_facts.h run_state.h step.h value_places.h".split(),

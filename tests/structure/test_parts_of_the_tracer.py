@@ -19,7 +19,7 @@ PARTS = {
     "ValueReader": ("value_reader", {"ClassBuilder"}),
     "SideEffects": ("side_effects", {"KeyTable", "ValueReader"}),
     "GraphBuilder": ("graph_builder", {"FrameStack", "ValueReader"}),
-    "OutputQueue": ("deferred_output", {"GraphBuilder"}),
+    "DeferredOutput": ("deferred_output", {"GraphBuilder"}),
 }
 MOST_FUNCTIONS_OF_A_PART = 45
 MOST_FUNCTIONS_OF_TRACER = 25

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 CSRC = Path(__file__).parents[2] / "csrc"
-FOLDERS = ("tensor", "machine_code", "graph", "executor")
+FOLDERS = ("tensor", "machine_code", "graph", "executor", "symbolic")
 SOURCES = sorted(
     path for folder in FOLDERS for path in (CSRC / folder).rglob("*") if path.suffix in {".h", ".cpp", ".inl"}
 )

@@ -62,9 +62,21 @@ Bound look_up(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool pro
       if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || has_storage) return lookup.on_instance();
       return lookup.on_builtin();
     }
-    default:
+    case ValueKind::Null:
+    case ValueKind::Set:
+    case ValueKind::Slice:
+    case ValueKind::Cell:
+    case ValueKind::PolicyFunction:
+    case ValueKind::RaisedPart:
+    case ValueKind::Iterator:
+    case ValueKind::Number:
+    case ValueKind::Computed:
+    case ValueKind::DictView:
+    case ValueKind::Identity:
+    case ValueKind::InstanceDict:
       return lookup.on_builtin();
   }
+  throw Error(ErrorKind::Internal, "a value of no kind");
 }
 
 ValuePtr own_value(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {

@@ -81,15 +81,13 @@ std::span<const BreakRow> break_rows() { return kRows; }
 const BreakRow& break_row(BreakReason reason) { return kRows[static_cast<size_t>(reason)]; }
 
 std::string opcode_gloss(Opcode op) {
-  switch (op) {
-#define MD_GLOSS(opcode, text) \
-  case Opcode::opcode:         \
-    return #opcode ": " text;
+  static constexpr std::pair<Opcode, const char*> kGlosses[] = {
+#define MD_GLOSS(opcode, text) {Opcode::opcode, #opcode ": " text},
 #include "symbolic/breaks/opcode_glosses.def"
 #undef MD_GLOSS
-    default:
-      return opcode_name(op);
-  }
+  };
+  auto gloss = std::ranges::find(kGlosses, op, &std::pair<Opcode, const char*>::first);
+  return gloss != std::end(kGlosses) ? gloss->second : opcode_name(op);
 }
 
 std::string source_text(const SourceLine& line) {

@@ -73,7 +73,7 @@ ValuePtr call_type(Tracer& tracer, const CallArgs& args) {
 ValuePtr call_bool(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 1);
   if (args.positional.empty()) return tracer.values().boolean(false);
-  if (ValuePtr truth = computed(tracer, Computation::Truth, {args.positional[0]})) return truth;
+  if (ValuePtr truth = computed(tracer, ScalarOp::Truth, {args.positional[0]})) return truth;
   std::optional<bool> truth = truth_by_methods(tracer, args.positional[0]);
   if (!truth && is_tensor(args.positional[0])) graph_break(BreakReason::tensor_to_number, "bool()");
   if (!truth) graph_break(BreakReason::unknown_truth, describe(args.positional[0]));

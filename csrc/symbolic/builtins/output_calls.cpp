@@ -55,9 +55,22 @@ class Printing {
         return exception_of(value) != nullptr ? print_exception(value, depth) : print_instance(value, depth);
       case ValueKind::Slice:
         return print_slice(*as<SliceValue>(value), depth);
-      default:
+      case ValueKind::Null:
+      case ValueKind::Tensor:
+      case ValueKind::Cell:
+      case ValueKind::Function:
+      case ValueKind::BoundMethod:
+      case ValueKind::PolicyFunction:
+      case ValueKind::RaisedPart:
+      case ValueKind::Iterator:
+      case ValueKind::Super:
+      case ValueKind::Constructed:
+      case ValueKind::DictView:
+      case ValueKind::Identity:
+      case ValueKind::InstanceDict:
         return {};
     }
+    throw Error(ErrorKind::Internal, "a value of no kind");
   }
 
  private:

@@ -115,16 +115,15 @@ void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> na
 
 // int(n), str(n) ... of a number that varies. Null: not one of these.
 ValuePtr computed_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
-  static const std::pair<PyObject*, Computation> kRows[] = {
-      {reinterpret_cast<PyObject*>(&PyLong_Type), Computation::Int},
-      {reinterpret_cast<PyObject*>(&PyFloat_Type), Computation::Float},
-      {reinterpret_cast<PyObject*>(&PyUnicode_Type), Computation::Str},
-      {imported("builtins", "repr").release(), Computation::Repr},
-      {imported("builtins", "ascii").release(), Computation::Ascii},
-      {imported("builtins", "abs").release(), Computation::Absolute}};
+  static const std::pair<PyObject*, ScalarOp> kRows[] = {{reinterpret_cast<PyObject*>(&PyLong_Type), ScalarOp::Int},
+                                                         {reinterpret_cast<PyObject*>(&PyFloat_Type), ScalarOp::Float},
+                                                         {reinterpret_cast<PyObject*>(&PyUnicode_Type), ScalarOp::Str},
+                                                         {imported("builtins", "repr").release(), ScalarOp::Repr},
+                                                         {imported("builtins", "ascii").release(), ScalarOp::Ascii},
+                                                         {imported("builtins", "abs").release(), ScalarOp::Absolute}};
   if (args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
-  for (const auto& [function, computation] : kRows)
-    if (callable.get() == function) return computed(tracer, computation, {args.positional[0]});
+  for (const auto& [function, scalar_op] : kRows)
+    if (callable.get() == function) return computed(tracer, scalar_op, {args.positional[0]});
   return nullptr;
 }
 

@@ -326,7 +326,7 @@ void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
       }
       if (computed->dim && computed->parts.empty()) return describe_size(*computed->dim, recipe);
       recipe.kind = RecipeKind::Computed;
-      recipe.index = static_cast<int32_t>(computed->computation);
+      recipe.index = static_cast<int32_t>(computed->scalar_op);
       add_parts(recipe, computed->parts);
       return;
     }

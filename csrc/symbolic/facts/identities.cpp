@@ -38,9 +38,21 @@ bool is_passing(const ValuePtr& value) {
     case ValueKind::InstanceDict:
     case ValueKind::Constructed:
       return false;
-    default:
+    case ValueKind::Null:
+    case ValueKind::Slice:
+    case ValueKind::Cell:
+    case ValueKind::BoundMethod:
+    case ValueKind::PolicyFunction:
+    case ValueKind::RaisedPart:
+    case ValueKind::Iterator:
+    case ValueKind::Super:
+    case ValueKind::Number:
+    case ValueKind::Computed:
+    case ValueKind::DictView:
+    case ValueKind::Identity:
       return true;
   }
+  throw Error(ErrorKind::Internal, "a value of no kind");
 }
 
 bool is_number(BorrowedRef key) {

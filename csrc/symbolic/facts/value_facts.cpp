@@ -325,7 +325,20 @@ std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value) {
     case ValueKind::Constructed:
     case ValueKind::Object:
       break;
-    default:
+    case ValueKind::Null:
+    case ValueKind::Tensor:
+    case ValueKind::Slice:
+    case ValueKind::Cell:
+    case ValueKind::Function:
+    case ValueKind::BoundMethod:
+    case ValueKind::PolicyFunction:
+    case ValueKind::Instance:
+    case ValueKind::RaisedPart:
+    case ValueKind::Iterator:
+    case ValueKind::Super:
+    case ValueKind::Number:
+    case ValueKind::Computed:
+    case ValueKind::Identity:
       return std::nullopt;
   }
   if (const ValuePtr shown = behind_proxy(tracer, value); shown != value) return length_of(tracer, shown);

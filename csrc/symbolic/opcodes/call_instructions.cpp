@@ -132,7 +132,7 @@ ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* 
   bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
   bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
   if ((!whole && !is_float) || !captures_numbers(tracer)) return nullptr;
-  return computed(tracer, whole ? Computation::Int : Computation::Float, {number_of(tracer, tensor)});
+  return computed(tracer, whole ? ScalarOp::Int : ScalarOp::Float, {number_of(tracer, tensor)});
 }
 
 // size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
@@ -327,7 +327,22 @@ void call(Tracer& tracer, const ValuePtr& callable, CallArgs args, ContinuationK
     case ValueKind::Instance:
       result = call_through_type(tracer, callable, args, continuation, continuation_value);
       break;
-    default:
+    case ValueKind::Null:
+    case ValueKind::Tensor:
+    case ValueKind::Sequence:
+    case ValueKind::Dict:
+    case ValueKind::Set:
+    case ValueKind::Slice:
+    case ValueKind::Cell:
+    case ValueKind::BoundMethod:
+    case ValueKind::RaisedPart:
+    case ValueKind::Iterator:
+    case ValueKind::Super:
+    case ValueKind::Number:
+    case ValueKind::Computed:
+    case ValueKind::DictView:
+    case ValueKind::Identity:
+    case ValueKind::InstanceDict:
       raise_here();  // not callable
   }
   if (result) apply_continuation(tracer, continuation, continuation_value, std::move(result));

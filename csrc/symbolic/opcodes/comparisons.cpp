@@ -121,7 +121,7 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
     return true;
   }
   if (has_symbolic_size(tracer, a) || has_symbolic_size(tracer, b))
-    if (ValuePtr comparison = computed(tracer, Computation::Equal, {a, b})) return truth_of(tracer, comparison);
+    if (ValuePtr comparison = computed(tracer, ScalarOp::Equal, {a, b})) return truth_of(tracer, comparison);
   Ref x = constant_of(tracer, a), y = x ? constant_of(tracer, b) : Ref();
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
@@ -186,9 +186,8 @@ bool may_be_nan(const ValuePtr& value) {
 }
 
 void compare_op(Tracer& tracer, const Instruction& at) {
-  static constexpr Computation kComparisons[] = {Computation::Less,    Computation::LessEqual,
-                                                 Computation::Equal,   Computation::NotEqual,
-                                                 Computation::Greater, Computation::GreaterEqual};
+  static constexpr ScalarOp kComparisons[] = {ScalarOp::Less,     ScalarOp::LessEqual, ScalarOp::Equal,
+                                              ScalarOp::NotEqual, ScalarOp::Greater,   ScalarOp::GreaterEqual};
   ValuePtr right = tracer.frames().peek(1), left = tracer.frames().peek(2);
   open_members(tracer, at, left, right);
   ValuePtr result;

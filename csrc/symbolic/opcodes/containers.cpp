@@ -55,7 +55,7 @@ void build_const_key_map(Tracer& tracer, const Instruction& at) {
 void build_string(Tracer& tracer, const Instruction& at) {
   std::vector<ValuePtr> parts;
   for (int i = 0; i < at.arg; ++i) parts.push_back(tracer.frames().peek(at.arg - i));
-  if (ValuePtr joined = computed(tracer, Computation::Join, parts)) {
+  if (ValuePtr joined = computed(tracer, ScalarOp::Join, parts)) {
     tracer.frames().pop_many(at.arg);
     return tracer.frames().push(std::move(joined));
   }

@@ -67,8 +67,8 @@ void jump_if_or_pop(Tracer& tracer, const Instruction& at) {
 }
 
 // The truth of a varying number, or its negation, as a value of its own. False: not such a value.
-bool push_computed(Tracer& tracer, Computation computation) {
-  ValuePtr truth = computed(tracer, computation, {tracer.frames().peek()});
+bool push_computed(Tracer& tracer, ScalarOp scalar_op) {
+  ValuePtr truth = computed(tracer, scalar_op, {tracer.frames().peek()});
   if (!truth) return false;
   tracer.frames().pop();
   tracer.frames().push(std::move(truth));
@@ -76,7 +76,7 @@ bool push_computed(Tracer& tracer, Computation computation) {
 }
 
 void to_bool(Tracer& tracer, const Instruction&) {
-  if (push_computed(tracer, Computation::Truth)) return;
+  if (push_computed(tracer, ScalarOp::Truth)) return;
   std::optional<bool> truth = truth_or_inline(tracer, ContinuationKind::PushBool);
   if (!truth) return;
   tracer.frames().pop();
@@ -84,7 +84,7 @@ void to_bool(Tracer& tracer, const Instruction&) {
 }
 
 void unary_not(Tracer& tracer, const Instruction&) {
-  if (push_computed(tracer, Computation::Not)) return;
+  if (push_computed(tracer, ScalarOp::Not)) return;
   std::optional<bool> truth = truth_or_inline(tracer, ContinuationKind::PushNotBool);
   if (!truth) return;
   tracer.frames().pop();

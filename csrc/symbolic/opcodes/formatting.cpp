@@ -14,10 +14,10 @@ namespace {
 void push_formatted(Tracer& tracer, int operands, int conversion, BorrowedRef spec) {
   ValuePtr value = tracer.frames().peek(operands);
   if (is_dynamic(value)) {
-    static constexpr Computation kConversions[] = {Computation::Str, Computation::Repr, Computation::Ascii};
+    static constexpr ScalarOp kConversions[] = {ScalarOp::Str, ScalarOp::Repr, ScalarOp::Ascii};
     ValuePtr text = conversion == 0 ? value : computed(tracer, kConversions[conversion - 1], {value});
     ValuePtr plain = spec ? tracer.values().constant(spec) : tracer.values().string("");
-    if (text) text = computed(tracer, Computation::Format, {text, plain});
+    if (text) text = computed(tracer, ScalarOp::Format, {text, plain});
     if (text) {
       tracer.frames().pop_many(operands);
       tracer.frames().push(std::move(text));

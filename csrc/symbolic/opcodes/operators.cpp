@@ -167,11 +167,11 @@ ValuePtr merge_dicts(Tracer& tracer, BinaryCode op, bool in_place, const ValuePt
 }
 
 // What the exit computes from numbers that vary; no answer: not for this operator.
-std::optional<Computation> computation_of(BinaryCode op) {
-  static constexpr std::optional<Computation> kComputations[kBinaryOperators] = {
-      Computation::Add,      Computation::And,        Computation::FloorDivide, std::nullopt,       std::nullopt,
-      Computation::Multiply, Computation::Remainder,  Computation::Or,          Computation::Power, Computation::Rshift,
-      Computation::Subtract, Computation::TrueDivide, Computation::Xor};
+std::optional<ScalarOp> computation_of(BinaryCode op) {
+  static constexpr std::optional<ScalarOp> kComputations[kBinaryOperators] = {
+      ScalarOp::Add,      ScalarOp::And,        ScalarOp::FloorDivide, std::nullopt,    std::nullopt,
+      ScalarOp::Multiply, ScalarOp::Remainder,  ScalarOp::Or,          ScalarOp::Power, ScalarOp::Rshift,
+      ScalarOp::Subtract, ScalarOp::TrueDivide, ScalarOp::Xor};
   return kComputations[static_cast<int>(op)];
 }
 
@@ -270,9 +270,9 @@ void unary_op(Tracer& tracer, const Instruction&) {
   } else if (inline_unary(tracer, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {
     return;
   } else if ((result = computed(tracer,
-                                op == '-'   ? Computation::Negative
-                                : op == '+' ? Computation::Positive
-                                            : Computation::Invert,
+                                op == '-'   ? ScalarOp::Negative
+                                : op == '+' ? ScalarOp::Positive
+                                            : ScalarOp::Invert,
                                 {value}))) {
   } else {
     Ref constant = constant_of(tracer, value);

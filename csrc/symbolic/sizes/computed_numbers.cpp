@@ -14,48 +14,48 @@ namespace {
 
 bool is_integer(PyTypeObject* type) { return type == &PyLong_Type || type == &PyBool_Type; }
 bool is_number(PyTypeObject* type) { return is_integer(type) || type == &PyFloat_Type; }
-bool is_number_or_text(PyTypeObject* type) { return is_number(type) || type == &PyUnicode_Type; }
+bool is_text(PyTypeObject* type) { return type == &PyUnicode_Type; }
+bool is_number_or_text(PyTypeObject* type) { return is_number(type) || is_text(type); }
 
-bool all_of(const std::vector<ValuePtr>& operands, bool (*holds)(PyTypeObject*)) {
-  for (const ValuePtr& operand : operands)
-    if (!holds(type_of(operand))) return false;
-  return true;
+// The column `fixed`: the types of the operands decide the type of the result, and the result is not much larger than they are.
+namespace fixed_result {
+
+using Operands = const std::vector<ValuePtr>&;
+
+bool all_of(Operands operands, bool (*holds)(PyTypeObject*)) {
+  return std::ranges::all_of(operands, [&](const ValuePtr& operand) { return holds(type_of(operand)); });
 }
 
-// The types of the operands decide the type of the result, and the result is not much larger than they are.
-bool has_fixed_result(Computation computation, const std::vector<ValuePtr>& operands) {
-  switch (computation) {
-    case Computation::And:
-    case Computation::Or:
-    case Computation::Xor:
-    case Computation::Rshift:
-      return all_of(operands, is_integer);
-    case Computation::Power: {
-      // A negative exponent gives a float, a fractional one of a negative number a complex.
-      auto* exponent = as<ObjectValue>(operands[1]);
-      if (exponent == nullptr || exponent->source != nullptr || !PyLong_CheckExact(exponent->object.get()))
-        return false;
-      int overflow = 0;
-      long long value = PyLong_AsLongLongAndOverflow(exponent->object, &overflow);
-      return overflow == 0 && value >= 0 && value <= 64 && is_number(type_of(operands[0]));
-    }
-    case Computation::Invert:
-      return type_of(operands[0]) == &PyLong_Type;
-    case Computation::Truth:
-    case Computation::Not:
-    case Computation::Str:
-      return all_of(operands, is_number_or_text);
-    case Computation::Format:
-      return is_number_or_text(type_of(operands[0])) && type_of(operands[1]) == &PyUnicode_Type;
-    case Computation::Join:
-      return all_of(operands, [](PyTypeObject* type) { return type == &PyUnicode_Type; });
-    default:
-      return all_of(operands, is_number);
-  }
+bool numbers(Operands operands) { return all_of(operands, is_number); }
+bool integers(Operands operands) { return all_of(operands, is_integer); }
+bool texts(Operands operands) { return all_of(operands, is_text); }
+bool numbers_or_text(Operands operands) { return all_of(operands, is_number_or_text); }
+bool exact_int(Operands operands) { return type_of(operands[0]) == &PyLong_Type; }
+bool formatted(Operands operands) { return is_number_or_text(type_of(operands[0])) && is_text(type_of(operands[1])); }
+
+// A negative exponent returns a float, a fractional one of a negative number a complex.
+bool small_power(Operands operands) {
+  auto* exponent = as<ObjectValue>(operands[1]);
+  if (exponent == nullptr || exponent->source != nullptr || !PyLong_CheckExact(exponent->object.get())) return false;
+  int overflow = 0;
+  long long value = PyLong_AsLongLongAndOverflow(exponent->object, &overflow);
+  return overflow == 0 && value >= 0 && value <= 64 && is_number(type_of(operands[0]));
 }
 
-bool may_raise(Computation computation, const std::vector<ValuePtr>& operands) {
-  if (raises(computation) != Raises::WithFloats) return raises(computation) == Raises::ByValue;
+constexpr bool (*kRows[])(Operands) = {
+#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) fixed,
+#include "snapshot/scalar_ops.def"
+#undef MD_SCALAR_OP
+};
+
+}  // namespace fixed_result
+
+bool has_fixed_result(ScalarOp scalar_op, const std::vector<ValuePtr>& operands) {
+  return fixed_result::kRows[static_cast<size_t>(scalar_op)](operands);
+}
+
+bool may_raise(ScalarOp scalar_op, const std::vector<ValuePtr>& operands) {
+  if (raises(scalar_op) != Raises::WithFloats) return raises(scalar_op) == Raises::ByValue;
   return std::ranges::any_of(operands, [](const ValuePtr& operand) { return type_of(operand) == &PyFloat_Type; });
 }
 
@@ -66,15 +66,15 @@ BorrowedRef current_object(const ValuePtr& operand) {
 
 }  // namespace
 
-ValuePtr computed(Tracer& tracer, Computation computation, std::vector<ValuePtr> operands) {
-  if (ValuePtr size = computed_of_unbacked(tracer, computation, operands)) return size;
-  if (ValuePtr number = computed_in_graph(tracer, computation, operands)) return number;
-  bool is_dynamic = false;
+ValuePtr computed(Tracer& tracer, ScalarOp scalar_op, std::vector<ValuePtr> operands) {
+  if (ValuePtr size = computed_of_unbacked(tracer, scalar_op, operands)) return size;
+  if (ValuePtr number = computed_in_graph(tracer, scalar_op, operands)) return number;
+  bool any_dynamic = false;
   for (const ValuePtr& operand : operands) {
-    is_dynamic = is_dynamic || is_dynamic(operand);
+    any_dynamic = any_dynamic || is_dynamic(operand);
     if (operand->kind != ValueKind::Object && operand->kind != ValueKind::Computed) return nullptr;
   }
-  if (!is_dynamic || !has_fixed_result(computation, operands)) return nullptr;
+  if (!any_dynamic || !has_fixed_result(scalar_op, operands)) return nullptr;
   std::vector<PyObject*> objects;
   for (ValuePtr& operand : operands) {
     tracer.values().exact_type(operand);
@@ -85,10 +85,10 @@ ValuePtr computed(Tracer& tracer, Computation computation, std::vector<ValuePtr>
     }
     objects.push_back(current_object(operand));
   }
-  Ref current = compute(computation, objects);
+  Ref current = compute(scalar_op, objects);
   if (!current) raise_here();
-  bool raises = may_raise(computation, operands);
-  ValuePtr value = make_value<ComputedValue>(computation, std::move(operands), std::move(current));
+  bool raises = may_raise(scalar_op, operands);
+  ValuePtr value = make_value<ComputedValue>(scalar_op, std::move(operands), std::move(current));
   if (raises) tracer.shapes().add_may_raise(value);
   return value;
 }

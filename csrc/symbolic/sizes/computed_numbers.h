@@ -5,6 +5,6 @@
 namespace md {
 
 // The computation on operands of which one varies; null: they all are known, or its result's type is not fixed.
-ValuePtr computed(Tracer& tracer, Computation computation, std::vector<ValuePtr> operands);
+ValuePtr computed(Tracer& tracer, ScalarOp scalar_op, std::vector<ValuePtr> operands);
 
 }  // namespace md

@@ -2,12 +2,12 @@
 #pragma once
 #include <optional>
 
-#include "snapshot/computations.h"
+#include "snapshot/scalar_ops.h"
 #include "tensor/dim.h"
 
 namespace md {
 
 // What comes out whatever the sizes are; no answer: that depends on them, or it is no comparison.
-std::optional<bool> compared_for_all(Computation comparison, Dim a, Dim b);
+std::optional<bool> compared_for_all(ScalarOp comparison, Dim a, Dim b);
 
 }  // namespace md

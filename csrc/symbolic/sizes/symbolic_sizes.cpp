@@ -21,36 +21,59 @@ bool is_held_by_object(const Source* source) {
   return false;
 }
 
-bool is_comparison(Computation computation) {
-  switch (computation) {
-    case Computation::Less:
-    case Computation::LessEqual:
-    case Computation::Equal:
-    case Computation::NotEqual:
-    case Computation::Greater:
-    case Computation::GreaterEqual:
-      return true;
-    default:
-      return false;
-  }
+// The column `compare`.
+namespace comparisons {
+
+bool less(Dim a, Dim b) { return known_less(a, b); }
+bool less_equal(Dim a, Dim b) { return !known_less(b, a); }
+bool equal(Dim a, Dim b) { return md::known_equal(a, b); }
+bool not_equal(Dim a, Dim b) { return !md::known_equal(a, b); }
+bool greater(Dim a, Dim b) { return known_less(b, a); }
+bool greater_equal(Dim a, Dim b) { return !known_less(a, b); }
+constexpr bool (*no_order)(Dim, Dim) = nullptr;
+
+constexpr bool (*kRows[])(Dim, Dim) = {
+#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) compare,
+#include "snapshot/scalar_ops.def"
+#undef MD_SCALAR_OP
+};
+
+}  // namespace comparisons
+
+bool is_comparison(ScalarOp scalar_op) { return comparisons::kRows[static_cast<size_t>(scalar_op)] != nullptr; }
+bool compare(ScalarOp scalar_op, Dim a, Dim b) { return comparisons::kRows[static_cast<size_t>(scalar_op)](a, b); }
+
+// The column `on_sizes`.
+namespace on_sizes {
+
+using Dims = const std::vector<Dim>&;
+
+void check_divisor(Dim divisor) {
+  if (md::known_equal(divisor, 0)) raise_here();
 }
 
-bool compare(Computation comparison, Dim a, Dim b) {
-  switch (comparison) {
-    case Computation::Less:
-      return known_less(a, b);
-    case Computation::GreaterEqual:
-      return !known_less(a, b);
-    case Computation::Greater:
-      return known_less(b, a);
-    case Computation::LessEqual:
-      return !known_less(b, a);
-    case Computation::Equal:
-      return md::known_equal(a, b);
-    default:
-      return !md::known_equal(a, b);
-  }
+Dim sum(Dims dims) { return dims[0] + dims[1]; }
+Dim difference(Dims dims) { return dims[0] - dims[1]; }
+Dim product(Dims dims) { return dims[0] * dims[1]; }
+Dim negative(Dims dims) { return Dim(0) - dims[0]; }
+Dim itself(Dims dims) { return dims[0]; }
+Dim floor_quotient(Dims dims) {
+  check_divisor(dims[1]);
+  return floor_divide(dims[0], dims[1]);
 }
+Dim rest(Dims dims) {
+  check_divisor(dims[1]);
+  return remainder(dims[0], dims[1]);
+}
+constexpr Dim (*no_size)(Dims) = nullptr;
+
+constexpr Dim (*kRows[])(Dims) = {
+#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) on_sizes,
+#include "snapshot/scalar_ops.def"
+#undef MD_SCALAR_OP
+};
+
+}  // namespace on_sizes
 
 // Whether a question was answered by the sizes of this capture.
 struct AskedSizes : ShapeGuardSink {
@@ -60,7 +83,7 @@ struct AskedSizes : ShapeGuardSink {
 
 }  // namespace
 
-std::optional<bool> compared_for_all(Computation comparison, Dim a, Dim b) {
+std::optional<bool> compared_for_all(ScalarOp comparison, Dim a, Dim b) {
   if (!is_comparison(comparison)) return std::nullopt;
   AskedSizes sizes;
   ShapeGuardScope scope(&sizes);
@@ -99,7 +122,7 @@ void make_sizes_symbolic(Tracer& tracer, TensorValue* tensor) {
 ValuePtr size_value(Tracer& tracer, Dim dim) {
   if (!dim.is_symbolic()) return tracer.values().integer(dim.value());
   auto value =
-      make_value<ComputedValue>(Computation::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
+      make_value<ComputedValue>(ScalarOp::Int, std::vector<ValuePtr>{}, check(PyLong_FromLongLong(dim.hint())));
   value->dim = dim;
   return value;
 }
@@ -128,7 +151,7 @@ std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value) {
     if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
     if (computed->known) return int_of(tracer, value);
     // Only now: a divisor must not be zero in it.
-    if (!computed->dim) computed->dim = computed_dim(tracer, computed->computation, computed->parts);
+    if (!computed->dim) computed->dim = computed_dim(tracer, computed->scalar_op, computed->parts);
     return computed->dim;
   }
   auto* object = as<ObjectValue>(value);
@@ -168,33 +191,17 @@ bool has_symbolic_size(Tracer& tracer, const ValuePtr& value) {
 }
 
 // Whole numbers in, a whole number out; an operand that is no size: no answer.
-std::optional<Dim> computed_dim(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands) {
+std::optional<Dim> computed_dim(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands) {
   std::vector<Dim> dims;
   for (const ValuePtr& operand : operands) {
     std::optional<Dim> dim = dim_of(tracer, operand);
     if (!dim) return std::nullopt;
     dims.push_back(*dim);
   }
+  auto* compute = on_sizes::kRows[static_cast<size_t>(scalar_op)];
+  if (compute == nullptr) return std::nullopt;
   try {
-    switch (computation) {
-      case Computation::Add:
-        return dims[0] + dims[1];
-      case Computation::Subtract:
-        return dims[0] - dims[1];
-      case Computation::Multiply:
-        return dims[0] * dims[1];
-      case Computation::FloorDivide:
-      case Computation::Remainder:
-        if (md::known_equal(dims[1], 0)) raise_here();
-        return computation == Computation::FloorDivide ? floor_divide(dims[0], dims[1]) : remainder(dims[0], dims[1]);
-      case Computation::Negative:
-        return Dim(0) - dims[0];
-      case Computation::Positive:
-      case Computation::Int:
-        return dims[0];
-      default:
-        return std::nullopt;
-    }
+    return compute(dims);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
     return std::nullopt;  // too large for a size
@@ -212,8 +219,8 @@ bool is_for_python(Tracer& tracer, Dim dim) {
 std::optional<bool> decided(Tracer& tracer, const ComputedValue& value) {
   if (value.known) return std::nullopt;
   for (const ValuePtr& part : value.parts) refuse_unbacked(tracer, part);
-  if (value.computation == Computation::Not || value.computation == Computation::Truth) {
-    bool negates = value.computation == Computation::Not;
+  if (value.scalar_op == ScalarOp::Not || value.scalar_op == ScalarOp::Truth) {
+    bool negates = value.scalar_op == ScalarOp::Not;
     std::optional<bool> truth;
     if (auto* inner = as<ComputedValue>(value.parts[0])) truth = decided(tracer, *inner);
     if (!truth) {
@@ -225,12 +232,12 @@ std::optional<bool> decided(Tracer& tracer, const ComputedValue& value) {
   }
   if (value.dim)
     return is_for_python(tracer, *value.dim) ? std::nullopt : std::optional(!md::known_equal(*value.dim, 0));
-  if (!is_comparison(value.computation)) return std::nullopt;
+  if (!is_comparison(value.scalar_op)) return std::nullopt;
   std::optional<Dim> a = dim_of(tracer, value.parts[0]), b = a ? dim_of(tracer, value.parts[1]) : std::nullopt;
   if (!a || !b) return std::nullopt;
-  if (std::optional<bool> always = compared_for_all(value.computation, *a, *b)) return always;
+  if (std::optional<bool> always = compared_for_all(value.scalar_op, *a, *b)) return always;
   if (is_for_python(tracer, *a) || is_for_python(tracer, *b)) return std::nullopt;
-  return compare(value.computation, *a, *b);
+  return compare(value.scalar_op, *a, *b);
 }
 
 void specialise(Tracer& tracer, const TensorSpec& spec) {

@@ -15,7 +15,7 @@ bool has_symbolic_size(Tracer& tracer, const ValuePtr& value);
 void specialise(Tracer& tracer, const TensorSpec& spec);
 // min() or max() of sizes; null: they are none.
 ValuePtr smallest_or_largest(Tracer& tracer, bool largest, const std::vector<ValuePtr>& values);
-std::optional<Dim> computed_dim(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands);
+std::optional<Dim> computed_dim(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands);
 std::optional<bool> decided(Tracer& tracer, const ComputedValue& value);
 // A whole number that may be a size: symbolic or not. An int that varies becomes a symbol.
 std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value);

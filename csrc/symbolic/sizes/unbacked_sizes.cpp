@@ -99,11 +99,11 @@ ValuePtr number_of_unbacked(Tracer& tracer, const ValuePtr& value) {
              : nullptr;
 }
 
-ValuePtr computed_of_unbacked(Tracer& tracer, Computation computation, std::vector<ValuePtr>& operands) {
+ValuePtr computed_of_unbacked(Tracer& tracer, ScalarOp scalar_op, std::vector<ValuePtr>& operands) {
   if (std::ranges::none_of(operands, [&](const ValuePtr& operand) { return tracer.shapes().is_unbacked(operand); }))
     return nullptr;
   bool numbers_beside = std::ranges::any_of(operands, [](const ValuePtr& operand) { return as<NumberValue>(operand); });
-  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(tracer, computation, operands);
+  std::optional<Dim> dim = numbers_beside ? std::nullopt : computed_dim(tracer, scalar_op, operands);
   if (dim) return size_value(tracer, *dim);
   auto has_size = [](const ValuePtr& operand) {
     auto* number = as<NumberValue>(operand);
@@ -111,16 +111,16 @@ ValuePtr computed_of_unbacked(Tracer& tracer, Computation computation, std::vect
   };
   if (operands.size() == 2 && std::ranges::all_of(operands, has_size)) {
     std::optional<Dim> a = dim_of(tracer, operands[0]), b = dim_of(tracer, operands[1]);
-    std::optional<bool> always = a && b ? compared_for_all(computation, *a, *b) : std::nullopt;
+    std::optional<bool> always = a && b ? compared_for_all(scalar_op, *a, *b) : std::nullopt;
     if (always) return tracer.values().boolean(*always);
   }
   for (ValuePtr& operand : operands)
     if (ValuePtr number = number_of_unbacked(tracer, operand)) operand = number;
-  return computed_in_graph(tracer, computation, operands);
+  return computed_in_graph(tracer, scalar_op, operands);
 }
 
-ValuePtr size_computed(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands) {
-  std::optional<Dim> dim = computed_dim(tracer, computation, operands);
+ValuePtr size_computed(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands) {
+  std::optional<Dim> dim = computed_dim(tracer, scalar_op, operands);
   return dim ? size_value(tracer, *dim) : nullptr;
 }
 

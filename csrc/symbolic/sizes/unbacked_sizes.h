@@ -5,9 +5,9 @@
 namespace md {
 
 // What is computed of such numbers as a size; null: not all of them can be one.
-ValuePtr size_computed(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands);
+ValuePtr size_computed(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands);
 // A computation on sizes out of tensors: a size, or else a number of the graph. Null: none of them is one.
-ValuePtr computed_of_unbacked(Tracer& tracer, Computation computation, std::vector<ValuePtr>& operands);
+ValuePtr computed_of_unbacked(Tracer& tracer, ScalarOp scalar_op, std::vector<ValuePtr>& operands);
 // The region ends before what asks for all sizes of such a tensor.
 void refuse_unbacked_sizes(Tracer& tracer, const TensorSpec& spec);
 void refuse_unbacked(Tracer& tracer, const ValuePtr& value);

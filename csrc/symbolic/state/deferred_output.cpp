@@ -48,9 +48,24 @@ bool is_fixed(const ValuePtr& value) {
       auto* sequence = as<SequenceValue>(value);
       return !sequence->is_list && std::ranges::all_of(sequence->items, is_fixed);
     }
-    default:
+    case ValueKind::Dict:
+    case ValueKind::Set:
+    case ValueKind::Slice:
+    case ValueKind::Cell:
+    case ValueKind::Function:
+    case ValueKind::BoundMethod:
+    case ValueKind::PolicyFunction:
+    case ValueKind::Instance:
+    case ValueKind::RaisedPart:
+    case ValueKind::Iterator:
+    case ValueKind::Super:
+    case ValueKind::Constructed:
+    case ValueKind::DictView:
+    case ValueKind::Identity:
+    case ValueKind::InstanceDict:
       return false;
   }
+  throw Error(ErrorKind::Internal, "a value of no kind");
 }
 
 bool add_shown(const ValuePtr& value, std::vector<ShownValue>& shown) {

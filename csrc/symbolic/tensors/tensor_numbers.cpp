@@ -21,9 +21,10 @@ PyTypeObject* number_type(DType dtype) {
       return &PyBool_Type;
     case DTypeCategory::Integer:
       return &PyLong_Type;
-    default:
+    case DTypeCategory::Floating:
       return &PyFloat_Type;
   }
+  throw Error(ErrorKind::Internal, "a dtype of no category");
 }
 
 DType number_dtype(PyTypeObject* type) {
@@ -110,108 +111,130 @@ bool is_tensor(Tracer& tracer, const Operand& operand) {
   return ref != nullptr && !tracer.graph().info(*ref).is_scalar;
 }
 
-// Whole numbers of any size are Python's: where the result needs more than 64 bits the plan fails.
-ValuePtr whole_arithmetic(Tracer& tracer, Computation computation, const Side& a, const Side& b) {
-  Operand left = as_dtype(tracer, a, DType::int64), right = as_dtype(tracer, b, DType::int64);
-  bool swapped = !is_tensor(tracer, left);
-  if (swapped) std::swap(left, right);
-  ValueRef tensor = std::get<ValueRef>(left);
-  switch (computation) {
-    case Computation::Add:
-      return number(&PyLong_Type, checked(tracer, "checked_add", {tensor, right}));
-    case Computation::Multiply:
-      return number(&PyLong_Type, checked(tracer, "checked_mul", {tensor, right}));
-    case Computation::Subtract:
-      if (!swapped) return number(&PyLong_Type, checked(tracer, "checked_sub", {tensor, right}));
-      return number(&PyLong_Type, checked(tracer, "checked_add",
-                                          {checked(tracer, "checked_mul", {tensor, Scalar(int64_t{-1})}), right}));
-    case Computation::FloorDivide:
-    case Computation::Remainder:
-      // By a number above zero neither can fail.
-      if (swapped || !b.constant || b.constant->as_int() <= 0) refuse("division");
-      return number(&PyLong_Type,
-                    add(tracer, computation == Computation::Remainder ? "remainder" : "floor_divide", {tensor, right}));
-    default:
-      refuse("division");
-  }
-}
+// Two numbers as operands of the graph: a tensor first, and whether they changed places for that.
+struct Pair {
+  ValueRef tensor;
+  Operand other;
+  bool swapped;
+  const Side& divisor;
+};
 
-ValuePtr float_arithmetic(Tracer& tracer, Computation computation, const Side& a, const Side& b) {
-  Operand left = as_dtype(tracer, a, DType::float64), right = as_dtype(tracer, b, DType::float64);
-  bool swapped = !is_tensor(tracer, left);
-  if (swapped) std::swap(left, right);
-  ValueRef tensor = std::get<ValueRef>(left);
-  switch (computation) {
-    case Computation::Add:
-      return number(&PyFloat_Type, add(tracer, "add", {tensor, right, one()}));
-    case Computation::Multiply:
-      return number(&PyFloat_Type, add(tracer, "mul", {tensor, right}));
-    case Computation::Subtract:
-      if (!swapped) return number(&PyFloat_Type, add(tracer, "sub", {tensor, right, one()}));
-      return number(&PyFloat_Type, add(tracer, "add", {add(tracer, "neg", {tensor}), right, one()}));
-    case Computation::TrueDivide:
-      // Python raises at zero.
-      if (swapped || !b.constant || is_zero(b)) refuse("division");
-      return number(&PyFloat_Type, add(tracer, "div", {tensor, right}));
-    default:
-      refuse("division");
-  }
-}
-
-ValuePtr arithmetic(Tracer& tracer, Computation computation, const Side& a, const Side& b) {
-  bool with_float = a.is(&PyFloat_Type) || b.is(&PyFloat_Type);
-  return with_float ? float_arithmetic(tracer, computation, a, b) : whole_arithmetic(tracer, computation, a, b);
-}
-
-ValuePtr comparison(Tracer& tracer, Computation computation, const Side& a, const Side& b) {
-  struct Row {
-    Computation computation;
-    const char* op;
-    const char* mirrored;
-  };
-  static constexpr Row kRows[] = {
-      {Computation::Less, "lt", "gt"},    {Computation::LessEqual, "le", "ge"},
-      {Computation::Equal, "eq", "eq"},   {Computation::NotEqual, "ne", "ne"},
-      {Computation::Greater, "gt", "lt"}, {Computation::GreaterEqual, "ge", "le"},
-  };
-  // Python compares a whole number with a float exactly, whatever their size.
-  bool with_float = a.is(&PyFloat_Type) || b.is(&PyFloat_Type);
-  if (with_float && !(is_exact_as_float(a) && is_exact_as_float(b))) refuse("comparison with a number of another type");
-  DType dtype = with_float ? DType::float64 : DType::int64;
+Pair pair_of(Tracer& tracer, const Side& a, const Side& b, DType dtype) {
   Operand left = as_dtype(tracer, a, dtype), right = as_dtype(tracer, b, dtype);
   bool swapped = !is_tensor(tracer, left);
   if (swapped) std::swap(left, right);
-  const Row* row = std::ranges::find(kRows, computation, &Row::computation);
-  return number(&PyBool_Type, add(tracer, swapped ? row->mirrored : row->op, {left, right}));
+  return {std::get<ValueRef>(left), right, swapped, b};
 }
 
-ValuePtr unary(Tracer& tracer, Computation computation, const ValuePtr& value) {
-  auto* own = as<NumberValue>(value);
-  bool is_float = own->type == &PyFloat_Type;
-  switch (computation) {
-    case Computation::Positive:
-      return own->type == &PyBool_Type ? number(&PyLong_Type, cast(tracer, own->ref, DType::int64)) : value;
-    case Computation::Negative:
-      if (is_float) return number(&PyFloat_Type, add(tracer, "neg", {own->ref}));
-      return number(&PyLong_Type,
-                    checked(tracer, "checked_mul", {cast(tracer, own->ref, DType::int64), Scalar(int64_t{-1})}));
-    case Computation::Absolute:
-      if (is_float) return number(&PyFloat_Type, add(tracer, "abs", {own->ref}));
-      refuse("abs()");
-    case Computation::Int:
-      if (is_float) refuse("int()");
-      return own->type == &PyLong_Type ? value : number(&PyLong_Type, cast(tracer, own->ref, DType::int64));
-    case Computation::Float:
-      return is_float ? value : number(&PyFloat_Type, cast(tracer, own->ref, DType::float64));
-    case Computation::Truth:
-      if (own->type == &PyBool_Type) return value;
-      return number(&PyBool_Type, add(tracer, "ne", {own->ref, Scalar(int64_t{0})}));
-    case Computation::Not:
-      return number(&PyBool_Type, own->type == &PyBool_Type ? add(tracer, "logical_not", {own->ref})
-                                                            : add(tracer, "eq", {own->ref, Scalar(int64_t{0})}));
-    default:
-      refuse(computation_name(computation));
-  }
+// The column `in_graph`.
+namespace in_graph {
+
+// Integers of any size are Python's: where the result needs more than 64 bits the plan fails.
+ValueRef add_integers(Tracer& tracer, const Pair& pair) {
+  return checked(tracer, "checked_add", {pair.tensor, pair.other});
+}
+ValueRef multiply_integers(Tracer& tracer, const Pair& pair) {
+  return checked(tracer, "checked_mul", {pair.tensor, pair.other});
+}
+ValueRef subtract_integers(Tracer& tracer, const Pair& pair) {
+  if (!pair.swapped) return checked(tracer, "checked_sub", {pair.tensor, pair.other});
+  return checked(tracer, "checked_add",
+                 {checked(tracer, "checked_mul", {pair.tensor, Scalar(int64_t{-1})}), pair.other});
+}
+// By a number above zero neither can fail.
+void check_divisor(const Pair& pair) {
+  const std::optional<Scalar>& constant = pair.divisor.constant;
+  if (pair.swapped || !constant || constant->as_int() <= 0) refuse("division");
+}
+ValueRef divide_integers(Tracer& tracer, const Pair& pair) {
+  check_divisor(pair);
+  return add(tracer, "floor_divide", {pair.tensor, pair.other});
+}
+ValueRef rest_of_integers(Tracer& tracer, const Pair& pair) {
+  check_divisor(pair);
+  return add(tracer, "remainder", {pair.tensor, pair.other});
+}
+
+ValueRef add_floats(Tracer& tracer, const Pair& pair) { return add(tracer, "add", {pair.tensor, pair.other, one()}); }
+ValueRef multiply_floats(Tracer& tracer, const Pair& pair) { return add(tracer, "mul", {pair.tensor, pair.other}); }
+ValueRef subtract_floats(Tracer& tracer, const Pair& pair) {
+  if (!pair.swapped) return add(tracer, "sub", {pair.tensor, pair.other, one()});
+  return add(tracer, "add", {add(tracer, "neg", {pair.tensor}), pair.other, one()});
+}
+ValueRef divide_floats(Tracer& tracer, const Pair& pair) {
+  // Python raises at zero.
+  if (pair.swapped || !pair.divisor.constant || is_zero(pair.divisor)) refuse("division");
+  return add(tracer, "div", {pair.tensor, pair.other});
+}
+
+ValuePtr positive(Tracer& tracer, const ValuePtr& value, const NumberValue& own) {
+  return own.type == &PyBool_Type ? number(&PyLong_Type, cast(tracer, own.ref, DType::int64)) : value;
+}
+ValuePtr negative(Tracer& tracer, const ValuePtr&, const NumberValue& own) {
+  if (own.type == &PyFloat_Type) return number(&PyFloat_Type, add(tracer, "neg", {own.ref}));
+  return number(&PyLong_Type,
+                checked(tracer, "checked_mul", {cast(tracer, own.ref, DType::int64), Scalar(int64_t{-1})}));
+}
+ValuePtr absolute(Tracer& tracer, const ValuePtr&, const NumberValue& own) {
+  if (own.type != &PyFloat_Type) refuse("abs()");
+  return number(&PyFloat_Type, add(tracer, "abs", {own.ref}));
+}
+ValuePtr to_int(Tracer& tracer, const ValuePtr& value, const NumberValue& own) {
+  if (own.type == &PyFloat_Type) refuse("int()");
+  return own.type == &PyLong_Type ? value : number(&PyLong_Type, cast(tracer, own.ref, DType::int64));
+}
+ValuePtr to_float(Tracer& tracer, const ValuePtr& value, const NumberValue& own) {
+  return own.type == &PyFloat_Type ? value : number(&PyFloat_Type, cast(tracer, own.ref, DType::float64));
+}
+ValuePtr truth(Tracer& tracer, const ValuePtr& value, const NumberValue& own) {
+  if (own.type == &PyBool_Type) return value;
+  return number(&PyBool_Type, add(tracer, "ne", {own.ref, Scalar(int64_t{0})}));
+}
+ValuePtr negation(Tracer& tracer, const ValuePtr&, const NumberValue& own) {
+  return number(&PyBool_Type, own.type == &PyBool_Type ? add(tracer, "logical_not", {own.ref})
+                                                       : add(tracer, "eq", {own.ref, Scalar(int64_t{0})}));
+}
+
+// One of three kinds of rules, or none: arithmetic (null: of these numbers it is not computed), a comparison, a function of one number.
+struct Rule {
+  bool is_arithmetic = false;
+  ValueRef (*integers)(Tracer&, const Pair&) = nullptr;
+  ValueRef (*floats)(Tracer&, const Pair&) = nullptr;
+  const char *op = nullptr, *mirrored = nullptr;
+  ValuePtr (*unary)(Tracer&, const ValuePtr&, const NumberValue&) = nullptr;
+};
+constexpr Rule kNone{};
+constexpr Rule kAdd{true, add_integers, add_floats}, kSubtract{true, subtract_integers, subtract_floats},
+    kMultiply{true, multiply_integers, multiply_floats}, kFloorDivide{true, divide_integers},
+    kRemainder{true, rest_of_integers}, kTrueDivide{true, nullptr, divide_floats};
+constexpr Rule kLess{.op = "lt", .mirrored = "gt"}, kLessEqual{.op = "le", .mirrored = "ge"},
+    kEqual{.op = "eq", .mirrored = "eq"}, kNotEqual{.op = "ne", .mirrored = "ne"},
+    kGreater{.op = "gt", .mirrored = "lt"}, kGreaterEqual{.op = "ge", .mirrored = "le"};
+constexpr Rule kPositive{.unary = positive}, kNegative{.unary = negative}, kAbsolute{.unary = absolute},
+    kInt{.unary = to_int}, kFloat{.unary = to_float}, kTruth{.unary = truth}, kNot{.unary = negation};
+
+constexpr Rule kRows[] = {
+#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) in_graph,
+#include "snapshot/scalar_ops.def"
+#undef MD_SCALAR_OP
+};
+
+}  // namespace in_graph
+
+ValuePtr arithmetic(Tracer& tracer, const in_graph::Rule& rule, const Side& a, const Side& b) {
+  bool with_float = a.is(&PyFloat_Type) || b.is(&PyFloat_Type);
+  auto* compute = with_float ? rule.floats : rule.integers;
+  Pair pair = pair_of(tracer, a, b, with_float ? DType::float64 : DType::int64);
+  if (compute == nullptr) refuse("division");
+  return number(with_float ? &PyFloat_Type : &PyLong_Type, compute(tracer, pair));
+}
+
+ValuePtr comparison(Tracer& tracer, const in_graph::Rule& rule, const Side& a, const Side& b) {
+  // Python compares an integer with a float exactly, whatever their size.
+  bool with_float = a.is(&PyFloat_Type) || b.is(&PyFloat_Type);
+  if (with_float && !(is_exact_as_float(a) && is_exact_as_float(b))) refuse("comparison with a number of another type");
+  Pair pair = pair_of(tracer, a, b, with_float ? DType::float64 : DType::int64);
+  return number(&PyBool_Type, add(tracer, pair.swapped ? rule.mirrored : rule.op, {pair.tensor, pair.other}));
 }
 
 // Its only element, whatever happens to the tensor afterwards.
@@ -253,40 +276,24 @@ ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor) {
 namespace {
 
 // Of whole numbers, by one that may be zero or below: the graph has no exact op for it, sizes have.
-bool divides_by_unknown(Computation computation, const Side& a, const Side& b) {
-  bool divides = computation == Computation::FloorDivide || computation == Computation::Remainder;
+bool divides_by_unknown(ScalarOp scalar_op, const Side& a, const Side& b) {
+  bool divides = scalar_op == ScalarOp::FloorDivide || scalar_op == ScalarOp::Remainder;
   return divides && a.is(&PyLong_Type) && b.is(&PyLong_Type) && !(b.constant && b.constant->as_int() > 0);
 }
 
 }  // namespace
 
-ValuePtr computed_in_graph(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands) {
+ValuePtr computed_in_graph(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands) {
   auto is_own = [](const ValuePtr& value) { return as<NumberValue>(value) != nullptr; };
   if (std::ranges::none_of(operands, is_own)) return nullptr;
-  switch (computation) {
-    case Computation::Add:
-    case Computation::Subtract:
-    case Computation::Multiply:
-    case Computation::FloorDivide:
-    case Computation::Remainder:
-    case Computation::TrueDivide:
-    case Computation::Less:
-    case Computation::LessEqual:
-    case Computation::Equal:
-    case Computation::NotEqual:
-    case Computation::Greater:
-    case Computation::GreaterEqual:
-      break;
-    default:
-      if (operands.size() != 1) refuse(computation_name(computation));
-      return unary(tracer, computation, operands[0]);
-  }
-  const char* what = computation_name(computation);
+  const in_graph::Rule& rule = in_graph::kRows[static_cast<size_t>(scalar_op)];
+  const char* what = scalar_op_name(scalar_op);
+  if (rule.unary != nullptr) return rule.unary(tracer, operands[0], *as<NumberValue>(operands[0]));
+  if (!rule.is_arithmetic && rule.op == nullptr) refuse(what);
   Side a = side_of(tracer, operands[0], what), b = side_of(tracer, operands[1], what);
-  if (divides_by_unknown(computation, a, b))
-    if (ValuePtr size = size_computed(tracer, computation, operands)) return size;
-  bool compares = computation >= Computation::Less && computation <= Computation::GreaterEqual;
-  return compares ? comparison(tracer, computation, a, b) : arithmetic(tracer, computation, a, b);
+  if (divides_by_unknown(scalar_op, a, b))
+    if (ValuePtr size = size_computed(tracer, scalar_op, operands)) return size;
+  return rule.is_arithmetic ? arithmetic(tracer, rule, a, b) : comparison(tracer, rule, a, b);
 }
 
 }  // namespace md

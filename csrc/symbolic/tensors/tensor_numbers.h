@@ -12,6 +12,6 @@ ValuePtr number_of(Tracer& tracer, TensorValue* tensor);
 // The elements as nested lists, or the number of a tensor of no dims.
 ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor);
 // A computation on numbers, one of them out of a tensor. Null: none of them is.
-ValuePtr computed_in_graph(Tracer& tracer, Computation computation, const std::vector<ValuePtr>& operands);
+ValuePtr computed_in_graph(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands);
 
 }  // namespace md

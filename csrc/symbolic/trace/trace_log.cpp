@@ -1,5 +1,8 @@
 #include "symbolic/trace/trace_log.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/log.h"
 #include "cpython/text.h"
 #include "symbolic/breaks/graph_break.h"
@@ -12,37 +15,25 @@ namespace {
 // What an instruction's argument is a number of.
 enum class Argument : uint8_t { Number, Slot, Constant, Name };
 
+// Those of all other opcodes are numbers.
+constexpr std::pair<Opcode, Argument> kArguments[] = {
+    {Opcode::LOAD_FAST, Argument::Slot},        {Opcode::LOAD_FAST_AND_CLEAR, Argument::Slot},
+    {Opcode::STORE_FAST, Argument::Slot},       {Opcode::DELETE_FAST, Argument::Slot},
+    {Opcode::LOAD_CLOSURE, Argument::Slot},     {Opcode::LOAD_DEREF, Argument::Slot},
+    {Opcode::STORE_DEREF, Argument::Slot},      {Opcode::DELETE_DEREF, Argument::Slot},
+    {Opcode::MAKE_CELL, Argument::Slot},        {Opcode::LOAD_CONST, Argument::Constant},
+    {Opcode::RETURN_CONST, Argument::Constant}, {Opcode::LOAD_NAME, Argument::Name},
+    {Opcode::STORE_NAME, Argument::Name},       {Opcode::DELETE_NAME, Argument::Name},
+    {Opcode::LOAD_GLOBAL, Argument::Name},      {Opcode::STORE_GLOBAL, Argument::Name},
+    {Opcode::DELETE_GLOBAL, Argument::Name},    {Opcode::LOAD_ATTR, Argument::Name},
+    {Opcode::LOAD_METHOD, Argument::Name},      {Opcode::STORE_ATTR, Argument::Name},
+    {Opcode::DELETE_ATTR, Argument::Name},      {Opcode::IMPORT_NAME, Argument::Name},
+    {Opcode::IMPORT_FROM, Argument::Name},
+};
+
 Argument argument_of(Opcode op) {
-  switch (op) {
-    case Opcode::LOAD_FAST:
-    case Opcode::LOAD_FAST_AND_CLEAR:
-    case Opcode::STORE_FAST:
-    case Opcode::DELETE_FAST:
-    case Opcode::LOAD_CLOSURE:
-    case Opcode::LOAD_DEREF:
-    case Opcode::STORE_DEREF:
-    case Opcode::DELETE_DEREF:
-    case Opcode::MAKE_CELL:
-      return Argument::Slot;
-    case Opcode::LOAD_CONST:
-    case Opcode::RETURN_CONST:
-      return Argument::Constant;
-    case Opcode::LOAD_NAME:
-    case Opcode::STORE_NAME:
-    case Opcode::DELETE_NAME:
-    case Opcode::LOAD_GLOBAL:
-    case Opcode::STORE_GLOBAL:
-    case Opcode::DELETE_GLOBAL:
-    case Opcode::LOAD_ATTR:
-    case Opcode::LOAD_METHOD:
-    case Opcode::STORE_ATTR:
-    case Opcode::DELETE_ATTR:
-    case Opcode::IMPORT_NAME:
-    case Opcode::IMPORT_FROM:
-      return Argument::Name;
-    default:
-      return Argument::Number;
-  }
+  auto row = std::ranges::find(kArguments, op, &std::pair<Opcode, Argument>::first);
+  return row != std::end(kArguments) ? row->second : Argument::Number;
 }
 
 // A constant that is no atom could hold anything: its type says enough.

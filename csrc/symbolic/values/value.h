@@ -14,7 +14,7 @@
 #include "graph/graph.h"
 #include "guards/source.h"
 #include "guards/tensor_type.h"
-#include "snapshot/computations.h"
+#include "snapshot/scalar_ops.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/values/key_index.h"
 
@@ -360,9 +360,9 @@ struct NumberValue : Value {
 
 struct ComputedValue : Value {
   static constexpr ValueKind kKind = ValueKind::Computed;
-  ComputedValue(Computation computation, std::vector<ValuePtr> parts, Ref current)
-      : Value(kKind), computation(computation), parts(std::move(parts)), current(std::move(current)) {}
-  Computation computation;
+  ComputedValue(ScalarOp scalar_op, std::vector<ValuePtr> parts, Ref current)
+      : Value(kKind), scalar_op(scalar_op), parts(std::move(parts)), current(std::move(current)) {}
+  ScalarOp scalar_op;
   std::vector<ValuePtr> parts;  // varying numbers, other computed values, constants
   Ref current;                  // what it is at capture; its type is the same at every run
   std::optional<Dim> dim;       // a whole number that sizes tell, and all that there is to it where it has no parts

@@ -7,18 +7,18 @@
 
 namespace md {
 
-enum class Computation : uint8_t {
-#define MD_COMPUTATION(name, raises, expression) name,
-#include "snapshot/computations.def"
-#undef MD_COMPUTATION
+enum class ScalarOp : uint8_t {
+#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) name,
+#include "snapshot/scalar_ops.def"
+#undef MD_SCALAR_OP
 };
 
 // For which of the accepted operands it raises.
 enum class Raises : uint8_t { Never, WithFloats, ByValue };
 
-const char* computation_name(Computation computation);
-Raises raises(Computation computation);
+const char* scalar_op_name(ScalarOp scalar_op);
+Raises raises(ScalarOp scalar_op);
 // Returns null with an exception set where Python raises (division by zero, too large for a float).
-Ref compute(Computation computation, std::span<PyObject* const> parts);
+Ref compute(ScalarOp scalar_op, std::span<PyObject* const> parts);
 
 }  // namespace md
