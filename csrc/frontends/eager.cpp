@@ -109,9 +109,14 @@ void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tens
 
 }  // namespace
 
+bool any_requires_grad(std::span<const Arg> args) {
+  bool found = false;
+  for_each_tensor(args, [&](const Tensor& tensor) { found = found || tensor.requires_grad(); });
+  return found;
+}
+
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
-  bool some_input_does = false;
-  for_each_tensor(args, [&](const Tensor& tensor) { some_input_does = some_input_does || tensor.requires_grad(); });
+  bool some_input_does = any_requires_grad(args);
   if (row.promotion != Promotion::None) cast_args(row, args);
   std::vector<Tensor> results = run_op(row, args);
   for (Tensor& result : results) {

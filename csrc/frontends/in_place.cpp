@@ -18,18 +18,6 @@ void require_values(const OpRow& row, std::span<const Arg> args) {
   }
 }
 
-bool any_requires_grad(std::span<const Arg> args) {
-  bool found = false;
-  for (const Arg& arg : args) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&arg))
-      found = found || (tensor->defined() && tensor->requires_grad());
-    if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
-      for (const Tensor& tensor : *list) found = found || tensor.requires_grad();
-    }
-  }
-  return found;
-}
-
 bool has_fake(std::span<const Arg> args) {
   for (const Arg& arg : args) {
     const Tensor* tensor = std::get_if<Tensor>(&arg);

@@ -1,5 +1,7 @@
 #include "graph/graph.h"
 
+#include "graph/gradient.h"
+
 #include <algorithm>
 #include <array>
 
@@ -113,17 +115,6 @@ Arg fake_value(ValueRef value) {
   const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
   if (info.is_scalar) return Scalar::unknown(info.scalar_kind);
   return Tensor::fake(info.spec);
-}
-
-bool any_requires_grad(std::span<const Operand> operands) {
-  bool found = false;
-  for (const Operand& operand : operands) {
-    for_each_value(operand, [&](const ValueRef& value) {
-      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
-      found = found || (!info.is_scalar && info.spec.requires_grad);
-    });
-  }
-  return found;
 }
 
 }  // namespace

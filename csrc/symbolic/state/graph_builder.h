@@ -13,6 +13,7 @@ namespace md {
 // The modes of the thread as the trace left them.
 struct TracedModes {
   bool grad = true, inference = false;
+  bool records_gradient() const { return grad && !inference; }
   bool operator==(const TracedModes&) const = default;
 };
 

@@ -152,7 +152,7 @@ ValuePtr window_of(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, 
   ValueRef current = tracer.builder().graph_value(tensor);
   TensorValue* viewed = tensor;
   ValuePtr result(tensor);
-  bool grad = tracer.builder().modes().grad && !tracer.builder().modes().inference && tensor->spec.requires_grad;
+  bool grad = tracer.builder().modes().records_gradient() && tensor->spec.requires_grad;
   for (const IndexStep& step : steps) {
     std::vector<Operand> operands{current};
     for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));

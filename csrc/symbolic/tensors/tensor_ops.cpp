@@ -4,6 +4,7 @@
 #include "frontends/eager.h"
 #include "frontends/promotion.h"
 #include "graph/failing_ops.h"
+#include "graph/gradient.h"
 #include "graph/views.h"
 #include "guards/held_object.h"
 #include "guards/named_results.h"
@@ -335,17 +336,6 @@ class OpCapture {
     }
   }
 
-  bool any_requires_grad() const {
-    auto requires_grad = [this](ValueRef ref) { return tracer_.graph().info(ref).spec.requires_grad; };
-    for (const Operand& operand : operands_) {
-      if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && requires_grad(*ref)) return true;
-      if (auto* refs = std::get_if<std::vector<ValueRef>>(&operand))
-        for (ValueRef ref : *refs)
-          if (requires_grad(ref)) return true;
-    }
-    return false;
-  }
-
   bool may_fail_at_run_time() const {
     try {
       return may_fail(*row_, operands_, infer_outs(*row_, operands_));
@@ -399,8 +389,7 @@ class OpCapture {
   }
 
   ValuePtr wrap(Node* node) {
-    bool grad = tracer_.builder().modes().grad && !tracer_.builder().modes().inference && passes_gradient(*row_) &&
-                any_requires_grad();
+    bool grad = tracer_.builder().modes().records_gradient() && passes_gradient(*row_) && any_requires_grad(operands_);
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
     if (base && node->outs.size() == 1 && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec))

@@ -6,6 +6,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "frontends/eager.h"
+#include "graph/gradient.h"
 #include "graph/views.h"
 #include "guards/held_object.h"
 #include "snapshot/serving_code.h"
@@ -113,16 +114,8 @@ std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count
 }
 
 bool results_require_grad(const Capture& capture, const Node& node) {
-  if (!capture.tracer.builder().modes().grad || capture.tracer.builder().modes().inference ||
-      !passes_gradient(*node.op))
-    return false;
-  bool any = false;
-  for (const Operand& operand : node.operands)
-    for_each_value(operand, [&](const ValueRef& value) {
-      const ValueInfo& info = capture.tracer.graph().info(value);
-      any = any || (!info.is_scalar && info.spec.requires_grad);
-    });
-  return any;
+  return capture.tracer.builder().modes().records_gradient() && passes_gradient(*node.op) &&
+         any_requires_grad(node.operands);
 }
 
 std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
