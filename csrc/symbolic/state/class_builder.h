@@ -1,4 +1,5 @@
-// The classes that a trace makes, and the dicts that locals() and bodies of classes show; they live until it ends.
+// The classes created in a trace, and the dicts returned by locals() in it (functions and class bodies). Both live
+// until the trace ends.
 #pragma once
 #include <memory>
 #include <vector>
@@ -12,10 +13,10 @@ class ClassBuilder {
   ~ClassBuilder() { clear(); }
   void clear();
   bool is_empty() const { return made_.empty(); }
-  TracedClass* find(BorrowedRef type) const;  // null: a class that exists
+  TracedClass* find(BorrowedRef type) const;  // null: a pre-existing class
   ValuePtr keep(std::unique_ptr<TracedClass> made);
   const Handle<DictValue>& keep_locals(Handle<DictValue> dict);
-  // Where cycles of values may begin.
+  // Adds the values from which reference cycles may start.
   void add_reached(std::vector<ValuePtr>& reached) const;
 
  private:

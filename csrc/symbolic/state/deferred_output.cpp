@@ -8,7 +8,7 @@ namespace {
 
 int version_of(const TensorValue& tensor) { return tensor.base ? tensor.base->version : 0; }
 
-// Null: no container that is written to in this way.
+// Returns nullopt if the value is not a mutable container of these kinds.
 std::optional<std::vector<ValuePtr>> contents_of(const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value)) return sequence->items;
   std::vector<ValuePtr> contents;

@@ -1,10 +1,11 @@
-// Calls that write something out. They are made when the region is left, in their place among its effects.
-//  1. When a call is made everything that Python code could look at is as in plain Python: objects, cells, input tensors and modes
-//     have been written so far and no further.
-//  2. A call that runs code in Python runs it with the user's frames linked. Afterwards it is asked whether anything is another thing
-//     that the region was captured for, read, wrote or computed with; if so the region is left there.
-//  3. An exception of a call is raised at its instruction; what comes after it has not happened.
-//  4. A plan that fails has written nothing out, and the frame is run again by Python.
+// Deferred output: calls that write something out (print, logging). They run at the exit of the region, in their order
+// among its effects.
+//   1. When a call runs, everything that Python code can observe is as in eager Python: objects, cells, input tensors
+//      and modes have been written up to the call and no further.
+//   2. A call that runs Python code runs with the user's frames linked. Afterwards the region checks that nothing it
+//      was specialised for, read, wrote or computed with has changed; if something has, it exits there.
+//   3. An exception of a call is raised at its instruction; later effects have not happened.
+//   4. A plan that fails has written nothing out, and the interpreter runs the frame again.
 #pragma once
 #include <unordered_map>
 
@@ -13,7 +14,7 @@
 
 namespace md {
 
-// What others could reach at the time of the call, and what it held then.
+// A value that other code could reach at the time of the call, and its contents then.
 struct ShownValue {
   ValuePtr value;
   std::vector<ValuePtr> contents;
@@ -22,16 +23,17 @@ struct ShownValue {
 
 struct QueuedOutput {
   OutputSite site;
-  std::vector<ValueRef> locals, after;  // what the Output recipes of its snapshots name
+  std::vector<ValueRef> locals, after;  // the values that the Output recipes of its snapshots refer to
   std::vector<std::pair<ValuePtr, RecipeId>> made_locals, made_after;
   std::vector<ShownValue> shown;
-  std::vector<ShownValue> frames;  // tensors that the state after the call holds
+  std::vector<ShownValue> frames;  // tensors held by the state after the call
   int64_t step = 0;
-  GraphBreak graph_break;  // of the region that ends before it instead
+  GraphBreak graph_break;  // set if the region ends before the call instead
   const Policy* policy = nullptr;
 };
 
-// What the region calls at run time: the queued outputs, the host calls of its graph, and what was committed before the last output.
+// What the region calls at run time: the queued outputs, the host calls of its graph, and the state committed before
+// the last output.
 class DeferredOutput {
  public:
   explicit DeferredOutput(const TracedModes& modes) : logged_modes_(modes) {}
@@ -41,8 +43,8 @@ class DeferredOutput {
   void add(QueuedOutput output) { queued_.push_back(std::move(output)); }
   const std::vector<HostCallSite>& host_calls() const { return host_calls_; }
   std::vector<HostCallSite> take_host_calls() { return std::move(host_calls_); }
-  int add_host_call(HostCallSite site);  // returns its number
-  // Writes to an input that are among the effects already.
+  int add_host_call(HostCallSite site);  // returns its index
+  // The version of an input whose writes are already in the log of effects.
   int logged_version(const TensorBase* base) const;
   void set_logged_version(const TensorBase* base, int version) { logged_versions_[base] = version; }
   TracedModes& logged_modes() { return logged_modes_; }
@@ -55,9 +57,10 @@ class DeferredOutput {
   TracedModes logged_modes_;
 };
 
-// The same object with the same contents whenever it is made: what exists, constants, tensors, tuples of these.
+// Returns true if rebuilding the value always yields the same object with the same contents: pre-existing objects,
+// constants, tensors, and tuples of these.
 bool is_fixed(const ValuePtr& value);
-// What the value holds that changes when it is written to. False: it cannot be told.
+// Adds the mutable parts of the value. Returns false if they cannot be determined.
 bool add_shown(const ValuePtr& value, std::vector<ShownValue>& shown);
 bool is_as_shown(const ShownValue& shown);
 

@@ -1,4 +1,5 @@
-// What a region starts from: the outermost frame as it was, and the callers that the region has returned to since.
+// The state at the start of a region: the outermost frame on entry, and the callers that the region has returned to
+// since.
 #pragma once
 #include <utility>
 #include <vector>
@@ -13,11 +14,12 @@ class EntryState {
   explicit EntryState(const TraceStart& start) : start_(start) {}
   const TraceStart& start() const { return start_; }
 
-  // Of the outermost frame as it was: its own at the region's start, or a caller's when the region returned to it.
+  // The outermost frame on entry: the region's own frame at its start, or a caller at the time the region returned to
+  // it.
   const std::vector<ValuePtr>& slots() const { return slots_; }
   const std::vector<ValuePtr>& stack() const { return stack_; }
   void set_frame(std::vector<ValuePtr> slots, std::vector<ValuePtr> stack);
-  // Objects of that stack that the frame still holds, and where.
+  // Objects of that stack that the frame still owns, and their positions.
   std::vector<std::pair<ValuePtr, size_t>>& watched() { return watched_; }
 
   struct ReturnedFrame {
@@ -27,11 +29,11 @@ class EntryState {
   };
   const std::vector<ReturnedFrame>& returns() const { return returns_; }  // Snapshot::returns
   bool has_returned() const { return !returns_.empty(); }
-  // The frame that waits for the outermost one, if any does.
+  // The suspended caller of the outermost frame, if any.
   const CallerPlace& next_caller() const { return (*start_.callers)[returns_.size()]; }
   bool has_next_caller() const { return start_.callers != nullptr && returns_.size() < start_.callers->size(); }
   void add_return(ReturnedFrame frame) { returns_.push_back(std::move(frame)); }
-  int callers_slot() const { return callers_slot_; }  // where the next caller begins in the view
+  int callers_slot() const { return callers_slot_; }  // the slot of the view where the next caller begins
   void set_callers_slot(int slot) { callers_slot_ = slot; }
 
  private:

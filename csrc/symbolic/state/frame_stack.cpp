@@ -16,13 +16,14 @@ std::string module_of(const SymbolicFrame& frame) {
   return text_of(module);
 }
 
-// A function of this package that changes a mode or says something to capture, on behalf of the user's frame that called it.
+// Returns true for a function of this package that changes a mode or passes a hint to the tracer on behalf of its
+// caller, a user frame.
 bool is_ours(const SymbolicFrame& frame) {
   std::string name = module_of(frame);
   return name == "minidynamo._dynamo.decorators" || name == "minidynamo._tensor.grad_modes";
 }
 
-// What our own functions are decorated with.
+// The decorators of the package's own functions come from functools.
 bool is_functools(const SymbolicFrame& frame) { return module_of(frame) == "functools"; }
 
 SourceLine line_of(const SymbolicFrame& frame) {
@@ -95,7 +96,8 @@ void FrameStack::suspend(ValuePtr value) {
 void FrameStack::set_policy(const Policy* policy) {
   for (auto at = frames_.rbegin(); at != frames_.rend(); ++at) {
     (*at)->policy = policy;
-    // Our own __enter__ and __exit__ come between; the first frame of another module is the one meant.
+    // The package's own __enter__ and __exit__ frames come between; the policy applies to the first frame of another
+    // module.
     if (!is_ours(**at)) return;
   }
 }

@@ -1,4 +1,4 @@
-// The frames of a trace, outermost first, and the stack of the innermost.
+// The frames of a trace, outermost first, and the value stack of the innermost.
 #pragma once
 #include <memory>
 #include <vector>
@@ -23,47 +23,48 @@ class FrameStack {
   void enter(std::shared_ptr<SymbolicFrame> frame);
   void leave() { frames_.pop_back(); }
   void cut(size_t depth) { frames_.resize(depth); }
-  // The caller that the region returns to, in the place of all frames.
+  // Replaces all frames by the caller that the region returns to.
   void replace(std::shared_ptr<SymbolicFrame> caller);
   const Bytecode& bytecode() const { return *innermost().bytecode; }
   void jump(int target);
-  bool has_back_edge() const { return has_back_edge_; }  // through a back edge
+  bool has_back_edge() const { return has_back_edge_; }  // true if the trace took a back edge
   void set_back_edge(bool value) { has_back_edge_ = value; }
-  // The innermost frame, a generator's, yields.
+  // Yields `value` from the innermost frame, which belongs to a generator.
   void suspend(ValuePtr value);
-  // A change of policy made by a function of ours acts on the user's frame that called it.
+  // A policy change made by one of the package's functions applies to the user frame that called it.
   void set_policy(const Policy* policy);
-  size_t deepest() const { return deepest_; }  // frames at once
-  // Of the other functions that the trace went through.
+  size_t deepest() const { return deepest_; }  // the largest number of simultaneous frames
+  // The other functions that the trace entered.
   const std::vector<const Bytecode*>& entered() const { return entered_; }
   void note_entered(const Bytecode* bytecode) { entered_.push_back(bytecode); }
 
-  // --- the stack of the innermost
-  const ValuePtr& null() const { return null_; }  // NULL on the stack, and an unset slot
+  // --- the value stack of the innermost frame
+  const ValuePtr& null() const { return null_; }  // NULL on the stack, or an unset slot
   void push(ValuePtr value) { innermost().stack.push_back(std::move(value)); }
-  void push_callable(ValuePtr callable);  // and NULL, as LOAD_METHOD does for what is no method
+  void push_callable(ValuePtr callable);  // and NULL, as LOAD_METHOD does when the attribute is not a method
   ValuePtr pop();
   std::vector<ValuePtr> pop_many(int count);  // in stack order
   ValuePtr& peek(int distance = 1);           // 1 is the top
-  // After a frame was inlined: the caller's instruction has consumed its operands.
+  // After a frame was inlined: pops the operands of the caller's instruction, below the callee's result.
   void drop_below_callee(int count);
 
-  // As it was before the current instruction.
+  // The stack before the current instruction.
   const std::vector<ValuePtr>& stack_before() const { return stack_before_; }
   std::vector<ValuePtr> take_stack_before() { return std::exchange(stack_before_, {}); }
   void set_stack_before(std::vector<ValuePtr> stack) { stack_before_ = std::move(stack); }
   void note_stack() { stack_before_ = innermost().stack; }
 
-  // Exceptions that are being handled, innermost last.
+  // Exceptions being handled, innermost last.
   std::vector<ValuePtr>& handled() { return handled_; }
   const std::vector<ValuePtr>& handled() const { return handled_; }
 
-  // --- what is told of the frames
+  // --- queries
   bool may_nest() const { return root().policy->nested_graph_breaks; }
-  // The depth of the first frame that was compiled with fullgraph inside a caller that was not; 0: none. Its error is its own
-  // call's, so that the caller ends its region there and makes the call.
+  // The depth of the first fullgraph frame inlined into a caller without fullgraph; 0 if there is none. An error in it
+  // belongs to its own call, so the caller's region ends there and the driver makes the call.
   size_t first_stricter() const;
-  // The outermost of the innermost inlined frames that belong to this package; null if the innermost is the user's.
+  // The outermost of the innermost inlined frames that belong to this package; null if the innermost frame is the
+  // user's.
   const SymbolicFrame* first_of_ours() const;
   std::vector<SourceLine> user_stack() const;
   std::shared_ptr<const std::vector<SourceLine>> location() const;

@@ -17,8 +17,8 @@ bool same_layout(const TensorSpec& a, const TensorSpec& b) {
   return a.dtype == b.dtype && same(a.sizes, b.sizes) && same(a.strides, b.strides);
 }
 
-// A stride over a dim without elements is a product with its size in a view, and as with one element in a new tensor:
-// equal expressions are equal numbers where no such dim is empty, which becomes a guard.
+// Along an empty dim, a stride of a view is a product with size 0, while a new tensor uses size 1. Equal stride
+// expressions therefore mean equal strides only if no such dim is empty; this adds that guard.
 bool strides_over_elements(const TensorSpec& spec) {
   for (int inner = 0; inner < spec.rank(); ++inner) {
     Dim size = spec.sizes[inner], step = size * spec.strides[inner];
@@ -52,7 +52,7 @@ ValueRef GraphBuilder::scalar_input(const ValuePtr& value) {
   Scalar::Kind kind = type == &PyFloat_Type ? Scalar::Kind::Float : Scalar::Kind::Int;
   std::string text = object != nullptr ? name(object->source, values_.start().bytecode) : "computed";
   ValueRef ref{graph_->add_scalar_input(text, kind), 0};
-  // The input keeps its Value alive, so that its address names it.
+  // The input keeps its Value alive, so the address stays unique as a key.
   inputs_.push_back({object != nullptr ? object->source : nullptr, value});
   scalar_inputs_[value.get()] = ref;
   return ref;
@@ -118,7 +118,7 @@ ValueRef GraphBuilder::derive(ValueRef base, const TensorValue& tensor) {
 }
 
 ValueRef GraphBuilder::output_value(TensorValue* tensor) {
-  // A view of an input stays one: the input is written at the exit, after the view was made.
+  // A view of an input stays a view: the input is written at the exit, after the view was created.
   bool views_input = tensor->base != nullptr && tensor->base->source != nullptr;
   if (views_input && tensor->base->version > 0) return derive(tensor->base->original, *tensor);
   return graph_value(tensor);
@@ -164,7 +164,7 @@ ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
     Node* node = add_op(*copy, {tensor->base->current, value, Scalar(false)});
     next = {node, 0};
   }
-  // The memory of an input stays its own.
+  // An input keeps its own memory.
   bool is_kept = tensor->base->source != nullptr || strides_over_elements(layout);
   if (!is_kept || !same_layout(graph_->info(next).spec, layout))
     graph_break(BreakReason::tensor_write, "its elements do not lie one after another");
@@ -180,7 +180,7 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
   } catch (const Error& error) {
     graph_break(BreakReason::tensor_write, error.what());
   }
-  // A write under no_grad leaves the flag of what is written, whatever mode its values were computed in.
+  // A write under no_grad keeps the requires_grad of the target, whatever mode its values were computed in.
   next.node->outs[static_cast<size_t>(next.out)].spec.requires_grad = graph_->info(base->original).spec.requires_grad;
   base->current = next;
   ++base->version;

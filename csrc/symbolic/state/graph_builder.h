@@ -1,5 +1,6 @@
-// The graph of a region while it is traced. It stays functional: a write makes a new value of the base, and every tensor that shares the
-// base is derived from it again when it is next read. A written input is an effect at the exit.
+// Builds the graph of a region during the trace. The graph stays functional: a write creates a new value of the base,
+// and every tensor that shares the base is derived from it again on its next read. A write to an input becomes an
+// effect at the exit.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -10,14 +11,14 @@
 
 namespace md {
 
-// The modes of the thread as the trace left them.
+// The thread's modes at the current point of the trace.
 struct TracedModes {
   bool grad = true, inference = false;
   bool records_gradient() const { return grad && !inference; }
   bool operator==(const TracedModes&) const = default;
 };
 
-// Where a tensor lies in its base.
+// The strided view of a tensor into its base.
 struct Window {
   DimVec sizes, strides;
   Dim offset = 0;
@@ -25,47 +26,47 @@ struct Window {
 
 class GraphBuilder {
  public:
-  // In the modes that the thread has.
+  // Starts in the modes of the current thread.
   GraphBuilder(ValueReader& values, const FrameStack& frames);
 
   Graph& graph() const { return *graph_; }
   const std::shared_ptr<Graph>& shared_graph() const { return graph_; }
   void replace_graph(std::shared_ptr<Graph> graph) { graph_ = std::move(graph); }
-  // Appends a node at the place where the trace is.
+  // Appends a node at the current position of the trace.
   Node* add_op(const OpRow& row, std::vector<Operand> operands);
 
   TracedModes& modes() { return modes_; }
   const TracedModes& modes() const { return modes_; }
   bool modes_changed() const { return modes_ != initial_modes_; }
 
-  // --- inputs, one for each input node
+  // --- inputs, one per input node
   struct Input {
     const Source* source;  // null: computed
     ValuePtr computed;
   };
   const std::vector<Input>& inputs() const { return inputs_; }
-  // A number that is an input of the graph, guarded by type alone.
+  // A number that is a graph input, guarded by type only.
   ValueRef scalar_input(const ValuePtr& value);
 
   // --- tensors
   ValueRef graph_value(TensorValue* tensor);
   const std::shared_ptr<TensorBase>& base_of(TensorValue* tensor);
-  // `alias` is result `out` of the view `node` of `viewed`.
+  // Makes `alias` result `out` of the view op `node` of `viewed`.
   void make_alias(TensorValue* alias, TensorValue* viewed, const Node& node, int out);
-  // What the exit returns for a tensor that is no input itself.
+  // The value that the exit returns for a tensor that is not an input itself.
   ValueRef output_value(TensorValue* tensor);
-  // The same as a view of what the tensor was at the region's start; only for inputs and their views.
+  // The same view of the input as it was at the region's start; only for inputs and their views.
   ValueRef original_value(TensorValue* tensor) { return derive(base_of(tensor)->original, *tensor); }
   Window window_of(const TensorValue& tensor);
 
   // --- writes
-  // The tensor has this value from here on.
+  // The tensor holds this value from here on.
   void write_tensor(TensorValue* tensor, ValueRef value);
-  // The value in the target's dtype becomes what the target holds.
+  // Stores the value, already in the target's dtype, in the target.
   void write_result(TensorValue* target, ValueRef value);
-  // In the order of their first write.
+  // In the order of their first writes.
   const std::vector<std::shared_ptr<TensorBase>>& written_inputs() const { return written_inputs_; }
-  // (what an input was, what it is now) for each that was written to.
+  // The pairs (original value, current value) of all written inputs.
   std::vector<std::pair<ValueRef, ValueRef>> written_values() const;
 
  private:

@@ -1,4 +1,5 @@
-// What stands behind the keys of dicts and the elements of sets that are no constants, and behind what has its own identity.
+// Maps the key objects of traced dicts and sets (non-constants) to their values, and records the identities that the
+// program asked for.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -11,25 +12,25 @@ class KeyTable {
  public:
   ValuePtr find(BorrowedRef key) const;  // null: a constant
   bool contains(BorrowedRef key) const { return keys_.contains(key.get()); }
-  void add(BorrowedRef key, const ValuePtr& value) { keys_.try_emplace(key.get(), value); }  // the first stays
+  void add(BorrowedRef key, const ValuePtr& value) { keys_.try_emplace(key.get(), value); }  // the first value wins
   void set(BorrowedRef key, const ValuePtr& value) { keys_[key.get()] = value; }
-  // Stands in a dict or set for an object made here: where in a set differs from run to run.
+  // Returns true for the proxy of an object created in the trace: its position in a set differs from run to run.
   bool has_place_of_its_own(BorrowedRef key) const;
 
-  // An object with a __hash__ and __eq__ of the program's own, or made here.
+  // A key with a user-defined __hash__ or __eq__, or one created in the trace.
   struct UserKey {
     ValuePtr value;
-    Ref key;  // null: not made yet
+    Ref key;  // null: not created yet
     int64_t step;
   };
   std::vector<UserKey>& user_keys() { return user_keys_; }
-  const UserKey* user_key_of(BorrowedRef stand_in) const;  // null: none
+  const UserKey* user_key_of(BorrowedRef stand_in) const;  // null if there is none
 
-  // Numbers of id(), in the order in which they were asked for.
+  // The results of id(), in the order of the calls.
   const std::vector<Handle<IdentityValue>>& identities() const { return identities_; }
   void add_identity(const Handle<IdentityValue>& identity);
 
-  // What a weak reference, a constant of this trace, refers to; null: not known.
+  // The referent of a weak reference that is a constant of this trace; null if unknown.
   ValuePtr referent_of(BorrowedRef reference) const;
   void note_reference(BorrowedRef reference, const ValuePtr& referent) { referents_[reference.get()] = referent; }
 

@@ -1,4 +1,4 @@
-// Calls of C code that wait for frames, and the generators among those frames.
+// Pending calls: C code suspended while the Python frames that it called run, and the generators among those frames.
 #pragma once
 #include <utility>
 #include <vector>
@@ -9,7 +9,7 @@ namespace md {
 
 class PendingCalls {
  public:
-  // How many frames are below, and the stack of the last of them before the instruction that called.
+  // The number of frames below the call, and the stack of the last of them before the calling instruction.
   struct Call {
     size_t depth;
     std::vector<ValuePtr> stack;
@@ -17,16 +17,16 @@ class PendingCalls {
   bool empty() const { return calls_.empty(); }
   const Call& outermost() const { return calls_.front(); }
   void enter(Call call) { calls_.push_back(std::move(call)); }
-  std::vector<ValuePtr> leave();  // the stack of the innermost
+  std::vector<ValuePtr> leave();  // returns the stack of the innermost call
 
-  // What the function that a call waits for has returned.
+  // The result of the function that the pending call is waiting for.
   void set_result(ValuePtr result) { result_ = std::move(result); }
   ValuePtr take_result() { return std::exchange(result_, nullptr); }
-  // The exception that is raised in the generator that is about to run.
+  // The exception to raise in the generator that is about to run.
   void set_thrown(ValuePtr exception) { thrown_ = std::move(exception); }
   ValuePtr take_thrown() { return std::exchange(thrown_, nullptr); }
 
-  // Whether C code at this depth waits for a StopIteration; one entry for each call that catches an exception.
+  // Returns true if C code at this depth catches StopIteration; one entry per call that does.
   bool awaits_stop(size_t depth) const { return !awaited_.empty() && awaited_.back() == depth; }
   std::vector<size_t>& awaited() { return awaited_; }
 

@@ -28,7 +28,7 @@ DimMark mark_of(PyObject* text) {
 
 }  // namespace
 
-// Where _dynamo.mark_dynamic leaves it: {dim: (mark, min, max)}.
+// Reads the attribute in which _dynamo.mark_dynamic stores {dim: (mark, min, max)}.
 std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank) {
   static PyObject* const kName = PyUnicode_InternFromString("_dynamo_dims");
   PyObject* marks = nullptr;
@@ -119,7 +119,7 @@ void ShapeEnv::add_guards(GuardSet& guards) const {
   std::set<std::string> fixed;
   for (const Relation& each : relations_) {
     if (add(each.a, each.relation, each.b)) continue;
-    // Too many for one guard: each of them is what it is.
+    // Too many for one guard: specialise each to its value.
     SymbolList list;
     list.add(each.a);
     list.add(each.b);
@@ -156,7 +156,7 @@ std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional
   for (int i = 0; i < rank; ++i)
     if (sizes[static_cast<size_t>(i)]) spec.sizes[i] = *sizes[static_cast<size_t>(i)];
   std::vector<int> over(static_cast<size_t>(rank), -1);
-  // Inner dims first, so that no two strides go over each other.
+  // Inner dims first, so no two strides are derived from each other.
   std::vector<int> order(static_cast<size_t>(rank));
   std::iota(order.rbegin(), order.rend(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -166,11 +166,11 @@ std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional
     auto goes_over = [&](int inner) {
       return seen.strides[dim].value() == seen.strides[inner].value() * std::max<int64_t>(seen.sizes[inner].value(), 1);
     };
-    // The neighbour where it can be, as in a tensor that lies row after row.
+    // Prefer the neighbouring dim, as in a row-major tensor.
     int found = -1;
     for (size_t before = 0; before < at; ++before) {
       int inner = order[before];
-      // One step per element, but none of them: the stride is not a product with the size.
+      // An empty dim uses a factor of 1: the stride is not a product with the size.
       if (!spec.sizes[inner].is_symbolic() && seen.sizes[inner].value() == 0) continue;
       bool is_symbolic = spec.sizes[inner].is_symbolic() || spec.strides[inner].is_symbolic();
       if (is_symbolic && goes_over(inner) && (found < 0 || inner == dim + 1)) found = inner;

@@ -1,4 +1,4 @@
-// The symbols of one trace, and what the trace came to rely on about them.
+// The shape environment of one trace: its size symbols and the relations that the trace depends on.
 #pragma once
 #include <map>
 #include <optional>
@@ -12,26 +12,26 @@
 
 namespace md {
 
-// What the program said of one dimension of a tensor (mark_dynamic and its like).
+// How the program marked a dimension of a tensor (mark_dynamic and similar).
 enum class DimMark : uint8_t { None, Dynamic, MaybeDynamic, Static };
 struct DimPolicy {
   DimMark mark = DimMark::None;
   std::optional<int64_t> min, max;
 };
-// By dim; empty: nothing was said.
+// Indexed by dim; empty if nothing is marked.
 std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank);
 
 class ShapeEnv : public ShapeGuardSink {
  public:
   explicit ShapeEnv(bool all_symbolic) : all_symbolic_(all_symbolic) {}
-  bool all_symbolic() const { return all_symbolic_; }  // sizes of arguments, from the first capture on
-  // The symbol of a place: a size, or an int. `policy` is the program's, of a size.
+  bool all_symbolic() const { return all_symbolic_; }  // make sizes of arguments symbolic from the first capture on
+  // The symbol of a place: a size, or an int. `policy` is the program's, for a size.
   Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
-  // The symbol of a number out of a tensor, which no place tells before a run.
+  // The symbol of an unbacked size: a number read from a tensor, unknown before the run.
   Dim unbacked(int64_t hint);
-  // Some symbol of the dim is such a number.
+  // Returns true if the dim contains an unbacked symbol.
   bool is_unbacked(Dim dim) const;
-  // Or is computed of some.
+  // Likewise for a value that is computed from unbacked sizes.
   bool is_unbacked(const ValuePtr& value) const;
   void relation(Dim a, DimRelation relation, Dim b) override;
 
@@ -39,17 +39,17 @@ class ShapeEnv : public ShapeGuardSink {
   size_t relation_count() const { return known_.size(); }
   const SymbolList& symbols() const { return symbols_; }
   const SizePlace& place_of(Dim symbol) const;
-  // The number that the symbol had to be, if it had to.
+  // The number that the symbol was specialised to, if any.
   std::optional<int64_t> fixed(Dim symbol) const;
   std::vector<SizePlace> places_of(const SymbolList& list) const;
 
   void add_guards(GuardSet& guards) const;
-  // What was relied on about numbers out of tensors, which no guard can see.
+  // Deferred runtime asserts on unbacked sizes, which no guard can check.
   const std::vector<RuntimeAssert>& runtime_asserts() const { return runtime_asserts_; }
-  // What is to be said of dimensions that are marked dynamic and are not; empty: nothing.
+  // The text about dimensions marked dynamic that were specialised; empty if there are none.
   std::string violations(const Bytecode& bytecode) const;
 
-  // Numbers that are computed at every run, though nobody may ask for them: the computation may raise.
+  // Numbers that are computed at every run, even if unused: the computation may raise.
   const std::vector<ValuePtr>& may_raise() const { return may_raise_; }
   void add_may_raise(ValuePtr value) { may_raise_.push_back(std::move(value)); }
 
@@ -74,11 +74,11 @@ class ShapeEnv : public ShapeGuardSink {
   const bool all_symbolic_;
 };
 
-// The spec of an input with symbols for these of its sizes, and strides over them where they go over them; by dim, which dim a
-// stride goes over, -1: none.
+// Replaces the given sizes of an input's spec by symbols, and its strides where they are products with such sizes.
+// Returns by dim the dim that the stride is derived from; -1: none.
 std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional<Dim>>& sizes);
 
-// Installs a sink for a scope.
+// Installs a sink for the duration of a scope.
 class ShapeGuardScope {
  public:
   explicit ShapeGuardScope(ShapeGuardSink* sink) : previous_(exchange_shape_guard_sink(sink)) {}

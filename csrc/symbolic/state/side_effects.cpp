@@ -11,7 +11,7 @@ namespace md {
 
 namespace {
 
-// Looking at more than this for the sake of one write is not worth it.
+// Above this, comparing all objects for one write costs too much.
 constexpr size_t kMostRelations = 4096;
 
 bool is_plain_instance(PyObject* object) {
@@ -19,7 +19,7 @@ bool is_plain_instance(PyObject* object) {
   return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object);
 }
 
-// Perhaps a dict that the program has is that of its attributes.
+// Returns true if the object has an attribute dict, which a dict of the program may be.
 bool has_attributes(PyObject* object) { return is_plain_instance(object) || PyFunction_Check(object); }
 
 bool is_delete(EffectKind kind) { return kind == EffectKind::DictDelete || kind == EffectKind::AttributeDelete; }
@@ -27,7 +27,8 @@ bool is_store(EffectKind kind) {
   return is_delete(kind) || kind == EffectKind::DictSet || kind == EffectKind::AttributeSet;
 }
 
-// The object by which the trace knows a key, in the place of a number of id(). Null: a stand-in that nobody has any more.
+// The object that represents a key in the trace, instead of the number of an id(). Null: a proxy whose key is no longer
+// reachable.
 BorrowedRef key_object(const ValuePtr& key) {
   if (auto* identity = as<IdentityValue>(key)) return identity->key.get();
   if (auto* made = as<ConstructedValue>(key)) return made->model.get();
@@ -153,7 +154,7 @@ bool SideEffects::any_dict_written_at(BorrowedRef key) const {
     if (object->writes->find(key) != nullptr) return true;
     auto* contents = as<DictValue>(object->writes->contents);
     if (contents == nullptr) continue;
-    // What it held under the key may be gone.
+    // The old item under the key may have been removed.
     PyObject* before = nullptr;
     if (contents->find(key) >= 0 || lookup_constant(object->object, key, &before) != 0) return true;
     for (const PendingEffect& effect : log_)
@@ -180,7 +181,7 @@ bool SideEffects::any_class_written_at(BorrowedRef name) const {
 
 PendingWrites& SideEffects::write_to(const ValuePtr& value, int64_t step) {
   auto* object = as<ObjectValue>(value);
-  MD_ASSERT(object != nullptr, "only objects from outside have pending writes");
+  MD_ASSERT(object != nullptr, "only pre-existing objects have pending writes");
   if (object->source == nullptr) graph_break(BreakReason::unguardable_object, describe(value));
   if (object->writes) return *object->writes;
   if (objects_.size() * (written_.size() + 1) > kMostRelations)

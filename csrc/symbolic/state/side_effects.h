@@ -1,7 +1,8 @@
-// The side effects of a region, in order; they are done at its exit. Objects that exist are written to in the log alone:
-//  1. Two sources that hold one object share their writes, under an ALIAS guard; objects of one type read as different, of which one
-//     is written to, get a NOT_ALIAS guard.
-//  2. A dict may be the dict of an instance's attributes: that is guarded against wherever one of the two is written.
+// The side effects of a region, in order; they are applied at its exit. Writes to pre-existing objects exist only in
+// the log:
+//   1. Two sources of one object share their writes, under an ALIAS guard; objects of one type that were read as
+//      distinct get a NOT_ALIAS guard if one of them is written.
+//   2. A dict may be the attribute dict of an instance: a write to either adds a guard that it is not.
 #pragma once
 #include <unordered_map>
 #include <vector>
@@ -21,9 +22,9 @@ struct PendingEffect {
   Location location = {};  // kept for the side_effects log
 };
 
-// What the region has added so far to one cache of functools.
+// The entries that the region has added so far to one functools cache.
 struct CacheAdditions {
-  Ref results = check(PyDict_New());  // key: index in values, or None while the function runs
+  Ref results = check(PyDict_New());  // key -> index in values, or None while the function runs
   std::vector<ValuePtr> values;
 };
 
@@ -34,43 +35,43 @@ class SideEffects {
   // --- the log
   const std::vector<PendingEffect>& log() const { return log_; }
   void add(PendingEffect effect) { log_.push_back(std::move(effect)); }
-  // A second store under one key takes the place of the first, which nobody has seen.
+  // A second store under the same key replaces the first if that was unobservable.
   void log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value);
-  // A deque is assigned as a whole, once for all changes: what they have made of it so far is what an output may show.
+  // A deque is assigned as a whole, once for all changes; an output must see its contents at that point.
   void freeze_deques();
-  void set_locations(size_t first, const Location& location);  // of those that have none
-  // Something that others can see has changed: not tensors and modes.
+  void set_locations(size_t first, const Location& location);  // of those without one
+  // Returns true if something observable has changed, other than tensors and modes.
   bool any() const { return !log_.empty() || !written_.empty() || !stored_cells_.empty(); }
 
-  // --- objects that exist
+  // --- pre-existing objects
   void note_object(const ValuePtr& value);
-  // A function of whose attributes something is asked: another one may be the same.
+  // Records a function whose attributes were read: another function value may be the same object.
   void note_function(const ValuePtr& function);
-  // The writes to an object; `step` is the trace's, that writes first.
+  // The pending writes to an object; `step` is the trace step of the first write.
   PendingWrites& write_to(const ValuePtr& object, int64_t step);
   bool any_dict_written() const { return dict_written_; }
-  // Whether a dict was written, somewhere in this region, under this key.
+  // Returns true if some dict was written under this key in this region.
   bool any_dict_written_at(BorrowedRef key) const;
-  // Whether a dict that the interpreter looks names up in by itself waits for writes. That the dicts that do are others is guarded:
-  // they do not have the key `sign`, which it has.
+  // Returns true if a dict that the interpreter itself looks names up in has pending writes. Other written dicts are
+  // guarded not to be that one: they lack the key `sign`, which it has.
   bool is_waiting_for_writes(BorrowedRef table, BorrowedRef sign);
 
-  // --- classes that exist
+  // --- pre-existing classes
   const std::vector<ValuePtr>& written_classes() const { return written_classes_; }
   void add_written_class(const ValuePtr& type, int64_t step);
   bool any_class_written_at(BorrowedRef name) const;
-  // Some class's __dict__ was asked for: what was read of it is not asked for what is written.
+  // Some class's __dict__ was read: reads through it do not see pending writes.
   bool shows_class_dict() const { return shows_class_dict_; }
   void note_shown_class_dict() { shows_class_dict_ = true; }
 
-  // --- cells, attributes of functions that the trace made, vars(), caches
+  // --- cells, attributes of functions created in the trace, vars(), caches
   const std::vector<ValuePtr>& stored_cells() const { return stored_cells_; }
   void add_stored_cell(const ValuePtr& cell) { stored_cells_.push_back(cell); }
   const Handle<DictValue>& function_dict(const ValuePtr& function);
   std::vector<Handle<InstanceDictValue>>& instance_dicts() { return instance_dicts_; }
   CacheAdditions& additions_to(PyObject* cache);
 
-  // Where cycles of values may begin.
+  // Adds the values from which reference cycles may start.
   void add_reached(std::vector<ValuePtr>& reached) const;
 
  private:
@@ -81,12 +82,12 @@ class SideEffects {
   ValueReader& values_;
   const KeyTable& keys_;
   std::vector<PendingEffect> log_;
-  // Where in the log the stores under a key are, by a hash of what is written to and of the key.
+  // Positions in the log of the stores under a key, by a hash of the target and the key.
   std::unordered_map<size_t, std::vector<size_t>> stores_by_key_;
-  size_t stores_indexed_ = 0;  // effects looked at
-  size_t output_end_ = 0;      // behind the last output among them, which may show what was stored before
-  std::unordered_map<const PendingWrites*, size_t> cleared_at_;  // behind the last of them that empties the dict
-  std::vector<ValuePtr> objects_, written_;  // lists, dicts, instances ... that exist: read, and written to
+  size_t stores_indexed_ = 0;  // effects indexed so far
+  size_t output_end_ = 0;      // after the last output among them, which may show earlier stores
+  std::unordered_map<const PendingWrites*, size_t> cleared_at_;  // after the last effect that clears the dict
+  std::vector<ValuePtr> objects_, written_;  // pre-existing lists, dicts, instances ...: read, and written
   std::vector<ValuePtr> written_classes_, stored_cells_, functions_with_dict_;
   std::vector<Handle<InstanceDictValue>> instance_dicts_;
   std::unordered_map<PyObject*, CacheAdditions> cache_additions_;  // by function, guarded by identity
@@ -94,7 +95,7 @@ class SideEffects {
   bool dict_written_ = false;
 };
 
-// What was written under the key into a dict that exists, in this region; null: deleted; nullopt: nothing was.
+// The item written under the key into a pre-existing dict in this region; null: deleted; nullopt: not written.
 std::optional<ValuePtr> written_item(const ValuePtr& dict, BorrowedRef key);
 
 }  // namespace md

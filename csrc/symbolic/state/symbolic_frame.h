@@ -9,25 +9,26 @@ namespace md {
 
 struct SymbolicFrame {
   const Bytecode* bytecode = nullptr;
-  ValuePtr function;            // the function that runs: an ObjectValue with a source, or a FunctionValue
-  std::vector<ValuePtr> slots;  // NullValue where unset
+  ValuePtr function;            // the running function: an ObjectValue with a source, or a FunctionValue
+  std::vector<ValuePtr> slots;  // NullValue if unset
   std::vector<ValuePtr> stack;
-  int index = 0;      // the instruction being traced, or the call that waits for its callee
-  int next = 0;       // where the trace goes on
-  int64_t begun = 0;  // instructions of it that the trace has begun
+  int index = 0;      // the instruction being traced, or the call that is waiting for its callee
+  int next = 0;       // the next instruction to trace
+  int64_t begun = 0;  // instructions of this frame that the trace has started
   const Policy* policy = nullptr;
-  // What the caller does with the result.
+  // How the caller uses the result.
   ContinuationKind continuation = ContinuationKind::None;
   ValuePtr continuation_value;
-  IteratorValue* generator = nullptr;  // whose body this is
-  Handle<DictValue> names;             // of the body of a class statement; null: another frame
-  Handle<DictValue> locals;  // what locals() gave (local_names.cpp); null: nobody asked, or each has a dict of its own
-  int64_t locals_step = 0;   // of the trace, that asked first
-  int64_t entry_step = 0;    // the trace's step, counted from 1, that entered this frame
-  std::vector<ValuePtr> handled;  // of a suspended generator: the exceptions that it handles
-  size_t handled_below = 0;       // of a running one: how many are handled outside of it
+  IteratorValue* generator = nullptr;  // the generator whose body this is
+  Handle<DictValue> names;             // the namespace of a class body; null for other frames
+  // the dict returned by locals() (local_names.cpp); null: not called, or each call returns a new dict
+  Handle<DictValue> locals;
+  int64_t locals_step = 0;        // the trace step of the first such call
+  int64_t entry_step = 0;         // the trace step, counted from 1, that entered this frame
+  std::vector<ValuePtr> handled;  // of a suspended generator: the exceptions it is handling
+  size_t handled_below = 0;       // of a running generator: the number of exceptions handled outside it
 
-  // Instructions before the one at `index`; nothing where the trace came to the frame in the midst of it.
+  // Instructions before the one at `index`; -1 if the trace entered the frame in the middle of that one.
   int64_t executed() const { return begun - 1; }
 };
 

@@ -6,7 +6,7 @@ namespace md {
 
 namespace {
 
-// Another __class__ can be assigned.
+// Returns true if __class__ can be assigned.
 bool class_may_change(BorrowedRef object) { return may_change(object.type()) || PyModule_Check(object.get()); }
 
 }  // namespace
@@ -18,7 +18,7 @@ ValuePtr ValueReader::string(const std::string& text) {
 ValuePtr ValueReader::constant(BorrowedRef object) {
   if (!classes_.is_empty() && PyType_Check(object.get()))
     if (TracedClass* made = classes_.find(object)) return made->value;
-  // Interned singletons keep one Value, so that identity of small constants costs nothing.
+  // Singletons keep one Value, so comparing small constants by identity is free.
   bool singleton = object.get() == Py_None || object.get() == Py_True || object.get() == Py_False;
   if (!singleton) return make_value<ObjectValue>(Ref::share(object), nullptr);
   ValuePtr& value = constants_[object];
@@ -35,7 +35,7 @@ PyTypeObject* ValueReader::exact_type(const ValuePtr& value) {
   if (auto* object = as<ObjectValue>(value)) {
     PyTypeObject* type = object->object.type();
     if (object->source != nullptr && !object->type_guarded) {
-      // A heap type that cannot be weakly held would be guarded by nothing.
+      // A heap type that does not support weak references cannot be guarded.
       if (!GuardSet::can_hold(reinterpret_cast<PyObject*>(type)))
         graph_break(BreakReason::unguardable_object, type->tp_name);
       guards_.type_match(object->source, type);
@@ -51,7 +51,7 @@ PyTypeObject* ValueReader::exact_type(const ValuePtr& value) {
 
 void ValueReader::guard_tensor(TensorValue* tensor) {
   if (tensor->source == nullptr || tensor->guarded) return;
-  // A spec that has lost its symbols since was fixed by relations.
+  // A spec that has lost its symbols since was specialised by relations.
   guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over);
   tensor->guarded = true;
 }

@@ -1,4 +1,4 @@
-// What a trace knows of the objects that it reads: one value for each source, and the guards that make it valid.
+// The trace's knowledge of the objects it reads: one value per source, and the guards that make it valid.
 #pragma once
 #include <unordered_map>
 
@@ -21,21 +21,22 @@ class ValueReader {
   ValuePtr boolean(bool value) { return constant(value ? Py_True : Py_False); }
   ValuePtr integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
   ValuePtr string(const std::string& text);
-  // An object that is the same at every run: an atom, or made from guarded ones.
+  // An object that is the same at every run: an atom, or built from guarded ones.
   ValuePtr constant(BorrowedRef object);
 
   // --- values by source
   const std::unordered_map<const Source*, ValuePtr>& by_source() const { return by_source_; }
   ValuePtr find(const Source* source) const;  // null: not read yet
   void set(const Source* source, ValuePtr value) { by_source_[source] = std::move(value); }
-  // Cells that exist, by the object.
+  // Pre-existing cells, by object.
   std::unordered_map<PyObject*, ValuePtr>& cells() { return cells_; }
 
-  // --- reading (each adds the guard that makes the answer valid)
+  // --- reading (each adds the guard that makes the result valid)
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
   bool is_exactly(const ValuePtr& value, PyTypeObject* type) { return exact_type(value) == type; }
   void guard_tensor(TensorValue* tensor);
-  // The object, for functions, classes, modules, and the like, guarded by identity. Null for what the trace made.
+  // The object itself, for functions, classes, modules and the like, guarded by identity. Null for an object created in
+  // the trace.
   BorrowedRef identity_of(const ValuePtr& value);
 
  private:
