@@ -22,7 +22,7 @@ const Source* caller_source(SourcePool& sources, const CallerPlace& caller, int 
   return sources.get(SourceKind::CallerSlot, nullptr, key, slot);
 }
 
-// The slots of the view from `first` on as the values of a frame; what they are now is what the region starts from.
+// Loads the slots of the view from `first` on into a frame; their current values are the entry state of the region.
 void load_slots(Tracer& tracer, SymbolicFrame& frame, int first, int count, const CallerPlace* caller) {
   const TraceStart& start = tracer.entry().start();
   const Bytecode& code = *frame.bytecode;
@@ -35,7 +35,7 @@ void load_slots(Tracer& tracer, SymbolicFrame& frame, int first, int count, cons
       return caller != nullptr ? caller_source(tracer.sources(), *caller, first + slot, slot_text(code, slot))
                                : tracer.sources().local(slot);
     };
-    // Below what is called there is its self, or nothing.
+    // The stack slot below a callable holds its self, or NULL.
     if (!object && slot >= slots) tracer.guards().absent(source_of_slot());
     if (object) {
       const Source* source = source_of_slot();
@@ -73,7 +73,7 @@ void start_root(Tracer& tracer) {
 
 ValuePtr enter_caller(Tracer& tracer) {
   for (const ValuePtr& value : tracer.frames().root().slots) release_value(tracer, value);
-  auto changed = changed_slots(tracer.entry(), tracer.frames().root());  // before the caller's slots take their place
+  auto changed = changed_slots(tracer.entry(), tracer.frames().root());  // before the caller's slots replace them
   const CallerPlace& caller = tracer.entry().next_caller();
   int first = tracer.entry().callers_slot();
   auto frame = std::make_unique<SymbolicFrame>();
@@ -82,7 +82,7 @@ ValuePtr enter_caller(Tracer& tracer) {
   frame->index = caller.index;
   frame->next = caller.index + 1;
   frame->function = value_at(tracer, caller_source(tracer.sources(), caller, first, ""));
-  MD_ASSERT(frame->function, "a waiting frame without its function");
+  MD_ASSERT(frame->function, "a suspended caller without its function");
   tracer.frames().note_entered(caller.bytecode);
   auto* function = as<ObjectValue>(frame->function);
   tracer.guards().code_match(function->source, caller.bytecode->code());

@@ -1,4 +1,4 @@
-// The outermost frame of a trace: how it is entered, what it holds other than at the start, and the return to a caller.
+// The outermost frame of a trace: entering it, its changes since the start, and the return to a caller.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
@@ -6,13 +6,14 @@ namespace md {
 
 // Enters the region's own frame.
 void start_root(Tracer& tracer);
-// The outermost frame returns to the frame that waits for it. Returns the value of its continuation, null where it has none.
+// Returns from the outermost frame to its suspended caller. Returns the value of its continuation, null if there is
+// none.
 ValuePtr enter_caller(Tracer& tracer);
-// What the outermost frame holds other than at the region's start; what is no constant is null.
+// The slots of the outermost frame that changed since the region's start; null for values that are not constants.
 std::vector<std::pair<int, ValuePtr>> changed_slots(const EntryState& entry, const SymbolicFrame& frame);
-// Unsets a slot of the running frame and returns what it held. At an exit it is unset, whatever it held at the start.
+// Unsets a slot of the running frame and returns its old value. The exit unsets the slot whatever it held at the start.
 ValuePtr clear_slot(Tracer& tracer, int slot);
-// A frame that Python runs may have been asked for its names before.
+// Returns true if a frame object of the running frame may exist already, with a snapshot of its locals.
 bool may_have_frame_object(const Tracer& tracer);
 
 }  // namespace md

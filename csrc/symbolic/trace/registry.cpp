@@ -6,14 +6,14 @@ namespace md {
 
 namespace {
 
-// What static objects fill may be asked for before main().
+// A function-local static: static objects may use the table before it would be initialised.
 OpcodeHandler* handler_table() {
   static OpcodeHandler table[256] = {};
   return table;
 }
 
 std::unordered_map<PyObject*, CallHandler>& call_registry() {
-  static auto* registry = new std::unordered_map<PyObject*, CallHandler>();  // lives as long as the process
+  static auto* registry = new std::unordered_map<PyObject*, CallHandler>();  // never freed
   return *registry;
 }
 

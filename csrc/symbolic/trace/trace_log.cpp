@@ -12,7 +12,7 @@ namespace md {
 
 namespace {
 
-// What an instruction's argument is a number of.
+// The meaning of an instruction's argument.
 enum class Argument : uint8_t { Number, Slot, Constant, Name };
 
 // Those of all other opcodes are numbers.
@@ -36,7 +36,7 @@ Argument argument_of(Opcode op) {
   return row != std::end(kArguments) ? row->second : Argument::Number;
 }
 
-// A constant that is no atom could hold anything: its type says enough.
+// A constant that is not an atom may be arbitrarily large: show its type only.
 std::string constant_text(BorrowedRef constant) {
   if (is_guardable_constant(constant)) return repr_constant(constant);
   return str_cat("<", constant.type()->tp_name, ">");
@@ -69,20 +69,21 @@ std::string value_text(const ValuePtr& value, const Bytecode& root) {
   return describe(value);
 }
 
-// ^^^^ under what the instruction is compiled from, for the line without its indentation; "" where that is not one line.
+// ^^^^ under the source range of the instruction, for the line without its indentation; "" if the range is not within
+// one line.
 std::string carets(const Bytecode& code, int index, const std::string& shown) {
   int first_line = 0, first = 0, last_line = 0, last = 0;
   if (PyCode_Addr2Location(code.code(), code[index].lasti * 2, &first_line, &first, &last_line, &last) == 0) return "";
   if (first_line != last_line || first < 0 || last <= first || first_line <= 0) return "";
   int width = last - first;
-  // Columns count from the start of the line: what is shown ends where the line does, so that its indentation is what is missing.
+  // Columns count from the start of the line, including the stripped indentation.
   int indent = source_indent(text_of(code.code()->co_filename), first_line);
   int begin = first - indent;
   if (begin < 0 || begin + width > static_cast<int>(shown.size())) return "";
   return std::string(static_cast<size_t>(begin), ' ') + std::string(static_cast<size_t>(width), '^');
 }
 
-// from f.py:3 in g, and the line with what is meant marked.
+// "from f.py:3 in g", and the line with the source range marked.
 std::string place_text(const Bytecode& code, int index) {
   SourceLine line{text_of(code.code()->co_filename), code.line_at(index), text_of(code.code()->co_name)};
   std::string shown = source_text(line), text = str_cat("from ", line.file, ":", line.line, " in ", line.function);

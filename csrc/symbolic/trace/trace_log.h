@@ -1,4 +1,4 @@
-// What a trace does, told as it goes: the logs trace_source, trace_bytecode and trace_call, and the places of side effects.
+// Logs of a running trace: trace_source, trace_bytecode and trace_call, and the locations of side effects.
 #pragma once
 #include <cstddef>
 
@@ -10,9 +10,9 @@ class Tracer;
 
 class TraceLog {
  public:
-  TraceLog();  // as the logs are switched now
+  TraceLog();  // with the logs that are enabled now
   bool on() const { return source_ || bytecode_ || calls_ || effects_; }
-  // Around the handler of an instruction of the innermost frame. A trace that leaves the handler by a signal is not told of.
+  // Called around the handler of an instruction of the innermost frame. A handler that ends the trace is not logged.
   void before(const Tracer& tracer, const Instruction& instruction);
   void after(Tracer& tracer);
 
@@ -23,10 +23,10 @@ class TraceLog {
   void log_inlined_call(const Tracer& tracer) const;
 
   const bool source_, bytecode_, calls_, effects_;
-  // The line told last.
+  // The line logged last.
   const Bytecode* logged_code_ = nullptr;
   int logged_line_ = 0;
-  // Before the instruction.
+  // The state before the instruction.
   size_t frames_before_ = 0, nodes_before_ = 0, effects_before_ = 0;
   const Bytecode* code_before_ = nullptr;
   int index_before_ = 0;

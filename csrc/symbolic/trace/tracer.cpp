@@ -42,7 +42,7 @@ Tracer::Tracer(const TraceStart& start, const RestartSignal* restart, const Oper
 }
 
 Tracer::~Tracer() {
-  // A generator may be in its own frame.
+  // A generator may be referenced by its own frame: breaks that cycle.
   for (const Handle<IteratorValue>& generator : pending_.generators()) generator->frame.reset();
   std::vector<ValuePtr> reached = frames_.handled();
   for (const auto& frame : frames_)
@@ -120,7 +120,7 @@ CapturedRegion Tracer::end_at_raise(const RaiseSignal& signal, const Extent& bef
 CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised_step) {
   const EndingRow& row = ending_row(ending);
   RestartSignal again{0, std::move(found), frames_.innermost().policy};
-  size_t callee = 0;  // the frame whose call the region ends before
+  size_t callee = 0;  // index of the frame whose call the region ends before
   switch (row.place) {
     case EndPlace::Here:
       frames_.innermost().stack = frames_.stack_before();
@@ -199,7 +199,7 @@ void Tracer::step() {
     if (!take_unasked_comparison()) throw;
     graph_break(BreakReason::unhashable_key, "a key with its own equality");
   }
-  // The loop of `yield from` serves nobody: the innermost generator does.
+  // The loop of `yield from` in an outer generator is no loop of the program: the innermost generator does the work.
   if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) frames_.set_back_edge(went_back);
   if (trace_.on()) trace_.after(*this);
 }
@@ -226,7 +226,7 @@ CapturedRegion Tracer::finish(ExitKind exit, std::optional<GraphBreak> found) {
   return region;
 }
 
-// Whether the call at which the outermost frame stands goes through a wrapper that counts as a frame of its own.
+// Returns true if the current call of the outermost frame goes through a wrapper that counts as a frame of its own.
 bool Tracer::calls_wrapper() {
   for (const ValuePtr& value : frames_.innermost().stack) {
     if (value->kind == ValueKind::PolicyFunction) return true;
@@ -249,7 +249,7 @@ CapturedRegion capture_region(const TraceStart& start) {
       region.graph->keep_dims(dims.table());
       return region;
     } catch (const RestartSignal& signal) {
-      // The break lies below a call that cannot be left half-way: trace again and end at that call.
+      // The break is inside a call that cannot be interrupted: trace again and end before that call.
       restart = signal;
     } catch (const DeclinedSignal& signal) {
       declined.insert(signal.site);

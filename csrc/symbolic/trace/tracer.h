@@ -1,9 +1,11 @@
-// Traces the bytecode ahead of execution: steps through the instructions, decides how the region ends, and owns the parts that hold what is
-// known. One handler per neutral instruction (translate_*.cpp); calls, methods and types go through registries, never through chains.
-//  1. A handler either completes its instruction or leaves through graph_break() or raise_here(); the trace then ends at the instruction
-//     with the state that it had before it, so a handler changes virtual objects only after it has read everything.
-//  2. Reading an object means guarding what was read: use exact_type, constant_of, length_of, attribute ... never the object itself.
-//  3. Nothing runs user code and no real object is changed.
+// Traces the bytecode ahead of execution: steps through the instructions, decides how the region ends, and owns the
+// parts that hold the state. One handler per neutral instruction (opcodes/); calls, methods and types are found in
+// registries, never by if-chains.
+//   1. A handler either completes its instruction or leaves through graph_break() or raise_here(). The trace then ends
+//      at the instruction with the state before it, so a handler modifies virtual objects only after all its reads.
+//   2. Reading an object requires guarding what was read: use exact_type, constant_of, length_of, attribute ..., never
+//      the object itself.
+//   3. No user code runs, and no real object is modified.
 #pragma once
 #include <functional>
 #include <memory>
@@ -30,7 +32,7 @@ namespace md {
 
 struct WrapperType;
 
-// What asks an object for its elements may ask it for their number first, once it has its iterator.
+// Code that iterates over an object may ask for its length hint first, after it has created the iterator.
 enum class LengthHint : uint8_t { Unknown, NotAsked, Asked };
 inline constexpr LengthHint kTupleHint = kTupleAsksForLength ? LengthHint::Asked : LengthHint::NotAsked;
 
@@ -40,7 +42,7 @@ class Tracer {
   ~Tracer();
   Tracer(const Tracer&) = delete;
   CapturedRegion run();
-  // One instruction of the innermost frame.
+  // Traces one instruction of the innermost frame.
   void step();
 
   // --- the parts
@@ -60,34 +62,33 @@ class Tracer {
   DeferredOutput& outputs() { return outputs_; }
   PendingCalls& pending() { return pending_; }
   const PendingCalls& pending() const { return pending_; }
-  // Of the parts, what is asked for most.
+  // Shortcuts to the most used members of the parts.
   GuardSet& guards() { return values_.guards(); }
   SourcePool& sources() { return values_.sources(); }
   Graph& graph() const { return builder_.graph(); }
 
   // --- where it is
-  uint64_t number() const { return number_; }     // no other trace of the process has it
+  uint64_t number() const { return number_; }     // unique in the process
   int64_t step_number() const { return steps_; }  // from 1
-  int64_t instruction_step() const {
-    return instruction_step_;
-  }  // of the instruction being traced that nothing waits for
-  // That instruction has called something, or changed what it cannot change back.
+  // The step of the outermost pending instruction, of which the current one is part.
+  int64_t instruction_step() const { return instruction_step_; }
+  // Returns true if that instruction has made a call, or an irreversible change.
   bool is_inside_instruction() const { return advanced_ || steps_ != instruction_step_; }
-  // The instruction changes what it cannot change back: should it break after all, the region is traced again and ends before it.
+  // Marks the instruction as irreversible: if it breaks after all, the region is traced again and ends before it.
   void cannot_undo() { advanced_ = true; }
-  // Whether the operator of this instruction is one whose methods are called one after another.
+  // Returns true if the methods of this instruction's operator are called one after another.
   bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
-  // Counts an element that was taken from an iterator; returns how many were.
+  // Counts an element taken from an iterator; returns the new count.
   int64_t count_item() { return ++items_taken_; }
 
   // --- how it ends
-  // The region ends before this step, which the driver executes; nothing is logged of it.
+  // Ends the region before this step, which the driver executes; nothing is logged.
   [[noreturn]] void end_silently_before(int64_t step);
-  // The region's own frame returns.
+  // Returns from the region's own frame.
   void finish_with(ValuePtr result);
 
  private:
-  // How much the trace has appended to what the region is made of.
+  // How much the trace has added to the region.
   struct Extent {
     size_t nodes, inputs, effects, outputs, host_calls;
     int guards;
@@ -98,7 +99,7 @@ class Tracer {
   EndingFacts ending_facts(const Extent& before);
   CapturedRegion end_at_break(const BreakSignal& signal, const Extent& before);
   CapturedRegion end_at_raise(const RaiseSignal& signal, const Extent& before);
-  // Finishes the region here, or throws what makes the trace be done again up to where the row says.
+  // Finishes the region here, or throws the signal that repeats the trace up to the place of the row.
   CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0);
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
@@ -107,7 +108,7 @@ class Tracer {
 
   const uint64_t number_;
   TraceLog trace_;
-  const RestartSignal* restart_;  // null: the first trace
+  const RestartSignal* restart_;  // null for the first trace
   const OperatorSites& declined_;
   ClassBuilder classes_;
   EntryState entry_;
@@ -123,7 +124,7 @@ class Tracer {
   int64_t steps_ = 0;
   int64_t instruction_step_ = 0;
   int64_t items_taken_ = 0;
-  bool saw_error_on_graph_break_ = false;  // an instruction under error_on_graph_break
+  bool saw_error_on_graph_break_ = false;  // an instruction under error_on_graph_break was traced
   bool advanced_ = false;
   bool finished_ = false;
 };
