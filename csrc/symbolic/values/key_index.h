@@ -1,5 +1,5 @@
-// Where the keys of a long dict of the trace, or of its stores into one from outside, are, so that a look-up does not compare it from its start: an instruction that
-// puts n keys into a dict takes n steps, not n * n.
+// Index of the keys of a long traced dict, or of the stores into a pre-existing one, so that a look-up is not linear:
+// an instruction that puts n keys into a dict takes n steps, not n * n.
 #pragma once
 #include <cstdint>
 #include <unordered_map>
@@ -11,19 +11,20 @@ namespace md {
 
 class KeyIndex {
  public:
-  // Shorter ones are compared from their start, and so are longer ones at first: an index pays when it is used often.
+  // Shorter dicts are scanned, and so are longer ones at first: an index pays off only when it is used often.
   static constexpr size_t kShort = 16;
   static constexpr int kScans = 32;
 
-  // Whether asking for its hash runs no code of a program's: of an exact built-in type, or hashed by its address.
+  // Returns true if hashing the key runs no user code: it is of an exact built-in type, or hashed by its address.
   static bool has_plain_hash(BorrowedRef key);
 
-  // Begins anew after a dict whose entries moved, which its count of erased entries tells. False: compare from the start.
+  // Resets the index if entries have moved, which the count of erased entries shows. Returns false if a scan is
+  // cheaper.
   bool worth(size_t count, int64_t erased);
-  // The next entry that add() has to be told of.
+  // The next entry to be passed to add().
   size_t covered() const { return covered_; }
   void add(BorrowedRef key);
-  // Where a key that is equal may be: those with its hash, then those of which only a comparison tells.
+  // Positions where an equal key may be: those with its hash, then those that can only be compared.
   const std::vector<int>& with_hash_of(BorrowedRef key) const;
   const std::vector<int>& others() const { return others_; }
 

@@ -10,13 +10,13 @@ struct KeyProxy {
   PyObject_HEAD Py_hash_t hash;
 };
 
-// Of the trace of this thread; the objects are not held, and only compared.
+// Pairs known to differ, of this thread's trace; borrowed, and only compared by address.
 thread_local std::vector<std::pair<const PyObject*, const PyObject*>> differences;
 
-// Since the instruction began.
+// Since the start of the instruction.
 thread_local bool was_unasked = false;
 
-// While elements_met() looks up: for whom, and what it has met.
+// During elements_met(): the probe, and the elements it was compared with.
 thread_local const PyObject* probe = nullptr;
 thread_local std::vector<Ref>* met = nullptr;
 

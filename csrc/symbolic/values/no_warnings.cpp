@@ -10,12 +10,12 @@ namespace {
 
 thread_local NoWarnings* current = nullptr;
 
-// Of all threads that are in such a scope.
+// Number of such scopes in all threads.
 int scopes = 0;
-// What the stand-in stands for, held for good: somebody may have taken the stand-in for it.
+// The real warnings.warn. Never released: other code may keep our replacement and call it later.
 PyObject* original = nullptr;
 
-// Null: it is none any more.
+// Null if the module was never imported.
 PyObject* module() {
   static PyObject* const kName = PyUnicode_InternFromString("warnings");
   static PyObject* loaded = nullptr;

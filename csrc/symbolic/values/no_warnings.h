@@ -1,5 +1,5 @@
-// While it lives warnings.warn() fails in this thread: what a function warns of when it is run ahead of its time would be said at the
-// wrong place, and once for all runs. Other threads warn as ever. GIL held.
+// While it exists, warnings.warn() raises in this thread: a function run ahead of execution would warn at the wrong
+// place, and once for all runs. Other threads are not affected. GIL held.
 #pragma once
 #include "cpython/ref.h"
 
@@ -11,7 +11,7 @@ class NoWarnings {
   ~NoWarnings();
   NoWarnings(const NoWarnings&) = delete;
   NoWarnings& operator=(const NoWarnings&) = delete;
-  // A warning was held back; the exception that it has become is set.
+  // True if a warning was suppressed; the exception raised instead is set.
   bool met() const { return met_; }
 
  private:

@@ -1,5 +1,6 @@
-// A class that the trace made. What looks at it sees its model: a real class of the same bases with the same names, which nobody
-// else has, where stand-ins take the places of what only the trace knows. The trace drops the model when it ends.
+// A traced class: one created in the trace. Reads of the class go to its model: a real class, private to the trace,
+// with the same bases and names, and with proxies for values that only the trace knows. The trace drops the model when
+// it ends.
 #pragma once
 #include "symbolic/values/value.h"
 
@@ -12,30 +13,31 @@ struct TracedClass {
   PyTypeObject* model() const { return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get()); }
 
   ValuePtr value;  // an ObjectValue of the model, without a source
-  ValuePtr meta;   // its class: type, or one of the program's that makes classes as type does
+  ValuePtr meta;   // its class: type, or a user-defined metaclass that creates classes as type does
   ValuePtr name, qualname;
   ValuePtr bases;                      // a tuple
-  std::vector<ValuePtr> base_classes;  // what it holds
-  Handle<DictValue> names;             // what the class itself holds, but for what every class is given
-  Handle<DictValue> first_names;       // as type.__new__ got them
+  std::vector<ValuePtr> base_classes;  // the elements of `bases`
+  Handle<DictValue> names;             // the class's own namespace, without what type adds to every class
+  Handle<DictValue> first_names;       // as passed to type.__new__
   // Stored since then, in order; null: deleted.
   std::vector<std::pair<Ref, ValuePtr>> stores;
-  ValuePtr names_cell;  // __classdict__ of the body; null: the body has none
+  ValuePtr names_cell;  // __classdict__ of the body; null if the body has none
 };
 
 class Tracer;
 using Keywords = std::vector<std::pair<Ref, ValuePtr>>;
-// __x__: a name with a meaning of its own.
+// Returns true for __x__, a name with a special meaning.
 bool is_special_name(BorrowedRef name);
-// type.__new__(meta, name, bases, names): the class, and the calls of __set_name__ and __init_subclass__. Breaks where making the
-// class would run other Python code.
+// type.__new__(meta, name, bases, names): creates the class, and calls __set_name__ and __init_subclass__. Breaks if
+// creating the class would run other Python code.
 ValuePtr make_class(Tracer& tracer, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
                     const Handle<DictValue>& names, const Keywords& keywords = {});
-// What of the class's own holds where its objects keep something (a slot, __dict__). Another class has another one.
+// Returns true for a descriptor of the class that accesses storage of its objects (a slot, __dict__): each class has
+// its own.
 bool is_descriptor_of_traced_class(Tracer& tracer, const ValuePtr& value);
-// What an attribute of type itself (__name__, __bases__ ...) is for this class; null: not known.
+// The value of an attribute of type itself (__name__, __bases__ ...) for this class; null if unknown.
 ValuePtr field_of_class(Tracer& tracer, const TracedClass& made, BorrowedRef name);
-// Null value: deleted, which must be there. False: not to be done by the trace.
+// Null value: deletes the attribute, which must exist. Returns false if the trace cannot do it.
 bool store_on_class(Tracer& tracer, TracedClass& made, BorrowedRef name, const ValuePtr& value);
 
 }  // namespace md

@@ -10,8 +10,8 @@ namespace md {
 
 namespace {
 
-// == runs no user code: both are constants of exact built-in types (1, 1.0 and True are one key, as for dict), objects that equal
-// themselves alone, or stand-ins, which dict compares with what has their hash.
+// == runs no user code: both are constants of exact built-in types (1, 1.0 and True are one key, as for dict), objects
+// equal only to themselves, or key proxies, which dict compares with keys of the same hash.
 bool same_key(BorrowedRef a, BorrowedRef b) {
   if (a.get() == b.get()) return true;
   if ((is_key_proxy(a) || is_key_proxy(b)) && PyObject_Hash(a) != PyObject_Hash(b)) return false;
@@ -28,7 +28,7 @@ PyTypeObject* type_of_dict_iterator(const ValuePtr& base) {
   return kTypes[view != nullptr ? view->what : 0];
 }
 
-// Of what Python gives for a sequence of this class; the types of some iterators have no name in C.
+// The type of iter() of a sequence of this class; some iterator types have no name in C.
 PyTypeObject* type_of_sequence_iterator(const ValuePtr& base) {
   auto type_of_sample = [](PyObject* sample) { return check(PyObject_GetIter(check(sample))).type(); };
   PyTypeObject* type = type_of(base);
@@ -127,7 +127,7 @@ bool SetValue::contains(BorrowedRef item) const {
 ValuePtr* FunctionValue::find(BorrowedRef name) {
   for (auto& [key, value] : names)
     if (same_key(key.get(), name)) return &value;
-  // What its __dict__ has under the name of a data descriptor is no attribute.
+  // An entry of __dict__ under the name of a data descriptor is not an attribute.
   PyObject* descriptor = _PyType_Lookup(&PyFunction_Type, name);
   if (descriptor != nullptr && Py_TYPE(descriptor)->tp_descr_set != nullptr) return nullptr;
   int at = dict ? dict->find(name) : -1;
@@ -190,7 +190,7 @@ PyTypeObject* type_of(const ValuePtr& value) {
       return &PyFunction_Type;
     case ValueKind::BoundMethod: {
       PyTypeObject* function = type_of(as<BoundMethodValue>(value)->function);
-      // C does not name the type of what a slot's method becomes in every version.
+      // Not every version has a C name for the type of a bound slot wrapper.
       static PyTypeObject* const slot_method = check(PyObject_GetAttrString(Py_None, "__init__")).type();
       if (function == &PyWrapperDescr_Type) return slot_method;
       bool is_builtin = function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type;

@@ -1,8 +1,9 @@
-// What the trace knows of an object.
-//  1. A tensor is symbolic: a value of the graph. Every other object that exists is itself (ObjectValue), with the Source that it came
-//     from; what the trace relies on is guarded at the moment that it is looked at, by the weakest guard that makes it valid.
-//  2. What the trace itself makes (containers, cells, functions, instances, iterators) is a virtual object: identity is the Value's.
-//  3. Values are counted without atomics: a trace belongs to one thread, under the GIL.
+// The trace's knowledge of an object.
+//   1. A tensor is symbolic: a value of the graph. Every other pre-existing object represents itself (ObjectValue),
+//      with its Source; whatever the trace reads is guarded at that moment, by the weakest sufficient guard.
+//   2. An object created in the trace (container, cell, function, instance, iterator) is virtual: its identity is that
+//      of the Value.
+//   3. Values are counted without atomics: a trace belongs to one thread, under the GIL.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -22,31 +23,31 @@ namespace md {
 
 enum class ValueKind : uint8_t {
   Null,            // NULL on the stack, an unset local
-  Object,          // an object that exists
+  Object,          // a pre-existing object
   Tensor,          // a value of the graph
-  Sequence,        // a tuple or list made by the trace
-  Dict,            // a dict made by the trace
-  Set,             // a set made by the trace, of constants
-  Slice,           // a slice made by the trace
-  Cell,            // a cell made by the trace, or one that exists
-  Function,        // a function made by the trace
+  Sequence,        // a tuple or list created in the trace
+  Dict,            // a dict created in the trace
+  Set,             // a set created in the trace, of constants
+  Slice,           // a slice created in the trace
+  Cell,            // a cell, created in the trace or pre-existing
+  Function,        // a function created in the trace
   BoundMethod,     // a function and its self
-  PolicyFunction,  // a function decorated by the trace: error_on_graph_break(...), disable
-  Instance,        // an object of a plain Python class or an exception, made by the trace
-  RaisedPart,      // what belongs to an exception that the trace raised and only Python has
-  Iterator,        // an iterator made by the trace
-  Super,           // a super() made by the trace
-  Constructed,     // an object of a C class that never changes, made by calling the class
-  Number,          // a number taken out of a tensor (tensor_numbers.h)
-  Computed,        // a number or text worked out from numbers that differ from run to run
+  PolicyFunction,  // a function decorated in the trace: error_on_graph_break(...), disable
+  Instance,        // an instance of a Python class or an exception, created in the trace
+  RaisedPart,      // the traceback or handled exception of one raised in the trace: known to the interpreter only
+  Iterator,        // an iterator created in the trace
+  Super,           // a super() created in the trace
+  Constructed,     // a constructed object: an immutable object of a C class, created by calling the class
+  Number,          // a number read from a tensor (tensor_numbers.h)
+  Computed,        // a number or text computed from dynamic numbers
   DictView,        // keys, values or items of a dict that the trace knows
-  Identity,        // id() of an object: which number it is, only the exit knows
-  InstanceDict,    // the __dict__ of an object of a plain class
+  Identity,        // id() of an object: the number is known only at the exit
+  InstanceDict,    // the __dict__ of an object of a Python class
 };
 
 class Value;
 
-// A counted pointer to a Value.
+// Reference-counted pointer to a Value.
 template <typename T>
 class Handle {
  public:
@@ -108,13 +109,14 @@ struct NullValue : Value {
   NullValue() : Value(kKind) {}
 };
 
-// What the trace has written into an object from outside and not yet done to it; reads see it. Shared by the Values of one object.
+// The pending writes to a pre-existing object, which are done at the exit; reads see them. Shared by the Values of one
+// object.
 struct PendingWrites {
-  int64_t first_step = 0;          // of the trace, that wrote
-  ValuePtr contents;               // all that the object holds now (SequenceValue, DictValue); null: not looked at
-  std::vector<ValuePtr> appended;  // list: while contents is null
+  int64_t first_step = 0;          // the trace step of the first write
+  ValuePtr contents;               // the complete current contents (SequenceValue, DictValue); null if not read yet
+  std::vector<ValuePtr> appended;  // of a list, while contents is null
   std::vector<std::pair<Ref, ValuePtr>> stores;  // dict keys or attribute names, in order; null: deleted
-  const ValuePtr* find(BorrowedRef key) const;   // the last store; null: none
+  const ValuePtr* find(BorrowedRef key) const;   // the last store; null if there is none
 
  private:
   mutable KeyIndex index_;
@@ -128,40 +130,40 @@ struct ObjectValue : Value {
   bool value_guarded = false;
   bool type_guarded = false;
   bool length_guarded = false;
-  bool traced_class = false;     // the model of a class that the trace made (traced_class.h)
-  bool opaque_iterator = false;  // entered the region through a slot: its FOR_ITER belongs to the driver
-  bool is_dynamic = false;       // a number or range that had other values at this place: not guarded by value
+  bool traced_class = false;     // the model of a traced class (traced_class.h)
+  bool opaque_iterator = false;  // entered the region through a slot: the driver executes its FOR_ITER
+  bool is_dynamic = false;       // a number or range whose value differed at an earlier capture: not guarded by value
   std::shared_ptr<PendingWrites> writes;
 };
 
-// One view of a tensor: the op, its operands (0 is the place of what is viewed), and which result.
+// One step of a view chain: the op, its operands (0 marks the viewed tensor), and the index of the result.
 struct ViewStep {
   const OpRow* row;
   std::vector<Operand> operands;
   int out;
 };
 
-// What a tensor and its views share: written, it becomes a new value of the graph.
+// Shared by a tensor and its views: a write makes it a new value of the graph.
 struct TensorBase {
   ValueRef original;  // before any write: fixes the layout
   ValueRef current;
-  int version = 0;                 // writes so far
-  const Source* source = nullptr;  // an input's
+  int version = 0;                 // number of writes
+  const Source* source = nullptr;  // set for an input
   Tensor object;                   // an input's tensor at capture
 };
 
 struct TensorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Tensor;
   TensorValue(ValueRef ref, TensorSpec spec) : Value(kKind), ref(ref), spec(std::move(spec)) {}
-  ValueRef ref;  // node is null until an input is first used by an op; behind its base when version is
-  std::shared_ptr<TensorBase> base;  // null until a view is taken or a write happens
+  ValueRef ref;  // node is null until an input is first used by an op; stale if `version` is behind that of the base
+  std::shared_ptr<TensorBase> base;  // null until the first view or write
   std::vector<ViewStep> views;       // from base to this
   int version = 0;                   // of the base, when ref was derived
   TensorSpec spec;
   Ref object;                      // inputs: the tensor object at capture
   const Source* source = nullptr;  // inputs
   std::vector<int> stride_over;    // inputs with symbolic sizes: make_symbolic()
-  bool guarded = false;            // inputs: TENSOR_MATCH added
+  bool guarded = false;            // inputs: TENSOR_MATCH was added
 };
 
 struct SequenceValue : Value {
@@ -169,9 +171,9 @@ struct SequenceValue : Value {
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
   bool is_list;
   std::vector<ValuePtr> items;
-  ValuePtr type;        // its class: a subclass of tuple or list, named results, or deque; null: tuple or list itself
-  ValuePtr maxlen;      // of a deque: a number or None
-  int64_t changes = 0;  // of a deque, which must not change while it is gone over
+  ValuePtr type;    // its class: a subclass of tuple or list, a struct sequence, or deque; null: tuple or list itself
+  ValuePtr maxlen;  // of a deque: a number or None
+  int64_t changes = 0;  // of a deque, which must not change while it is iterated over
 };
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
@@ -183,11 +185,11 @@ struct DictValue : Value {
     ValuePtr value;
   };
   std::vector<Entry> entries;
-  int64_t erased = 0;               // entries taken out so far; whatever moves entries counts here
-  bool displayed = false;           // made by {...}: no copy of a table from which something was taken out
+  int64_t erased = 0;               // number of entries removed; incremented whenever entries move
+  bool displayed = false;           // created by {...}: not a copy of a table with removed entries
   ValuePtr type;                    // a subclass of dict; null: dict itself
   ValuePtr factory;                 // of a defaultdict
-  Value* owner = nullptr;           // the FunctionValue, which the trace keeps, whose __dict__ this is
+  Value* owner = nullptr;           // the FunctionValue, kept alive by the trace, whose __dict__ this is
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
   bool erase(BorrowedRef key);
@@ -197,14 +199,15 @@ struct DictValue : Value {
   int find_indexed(BorrowedRef key) const;
 };
 
-// A real set does what the program does, so that the order is Python's own. No other reference to it exists.
+// Wraps a real set with the same history as the program's, so the order is Python's own. No other reference to it
+// exists.
 struct SetValue : Value {
   static constexpr ValueKind kKind = ValueKind::Set;
   SetValue() : SetValue(check(PySet_New(nullptr))) {}
   explicit SetValue(Ref set) : Value(kKind), set(std::move(set)) {}
-  Ref set;                    // of keys (Tracer::key_of)
-  int64_t creation_step = 0;  // of the trace
-  int64_t changes = 0;        // an iterator looks through the set again after one
+  Ref set;                    // of keys (key_of())
+  int64_t creation_step = 0;  // the trace step that created it
+  int64_t changes = 0;        // an iterator rescans the set after a change
   bool contains(BorrowedRef item) const;
   void add(BorrowedRef item) { check_status(PySet_Add(to_change(), item)); }
   PyObject* to_change() {
@@ -223,15 +226,15 @@ struct SliceValue : Value {
 struct CellValue : Value {
   static constexpr ValueKind kKind = ValueKind::Cell;
   CellValue() : Value(kKind) {}
-  ValuePtr contents;               // null: empty; a cell that exists is read when first needed
-  Ref object;                      // a cell that exists
+  ValuePtr contents;               // null: empty; a pre-existing cell is read on first use
+  Ref object;                      // a pre-existing cell
   const Source* source = nullptr;  // of that cell
   bool loaded = true;              // contents are known
-  bool stored = false;             // a cell that exists was written: an effect at the exit
-  bool holds_names = false;        // of the class that it is said to contain: type puts them there
+  bool stored = false;             // a pre-existing cell was written: an effect at the exit
+  bool holds_names = false;  // the __classdict__ cell of a traced class, which type fills with the class's own names
 };
 
-// What a function shows of itself, by name. Null: what its code and its globals say.
+// The introspectable attributes of a function, by name. Null: as its code and globals say.
 using ShownNames = std::vector<std::pair<Ref, ValuePtr>>;
 
 struct FunctionValue : Value {
@@ -239,10 +242,10 @@ struct FunctionValue : Value {
   FunctionValue() : Value(kKind) {}
   Ref code;
   ValuePtr globals_from;  // the function value whose globals it shares; null: the region's own function
-  ValuePtr defaults, kw_defaults, annotations;  // null where absent
+  ValuePtr defaults, kw_defaults, annotations;  // null if absent
   std::vector<ValuePtr> closure;                // CellValue
   std::vector<std::pair<Ref, ValuePtr>> names;  // __name__, __doc__ ... that were set
-  Handle<DictValue> dict;                       // its __dict__; null: nothing was set or asked
+  Handle<DictValue> dict;                       // its __dict__; null: nothing was set or read
   ValuePtr* find(BorrowedRef name);
 };
 
@@ -260,18 +263,19 @@ struct PolicyFunctionValue : Value {
   ValuePtr function;
   PolicyChange change;
   ValuePtr reason;            // a constant str or None
-  ShownNames copied;          // of the function, when it was made (copied_names.h)
-  int64_t creation_step = 0;  // of the trace
+  ShownNames copied;          // of the function, at creation (copied_names.h)
+  int64_t creation_step = 0;  // the trace step that created it
 };
 
-// What makes an instance an exception.
+// The part of an instance that makes it an exception.
 struct ExceptionState {
   std::vector<ValuePtr> args;
-  int64_t raised_step = 0;  // of the trace, which ends before it where Python has to raise; 0: not raised
+  // the trace step that raised it; the trace ends before it if the interpreter has to raise. 0: not raised
+  int64_t raised_step = 0;
   ValuePtr context, cause;  // __context__ and __cause__; null: None
   bool suppresses_context = false;
-  int64_t made_step = 0;  // of the trace
-  ValuePtr split_from;    // of a group that except* took out of another: that one
+  int64_t made_step = 0;  // the trace step that created it
+  ValuePtr split_from;    // of a group split off by except*: the original group
 };
 
 struct InstanceValue : Value {
@@ -279,11 +283,11 @@ struct InstanceValue : Value {
   InstanceValue(ValuePtr type) : Value(kKind), type(std::move(type)) {}
   ValuePtr type;                                     // ObjectValue of the class
   std::vector<std::pair<Ref, ValuePtr>> attributes;  // own attributes, in order of setting
-  std::unique_ptr<ExceptionState> exception;         // null: no exception
+  std::unique_ptr<ExceptionState> exception;         // null if it is not an exception
   ValuePtr* find(BorrowedRef name);
 };
 
-// Its traceback, or what was handled before it.
+// The traceback of a raised exception, or the exception that was being handled before it.
 struct RaisedPartValue : Value {
   static constexpr ValueKind kKind = ValueKind::RaisedPart;
   RaisedPartValue(ValuePtr exception, bool is_traceback)
@@ -313,22 +317,23 @@ struct IteratorValue : Value {
   IteratorValue(IteratorKind iterator_kind, std::vector<ValuePtr> bases)
       : Value(kKind), iterator_kind(iterator_kind), bases(std::move(bases)) {}
   IteratorKind iterator_kind;
-  std::vector<ValuePtr>
-      bases;  // the sequence, dict or view; the inner iterators of enumerate and zip; function, then iterators; the
-              // set, then the tuple of its elements; the user's object
+  // The sequence, dict or view; the inner iterators of enumerate and zip; the function, then the iterators (map,
+  // filter); the set, then the tuple of its elements; the user's object.
+  std::vector<ValuePtr> bases;
   int64_t index = 0;  // elements taken; Enumerate: the next count
-  // Range: what is left. Reversed: start is where it began. Dict: stop is how many entries it had, start how many had been taken out.
+  // Range: the remaining range. Reversed: start is the initial index. Dict: stop is the initial number of entries,
+  // start the initial number of erased ones.
   int64_t start = 0, stop = 0, step = 1;
-  int64_t changes_seen = 0;                                      // of the set, when it was looked through last
-  std::shared_ptr<const std::vector<DictValue::Entry>> entries;  // of a dict from outside that is not written to
+  int64_t changes_seen = 0;                                      // of the set, at the last scan
+  std::shared_ptr<const std::vector<DictValue::Entry>> entries;  // of a pre-existing dict without pending writes
   bool exhausted = false;
   bool strict = false;  // Zip
-  // Generator: its frame, which is on the trace's stack while it runs.
+  // Generator: its frame, which is also in the FrameStack while it runs.
   std::shared_ptr<SymbolicFrame> frame;
   int64_t creation_step = 0;
   bool running = false;
   ValuePtr yielded, returned;
-  PyTypeObject* type = nullptr;  // the generator type, or what it stands for
+  PyTypeObject* type = nullptr;  // the generator type, or the type that a polyfill's generator replaces
 };
 
 struct SuperValue : Value {
@@ -344,17 +349,17 @@ struct ConstructedValue : Value {
   ValuePtr type;
   std::vector<ValuePtr> positional;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
-  ValuePtr maker;             // what is called to make it; null: the class
-  Ref model;                  // an equal object, of a class whose methods are pure; null: none
-  ShownNames copied;          // of the function that it wraps, when it was made (copied_names.h)
-  int64_t creation_step = 0;  // of the trace
+  ValuePtr maker;             // the callable that creates it; null: the class
+  Ref model;                  // an equal real object, for a class whose methods are pure; null if there is none
+  ShownNames copied;          // of the wrapped function, at creation (copied_names.h)
+  int64_t creation_step = 0;  // the trace step that created it
 };
 
 struct NumberValue : Value {
   static constexpr ValueKind kKind = ValueKind::Number;
   NumberValue(PyTypeObject* type, ValueRef ref) : Value(kKind), type(type), ref(ref) {}
   PyTypeObject* type;  // int, float or bool
-  ValueRef ref;        // of no dims; int64, float64 or bool
+  ValueRef ref;        // a 0-dim value; int64, float64 or bool
   Dim size;            // its symbol, once a size depends on it
 };
 
@@ -363,10 +368,10 @@ struct ComputedValue : Value {
   ComputedValue(ScalarOp scalar_op, std::vector<ValuePtr> parts, Ref current)
       : Value(kKind), scalar_op(scalar_op), parts(std::move(parts)), current(std::move(current)) {}
   ScalarOp scalar_op;
-  std::vector<ValuePtr> parts;  // varying numbers, other computed values, constants
-  Ref current;                  // what it is at capture; its type is the same at every run
-  std::optional<Dim> dim;       // a whole number that sizes tell, and all that there is to it where it has no parts
-  bool known = false;           // the operands were guarded by value: it is `current` at every run
+  std::vector<ValuePtr> parts;  // dynamic numbers, other computed values, constants
+  Ref current;                  // its value at capture; the type is the same at every run
+  std::optional<Dim> dim;       // an integer computed from sizes; the only definition if there are no parts
+  bool known = false;           // the operands were guarded by value: always equal to `current`
 };
 
 struct DictViewValue : Value {
@@ -380,29 +385,29 @@ struct IdentityValue : Value {
   static constexpr ValueKind kKind = ValueKind::Identity;
   IdentityValue(ValuePtr of, Ref key) : Value(kKind), of(std::move(of)), key(std::move(key)) {}
   ValuePtr of;
-  Ref key;  // stands for the number in dicts and sets of the trace
+  Ref key;  // represents the number in traced dicts and sets
 };
 
-// Holds nothing itself: what is read and written are the attributes of the owner.
+// Has no storage: reads and writes go to the attributes of the owner.
 struct InstanceDictValue : Value {
   static constexpr ValueKind kKind = ValueKind::InstanceDict;
   explicit InstanceDictValue(ValuePtr owner) : Value(kKind), owner(std::move(owner)) {}
   ValuePtr owner;  // an InstanceValue, or an ObjectValue with a source
 };
 
-// "int", "Tensor", "a list made here": for break contexts.
+// A short description of the value for break contexts: "int", "Tensor" ...
 std::string describe(const ValuePtr& value);
 // The Python type of the value; null for Null.
 PyTypeObject* type_of(const ValuePtr& value);
 inline bool is_tensor(const ValuePtr& value) { return value->kind == ValueKind::Tensor; }
-// Where a value came from; null for what the trace made and for constants.
+// The source of a pre-existing object; null for objects created in the trace and for constants.
 const Source* source_of(const ValuePtr& value);
-// A number that differs from run to run: constant_of ends the region there, or guards it by value at a function's entry.
+// Returns true for a dynamic number: constant_of ends the region there, or guards it by value at a function's entry.
 bool is_dynamic(const ValuePtr& value);
 bool is_deque(const ValuePtr& value);
-// An object whose type is no built-in one, so that its methods may be the user's.
+// Returns true for an object whose type is not built in, so its methods may be the user's.
 bool has_user_type(const ValuePtr& value);
-// Python code can change the class.
+// Returns true if Python code can modify the class.
 inline bool may_change(const PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0;
 }

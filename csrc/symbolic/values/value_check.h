@@ -1,4 +1,4 @@
-// The check that no value outlives the node that it stands for.
+// Checks that no value refers to a node that has been deleted.
 #pragma once
 #include <span>
 
@@ -6,8 +6,8 @@
 
 namespace md {
 
-// Throws Error(Internal) unless the nodes that these values, outputs and all operands refer to are nodes of the graph. What is
-// referred to is not looked into before it is found there.
+// Throws Error(Internal) unless the nodes of these values, outputs and all operands are nodes of the graph. A node
+// pointer is not dereferenced before it is found in the graph.
 void check_values(const Graph& graph, std::span<const ValuePtr> values, std::span<const ValueRef> outputs);
 
 }  // namespace md

@@ -71,7 +71,7 @@ void take_parts(const ValuePtr& value, Values& into) {
 }  // namespace
 
 void break_cycles(Values reached) {
-  Values kept;  // so that nothing is freed, and its address used again, before the end
+  Values kept;  // so that no address is freed and reused before the end
   std::unordered_set<const Value*> seen;
   while (!reached.empty()) {
     ValuePtr value = std::move(reached.back());
