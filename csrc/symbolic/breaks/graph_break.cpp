@@ -23,14 +23,14 @@ constexpr BreakRow kRows[] = {
 
 constexpr const char* kDocsPage = "docs/graph_breaks.md";
 
-std::set<std::string> logged_breaks;  // written under the GIL
+std::set<std::string> logged_breaks;  // guarded by the GIL
 
-// By row; under the GIL.
+// Indexed by row; guarded by the GIL.
 std::array<int64_t, std::size(kRows)> counts{};
 
 size_t indent_of(const std::string& text) { return std::min(text.find_first_not_of(" \t\f"), text.size()); }
 
-// Every line after the first is indented.
+// Indents every line after the first.
 std::string indent_rest(std::string_view text, std::string_view indent) {
   std::string out;
   for (char c : text) {
@@ -65,7 +65,7 @@ std::string reason_text(const GraphBreak& graph_break) {
   return str_cat("Encountered graph break when attempting to trace ", graph_break.opcode_gloss, ":\n\n", body);
 }
 
-// Without nested breaks each level of the call chain reports the same break, so that only its innermost line counts.
+// Without nested breaks each level of the call chain reports the same break, so only the innermost line identifies it.
 std::string logged_key(const GraphBreak& graph_break) {
   std::string key = break_row(graph_break.reason).id;
   std::span<const SourceLine> chain(graph_break.user_stack);

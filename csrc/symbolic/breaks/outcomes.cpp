@@ -9,7 +9,7 @@ void graph_break(BreakReason reason, std::string context, std::string explanatio
 }
 
 void raise_here() {
-  // An error of looking ahead is Python's to raise again, at its own place.
+  // An error met while tracing is raised again by the interpreter, at its own place.
   PyErr_Clear();
   throw RaiseSignal{};
 }

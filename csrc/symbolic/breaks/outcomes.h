@@ -1,4 +1,4 @@
-// How a handler leaves its instruction before the end.
+// Ways for a handler to leave its instruction early.
 #pragma once
 #include <string>
 
@@ -16,13 +16,14 @@ struct BreakSignal {
   std::string explanation;
 };
 struct RaiseSignal {
-  ValuePtr exception;  // null: only Python knows which
+  ValuePtr exception;  // null: known to the interpreter only
 };
 
 [[noreturn]] void graph_break(BreakReason reason, std::string context = "", std::string explanation = "");
-// The instruction raises in plain Python: it is left to Python.
+// The instruction raises in eager Python: leaves it to the interpreter.
 [[noreturn]] void raise_here();
-// So many positional arguments, and no keywords; else it raises here. Of a method: so many after self.
+// Requires between `least` and `most` positional arguments (after self, for a method) and no keywords; raises here
+// otherwise.
 void require_count(const CallArgs& args, size_t least, size_t most);
 void require_method_count(const CallArgs& args, size_t least, size_t most);
 

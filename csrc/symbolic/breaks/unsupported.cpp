@@ -1,4 +1,4 @@
-// From a graph break to the Python exception.
+// Turns a graph break into the Python exception.
 #include "cpython/errors.h"
 #include "cpython/imports.h"
 #include "cpython/ref.h"
@@ -11,7 +11,7 @@ Ref text(const std::string& value) {
   return check(PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), "surrogateescape"));
 }
 
-// [(file, line, function), ...]; the exception class makes a traceback.StackSummary of it when asked.
+// [(file, line, function), ...]; the exception class makes a traceback.StackSummary of it on demand.
 Ref stack_of(const GraphBreak& graph_break) {
   Ref list = check(PyList_New(0));
   for (const SourceLine& line : graph_break.user_stack) {
