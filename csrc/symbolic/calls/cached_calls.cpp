@@ -1,7 +1,8 @@
-// Calls of what functools.lru_cache and functools.cache make.
-//  1. Whether the cache has kept the call is guarded. What it has kept is had from it, and the look-up is an effect: a hit counts,
-//     and makes the entry the newest one. Otherwise the function is inlined, and keeping the result is an effect.
-//  2. A cache that is full would drop an entry at a miss: Python makes that call.
+// Calls of functions wrapped by functools.lru_cache and functools.cache.
+//   1. Whether the cache holds the call is guarded. On a hit the result is read from the cache, and the look-up is an
+//      effect: it counts, and makes the entry the newest. On a miss the function is inlined, and storing the result is
+//      an effect.
+//   2. A miss in a full cache drops an entry: the interpreter makes that call.
 #include <algorithm>
 
 #include "guards/cached_calls.h"
@@ -17,19 +18,19 @@ namespace md {
 namespace {
 
 Ref constant_argument(Tracer& tracer, const ValuePtr& value) {
-  // A built-in class holds nothing that dies.
+  // A built-in class is immortal: the cache entry cannot keep anything alive.
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyType_CheckExact(object->object.get()))
     if (!PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE))
       return Ref::share(tracer.values().identity_of(value));
   Ref constant = is_tensor(value) ? Ref() : constant_of(tracer, value);
-  // A NaN is found by its identity alone.
+  // A NaN is found by identity only.
   bool is_exact = constant && is_guardable_constant(constant.get()) && !holds_nan(constant);
   if (!is_exact) graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
   if (PyObject_Hash(constant) == -1) raise_current(tracer);
   return constant;
 }
 
-// Null: the argument is a constant like the others.
+// Null: the first argument is a constant like the others.
 Ref first_object(Tracer& tracer, const CallArgs& args) {
   auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
   bool may_be = object != nullptr && object->source != nullptr && !is_guardable_constant(object->object.get()) &&
@@ -55,7 +56,7 @@ Ref constant_call(Tracer& tracer, const CallArgs& args, bool has_first) {
   return check(PyTuple_Pack(2, positional.get(), keywords.get()));
 }
 
-// What the effects are given: the positional arguments, and a dict of the keywords.
+// The arguments as the effects take them: the positional ones, and a dict of the keywords.
 ValuePtr arguments_value(const CallArgs& args) {
   auto keywords = make_value<DictValue>();
   for (const auto& [name, value] : args.keywords) keywords->set(name.get(), value);

@@ -1,4 +1,4 @@
-// Calls of classes: what type.__call__ and the __new__ of object and tuple do.
+// Calls of classes, as type.__call__ and the __new__ of object, tuple, dict and list do them.
 #include "cpython/library_types.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
@@ -13,7 +13,8 @@ namespace md {
 
 namespace {
 
-// Made by type itself: a heap type of a C library has its own way to make its objects, or to drop them.
+// Returns true for a class created by type itself: a heap type of a C library has its own way to create or free
+// objects.
 bool is_of_class_statement(PyTypeObject* type) {
   static const auto* sample = reinterpret_cast<PyTypeObject*>(
       check(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){sO}", "sample", "__new__", Py_None))
@@ -22,8 +23,8 @@ bool is_of_class_statement(PyTypeObject* type) {
   return type->tp_dealloc == sample->tp_dealloc && (!has_own_new || type->tp_new == sample->tp_new);
 }
 
-// Objects of the class are laid out as those of this built-in type, with attributes of their own at most, and nothing watches
-// them being made or dropped.
+// Returns true if the class adds at most an attribute dict to the layout of this built-in type, and neither creating
+// nor freeing an object is observable.
 bool is_plain_subclass(PyTypeObject* type, PyTypeObject* base) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || type->tp_finalize != nullptr || type->tp_del != nullptr)
     return false;
@@ -41,7 +42,8 @@ PyTypeObject* class_argument(Tracer& tracer, const CallArgs& args) {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-// object.__new__(cls, ...): arguments are for an __init__ that the class has, and an error if it has its own __new__.
+// object.__new__(cls, ...): the arguments are for __init__; without one, or with a user-defined __new__, they are an
+// error.
 ValuePtr call_object_new(Tracer& tracer, const CallArgs& args) {
   PyTypeObject* type = class_argument(tracer, args);
   if (!is_plain_subclass(type, &PyBaseObject_Type)) break_on_creation(type);
@@ -85,7 +87,7 @@ ValuePtr call_list_new(Tracer& tracer, const CallArgs& args) {
   return made;
 }
 
-// type.__call__(cls, ...), as a metaclass's own __call__ calls it.
+// type.__call__(cls, ...), as called by a metaclass's own __call__.
 ValuePtr call_type_call(Tracer& tracer, const CallArgs& args) {
   class_argument(tracer, args);
   CallArgs inner = args;
@@ -125,11 +127,11 @@ ValuePtr make_object(Tracer& tracer, const ValuePtr& type_value, CallArgs& args,
   static PyObject* const kInit = PyUnicode_InternFromString("__init__");
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
   auto* type = reinterpret_cast<PyTypeObject*>(tracer.values().identity_of(type_value).get());
-  if (type->tp_new == nullptr) raise_here();  // no instances by a call
+  if (type->tp_new == nullptr) raise_here();  // the class cannot be instantiated
   if (is_group_class(type)) return make_group(tracer, type_value, args);
   if (is_exception_class(type)) {
     Handle<InstanceValue> exception = new_exception(tracer, type_value, args.positional);
-    // Others choose their class or check their arguments when they are made.
+    // Other classes choose another class or check their arguments in __new__.
     if (!exception) break_on_creation(type);
     return initialise(tracer, exception, exception_init(tracer, exception), args, continuation);
   }
@@ -181,7 +183,7 @@ ValuePtr initialise(Tracer& tracer, const ValuePtr& instance, const ValuePtr& in
     inline_function(tracer, init, std::move(args), ContinuationKind::PushSelf, instance);
     return nullptr;
   }
-  // Something else waits for the object than the caller's stack.
+  // The object is not pushed on the caller's stack but needed by another continuation.
   if (!same_object(tracer, call_now(tracer, init, std::move(args)), tracer.values().none())) raise_here();
   return instance;
 }

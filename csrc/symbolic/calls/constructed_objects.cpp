@@ -1,4 +1,5 @@
-// Objects of C classes that never change (functools.partial, operator.itemgetter): made, and called.
+// Constructed objects, instances of immutable C classes (functools.partial, operator.itemgetter): creating and calling
+// them.
 #include <unordered_map>
 
 #include "cpython/imports.h"
@@ -13,9 +14,9 @@ namespace md {
 
 namespace {
 
-// By class; null: partial, whose call is a call of what it holds.
+// By class; null: partial, whose call forwards to the function it holds.
 std::unordered_map<PyTypeObject*, Ref>& made_classes() {
-  static auto* table = new std::unordered_map<PyTypeObject*, Ref>();  // lives as long as the process
+  static auto* table = new std::unordered_map<PyTypeObject*, Ref>();  // never freed
   return *table;
 }
 
@@ -52,13 +53,13 @@ ValuePtr make_partial(Tracer& tracer, const CallArgs& args) {
   if (!is_callable(tracer, args.positional[0])) raise_here();
   auto* inner = as<ConstructedValue>(args.positional[0]);
   if (inner == nullptr || type != partial_type()) return make(tracer, partial_type(), args);
-  // A partial of a partial is one partial.
+  // partial() flattens a nested partial.
   CallArgs more = args;
   more.positional.erase(more.positional.begin());
   return make(tracer, partial_type(), merged(inner->positional, inner->keywords, more));
 }
 
-// itemgetter and its like: an error in their arguments is Python's to raise.
+// itemgetter and similar: an error in their arguments is left to the interpreter.
 template <bool is_method>
 ValuePtr make_getter(Tracer& tracer, PyTypeObject* type, const CallArgs& args) {
   if (args.positional.empty() || (!is_method && !args.keywords.empty())) raise_here();
@@ -93,7 +94,7 @@ PyTypeObject* comparison_key_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-// cmp_to_key(compare): what makes keys of objects. A key is such a value as well, made by calling that one.
+// cmp_to_key(compare): the factory of keys. A key is a ConstructedValue as well, created by calling the factory.
 ValuePtr make_comparison_key(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("functools", "cmp_to_key").release();
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
@@ -111,7 +112,7 @@ ValuePtr make_method(Tracer& tracer, const CallArgs& args) {
   return make_value<BoundMethodValue>(args.positional[0], args.positional[1]);
 }
 
-// A partial from outside: its parts never change, but the dict of its keywords may.
+// A part of a pre-existing partial: the parts are fixed, but the dict of its keywords may change.
 ValuePtr part_of(Tracer& tracer, const ValuePtr& partial, const char* name) {
   Ref descriptor = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(partial_type()), name));
   const Source* base = as<ObjectValue>(partial)->source;

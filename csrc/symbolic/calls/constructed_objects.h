@@ -1,10 +1,10 @@
-// Objects of C classes that never change, made by calling the class.
+// Constructed objects: instances of immutable C classes, created by calling the class.
 #pragma once
 #include "cpython/ref.h"
 
 namespace md {
 
-// `call` is Python for what calling one of its objects does: call(args, keywords, *more), or null.
+// `call` is a Python function that does what calling an instance does: call(args, keywords, *more); may be null.
 void register_made_class(PyTypeObject* type, BorrowedRef call);
 
 }  // namespace md

@@ -1,6 +1,7 @@
-// Generators, and calls that a builtin waits for: frames that run to a result inside one instruction of their caller.
-//  1. Nothing of that instruction is kept if it cannot be finished: the trace starts again and ends before it.
-//  2. A generator is not rebuilt. Where one would have to be, the trace starts again and ends before the call that makes it.
+// Generators, and pending calls of builtins: frames that run to a result inside one instruction of their caller.
+//   1. If that instruction cannot be finished, nothing of it is kept: the trace restarts and ends before it.
+//   2. A generator is not rebuilt. Where that would be necessary, the trace restarts and ends before the call that
+//      creates it.
 #include <algorithm>
 
 #include "base/config.h"
@@ -19,8 +20,8 @@ namespace md {
 
 namespace {
 
-// Closing a suspended generator runs handlers of its code: try, with, and the like.
-// From 3.12 on every generator turns a StopIteration that leaves it into a RuntimeError; that is no handler of the program's.
+// Closing a suspended generator runs handlers of its code: try, with, and the like. From 3.12 on every generator turns
+// a StopIteration that leaves it into a RuntimeError; that handler is not the program's.
 bool is_handler(const Bytecode& bytecode, const ExceptionHandler& handler) {
   if (handler.target < 0) return false;
   Opcode op = bytecode[handler.target].op;
@@ -35,7 +36,7 @@ IteratorValue* generator_of(const CallArgs& args, size_t count) {
   return iterator;
 }
 
-// What a generator that has returned raises.
+// Raises the StopIteration of a generator that has returned.
 [[noreturn]] void end_of(Tracer& tracer, const IteratorValue* generator) {
   bool is_none = same_object(tracer, generator->returned, tracer.values().none());
   raise_known(tracer, PyExc_StopIteration,
@@ -66,7 +67,8 @@ ValuePtr call_throw(Tracer& tracer, const CallArgs& args) {
   end_of(tracer, generator);
 }
 
-// GeneratorExit is raised where it is suspended, and comes out again unless it returns. One that yields is an error.
+// Raises GeneratorExit where the generator is suspended; the generator has to return or let it propagate. A yield is an
+// error.
 ValuePtr close_by_exception(Tracer& tracer, IteratorValue* generator) {
   ValuePtr exit = make_exception(tracer, tracer.values().constant(PyExc_GeneratorExit), {});
   std::optional<ValuePtr> yielded;
@@ -113,7 +115,7 @@ void send(Tracer& tracer, const Instruction& at) {
   if (iterator == nullptr || tracer.frames().innermost().generator == nullptr)
     graph_break(BreakReason::async_construct, opcode_name(at.op));
   bool is_generator = iterator->iterator_kind == IteratorKind::Generator;
-  // Another iterator takes a value through its own send.
+  // Iterators other than generators take a value through their own send.
   if (!is_generator && !same_object(tracer, sent, tracer.values().none()))
     graph_break(BreakReason::generator_call, "send()");
   std::optional<ValuePtr> next = is_generator ? resume(tracer, iterator, sent) : next_of(tracer, iterator);
@@ -148,7 +150,7 @@ bool catches(const Bytecode& bytecode, int index) { return is_handler(bytecode, 
 namespace {
 
 void leave_pending(Tracer& tracer, size_t depth, const RaiseSignal& signal) {
-  // What waits may take a StopIteration for an end, or make another exception of it.
+  // The pending call may take a StopIteration as the end, or turn it into another exception.
   bool is_awaited = tracer.pending().awaits_stop(depth);
   bool goes_on = signal.exception &&
                  (is_awaited ||
@@ -176,7 +178,7 @@ void run_pending(Tracer& tracer, size_t depth) {
     tracer.frames().note_stack();
     try {
       if (ValuePtr thrown = tracer.pending().take_thrown()) {
-        // At the yield, not behind it.
+        // The exception is raised at the yield, not after it.
         current.index = current.next - 1;
         raise_exception(tracer, thrown);
       }
@@ -203,7 +205,7 @@ void run_pending(Tracer& tracer, size_t depth) {
 }
 
 std::optional<ValuePtr> call_catching(Tracer& tracer, const ValuePtr& callable, CallArgs args, PyObject* exception) {
-  // Popped whatever happens: a break ends the trace or starts it anew.
+  // Popped on every exit: a break ends or restarts the trace.
   struct Catch {
     std::vector<size_t>& depths;
     ~Catch() { depths.pop_back(); }
@@ -230,7 +232,7 @@ ValuePtr call_now(Tracer& tracer, const ValuePtr& callable, CallArgs args) {
   }
   run_pending(tracer, depth);
   ValuePtr result = tracer.pending().take_result();
-  MD_ASSERT(result, "a call that was waited for has no result");
+  MD_ASSERT(result, "a pending call without a result");
   return result;
 }
 
@@ -290,7 +292,7 @@ std::optional<ValuePtr> throw_into(Tracer& tracer, IteratorValue* generator, con
     generator->exhausted = true;
     raise_exception(tracer, exception);
   }
-  // Inside `yield from` it goes to the inner iterator first.
+  // Inside `yield from` the exception goes to the inner iterator first.
   const Instruction& resumes = (*body.bytecode)[body.next];
   if (resumes.op == Opcode::RESUME && resumes.arg >= 2) graph_break(BreakReason::generator_call, "throw()");
   tracer.pending().set_thrown(exception);
@@ -298,7 +300,7 @@ std::optional<ValuePtr> throw_into(Tracer& tracer, IteratorValue* generator, con
 }
 
 bool needs_closing(const IteratorValue& generator) {
-  // What a generator stands for has no frame of its own to be closed.
+  // An iterator that a polyfill's generator replaces has no frame to close.
   return generator.type == &PyGen_Type && !generator.exhausted && generator.frame->next > 0 &&
          has_handlers(*generator.frame->bytecode);
 }

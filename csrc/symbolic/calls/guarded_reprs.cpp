@@ -1,7 +1,8 @@
-// Calls of the wrapper that dataclasses and reprlib put round a __repr__, which shows an object within itself as `...`.
-//  1. The function inside is called instead. Nobody sees that the wrapper noted the object meanwhile: the set of what is being
-//     shown is empty at the region's start, which is guarded.
-//  2. What this trace is about to show itself, it knows.
+// Calls of the wrapper that dataclasses and reprlib put around a __repr__, which shows an object within itself as
+// `...`.
+//   1. The wrapped function is called instead. That the wrapper records the object meanwhile is unobservable: its set
+//      of running objects is empty at the region's start, which is guarded.
+//   2. Objects whose repr is running in this trace are known to the trace.
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -16,7 +17,7 @@ namespace md {
 
 namespace {
 
-// The code of the function of this name that the function or code makes. Null: none.
+// The code of the inner function of this name that `outer` creates. Null if there is none.
 PyCodeObject* code_inside(PyCodeObject* outer, const char* name) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(outer->co_consts); ++i) {
     PyObject* constant = PyTuple_GET_ITEM(outer->co_consts, i);
@@ -27,7 +28,7 @@ PyCodeObject* code_inside(PyCodeObject* outer, const char* name) {
   return nullptr;
 }
 
-// Whether it is the code that the module makes all its wrappers of.
+// Returns true if this is the code object shared by all wrappers that the module creates.
 bool is_wrapper_of(PyCodeObject* code, const char* module, const char* maker, const char* between) {
   Ref name = check(PyUnicode_FromString(module));
   Ref loaded = Ref::steal(PyImport_GetModule(name));
@@ -45,7 +46,7 @@ bool is_wrapper(PyCodeObject* code) {
          is_wrapper_of(code, "reprlib", "recursive_repr", "decorating_function");
 }
 
-// What the closure of the function has under the name. Null: no such name, or an empty cell.
+// The contents of the function's closure cell of this name. Null if there is no such name, or the cell is empty.
 ValuePtr free_value(Tracer& tracer, const ObjectValue& function, const char* name) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get()));
   Ref names = check(PyCode_GetFreevars(code));

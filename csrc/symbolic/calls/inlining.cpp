@@ -1,4 +1,4 @@
-// Entering Python functions and leaving them: binding of arguments, continuations.
+// Entering and leaving Python functions: argument binding, continuations.
 #include <algorithm>
 
 #include "base/config.h"
@@ -17,8 +17,8 @@ namespace {
 
 struct Callee {
   PyCodeObject* code;
-  ObjectValue* real;    // a function that exists, or null
-  FunctionValue* made;  // a function made by the trace, or null
+  ObjectValue* real;    // a pre-existing function, or null
+  FunctionValue* made;  // a function created in the trace, or null
 };
 
 Callee callee_of(const ValuePtr& function) {
@@ -28,7 +28,8 @@ Callee callee_of(const ValuePtr& function) {
   return {reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(real->object.get())), real, nullptr};
 }
 
-// Fills the parameters of a callee from a call; a mismatch is a TypeError that Python raises at the call.
+// Binds the arguments of a call to the callee's parameters; a mismatch is a TypeError, raised by the interpreter at the
+// call.
 class ArgumentBinder {
  public:
   ArgumentBinder(Tracer& tracer, const Callee& callee, const Bytecode& bytecode)
@@ -97,9 +98,9 @@ class ArgumentBinder {
     int count = defaults != nullptr && defaults != Py_None ? static_cast<int>(PyTuple_GET_SIZE(defaults)) : 0;
     int at = parameter - (callee_.code->co_argcount - count);
     if (at < 0) raise_here();
-    // Defaults belong to the last parameters, however many there are.
+    // Defaults belong to the last parameters, so the source counts from the end.
     const Source* source = tracer_.sources().get(SourceKind::Defaults, callee_.real->source, nullptr, at - count);
-    tracer_.guards().present(source);  // that there is one may be all that is asked
+    tracer_.guards().present(source);  // a guard on its presence may be the only one
     return value_at(tracer_, source, Ref::share(PyTuple_GET_ITEM(defaults, at)));
   }
 
@@ -169,13 +170,13 @@ void inline_function(Tracer& tracer, const ValuePtr& function, CallArgs args, Co
 }
 
 void guard_code(Tracer& tracer, ObjectValue& function) {
-  // Beside its identity, if that is guarded: the same function may be given other code, and other functions have this code.
+  // In addition to a guard on identity, if any: __code__ can be assigned, and several functions share this code.
   tracer.guards().code_match(function.source,
                              reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.object.get())));
   function.type_guarded = true;
 }
 
-// A frame of the function, its parameters bound, its code guarded.
+// Creates a frame of the function, binds its parameters and guards its code.
 std::shared_ptr<SymbolicFrame> frame_of(Tracer& tracer, const ValuePtr& function, CallArgs& args) {
   Callee callee = callee_of(function);
   if (callee.real != nullptr) guard_code(tracer, *callee.real);
@@ -198,7 +199,7 @@ namespace {
 
 void check_operator_result(Tracer& tracer, const ValuePtr& result) {
   bool is_root = tracer.frames().depth() == 1;
-  // Python goes on to the other operand's method.
+  // Python would try the other operand's method.
   if (same_object(tracer, result, tracer.values().constant(Py_NotImplemented))) {
     if (is_root) raise_here();
     const SymbolicFrame& caller = tracer.frames()[tracer.frames().depth() - 2];
@@ -223,13 +224,14 @@ void return_value(Tracer& tracer, ValuePtr result) {
   if (kind == ContinuationKind::None) {
     return tracer.finish_with(std::move(result));
   }
-  // A result that the continuation cannot take is an error that the caller's instruction raises: the callee has to return for real.
+  // A result that the continuation rejects is an error raised by the caller's instruction: the callee has to return for
+  // real.
   if ((kind == ContinuationKind::PushSelf && !same_object(tracer, result, tracer.values().none())) ||
       ((kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
         kind == ContinuationKind::Jump) &&
        !tracer.values().is_exactly(result, &PyBool_Type)))
     raise_here();
-  // What cannot be known of the result is found out while the callee still stands.
+  // Validate the result before the callee's frame is popped.
   bool needs_truth = kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool ||
                      kind == ContinuationKind::PushTruth || kind == ContinuationKind::PushNotTruth ||
                      kind == ContinuationKind::Jump;

@@ -15,11 +15,11 @@ namespace {
 
 struct Entry {
   MarkedCall marked;
-  Ref keeper;  // a weak reference whose callback takes the entry out; the callable itself where it has none
+  Ref keeper;  // a weak reference whose callback removes the entry; the callable itself if it supports none
 };
 
 std::unordered_map<PyObject*, Entry>& entries() {
-  static auto* table = new std::unordered_map<PyObject*, Entry>();  // lives as long as the process
+  static auto* table = new std::unordered_map<PyObject*, Entry>();  // never freed
   return *table;
 }
 
@@ -56,7 +56,7 @@ ValuePtr inline_replacement(Tracer& tracer, const ValuePtr& callable, const Mark
                             ContinuationKind continuation, const ValuePtr& continuation_value) {
   const Source* source = as<ObjectValue>(callable)->source;
   if (source == nullptr) {
-    // A builtin that was reached without a source is the same at every run, and so is what replaces it.
+    // A builtin reached without a source is the same at every run, and so is its replacement.
     graph_break(BreakReason::builtin_call, "the replacement of " + callable_text(as<ObjectValue>(callable)->object));
   }
   ValuePtr function =

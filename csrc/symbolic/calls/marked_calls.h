@@ -1,4 +1,4 @@
-// What the program said about single callables: kept out of graphs, forbidden, constant, replaced, or traced in another way.
+// How the program marked single callables: kept out of graphs, forbidden, constant, replaced, or traced in another way.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
@@ -7,24 +7,25 @@ namespace md {
 enum class CallMark : uint8_t {
   Disallowed,      // a break at the call
   Forbidden,       // AssertionError, whatever the policy
-  ConstantResult,  // called once while capturing
+  ConstantResult,  // called once, during capture
   Replaced,        // the payload is inlined instead
-  Skipped,         // a break at the call; the payload says why
-  Traced,          // the payload is called once while capturing, on recording tensors
+  Skipped,         // a break at the call; the payload is the reason
+  Traced,          // the payload is called once, during capture, on recording tensors
 };
 
 struct MarkedCall {
   CallMark mark;
-  Ref payload;  // null where the callable itself is meant
+  Ref payload;  // null: the callable itself
 };
 
-// By identity. The mark lasts as long as the callable; the payload is held. A second mark replaces the first.
+// Marks a callable, by identity. The mark lasts as long as the callable; the payload is kept alive. A second mark
+// replaces the first.
 void mark_call(BorrowedRef callable, CallMark mark, BorrowedRef payload);
 void unmark_call(BorrowedRef callable);
 const MarkedCall* find_marked_call(BorrowedRef callable);
-CallMark call_mark_named(std::string_view name);  // Error(Key)
+CallMark call_mark_named(std::string_view name);  // throws Error(Key) for an unknown name
 
-// The result, or null if a frame was inlined.
+// Returns the result, or null if a frame was inlined.
 ValuePtr call_marked(Tracer& tracer, const ValuePtr& callable, const MarkedCall& marked, CallArgs& args,
                      ContinuationKind continuation, const ValuePtr& continuation_value);
 

@@ -41,7 +41,8 @@ ValuePtr is_grad_enabled(Tracer& tracer, const CallArgs&) {
   return tracer.values().boolean(tracer.builder().modes().grad && !tracer.builder().modes().inference);
 }
 
-// Called by __enter__ and __exit__ of our own context manager: it acts on the user's frame and on ours between.
+// Called by __enter__ and __exit__ of the package's own context manager: applies to the user's frame and the package's
+// frames above it.
 ValuePtr exchange_error_on_graph_break(Tracer& tracer, const CallArgs& args) {
   bool value = bool_argument(tracer, args);
   bool previous = tracer.frames().innermost().policy->error_on_graph_break;
@@ -93,8 +94,8 @@ ValuePtr asked_break(Tracer& tracer, const CallArgs& args) {
               explanation);
 }
 
-// The plain object for constants and lists of them, nested; null: something in it is not known. The identity of an array, a buffer or
-// a deque does not say which numbers it holds.
+// The real object for constants and lists of them, nested; null if some part is unknown. The identity of an array, a
+// buffer or a deque does not determine the numbers in it.
 Ref plain_object(Tracer& tracer, const ValuePtr& given) {
   if (is_tensor(given)) return nullptr;
   ValuePtr value = number_of_object(tracer, plain_or_itself(tracer, given, {"__index__", "__float__"}), NumberUse::Any);
@@ -115,8 +116,8 @@ Ref plain_object(Tracer& tracer, const ValuePtr& given) {
                                                                       : Ref();
 }
 
-// tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run, since the program may change what it
-// made.
+// tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run because the program may
+// modify the result.
 ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
   Ref function = imported("minidynamo._C", name);
   static const OpRow* const clone = find_op("clone");
@@ -143,7 +144,7 @@ ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
 
 ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) { return make_tensor(tracer, "tensor", args); }
 
-// A tensor is itself where nothing is asked of it.
+// as_tensor(tensor) without further arguments is the tensor itself.
 ValuePtr as_tensor(Tracer& tracer, const CallArgs& args) {
   bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
   return is_itself ? args.positional[0] : make_tensor(tracer, "as_tensor", args);
@@ -161,7 +162,8 @@ ValuePtr get_default_dtype(Tracer& tracer, const CallArgs& args) {
   return tracer.values().constant(dtype_to_python(default_dtype()));
 }
 
-// A node without results, in order with those that draw. A seed beyond the numbers of a graph is Python's.
+// A node without results, kept in order with the ops that draw random numbers. A seed outside int64 is left to the
+// interpreter.
 ValuePtr seed_generator(Tracer& tracer, const CallArgs& args) {
   static const OpRow* const row = find_op("manual_seed");
   Ref seed = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
@@ -174,7 +176,7 @@ ValuePtr seed_generator(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
-// nonstrict_trace(f) in captured code: a callable that is called through _call_nonstrict, whose first argument is f.
+// nonstrict_trace(f) in captured code: a callable that is called through call_nonstrict, whose first argument is f.
 ValuePtr nonstrict_trace(Tracer& tracer, const CallArgs& args) {
   static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
   if (args.positional.size() != 1 || !args.keywords.empty() || !is_python_function(args.positional[0]))
@@ -187,7 +189,7 @@ ValuePtr call_nonstrict(Tracer& tracer, const CallArgs& args) {
   return call_traced(tracer, trace, args);
 }
 
-// A bool of our decorators, which checked it; whatever else a caller passes is Python's to judge.
+// A bool checked by the package's decorators; any other argument is left to the interpreter.
 std::optional<bool> flag_of(Tracer& tracer, const CallArgs& args, const char* name) {
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr) return std::nullopt;
@@ -207,13 +209,13 @@ PolicyChange change_of(Tracer& tracer, const CallArgs& args) {
   return recursive.value_or(true) ? PolicyChange::Disable : PolicyChange::DisableFrame;
 }
 
-// PolicyFunction(function, ...): what our decorators return.
+// PolicyFunction(function, ...): the result of the package's decorators.
 ValuePtr decorate(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1) raise_here();
   const ValuePtr& function = args.positional[0];
   bool is_known = function->kind == ValueKind::PolicyFunction || function->kind == ValueKind::BoundMethod ||
                   is_python_function(function);
-  // Its attributes are copied when the region is left.
+  // Its attributes are copied at the exit.
   auto* object = as<ObjectValue>(function);
   if (!is_known || (object != nullptr && object->writes))
     graph_break(BreakReason::object_creation, str_cat("PolicyFunction of a ", describe(function)));
@@ -227,7 +229,8 @@ ValuePtr decorate(Tracer& tracer, const CallArgs& args) {
   return wrapper;
 }
 
-// The condition of a check: one of numbers out of tensors is relied on, and Python raises where it does not hold.
+// The condition of a check: if it depends on tensor data it becomes a runtime assert; where it is false, the
+// interpreter raises.
 ValuePtr holds(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   if (auto* number = as<NumberValue>(args.positional[0]); number != nullptr && number->type == &PyBool_Type) {

@@ -1,4 +1,4 @@
-// Our own functions that a trace knows: modes of the thread, and what the program tells the capture.
+// The package's own functions that the tracer knows: modes of the thread, and hints of the program to the tracer.
 #pragma once
 #include <string_view>
 
@@ -6,7 +6,7 @@
 
 namespace md {
 
-// Gives the callable the handler of this name (a row of mode_calls.cpp). Throws Error(Key) for an unknown one.
+// Registers the handler of this name (a row of mode_calls.cpp) for the callable. Throws Error(Key) for an unknown name.
 void register_mode_call(std::string_view name, BorrowedRef callable);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Functions not written in Python that are inlined as Python ones (minidynamo._dynamo._polyfills).
+// Functions implemented in C that are inlined as Python functions instead (minidynamo._dynamo._polyfills).
 #include "symbolic/calls/polyfills.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/tracer.h"
@@ -15,11 +15,11 @@ struct Polyfill {
 };
 
 std::unordered_map<PyObject*, Polyfill>& polyfills() {
-  static auto* table = new std::unordered_map<PyObject*, Polyfill>();  // lives as long as the process
+  static auto* table = new std::unordered_map<PyObject*, Polyfill>();  // never freed
   return *table;
 }
 
-// By code object, which a polyfill holds: what its generators are taken for.
+// By code object of a generator, kept alive by its polyfill: the type that the generator presents itself as.
 std::unordered_map<PyObject*, PyTypeObject*>& stood_for() {
   static auto* table = new std::unordered_map<PyObject*, PyTypeObject*>();
   return *table;
@@ -29,7 +29,7 @@ bool is_generator_code(BorrowedRef code) {
   return PyCode_Check(code.get()) && (reinterpret_cast<PyCodeObject*>(code.get())->co_flags & CO_GENERATOR) != 0;
 }
 
-// Its __next__ is that of the generator.
+// The original type's __next__ is handled as that of a generator.
 void add_stand_in(BorrowedRef code, BorrowedRef type) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   auto* original = reinterpret_cast<PyTypeObject*>(Py_NewRef(type.get()));
@@ -53,7 +53,7 @@ bool is_iterable(const ValuePtr& value) {
   return type != nullptr && type->tp_iter != nullptr;
 }
 
-// Whether the original takes the value there without an error; letters as in register_polyfill.
+// Returns true if the original accepts the value without an error; the letters are those of register_polyfill.
 bool fits(Tracer& tracer, char parameter, const ValuePtr& value) {
   switch (parameter) {
     case 'I':
@@ -125,7 +125,7 @@ namespace {
 
 ValuePtr polyfill_function(BorrowedRef function);
 
-// Defaults of a polyfill are constants, and functions that are inlined like it.
+// Defaults of a polyfill are constants, or functions that are inlined as well.
 ValuePtr default_value(BorrowedRef value) {
   if (PyFunction_Check(value.get())) return polyfill_function(value);
   return make_value<ObjectValue>(Ref::share(value), nullptr);

@@ -1,4 +1,4 @@
-// Class statements: the body is run as an inlined function over a dict of names, and the class is made where the region is left.
+// Class statements: the body is inlined as a function over a dict of names, and the class is created at the exit.
 #include "symbolic/calls/traced_classes.h"
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
@@ -29,14 +29,14 @@ namespace {
   graph_break(BreakReason::class_definition, std::move(context));
 }
 
-// Names with a meaning that are no methods, and that any object may stand under.
+// Returns true for special names that are not methods and may hold any object.
 bool is_plain_special(std::string_view name) {
   static constexpr std::array kNames{"__module__",     "__doc__",         "__annotations__",      "__firstlineno__",
                                      "__match_args__", "__type_params__", "__static_attributes__"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Names that make another kind of class than the trace knows.
+// Returns true for names that create a kind of class unknown to the tracer.
 bool is_refused(std::string_view name) {
   static constexpr std::array kNames{"__del__", "__abstractmethods__"};
   return std::ranges::find(kNames, name) != kNames.end();
@@ -47,7 +47,7 @@ ValuePtr wrapped(Tracer& tracer, PyTypeObject* type, const ValuePtr& function) {
                                       std::vector<ValuePtr>{function}, std::vector<std::pair<Ref, ValuePtr>>{});
 }
 
-// Some functions become methods of another kind in a class: it holds what their look-up gives.
+// type wraps some functions: returns the object that the class holds under the name.
 ValuePtr as_held(Tracer& tracer, std::string_view name, const ValuePtr& value) {
   bool is_function = type_of(value) == &PyFunction_Type;
   if (is_function && name == "__new__") return wrapped(tracer, &PyStaticMethod_Type, value);
@@ -69,7 +69,8 @@ Ref names_of_slots(Tracer& tracer, const ValuePtr& value) {
   return names;
 }
 
-// What makes the model answer as the class will: the slots of a class depend on which names hold functions, and on None.
+// The model's value for the name. It must give the model the same slots as the class: they depend on which names hold
+// functions or None.
 Ref stand_in(Tracer& tracer, BorrowedRef key, const ValuePtr& value) {
   std::string name = text_of(key);
   if (name == "__slots__") return names_of_slots(tracer, value);
@@ -89,8 +90,8 @@ Ref stand_in(Tracer& tracer, BorrowedRef key, const ValuePtr& value) {
   return check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
 }
 
-// The class tells those of its objects that ask for it under which names it holds them. What C code does then, it does where
-// the class is made.
+// Calls __set_name__ of the values that have one. What C implementations of it do is repeated when the class is created
+// at the exit.
 void tell_names(Tracer& tracer, const TracedClass& made) {
   static PyObject* const kSetName = PyUnicode_InternFromString("__set_name__");
   std::vector<DictValue::Entry> entries = made.names->entries;
@@ -102,12 +103,12 @@ void tell_names(Tracer& tracer, const TracedClass& made) {
     try {
       call_now(tracer, hook, {{entry.value, made.value, tracer.values().constant(entry.key)}, {}});
     } catch (const RaiseSignal&) {
-      break_on_class("a __set_name__ that raises");  // Python adds to what it raises
+      break_on_class("a __set_name__ that raises");  // Python adds a note to the exception
     }
   }
 }
 
-// Methods of a metaclass that are called when a class is made.
+// Returns true if the methods of the metaclass that run when a class is created are type's own.
 bool makes_classes_as_type(Tracer& tracer, const ValuePtr& meta) {
   auto* type = reinterpret_cast<PyTypeObject*>(tracer.values().identity_of(meta).get());
   if (type == &PyType_Type) return true;
@@ -128,7 +129,7 @@ PyTypeObject* class_of(const ValuePtr& value) {
   return is_class ? reinterpret_cast<PyTypeObject*>(known->object.get()) : nullptr;
 }
 
-// The most derived one of it and those of the bases.
+// The most derived of `meta` and the metaclasses of the bases.
 ValuePtr metaclass_of(Tracer& tracer, ValuePtr meta, const std::vector<ValuePtr>& bases) {
   if (class_of(meta) == nullptr) break_on_class("a metaclass that is no class");
   for (const ValuePtr& base : bases) {
@@ -142,7 +143,7 @@ ValuePtr metaclass_of(Tracer& tracer, ValuePtr meta, const std::vector<ValuePtr>
   return meta;
 }
 
-// The bases hear of the new class by the __init_subclass__ behind it in its MRO.
+// Calls the __init_subclass__ found after the new class in its MRO.
 void tell_bases(Tracer& tracer, const TracedClass& made, const Keywords& keywords) {
   static PyObject* const kHook = PyUnicode_InternFromString("__init_subclass__");
   ValuePtr hook = made_attribute(tracer, made, kHook, 1);
@@ -152,7 +153,7 @@ void tell_bases(Tracer& tracer, const TracedClass& made, const Keywords& keyword
   if (is_objects && !keywords.empty()) raise_here();
   if (is_objects) return;
   ValuePtr function = hook;
-  if (auto* held = as<ConstructedValue>(hook)) function = held->positional.front();  // of a class made here
+  if (auto* held = as<ConstructedValue>(hook)) function = held->positional.front();  // of a traced class
   if (known != nullptr && Py_IS_TYPE(known->object.get(), &PyClassMethod_Type) && known->source != nullptr) {
     tracer.values().exact_type(hook);
     function = value_at(tracer, tracer.sources().get(SourceKind::WrappedFunction, known->source, nullptr));
@@ -177,19 +178,19 @@ Ref bases_of(Tracer& tracer, const std::vector<ValuePtr>& classes) {
   for (size_t i = 0; i < classes.size(); ++i) {
     if (class_of(classes[i]) == nullptr) break_on_class("a base that is no class");
     PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(tracer.values().identity_of(classes[i]).get()));
-    // The order of the classes behind several bases is part of what the region relies on.
+    // With several bases the MRO of the new class depends on theirs.
     if (classes.size() > 1) guard_mro(tracer, classes[i]);
   }
   return tuple;
 }
 
-// Borrowed; null: the class itself has no such name.
+// Borrowed; null if the class itself has no such name.
 PyObject* own_attribute(PyTypeObject* type, BorrowedRef name) {
   PyObject* value = nullptr;
   return pv_own_attribute(type, name, &value) > 0 ? value : nullptr;
 }
 
-// The cell in which functions of the body find the names of the class, which type fills with those.
+// The cell from which functions of the body read the namespace of the class; type stores it there.
 ValuePtr names_cell_of(const ValuePtr& value) {
   auto* cell = as<CellValue>(value);
   if (cell == nullptr || cell->source != nullptr || cell->holds_names)
@@ -197,8 +198,8 @@ ValuePtr names_cell_of(const ValuePtr& value) {
   return value;
 }
 
-// What is not there when the class is made is stored afterwards, where a descriptor of the metaclass (of __name__, __bases__ ...)
-// would take it for something else.
+// Values that do not exist when the class is created are stored afterwards, where a data descriptor of the metaclass
+// (__name__, __bases__ ...) would intercept the store.
 void require_place(const ValuePtr& meta, BorrowedRef name, const ValuePtr& value) {
   if (value->kind == ValueKind::Object || !is_special_name(name) || is_plain_special(text_of(name))) return;
   PyObject* descriptor = _PyType_Lookup(class_of(meta), name);
@@ -235,7 +236,7 @@ ValuePtr call_build_class(Tracer& tracer, const CallArgs& args) {
   return made;
 }
 
-// type.__new__(meta, name, bases, names), as a metaclass's own __new__ calls it.
+// type.__new__(meta, name, bases, names), as called by a metaclass's own __new__.
 ValuePtr call_type_new(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 4) raise_here();
   auto entries = entries_of(tracer, args.positional[3]);
@@ -265,7 +266,7 @@ bool is_special_name(BorrowedRef name) {
   return text.size() > 4 && text.starts_with("__") && text.ends_with("__");
 }
 
-// What the collector does to a class that nobody has: the class holds itself.
+// Clears the class as the garbage collector would: a class references itself.
 TracedClass::~TracedClass() {
   if (value) PyType_Type.tp_clear(reinterpret_cast<PyObject*>(model()));
 }
@@ -356,13 +357,13 @@ ValuePtr field_of_class(Tracer& tracer, const TracedClass& made, BorrowedRef nam
   auto is = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
   if (is("__name__")) return made.name;
   if (is("__qualname__")) return made.qualname;
-  // Without any, type makes a tuple of its own.
+  // Without bases, type creates the tuple itself.
   if (is("__bases__")) return made.base_classes.empty() ? nullptr : made.bases;
   bool is_doc = is("__doc__");
   if (!is_doc && !is("__module__") && !is("__annotations__")) return nullptr;
   int at = made.names->find(name);
   if (at < 0) return is_doc ? tracer.values().none() : nullptr;
-  // A descriptor is asked.
+  // The value must not be a descriptor: type would call its __get__.
   ValuePtr value = made.names->entries[static_cast<size_t>(at)].value;
   PyTypeObject* type = tracer.values().exact_type(value);
   bool is_plain = type == &PyUnicode_Type || type == &PyDict_Type || type == Py_TYPE(Py_None);
@@ -395,11 +396,11 @@ ValuePtr run_class_body(Tracer& tracer, const ValuePtr& function, const Handle<D
   tracer.frames().innermost().names = names;
   run_pending(tracer, depth);
   ValuePtr result = tracer.pending().take_result();
-  MD_ASSERT(result, "the body of a class gave no result");
+  MD_ASSERT(result, "the body of a class returned no result");
   return result;
 }
 
-// A class from outside in the MRO of one that the trace made, which has its source from one of the bases.
+// A pre-existing class in the MRO of a traced class; its source is derived from one of the bases.
 ValuePtr outside_class(Tracer& tracer, const TracedClass& made, BorrowedRef type) {
   for (const ValuePtr& base : made.base_classes) {
     auto* known = as<ObjectValue>(base);
@@ -425,7 +426,7 @@ ValuePtr made_attribute(Tracer& tracer, const TracedClass& made, BorrowedRef nam
     if (TracedClass* own = tracer.classes().find(PyTuple_GET_ITEM(mro, i))) {
       int at = own->names->find(name);
       if (at >= 0) return as_held(tracer, text_of(name), own->names->entries[static_cast<size_t>(at)].value);
-      // What every class is given: None for __doc__ or __hash__, and the descriptors of what its objects have.
+      // Added by type to every class: None for __doc__ or __hash__, and descriptors for the storage of its objects.
       PyObject* given = own_attribute(type, name);
       if (given != nullptr) return tracer.values().constant(given);
       continue;
@@ -442,7 +443,7 @@ ValuePtr made_attribute(Tracer& tracer, const TracedClass& made, BorrowedRef nam
     if (auto written = written_on_class(tracer, value, name); written && *written) return *written;
     ValuePtr found = class_attribute(tracer, value, name);
     if (is_last || (found && own_attribute(type, name) != nullptr)) return found;
-    // Not there itself: what it finds further on stays what it is.
+    // Not an attribute of this class itself: guard that the one found further along its MRO stays the same.
     if (found) tracer.values().identity_of(found);
   }
   return nullptr;

@@ -1,4 +1,4 @@
-// Operators of the user's classes: their methods are inlined where Python would call them first.
+// Operators of user-defined classes: their methods are inlined where Python would call them first.
 #include "symbolic/calls/user_operators.h"
 
 #include "snapshot/operator_methods.h"
@@ -16,12 +16,12 @@ namespace {
 ValuePtr method_of(Tracer& tracer, const ValuePtr& self, const char* name) {
   return type_attribute(tracer, self, check(PyUnicode_InternFromString(name)).get());
 }
-// The method if it is the user's Python, which can be inlined; null: another one, or none.
+// The method if it is a Python function of the user, which can be inlined; null otherwise.
 ValuePtr python_method(Tracer& tracer, const ValuePtr& self, const char* name) {
   return python_method(tracer, self, check(PyUnicode_InternFromString(name)).get());
 }
 
-// What is inlined gives NotImplemented to the driver, or ends the region before the operator.
+// Inlines the method. A NotImplemented result restarts the trace, or ends the region before the operator.
 bool inline_method(Tracer& tracer, const ValuePtr& self, const ValuePtr& other, const char* name, OperatorTry tried,
                    const ValuePtr& left, const ValuePtr& right) {
   ValuePtr method = name == nullptr ? nullptr : python_method(tracer, self, name);
@@ -37,7 +37,7 @@ bool has_method(Tracer& tracer, const ValuePtr& value, const char* name) {
   return name != nullptr && method_of(tracer, value, name);
 }
 
-// int, float, None ... answer NotImplemented for an operand of a class that is not theirs.
+// Returns true if `type` (int, float, None ...) returns NotImplemented for an operand of class `other`.
 bool declines(PyTypeObject* type, PyTypeObject* other) {
   for (PyTypeObject* number : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type})
     if (PyType_IsSubtype(other, number)) return false;
@@ -45,14 +45,14 @@ bool declines(PyTypeObject* type, PyTypeObject* other) {
          type == Py_TYPE(Py_None);
 }
 
-// What is compared with its own kind alone.
+// Returns true if `type` compares itself only with its own subclasses.
 bool declines_comparison(PyTypeObject* type, PyTypeObject* other) {
   bool is_known = type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyTuple_Type || type == &PyList_Type ||
                   type == &PyDict_Type;
   return is_known && !PyType_IsSubtype(other, type);
 }
 
-// Whether the left operand's method was inlined; nothing: it has none.
+// Returns true if the left operand's method was inlined; nullopt if it has none.
 std::optional<bool> inline_of_left(Tracer& tracer, const ValuePtr& left, const ValuePtr& right,
                                    const OperatorMethods& names) {
   if (inline_method(tracer, left, right, names.in_place, OperatorTry::InPlace, left, right)) return true;
@@ -63,13 +63,13 @@ std::optional<bool> inline_of_left(Tracer& tracer, const ValuePtr& left, const V
 }
 
 bool is_operand_of_user(const ValuePtr& value) {
-  // A Counter, or another subclass of dict that the trace made.
+  // A Counter, or another subclass of dict, created in the trace.
   bool is_dict = value->kind == ValueKind::Dict && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
   return is_dict || is_user_object(value);
 }
 
-// The methods of both operands, called one after another until one does not give NotImplemented (PEP 207, and binary_op1 of
-// CPython's abstract.c with slot_nb_* of typeobject.c).
+// Calls the methods of both operands one after another until one does not return NotImplemented (PEP 207, and
+// binary_op1 of CPython's abstract.c with slot_nb_* of typeobject.c).
 class OperatorCalls {
  public:
   OperatorCalls(Tracer& tracer, const Instruction& at, ValuePtr left, ValuePtr right)
@@ -111,7 +111,8 @@ class OperatorCalls {
     return ask_object(self, other, name);
   }
 
-  // object knows of itself that it equals itself, and has no order; its __ne__ turns round what the class's __eq__ says.
+  // The methods of object: __eq__ compares identity, there is no order, and __ne__ inverts the result of the class's
+  // __eq__.
   ValuePtr ask_object(const ValuePtr& self, const ValuePtr& other, std::string_view name) {
     if (name == "__eq__") return same_object(tracer_, self, other) ? tracer_.values().boolean(true) : nullptr;
     if (name != "__ne__") return nullptr;
@@ -206,7 +207,7 @@ bool inline_operator(Tracer& tracer, const Instruction& at) {
   if (is_subclass_right && !left_user) return false;
   if (is_subclass_right || tracer.is_declined_operator()) return call_operator(tracer, at);
   OperatorMethods names = operator_methods(at);
-  // object has no order: its methods give NotImplemented.
+  // object has no order: its methods return NotImplemented.
   bool is_order = at.op == Opcode::COMPARE_OP && at.arg != Py_EQ && at.arg != Py_NE;
   // object's __ne__ calls the __eq__ of the class.
   auto inverts_eq = [&](const ValuePtr& value) {
