@@ -1,6 +1,7 @@
-// Setting and deleting attributes of classes from outside: effects, as those of other objects.
-//  1. A class that is written to is guarded by identity: what is written is found by the class, whatever value stands for it.
-//  2. What a name with a meaning of its own (__eq__, __call__) changes is not followed.
+// Setting and deleting attributes of pre-existing classes: effects, as for other objects.
+//   1. A written class is guarded by identity: its pending writes are found by the class object, whichever value
+//      represents it.
+//   2. Special names (__eq__, __call__) are refused: the trace does not follow what they change.
 #include <algorithm>
 
 #include "cpython/object_layout.h"
@@ -18,7 +19,7 @@ PyTypeObject* class_in(const ValuePtr& value) {
   return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get());
 }
 
-// type's own way of setting an attribute, in the class's own dict.
+// Returns true if type's own __setattr__ stores the attribute in the class's own dict.
 bool has_plain_store(Tracer& tracer, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* type = class_in(value);
   bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
@@ -33,7 +34,7 @@ bool has_plain_store(Tracer& tracer, const ValuePtr& value, BorrowedRef name) {
 }  // namespace
 
 bool class_store(Tracer& tracer, const ValuePtr& value, BorrowedRef name, const ValuePtr& stored) {
-  // What was read of a class by its __dict__ is not asked for what is written.
+  // Reads through a class's __dict__ do not see pending writes.
   if (tracer.effects().shows_class_dict() || !has_plain_store(tracer, value, name)) return false;
   tracer.values().identity_of(value);
   PyTypeObject* type = class_in(value);
@@ -42,7 +43,7 @@ bool class_store(Tracer& tracer, const ValuePtr& value, BorrowedRef name, const 
   auto* known = as<ObjectValue>(value);
   if (same != tracer.effects().written_classes().end()) known->writes = as<ObjectValue>(*same)->writes;
   const ValuePtr* before = known->writes ? known->writes->find(name) : nullptr;
-  // Whether a class itself has a name that it did not get here is not looked into.
+  // Only names stored in this region can be deleted: the class's own names are not guarded one by one.
   if (!stored && (before == nullptr || !*before)) return false;
   PyObject* old = nullptr;
   if (pv_own_attribute(type, name, &old) < 0) return false;
@@ -58,7 +59,7 @@ std::optional<ValuePtr> written_on_class(Tracer& tracer, const ValuePtr& value, 
   for (const ValuePtr& each : tracer.effects().written_classes()) {
     const ValuePtr* stored = as<ObjectValue>(each)->writes->find(name);
     if (stored == nullptr || !derives_from(tracer, value, class_in(each))) continue;
-    // Which of the two a subclass finds first may change from run to run.
+    // Whether a subclass finds this attribute or another one first may change from run to run.
     if (class_in(each) != type)
       graph_break(BreakReason::custom_attribute_lookup, "an attribute of a base that is written to");
     if (*stored) return *stored;

@@ -1,4 +1,4 @@
-// Objects whose death the program notices.
+// Objects whose death is observable by the program.
 #include <algorithm>
 
 #include "cpython/frame.h"
@@ -13,7 +13,8 @@ namespace md {
 
 namespace {
 
-// A generator closes where it is suspended; one that has not begun, or has no handlers, does so unnoticed.
+// Closing a generator that is suspended runs its handlers; one that has not started, or has no handlers, dies
+// unobserved.
 bool closes_quietly(PyObject* object) {
   if (!PyGen_Check(object) && !PyCoro_CheckExact(object) && !PyAsyncGen_CheckExact(object)) return false;
   PvFrame* frame = pv_generator_frame(object);
@@ -26,7 +27,8 @@ bool death_is_noticed(PyObject* object) {
   return !closes_quietly(object);
 }
 
-// What is in a container, or is put into one, may be known to the trace from several places, and as a key.
+// References to an object in a container, or about to be put in one: the trace may know it from several places, and as
+// a key.
 constexpr Py_ssize_t kHeldInContainer = 5;
 // The set, copies of it, and the trace's keys.
 constexpr Py_ssize_t kHeldInSets = 8;
@@ -35,12 +37,12 @@ bool holds(const std::vector<ValuePtr>& values, const ValuePtr& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-// The references of the frame or container that holds it, and of the trace.
+// The references held by the frame or container, and by the trace.
 bool is_last(PyObject* object, Py_ssize_t held = 2) {
   return Py_REFCNT(object) <= held && !is_guardable_constant(object);
 }
 
-// What dies with an object: all that it alone holds, or the trace beside it.
+// The objects that die with an object: those referenced only by it, or by it and the trace.
 class Dying {
  public:
   bool is_noticed(PyObject* object) {
@@ -62,7 +64,7 @@ class Dying {
     return 0;
   }
 
-  std::vector<PyObject*> pending_;  // borrowed: nothing runs meanwhile
+  std::vector<PyObject*> pending_;  // borrowed: no code runs meanwhile
   int visited_ = 0;
   bool found_ = false;
 };
@@ -73,8 +75,8 @@ bool dies_noticed(PyObject* object, Py_ssize_t held = 2) {
 
 }  // namespace
 
-// What a container or an object is to hold no longer: with it dies what it alone holds. Under the evaluator everywhere whatever
-// may die does so in its place: weak references tell, too.
+// The object is dropped from a container or object; everything that only it references dies too. Under the evaluator
+// everywhere any object that may die is left to the interpreter, since weak references observe it.
 void leave_finalizer_to_python(Tracer& tracer, PyObject* old, Py_ssize_t held) {
   if (old == nullptr) return;
   bool dies = tracer.frames().root().policy->keeps_empty_regions && is_last(old, held);
@@ -111,14 +113,14 @@ void leave_entry_to_python(Tracer& tracer, PyObject* dict, BorrowedRef key, bool
 }
 
 void leave_element_to_python(Tracer& tracer, PyObject* set, BorrowedRef item) {
-  // Nobody notices the death of a constant; what equals itself alone is the element itself.
+  // The death of a constant is unobservable; an item equal only to itself is the element itself.
   if (item && (is_guardable_constant(item) || PySet_Contains(set, item) != 1)) return;
   if (item) return leave_finalizer_to_python(tracer, item.get(), kHeldInSets);
   PyObject* each = nullptr;
   for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &each) != 0;) leave_finalizer_to_python(tracer, each, kHeldInSets);
 }
 
-// A frame at its start shares what it holds with its caller.
+// At its first instruction a frame shares its references with its caller.
 PyObject* held_from_start(Tracer& tracer, const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
   if (known == nullptr || (tracer.entry().start().index == 0 && !tracer.entry().has_returned())) return nullptr;
@@ -135,7 +137,8 @@ bool death_is_observable(Tracer& tracer, const ValuePtr& value) {
 void release_value(Tracer& tracer, const ValuePtr& value) {
   PyObject* object = tracer.frames().depth() > 1 ? nullptr : held_from_start(tracer, value);
   if (object == nullptr) return;
-  // Under the evaluator everywhere whatever may die here does: weak references tell, too.
+  // Under the evaluator everywhere any object that may die is left to the interpreter, since weak references observe
+  // it.
   bool dies = tracer.frames().root().policy->keeps_empty_regions && is_last(object);
   if (dies || dies_noticed(object, kHeldInContainer)) graph_break(BreakReason::last_reference);
 }

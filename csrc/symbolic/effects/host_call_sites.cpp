@@ -15,8 +15,8 @@ bool may_call_host(const Tracer& tracer) {
 }
 
 bool may_describe_failure(const Tracer& tracer) {
-  // In a caller's frame that the region has returned to, there is no telling which frame the exception belongs to; what C code
-  // calls from inside an instruction belongs to that, unless it is caught before.
+  // After the region has returned to a caller, the exception cannot be attributed to a frame. Inside a pending call of
+  // C code it belongs to the instruction that made that call, unless it is caught before.
   if (tracer.entry().has_returned()) return false;
   if (tracer.pending().empty()) return !tracer.is_inside_instruction();
   return std::none_of(tracer.frames().begin() + static_cast<std::ptrdiff_t>(tracer.pending().outermost().depth),

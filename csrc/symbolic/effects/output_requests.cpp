@@ -12,7 +12,7 @@ namespace md {
 
 namespace {
 
-// What was written so far and is kept elsewhere is put among the effects.
+// Adds to the effects what was written so far but is tracked elsewhere: tensors, cells, modes.
 void log_state(Tracer& tracer) {
   for (const auto& base : tracer.builder().written_inputs()) {
     int logged = tracer.outputs().logged_version(base.get());
@@ -35,7 +35,7 @@ void log_state(Tracer& tracer) {
   log_mode(EffectKind::InferenceMode, tracer.builder().modes().inference, tracer.outputs().logged_modes().inference);
 }
 
-// Whether the instruction calls this and does nothing else with the result than to push it.
+// Returns true if the instruction calls this directly and only pushes the result.
 bool calls_directly(Tracer& tracer, BorrowedRef callable) {
   Opcode op = tracer.frames().bytecode()[tracer.frames().innermost().index].op;
   if (op != Opcode::CALL && op != Opcode::CALL_KW && op != Opcode::CALL_FUNCTION_EX) return false;
@@ -54,7 +54,7 @@ bool calls_directly(Tracer& tracer, BorrowedRef callable) {
 void queue_output(Tracer& tracer, OutputRequest request) {
   auto refuse = [&] { graph_break(request.reason, request.context); };
   if (!config().capture_output) refuse();
-  // A frame that the region has left cannot be shown: the driver makes the call.
+  // A frame that the region has left cannot be linked: the driver makes the call.
   if (tracer.entry().has_returned()) tracer.end_silently_before(tracer.instruction_step());
   bool is_caught =
       std::ranges::any_of(tracer.frames(), [](const auto& frame) { return catches(*frame->bytecode, frame->index); });
@@ -67,7 +67,7 @@ void queue_output(Tracer& tracer, OutputRequest request) {
   for (const PendingEffect& effect : tracer.effects().log()) {
     if (effect.kind == EffectKind::Output) continue;
     std::vector<ValuePtr> parts{effect.value, effect.key};
-    // The list of what comes in is nobody's.
+    // The list of new elements is unobservable, unlike the elements.
     if (effect.kind == EffectKind::ListSplice) parts = as<SequenceValue>(effect.value)->items;
     for (const ValuePtr& part : parts)
       if ((has_after && !is_fixed(part)) || !add_shown(part, output.shown)) refuse();
@@ -83,7 +83,7 @@ void queue_output(Tracer& tracer, OutputRequest request) {
   output.site.runs_python = request.runs_python;
   HostCallSite& site = output.site.site;
   if (has_after) {
-    // In a call of C code that waits, nobody goes on after an exception but the instruction that made it.
+    // Inside a pending call of C code, an exception continues at the instruction that made that call.
     std::vector<ValuePtr> stack =
         tracer.pending().empty() ? tracer.frames().innermost().stack : tracer.pending().outermost().stack;
     if (tracer.pending().empty()) stack.push_back(tracer.values().none());

@@ -1,4 +1,4 @@
-// Writes to lists, dicts, sets, deques and attributes: seen by what is read later, done at the exit.
+// Writes to lists, dicts, sets, deques and attributes: visible to later reads, applied at the exit.
 #include "symbolic/effects/pending_writes.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
@@ -18,11 +18,11 @@ namespace md {
 
 namespace {
 
-// Looking at more than this for the sake of one write is not worth it.
+// Above these sizes, guarding the whole container for one write costs too much.
 constexpr int64_t kLongestList = 4096;
 constexpr Py_ssize_t kLongestSet = 512;
 
-// While it exists the object is read as it was at the region's start.
+// While it exists, reads of the object see its state at the region's start.
 class WithoutWrites {
  public:
   explicit WithoutWrites(ObjectValue* object) : object_(object), writes_(std::move(object->writes)) {}
@@ -138,7 +138,7 @@ std::vector<ValuePtr>* deque_contents(Tracer& tracer, const ValuePtr& deque, boo
   bool is_logged = std::ranges::any_of(tracer.effects().log(), [&](const PendingEffect& effect) {
     return effect.kind == EffectKind::DequeAssign && effect.value == object->writes->contents;
   });
-  // Which of them it is to lose is not known here.
+  // Which elements the deque will lose is not known yet.
   if (!is_logged) leave_finalizers_to_python(tracer, contents->items, {});
   if (!is_logged) tracer.effects().add({EffectKind::DequeAssign, deque, nullptr, object->writes->contents});
   return &contents->items;
@@ -146,7 +146,7 @@ std::vector<ValuePtr>* deque_contents(Tracer& tracer, const ValuePtr& deque, boo
 
 void list_splice(Tracer& tracer, const ValuePtr& list, int64_t start, int64_t stop, std::vector<ValuePtr> values) {
   SequenceValue* contents = list_contents(tracer, list);
-  MD_ASSERT(contents != nullptr, "a splice of what is no list");
+  MD_ASSERT(contents != nullptr, "a splice of something that is not a list");
   if (list->kind != ValueKind::Sequence)
     leave_finalizers_to_python(tracer, std::span(contents->items).subspan(start, stop - start), values);
   contents->items.erase(contents->items.begin() + start, contents->items.begin() + stop);
@@ -200,7 +200,7 @@ bool dict_set(Tracer& tracer, const ValuePtr& dict, BorrowedRef key, ValuePtr va
   }
   auto* object = as<ObjectValue>(dict);
   if (object == nullptr || !PyDict_Check(object->object.get())) return false;
-  // The look-up guards that storing runs no __eq__ of another key.
+  // The look-up guards that the store runs no __eq__ of another key.
   dict_item(tracer, dict, key);
   store_in_dict(tracer, dict, key, std::move(value));
   return true;
@@ -322,7 +322,7 @@ bool set_change(Tracer& tracer, EffectKind kind, const ValuePtr& value, Borrowed
 
 namespace {
 
-// What a member of a C layout holds: __slots__, fields of built-in types.
+// The value in a slot of a C layout: __slots__, fields of built-in types.
 Ref in_slot(PyObject* object, BorrowedRef name) {
   PyObject* descriptor = _PyType_Lookup(Py_TYPE(object), name);
   if (descriptor == nullptr || Py_TYPE(descriptor) != &PyMemberDescr_Type) return nullptr;
@@ -335,7 +335,7 @@ Ref in_slot(PyObject* object, BorrowedRef name) {
 }  // namespace
 
 void attribute_store(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
-  // Its log holds the items.
+  // The log of a dict or list records items.
   PyObject* known = as<ObjectValue>(object)->object;
   if (PyDict_Check(known) || PyList_Check(known))
     graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
