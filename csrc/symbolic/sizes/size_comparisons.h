@@ -1,4 +1,4 @@
-// Comparisons of sizes that no capture has to be made for.
+// Comparisons of sizes that hold without specialising the capture.
 #pragma once
 #include <optional>
 
@@ -7,7 +7,7 @@
 
 namespace md {
 
-// What comes out whatever the sizes are; no answer: that depends on them, or it is no comparison.
+// The result if it is the same for all sizes; nullopt if it depends on them, or the computation is not a comparison.
 std::optional<bool> compared_for_all(ScalarOp comparison, Dim a, Dim b);
 
 }  // namespace md

@@ -1,10 +1,10 @@
-// Sizes that are one object at every run.
+// Sizes that are the same object at every run.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-// A constant of a subclass of tuple that is ours (Size), whose operators give one again. Null: not such a value.
+// A constant of the package's own subclass of tuple (Size), whose operators return a Size again. Null for other values.
 inline BorrowedRef size_constant(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   bool is_size = object != nullptr && object->source == nullptr && PyTuple_Check(object->object.get()) &&

@@ -1,4 +1,4 @@
-// Sizes that differ from run to run: where the trace meets them, and what it may do with them.
+// Symbolic sizes: where they enter the trace, and what it may do with them.
 #include <algorithm>
 #include <unordered_set>
 
@@ -14,7 +14,7 @@ namespace md {
 
 namespace {
 
-// Reached through an object's attributes: a parameter or buffer of a module, or the like.
+// Returns true if the source is reached through an object's attributes: a parameter or buffer of a module, for example.
 bool is_held_by_object(const Source* source) {
   for (; source != nullptr; source = source->base())
     if (source->kind() == SourceKind::InstanceAttr || source->kind() == SourceKind::InstanceDict) return true;
@@ -75,7 +75,7 @@ constexpr Dim (*kRows[])(Dims) = {
 
 }  // namespace on_sizes
 
-// Whether a question was answered by the sizes of this capture.
+// Records whether a comparison was decided by the sizes of this capture.
 struct AskedSizes : ShapeGuardSink {
   bool asked = false;
   void relation(Dim, DimRelation, Dim) override { asked = true; }
@@ -111,7 +111,7 @@ void make_sizes_symbolic(Tracer& tracer, TensorValue* tensor) {
     bool is_dynamic = start.dynamic_sources != nullptr && start.dynamic_sources->contains(name(place, start.bytecode));
     bool marked = policy.mark == DimMark::Dynamic || policy.mark == DimMark::MaybeDynamic;
     if (policy.mark == DimMark::Static || !(all || is_dynamic || marked)) continue;
-    // A stride over nothing does not say that it goes over this dim.
+    // In an empty dim, the strides do not show which dims they are derived from.
     if (same(spec.sizes[i], Dim(0)) && (i > 0 || !is_plain)) continue;
     sizes[static_cast<size_t>(i)] = tracer.shapes().symbol(place, spec.sizes[i].value(), policy);
     any = true;
@@ -150,7 +150,7 @@ std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value) {
   if (auto* computed = as<ComputedValue>(value)) {
     if (!PyLong_CheckExact(computed->current.get())) return std::nullopt;
     if (computed->known) return int_of(tracer, value);
-    // Only now: a divisor must not be zero in it.
+    // Computed lazily: it specialises the divisor to be non-zero.
     if (!computed->dim) computed->dim = computed_dim(tracer, computed->scalar_op, computed->parts);
     return computed->dim;
   }
@@ -167,7 +167,7 @@ std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value) {
 
 namespace {
 
-// Each sequence is looked through once: it may be held in many places, and by itself.
+// Visits each sequence once: it may be referenced from many places, and by itself.
 bool holds_symbolic_size(Tracer& tracer, const ValuePtr& value, std::unordered_set<const Value*>& met) {
   if (auto* sequence = as<SequenceValue>(value)) {
     if (!met.insert(sequence).second) return false;
@@ -190,7 +190,7 @@ bool has_symbolic_size(Tracer& tracer, const ValuePtr& value) {
   return holds_symbolic_size(tracer, value, met);
 }
 
-// Whole numbers in, a whole number out; an operand that is no size: no answer.
+// Returns nullopt if an operand is not a size, or the result is not an integer.
 std::optional<Dim> computed_dim(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands) {
   std::vector<Dim> dims;
   for (const ValuePtr& operand : operands) {
@@ -208,7 +208,7 @@ std::optional<Dim> computed_dim(Tracer& tracer, ScalarOp scalar_op, const std::v
   }
 }
 
-// After a break Python decides on ints that vary, and no capture holds for one side alone.
+// After a break the interpreter decides on dynamic ints; the capture must hold for both outcomes.
 bool is_for_python(Tracer& tracer, Dim dim) {
   if (tracer.entry().start().index == 0) return false;
   SymbolList symbols;

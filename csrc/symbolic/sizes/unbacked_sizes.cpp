@@ -1,7 +1,9 @@
-// Sizes that are numbers out of tensors, as in zeros(x.item()).
-//  1. The number gets a symbol, and its node tells it. The plan is cut there: what needs the size is lowered when it is known.
-//  2. Shape rules decide by a hint. What they relied on is looked at in each run; where it does not hold, Python runs the region.
-//  3. The program's own decisions by such a size end the region.
+// Unbacked sizes: numbers read from tensors, as in zeros(x.item()).
+//   1. The number gets a symbol, which its node defines. The plan is split there: the part that needs the size is
+//      lowered once it is known.
+//   2. Shape rules decide by a hint. The conditions that they assumed are checked in each run; if one fails, the
+//      interpreter runs the region.
+//   3. Decisions of the program that depend on such a size end the region.
 #include <algorithm>
 
 #include "graph/symbols.h"
@@ -16,7 +18,7 @@
 namespace md {
 namespace {
 
-// What stands for a number that is not known: shape rules treat 0 and 1 in ways of their own.
+// The hint for an unknown number: shape rules treat 0 and 1 specially.
 constexpr int64_t kGuess = 2;
 
 bool is_computable(const Node& node) {
@@ -24,7 +26,7 @@ bool is_computable(const Node& node) {
   return node.kind != NodeKind::Op || node.op->is_pure();
 }
 
-// The nodes that a value is computed from, itself among them; no answer: some of them cannot be run now.
+// The nodes that the value depends on, including its own; nullopt if some of them cannot be run now.
 std::optional<std::vector<bool>> needed_for(const Graph& graph, const ValueRef& value) {
   std::vector<bool> needed(graph.nodes().size(), false);
   needed[static_cast<size_t>(value.node->index)] = true;
@@ -40,7 +42,7 @@ std::optional<std::vector<bool>> needed_for(const Graph& graph, const ValueRef& 
   return needed;
 }
 
-// The tensors of these inputs now; no answer: one is not there, or has no memory.
+// The current tensors of these inputs; nullopt if one is missing or has no memory.
 std::optional<std::vector<GraphInput>> current_inputs(const Tracer& tracer, const std::vector<const Source*>& sources) {
   std::vector<GraphInput> inputs;
   for (const Source* source : sources) {
@@ -52,7 +54,7 @@ std::optional<std::vector<GraphInput>> current_inputs(const Tracer& tracer, cons
   return inputs;
 }
 
-// The number that this call will find, so that the shape rules decide as they would for it.
+// The number that this call will compute, so that the shape rules decide as they would for it.
 int64_t hint_of(Tracer& tracer, const ValueRef& value) {
   std::optional<std::vector<bool>> needed = needed_for(tracer.graph(), value);
   if (!needed) return kGuess;
@@ -80,7 +82,7 @@ int64_t hint_of(Tracer& tracer, const ValueRef& value) {
 
 Dim unbacked_size(Tracer& tracer, NumberValue* number) {
   if (number->size.is_symbolic()) return number->size;
-  // Where an assumption fails, what has been called is not called again.
+  // If an assumption fails, the region is run again, which must not repeat a host call.
   if (tracer.graph().has_host_call())
     graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
   Node* teller = tracer.graph().add_op(*find_op("clone"), {number->ref}, tracer.frames().location());
