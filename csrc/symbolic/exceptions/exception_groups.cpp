@@ -1,6 +1,7 @@
-// Exception groups made by the trace, and except*.
-//  1. A group is of one of the two built-in classes. Those of a subclass are Python's.
-//  2. Only Python knows how two groups of one raise differ in their tracebacks: a group that a handler raises itself ends the region.
+// Exception groups created in the trace, and except*.
+//   1. Only the two built-in classes are supported; groups of a subclass are left to the interpreter.
+//   2. How the tracebacks of two groups split from one raise differ is known to the interpreter only: a group raised by
+//      a handler itself ends the region.
 #include <algorithm>
 #include <functional>
 
@@ -34,7 +35,7 @@ PyObject* exceptions_name() {
   return name;
 }
 
-// ExceptionGroup can be changed as a class in Python can: what is read of it is guarded.
+// ExceptionGroup can be modified like a class in Python: what is read of it is guarded.
 ValuePtr class_value(Tracer& tracer, PyTypeObject* type) {
   static PyObject* const kBuiltins = PyUnicode_InternFromString("builtins");
   static PyObject* const kName = PyUnicode_InternFromString("ExceptionGroup");
@@ -52,7 +53,7 @@ const std::vector<ValuePtr>& exceptions_in(const ValuePtr& group) {
   return as<SequenceValue>(*exception_of(group)->find(exceptions_name()))->items;
 }
 
-// The class follows from what is in it.
+// The class depends on the exceptions in the group.
 ValuePtr new_group(Tracer& tracer, const ValuePtr& message, std::vector<ValuePtr> exceptions, const ValuePtr& given) {
   bool is_plain = true;
   for (const ValuePtr& each : exceptions)
@@ -72,7 +73,7 @@ ValuePtr new_group(Tracer& tracer, const ValuePtr& message, const std::vector<Va
   return new_group(tracer, message, exceptions, make_value<SequenceValue>(true, exceptions));
 }
 
-// A group of some of the exceptions, that is otherwise the same; null: there are none.
+// A group of some of the exceptions, otherwise equal; null if there are none.
 ValuePtr subset(Tracer& tracer, const ValuePtr& group, const std::vector<ValuePtr>& exceptions) {
   static PyObject* const kNotes = PyUnicode_InternFromString("__notes__");
   if (exceptions.empty()) return nullptr;
@@ -82,7 +83,7 @@ ValuePtr subset(Tracer& tracer, const ValuePtr& group, const std::vector<ValuePt
   state.raised_step = from->exception->raised_step;
   state.context = from->exception->context;
   state.cause = from->exception->cause;
-  state.suppresses_context = true;  // as setting a cause does, also one that is None
+  state.suppresses_context = true;  // setting a cause does this, even to None
   state.split_from = from->exception->split_from ? from->exception->split_from : group;
   if (ValuePtr* notes = from->find(kNotes)) {
     auto items = elements_of(tracer, *notes);
@@ -93,7 +94,7 @@ ValuePtr subset(Tracer& tracer, const ValuePtr& group, const std::vector<ValuePt
 }
 
 using Matcher = std::function<bool(const ValuePtr& exception)>;
-// What matches, and what does not; null: nothing.
+// The matching part and the rest; null: empty.
 struct Split {
   ValuePtr match, rest;
 };
@@ -114,7 +115,7 @@ Matcher of_classes(Tracer& tracer, const ValuePtr& classes) {
   return [&tracer, classes](const ValuePtr& each) { return matches_clause(tracer, each, classes); };
 }
 
-// Classes that except* takes: exceptions, and no groups.
+// Returns true for classes that except* accepts: exceptions, but not groups.
 bool is_valid_for_star(Tracer& tracer, const ValuePtr& classes) {
   if (auto elements = elements_of(tracer, classes))
     return std::ranges::all_of(*elements, [&](const ValuePtr& each) {
@@ -126,7 +127,7 @@ bool is_valid_for_star(Tracer& tracer, const ValuePtr& classes) {
          !derives_from(tracer, classes, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup));
 }
 
-// From the top: classes, exception (None where all of it was taken).
+// Stack from the top: classes, exception (None if all of it was handled).
 void check_eg_match(Tracer& tracer, const Instruction& at) {
   ValuePtr value = tracer.frames().peek(2), classes = tracer.frames().peek(1);
   bool is_none = same_object(tracer, value, tracer.values().none());
@@ -151,7 +152,7 @@ void add_leaves(const ValuePtr& exception, std::vector<ValuePtr>& leaves) {
   for (const ValuePtr& each : exceptions_in(exception)) add_leaves(each, leaves);
 }
 
-// From the top: what the clauses left or raised, the exception that they were given.
+// Stack from the top: the exceptions that the clauses left or raised, the original exception.
 void prep_reraise_star(Tracer& tracer, const Instruction& at) {
   ValuePtr original = tracer.frames().peek(2);
   auto left = elements_of(tracer, tracer.frames().peek(1));

@@ -1,6 +1,7 @@
-// Context, cause, traceback and notes of the exceptions that the trace makes, and which one is being handled.
-//  1. What the thread handles where the region starts is not known. Where it matters, that is nothing, which is guarded.
-//  2. A traceback only Python has: that there is one is known.
+// Context, cause, traceback and notes of exceptions created in the trace, and the one being handled.
+//   1. The exception that the thread handles at the region's start is unknown. Where it matters it must be none, which
+//      is guarded.
+//   2. Only the interpreter has a traceback; the trace knows whether one exists.
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
@@ -15,7 +16,7 @@ namespace md {
 
 namespace {
 
-// Whether it is, in the type of the exception, what BaseException has under the name.
+// Returns true if this is BaseException's own descriptor of the name.
 bool is_base_descriptor(const ValuePtr& descriptor, BorrowedRef name) {
   auto* known = as<ObjectValue>(descriptor);
   return known != nullptr &&
@@ -31,7 +32,7 @@ void require_nothing_handled(Tracer& tracer) {
   tracer.guards().absent(tracer.sources().get(SourceKind::HandledException, nullptr, nullptr));
 }
 
-// Null: nothing.
+// Null: none is handled.
 ValuePtr handled_now(Tracer& tracer) {
   if (!tracer.frames().handled().empty()) return tracer.frames().handled().back();
   require_nothing_handled(tracer);
@@ -75,7 +76,7 @@ void set_context(Tracer& tracer, const ValuePtr& value) {
   if (tracer.frames().handled().empty()) return;
   const ValuePtr& handled = tracer.frames().handled().back();
   if (handled == value) return;
-  // What it would be the context of no longer has it for one. The program may have made a cycle before.
+  // Breaks the chain where it would become a cycle, as Python does. The program may have created a cycle before.
   std::unordered_set<const InstanceValue*> met;
   InstanceValue* at = exception_of(handled);
   while (at != nullptr && at->exception->context != value && met.insert(at).second)
@@ -100,7 +101,7 @@ ValuePtr exception_field(Tracer& tracer, const ValuePtr& value, BorrowedRef name
     if (!state.context && state.raised_step != 0) require_nothing_handled(tracer);
     return or_none(state.context);
   }
-  // Whether a group that Python makes by itself has one differs between versions.
+  // Whether a group that Python itself creates has a traceback depends on the version.
   if (!is_named(name, "__traceback__") || is_group_class(type_of(value))) return nullptr;
   return state.raised_step != 0 ? ValuePtr(make_value<RaisedPartValue>(value, true)) : tracer.values().none();
 }
@@ -108,7 +109,7 @@ ValuePtr exception_field(Tracer& tracer, const ValuePtr& value, BorrowedRef name
 bool set_exception_field(Tracer& tracer, const ValuePtr& value, BorrowedRef name, const ValuePtr& to) {
   ExceptionState& state = *exception_of(value)->exception;
   auto* part = as<RaisedPartValue>(to);
-  // contextlib does so: nobody sees it but Python, which then raises it itself.
+  // contextlib does this: visible only to the interpreter, which then raises the exception itself.
   if (is_named(name, "__traceback__")) return part != nullptr && part->is_traceback && part->exception == value;
   bool is_none = same_object(tracer, to, tracer.values().none());
   if (!is_none && exception_of(to) == nullptr) return false;
@@ -118,7 +119,7 @@ bool set_exception_field(Tracer& tracer, const ValuePtr& value, BorrowedRef name
     return true;
   }
   if (!is_named(name, "__context__")) return false;
-  // Without one, what the thread handles outside would be taken for it.
+  // Without an exception, the one handled by the thread outside the region would be used.
   if (!exception) require_nothing_handled(tracer);
   state.context = exception;
   return true;

@@ -27,7 +27,8 @@ bool is_subclass(PyTypeObject* type, PyObject* base) {
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base)) != 0;
 }
 
-// Made by BaseException's own __new__, with nothing to hold but arguments, and the few fields of which the trace knows.
+// Returns true if BaseException's own __new__ creates the instances, which hold only arguments and the few fields known
+// to the trace.
 bool holds_only_arguments(PyTypeObject* type) {
   auto* value_error = reinterpret_cast<PyTypeObject*>(PyExc_ValueError);
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
@@ -88,7 +89,7 @@ void raise_varargs(Tracer& tracer, const Instruction& at) {
   raise_exception(tracer, exception);
 }
 
-// From the top: exception, what was handled before, position, the self of __exit__ from 3.14 on, __exit__.
+// Stack from the top: exception, the previously handled one, position, the self of __exit__ from 3.14 on, __exit__.
 void with_except_start(Tracer& tracer, const Instruction& at) {
   ValuePtr exception = tracer.frames().peek(1);
   if (exception_of(exception) == nullptr) graph_break(BreakReason::exception_construct, opcode_name(at.op));
@@ -118,7 +119,7 @@ PyObject* args_name() {
   return name;
 }
 
-// BaseException.__init__(self, *args), reached by super().__init__(...): it sets `args`.
+// BaseException.__init__(self, *args), reached by super().__init__(...): sets `args`.
 ValuePtr call_exception_init(Tracer& tracer, const CallArgs& args) {
   if (args.positional.empty() || !args.keywords.empty()) raise_here();
   const ValuePtr& self = args.positional[0];
@@ -222,7 +223,7 @@ Ref text_model(Tracer& tracer, const ValuePtr& value, bool for_repr) {
   PyTypeObject* type = class_of(*exception);
   bool is_user = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
-  // repr() has the class's name.
+  // repr() contains the class's name.
   if (is_user && (for_repr || !inherits(tracer, value, type, {"__str__", "__format__"}))) return nullptr;
   Ref args = constant_of(tracer, make_value<SequenceValue>(false, exception->exception->args));
   return args ? Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), args)) : Ref();
@@ -231,7 +232,7 @@ Ref text_model(Tracer& tracer, const ValuePtr& value, bool for_repr) {
 namespace {
 
 void add_exception_calls() {
-  // Every built-in class has its own wrapper of the one function.
+  // Every built-in class has its own wrapper of the same function.
   initproc init = reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init;
   PyObject *name = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(imported_names("builtins"), &at, &name, &value);) {
@@ -244,7 +245,7 @@ const CallRegistration call_registration(add_exception_calls);
 
 }  // namespace
 
-// The frame above which an exception of the trace's goes on, and where; unknown to the trace below `depth`.
+// Frames below `depth` are unknown to the trace.
 bool unwind(Tracer& tracer, const ValuePtr& value, size_t depth) {
   InstanceValue* exception = exception_of(value);
   bool stops = is_subclass(class_of(*exception), PyExc_StopIteration);
@@ -253,7 +254,8 @@ bool unwind(Tracer& tracer, const ValuePtr& value, size_t depth) {
     ExceptionHandler handler = candidate.bytecode->handler_at(candidate.index);
     bool ends_loop = at > depth && stops && candidate.continuation == ContinuationKind::NextOrStop;
     if (handler.target < 0 && !ends_loop) continue;
-    // What dies on the way does so before the handler: the exception is Python's to raise then.
+    // Objects dropped by the unwinding die before the handler runs: if that is observable, the interpreter raises the
+    // exception.
     if (at == 0 && std::any_of(candidate.stack.begin() + handler.depth, candidate.stack.end(),
                                [&](const ValuePtr& dropped) { return death_is_observable(tracer, dropped); }))
       return false;
@@ -282,7 +284,7 @@ void raise_exception(Tracer& tracer, const ValuePtr& exception) {
 
 void raise_known(Tracer& tracer, PyObject* type, const std::vector<ValuePtr>& args) {
   ValuePtr exception = make_exception(tracer, tracer.values().constant(type), args);
-  MD_ASSERT(exception, "an exception that the trace cannot make");
+  MD_ASSERT(exception, "an exception that the trace cannot create");
   raise_exception(tracer, exception);
 }
 
