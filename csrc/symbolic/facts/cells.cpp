@@ -32,7 +32,7 @@ void store_cell(Tracer& tracer, const ValuePtr& value, ValuePtr contents) {
 
 ValuePtr cell_at(Tracer& tracer, const Source* source, Ref object) {
   if (ValuePtr known = tracer.values().find(source); as<CellValue>(known) != nullptr) return known;
-  // One cell reached by two ways is one cell: stores must be seen through both.
+  // One cell reached through two sources is one value: stores must be visible through both.
   auto same = tracer.values().cells().find(object);
   if (same != tracer.values().cells().end()) {
     tracer.guards().alias(as<CellValue>(same->second)->source, source, true);

@@ -6,7 +6,7 @@ namespace md {
 
 ValuePtr load_cell(Tracer& tracer, CellValue* cell);  // null: empty
 void store_cell(Tracer& tracer, const ValuePtr& cell, ValuePtr contents);
-// A cell that exists.
+// The value of a pre-existing cell.
 ValuePtr cell_at(Tracer& tracer, const Source* source, Ref object);
 
 }  // namespace md

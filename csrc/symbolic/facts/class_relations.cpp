@@ -11,7 +11,7 @@ PyTypeObject* class_in(const ValuePtr& type) {
   return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
 }
 
-// Objects of the class are laid out in a way that a class keeps whatever bases it is given.
+// Returns true if the object layout shows that a class derives from this base: assigning __bases__ cannot change that.
 bool is_unbacked_by_layout(const PyTypeObject* base) {
   bool is_static = (base->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
   return is_static && base->tp_basicsize > PyBaseObject_Type.tp_basicsize &&

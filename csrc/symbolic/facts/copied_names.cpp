@@ -9,10 +9,11 @@ namespace {
 
 PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 
-// functools.WRAPPER_ASSIGNMENTS of the versions that have __annotations__ there; the others make them from what is not copied.
+// functools.WRAPPER_ASSIGNMENTS of the versions that include __annotations__; later ones copy __annotate__, from which
+// it is computed.
 constexpr const char* kUpdated[] = {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__"};
 
-// Which names it copies is the version's: what one of a function holds.
+// The copied names depend on the version: read them from a wrapper of a function.
 std::vector<Ref> names_in_wrapper(PyTypeObject* type) {
   Ref globals = check(PyDict_New());
   check_status(PyDict_SetItemString(globals, "__name__", Py_None));
@@ -41,7 +42,7 @@ ValuePtr shown_now(Tracer& tracer, const ValuePtr& value, BorrowedRef name) {
   ValuePtr* stored = function->find(name);
   if (stored != nullptr) return *stored;
   if (PyUnicode_CompareWithASCIIString(name, "__annotations__") != 0) return nullptr;
-  // Asking makes the dict, which both then have; it does not run what makes it.
+  // Reading creates the dict, which both then share; it does not run __annotate__.
   return function->find(kAnnotate) != nullptr ? function->annotations : look_up(tracer, value, name).value;
 }
 

@@ -1,16 +1,17 @@
-// A wrapper (classmethod, staticmethod, property, PolicyFunction) copies, when it is made, what its function shows of itself. It is
-// made anew when the region is left, and by then a function made inside may show something else. A function from outside does
-// not: what wrappers copy of it is stored by Python, or after everything is made.
+// A wrapper (classmethod, staticmethod, property, PolicyFunction) copies introspectable attributes of its function when
+// it is created. It is rebuilt at the exit, when a function created in the trace may show other values. A pre-existing
+// function does not: stores to the copied attributes are left to the interpreter, or applied after everything is
+// rebuilt.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-// What an object of the type copies of the function, as it is now.
+// The attributes that an object of the type copies from the function, with their current values.
 ShownNames names_to_copy(Tracer& tracer, PyTypeObject* wrapper, const ValuePtr& function);
-// The same of update_wrapper, which copies the function's __dict__ as well.
+// Likewise for update_wrapper, which also copies the function's __dict__.
 ShownNames names_to_update(Tracer& tracer, const ValuePtr& callable);
-// What the function shows by the name while nothing was stored there; null: that depends on its globals.
+// The initial value of the attribute, according to the code object; null if it depends on the globals.
 Ref name_by_code(const FunctionValue& function, BorrowedRef name);
 
 }  // namespace md

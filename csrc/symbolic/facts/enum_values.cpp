@@ -11,7 +11,7 @@ namespace md {
 
 namespace {
 
-// What a member is beside being a member; null: nothing of these.
+// The built-in base of an enum member; null if the value is not such a member.
 PyTypeObject* base_of_member(const ValuePtr& value) {
   static PyObject* const enum_class = imported("enum", "Enum").release();
   auto* object = as<ObjectValue>(value);
@@ -25,7 +25,7 @@ PyTypeObject* base_of_member(const ValuePtr& value) {
   return nullptr;
 }
 
-// The members of one class with one _value_ are one object.
+// Each _value_ belongs to one member of the class, so the number or text determines the member.
 bool is_its_value(BorrowedRef member, BorrowedRef plain, PyTypeObject* base) {
   if (!Py_IS_TYPE(plain.get(), base)) return false;
   Ref equal = Ref::steal(base->tp_richcompare(member, plain, Py_EQ));
@@ -59,7 +59,7 @@ Ref member_text(Tracer& tracer, const ValuePtr& value) {
   ValuePtr plain = base != nullptr ? plain_value(tracer, value, {}) : nullptr;
   auto* method = plain ? as<ObjectValue>(type_attribute(tracer, value, kStr)) : nullptr;
   if (method == nullptr) return nullptr;
-  // str has a text of its own; int and float show themselves.
+  // str defines __str__; int and float use __repr__.
   const char* shown = base == &PyUnicode_Type ? "__str__" : "__repr__";
   PyObject* own = _PyType_Lookup(base, check(PyUnicode_InternFromString(shown)));
   if (method->object.get() != own) return nullptr;
@@ -69,7 +69,7 @@ Ref member_text(Tracer& tracer, const ValuePtr& value) {
 
 void open_members(Tracer& tracer, const Instruction& at, ValuePtr& left, ValuePtr& right) {
   OperatorMethods names = operator_methods(at);
-  // text % member asks the member for its own text.
+  // text % member calls the member's own __str__ or __format__.
   bool is_text = type_of(left) == &PyUnicode_Type || type_of(left) == &PyBytes_Type ||
                  (type_of(left) != nullptr && PyType_IsSubtype(type_of(left), &PyUnicode_Type));
   if (at.op == Opcode::BINARY_OP && is_text && binary_operator(at.arg).code == BinaryCode::Remainder) return;
@@ -80,7 +80,7 @@ void open_members(Tracer& tracer, const Instruction& at, ValuePtr& left, ValuePt
     return has_user_type(side) ? plain_or_itself(tracer, side, {plain, reflected}) : side;
   };
   ValuePtr of_left = opened(left), of_right = opened(right);
-  // A method in Python is given the member, not what it equals.
+  // A method in Python must receive the member itself.
   if ((has_user_type(left) && of_left == left) || (has_user_type(right) && of_right == right)) return;
   left = std::move(of_left);
   right = std::move(of_right);

@@ -1,4 +1,4 @@
-// id(): a number that only the exit knows. The trace tells two of them apart as it tells the objects apart.
+// id(): a number known only at the exit. The trace distinguishes two of them by their objects.
 #include "symbolic/facts/identities.h"
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
@@ -13,10 +13,10 @@ namespace md {
 
 namespace {
 
-// Each is compared with all the others.
+// Each is compared with all others.
 constexpr size_t kMostNumbers = 256;
 
-// Equal ones may be one object or two: Python does not say.
+// Returns true if equal values may be one object or two: Python does not specify it.
 bool may_be_shared(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   if (object == nullptr)
@@ -25,7 +25,7 @@ bool may_be_shared(const ValuePtr& value) {
   return is_guardable_constant(known) && known != Py_None && !PyBool_Check(known);
 }
 
-// Made anew where it is looked up: it would be another object next time.
+// Returns true for objects created anew by each look-up: the next one has another identity.
 bool is_passing(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Object:
@@ -81,7 +81,7 @@ ValuePtr identity_number(Tracer& tracer, const ValuePtr& value) {
     bool from_outside = source_of(of) != nullptr && source_of(known->of) != nullptr;
     auto *one = as<ObjectValue>(of), *other = as<ObjectValue>(known->of);
     if (shared && known_shared) {
-      // The very object of the program's own.
+      // The same real object.
       bool same = one != nullptr && other != nullptr && one->source == nullptr && other->source == nullptr &&
                   one->object.get() == other->object.get();
       if (same) return known;
@@ -101,7 +101,7 @@ void keep_identities_apart(Tracer& tracer, BorrowedRef key, BorrowedRef other) {
   bool is_identity = is_identity_stand_in(key), is_other = is_identity_stand_in(other);
   if ((is_identity && is_number(other)) || (is_other && is_number(key))) break_on_numbers();
   if (key.get() == other.get() || !is_identity || !is_other) return;
-  // Two equal numbers or texts, of which Python does not say whether they are one object.
+  // Two equal numbers or texts: Python does not specify whether they are one object.
   ValuePtr one = as<IdentityValue>(tracer.keys().find(key))->of,
            another = as<IdentityValue>(tracer.keys().find(other))->of;
   if (!may_be_shared(one) || !may_be_shared(another)) return;
@@ -112,7 +112,7 @@ void keep_identities_apart(Tracer& tracer, BorrowedRef key, BorrowedRef other) {
 
 void keep_apart_in_set(Tracer& tracer, BorrowedRef key, BorrowedRef set) {
   if (tracer.keys().identities().empty()) return;
-  // A loop over numbers beside few of id() does not go through the whole set each time.
+  // A loop over many numbers with few results of id() must not scan the whole set each time.
   if (is_number(key) && PySet_GET_SIZE(set.get()) > static_cast<Py_ssize_t>(tracer.keys().identities().size())) {
     for (const Handle<IdentityValue>& identity : tracer.keys().identities())
       if (PySet_Contains(set, identity->key) == 1) break_on_numbers();

@@ -1,4 +1,4 @@
-// vars(x) and x.__dict__: a dict that holds nothing itself. What is read there and written there are the attributes of x.
+// vars(x) and x.__dict__: a dict without storage of its own; reads and writes go to the attributes of x.
 #include "symbolic/facts/instance_dicts.h"
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
@@ -13,9 +13,9 @@ namespace md {
 
 namespace {
 
-// The class has slots beside its dict: which attributes are in which is not looked into.
+// Returns true if the class has slots in addition to its dict: attributes in slots are not followed.
 bool has_slots(PyTypeObject* type) {
-  // Not what a metaclass calls __dict__.
+  // The descriptor of `type`, since a metaclass may define its own __dict__.
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
   PyObject* descriptor = _PyType_Lookup(&PyType_Type, kDict);
   PyObject* mro = type->tp_mro;
@@ -37,7 +37,7 @@ void require_text(BorrowedRef key) {
   if (!PyUnicode_CheckExact(key.get())) graph_break(BreakReason::unknown_subscript, "a __dict__ at what is no name");
 }
 
-// An attribute of this name in the dict is not what setting the attribute would reach.
+// A data descriptor of the same name would shadow the dict's item on attribute access.
 void require_no_data_descriptor(Tracer& tracer, const ValuePtr& owner, BorrowedRef name) {
   ValuePtr found = type_attribute(tracer, owner, name);
   if (!found) return;
@@ -54,13 +54,13 @@ ValuePtr call_vars(Tracer& tracer, const CallArgs& args) {
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
   if (args.positional.empty() && args.keywords.empty()) return names_of_frame(tracer);
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
-  // Python says in its own words that there is none.
+  // The TypeError for a missing __dict__ is the interpreter's.
   ValuePtr value = optional_attribute(tracer, args.positional[0], kDict);
   if (!value) raise_here();
   return value;
 }
 
-// What object gives to copy and pickle for an object of a plain class: how to make another one, and its __dict__.
+// object.__reduce_ex__ for an object of a Python class: how copy and pickle create another one, and its __dict__.
 ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
   std::optional<int64_t> protocol =
       args.positional.size() == 2 && args.keywords.empty() ? int_of(tracer, args.positional[1]) : std::nullopt;
@@ -75,7 +75,7 @@ ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
       is_plain = is_plain && !type_attribute(tracer, self, check(PyUnicode_InternFromString("__getstate__")).get());
     for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
       is_plain = is_plain && !type_attribute(tracer, self, check(PyUnicode_InternFromString(hook)).get());
-    // The names of slots that copyreg has found there, or that the class itself gives.
+    // Names of slots, cached by copyreg or defined by the class itself.
     ValuePtr slots = type_attribute(tracer, self, check(PyUnicode_InternFromString("__slotnames__")).get());
     is_plain = is_plain && (!slots || length_of(tracer, slots).value_or(1) == 0);
   }
@@ -154,7 +154,7 @@ ValuePtr instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRe
   int found = pv_instance_lookup(owner->object, key, &value);
   if (found < 0) graph_break(BreakReason::unguardable_object, "a __dict__ with keys of its own equality");
   if (found > 0) {
-    tracer.guards().present(source);  // that it is there may be all that is asked
+    tracer.guards().present(source);  // a guard on its presence may be the only one
     return value_at(tracer, source, Ref::share(value));
   }
   tracer.guards().absent(source);

@@ -1,7 +1,7 @@
 // locals(), and vars() and dir() without an argument, in a function.
-//  1. Up to 3.12 all calls in one frame give one dict, brought up to date by each, and whoever looks at the frame finds it there: a frame
-//     that has such a dict is not left before it returns, or else the region ends before the call.
-//  2. From 3.13 on each call gives a dict of its own (PEP 667), with what was put into the frame object beside the locals.
+//   1. Up to 3.12 all calls in one frame return the same dict, updated by each call and reachable through the frame: a
+//      frame with such a dict must return inside the region, or else the region ends before the call.
+//   2. From 3.13 on each call returns a new dict (PEP 667), which includes extra names stored through the frame object.
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void break_on_frame(const char* what) { graph_break(BreakReason::frame_inspection, what); }
 
-// A comprehension without a frame of its own hides some of its names.
+// Returns true if an inlined comprehension (PEP 709) hides some of the names.
 bool hides_names(const Bytecode& code) {
   for (int i = 0; i < code.size(); ++i)
     if (code[i].op == Opcode::LOAD_FAST_AND_CLEAR) return true;
@@ -33,7 +33,7 @@ ValuePtr value_in(Tracer& tracer, const SymbolicFrame& frame, int slot) {
   return load_cell(tracer, cell);
 }
 
-// The running frame's, brought up to date.
+// The up-to-date dict of the running frame.
 Handle<DictValue> locals_dict(Tracer& tracer, const char* what) {
   SymbolicFrame& frame = tracer.frames().innermost();
   bool is_plain = !frame.names && frame.generator == nullptr && (frame.bytecode->code()->co_flags & CO_OPTIMIZED) != 0;
@@ -61,7 +61,7 @@ ValuePtr call_locals(Tracer& tracer, const CallArgs& args) {
   return locals_dict(tracer, "locals()");
 }
 
-// Names in their order; of an object, what its class and the classes behind it have is not looked into.
+// dir() without an argument: the sorted names. dir(object) breaks.
 ValuePtr call_dir(Tracer& tracer, const CallArgs& args) {
   if (!args.positional.empty() || !args.keywords.empty()) break_on_frame("dir()");
   Ref names = check(PyList_New(0));

@@ -1,4 +1,5 @@
-// mappingproxy: what is asked of one is asked of the mapping that it shows. A class's __dict__ is a new one over the class's own dict.
+// mappingproxy: operations are forwarded to the underlying mapping. Reading __dict__ of a class creates a new proxy of
+// the class's own dict.
 #include "symbolic/facts/mapping_proxies.h"
 #include "cpython/object_layout.h"
 #include "guards/object_fields.h"
@@ -27,7 +28,7 @@ ValuePtr make_proxy(Tracer& tracer, const CallArgs& args) {
   return proxy_of(tracer, args.positional[0]);
 }
 
-// A method of mappingproxy is the method of that name that the mapping has.
+// Calls the mapping's method of the same name.
 ValuePtr call_on_mapping(Tracer& tracer, const CallArgs& args, const char* name) {
   if (args.positional.empty()) raise_here();
   const ValuePtr mapping = behind_proxy(tracer, args.positional[0]);
@@ -56,7 +57,7 @@ ValuePtr behind_proxy(Tracer& tracer, const ValuePtr& value) {
   if (type_of(value) != &PyDictProxy_Type) return value;
   if (auto* made = as<ConstructedValue>(value)) return behind_proxy(tracer, made->positional[0]);
   auto* known = as<ObjectValue>(value);
-  // It may show a class, and nobody looks for what is written to one.
+  // It may show a class, whose pending writes are not visible through it.
   if (known == nullptr || known->source == nullptr || !tracer.effects().written_classes().empty()) return value;
   tracer.effects().note_shown_class_dict();
   tracer.values().exact_type(value);

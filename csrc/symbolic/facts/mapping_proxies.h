@@ -1,14 +1,14 @@
-// What mappingproxies show.
+// Mapping proxies: the mappings behind them.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-// What a copy of a mapping goes over: of a mappingproxy the dict, which has to have dict's own ways.
+// The mapping that a copy iterates over: for a mappingproxy the underlying dict, which must have dict's own methods.
 ValuePtr copied_mapping(Tracer& tracer, const ValuePtr& value);
-// The mapping that a mappingproxy shows; any other value is itself.
+// The mapping behind a mappingproxy; any other value is returned unchanged.
 ValuePtr behind_proxy(Tracer& tracer, const ValuePtr& value);
-// The __dict__ of a class. Null: not known.
+// The __dict__ of a class. Null: unknown.
 ValuePtr proxy_of_class(Tracer& tracer, const ValuePtr& type);
 
 }  // namespace md

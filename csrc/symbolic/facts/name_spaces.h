@@ -1,15 +1,16 @@
-// Where a frame looks names up.
+// The namespaces in which a frame looks names up.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-// The function object whose globals the running frame sees, with its source.
+// The function object whose globals the running frame uses, with its source.
 ObjectValue* globals_function(Tracer& tracer);
-// The value of a name there, or among the builtins; an error of Python's where it is in neither.
+// The value of a global or builtin name; a NameError, left to the interpreter, if it is neither.
 ValuePtr global_value(Tracer& tracer, BorrowedRef name);
 ValuePtr builtin_value(Tracer& tracer, ObjectValue* function, BorrowedRef name);
-// The module that is loaded under the name, as the import statement finds it. Null: none, or one that this region may have put there.
+// The loaded module of this name, as the import statement finds it. Null if there is none, or this region may have
+// stored it.
 ValuePtr loaded_module(Tracer& tracer, BorrowedRef name);
 // vars()
 ValuePtr names_of_frame(Tracer& tracer);

@@ -29,7 +29,7 @@ bool is_number_object(const ValuePtr& value) {
 ValuePtr number_of_object(Tracer& tracer, const ValuePtr& value, NumberUse use) {
   if (!is_number_object(value)) return value;
   tracer.values().exact_type(value);
-  // A sequence is opened, and what exports a buffer is read.
+  // A sequence would be expanded, and a buffer would be read, instead of being converted to a number.
   static PyObject* const kItem = PyUnicode_InternFromString("__getitem__");
   PyTypeObject* type = type_of(value);
   bool has_buffer = type->tp_as_buffer != nullptr && type->tp_as_buffer->bf_getbuffer != nullptr;

@@ -13,17 +13,17 @@ namespace md {
 
 namespace {
 
-// A field of a template, or text alone.
+// A field of a template, or literal text.
 struct Piece {
   Ref literal;     // null: a field
   ValuePtr value;  // of the field
   int conversion = 0;
-  Ref spec;     // of format(); null: none
-  Ref percent;  // what % makes of the text, or of the value where conversion is 0; null: the text itself
+  Ref spec;     // of format(); null if there is none
+  Ref percent;  // the %-format applied to the text, or to the value if conversion is 0; null: the text itself
 };
 using Pieces = std::vector<Piece>;
 
-// Whether only a method can tell the text of the value, or of something in it.
+// Returns true if the text of the value, or of a part of it, is known only by calling a method.
 bool asks_methods(Tracer& tracer, const ValuePtr& value) {
   if (is_tensor(value) || is_dynamic(value)) return false;
   if (value->kind == ValueKind::Number || value->kind == ValueKind::Constructed) return false;
@@ -54,13 +54,14 @@ bool has_letter(BorrowedRef text, Py_UCS4 letter) {
   return PyUnicode_FindChar(text, letter, 0, PyUnicode_GET_LENGTH(text.get()), 1) >= 0;
 }
 
-// The argument that a field of str.format names: by its number, its name, or its turn. Null: by attributes or items, or none.
+// The argument that a field of str.format refers to, by number, by name or by position. Null if it uses attributes or
+// items, or there is no such argument.
 const ValuePtr* argument_named(const CallArgs& args, BorrowedRef field, int& turn) {
   if (has_letter(field, '.') || has_letter(field, '[')) return nullptr;
   bool is_number = PyUnicode_GET_LENGTH(field.get()) != 0 &&
                    std::ranges::all_of(text_of(field), [](unsigned char c) { return c >= '0' && c <= '9'; });
   if (!is_number && PyUnicode_GET_LENGTH(field.get()) != 0) return args.keyword(text_of(field).c_str());
-  // Numbers and turns do not mix.
+  // Explicit numbers and automatic positions cannot be mixed.
   if ((turn > 0 && is_number) || (turn < 0 && !is_number)) return nullptr;
   size_t at = 0;
   if (is_number) {
@@ -70,7 +71,7 @@ const ValuePtr* argument_named(const CallArgs& args, BorrowedRef field, int& tur
   } else {
     at = static_cast<size_t>(turn++);
   }
-  // The first positional one is the template.
+  // The first positional argument is the template.
   return at + 1 < args.positional.size() ? &args.positional[at + 1] : nullptr;
 }
 
@@ -99,7 +100,7 @@ bool parse_braces(BorrowedRef text, const CallArgs& args, Pieces& pieces) {
   return !failed;
 }
 
-// Flags, width, precision and letter of a field of %; empty: of another form.
+// Flags, width, precision and letter of a % field; empty if it has another form.
 std::string percent_field(const std::string& text, size_t at) {
   size_t end = at;
   while (end < text.size() && std::string("-+ #0").find(text[end]) != std::string::npos) ++end;

@@ -1,12 +1,12 @@
-// "...".format(...) and "..." % ... with arguments whose texts methods in Python give.
+// "...".format(...) and "..." % ... with arguments whose texts are returned by methods in Python.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-// str.format. Null: a template or an argument of another kind; no method was called.
+// str.format. Null: a template or argument of another kind; no method was called.
 Ref filled_braces(Tracer& tracer, const CallArgs& args);
-// template % right, as str does it. The same.
+// template % right, as in str; null likewise.
 Ref filled_percents(Tracer& tracer, const ValuePtr& text, const ValuePtr& right);
 
 }  // namespace md

@@ -12,7 +12,7 @@ namespace md {
 
 namespace {
 
-// A container may hold itself, which Python shows as [...]: no more than so many parts are looked at.
+// A container may contain itself, which Python shows as [...]: limits the number of visited parts.
 constexpr int kMostParts = 1000;
 
 Ref represent(Tracer& tracer, const ValuePtr& value, int& budget);
@@ -52,7 +52,7 @@ Ref dict_text(Tracer& tracer, const ValuePtr& value, int& budget) {
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
-// What a method in Python of the value's class gives. Null: there is none.
+// Calls a method in Python of the value's class. Null if there is none.
 Ref text_by_method(Tracer& tracer, const ValuePtr& value, const char* name, std::vector<ValuePtr> args) {
   ValuePtr method = user_method(tracer, value, check(PyUnicode_InternFromString(name)).get());
   if (!method) return nullptr;
@@ -62,7 +62,7 @@ Ref text_by_method(Tracer& tracer, const ValuePtr& value, const char* name, std:
   return constant_of(tracer, result);
 }
 
-// Whether the class has object's own method of this name.
+// Returns true if the class inherits this method from object.
 bool is_objects_own(Tracer& tracer, const ValuePtr& value, const char* name) {
   return has_user_type(value) && inherits(tracer, value, &PyBaseObject_Type, {name});
 }
@@ -82,7 +82,7 @@ Ref represent(Tracer& tracer, const ValuePtr& value, int& budget) {
   }
   if (type == &PyDict_Type) return dict_text(tracer, value, budget);
   if (type == &PySet_Type) {
-    // A set from outside that was changed has an order that nobody knows.
+    // The order of a pre-existing set with pending writes is unknown.
     auto* object = as<ObjectValue>(value);
     Ref set = object == nullptr || !object->writes ? set_contents(tracer, value) : Ref();
     if (!set) return nullptr;
@@ -106,7 +106,7 @@ Ref as_text(Tracer& tracer, const ValuePtr& value) {
   return is_container || is_objects_own(tracer, value, "__str__") ? represent_whole(tracer, value) : Ref();
 }
 
-// By a method in Python of its class; null: others know.
+// By a method in Python of its class; null: the caller uses another way.
 Ref exception_text(Tracer& tracer, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (spec && PyUnicode_GET_LENGTH(spec.get()) != 0) return nullptr;
   if (conversion == 0 && !inherits(tracer, value, &PyBaseObject_Type, {"__format__"})) return nullptr;
@@ -148,12 +148,12 @@ Ref formatted_text(Tracer& tracer, const ValuePtr& value, int conversion, Borrow
       exception_of(value) != nullptr ? text_model(tracer, value, conversion >= 2) : constant_of(tracer, value);
   if (exception_of(value) != nullptr && !constant) return nullptr;
   if (!constant) {
-    // A constant object of ours: a Size, a dtype.
+    // A constant object of the package: a Size, a dtype.
     auto* object = as<ObjectValue>(value);
     if (object == nullptr || object->source != nullptr || object->traced_class) return nullptr;
     constant = object->object;
   } else if (auto* object = as<ObjectValue>(value); object != nullptr && object->source == nullptr) {
-    constant = object->object;  // a Size prints as a Size
+    constant = object->object;  // a Size is printed as a Size
   }
   Ref text = conversion == 0   ? constant
              : conversion == 1 ? Ref::steal(PyObject_Str(constant))

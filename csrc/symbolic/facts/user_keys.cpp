@@ -1,5 +1,5 @@
-// Keys with a __hash__ and __eq__ of the program's own, in dicts and sets that the trace made: both are called as often as Python
-// calls them, and in its order.
+// Keys with a user-defined __hash__ or __eq__, in dicts and sets created in the trace: both are called as often as
+// Python calls them, and in its order.
 #include "symbolic/facts/user_keys.h"
 #include "guards/constants.h"
 #include "symbolic/attributes/attributes.h"
@@ -19,7 +19,7 @@ bool is_made_here(const ValuePtr& container) {
   return container->kind == ValueKind::Set || (dict != nullptr && !dict->type && dict->owner == nullptr);
 }
 
-// What a dict or set that the trace made holds; null: another container.
+// The keys of a dict or set created in the trace; null for other containers.
 std::unique_ptr<std::vector<Ref>> keys_held(const ValuePtr& container) {
   if (!is_made_here(container)) return nullptr;
   auto keys = std::make_unique<std::vector<Ref>>();
@@ -39,7 +39,7 @@ bool holds_same(const std::vector<Ref>& before, const std::vector<Ref>& after) {
 
 [[noreturn]] void break_on_key(const std::string& context) { graph_break(BreakReason::unhashable_key, context); }
 
-// The look-up of one key among those that a container holds.
+// The look-up of one key in a container.
 class KeySearch {
  public:
   KeySearch(Tracer& tracer, ValuePtr container, ValuePtr value, Ref key)
@@ -49,10 +49,10 @@ class KeySearch {
         key_(std::move(key)),
         is_own_(is_key_proxy(key_.get())) {}
 
-  // The key that is there and equal to it, or itself.
+  // Returns the equal key in the container, or the key itself.
   Ref run() {
     std::vector<Ref> held = *keys_held(container_);
-    std::vector<Ref> met;  // of its hash, what has to be asked among them
+    std::vector<Ref> met;  // keys with the same hash that must be compared
     hash_ = PyObject_Hash(key_);
     bool asks = false;
     for (const Ref& other : held) {
@@ -65,7 +65,7 @@ class KeySearch {
     }
     if (asks && met.size() > 1) put_in_order(met);
     Ref found = find(met, held);
-    // Two keys that are there are different ones.
+    // Keys in one container differ from each other.
     for (const Ref& other : met)
       if (other.get() != found.get()) note_difference(found, other.get());
     return found;
@@ -80,7 +80,8 @@ class KeySearch {
     return key_;
   }
 
-  // As a look-up meets them. In a dict that is the order of its entries unless something was taken out of it before.
+  // Puts the keys in the order in which a look-up compares them. In a dict that is the order of its entries, unless one
+  // was removed before.
   void put_in_order(std::vector<Ref>& met) {
     if (auto* set = as<SetValue>(container_)) {
       met = elements_met(set->set, hash_);
@@ -90,10 +91,10 @@ class KeySearch {
     if (!dict->displayed || dict->erased != 0) break_on_key("several keys of one hash");
   }
 
-  // Its hash is its address.
+  // Returns true if the key is hashed by its address.
   bool has_place(const Ref& key) const { return !is_key_proxy(key.get()) && !is_guardable_constant(key.get()); }
 
-  // At each run another one.
+  // Returns true if the hash differs from run to run.
   bool has_unknown_hash() const { return is_identity_stand_in(key_) || tracer_.keys().has_place_of_its_own(key_); }
 
   bool is_equal(const Ref& other, const std::vector<Ref>& held) {
@@ -140,7 +141,8 @@ KeyTable::UserKey& user_key(Tracer& tracer, const ValuePtr& value) {
 Ref hashed_key(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   auto* object = as<ObjectValue>(value);
-  // A member of an enum of numbers or texts has their hash and their equality, by which it is guarded; what is shown is itself.
+  // A member of a number or text enum has the hash and equality of the number or text, which are guarded; as a key it
+  // remains itself.
   if (object != nullptr && is_user_object(value) && plain_value(tracer, value, {"__hash__", "__eq__"})) {
     Ref member = object->object;
     tracer.keys().add(member, value);
@@ -161,7 +163,7 @@ Ref hashed_key(Tracer& tracer, const ValuePtr& value) {
     }
     return key.key;
   }
-  // An object made here that equals itself alone: its address is its hash, and nobody compares it.
+  // An object created in the trace that equals only itself: it is hashed by address, and no user code compares it.
   if (value->kind != ValueKind::Instance || !inherits(tracer, value, &PyBaseObject_Type, {"__hash__", "__eq__"}))
     return key_of(tracer, value);
   KeyTable::UserKey& key = user_key(tracer, value);
@@ -172,7 +174,7 @@ Ref hashed_key(Tracer& tracer, const ValuePtr& value) {
   return key.key;
 }
 
-// Values of the stack are given by reference, and what is called may move the stack.
+// The arguments are copied: they may refer into a stack, which a call may move.
 Ref key_in(Tracer& tracer, const ValuePtr& of, const ValuePtr& key_value) {
   ValuePtr container = of, value = key_value;
   bool made_here = is_made_here(container);

@@ -1,4 +1,4 @@
-// Looking at values: each answer adds the guard that makes it valid.
+// Reading values: each result adds the guard that makes it valid.
 #include "symbolic/facts/value_facts.h"
 #include "cpython/errors.h"
 #include "cpython/imports.h"
@@ -24,22 +24,22 @@ namespace {
 
 bool is_number(PyTypeObject* type) { return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type; }
 
-// A constant of a subclass of ours that changes nothing (Size).
+// A constant of the package's own subclass of tuple (Size).
 bool is_constant_tuple(const ObjectValue& value) {
   return value.source == nullptr && PyTuple_Check(value.object.get()) &&
          is_guardable_constant(exact_constant(value.object.get()));
 }
 
-// A constant, or one of a subclass of ours.
+// A constant, or one of the package's own subclasses.
 bool is_known_constant(const ObjectValue& value) {
   if (is_guardable_constant(value.object.get())) return true;
   return is_constant_tuple(value);
 }
 
-// The place of a key that is no constant is found by counting.
+// The position of a key that is not a constant is found by counting.
 constexpr Py_ssize_t kMostKeysByPlace = 64;
 
-// What is raised where a dict or a set is given a list: since 3.14 it says what the list was to be.
+// Returns true if dicts and sets raise the same TypeError for a list as hash(): since 3.14 they name the intended use.
 bool containers_speak_as_hash() {
   static const bool same = [] {
     ErrorAside error;
@@ -69,7 +69,7 @@ PyObject* attribute_of(const char* module, const char* type, const char* name) {
   return check(PyObject_GetAttrString(owner, name)).release();
 }
 
-// Hashes in Python that see nothing but what the object always is.
+// Returns true for __hash__ methods in Python that depend only on constant state of the object.
 bool is_hash_of_constants(BorrowedRef method) {
   static PyObject* const known[] = {attribute_of("enum", "Enum", "__hash__"), attribute_of("enum", "Flag", "__hash__")};
   return std::ranges::find(known, method.get()) != std::end(known);
@@ -106,7 +106,7 @@ bool is_dict(Tracer& tracer, const ValuePtr& value, std::initializer_list<const 
   tracer.values().exact_type(value);
   PyTypeObject* base = PyType_IsSubtype(type, &PyODict_Type) ? &PyODict_Type : &PyDict_Type;
   if (value->kind == ValueKind::Object && base != &PyODict_Type) {
-    // defaultdict's own C methods come before those of dict.
+    // defaultdict's own C methods take precedence over those of dict.
     PyTypeObject* built_in = type;
     while (PyType_HasFeature(built_in, Py_TPFLAGS_HEAPTYPE)) built_in = built_in->tp_base;
     if (built_in != &PyDict_Type) return false;
@@ -128,7 +128,7 @@ bool is_plain_tuple(Tracer& tracer, const ValuePtr& value) {
   if (is_shape(value)) return true;
   auto* known = as<ObjectValue>(value);
   if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
-  // sys.version_info and its like: C types that nobody can change, tuples with names for their elements.
+  // sys.version_info and similar: immutable struct sequence types of C.
   static PyObject* const kFields = PyUnicode_InternFromString("n_sequence_fields");
   bool is_struct = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, kFields) != nullptr;
   if (is_struct) return type->tp_as_sequence == nullptr || type->tp_iter == PyTuple_Type.tp_iter;
@@ -147,7 +147,7 @@ ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorType& type,
   return tensor;
 }
 
-// A number that was another one at an earlier capture, or, under dynamic=True, an int that is an argument.
+// Returns true for a number that differed at an earlier capture, or, under dynamic=True, an int argument.
 bool is_dynamic(const TraceStart& start, const Source* source, PyTypeObject* type) {
   bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyRange_Type;
   if (start.dynamic_sources != nullptr && is_number && start.dynamic_sources->contains(name(source, start.bytecode)))
@@ -173,7 +173,7 @@ ValuePtr value_at(Tracer& tracer, const Source* source) {
   if (ValuePtr known = tracer.values().find(source)) return known;
   Ref object = fetch(source, tracer.values().view());
   if (!object) return nullptr;
-  // That it is there may be all that is asked.
+  // A guard on its presence may be the only one.
   tracer.guards().present(source);
   return value_at(tracer, source, std::move(object));
 }
@@ -186,11 +186,11 @@ Ref constant_of(Tracer& tracer, const ValuePtr& value) {
     bool is_bool = PyBool_Check(computed->current.get());
     std::optional<Dim> dim = computed->known || is_bool ? std::nullopt : dim_of(tracer, value);
     if (computed->known || (is_bool && decided(tracer, *computed))) {
-      // By the sizes' relation alone.
+      // The guards on the sizes suffice.
     } else if (dim && dim->is_symbolic() && !is_for_python(tracer, *dim)) {
       static_cast<void>(dim->value());
     } else if (computed->parts.empty()) {
-      // The size of what was made with such a number: Python looks at it, as at the number.
+      // A size that depends on a dynamic number: the interpreter reads it, like the number itself.
       graph_break(BreakReason::opaque_number);
     } else {
       for (const ValuePtr& part : computed->parts) constant_of(tracer, part);
@@ -200,10 +200,10 @@ Ref constant_of(Tracer& tracer, const ValuePtr& value) {
   }
   if (auto* object = as<ObjectValue>(value)) {
     if (object->source == nullptr || object->value_guarded) return is_known_constant(*object) ? object->object : Ref();
-    // A long tuple is not compared as a whole for the sake of one element.
+    // Avoids comparing a long tuple as a whole for the sake of one element.
     if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
     if (!is_guardable_constant(object->object.get())) return nullptr;
-    // After a break Python can look at the number; a whole function is captured for each of its values.
+    // After a break the interpreter can read the number; a whole function is captured once per value.
     if (object->is_dynamic && tracer.entry().start().index > 0) graph_break(BreakReason::opaque_number);
     tracer.guards().equals_match(object->source, object->object.get());
     object->value_guarded = object->type_guarded = object->length_guarded = true;
@@ -228,7 +228,7 @@ Ref constant_of(Tracer& tracer, const ValuePtr& value) {
   return nullptr;
 }
 
-// Equal to nothing but itself, by what its class says now.
+// Returns true if the object is equal only to itself, according to its class as it is now.
 bool may_be_key(BorrowedRef object) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   PyTypeObject* type = object.type();
@@ -254,7 +254,7 @@ void raise_unhashable(Tracer& tracer, bool alone) {
 
 Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone) {
   if (auto* identity = as<IdentityValue>(value)) return identity->key;
-  // Its hash is the address of the class that is to be.
+  // The hash of a traced class is its address, unknown before it is created.
   if (auto* object = as<ObjectValue>(value); object != nullptr && object->traced_class)
     graph_break(BreakReason::unhashable_key, describe(value));
   if (Ref reference = weak_key_of(tracer, value)) return reference;
@@ -356,7 +356,7 @@ std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value) {
   if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
     Ref constant = constant_of(tracer, value);
     Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
-    if (length < 0) PyErr_Clear();  // a range of more than a C number can tell
+    if (length < 0) PyErr_Clear();  // a range longer than ssize_t
     return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
   }
   bool sized = is_plain_tuple(tracer, value) || is_list ||
@@ -389,11 +389,11 @@ std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePt
 }
 
 std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const ValuePtr& value) {
-  // An OrderedDict is asked for its `keys`, by whatever way its class has to read attributes.
+  // OrderedDict calls the `keys` attribute, which the class may look up in its own way.
   bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
   if (is_ordered && !is_dict(tracer, value, {"__getattribute__"})) return nullptr;
   if (auto* dict = as<DictValue>(value)) {
-    // A subclass may say otherwise to those who copy it.
+    // A subclass may return other entries to code that copies it.
     if (!is_dict(tracer, value, {"__iter__", "keys"})) return nullptr;
     return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
   }
@@ -405,14 +405,14 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const 
   if (is_ordered && !is_dict(tracer, value, {"__getitem__"})) return nullptr;
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(tracer, object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
-  // An OrderedDict is gone over by looking its keys up.
+  // An OrderedDict is iterated over by looking up its keys.
   PyObject* key_there = nullptr;
   for (Py_ssize_t at = 0; is_ordered && PyDict_Next(object->object, &at, &key_there, nullptr) != 0;)
     if (!is_guardable_constant(key_there)) return nullptr;
-  // The order is that of the C class, whatever the user's one may say.
+  // Uses the order of the C class, whatever the user's __iter__ says.
   Ref iterator = check((is_ordered ? PyODict_Type : PyDict_Type).tp_iter(object->object));
   Ref keys = Ref::steal(PySequence_Tuple(iterator));
-  if (!keys) PyErr_Clear();  // a method of dict went past its order
+  if (!keys) PyErr_Clear();  // a method of dict has bypassed its order
   if (!keys) return nullptr;
   bool plain = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
@@ -445,7 +445,7 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const 
   return entries;
 }
 
-// No __bool__ comes before the __len__.
+// Returns true if no __bool__ precedes the __len__.
 bool inherits_truth(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
   return !type_attribute(tracer, value, kBool);
@@ -511,7 +511,7 @@ std::optional<bool> truth_of(Tracer& tracer, const ValuePtr& value) {
       return true;
     }
   }
-  // An object of a plain class is true when the class has neither __bool__ nor __len__.
+  // An object of a Python class is true if the class has neither __bool__ nor __len__.
   PyTypeObject* type = tracer.values().exact_type(value);
   bool plain = (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr) &&
                (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
@@ -537,7 +537,7 @@ bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
     return value->kind == ValueKind::Computed || value->kind == ValueKind::Number;
   };
   if (is_computed(a) || is_computed(b)) {
-    // A number is not None, whatever it is; to be the same number is something else than to be equal.
+    // A number is never None; for two numbers, identity is not implied by equality.
     if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
       tracer.values().exact_type(a);
       tracer.values().exact_type(b);
@@ -566,7 +566,7 @@ bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
     return nullptr;
   };
   BorrowedRef left = object(a), right = object(b);
-  if (!left || !right) return false;  // what the trace made is one Value
+  if (!left || !right) return false;  // an object created in the trace has one Value
   const Source *left_source = source_of(a), *right_source = source_of(b);
   bool same = left.get() == right.get();
   auto singleton = [](BorrowedRef known) {
@@ -577,7 +577,7 @@ bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
     tracer.guards().alias(left_source, right_source, same);
     return same;
   }
-  // One side is the same at every run. If both could be, the other side's identity or type decides.
+  // One side is the same at every run. If both may be, the identity or type of the other side decides.
   const ValuePtr& dynamic_sources = left_source != nullptr ? a : b;
   if (source_of(dynamic_sources) == nullptr) return same;
   if (same) {

@@ -1,28 +1,28 @@
-// What is known of a value; each adds the guard that makes the answer valid.
+// Facts about values; each function adds the guard that makes its result valid.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-// An exact tuple, named results, or of a subclass of tuple that has its elements in tuple's own way.
+// An exact tuple, a struct sequence, or a subclass of tuple that accesses its elements as tuple does.
 bool is_plain_tuple(Tracer& tracer, const ValuePtr& value);
-// An exact list, a deque, or of a subclass of list that has its elements in list's own way.
+// An exact list, a deque, or a subclass of list that accesses its elements as list does.
 bool is_plain_list(Tracer& tracer, const ValuePtr& value);
-// The type of the value has these methods of a built-in base as they are there (guarded).
+// Returns true if the type of the value inherits these methods from a built-in base unchanged (guarded).
 bool inherits(Tracer& tracer, const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names);
-// An exact dict, or one of a subclass that the trace made, which has these methods in dict's own way.
+// An exact dict, or a subclass of dict that inherits these methods unchanged.
 bool is_dict(Tracer& tracer, const ValuePtr& value, std::initializer_list<const char*> names);
-// The constant that the value is: an atom, or a tuple or slice of constants. Null if it is none.
+// The value as a constant: an atom, or a tuple or slice of constants. Null if it is not one.
 Ref constant_of(Tracer& tracer, const ValuePtr& value);
-// Elements of an exact tuple or list, real or made here; null: neither.
+// The elements of an exact tuple or list, pre-existing or created in the trace; null for other values.
 std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePtr& value);
 std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value);
 ValuePtr element(Tracer& tracer, ObjectValue* sequence, Py_ssize_t index);
-// True, False, or no answer: then code or data decides.
+// The truth of the value; nullopt if code or data decides.
 std::optional<bool> truth_of(Tracer& tracer, const ValuePtr& value);
-// a == b without running user code; no answer: unknown.
+// a == b without running user code; nullopt if unknown.
 std::optional<bool> known_equal(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
-// The exact tuple without elements: there is one, whoever makes it.
+// Returns true for the exact empty tuple, which is a singleton.
 bool is_empty_tuple(Tracer& tracer, const ValuePtr& value);
 // Python's `is`.
 bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
@@ -30,19 +30,19 @@ bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
 std::optional<int64_t> int_of(Tracer& tracer, const ValuePtr& value);
 bool inherits_truth(Tracer& tracer, const ValuePtr& value);
 
-// The object as a key of a dict or an element of a set: a constant, or an object that is equal to itself alone, guarded by
-// identity. Breaks on what has its own equality, raises for what has no hash: Python raises where it is not alone but one of
-// those out of an iterable, after what it does with those before it.
+// The object as a key of a dict or an element of a set: a constant, or an object equal only to itself, guarded by
+// identity. Breaks on user-defined equality; raises for an unhashable value, inside the trace if it is `alone`. As one
+// of several elements of an iterable it is left to the interpreter, which handles the elements before it first.
 Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone = true);
-// The value that such a key is.
+// The value behind such a key.
 ValuePtr value_of_key(Tracer& tracer, BorrowedRef key);
 bool has_own_identity(Tracer& tracer, const ValuePtr& value);
 bool may_be_key(BorrowedRef object);
-// Entries of an exact dict, real or made here; keys are constants. Null: not such a dict.
+// The entries of an exact dict, pre-existing or created in the trace; keys are constants. Null for other values.
 std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const ValuePtr& value);
-// The value at a source; the same one for the same source.
+// The value at a source; always the same one for the same source.
 ValuePtr value_at(Tracer& tracer, const Source* source, Ref object);
-// Fetches the object first; null if nothing is there.
+// Fetches the object first; null if it does not exist.
 ValuePtr value_at(Tracer& tracer, const Source* source);
 [[noreturn]] void raise_unhashable(Tracer& tracer, bool alone);
 

@@ -1,7 +1,8 @@
-// Weak references: made, followed, and as keys of a dict that is searched (weakref.WeakKeyDictionary).
-//  1. Following one rests on nothing having died since the region's start: where the region may have dropped what was there then,
-//     Python follows it.
-//  2. The reference without a callback to an object that exists is one object, which Python makes once: that is taken.
+// Weak references: creating and following them, and look-ups by them in a dict (weakref.WeakKeyDictionary).
+//   1. Following one requires that nothing has died since the region's start: if the region may have dropped an object
+//      that existed then, the interpreter follows it.
+//   2. The reference without a callback to a pre-existing object is one shared object, created once by Python: the
+//      trace uses it.
 #include <algorithm>
 
 #include "cpython/weak_reference.h"
@@ -23,8 +24,8 @@ bool is_dropped(const ValuePtr& value, const std::vector<ValuePtr>& held) {
   return may_hold && std::ranges::find(held, value) == held.end();
 }
 
-// It outlives the trace and is what the region will find: no model of a class that is made here, nothing that the trace made of
-// constants.
+// Returns true if the object outlives the trace and is the same in the region: not the model of a traced class, nor an
+// object that the trace built from constants.
 bool stays(const ObjectValue& value) {
   BorrowedRef object = value.object.get();
   if (is_guardable_constant(object)) return false;

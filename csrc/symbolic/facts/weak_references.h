@@ -5,10 +5,10 @@
 namespace md {
 
 ValuePtr call_weak_reference(Tracer& tracer, const ValuePtr& callable, const CallArgs& args);
-// The one without a callback to the same object; null: the value is no weak reference that may be a key.
+// The reference without a callback to the same object; null if the value is not a weak reference that may be a key.
 Ref weak_key_of(Tracer& tracer, const ValuePtr& value);
 ValuePtr weak_item(Tracer& tracer, const ValuePtr& dict, BorrowedRef reference);
-// Something that was there at the region's start may have lost a reference since.
+// Returns true if an object that existed at the region's start may have lost a reference since.
 bool may_have_dropped(const Tracer& tracer);
 
 }  // namespace md
