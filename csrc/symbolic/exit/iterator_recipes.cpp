@@ -1,4 +1,4 @@
-// Recipes of iterators: a new one over what the old one went over, at its place.
+// Recipes of iterators: a new iterator over the same object, at the same position.
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/exit/region_finisher.h"
 #include "symbolic/facts/value_facts.h"
@@ -8,7 +8,7 @@ namespace md {
 
 namespace {
 
-// Something of nobody's, of which an iterator of the same type has nothing to give.
+// An empty object of which an iterator of the same type is exhausted.
 Ref nothing_like(const IteratorValue& iterator) {
   const ValuePtr& base = iterator.bases[0];
   if (iterator.iterator_kind == IteratorKind::Set) return check(PySet_New(nullptr));
@@ -22,7 +22,7 @@ Ref nothing_like(const IteratorValue& iterator) {
     return check(PyObject_CallMethod(dict, kViews[view != nullptr ? view->what : 0], nullptr));
   }
   auto* object = as<ObjectValue>(base);
-  // Iterators over texts of several kinds have several types.
+  // Strings of different kinds have different iterator types.
   if (object != nullptr && (PyUnicode_CheckExact(object->object.get()) || PyBytes_CheckExact(object->object.get())))
     return object->object;
   PyTypeObject* type = type_of(base);
@@ -33,13 +33,13 @@ Ref nothing_like(const IteratorValue& iterator) {
 }  // namespace
 
 void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
-  // An iterator is rebuilt over what the object was: the region has to end before the first write.
+  // An iterator is rebuilt over the object's state at the region's start: the region must end before the first write.
   for (const ValuePtr& base : iterator->bases) {
     auto* view = as<DictViewValue>(base);
     const ValuePtr& held = view != nullptr ? view->dict : base;
     auto* attributes = as<InstanceDictValue>(held);
     if (attributes != nullptr && !iterator->exhausted) end_before_iteration(tracer_, *iterator);
-    // One that has begun would not find its place again, one that has noticed a change would not notice it.
+    // A started iterator would not find its position again, and one that has seen a change would not notice it again.
     auto* deque = is_deque(held) ? as<SequenceValue>(held) : nullptr;
     bool has_changed = deque != nullptr && deque->changes != iterator->start;
     if (is_deque(held) && (iterator->exhausted || iterator->index > 0 || has_changed))
@@ -51,7 +51,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
                           frames_.innermost().policy};
   }
   recipe.index = static_cast<int32_t>(iterator->index);
-  // A place behind the end of a list that has become shorter cannot be set.
+  // A position past the end of a shortened list cannot be set.
   auto end_behind = [&](int64_t place, int64_t length_where_unknown) {
     if (!iterator->exhausted && place > length_of(tracer_, iterator->bases[0]).value_or(length_where_unknown))
       end_before_iteration(tracer_, *iterator);
@@ -115,7 +115,7 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       break;
   }
   if (iterator->exhausted) {
-    // An iterator that has ended stays ended, whatever happens to what it went over.
+    // An exhausted iterator stays exhausted, whatever happens to the object it iterated over.
     if (iterator->iterator_kind != IteratorKind::Reversed) recipe.kind = RecipeKind::SequenceIterator;
     recipe.index = -1;
     recipe.parts.push_back(constant_recipe(nothing_like(*iterator)));

@@ -16,8 +16,8 @@
 
 namespace md {
 
-// Symbols that no tensor among the graph's inputs tells become inputs of their own. Where every symbol had to be one number, the
-// graph is about numbers.
+// Symbols that are not sizes of a graph input become inputs of their own. If every symbol was specialised to a number,
+// the graph is rewritten with the numbers.
 void RegionFinisher::bind_symbols(CapturedRegion& region) {
   SymbolList symbols = symbols_of(tracer_.graph());
   if (symbols.symbols().empty()) return;
@@ -47,7 +47,7 @@ bool RegionFinisher::may_leave_unset(const SymbolicFrame& frame, int slot, const
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr || tensor->source != nullptr) return false;
   if (config().keep_dead_locals || frame.bytecode->observes_locals()) return false;
-  // A caller goes on after its call; what the call's own handler may read is live at the call as well.
+  // A caller continues after its call; slots that its own handler may read are live at the call as well.
   return !frame.bytecode->is_live(innermost ? frame.index : frame.next, slot) &&
          !frame.bytecode->is_live(frame.index, slot);
 }
@@ -96,7 +96,7 @@ FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
     const ValuePtr& value = frame.slots[slot];
     if (may_leave_unset(frame, slot, value, innermost)) continue;
     bool deleted = value->kind == ValueKind::Null;
-    // The call that makes the frame sets the parameters.
+    // The call that creates the frame sets the parameters.
     if (deleted && (slot >= parameters || frame.bytecode->slot_kind(slot) != SlotKind::Local)) continue;
     state.slots.push_back({slot, deleted ? null_recipe() : recipe_of(value)});
   }
@@ -116,7 +116,7 @@ RecipeId RegionFinisher::output_recipe(ValueRef value) {
 void RegionFinisher::add_tensor_writes() {
   for (const auto& base : tracer_.builder().written_inputs()) {
     int written_before = queue_.logged_version(base.get());
-    if (base->version == written_before) continue;  // none, or a write that broke the graph
+    if (base->version == written_before) continue;  // no write, or one before a graph break
     RecipeId value = output_recipe(base->current);
     Effect effect{EffectKind::WriteTensor, recipe_of(tracer_.values().find(base->source)), value};
     effect.count = base->version - written_before;
@@ -159,20 +159,20 @@ void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* wh
       step, {exit_ == ExitKind::Return ? reason : BreakReason::call_out, what, "", {}, ""}, frames_.innermost().policy};
 }
 
-// A generator is not rebuilt: Python makes it.
+// A generator is not rebuilt: the interpreter creates it.
 void RegionFinisher::end_before(const IteratorValue& generator) {
-  // The program's own break in its body is the reason then.
+  // In that case the program's own break in the generator's body is the reason.
   if (exit_ == ExitKind::Break && restart_ != nullptr && restart_->in_generator &&
       tracer_.step_number() == restart_->step)
     throw RestartSignal{generator.creation_step, restart_->graph_break, restart_->policy, true};
-  // Python meets the break again; under fullgraph it is an error before anything has run.
+  // The interpreter would meet the break again; under fullgraph it is an error before anything has run.
   if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && frames_.root().policy->fullgraph)
     throw RestartSignal{generator.creation_step, *graph_break_, frames_.innermost().policy};
   end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }
 
 void RegionFinisher::check_generators() {
-  // One that runs is left by the exception.
+  // A running generator is left by the exception.
   for (const Handle<IteratorValue>& generator : pending_.generators())
     if (needs_closing(*generator) && !generator->running) end_before(*generator);
 }
@@ -190,7 +190,7 @@ void RegionFinisher::add_frames_at_call(const std::vector<ValuePtr>& stack, bool
     const SymbolicFrame& frame = frames_[i];
     stacks_.push_back(i + 1 == depth ? stack : frame.stack);
     if (goes_on) continue;
-    // What the exception drops from the stack need not be made.
+    // Stack items that the exception drops need not be rebuilt.
     auto kept = static_cast<size_t>(std::max(frame.bytecode->handler_at(frame.index).depth, 0));
     for (size_t at = kept; at < stacks_[i].size(); ++at)
       if (stacks_[i][at]->kind == ValueKind::Iterator) stacks_[i][at] = tracer_.values().none();
@@ -221,7 +221,7 @@ std::vector<std::pair<ValuePtr, RecipeId>> RegionFinisher::made_values() const {
   return made;
 }
 
-// Where something is written to that an output may have shown the region ends before that output.
+// If an object that an output may have shown was written later, the region ends before that output.
 void RegionFinisher::check_outputs() {
   if (queue_.queued().empty()) return;
   bool draws =

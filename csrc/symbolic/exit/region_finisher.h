@@ -1,4 +1,4 @@
-// Turns the state of a trace that has ended into a region: recipes, frame states, effects, graph outputs.
+// Turns the final state of a trace into a region: recipes, frame states, effects, graph outputs.
 #pragma once
 #include <unordered_map>
 
@@ -9,13 +9,13 @@ namespace md {
 struct RegionEnd {
   ExitKind exit;
   std::optional<GraphBreak> graph_break;
-  ValuePtr result;                         // Return
-  const RestartSignal* restart = nullptr;  // what makes the region end at this step; null: nothing did before
+  ValuePtr result;                         // set for ExitKind::Return
+  const RestartSignal* restart = nullptr;  // the signal that makes the region end at this step; null for a first trace
 };
 
 class RegionFinisher {
  public:
-  // Of the parts only the graph and the guards change.
+  // Of the tracer's parts it modifies only the graph and the guards.
   explicit RegionFinisher(Tracer& tracer)
       : tracer_(tracer),
         entry_(tracer.entry()),
@@ -25,21 +25,22 @@ class RegionFinisher {
         queue_(tracer.outputs()),
         pending_(tracer.pending()) {}
   CapturedRegion finish(RegionEnd end);
-  // The state that an exception of the current instruction finds; the trace goes on afterwards. `stack` is the innermost told
-  // frame's before the instruction; `outputs` are what the Output recipes name.
+  // The state in which an exception of the current instruction finds the frames; the trace continues afterwards.
+  // `stack` is that of the innermost described frame before the instruction; `outputs` receives the values of the
+  // Output recipes.
   Snapshot describe_failure(const std::vector<ValuePtr>& stack, std::vector<ValueRef>& outputs);
-  // The locals of every frame as they are now, as far as they can be told.
+  // The current locals of every frame, as far as they can be described.
   Snapshot describe_locals(std::vector<ValueRef>& outputs);
-  // The frames after a call by the current instruction, with nothing said of effects; `stack` is the innermost told frame's then.
-  // Where the frames do not go on from there, what an exception drops is not made.
+  // The frames after a call by the current instruction, without effects; `stack` is that of the innermost described
+  // frame at that point. Unless goes_on, stack items that an exception drops are not rebuilt.
   Snapshot describe_output(const std::vector<ValuePtr>& stack, bool goes_on, std::vector<ValueRef>& outputs);
-  // Tensors that were described last, which are the same object in every snapshot of the region while nothing is written to them.
+  // The tensors described last: the same objects in every snapshot of the region as long as they are not written.
   std::vector<std::pair<ValuePtr, RecipeId>> made_values() const;
 
  private:
   RecipeId recipe_of(const ValuePtr& value);
   void describe_value(const ValuePtr& value, Recipe& recipe);
-  // What is at the source goes on as it is.
+  // The object at the source is kept.
   void pass_through(const Source* source, Recipe& recipe);
   void describe_tensor(TensorValue* tensor, Recipe& recipe);
   void describe_size(Dim dim, Recipe& recipe);
@@ -62,7 +63,7 @@ class RegionFinisher {
   std::vector<SlotValue> slots_of(const std::vector<std::pair<int, ValuePtr>>& values);
   FrameState root_state(bool innermost);
   FrameState inner_state(size_t depth, bool innermost);
-  // A dead graph intermediate is left unset; everything else stays.
+  // A dead intermediate of the graph is left unset; all other slots keep their values.
   bool may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const;
   void add_effects();
   void add_tensor_writes();
@@ -71,12 +72,12 @@ class RegionFinisher {
   void check_outputs();
   void add_outputs(CapturedRegion& region);
 
-  // Of a frame, or what it is while an exception is described.
+  // The stack of a frame, or its replacement while an exception is described.
   const std::vector<ValuePtr>& stack_of(size_t depth) const {
     return stacks_.empty() ? frames_[depth].stack : stacks_[depth];
   }
 
-  Tracer& tracer_;  // for values that are read, which adds guards
+  Tracer& tracer_;  // reading values adds guards
   const EntryState& entry_;
   const FrameStack& frames_;
   const ShapeEnv& shapes_;
@@ -84,13 +85,13 @@ class RegionFinisher {
   const DeferredOutput& queue_;
   const PendingCalls& pending_;
   std::vector<std::vector<ValuePtr>> stacks_;
-  // The trace is done again and ends at this step. The reason counts when the region had reached the function's end.
+  // Repeats the trace, to end at this step. The reason is used if the region had reached the function's end.
   [[noreturn]] void end_before(int64_t step, BreakReason reason, const char* what);
   [[noreturn]] void end_before(const IteratorValue& generator);
   [[noreturn]] void end_before_raise(const ValuePtr& exception);
   Snapshot snapshot_;
   ExitKind exit_ = ExitKind::Break;
-  const GraphBreak* graph_break_ = nullptr;  // that ends the region
+  const GraphBreak* graph_break_ = nullptr;  // the break that ends the region
   const RestartSignal* restart_ = nullptr;   // RegionEnd
   std::unordered_map<const Value*, RecipeId> recipes_;
   std::vector<ValuePtr> keep_alive_;  // recipes_ is keyed by address

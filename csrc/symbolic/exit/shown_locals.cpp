@@ -1,4 +1,4 @@
-// Which locals a frame shows to Python code that runs inside a region, and as what.
+// The locals of a frame that are visible to Python code run inside a region.
 #include "symbolic/exit/region_finisher.h"
 
 #include <unordered_set>
@@ -7,8 +7,8 @@ namespace md {
 
 namespace {
 
-// The values that a value holds; nullopt: it is not shown among the locals of a frame. Generators are not rebuilt, an exception
-// that was raised is Python's, numbers that are computed are worked out at exits, and a class is made once.
+// The values inside a value; nullopt if it is not shown among the locals of a frame: generators are not rebuilt, raised
+// exceptions belong to the interpreter, computed numbers are evaluated at exits, and a class is created once.
 std::optional<std::vector<ValuePtr>> parts_of(const ValuePtr& value) {
   switch (value->kind) {
     case ValueKind::Object:
@@ -93,7 +93,7 @@ FrameState RegionFinisher::locals_of(const SymbolicFrame& frame, bool innermost)
   for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
     ValuePtr value = frame.slots[slot];
     if (auto* cell = as<CellValue>(value)) {
-      // Those of functions that exist are there.
+      // Free variables of pre-existing functions are in place already.
       if (frame.bytecode->slot_kind(slot) == SlotKind::Free && !has_own_closure) continue;
       bool is_known = cell->source == nullptr || cell->stored || (cell->loaded && cell->contents);
       if (!is_known && !has_own_closure) continue;

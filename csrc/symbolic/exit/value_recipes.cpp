@@ -1,4 +1,4 @@
-// What makes each kind of value again at an exit: one recipe a value, so that what is one object stays one.
+// Recipes for each kind of value at an exit: one recipe per value, so that object identity is preserved.
 #include "symbolic/exit/region_finisher.h"
 #include "symbolic/facts/user_keys.h"
 #include "symbolic/facts/value_facts.h"
@@ -49,7 +49,7 @@ void RegionFinisher::add_parts(Recipe& recipe, const std::vector<ValuePtr>& valu
 void RegionFinisher::pass_through(const Source* source, Recipe& recipe) {
   recipe.kind = RecipeKind::Source;
   recipe.source = source;
-  // Arguments are always there; whatever else was not looked at may be gone at another run.
+  // Arguments are always set; anything else may be missing in another run unless it was read.
   bool is_argument = source->kind() == SourceKind::Local && entry_.start().index == 0;
   if (!is_argument && source->kind() != SourceKind::Function) tracer_.guards().present(source);
 }
@@ -99,7 +99,7 @@ void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) 
   }
 }
 
-// Storing it would ask for its hash once more.
+// Storing the key would call its __hash__ again.
 void RegionFinisher::end_before_user_key(BorrowedRef key) {
   if (is_key_proxy(key)) end_before(user_key_step(tracer_, key), BreakReason::unhashable_key, "a key that is kept");
 }
@@ -125,7 +125,8 @@ void RegionFinisher::describe_class(const TracedClass& made, Recipe& recipe) {
 
 namespace {
 
-// Whether adding the items of the tuple to an empty set, from `first` on and then those before it, gives a set in their order.
+// Returns true if adding the items to an empty set, from `first` on and then those before it, yields a set in the order
+// of the tuple.
 bool gives_order(BorrowedRef items, Py_ssize_t first) {
   Py_ssize_t count = PyTuple_GET_SIZE(items.get());
   Ref made = check(PySet_New(nullptr));
@@ -139,8 +140,8 @@ bool gives_order(BorrowedRef items, Py_ssize_t first) {
 
 }  // namespace
 
-// The elements in an order in which a new set of them has the order that this one has. One that was pushed past the end of the
-// table stands first and comes last.
+// The elements in an insertion order that gives a new set the order of this one. An element that wrapped around the end
+// of the table is iterated first but inserted last.
 void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   Ref items = check(PySequence_Tuple(set->set));
@@ -154,7 +155,7 @@ void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
     recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), (first + i) % count)));
 }
 
-// Python raises an exception that is seen from outside.
+// The interpreter raises an exception that is visible outside.
 void RegionFinisher::end_before_raise(const ValuePtr& exception) {
   end_before(exception_of(exception)->exception->raised_step, BreakReason::object_creation,
              "an exception that was raised is kept");
@@ -170,7 +171,7 @@ bool shows_the_same(const ShownNames& a, const ShownNames& b) {
 
 }  // namespace
 
-// What the function showed when it was wrapped, where it shows something else now.
+// The attributes that the function showed when it was wrapped, if they differ now.
 void RegionFinisher::add_copied(Recipe& recipe, const ConstructedValue& made, PyTypeObject* type) {
   if (made.copied.empty()) return;
   ShownNames now = names_to_copy(tracer_, type, made.positional[0]);
@@ -200,7 +201,7 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   static PyObject* const kNotes = PyUnicode_InternFromString("__notes__");
   bool has_state = state.context || state.cause || state.suppresses_context || instance->find(kNotes) != nullptr;
   if (is_group_class(type_of(value)) || (!has_state && !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE))) {
-    // The parts that a group was split into are Python's to make.
+    // The parts split from a group are created by the interpreter.
     if (has_state && is_group_class(type_of(value)))
       end_before(state.made_step, BreakReason::object_creation, "a group");
     recipe.kind = RecipeKind::Exception;
