@@ -140,8 +140,8 @@ bool gives_order(BorrowedRef items, Py_ssize_t first) {
 
 }  // namespace
 
-// The elements in an insertion order that gives a new set the order of this one. An element that wrapped around the end
-// of the table is iterated first but inserted last.
+// The elements in an insertion order for which a new set has the order of this one. An element that wrapped around the
+// end of the table is iterated first but inserted last.
 void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   Ref items = check(PySequence_Tuple(set->set));
