@@ -13,7 +13,7 @@ namespace md {
 
 namespace {
 
-// What stands for the argument in the eager parse: for another tensor its dtype, which is all that is asked of it.
+// The argument for the eager parser: another tensor is replaced by its dtype, the only property that matters.
 Ref plain_argument(Tracer& tracer, std::string_view method, const ValuePtr& value) {
   if (auto* other = as<TensorValue>(value)) {
     tracer.values().guard_tensor(other);
@@ -65,7 +65,7 @@ std::optional<Conversion> conversion(Tracer& tracer, std::string_view method, co
   return wanted;
 }
 
-// The tensor in a memory format: itself where it has the dtype and lies so already, else a copy.
+// Converts the tensor to a memory format; returns it unchanged if it already has the dtype and format.
 ValuePtr in_memory_format(Tracer& tracer, TensorValue* tensor, ValuePtr value, const Conversion& wanted) {
   static PyObject* const kMemoryFormat = PyUnicode_InternFromString("memory_format");
   static const OpRow *const cast = find_op("cast"), *const clone = find_op("clone");

@@ -1,4 +1,4 @@
-// x.to(...), x.float(), x.cpu(), x.type_as(y) while tracing.
+// x.to(...), x.float(), x.cpu(), x.type_as(y) in a trace.
 #pragma once
 #include <string_view>
 
@@ -6,7 +6,7 @@
 
 namespace md {
 
-// Null: no conversion is called so. The tensor itself where nothing changes, as in an eager call.
+// Null: not the name of a conversion. Returns the tensor itself if nothing changes, as in an eager call.
 ValuePtr call_conversion(Tracer& tracer, std::string_view method, TensorValue* tensor, const CallArgs& args);
 
 }  // namespace md

@@ -18,30 +18,30 @@ namespace {
 thread_local int64_t begun = 0;
 thread_local std::optional<FailedHostCall> failed;
 thread_local HostCallFrames* current_frames = nullptr;
-thread_local int64_t begun_at_start = 0;  // of what current_frames are for
+thread_local int64_t begun_at_start = 0;  // value of `begun` when current_frames was installed
 thread_local UncommittedWrites* uncommitted = nullptr;
 
-// One written operand: copied before the call, the copy is the node's output `out`.
+// A written operand: copied before the call; the copy is output `out` of the node.
 struct Written {
   size_t operand;
   size_t out;
-  int target;  // the operand that is the same tensor as the region found it; -1: no input
+  int target;  // the operand that holds the input's tensor as at the region's start; -1: not an input
 };
 
 struct Context {
   std::string name;
-  Ref run;                          // process-lifetime things: custom operators, functions that were marked
-  std::vector<TensorSpec> results;  // their sizes and strides are operands where they are symbolic
-  // Operands: what run() is given, then targets, (original, current) of inputs written before, outputs of the site's snapshot,
-  // tensors among the frames' locals, sizes and strides of results.
+  Ref run;                          // never released: a custom operator or a marked function
+  std::vector<TensorSpec> results;  // symbolic sizes and strides of these are operands
+  // Layout of the operands: arguments of run(), targets, pairs (original, current) of inputs written before, outputs of
+  // the site's snapshot, tensors among the frames' locals, sizes and strides of results.
   size_t operand_count;
   size_t pairs_begin;
   size_t failure_begin;
   size_t locals_begin;
   size_t sizes_begin;
-  std::vector<size_t> sized;  // the results that have operands there, two each
+  std::vector<size_t> sized;  // indices of the results with such operands, two per result
   bool has_failure = false;
-  size_t told_frames = 0;  // that the snapshot has
+  size_t told_frames = 0;  // number of frames in the snapshot
   bool grad_mode, inference_mode;
   std::vector<Written> written;
   std::vector<SourceLine> lines;  // outermost first
@@ -55,7 +55,7 @@ struct Context {
   throw PythonError();
 }
 
-// The modes as they are at the call.
+// Sets the modes of the call for a scope.
 class ModesScope {
  public:
   ModesScope(bool grad_mode, bool inference_mode) : before_(tensor_modes()) {
@@ -75,7 +75,7 @@ bool is_symbolic(const TensorSpec& spec) {
   return any_symbolic(spec.sizes.span()) || any_symbolic(spec.strides.span());
 }
 
-// Of result `i` in this call.
+// The spec of result `i` in this call.
 TensorSpec result_spec(const Context& context, const OpCall& call, size_t i) {
   TensorSpec spec = context.results[i];
   for (size_t at = 0; at < context.sized.size(); ++at) {
@@ -86,7 +86,7 @@ TensorSpec result_spec(const Context& context, const OpCall& call, size_t i) {
   return spec;
 }
 
-// Of the copy that is written to.
+// The spec of the copy that is written to.
 TensorSpec written_spec(const OpCall& call, const Written& written) {
   TensorSpec spec = tensor_at(call, written.operand).spec();
   spec.requires_grad = false;
@@ -95,7 +95,7 @@ TensorSpec written_spec(const OpCall& call, const Written& written) {
 
 }  // namespace
 
-// One run of one host call.
+// One execution of a host call.
 struct HostCallRun {
   const Context& context;
   const OpCall& call;
@@ -109,7 +109,7 @@ struct HostCallRun {
     copy_written(given);
     note_writes_before();
     auto attempt = [&](size_t linked) { return call_python(given, linked); };
-    // Without frames it is run by code of the user's, which is answerable for its exceptions.
+    // Outside a region the plan is run by user code, which handles its exceptions.
     bool in_region = current_frames != nullptr && current_frames->trace() == context.trace;
     if (in_region) {
       std::vector<Tensor> locals;
@@ -129,7 +129,7 @@ struct HostCallRun {
     for (const Written& written : context.written) {
       Tensor copy = Tensor::empty(written_spec(call, written));
       copy_elements(given[written.operand], copy);
-      // The same tensor twice stays the same tensor.
+      // An operand that is passed twice stays one tensor.
       Tensor original = given[written.operand];
       for (Tensor& each : given)
         if (is_same(each, original)) each = copy;
@@ -150,13 +150,13 @@ struct HostCallRun {
         writes.emplace_back(tensor_at(call, static_cast<size_t>(written.target)), outs[written.out]);
   }
 
-  // What it had written before it raised is written.
+  // Records the failure, including what the call had written before it raised.
   void note_failure() {
     failed = FailedHostCall{context.trace, context.site, context.root_instruction, {}, {}};
     if (!context.has_failure) return;
     for (size_t i = context.failure_begin; i < context.locals_begin; ++i) failed->outputs.push_back(tensor_at(call, i));
     note_writes(failed->written);
-    // A tensor that the region made is in those outputs, and in no other hand.
+    // A tensor created in the region appears in those outputs only, so it can be written directly.
     for (const Written& written : context.written)
       if (written.target < 0) copy_elements(outs[written.out], tensor_at(call, written.operand));
     if (uncommitted != nullptr) uncommitted->writes_.clear();
@@ -176,7 +176,7 @@ struct HostCallRun {
       return true;
     } catch (...) {
       set_error_from_current_exception();
-      // The frames that could not be linked. Those of a snapshot are still to be made.
+      // Adds traceback entries for frames that could not be linked. Those in the snapshot will be rebuilt.
       for (size_t depth = context.lines.size(); depth-- > std::max(linked, context.told_frames);) {
         const SourceLine& line = context.lines[depth];
         add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
@@ -218,7 +218,7 @@ void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
   for (const Written& written : context.written) outs.push_back(OutSpec{written_spec(call, written)});
 }
 
-// The last graph or plan that has the row may go in any thread, and after the interpreter.
+// The last graph or plan with this row may be destroyed in any thread, even after the interpreter has been finalised.
 void release_row(const OpRow* row) {
   auto* context = static_cast<Context*>(row->call_out.context);
   if (Py_IsInitialized()) {
@@ -255,14 +255,14 @@ std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
   return owner;
 }
 
-// The tensors that are handed along for the frames and for a failure are none that the results come from.
+// Only the arguments of run() carry gradients, not the tensors passed along for frames and failures.
 void keep_gradient_of_operands(const Graph& graph, Node& node, const std::vector<ValueRef>& operands) {
   auto requires_grad = [&](const ValueRef& value) { return graph.info(value).spec.requires_grad; };
   if (std::any_of(operands.begin(), operands.end(), requires_grad)) return;
   for (ValueInfo& out : node.outs) out.spec.requires_grad = false;
 }
 
-// What an operand must be for a write into it to be followed.
+// Breaks if a write to this operand cannot be tracked.
 void check_written(Tracer& tracer, const HostCallRequest& request, TensorValue* tensor) {
   if (tensor->spec.requires_grad && tracer.builder().modes().grad)
     graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
@@ -270,7 +270,7 @@ void check_written(Tracer& tracer, const HostCallRequest& request, TensorValue* 
     graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");
 }
 
-// One tensor under two names is one tensor to the operator, whereas two views of one tensor would become two.
+// The same tensor passed twice stays one tensor for the operator, but two views of one tensor would become two.
 void check_apart_from_others(Tracer& tracer, const HostCallRequest& request, int at, TensorValue* tensor) {
   const std::shared_ptr<TensorBase>& base = tracer.builder().base_of(tensor);
   for (size_t i = 0; i < request.tensors.size(); ++i) {
@@ -299,7 +299,7 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   context->lines = tracer.frames().user_stack();
   context->root_instruction = tracer.frames().root().index;
   context->trace = tracer.number();
-  std::vector<TensorValue*> written;  // each tensor once
+  std::vector<TensorValue*> written;  // without duplicates
   std::vector<ValueRef> operands = request.operands;
   for (const auto& [at, tensor] : request.written) {
     check_written(tracer, request, tensor);

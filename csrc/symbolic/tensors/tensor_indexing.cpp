@@ -1,4 +1,4 @@
-// x[key] and x[key] = value on symbolic tensors: a chain of views, then at most one read or write by tensors of indices.
+// x[key] and x[key] = value on symbolic tensors: a chain of views, then at most one gather or scatter by index tensors.
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -23,10 +23,10 @@ bool is_mask(const TensorValue& tensor) {
   return tensor.spec.dtype == DType::bool_ || tensor.spec.dtype == DType::uint8;
 }
 
-// Numbers that stand for symbolic ones in a key: no program's, and no size is near them.
+// Marks replace symbolic numbers in a key; no program uses such numbers, and no size is near them.
 constexpr int64_t kFirstMark = -(int64_t{1} << 60);
 
-// A key with its indices, in the order in which they stand in it, as tensors of the graph.
+// A parsed key; its indices, in order of appearance, are tensors of the graph.
 class SymbolicKey {
  public:
   SymbolicKey(Tracer& tracer, const ValuePtr& key) : tracer_(tracer) {
@@ -64,7 +64,7 @@ class SymbolicKey {
   }
 
  private:
-  // The item itself, or for indices a list with their place among them.
+  // The item itself, or for an index tensor a list with its position among them.
   Ref model_of(const ValuePtr& item) {
     if (auto* tensor = as<TensorValue>(item)) return place_of(indices_of(tensor, item));
     if (type_of(item) == &PyList_Type || type_of(item) == &PyTuple_Type) return place_of(tensor_of_list(item));
@@ -74,7 +74,7 @@ class SymbolicKey {
     unknown(item);
   }
 
-  // A number, or a slice with numbers, some of them symbolic.
+  // A number, or a slice of numbers, with symbolic ones replaced by marks.
   Ref marked(const ValuePtr& item) {
     if (auto* slice = as<SliceValue>(item)) {
       Ref start = marked(slice->start), stop = marked(slice->stop), step = constant_of(tracer_, slice->step);
@@ -126,7 +126,7 @@ class SymbolicKey {
     return list;
   }
 
-  // Numbers in a list are a constant of the graph.
+  // A list of numbers becomes a constant of the graph.
   ValuePtr tensor_of_list(const ValuePtr& value) {
     static PyObject* const function = imported("minidynamo._C", "tensor").release();
     Ref list = plain_list(value);
@@ -147,7 +147,7 @@ class SymbolicKey {
   std::vector<Dim> marks_;
 };
 
-// What the views of the steps leave of the tensor.
+// The strided view of the tensor after all view steps.
 ValuePtr window_of(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
   ValueRef current = tracer.builder().graph_value(tensor);
   TensorValue* viewed = tensor;
@@ -178,13 +178,13 @@ std::vector<ValuePtr> integers(Tracer& tracer, const DimVec& dims) {
   return values;
 }
 
-// The operands of index and index_put behind the window.
+// The operands of index and index_put, applied to the strided view.
 std::pair<ValuePtr, ValuePtr> places(Tracer& tracer, const SymbolicKey& key, const IndexPlan& plan) {
   return {make_value<SequenceValue>(false, key.indices()),
           make_value<SequenceValue>(false, integers(tracer, plan.dims))};
 }
 
-// x[mask] = number, where the mask is for the leading dims of x.
+// x[mask] = number, for a mask over the leading dims of x.
 void store_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key, const ValuePtr& value) {
   static const OpRow* const masked_fill = find_op("masked_fill");
   static const OpRow* const unsqueeze = find_op("unsqueeze");
@@ -193,7 +193,7 @@ void store_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key, con
   tracer.values().guard_tensor(tensor);
   tracer.values().guard_tensor(mask);
   if (mask->spec.rank() == 0) graph_break(BreakReason::unknown_subscript, "a tensor at a mask without dims");
-  // The sizes have to be the very ones here, where masked_fill broadcasts.
+  // The sizes must be equal here, whereas masked_fill broadcasts.
   if (mask->spec.rank() > tensor->spec.rank()) raise_here();
   for (int i = 0; i < mask->spec.rank(); ++i)
     if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
@@ -206,7 +206,7 @@ void store_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key, con
   call_in_place(tracer, *masked_fill, {{ValuePtr(tensor), whole, value}, {}});
 }
 
-// A list of bools that are known, one for each row: the numbers of the rows. Any other key is itself.
+// A list of known bools, one per row, becomes the list of selected row numbers. Any other key is returned unchanged.
 ValuePtr numbers_of_rows(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
   auto elements = type_of(key) == &PyList_Type ? elements_of(tracer, key) : nullptr;
   bool are_bools = elements && !elements->empty() &&

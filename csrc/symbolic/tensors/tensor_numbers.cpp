@@ -12,7 +12,7 @@ namespace md {
 
 namespace {
 
-// A list of more numbers is Python's to make.
+// tolist() of more numbers is left to the interpreter.
 constexpr int64_t kMostNumbers = 64;
 
 PyTypeObject* number_type(DType dtype) {
@@ -41,7 +41,8 @@ ValueRef cast(Tracer& tracer, ValueRef ref, DType dtype) {
   return tracer.graph().info(ref).spec.dtype == dtype ? ref : add(tracer, "cast", {ref, dtype});
 }
 
-// What fails where the result does not fit, and Python runs the region instead: not once the region has called out.
+// An op that fails if the result overflows, so that the interpreter runs the region instead: not possible after a host
+// call.
 ValueRef checked(Tracer& tracer, const char* op, std::vector<Operand> operands) {
   if (tracer.graph().has_host_call())
     graph_break(BreakReason::tensor_to_number, "arithmetic of a whole number after a custom operator");
@@ -52,7 +53,7 @@ ValueRef checked(Tracer& tracer, const char* op, std::vector<Operand> operands) 
   graph_break(BreakReason::tensor_to_number, what + " of a number taken out of a tensor");
 }
 
-// An operand beside a number of the graph: one too, a number that varies, or a constant.
+// An operand next to a number of the graph: another one, a dynamic number, or a constant.
 struct Side {
   PyTypeObject* type;
   Operand operand;
@@ -87,14 +88,14 @@ Side side_of(Tracer& tracer, const ValuePtr& value, const char* what) {
 
 bool is_zero(const Side& side) { return side.constant && side.constant->as_double() == 0; }
 
-// Every value that it can have is a float too.
+// Returns true if all its possible values are exactly representable as a float.
 bool is_exact_as_float(const Side& side) {
   if (!side.is(&PyLong_Type)) return true;
   constexpr int64_t kLimit = int64_t{1} << 53;
   return side.constant && side.constant->as_int() >= -kLimit && side.constant->as_int() <= kLimit;
 }
 
-// A tensor of the graph for a side, of that dtype.
+// The side as a graph operand of that dtype.
 Operand as_dtype(Tracer& tracer, const Side& side, DType dtype) {
   auto* ref = std::get_if<ValueRef>(&side.operand);
   if (ref == nullptr) {
@@ -237,7 +238,7 @@ ValuePtr comparison(Tracer& tracer, const in_graph::Rule& rule, const Side& a, c
   return number(&PyBool_Type, add(tracer, pair.swapped ? rule.mirrored : rule.op, {pair.tensor, pair.other}));
 }
 
-// Its only element, whatever happens to the tensor afterwards.
+// The only element, unaffected by later writes to the tensor.
 ValuePtr taken_out(Tracer& tracer, ValueRef ref) {
   const TensorSpec& spec = tracer.graph().info(ref).spec;
   PyTypeObject* type = number_type(spec.dtype);
@@ -275,7 +276,8 @@ ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor) {
 
 namespace {
 
-// Of whole numbers, by one that may be zero or below: the graph has no exact op for it, sizes have.
+// Returns true for an integer division by a number that may be zero or negative: the graph has no exact op for it, but
+// sizes do.
 bool divides_by_unknown(ScalarOp scalar_op, const Side& a, const Side& b) {
   bool divides = scalar_op == ScalarOp::FloorDivide || scalar_op == ScalarOp::Remainder;
   return divides && a.is(&PyLong_Type) && b.is(&PyLong_Type) && !(b.constant && b.constant->as_int() > 0);

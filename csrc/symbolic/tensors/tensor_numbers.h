@@ -1,7 +1,9 @@
-// Numbers taken out of tensors under config.capture_scalar_outputs or fullgraph: item(), tolist(), int() and float() of a tensor.
-//  1. Such a number is a tensor of no dims in the graph (int64, float64 or bool), and at an exit the Python number in it.
-//  2. What the program works out of it is worked out in the graph, exactly as Python would, or the plan fails and Python does it.
-//  3. Whatever else asks for its value ends the region there.
+// Numbers read from tensors under config.capture_scalar_outputs or fullgraph: item(), tolist(), int() and float() of a
+// tensor.
+//   1. Such a number is a 0-dim tensor in the graph (int64, float64 or bool), and the Python number in it at an exit.
+//   2. Computations on it are done in the graph, exactly as Python would, or the plan fails and the interpreter does
+//      them.
+//   3. Any other use of its value ends the region.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
@@ -9,9 +11,9 @@ namespace md {
 
 // The only element of a tensor.
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor);
-// The elements as nested lists, or the number of a tensor of no dims.
+// The elements as nested lists, or the number of a 0-dim tensor.
 ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor);
-// A computation on numbers, one of them out of a tensor. Null: none of them is.
+// A computation on numbers, at least one of them read from a tensor; null if none is.
 ValuePtr computed_in_graph(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands);
 
 }  // namespace md

@@ -1,4 +1,5 @@
-// Ops on symbolic tensors: arguments become operands, promotion becomes cast nodes, the shape rule gives the result.
+// Ops on symbolic tensors: arguments become operands, type promotion becomes cast nodes, the shape rule determines the
+// result.
 #include "symbolic/tensors/tensor_ops.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
@@ -26,7 +27,7 @@ namespace md {
 
 namespace {
 
-// A number whose value the capture does not depend on: an input of the graph, whatever it is at each run.
+// Returns true for a number that the capture does not depend on: it becomes an input of the graph.
 bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
   if (type != ParamType::Scalar && type != ParamType::Number) return false;
   if (auto* computed = as<ComputedValue>(value))
@@ -114,7 +115,7 @@ class OpCapture {
     return operand_of_arg(*param.default_value);
   }
 
-  // Members of an enum of numbers are numbers, and so are objects that say of themselves which number they are.
+  // Converts number enum members, and objects with __index__ or __float__, to numbers.
   ValuePtr number_in(const Param& param, const ValuePtr& value) {
     if (!has_user_type(value)) return value;
     bool takes_float = param.type == ParamType::Number || param.type == ParamType::Scalar ||
@@ -128,7 +129,7 @@ class OpCapture {
   Operand operand(const Param& param, const ValuePtr& given) {
     ValuePtr value = number_in(param, given);
     if (auto* tensor = as<TensorValue>(value)) {
-      // The program's own code, which may look at the sizes, is run at capture alone.
+      // The program's own shape function runs at capture only and may read the sizes.
       if (row_->kind == OpKind::HostCall) specialise(tracer_, tensor->spec);
       if (param.type != ParamType::Tensor && param.type != ParamType::Number)
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": a tensor as ", param.name));
@@ -161,21 +162,21 @@ class OpCapture {
     return constant_operand(param, value);
   }
 
-  // Other sequences are refused where the call is run; no answer: what it holds is not known.
+  // Sequences other than tuples and lists are refused by the op itself; null: the elements are unknown.
   std::unique_ptr<std::vector<ValuePtr>> list_elements(const ValuePtr& value) {
     auto elements = elements_of(tracer_, value);
     if (elements && !is_list_argument(type_of(value))) raise_here();
     return elements;
   }
 
-  // What the sizes of the result may depend on: the plan is lowered for each such number.
+  // Returns true if the sizes of the result may depend on the number: it becomes an unbacked size.
   static bool is_for_size(const Param& param, const NumberValue* number) {
     bool takes_sizes =
         param.type == ParamType::Int || param.type == ParamType::IntList || param.type == ParamType::Scalar;
     return takes_sizes && number->type == &PyLong_Type;
   }
 
-  // A size, or a list of numbers with sizes among them; no answer: neither.
+  // A size, or a list of numbers that contains sizes; nullopt otherwise.
   std::optional<Operand> symbolic_operand(const Param& param, const ValuePtr& value) {
     bool takes_one = param.type == ParamType::Int || param.type == ParamType::Scalar || param.type == ParamType::Number;
     if ((!takes_one && param.type != ParamType::IntList) || !has_symbolic_size(tracer_, value)) return std::nullopt;
@@ -191,7 +192,7 @@ class OpCapture {
       std::optional<int64_t> number = dim ? std::nullopt : int_of(tracer_, item);
       if (!dim && !number) return std::nullopt;
       dims.push_back(dim ? *dim : Dim(*number));
-      // What is negative has a meaning of its own: that number alone.
+      // Negative numbers have a special meaning: specialise to the number.
       if (dims[dims.size() - 1].is_symbolic() && known_less(dims[dims.size() - 1], 0))
         dims[dims.size() - 1] = dims[dims.size() - 1].value();
     }
@@ -204,12 +205,12 @@ class OpCapture {
     }
     Ref constant = constant_of(tracer_, value);
     if (!constant) {
-      // A list of ints made here, or an object of ours (Size), which is the same at every run.
+      // A list of ints created in the trace, or a constant object of the package (Size).
       if (auto elements = list_elements(value)) {
         for (ValuePtr& element : *elements) element = number_in(param, element);
         constant = constant_of(tracer_, make_value<SequenceValue>(false, *elements));
       } else if (auto* object = as<ObjectValue>(value)) {
-        // A dtype or a device is what it is; any other object may be another number, or none, the next time.
+        // A dtype or device is guarded by identity; any other object may be converted to another number next time.
         if (can_hold_strongly(object->object.get()))
           constant = Ref::share(tracer_.values().identity_of(value));
         else if (value_form(object->object.get()) == ValueForm::Other)
@@ -230,8 +231,8 @@ class OpCapture {
     }
   }
 
-  // Element by element, so that a tensor of no dims does what the number would. Which function a power is depends on the
-  // exponent, and the half types take a number as it is.
+  // Pointwise ops, where a 0-dim tensor acts as the number would. Not pow, whose implementation depends on the
+  // exponent; half types take a number unconverted.
   bool takes_numbers_of_the_graph() const {
     bool pointwise = row_->kind == OpKind::PointwiseBinary || row_->kind == OpKind::Compare;
     return pointwise && row_->pointwise >= 0 && row_->name != "pow";
@@ -239,7 +240,7 @@ class OpCapture {
 
   bool is_number(size_t at) const { return std::find(numbers_.begin(), numbers_.end(), at) != numbers_.end(); }
 
-  // A number takes the dtype of the tensor beside it, as when it is known.
+  // A number is converted to the dtype of the tensor operand, as a known one is.
   void give_numbers_their_dtype() {
     if (numbers_.empty()) return;
     std::optional<DType> dtype;
@@ -317,7 +318,7 @@ class OpCapture {
     }
   }
 
-  // The sizes depend on the numbers: the capture holds for these alone.
+  // The sizes of the result depend on the numbers: specialise the capture to them.
   void fix_runtime_scalars() {
     for (auto& [at, value] : runtime_scalars_) operands_[at] = constant_operand(row_->schema.params[at], value);
   }
@@ -332,7 +333,7 @@ class OpCapture {
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
-      raise_here();  // the op raises when it is run: Python does that
+      raise_here();  // the op would raise at run time: left to the interpreter
     }
   }
 
@@ -347,7 +348,8 @@ class OpCapture {
     }
   }
 
-  // A region is not run again by Python once it has called out: its later steps raise without their own line and handlers.
+  // After a host call the interpreter cannot run the region again: an exception of a later step has neither its line
+  // nor its handlers.
   void keep_apart_from_call_outs() const {
     if (!tracer_.frames().innermost().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
     auto is_committed = [this](ValueRef value) {
@@ -364,7 +366,7 @@ class OpCapture {
     if (!safe) graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
   }
 
-  // zeros(2, requires_grad=True) is a leaf, which results of a graph are not.
+  // zeros(2, requires_grad=True) is a leaf, but results of a graph are not.
   void refuse_new_leaves() const {
     int param = row_->schema.find("requires_grad");
     auto* asked = param < 0 ? nullptr : std::get_if<Scalar>(&operands_[static_cast<size_t>(param)]);
@@ -372,7 +374,7 @@ class OpCapture {
       graph_break(BreakReason::tensor_operands, row_->name + "() that requires grad");
   }
 
-  // A custom op may keep or write what it is given: then it must be the tensor itself.
+  // A custom op may keep or write its arguments: they must be the tensors themselves.
   void refuse_written() const {
     for (const ValuePtr& value : values_) {
       auto* tensor = as<TensorValue>(value);
@@ -381,7 +383,7 @@ class OpCapture {
     }
   }
 
-  // What a view is taken of: the value bound to parameter 0.
+  // The tensor that a view is taken of: the value bound to parameter 0.
   ValuePtr viewed(const Node& node) const {
     if (!is_op(node, OpKind::View) || viewed_at_ < 0 || !is_window(node)) return nullptr;
     const ValuePtr& value = values_[static_cast<size_t>(viewed_at_)];
@@ -410,19 +412,19 @@ class OpCapture {
   }
 
   Tracer& tracer_;
-  const OpRow* row_;  // of the overloads, the one that takes the values once they are bound
+  const OpRow* row_;  // the overload that accepts the bound values
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
-  std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // among operands_
-  std::vector<size_t> numbers_;                               // operands that are numbers of the graph
-  int viewed_at_ = -1;                                        // among values_
+  std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // index in operands_, value
+  std::vector<size_t> numbers_;                               // indices of operands that are numbers of the graph
+  int viewed_at_ = -1;                                        // index in values_
 };
 
 }  // namespace
 
 namespace {
 
-// A generator of its own is no part of what a region restores when it fails: its calls stay Python's.
+// A failing region does not restore the state of a separate generator: calls with one are left to the interpreter.
 CallArgs without_generator(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   if (!same_object(tracer, *args.keyword("generator"), tracer.values().none()))
     graph_break(BreakReason::tensor_operands, row.name + " with generator=");

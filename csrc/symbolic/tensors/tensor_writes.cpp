@@ -1,5 +1,5 @@
-// Writes into symbolic tensors. The graph stays functional: a write makes a new value of the base, and every tensor that
-// shares the base is derived from it again when it is next read. A written input is an effect at the exit.
+// Writes into symbolic tensors. The graph stays functional: a write creates a new value of the base, and every tensor
+// that shares the base is derived from it again on its next read. A write to an input becomes an effect at the exit.
 #include "symbolic/tensors/tensor_writes.h"
 #include "base/error.h"
 #include "frontends/arg_binding.h"
@@ -15,7 +15,7 @@
 namespace md {
 namespace {
 
-// index_put has no name of its own in Python: it is what x[i, j] = y writes.
+// index_put has no Python name of its own: it implements x[i, j] = y.
 bool has_in_place_form(const OpRow& row) {
   static const OpRow* const index_put = find_op("index_put");
   return (row.faces & kInPlace) || &row == index_put;
@@ -41,13 +41,13 @@ bool are_apart(const Window& a, const Window& b) {
 
 namespace {
 
-// What an op reads while it writes to `target`. Two different windows of one base may overlap, which is an error there.
+// Checks a value read by an op that writes to `target`: two different views of one base may overlap, which is an error.
 void check_read_beside_write(Tracer& tracer, const std::string& op, TensorValue* target, const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value))
     for (const ValuePtr& item : sequence->items) check_read_beside_write(tracer, op, target, item);
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr) return;
-  // What the region itself computed with a gradient is no leaf, and goes on requiring one.
+  // A target computed with gradients in the region is not a leaf, and keeps requires_grad.
   bool stays =
       target->source == nullptr && tracer.builder().base_of(target)->source == nullptr && target->spec.requires_grad;
   if (tensor->spec.requires_grad && tracer.builder().modes().grad && !stays)
@@ -76,7 +76,7 @@ ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   ValuePtr result = call_op(tracer, row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
   if (computed == nullptr || !has_in_place_form(*computed->ref.node->op)) raise_here();
-  // cumsum_ and cumprod_ refuse to be asked for another dtype.
+  // cumsum_ and cumprod_ refuse another dtype.
   for (const Operand& operand : computed->ref.node->operands) {
     if (const auto* asked = std::get_if<DType>(&operand); asked != nullptr && *asked != self->spec.dtype) raise_here();
   }
@@ -114,7 +114,7 @@ ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, C
   if (same_object(tracer, out, tracer.values().none())) return call_op(tracer, row, plain, form);
   std::vector<ValuePtr> targets = out_targets(tracer, row, out);
   for (const ValuePtr& target : targets) {
-    // With gradients there is no out=: the call raises.
+    // out= does not support gradients: the call raises.
     if (as<TensorValue>(target)->spec.requires_grad && tracer.builder().modes().grad) raise_here();
     check_reads(tracer, row.name + " with out=", as<TensorValue>(target), plain);
     check_reads(tracer, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
@@ -124,7 +124,7 @@ ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, C
   auto* several = as<SequenceValue>(result);
   std::vector<ValuePtr> results = several != nullptr ? several->items : std::vector<ValuePtr>{result};
   if (results.size() != targets.size()) raise_here();
-  // All are judged before the first is written.
+  // All are checked before the first is written.
   std::vector<ValueRef> values;
   for (size_t i = 0; i < results.size(); ++i) {
     ValueRef value = as<TensorValue>(results[i])->ref;

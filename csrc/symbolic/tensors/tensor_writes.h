@@ -4,9 +4,9 @@
 
 namespace md {
 
-// x.f_(...): the first positional value is written to and returned.
+// x.f_(...): writes to the first positional value and returns it.
 ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args);
-// f(..., out=t): the op, and a write of its result into t, which is given back.
+// f(..., out=t): runs the op, writes its result into t and returns t.
 ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form);
 std::vector<ValuePtr> out_targets(Tracer& tracer, const OpRow& row, const ValuePtr& out);
 

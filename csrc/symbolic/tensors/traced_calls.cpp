@@ -23,12 +23,13 @@ namespace md {
 
 namespace {
 
-// One call_traced. Values are numbered; a recording tensor carries the capture's number and its value's.
+// State of one call_traced. Values are numbered; a recording tensor carries the numbers of the capture and of its
+// value.
 struct Capture {
   Tracer& tracer;
   uint64_t number;
   std::vector<ValuePtr> values;
-  std::unordered_map<Value*, Ref> objects;  // one object for each tensor, so that `is` holds
+  std::unordered_map<Value*, Ref> objects;  // one object per tensor, so that `is` holds
   Capture* outer;
 };
 
@@ -74,7 +75,7 @@ ValueRef graph_value(Capture& capture, const Tensor& tensor) {
     return capture.tracer.builder().graph_value(as<TensorValue>(value_of(capture, tensor)));
   }
   if (tensor->kind() != TensorKind::Real) raise(ErrorKind::Runtime, "a fake tensor was used in a traced call");
-  // What the function holds on to is constant for the capture.
+  // Tensors captured by the function are constants of the graph.
   return {capture.tracer.graph().add_constant("constant", tensor), 0};
 }
 
@@ -173,7 +174,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   }
   auto* known = as<ObjectValue>(value);
   if (known == nullptr || !GuardSet::can_hold(known->object.get())) no_argument(value);
-  // Functions and classes are known by identity; the state of any other object would be read unguarded.
+  // Functions and classes are guarded by identity; the state of any other object would be read unguarded.
   PyTypeObject* type = tracer.values().exact_type(value);
   bool stateless =
       type == &PyFunction_Type || type == &PyType_Type || type == &PyCFunction_Type || can_hold_strongly(known->object);
@@ -209,7 +210,7 @@ ValuePtr from_object(Capture& capture, BorrowedRef object) {
   graph_break(BreakReason::traced_call, str_cat("the result is a ", object.type()->tp_name));
 }
 
-// The call must not be seen by capture, and runs under the modes as the trace left them.
+// Disables capture inside the call, and sets the modes of the trace's current point.
 class TracedScope {
  public:
   explicit TracedScope(Capture& capture) : capture_(capture), modes_(tensor_modes()) {
@@ -251,14 +252,14 @@ bool is_tracing() { return innermost != nullptr; }
 
 namespace {
 
-// Python code lies between a host call that is recorded and the trace.
+// The signal would cross Python frames: raises CannotCapture instead.
 [[noreturn]] void refuse_call_out(const char* reason, const std::string& context) {
   Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", reason, context.c_str()));
   PyErr_SetObject(cannot_capture_type(), error);
   throw PythonError();
 }
 
-// A run makes the results as the program's fake said, of the sizes of its operands.
+// Results have the sizes that the fake reports, which must not be unbacked.
 TensorSpec spec_of_result(Tracer& tracer, TensorSpec spec) {
   refuse_unbacked_sizes(tracer, spec);
   return spec;
@@ -291,7 +292,8 @@ std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, s
 }
 
 ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
-  PyObject* cannot_capture = cannot_capture_type();  // imports, which it could not with an exception set
+  // imports a module, which must not happen while an exception is set
+  PyObject* cannot_capture = cannot_capture_type();
   Capture capture{tracer, ++captures, {}, {}, nullptr};
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i)

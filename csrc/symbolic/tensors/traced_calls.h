@@ -1,26 +1,26 @@
-// Calls that are made while capturing, on recording tensors: each op on one becomes a node of the graph that is captured.
-// This is how functions under nonstrict_trace and custom operators come into graphs.
+// Calls made during capture, on recording tensors: each op on one becomes a node of the captured graph. Functions under
+// nonstrict_trace and custom operators enter graphs this way.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-// Calls the callable on the arguments, tensors replaced by recording ones, and gives its result. What the callable raises ends
-// the region: minidynamo._dynamo.traced_calls.CannotCapture is a break for the reason that it names, every other exception is
-// Python's to raise again at the call.
+// Calls the callable with tensors replaced by recording ones, and returns its result. An exception ends the region:
+// minidynamo._dynamo.traced_calls.CannotCapture is a break for the reason that it names; for any other one the
+// interpreter repeats the call and raises it.
 ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 
-// Calls it on known arguments; the result becomes a constant of the capture. When a trace is done again, what was called before is
-// not called again.
+// Calls the callable with known arguments; the result becomes a constant of the capture. A repeated trace does not
+// repeat earlier calls.
 ValuePtr constant_result(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 
-// What constant_result() was given, for all traces of one capture.
+// The results of constant_result(), shared by all traces of one capture.
 class ConstantResults {
  public:
   ConstantResults();
   ~ConstantResults();
   ConstantResults(const ConstantResults&) = delete;
-  // The next result of this trace that an earlier one was given; null: none.
+  // The next result recorded by an earlier trace; null if there is none.
   Ref next(uint64_t trace);
   void add(const Ref& result);
   static ConstantResults* current();
@@ -35,10 +35,10 @@ class ConstantResults {
 // True in this thread while call_traced runs.
 bool is_tracing();
 
-// Appends a host call to the graph that is captured: run(*tensors) is called each time, and must give tensors of the dtypes and
-// sizes of `like`; it writes to those of the tensors whose positions are in `written`. Returns recording tensors. Raises
-// CannotCapture where an exception of it could not be raised in its place, or the writes are not to be followed. Only inside
-// call_traced.
+// Appends a host call to the captured graph: run(*tensors) is called in each run, and must return tensors with the
+// dtypes and sizes of `like`; `written` lists the positions of the tensors that it writes to. Returns recording
+// tensors. Raises CannotCapture if an exception of the call could not be raised at its place, or the writes cannot be
+// tracked. Only valid inside call_traced.
 std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
                                      std::span<const Tensor> like, std::span<const int> written);
 
