@@ -1,4 +1,4 @@
-// Descriptors that a look-up finds, asked as Python asks them.
+// Attribute look-up: invoking descriptors as Python does.
 #include "guards/wrapper_callables.h"
 #include "symbolic/attributes/attribute_lookup.h"
 #include "symbolic/attributes/attributes.h"
@@ -29,7 +29,8 @@ Py_ssize_t tuple_field_index(BorrowedRef descriptor) {
   return PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
 }
 
-// The descriptor __dict__ that Python gives to every class whose objects have one. No class can be given another one later.
+// Returns true for the __dict__ descriptor that type adds to a class whose objects have a dict. It cannot be added to a
+// class later.
 bool is_attributes_descriptor(BorrowedRef descriptor) {
   static PyObject* const type = reinterpret_cast<PyObject*>(&PyType_Type);
   static PyObject* const sample = check(PyObject_CallFunction(type, "s(){}", "sample")).release();
@@ -81,7 +82,7 @@ bool AttributeLookup::has_python_get(const ValuePtr& descriptor) {
               PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_IsSubtype(type, &PyType_Type);
   python_get_ = user ? type_attribute(tracer_, descriptor, kGet) : nullptr;
   if (!python_get_ || !is_python_function(python_get_)) return false;
-  // A stand-in for a getter of the standard library: nobody sees its frame.
+  // A polyfill of a getter of the standard library: its frame is invisible.
   auto* known = as<ObjectValue>(python_get_);
   stand_in_ = known != nullptr ? find_polyfill(known->object.get()) : nullptr;
   if (stand_in_ && known->source != nullptr) tracer_.values().identity_of(python_get_);
@@ -123,19 +124,20 @@ ValuePtr AttributeLookup::own_attribute() {
     ValuePtr* found = instance->find(name_);
     return found != nullptr ? *found : nullptr;
   }
-  // A tuple or dict made here has elements only.
+  // A tuple or dict created in the trace has no instance attributes.
   if (object_->kind == ValueKind::Sequence || object_->kind == ValueKind::Dict) return nullptr;
   auto* known = as<ObjectValue>(object_);
   if (known == nullptr || known->source == nullptr) unknown();
   if (PyFunction_Check(known->object.get())) tracer_.effects().note_function(object_);
-  // Of an object of a subclass of dict it is the items that were written.
+  // For an instance of a dict or list subclass, the writes are items.
   if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
     if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
   PyObject* value = nullptr;
   int found = pv_instance_lookup(known->object, name_, &value);
   if (found < 0) unknown();
   const Source* source = tracer_.sources().get(SourceKind::InstanceAttr, known->source, name_);
-  // Perhaps the dict of this object's attributes; instances of classes are guarded against that (pending_writes.cpp).
+  // The written dict may be this object's attribute dict; instances of heap types have a guard against that
+  // (side_effects.h).
   bool is_guarded = PyType_HasFeature(known->object.type(), Py_TPFLAGS_HEAPTYPE);
   if (!is_guarded && tracer_.effects().any_dict_written_at(name_)) unknown();
   if (found > 0) {
@@ -193,7 +195,7 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   }
   if (PyType_Check(known->object.get()) &&
       !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(known->object.get()), Py_TPFLAGS_HEAPTYPE)) {
-    // A built-in class never changes.
+    // A built-in class is immutable.
     Ref value = Ref::steal(PyObject_GetAttr(known->object, name_));
     if (value && (is_guardable_constant(value.get()) || PyTuple_CheckExact(value.get())))
       return {tracer_.values().constant(value)};
@@ -204,11 +206,11 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   if (!field || known->source == nullptr || (PyFunction_Check(known->object.get()) && known->writes)) unknown();
   if (PyFunction_Check(known->object.get()) && is("__annotations__") && pv_has_pending_annotations(known->object))
     unknown();
-  // Python makes these dicts when they are first asked for.
+  // These dicts are created on first access.
   for (const char* lazy : {"__annotations__", "__dict__"})
     if (PyFunction_Check(known->object.get()) && PyUnicode_CompareWithASCIIString(name_, lazy) == 0)
       check(PyObject_GenericGetAttr(known->object, name_));
-  // Of classes since 3.14 by code of the program.
+  // Since 3.14 the annotations of classes are computed by code of the program.
   if (PyType_Check(known->object.get()) && is("__annotations__") && PY_VERSION_HEX < 0x030E0000)
     check(PyObject_GetAttr(known->object, name_));
   ValuePtr value = value_at(tracer_, tracer_.sources().get(SourceKind::Field, known->source, name_, *field));
@@ -234,7 +236,7 @@ ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
   if (!has_member(type_of(object_), as<ObjectValue>(descriptor)->object.get())) unknown();
   if (auto* instance = as<InstanceValue>(object_)) {
     ValuePtr* found = instance->find(name_);
-    // Fields of built-in exceptions of which only Python knows.
+    // Fields of built-in exceptions that only the interpreter knows.
     if (found == nullptr && instance->exception && !is_object_slot(as<ObjectValue>(descriptor)->object.get()))
       unknown();
     return found != nullptr ? *found : nullptr;
@@ -248,7 +250,7 @@ ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
   const Source* source =
       tracer_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
   ValuePtr value = value_at(tracer_, source);
-  // A field of a built-in type reads as None then.
+  // An unset field of a built-in type reads as None.
   if (!value && !is_object_slot(as<ObjectValue>(descriptor)->object.get())) unknown();
   if (!value) tracer_.guards().absent(source);
   return value;
@@ -285,7 +287,7 @@ ValuePtr AttributeLookup::unwrap(const ValuePtr& found, SourceKind kind, PyTypeO
   auto* known = as<ObjectValue>(found);
   if (known == nullptr) return nullptr;
   if (known->object.type() != wrapper) return nullptr;
-  // Of a built-in class, which never changes (str.maketrans).
+  // Of a built-in class, which is immutable (str.maketrans).
   if (known->source == nullptr)
     return tracer_.values().constant(check(PyObject_GetAttrString(known->object, "__func__")));
   return value_at(tracer_, tracer_.sources().get(kind, known->source, nullptr));

@@ -71,7 +71,7 @@ Bound AttributeLookup::on_class() {
     guard_own_way();
   }
   tracer_.values().identity_of(object_);
-  // A data descriptor of the metaclass (__name__, __dict__ ...) comes first.
+  // A data descriptor of the metaclass (__name__, __dict__ ...) takes precedence.
   ValuePtr meta = type_attribute(tracer_, object_, name_);
   if (meta && is_data_descriptor(descriptor_type(meta))) return read_descriptor(meta);
   ValuePtr found = class_attribute(tracer_, object_, name_);
@@ -144,7 +144,7 @@ Bound AttributeLookup::on_model(BorrowedRef model) {
 Bound AttributeLookup::on_made_object() {
   auto* made = as<ConstructedValue>(object_);
   bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
-  if (made->model && PyWeakref_CheckRef(made->model.get())) unknown();  // it has a callback, the model has none
+  if (made->model && PyWeakref_CheckRef(made->model.get())) unknown();  // it has a callback, which the model lacks
   if (made->model) return on_model(made->model.get());
   PyTypeObject* type = type_of(object_);
   bool copies = type == &PyProperty_Type && (is("getter") || is("setter") || is("deleter"));
@@ -153,7 +153,7 @@ Bound AttributeLookup::on_made_object() {
   if (of_proxy != nullptr && Py_IS_TYPE(of_proxy, &PyMethodDescr_Type))
     return {tracer_.values().constant(of_proxy), true};
   if (is("__func__") && (type == &PyStaticMethod_Type || type == &PyClassMethod_Type)) return {made->positional[0]};
-  // A partial has no attributes of its own until it is given some, which ends the region; a class method has its function's.
+  // A partial has no instance attributes: setting one ends the region. A class method copies those of its function.
   bool has_none = type->tp_dictoffset == 0 || is_partial;
   if (has_none && type->tp_getattro == PyObject_GenericGetAttr && _PyType_Lookup(type, name_) == nullptr)
     return missing();
@@ -177,7 +177,7 @@ Bound AttributeLookup::on_method() {
   if (is("__self__")) return {part(SourceKind::MethodSelf)};
   ValuePtr function = part(SourceKind::MethodFunction);
   if (is("__func__")) return {function};
-  // What type's look-up finds on the method type itself (__call__, __get__ ...) is the method's.
+  // Names found on the method type itself (__call__, __get__ ...) are attributes of the method.
   if (_PyType_Lookup(&PyMethod_Type, name_) != nullptr && !is("__doc__")) unknown();
   if (!is_python_function(function)) unknown();
   object_ = function;
@@ -220,7 +220,7 @@ Bound AttributeLookup::on_tensor() {
     return {tracer_.values().constant(fact->value(tensor->spec, {}, nullptr))};
   if (const OpRow* row = find_tensor_view_attribute(text_of(name_)))
     return {call_op(tracer_, *row, {{object_}, {}}, CallForm::Method)};
-  // There are no gradients.
+  // Gradients do not exist.
   if (is("grad") || is("grad_fn")) return {tracer_.values().none()};
   if (is("__class__")) return {type_value(tracer_, object_)};
   if (descriptor == nullptr) return missing();
@@ -233,7 +233,7 @@ PyObject* AttributeLookup::descriptor_of_tensor() {
   PyTypeObject* type = type_of(object_);
   PyObject* descriptor = _PyType_Lookup(type, name_);
   if (!may_change(type)) return descriptor;
-  // Parameter: what it has of its own, or is given, is left to Python.
+  // Subclasses (Parameter): attributes of the subclass itself are left to the interpreter.
   guard_own_way();
   ValuePtr found = type_attribute(tracer_, object_, name_);
   if (found && source_of(found) != nullptr) tracer_.values().identity_of(found);
@@ -244,10 +244,10 @@ PyObject* AttributeLookup::descriptor_of_tensor() {
 }
 
 ValuePtr AttributeLookup::own_of_tensor(const TensorValue* tensor) {
-  if (tensor->source == nullptr) return nullptr;  // one that is made here has been given none
+  if (tensor->source == nullptr) return nullptr;  // created in the trace: it has no instance attributes
   PyObject* value = nullptr;
   int found = pv_instance_lookup(tensor->object, name_, &value);
-  // Perhaps the dict of this tensor's attributes.
+  // The written dict may be this tensor's attribute dict.
   if (found < 0 || tracer_.effects().any_dict_written_at(name_))
     graph_break(BreakReason::tensor_attribute, text_of(name_));
   if (pv_instance_dict(tensor->object) == nullptr) {
@@ -284,16 +284,17 @@ Bound AttributeLookup::on_named_results() {
 
 Bound AttributeLookup::on_builtin() {
   PyTypeObject* type = tracer_.values().exact_type(object_);
-  // A super object, a proxy or a generic alias shows what is another object's; a bound method does so for what it lacks.
+  // super objects, proxies and generic aliases forward attributes of another object; a bound method does so for missing
+  // ones.
   if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
   if (is("__class__")) return {type_value(tracer_, object_)};
   if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
   if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) unknown();
   PyObject* descriptor = _PyType_Lookup(type, name_);
-  // What a function made here was given, on_made_function() has found.
+  // Instance attributes of a function created in the trace were handled by on_made_function().
   if (descriptor == nullptr && type->tp_dictoffset != 0 && object_->kind != ValueKind::Function) unknown();
   if (descriptor == nullptr) return missing();
-  // A slot's method (__next__) is one as well, where it is known what calling it does.
+  // A slot wrapper (__next__) counts as well, if its call is known.
   bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
                    (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && find_call(descriptor) != nullptr);
   if (is_method) return {tracer_.values().constant(descriptor), true};
@@ -307,7 +308,7 @@ Bound AttributeLookup::on_builtin() {
     unknown();
   }
   if (Ref constant = constant_of(tracer_, object_)) {
-    // A number's or range's field (x.real, r.start).
+    // A field of a number or range (x.real, r.start).
     Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
     if (value && is_guardable_constant(value.get())) return {tracer_.values().constant(value)};
     PyErr_Clear();
@@ -326,7 +327,7 @@ Bound AttributeLookup::missing() {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   bool has_class = object_->kind == ValueKind::Object || object_->kind == ValueKind::Instance;
   if (has_class || (is_tensor(object_) && may_change(type_of(object_))))
-    type_attribute(tracer_, object_, kGetattr);  // one that the class is given later answers
+    type_attribute(tracer_, object_, kGetattr);  // guarded: it may be added to the class later
   if (probing_) return {nullptr};
   auto* known = as<ObjectValue>(object_);
   std::string type = type_of(object_)->tp_name;

@@ -1,4 +1,4 @@
-// Setting and deleting attributes: on what the trace made, and as writes that come when the region is left.
+// Setting and deleting attributes: directly on objects created in the trace, as pending writes on pre-existing ones.
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "symbolic/breaks/outcomes.h"
@@ -25,14 +25,14 @@ namespace {
   graph_break(BreakReason::store_attribute, str_cat(describe(object), ".", text_of(name)));
 }
 
-// Setting and deleting attributes of the object is object's own way, guarded.
+// Returns true if the object sets and deletes attributes in object's own way (guarded).
 bool has_plain_setattr(Tracer& tracer, const ValuePtr& object, bool is_object_own) {
   PyTypeObject* type = tracer.values().exact_type(object);
   if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
   if (type == simple_namespace_type()) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
   if (is_object_own) {
-    // object.__setattr__ refuses objects of built-in types with a way of their own.
+    // object.__setattr__ refuses objects of built-in types that define their own.
     while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
     return type == &PyBaseObject_Type;
   }
@@ -55,14 +55,14 @@ ValuePtr descriptor_method(Tracer& tracer, const ValuePtr& descriptor, BorrowedR
   return method && is_python_function(method) ? method : nullptr;
 }
 
-// A store there cannot fail: a slot of the object's own that is for Python code to write.
+// Returns true for a slot that Python code may write: the store cannot fail.
 bool is_writable_slot(PyTypeObject* type, BorrowedRef descriptor) {
   return is_object_slot(descriptor) && has_member(type, descriptor) &&
          (reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member->flags & READONLY) == 0;
 }
 
-// Where the generic way puts the attribute: a slot, the object's own storage, a setter of a property, the __set__ of a user's
-// descriptor (both are then `setter`), or nowhere that is known.
+// Where the generic store puts the attribute: a slot or the object's storage, a property setter, the __set__ of a
+// user's descriptor (both in `setter`), or unknown.
 enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
 Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
   if (!has_plain_setattr(tracer, object, is_object_own)) return Place::Unknown;
@@ -93,7 +93,7 @@ Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePt
   return pv_type_has_storage(type_of(object)) ? Place::Own : Place::Unknown;
 }
 
-// The instruction's operands are dropped by the caller.
+// The caller drops the instruction's operands.
 void store_own(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
   auto* instance = as<InstanceValue>(object);
   if (instance == nullptr) {
@@ -110,7 +110,7 @@ bool is_function_or_none(Tracer& tracer, const ValuePtr& value) {
          same_object(tracer, value, tracer.values().none());
 }
 
-// A store on a function that the trace made, of its name or of an attribute that no built-in function has.
+// Stores on a function created in the trace: its name, or an attribute that built-in functions do not define.
 bool store_on_function(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   auto* function = as<FunctionValue>(object);
   if (function == nullptr) return false;
@@ -152,7 +152,7 @@ bool delete_own(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
   return true;
 }
 
-// A __setattr__ of the user's class, which object's own calls may reach again; null: none.
+// A __setattr__ of the user's class, which may delegate to object's own; null if there is none.
 ValuePtr user_setattr(Tracer& tracer, const ValuePtr& object) {
   bool user = object->kind == ValueKind::Instance || object->kind == ValueKind::Object;
   PyTypeObject* type = user ? tracer.values().exact_type(object) : nullptr;
@@ -164,7 +164,7 @@ ValuePtr user_setattr(Tracer& tracer, const ValuePtr& object) {
   return method && is_python_function(method) ? method : nullptr;
 }
 
-// object.__setattr__(self, name, value), as a user's __setattr__ calls it.
+// object.__setattr__(self, name, value), as called by a user-defined __setattr__.
 ValuePtr call_object_setattr(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
   Ref name = constant_of(tracer, args.positional[1]);
@@ -180,7 +180,7 @@ ValuePtr call_object_setattr(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
-// A store on a function from outside, of an attribute that no built-in function has.
+// Stores on a pre-existing function an attribute that built-in functions do not define.
 bool store_on_outside_function(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   if (as<ObjectValue>(object)->source == nullptr || _PyType_Lookup(&PyFunction_Type, name) != nullptr) return false;
   tracer.values().exact_type(object);
@@ -190,7 +190,7 @@ bool store_on_outside_function(Tracer& tracer, const ValuePtr& object, BorrowedR
   return true;
 }
 
-// A store on a class or function. Null value: deleted. False: another object, or left to Python.
+// Stores on a class or function. Null value: deleted. Returns false for other objects, or if left to the interpreter.
 bool store_on_definition(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   if (object->kind == ValueKind::Function) return value && store_on_function(tracer, object, name, value);
   auto* known = as<ObjectValue>(object);
@@ -223,7 +223,7 @@ ValuePtr call_delattr(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
-// A store of one of the attributes that every exception has, on an exception that the trace made.
+// Stores one of the attributes that every exception has, on an exception created in the trace.
 bool store_on_exception(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
   if (exception_of(object) == nullptr) return false;
   PyObject* descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);

@@ -18,7 +18,7 @@
 
 namespace md {
 
-// The getter (0) or setter (1) in Python of a property that the trace made; null: another object, or none.
+// The Python getter (0) or setter (1) of a property created in the trace; null otherwise.
 ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
   auto* made = as<ConstructedValue>(descriptor);
   if (made == nullptr || type_of(descriptor) != &PyProperty_Type || made->positional.size() <= part) return nullptr;
@@ -97,7 +97,7 @@ ValuePtr bound_method(const Bound& bound, const ValuePtr& object) {
   return make_value<BoundMethodValue>(bound.value, bound.self ? bound.self : object);
 }
 
-// object.__getattribute__(self, name), as a user's __getattribute__ calls it.
+// object.__getattribute__(self, name), as called by a user-defined __getattribute__.
 ValuePtr call_object_getattribute(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   const ValuePtr& object = args.positional[0];
@@ -151,7 +151,7 @@ void load_attribute(Tracer& tracer, const ValuePtr& object, BorrowedRef name, in
   size_t depth = tracer.frames().depth();
   ValuePtr value = attribute(tracer, object, name);
   if (tracer.frames().depth() > depth)
-    return tracer.frames().drop_below_callee(operands);  // a getter gives the result when it returns
+    return tracer.frames().drop_below_callee(operands);  // an inlined getter pushes the result when it returns
   tracer.frames().pop_many(operands);
   tracer.frames().push(std::move(value));
 }
@@ -161,7 +161,7 @@ void load_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name, int o
   Bound bound = look_up(tracer, object, name);
   if (tracer.frames().depth() > depth) {
     tracer.frames().innermost().continuation = ContinuationKind::PushCallable;
-    // Python looks up a method in a way of its own, which leaves the exception of a getter as it is.
+    // Python looks up a method in a different way, which does not augment the exception of a getter.
     PyTypeObject* type = type_of(object);
     if (type != nullptr && type->tp_getattro == PyObject_GenericGetAttr)
       tracer.frames().innermost().continuation_value = nullptr;
@@ -186,7 +186,7 @@ ValuePtr type_value(Tracer& tracer, const ValuePtr& object) {
     return tracer.values().constant(reinterpret_cast<PyObject*>(type));
   ValuePtr value = value_at(tracer, tracer.sources().get(SourceKind::Type, source, nullptr),
                             Ref::share(reinterpret_cast<PyObject*>(type)));
-  // The type guard on the object says what this is.
+  // Implied by the type guard on the object.
   as<ObjectValue>(value)->value_guarded = true;
   as<ObjectValue>(value)->type_guarded = !may_change(Py_TYPE(type));
   return value;
@@ -219,7 +219,7 @@ ValuePtr user_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
 ValuePtr python_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
   ValuePtr method = type_attribute(tracer, object, name);
   if (!method || is_python_function(method)) return method;
-  // Nothing is called, but the class may come to have such a method.
+  // Guarded although nothing is called: the class may be given such a method later.
   if (source_of(method) != nullptr) tracer.values().identity_of(method);
   return nullptr;
 }

@@ -11,7 +11,7 @@ namespace {
 
 bool is_function(Tracer& tracer, const ValuePtr& value) { return tracer.values().is_exactly(value, &PyFunction_Type); }
 
-// The first part is what names are copied of.
+// Names are copied from the first part.
 ValuePtr make(Tracer& tracer, PyTypeObject* type, std::vector<ValuePtr> parts) {
   auto made = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(type)),
                                            std::move(parts), std::vector<std::pair<Ref, ValuePtr>>{});
@@ -20,7 +20,7 @@ ValuePtr make(Tracer& tracer, PyTypeObject* type, std::vector<ValuePtr> parts) {
   return made;
 }
 
-// Making one reads attributes of what it wraps: of a function, that runs no code.
+// The constructor reads attributes of the wrapped object: for a function, that runs no code.
 template <PyTypeObject* type>
 ValuePtr make_wrapper(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
@@ -47,7 +47,7 @@ ValuePtr make_property(Tracer& tracer, const CallArgs& args) {
   return make(tracer, &PyProperty_Type, std::move(parts));
 }
 
-// property.setter(self, function) and its like: another property, with this part.
+// property.setter(self, function) and similar: another property, with this part replaced.
 template <size_t at>
 ValuePtr copy_property(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);

@@ -1,4 +1,4 @@
-// super(): attributes along the MRO behind a class.
+// super(): attributes after a class in the MRO.
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/traced_classes.h"
@@ -11,7 +11,7 @@ namespace md {
 
 namespace {
 
-// What is neither an instance nor a subclass of the class is Python's to judge.
+// An object that is neither an instance nor a subclass of the class is left to the interpreter.
 ValuePtr made_super(Tracer& tracer, const ValuePtr& type_value, const ValuePtr& self) {
   BorrowedRef known = tracer.values().identity_of(type_value);
   if (!known || !PyType_Check(known.get())) raise_here();
@@ -27,12 +27,12 @@ ValuePtr made_super(Tracer& tracer, const ValuePtr& type_value, const ValuePtr& 
   return make_value<SuperValue>(type_value, self);
 }
 
-// The class and the object that super() without arguments stands for, from the running frame.
+// The class and object used by super() without arguments, from the running frame.
 ValuePtr implicit_super(Tracer& tracer) {
   SymbolicFrame& frame = tracer.frames().innermost();
   const Bytecode& code = *frame.bytecode;
   if (code.code()->co_argcount == 0) raise_here();
-  // A cell that was passed as self is an object like others.
+  // A cell that was passed as self is an ordinary object.
   auto contents = [&](int slot) {
     auto* cell = code.slot_kind(slot) != SlotKind::Local ? as<CellValue>(frame.slots[slot]) : nullptr;
     return cell != nullptr ? load_cell(tracer, cell) : frame.slots[slot];
@@ -80,7 +80,7 @@ ValuePtr super_attribute(Tracer& tracer, const SuperValue& super, BorrowedRef na
   BorrowedRef known = tracer.values().identity_of(super.type);
   if (!known || !PyType_Check(known.get())) raise_here();
   auto* object = as<ObjectValue>(super.self);
-  // The object of a metaclass's method is a class that is no subclass of the metaclass.
+  // In a method of a metaclass, self is a class but not a subclass of the metaclass.
   bool is_class = object != nullptr && PyType_Check(object->object.get()) &&
                   PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object->object.get()),
                                    reinterpret_cast<PyTypeObject*>(known.get())) != 0;
@@ -89,7 +89,7 @@ ValuePtr super_attribute(Tracer& tracer, const SuperValue& super, BorrowedRef na
   auto* start = as<ObjectValue>(start_type);
   tracer.values().identity_of(start_type);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(start->object.get())->tp_mro;
-  if (mro == nullptr) raise_here();  // the class is being made
+  if (mro == nullptr) raise_here();  // the class is still under construction
   Py_ssize_t after = 0;
   while (after < PyTuple_GET_SIZE(mro) && PyTuple_GET_ITEM(mro, after) != known.get()) ++after;
   if (after++ == PyTuple_GET_SIZE(mro)) raise_here();
@@ -97,7 +97,7 @@ ValuePtr super_attribute(Tracer& tracer, const SuperValue& super, BorrowedRef na
   if (start->source == nullptr) graph_break(BreakReason::super_lookup, "a class that is not guarded");
   if (tracer.effects().any_class_written_at(name))
     graph_break(BreakReason::super_lookup, "an attribute of a class that is written to");
-  // The class stands where it stood; what is looked up is guarded behind that place.
+  // Guards the position of the class in the MRO; the look-up is guarded from there on.
   const Source* place = tracer.sources().get(SourceKind::MroEntry, start->source, nullptr, after - 1);
   tracer.values().identity_of(value_at(tracer, place, Ref::share(known)));
   const Source* source = tracer.sources().get(SourceKind::SuperAttr, start->source, name, after);
