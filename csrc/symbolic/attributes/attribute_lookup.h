@@ -84,7 +84,7 @@ class AttributeLookup {
   Bound bind(const ValuePtr& found);
   static bool is_cached(const ValuePtr& found);
   ValuePtr unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper);
-  // Up to 3.12 a class method lets the wrapped object bind itself, which for a function gives the same result; from
+  // Up to 3.12 a class method lets the wrapped object bind itself, which for a function has the same result; from
   // 3.13 on it calls the wrapped object directly. Other descriptors are left to the interpreter.
   ValuePtr unwrap_class_method(const ValuePtr& found);
 
