@@ -13,7 +13,7 @@ namespace md {
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor);
 // The elements as nested lists, or the number of a 0-dim tensor.
 ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor);
-// A computation on numbers, at least one of them read from a tensor; null if none is.
+// A computation on numbers, at least one of them read from a tensor; null otherwise.
 ValuePtr computed_in_graph(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands);
 
 }  // namespace md
