@@ -1,4 +1,4 @@
-// Builtins that the trace knows for values that are not all constants.
+// Builtins whose arguments need not all be constants.
 #include "symbolic/builtins/builtin_calls.h"
 
 #include "cpython/imports.h"
@@ -43,7 +43,7 @@ ValuePtr call_len(Tracer& tracer, const CallArgs& args) {
   return tracer.values().integer(*length);
 }
 
-// hash(x): what a __hash__ in Python gives, cut to size as Python does; or that of a key.
+// hash(x): the result of a __hash__ in Python, reduced as Python does; or the hash of a key.
 ValuePtr call_hash(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
@@ -164,7 +164,7 @@ ValuePtr call_getattr(Tracer& tracer, const CallArgs& args) {
   }
   size_t depth = tracer.frames().depth();
   ValuePtr value = attribute(tracer, args.positional[0], name.get());
-  // A getter that was inlined pushes its own result.
+  // An inlined getter pushes its own result.
   return tracer.frames().depth() > depth ? nullptr : value;
 }
 

@@ -1,4 +1,4 @@
-// What the handlers of builtins share.
+// Shared by the handlers of builtins.
 #pragma once
 #include <span>
 
@@ -13,7 +13,7 @@ struct BuiltinRow {
 void register_builtin_rows(std::span<const BuiltinRow> rows);
 
 [[noreturn]] void break_on_builtin(const char* name, const ValuePtr& value);
-// All elements of what a builtin of this name goes over.
+// All elements of an iterable argument of the builtin with this name.
 std::vector<ValuePtr> iterated(Tracer& tracer, const char* name, const ValuePtr& value,
                                LengthHint hint = LengthHint::Unknown);
 

@@ -1,4 +1,5 @@
-// isinstance and issubclass: classes, tuples and unions of them, abstract base classes, metaclasses with an answer of their own.
+// isinstance and issubclass: classes, tuples and unions of them, abstract base classes, metaclasses with checks of
+// their own.
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -22,11 +23,11 @@ bool is_method(PyObject* member) {
                                Py_IS_TYPE(member, &PyClassMethod_Type));
 }
 
-// Null: the program has not loaded it, or only half.
+// Null: the program has not loaded typing, or not completely.
 PyObject* names_of_typing() { return loaded_names("typing", "dataclass_transform"); }
 
-// Until 3.11 the hook of a protocol is a plain function that looks at the frames which ask, if the protocol is none for
-// run time or has members that are no methods. Asked for a subclass of it, it sees those of abc.
+// Up to 3.11 a protocol's hook is a plain function that inspects the calling frames, if the protocol is not a runtime
+// protocol or has non-method members. For a subclass of the protocol the frames are those of abc.
 bool looks_at_frames(PyTypeObject* type) {
   static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
   PyObject *hook = _PyType_Lookup(type, kHook), *typing = names_of_typing();
@@ -51,13 +52,13 @@ bool looks_at_frames(PyTypeObject* type) {
   return false;
 }
 
-// One of the hooks of collections.abc, which all have the same globals.
+// One of the hooks of collections.abc, which share their globals.
 PyObject* hook_of_iterable() {
   Ref hook = check(PyObject_GetAttrString(imported("_collections_abc", "Iterable"), "__subclasshook__"));
   return check(PyObject_GetAttrString(hook, "__func__")).release();
 }
 
-// The hook of an abstract base class runs no code of the program's.
+// Returns true if the __subclasshook__ of an abstract base class runs no code of the program.
 bool has_known_hook(PyTypeObject* type) {
   static PyObject* const kHook = PyUnicode_InternFromString("__subclasshook__");
   static PyObject* const kBelow = PyUnicode_InternFromString("__subclasses__");
@@ -69,7 +70,7 @@ bool has_known_hook(PyTypeObject* type) {
   Ref function = PyFunction_Check(hook) ? Ref::share(hook) : Ref::steal(PyObject_GetAttrString(hook, "__func__"));
   PyErr_Clear();
   if (!function || !PyFunction_Check(function.get())) return false;
-  // Those of protocols look at dicts of classes alone.
+  // The hooks of protocols only read dicts of classes.
   static PyObject* const kOfIterable = hook_of_iterable();
   PyObject* globals = PyFunction_GET_GLOBALS(function.get());
   return globals == PyFunction_GET_GLOBALS(kOfIterable) || globals == names_of_typing();
@@ -83,7 +84,7 @@ bool all_hooks_known(PyTypeObject* type, int& budget) {
   return true;
 }
 
-// What an abstract base class says of a class: it remembers its answers until the next register().
+// The check of an abstract base class: its results are cached until the next register().
 std::optional<bool> abstract_check(Tracer& tracer, PyTypeObject* type, PyTypeObject* base, const ValuePtr& classinfo,
                                    PyObject* check_name) {
   static PyObject* const abc_meta = imported("abc", "ABCMeta").release();
@@ -95,11 +96,11 @@ std::optional<bool> abstract_check(Tracer& tracer, PyTypeObject* type, PyTypeObj
   tracer.guards().abc_token(source);
   int found = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
   if (found < 0 && !PyErr_ExceptionMatches(PyExc_TypeError)) throw PythonError();
-  PyErr_Clear();  // raised where the program asks
+  PyErr_Clear();  // the interpreter raises it at the program's call
   return found < 0 ? std::nullopt : std::optional<bool>(found == 1);
 }
 
-// What a __instancecheck__ or __subclasscheck__ in Python says; no answer: the metaclass has none of its own.
+// The result of a __instancecheck__ or __subclasscheck__ in Python; nullopt if the metaclass has none of its own.
 std::optional<bool> answer_of_metaclass(Tracer& tracer, const ValuePtr& asked, const ValuePtr& classinfo,
                                         PyObject* check_name) {
   ValuePtr hook = type_attribute(tracer, classinfo, check_name);
@@ -114,7 +115,7 @@ std::optional<bool> answer_of_metaclass(Tracer& tracer, const ValuePtr& asked, c
   return truth;
 }
 
-// isinstance(asked, classinfo) and issubclass, where `type` is the class of what is asked, or it itself.
+// isinstance(asked, classinfo) and issubclass; `type` is the class of `asked`, or `asked` itself.
 bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
                    const char* builtin = "isinstance") {
   if (auto elements = elements_of(tracer, classinfo)) {
@@ -145,12 +146,12 @@ bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, co
   Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
                                                                                               : "__instancecheck__"));
   bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
-  // A metaclass of the program's may be given one.
+  // A user-defined metaclass may be given one later.
   ValuePtr kept =
       !has_own_check && Py_TYPE(known) != &PyType_Type ? type_attribute(tracer, classinfo, check_name) : nullptr;
   if (kept && source_of(kept) != nullptr) tracer.values().identity_of(kept);
   if (has_own_check) {
-    // type(x) is C says enough before C is asked.
+    // isinstance() compares type(x) with the class before it calls the metaclass.
     if (type == base && std::string_view(builtin) == "isinstance") return true;
     if (std::optional<bool> answer = answer_of_metaclass(tracer, asked, classinfo, check_name)) return *answer;
     std::optional<bool> found = abstract_check(tracer, type, base, classinfo, check_name);
@@ -161,7 +162,8 @@ bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, co
                                                    : is_object_of(tracer, asked, base);
 }
 
-// Its class, unless it may claim another __class__: that takes a class attribute of that name, or an own way of reading attributes.
+// The class of the value. Breaks if it may report another __class__, through a class attribute of that name or a custom
+// __getattribute__.
 PyTypeObject* class_it_shows(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = tracer.values().exact_type(value);
   static PyObject* const kClass = PyUnicode_InternFromString("__class__");
@@ -178,7 +180,7 @@ PyTypeObject* class_it_shows(Tracer& tracer, const ValuePtr& value) {
   return type;
 }
 
-// What ABCMeta.__instancecheck__(class, object) and __subclasscheck__(class, other) call.
+// The functions called by ABCMeta.__instancecheck__(class, object) and __subclasscheck__(class, other).
 template <bool of_object>
 ValuePtr call_abstract_check(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);

@@ -4,7 +4,7 @@
 
 namespace md {
 
-// isinstance(), where no class involved has its own way.
+// isinstance(); breaks for a class whose own check is unknown.
 bool is_instance(Tracer& tracer, const ValuePtr& value, const ValuePtr& classinfo);
 
 }  // namespace md

@@ -12,7 +12,7 @@ namespace {
 
 enum class Codec { Utf8, Utf16, Utf32, Ascii, Latin1 };
 
-// The names, in lower case and with one '_' for all that is no letter or digit, for which the interpreter looks nothing up.
+// Codecs implemented without a registry look-up, by normalised name: lower case, one '_' per run of other characters.
 struct CodecRow {
   std::string_view name;
   Codec codec;
@@ -22,7 +22,7 @@ constexpr CodecRow kCodecs[] = {
     {"utf32", Codec::Utf32},   {"utf_32", Codec::Utf32},   {"ascii", Codec::Ascii},       {"us_ascii", Codec::Ascii},
     {"latin1", Codec::Latin1}, {"latin_1", Codec::Latin1}, {"iso_8859_1", Codec::Latin1}, {"iso8859_1", Codec::Latin1}};
 
-// What is done about an error by the codec itself, though there is a handler of this name in the registry.
+// Error handlers that some codecs implement themselves, although the registry has one of the same name.
 struct HandlerRow {
   std::string_view name;
   bool in_narrow_encoders;  // ascii, latin-1
@@ -67,7 +67,7 @@ bool has_surrogates(BorrowedRef text) {
   return any_letter(text, [](Py_UCS4 letter) { return Py_UNICODE_IS_SURROGATE(letter); });
 }
 
-// Whether the handler is asked by encoding this text.
+// Returns true if encoding this text calls the registered handler.
 bool asks_handler(Codec codec, const HandlerRow& handler, BorrowedRef text) {
   Py_UCS4 largest = PyUnicode_MAX_CHAR_VALUE(text.get());
   switch (codec) {
@@ -85,12 +85,12 @@ bool asks_handler(Codec codec, const HandlerRow& handler, BorrowedRef text) {
 }
 
 bool is_utf8(const char* data, Py_ssize_t size) {
-  // Which the decoder does itself: no other byte becomes a surrogate.
+  // surrogateescape is implemented by the decoder itself; only invalid bytes become surrogates.
   Ref text = check(PyUnicode_DecodeUTF8(data, size, "surrogateescape"));
   return !has_surrogates(text);
 }
 
-// The same of decoding these bytes.
+// Likewise for decoding these bytes.
 bool asks_decoders_handler(Codec codec, const HandlerRow& handler, BorrowedRef bytes) {
   const char* data = PyBytes_AS_STRING(bytes.get());
   Py_ssize_t size = PyBytes_GET_SIZE(bytes.get());
@@ -112,7 +112,7 @@ struct Conversion {
   BorrowedRef value, encoding, errors;  // null: not given
 };
 
-// Null: it does not encode or decode, or says which argument is wrong before it does.
+// Nullopt: the call does not convert, or raises for an argument before it does.
 std::optional<Conversion> conversion_of(BorrowedRef callable, const std::vector<Ref>& args, BorrowedRef names) {
   static PyObject* const kConverters[] = {
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "encode")).release(),
@@ -129,7 +129,7 @@ std::optional<Conversion> conversion_of(BorrowedRef callable, const std::vector<
     std::string name = text_of(PyTuple_GET_ITEM(names.get(), i));
     given[name == "encoding" ? 1 : name == "errors" ? 2 : 0] = args[static_cast<size_t>(positional + i)].get();
   }
-  // str(x) and bytes(x) alone are no conversions.
+  // str(x) and bytes(x) do not convert.
   if (is_type && !given[1] && !given[2]) return std::nullopt;
   bool is_known = given[0] && (PyUnicode_CheckExact(given[0].get()) || PyBytes_CheckExact(given[0].get()));
   bool are_texts =

@@ -1,4 +1,4 @@
-// Calls that encode or decode a text. Most codecs, and what they do about errors, are in registries that belong to the program.
+// Calls that encode or decode text. Most codecs and error handlers are in registries that the program can modify.
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace md {
 
-// Whether a call with these arguments, the last of them by the names in the tuple, would look into the registry of codecs or of
-// error handlers: what is there may be the program's own, or become so. The callable is one of pure_calls.cpp.
+// Returns true if the call would look into the registry of codecs or error handlers, whose entries may be the
+// program's. The last arguments belong to the names in the tuple. The callable is one of pure_calls.cpp.
 bool looks_for_codec(BorrowedRef callable, const std::vector<Ref>& args, BorrowedRef keyword_names);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Methods of list and dict, on what the trace made; reading ones also on those that exist.
+// Methods of list and dict, on containers created in the trace; reading methods also on pre-existing ones.
 #include <algorithm>
 
 #include "symbolic/attributes/attributes.h"
@@ -31,8 +31,7 @@ std::vector<ValuePtr>& list_of(Tracer& tracer, const CallArgs& args, const char*
 }
 
 const ValuePtr& dict_of(Tracer& tracer, const CallArgs& args, const char* method) {
-  // Of a subclass it is dict's own method that is called.
-  // A method of dict on an OrderedDict would go past its order.
+  // For a subclass this is a call of dict's own method. On an OrderedDict such a method would bypass its order.
   auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
   bool is_subclass = object != nullptr && PyDict_Check(object->object.get()) && is_dict(tracer, args.positional[0], {});
   bool is_dict = !args.positional.empty() && (args.positional[0]->kind == ValueKind::Dict || is_subclass ||
@@ -157,7 +156,7 @@ DictValue::Entry entry_of_pair(Tracer& tracer, const ValuePtr& pair) {
   return {key_of(tracer, (*items)[0], /*alone=*/false), (*items)[1]};
 }
 
-// What comes from an iterator is stored as it comes: the iterator may raise half-way.
+// Stores the items one by one as the iterator yields them: it may raise midway.
 void update_from(Tracer& tracer, const ValuePtr& dict, IteratorValue* pairs) {
   while (std::optional<ValuePtr> pair = next_of(tracer, pairs)) {
     DictValue::Entry store = entry_of_pair(tracer, *pair);
@@ -176,8 +175,8 @@ std::vector<DictValue::Entry> entries_for_update(Tracer& tracer, const ValuePtr&
   return entries;
 }
 
-// Whether the dict is known to be empty, or has to be for a key without a hash: dict.pop asks a key for its hash only where it may
-// find something.
+// Returns true if the dict is known to be empty, or must be because the key is unhashable: dict.pop hashes the key only
+// if the dict is not empty.
 bool is_empty_for(Tracer& tracer, const ValuePtr& dict, const ValuePtr& key) {
   if (PyType_IsSubtype(type_of(dict), &PyODict_Type) != 0) return false;
   if (auto* made = as<DictValue>(dict)) return made->entries.empty();
@@ -239,7 +238,7 @@ ValuePtr dict_update(Tracer& tracer, const CallArgs& args) {
     stores = entries_for_update(tracer, args.positional[1]);
   }
   for (const auto& [name, value] : args.keywords) stores.push_back({name, value});
-  // Every look-up comes before the first store.
+  // All look-ups precede the first store.
   for (const DictValue::Entry& store : stores) dict_item(tracer, dict, store.key.get());
   for (const DictValue::Entry& store : stores) dict_set(tracer, dict, store.key.get(), store.value);
   return tracer.values().none();
@@ -272,7 +271,7 @@ ValuePtr dict_from_keys(Tracer& tracer, const CallArgs& args) {
   return dict;
 }
 
-// dict.__getitem__(d, key), as a __getattr__ may be.
+// dict.__getitem__(d, key), possibly used as __getattr__.
 ValuePtr dict_get_item(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
   const ValuePtr& dict = dict_of(tracer, args, "__getitem__");
@@ -310,7 +309,7 @@ ValuePtr ordered_move_to_end(Tracer& tracer, const CallArgs& args) {
   DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
   dict->entries.erase(dict->entries.begin() + at);
   dict->entries.insert(last ? dict->entries.end() : dict->entries.begin(), entry);
-  ++dict->erased;  // an iterator notices
+  ++dict->erased;  // so that iterators notice the move
   return tracer.values().none();
 }
 
@@ -323,7 +322,7 @@ ValuePtr ordered_popitem(Tracer& tracer, const CallArgs& args) {
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(tracer, entry.key.get()), entry.value});
 }
 
-// A method of dict on an OrderedDict goes past its order, and may leave it broken.
+// A method of dict on an OrderedDict bypasses its order, and may corrupt it.
 template <ValuePtr (*handler)(Tracer&, const CallArgs&)>
 ValuePtr of_dict(Tracer& tracer, const CallArgs& args) {
   PyTypeObject* type = args.positional.empty() ? nullptr : type_of(args.positional[0]);

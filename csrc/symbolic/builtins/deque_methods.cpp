@@ -1,4 +1,4 @@
-// collections.deque: made by calling it, and its methods, on those made here and on those from outside.
+// collections.deque: construction and methods, on deques created in the trace and pre-existing ones.
 #include <algorithm>
 
 #include "cpython/library_types.h"
@@ -21,7 +21,7 @@ std::vector<ValuePtr>& contents_of(Tracer& tracer, const CallArgs& args, bool ke
   return *items;
 }
 
-// How many it may hold; -1: any number.
+// The maximum length; -1: unbounded.
 int64_t room_of(Tracer& tracer, const ValuePtr& deque) {
   static PyObject* const kMaxlen = PyUnicode_InternFromString("maxlen");
   auto* made = as<SequenceValue>(deque);
@@ -87,7 +87,7 @@ ValuePtr call_append(Tracer& tracer, const CallArgs& args) {
 template <bool at_left>
 ValuePtr call_extend(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 1, 1);
-  // A deque that is extended by itself is copied first.
+  // A deque extended by itself is copied first.
   auto values = iterate(tracer, args.positional[1], LengthHint::NotAsked);
   if (!values) graph_break(BreakReason::unknown_iteration, describe(args.positional[1]));
   bool is_same = values->empty() || room_of(tracer, args.positional[0]) == 0;

@@ -1,4 +1,4 @@
-// Builtins that make iterators, ask them, or use them up.
+// Builtins that create, advance or exhaust iterators.
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -127,7 +127,7 @@ ValuePtr call_reversed(Tracer& tracer, const CallArgs& args) {
   if (auto elements = is_plain ? elements_of(tracer, value) : nullptr)
     return reversed_over(tracer, value, static_cast<int64_t>(elements->size()));
   if (type_of(value) == &PyRange_Type) {
-    // An iterator over the range that runs backwards.
+    // Iterates over the reversed range.
     static PyObject* const backwards = check(PySlice_New(nullptr, nullptr, check(PyLong_FromLong(-1)))).release();
     Ref range = constant_of(tracer, value);
     ValuePtr iterator =
@@ -142,14 +142,14 @@ ValuePtr call_reversed(Tracer& tracer, const CallArgs& args) {
   return reversed_over(tracer, make_value<SequenceValue>(false, std::move(items)), length);
 }
 
-// What sum() adds without calling `+` once it has begun to.
+// Types that sum() adds in C, without calling `+`.
 bool is_number(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   return type == &PyFloat_Type || type == &PyComplex_Type ||
          (type != nullptr && PyType_FastSubclass(type, Py_TPFLAGS_LONG_SUBCLASS));
 }
 
-// Whether adding them one by one, unknown as they are, gives the same.
+// Returns true if adding the numbers one by one, with unknown values, has the same result.
 bool is_sum_plain(const ValuePtr& start, const std::vector<ValuePtr>& items) {
   auto is_int = [](const ValuePtr& value) { return type_of(value) == &PyLong_Type || type_of(value) == &PyBool_Type; };
   auto is_inexact = [](const ValuePtr& value) { return type_of(value) == &PyFloat_Type; };
@@ -159,7 +159,7 @@ bool is_sum_plain(const ValuePtr& start, const std::vector<ValuePtr>& items) {
          (inexact == 0 || (inexact == 1 && items.size() == 1));
 }
 
-// What sum() itself makes of numbers; null: they are not known.
+// The result of sum() itself on numbers; null if they are unknown.
 ValuePtr sum_of_numbers(Tracer& tracer, BorrowedRef function, const ValuePtr& start,
                         const std::vector<ValuePtr>& items) {
   Ref list = check(PyList_New(0));
@@ -180,11 +180,11 @@ ValuePtr call_sum(Tracer& tracer, const CallArgs& args) {
   const ValuePtr* start = args.positional.size() > 1 ? &args.positional[1] : args.keyword("start");
   if (args.keywords.size() > (start != nullptr && args.positional.size() == 1 ? 1u : 0u)) raise_here();
   ValuePtr first = start != nullptr ? *start : tracer.values().integer(0);
-  // Texts are to be joined instead.
+  // sum() refuses strings and bytes.
   for (PyTypeObject* refused : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
     if (PyTypeObject* type = type_of(first); type != nullptr && PyType_IsSubtype(type, refused) != 0) raise_here();
   std::vector<ValuePtr> items = iterated(tracer, "sum", args.positional[0], LengthHint::NotAsked);
-  // Numbers at the start are added by other rules than `+`: with what their rounding lost, since 3.12, and without methods.
+  // Leading numbers are not added by `+`: since 3.12 with compensated summation, and without calling methods.
   auto others = is_number(first) ? std::ranges::find_if_not(items, is_number) : items.begin();
   std::vector<ValuePtr> numbers(items.begin(), others);
   if (!numbers.empty()) {
@@ -227,7 +227,7 @@ constexpr BuiltinRow kRows[] = {{"iter", call_iter},
 
 void add_iteration_calls() {
   register_builtin_rows(kRows);
-  // Those of iterators that the trace makes.
+  // __next__ of iterators created in the trace.
   Ref next_name = check(PyUnicode_InternFromString("__next__"));
   for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyRangeIter_Type, &PyDictIterKey_Type,
                              &PyDictIterValue_Type, &PyDictIterItem_Type, &PySetIter_Type, &PyEnum_Type, &PyZip_Type,

@@ -1,4 +1,4 @@
-// Iteration over what the trace knows.
+// Iteration over values known to the trace.
 #include "symbolic/builtins/iterators.h"
 #include "base/config.h"
 #include "cpython/object_layout.h"
@@ -54,7 +54,7 @@ ValuePtr range_iterator(Tracer& tracer, const ValuePtr& value) {
   return iterator;
 }
 
-// How often a deque was changed in this region.
+// The number of changes to a deque in this region.
 int64_t changes_of(const ValuePtr& deque) {
   auto* sequence = as<SequenceValue>(deque);
   if (auto* object = as<ObjectValue>(deque))
@@ -63,7 +63,7 @@ int64_t changes_of(const ValuePtr& deque) {
 }
 
 std::optional<ValuePtr> next_in_sequence(Tracer& tracer, IteratorValue* iterator, const ValuePtr& base) {
-  // A deque that changes while it is gone over raises.
+  // A deque that changes while it is iterated over raises.
   if (is_deque(base) && iterator->start != changes_of(base)) end_before_iteration(tracer, *iterator);
   if (is_text(base)) {
     Ref text = constant_of(tracer, base);
@@ -94,7 +94,7 @@ std::optional<ValuePtr> next_in_range(Tracer& tracer, IteratorValue* iterator) {
   return value;
 }
 
-// How many entries were taken out of a dict in this region.
+// The number of entries removed from a dict in this region.
 int64_t erased_from(const ValuePtr& dict) {
   auto* object = as<ObjectValue>(dict);
   auto* made = as<DictValue>(object != nullptr && object->writes ? object->writes->contents : dict);
@@ -109,10 +109,10 @@ std::optional<ValuePtr> next_in_dict(Tracer& tracer, IteratorValue* iterator) {
   auto* held = as<DictValue>(object != nullptr && object->writes ? object->writes->contents : dict);
   std::shared_ptr<const std::vector<DictValue::Entry>> seen = iterator->entries;
   if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = entries_of(tracer, dict);
-  // While nothing is written to it, a dict from outside is what it was.
+  // A pre-existing dict without pending writes is unchanged.
   iterator->entries = object != nullptr && !object->writes ? seen : nullptr;
   const std::vector<DictValue::Entry>* entries = held != nullptr ? &held->entries : seen.get();
-  // A dict that changes while it is gone over raises.
+  // A dict that changes while it is iterated over raises.
   bool is_changed = static_cast<int64_t>(entries->size()) != iterator->stop || erased_from(dict) != iterator->start;
   if (is_changed) {
     ValueKind kind = dict->kind;
@@ -144,7 +144,8 @@ bool is_unchanged_set(Tracer& tracer, IteratorValue& iterator) {
   return true;
 }
 
-// A set that changes while it is gone over is Python's to go over: it raises, or takes the elements as they come.
+// Iterating over a set that changes meanwhile is left to the interpreter: it raises, or yields elements in the new
+// order.
 std::optional<ValuePtr> next_in_set(Tracer& tracer, IteratorValue* iterator) {
   if (!is_unchanged_set(tracer, *iterator)) end_before_iteration(tracer, *iterator);
   if (iterator->index >= iterator->stop) return std::nullopt;
@@ -153,12 +154,12 @@ std::optional<ValuePtr> next_in_set(Tracer& tracer, IteratorValue* iterator) {
 
 ValuePtr set_iterator(Tracer& tracer, const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
-  // What a set from outside that was changed will look like is not known.
+  // The order of a pre-existing set with pending writes is unknown.
   Ref set = object == nullptr || !object->writes ? set_contents(tracer, value) : Ref();
   if (!set) return nullptr;
-  // The order is that of the object itself, which a copy may not have.
+  // The order is that of the object itself; a copy may differ.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
-  // Where numbers of id() and objects made here stand in a set differs from run to run.
+  // The positions of id() numbers and of objects created in the trace differ from run to run.
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
     if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i);
         is_identity_stand_in(key) || tracer.keys().has_place_of_its_own(key))
@@ -185,7 +186,7 @@ std::optional<ValuePtr> next_zipped(Tracer& tracer, IteratorValue* iterator) {
   for (const ValuePtr& base : iterator->bases) {
     std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(base));
     if (!item && iterator->strict) {
-      // All end together, or it is an error.
+      // All must end together; otherwise it is an error.
       if (!items.empty()) raise_here();
       for (size_t i = 1; i < iterator->bases.size(); ++i)
         if (next_of(tracer, as<IteratorValue>(iterator->bases[i]))) raise_here();
@@ -224,7 +225,7 @@ std::optional<ValuePtr> next_filtered(Tracer& tracer, IteratorValue* iterator) {
   return std::nullopt;
 }
 
-// By __getitem__ alone, from 0 on until there is no such item.
+// The iteration protocol by __getitem__ alone, from 0 until IndexError.
 ValuePtr old_iterator_over(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
@@ -293,11 +294,11 @@ ValuePtr any_iterator_over(Tracer& tracer, const ValuePtr& value) {
 }
 
 std::optional<ValuePtr> next_of(Tracer& tracer, IteratorValue* iterator) {
-  // What goes over other iterators asks them again; the others stay ended.
+  // Iterators over other iterators ask those again after the end; the others stay exhausted.
   IteratorKind kind = iterator->iterator_kind;
   bool asks_again = kind == IteratorKind::Map || kind == IteratorKind::Filter || kind == IteratorKind::Zip ||
                     kind == IteratorKind::Enumerate || kind == IteratorKind::User;
-  // One over a deque still sees that the deque has changed.
+  // An iterator over a deque still notices changes of the deque.
   bool watches = kind == IteratorKind::Sequence && is_deque(iterator->bases[0]);
   if (iterator->exhausted && !asks_again && !watches) return std::nullopt;
   if (tracer.count_item() > config().walk_limit) graph_break(BreakReason::walk_limit, "a long iteration");
@@ -355,7 +356,7 @@ ValuePtr measured_iterator_over(Tracer& tracer, const ValuePtr& value) {
   if (has_user_type(value) && type_attribute(tracer, value, kHint)) return nullptr;
   ValuePtr iterator = any_iterator_over(tracer, value);
   if (!iterator || !length) return iterator;
-  // A TypeError is taken for an object without a length.
+  // A TypeError means that the object has no length.
   std::optional<ValuePtr> number = call_catching(tracer, length, {{value}, {}}, PyExc_TypeError);
   if (number && int_of(tracer, *number).value_or(-1) < 0) raise_here();
   return iterator;

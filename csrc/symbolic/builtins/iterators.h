@@ -1,17 +1,18 @@
-// Going over what is iterable.
+// Iteration over iterables.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
 namespace md {
 
-ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value);  // null: of a type that is not known
-// The trace is done again and ends before this iterator is made.
+ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value);  // null: the type is not supported
+// Repeats the trace, to end before this iterator is created.
 [[noreturn]] void end_before_iteration(Tracer& tracer, const IteratorValue& iterator);
-ValuePtr any_iterator_over(Tracer& tracer, const ValuePtr& value);  // the same, also by __iter__ and __next__ in Python
-// All elements of something iterable that the trace knows; null: not known.
+// likewise, also through __iter__ and __next__ in Python
+ValuePtr any_iterator_over(Tracer& tracer, const ValuePtr& value);
+// All elements of an iterable known to the trace; null if unknown.
 std::unique_ptr<std::vector<ValuePtr>> iterate(Tracer& tracer, const ValuePtr& value,
                                                LengthHint hint = LengthHint::Unknown);
-// The iterator of a user's object, after which its length is asked for; null: not known, and nobody was asked.
+// The iterator of a user's object, followed by a call of its __len__; null if unknown, before any call.
 ValuePtr measured_iterator_over(Tracer& tracer, const ValuePtr& value);
 std::optional<ValuePtr> next_of(Tracer& tracer, IteratorValue* iterator);  // nullopt: exhausted
 

@@ -1,6 +1,6 @@
-// Loggers. A call that is off, by the levels of the logger and of those above it, is nothing; any other is an output.
-//  Loggers keep what they found out about a level in a cache, which setLevel() and disable() empty; what is read here is what they
-//  would find out.
+// Loggers. A call below the levels of the logger and its parents does nothing; any other is an output.
+// Loggers cache the result per level, until setLevel() and disable() clear the cache; the trace reads the values from
+// which it would be computed.
 #include <algorithm>
 
 #include "cpython/imports.h"
@@ -23,7 +23,7 @@ constexpr int kMostParents = 64;
 PyObject* logging_names = nullptr;
 
 PyObject* in_logging(const char* name) {
-  return check(Py_XNewRef(PyDict_GetItemString(logging_names, name))).release();  // for good
+  return check(Py_XNewRef(PyDict_GetItemString(logging_names, name))).release();  // never released
 }
 
 PyObject* logger_class() {
@@ -51,7 +51,7 @@ std::optional<int64_t> effective_level(Tracer& tracer, ValuePtr logger) {
   return std::nullopt;
 }
 
-// The method is that of a class of the module.
+// Returns true if the method is defined by a class of the logging module.
 bool has_own_method(Tracer& tracer, const ValuePtr& object, PyObject* of, const char* name) {
   Ref key = check(PyUnicode_InternFromString(name));
   Ref own = check(PyObject_GetAttr(of, key));
@@ -63,13 +63,14 @@ bool has_own_method(Tracer& tracer, const ValuePtr& object, PyObject* of, const 
   return true;
 }
 
-// Whether Logger.isEnabledFor says so, and what it keeps.
+// The result of Logger.isEnabledFor, and the cache to store it in.
 struct Enabled {
   bool answer;
-  ValuePtr cache;  // null: the answer is there already, or is not kept
+  ValuePtr cache;  // null: the result is cached already, or not to be cached
 };
 
-// nullopt: not known. Where `reads_cache` is false, what is called looks into the cache itself if the levels say yes.
+// Nullopt if unknown. If `reads_cache` is false, the logging call itself reads the cache when the levels allow the
+// message.
 std::optional<Enabled> enabled_for(Tracer& tracer, const ValuePtr& logger, int64_t level, bool reads_cache) {
   auto* object = as<ObjectValue>(logger);
   if (object == nullptr || !PyObject_TypeCheck(object->object.get(), reinterpret_cast<PyTypeObject*>(logger_class())))
@@ -87,7 +88,7 @@ std::optional<Enabled> enabled_for(Tracer& tracer, const ValuePtr& logger, int64
   if (!threshold) return std::nullopt;
   bool answer = *off < level && level >= *threshold;
   if (answer && !reads_cache) return Enabled{true, nullptr};
-  // What was found once stays so until setLevel() and the like clear the cache, whatever the level is by then.
+  // A cached result is used until setLevel() and similar clear the cache, whatever the current level.
   ValuePtr cache = field(tracer, logger, "_cache");
   if (!cache || !tracer.values().is_exactly(cache, &PyDict_Type)) return std::nullopt;
   ValuePtr found = dict_item(tracer, cache, check(PyLong_FromLongLong(level)).get());
@@ -96,7 +97,7 @@ std::optional<Enabled> enabled_for(Tracer& tracer, const ValuePtr& logger, int64
   return kept ? std::optional(Enabled{*kept, nullptr}) : std::nullopt;
 }
 
-// Logger.isEnabledFor; nullopt: not known.
+// Logger.isEnabledFor; nullopt if unknown.
 std::optional<bool> is_enabled(Tracer& tracer, const ValuePtr& logger, int64_t level, bool reads_cache) {
   std::optional<Enabled> enabled = enabled_for(tracer, logger, level, reads_cache);
   if (!enabled) return std::nullopt;
@@ -106,12 +107,12 @@ std::optional<bool> is_enabled(Tracer& tracer, const ValuePtr& logger, int64_t l
   return enabled->answer;
 }
 
-// A message of this level goes nowhere.
+// Returns true if a message of this level is discarded.
 bool is_off(Tracer& tracer, const ValuePtr& logger, std::optional<int64_t> level) {
   return level && is_enabled(tracer, logger, *level, false) == false;
 }
 
-// extra={...} is read at the call.
+// extra={...} is read by the call itself.
 bool is_read_at_once(const std::pair<Ref, ValuePtr>& keyword) {
   auto* dict = as<DictValue>(keyword.second);
   bool is_extra = PyUnicode_CompareWithASCIIString(keyword.first, "extra") == 0;
@@ -161,7 +162,7 @@ ValuePtr call_method(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
-// logging.info(...): of the root logger, which gets a handler first if it has none.
+// logging.info(...): on the root logger, which first gets a handler if it has none.
 template <int row>
 ValuePtr call_function(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = in_logging(kMethods[row].name);
@@ -188,7 +189,8 @@ PyObject* adapter_class() {
   return type;
 }
 
-// The running frame is that of an adapter's log(), which goes on to ask the logger itself, and does nothing else before.
+// Returns true if the running frame is an adapter's log(), which calls the logger's own check next, and does nothing
+// else in between.
 bool is_in_log_of(Tracer& tracer, const ValuePtr& adapter) {
   static PyObject* const log = check(PyObject_GetAttrString(adapter_class(), "log")).release();
   bool is_log = PyFunction_Check(log) &&
@@ -208,7 +210,7 @@ ValuePtr call_adapter_is_enabled(Tracer& tracer, const CallArgs& args) {
   return enabled ? tracer.values().boolean(*enabled) : call_now(tracer, method, {{args.positional[1]}, {}});
 }
 
-// A logger that exists; one that does not is made by Python.
+// An existing logger; a new one is created by the interpreter.
 ValuePtr call_get_logger(Tracer& tracer, const CallArgs& args) {
   auto refuse = [&] { graph_break(BreakReason::log_call, "logging: getLogger() of a new logger"); };
   const ValuePtr* name = args.positional.size() == 1 ? &args.positional[0] : args.keyword("name");
@@ -238,7 +240,7 @@ void register_rows(std::integer_sequence<int, rows...>) {
   (register_call(in_logging(kMethods[rows].name), call_function<rows>), ...);
 }
 
-// Whether the program has put nothing of its own in the place of what is registered.
+// Returns true if the program has not replaced any of the registered functions.
 bool are_its_own(BorrowedRef names) {
   auto is_its_own = [&](PyObject* owner, const char* name) {
     Ref function = Ref::steal(PyObject_GetAttrString(owner, name));
@@ -254,7 +256,7 @@ bool are_its_own(BorrowedRef names) {
   return all;
 }
 
-// Once the program has loaded the module.
+// Called once the program has loaded the module.
 bool add_logging_calls() {
   BorrowedRef names = loaded_names("logging", "captureWarnings");
   if (!names) return false;

@@ -22,13 +22,14 @@ namespace md {
 
 namespace {
 
-// Deeper than this, or longer, Python's own text of it is left to Python.
+// Deeper or longer values are left to the interpreter.
 constexpr int kDeepest = 16;
 constexpr size_t kLongest = 256;
 
-// What turning a value into text asks: C code alone, or code in Python as well.
+// A value to print, and whether converting it to text may run Python code rather than C alone.
 struct Printed {
-  ValuePtr value;  // a copy of what the trace made, as it is now; null: its text is not to be had at the exit
+  // a copy, with its current state, of a value created in the trace; null: its text is not available at the exit
+  ValuePtr value;
   bool asks_python = false;
 };
 
@@ -36,7 +37,7 @@ class Printing {
  public:
   explicit Printing(Tracer& tracer) : tracer_(tracer) {}
 
-  // `depth` is 0 for an argument of print(), of which str() is taken; of what it holds, repr() is.
+  // `depth` is 0 for an argument of print(), which is converted by str(); nested values are converted by repr().
   Printed print(const ValuePtr& value, int depth) {
     if (depth > kDeepest) return {};
     switch (value->kind) {
@@ -74,7 +75,7 @@ class Printing {
   }
 
  private:
-  // False: one of them has no text at the exit.
+  // Returns false if one of them has no text at the exit.
   bool print_all(const std::vector<ValuePtr>& values, int depth, std::vector<ValuePtr>& copies, bool& asks_python) {
     if (values.size() > kLongest) return false;
     for (const ValuePtr& value : values) {
@@ -89,7 +90,7 @@ class Printing {
   Printed print_sequence(const SequenceValue& sequence, int depth) {
     std::vector<ValuePtr> copies;
     Printed printed;
-    // Named results and sizes; a user's class may say otherwise.
+    // Only Size: a struct sequence or a user's class may have its own repr.
     auto* type = as<ObjectValue>(sequence.type);
     bool is_ours = type != nullptr && type->object.get() == reinterpret_cast<PyObject*>(size_type());
     if (sequence.type && !is_ours) return {};
@@ -130,14 +131,14 @@ class Printing {
     return printed;
   }
 
-  // What its class says in Python is worked out here.
+  // A text that the class computes in Python is computed in the trace.
   Printed print_instance(const ValuePtr& value, int depth) {
     if (depth > 0) return {};
     try {
       Ref text = text_by_parts(tracer_, value, 1, nullptr);
       return {text ? tracer_.values().constant(text) : nullptr};
     } catch (RestartSignal& restart) {
-      // That its methods break is the print's affair.
+      // Report a break inside its methods as one of print().
       if (restart.graph_break.reason == BreakReason::held_by_c_caller)
         restart.graph_break = {BreakReason::print_call, "print()", "", {}, ""};
       throw;
@@ -152,7 +153,7 @@ class Printing {
     return printed;
   }
 
-  // Its text, which its class of C makes of known arguments.
+  // The text of an exception, computed by its C class from known arguments.
   Printed print_exception(const ValuePtr& value, int depth) {
     Ref model = text_model(tracer_, value, depth != 0);
     if (!model) {
@@ -201,7 +202,7 @@ class Printing {
   Tracer& tracer_;
 };
 
-// Where print() writes to; null: not known.
+// The stream that print() writes to; null if unknown.
 ValuePtr stream_of(Tracer& tracer, const CallArgs& args) {
   const ValuePtr* file = args.keyword("file");
   if (file == nullptr || ((*file)->kind == ValueKind::Object && constant_of(tracer, *file).get() == Py_None))
@@ -214,7 +215,7 @@ bool is_known_keyword(const Ref& name) {
                              [&](const char* known) { return PyUnicode_CompareWithASCIIString(name, known) == 0; });
 }
 
-// sep and end; anything else than str and None is an error of the call.
+// Returns true for supported sep and end; anything but str and None is an error of the call.
 bool is_separator(Tracer& tracer, const CallArgs& args, const char* name) {
   const ValuePtr* value = args.keyword(name);
   if (value == nullptr || (*value)->kind == ValueKind::Computed) return true;
@@ -243,7 +244,7 @@ ValuePtr call_print(Tracer& tracer, const CallArgs& args) {
     if (!is_known_keyword(name)) raise_here();
   bool is_plain = is_separator(tracer, args, "sep") && is_separator(tracer, args, "end");
   if (!is_plain || !is_plain_flag(tracer, args)) refuse();
-  // What cannot be printed is found before anything is asked of the stream.
+  // Find unprintable arguments before any guard on the stream.
   if (std::ranges::any_of(args.positional, [&](const ValuePtr& value) { return is_tensor(value); })) refuse();
   OutputRequest request{Ref::share(print_function()), {}, false, BreakReason::print_call, "print()"};
   Printing printing(tracer);

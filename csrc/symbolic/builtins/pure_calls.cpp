@@ -28,7 +28,7 @@ namespace md {
 namespace {
 
 std::unordered_set<PyObject*>& pure_calls() {
-  static auto* calls = new std::unordered_set<PyObject*>();  // holds references; lives as long as the process
+  static auto* calls = new std::unordered_set<PyObject*>();  // owns references; never freed
   return *calls;
 }
 
@@ -47,7 +47,7 @@ void add_attributes(BorrowedRef owner, std::initializer_list<const char*> names)
   }
 }
 
-// All public methods of an immutable built-in type, but the ones that would make something mutable or huge.
+// All public methods of an immutable built-in type, except those whose results would be mutable or huge.
 void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) {
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;
@@ -62,7 +62,7 @@ void add_methods(PyTypeObject* type, std::initializer_list<const char*> except) 
   }
 }
 
-// Arguments from which a text or number far larger than they are would come.
+// Returns true if the result may be a text or number far larger than the arguments.
 bool may_be_large(const std::vector<Ref>& args) {
   constexpr long kLargest = 10000;
   for (const Ref& arg : args) {
@@ -72,7 +72,7 @@ bool may_be_large(const std::vector<Ref>& args) {
       if (overflow != 0 || number > kLargest) return true;
     }
     if (!PyUnicode_CheckExact(arg.get())) continue;
-    // A width in a format has at most four digits.
+    // Accept widths of at most four digits in a format.
     int digits = 0;
     for (Py_ssize_t i = 0; i < PyUnicode_GET_LENGTH(arg.get()); ++i) {
       Py_UCS4 letter = PyUnicode_READ_CHAR(arg.get(), i);
@@ -83,7 +83,7 @@ bool may_be_large(const std::vector<Ref>& args) {
   return false;
 }
 
-// Of pure_calls(), which hold the references: those that make something large of something small.
+// The subset of pure_calls() (which owns the references) whose results may be much larger than the arguments.
 std::unordered_set<PyObject*>& growing_calls() {
   static auto* calls = new std::unordered_set<PyObject*>();
   return *calls;
@@ -98,7 +98,7 @@ void add_functions(const char* module, std::initializer_list<const char*> names)
   for (const char* name : names) add(imported_if_there(module, name).get());
 }
 
-// All functions of a module but those named.
+// All functions of a module except those named.
 void add_all_functions(const char* module, std::initializer_list<const char*> except) {
   PyObject *name = nullptr, *value = nullptr;
   for (Py_ssize_t at = 0; PyDict_Next(imported_names(module), &at, &name, &value);) {
@@ -113,7 +113,7 @@ void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> na
   for (const char* name : names) add(check(PyMapping_GetItemString(dict, name)).get());
 }
 
-// int(n), str(n) ... of a number that varies. Null: not one of these.
+// int(n), str(n) ... of a dynamic number. Null: not one of these.
 ValuePtr computed_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   static const std::pair<PyObject*, ScalarOp> kRows[] = {{reinterpret_cast<PyObject*>(&PyLong_Type), ScalarOp::Int},
                                                          {reinterpret_cast<PyObject*>(&PyFloat_Type), ScalarOp::Float},
@@ -127,7 +127,7 @@ ValuePtr computed_call(Tracer& tracer, BorrowedRef callable, const CallArgs& arg
   return nullptr;
 }
 
-// Compiled patterns never change.
+// Compiled patterns are immutable.
 PyTypeObject* pattern_type() {
   static PyObject* const type = imported("re", "Pattern").release();
   return reinterpret_cast<PyTypeObject*>(type);
@@ -142,8 +142,8 @@ bool is_one_of(BorrowedRef callable, std::span<PyObject* const> callables) {
   return std::ranges::find(callables, callable.get()) != callables.end();
 }
 
-// Functions that take a number or text of a subclass for what it equals: methods of the built-in classes that neither keep it nor
-// ask it for its own text, and conversions whose methods are looked at.
+// Functions that treat an int, float or str subclass as the equal plain value: methods of the built-in classes that
+// neither keep it nor call its __str__ or __format__, and conversions whose hooks are checked.
 bool takes_plain_value(BorrowedRef callable) {
   PyObject* text = reinterpret_cast<PyObject*>(&PyUnicode_Type);
   static PyObject *const kFormat = check(PyObject_GetAttrString(text, "format")).release(),
@@ -157,7 +157,7 @@ bool takes_plain_value(BorrowedRef callable) {
   return is_one_of(callable, kCallables);
 }
 
-// Functions that go over their argument. Any other is given an iterator as what it is, and takes nothing from it.
+// Functions that iterate over their argument. Any other receives the iterator itself and takes nothing from it.
 bool goes_over_argument(BorrowedRef callable) {
   static PyObject* const kCallables[] = {
       imported("builtins", "max").release(),
@@ -171,7 +171,7 @@ bool goes_over_argument(BorrowedRef callable) {
   return is_one_of(callable, kCallables);
 }
 
-// A dict that is read only (str.format_map, %). Null: not all of it is constant.
+// A dict that is only read (str.format_map, %). Null: not all of it is constant.
 Ref dict_of_constants(Tracer& tracer, const ValuePtr& value) {
   auto entries = entries_of(tracer, value);
   if (!entries) return nullptr;
@@ -221,12 +221,12 @@ ValuePtr value_of_result(Tracer& tracer, const Ref& result) {
 
 namespace {
 
-// float(x), round(x) ... of an object whose class has the method in Python. Null: not one of these.
+// float(x), round(x) ... of an object whose class defines the method in Python. Null: not one of these.
 ValuePtr converted_by_method(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   struct Row {
     Ref function;
     const char* method;
-    PyTypeObject* result;  // null: whatever the method gives
+    PyTypeObject* result;  // null: any type
   };
   static const Row kRows[] = {{imported("builtins", "float"), "__float__", &PyFloat_Type},
                               {imported("builtins", "int"), "__int__", &PyLong_Type},
@@ -257,7 +257,7 @@ bool may_run_python(BorrowedRef callable) {
          (PyDescr_TYPE(callable.get()) == pattern_type() || PyDescr_TYPE(callable.get()) == match_type());
 }
 
-// The set itself: in whatever order it has.
+// The set itself, to preserve its order.
 Ref set_of_constants(Tracer& tracer, const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   if (object != nullptr && object->writes) return nullptr;
@@ -292,7 +292,7 @@ ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& ar
   std::vector<Ref> held;
   bool from_iterator = false;
   auto hold = [&](const ValuePtr& value) {
-    // The class that a class method of a built-in class is called on.
+    // The class on which a class method of a built-in class is called.
     auto* object = as<ObjectValue>(value);
     if (object != nullptr && PyType_Check(object->object.get()) &&
         !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE) &&
@@ -323,10 +323,10 @@ ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& ar
     Ref constant = is_exception       ? text_model(tracer, value, for_repr)
                    : is_tensor(value) ? Ref()
                                       : constant_of(tracer, value);
-    // The text of a container tells its type.
+    // The text of a container shows its type.
     if (!constant && !is_exception && takes_text) return false;
     if (!constant && !is_exception) {
-      // A list of constants made here is read only (str.join, max).
+      // A list of constants created in the trace is only read (str.join, max).
       bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
       bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable);
       from_iterator = from_iterator || is_iterator;
@@ -369,7 +369,7 @@ ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& ar
     graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
   }
   if (!result) raise_current(tracer);
-  // What gives its argument back gives that of each run.
+  // A function that returns its argument returns that of each run.
   for (const ValuePtr& value : args.positional)
     if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;
   if (Py_IS_TYPE(result.get(), match_type())) {
@@ -388,7 +388,7 @@ void add_pure_calls() {
   add_functions("builtins",
                 {"abs", "bin", "chr",  "complex", "divmod", "float", "hex",   "int",    "max",   "min",   "oct",
                  "ord", "pow", "repr", "round",   "slice",  "str",   "ascii", "format", "bytes", "range", "frozenset"});
-  // factorial, comb and perm make large numbers of small ones.
+  // The results of factorial, comb and perm may be huge.
   add_all_functions("math", {"factorial", "comb", "perm"});
   add(reinterpret_cast<PyObject*>(device_type()));
   add(reinterpret_cast<PyObject*>(size_type()));

@@ -4,8 +4,8 @@
 
 namespace md {
 
-// The place of the first of `items` that equals the argument, or, with `counts`, how many do. Items are compared in their order,
-// as far as Python would; a comparison that is not known breaks.
+// The index of the first item equal to the argument, or, with `counts`, the number of equal items. Compares in order,
+// as far as Python would; breaks on an unknown comparison.
 ValuePtr search_items(Tracer& tracer, const CallArgs& args, const std::vector<ValuePtr>& items, bool counts);
 
 }  // namespace md

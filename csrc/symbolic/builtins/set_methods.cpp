@@ -1,4 +1,4 @@
-// Sets: methods and operators. A real set of the trace's does what the program does.
+// Sets: methods and operators. They are applied to a real set owned by the trace.
 #include "symbolic/builtins/set_methods.h"
 
 #include "symbolic/breaks/outcomes.h"
@@ -25,7 +25,7 @@ Ref contents_of(Tracer& tracer, const ValuePtr& value) {
   return contents;
 }
 
-// What a method takes: a set, or the keys of anything that can be gone over. Never one that the trace goes on to change.
+// The operand of a method: a set, or the keys from any iterable. Never a set that the trace modifies later.
 Ref operand(Tracer& tracer, const ValuePtr& value) {
   if (Ref set = set_to_merge(tracer, value)) return check(PyFrozenSet_New(set));
   Ref keys = check(PyList_New(0));
@@ -41,7 +41,7 @@ ValuePtr made_set(Tracer& tracer, Ref set) {
   return made;
 }
 
-// The result of an operation on sets: what it has of them is constants and known keys.
+// The value of a result; its elements are constants and known keys.
 ValuePtr result_of(Tracer& tracer, const Ref& result) {
   if (!result) raise_current(tracer);
   if (PySet_CheckExact(result.get())) return made_set(tracer, Ref::share(result.get()));
@@ -54,7 +54,7 @@ void require_self(Tracer& tracer, const CallArgs& args, const char* name) {
   if (!set_contents(tracer, args.positional[0])) graph_break(BreakReason::unknown_container, str_cat("set.", name));
 }
 
-// Methods that change nothing. `self` has the type that the result is to have.
+// Methods without side effects. The result has the type of `self`.
 template <const char* name>
 ValuePtr call_reading(Tracer& tracer, const CallArgs& args) {
   require_self(tracer, args, name);
@@ -101,7 +101,7 @@ ValuePtr call_clear(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
-// Which element it takes depends on what was taken before: only of a set made here.
+// The popped element depends on the set's history: supported only for sets created in the trace.
 ValuePtr call_pop(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   auto* set = as<SetValue>(args.positional[0]);
@@ -112,7 +112,7 @@ ValuePtr call_pop(Tracer& tracer, const CallArgs& args) {
   return value_of_key(tracer, check(PySet_Pop(set->to_change())).get());
 }
 
-// The same change with each of the items, which may be those of the set itself.
+// Applies the change for each item; the items may be the set itself.
 void change_with_each(Tracer& tracer, EffectKind kind, const ValuePtr& set, const Ref& items) {
   Ref keys = check(PySequence_Tuple(items));
   keep_all_apart(tracer, keys, keys);
@@ -152,7 +152,7 @@ const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
                               {"clear", call_clear, true},
                               {"update", call_update, true}};
 
-// The keys of a dict as a view of a real one.
+// The set; for a keys view, the keys view of an equal real dict.
 Ref operator_side(Tracer& tracer, const ValuePtr& value) {
   auto* view = as<DictViewValue>(value);
   if (view == nullptr) return set_contents(tracer, value);

@@ -1,4 +1,4 @@
-// sorted, list.sort, min and max: the keys are known while tracing, what is sorted need not be.
+// sorted, list.sort, min and max: the keys must be known in the trace, the items need not be.
 #include "cpython/imports.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
@@ -22,11 +22,11 @@ const ValuePtr* key_function(Tracer& tracer, const CallArgs& args) {
   return key != nullptr && !same_object(tracer, *key, tracer.values().none()) ? key : nullptr;
 }
 
-// a < b or a > b as the program has it; its own methods run in the trace.
+// a < b or a > b; user-defined methods run in the trace.
 bool compare(Tracer& tracer, const ValuePtr& a, const ValuePtr& b, int op) {
   static PyObject *const less = imported("operator", "lt").release(), *const more =
                                                                           imported("operator", "gt").release();
-  // Two keys of cmp_to_key: what the function says of their objects, against zero.
+  // Two keys of cmp_to_key: compares the result of the function on their objects with zero.
   auto *left = as<ConstructedValue>(a), *right = as<ConstructedValue>(b);
   auto* maker = left != nullptr && right != nullptr ? as<ConstructedValue>(left->maker) : nullptr;
   if (maker != nullptr && as<ConstructedValue>(right->maker) != nullptr)
@@ -38,7 +38,8 @@ bool compare(Tracer& tracer, const ValuePtr& a, const ValuePtr& b, int op) {
   return *truth;
 }
 
-// A key whose order is asked of the trace while Python's own sort goes on. What the trace throws waits until the sort has ended.
+// Keys that Python's own sort compares through the trace. An exception thrown by the trace is kept until the sort has
+// ended.
 struct Comparisons {
   Tracer& tracer;
   std::vector<ValuePtr> keys;
@@ -80,7 +81,7 @@ Ref traced_key(Comparisons& comparisons, size_t place) {
   return key;
 }
 
-// What the items are compared by: constants of built-in types, or if there are others `traced` ones.
+// The sort keys of the items: constants of built-in types, or `traced` keys if any is not.
 std::vector<Ref> keys_of(Tracer& tracer, const std::vector<ValuePtr>& items, const ValuePtr* function,
                          Comparisons& comparisons) {
   for (const ValuePtr& item : items)
@@ -97,7 +98,7 @@ std::vector<Ref> keys_of(Tracer& tracer, const std::vector<ValuePtr>& items, con
   return keys;
 }
 
-// The items in the order that Python's own sort gives to their keys.
+// The items in the order in which Python's own sort puts their keys.
 std::vector<ValuePtr> in_order(const std::vector<ValuePtr>& items, const std::vector<Ref>& keys, bool reverse,
                                Comparisons& comparisons) {
   Ref list = check(PyList_New(0));
@@ -155,7 +156,7 @@ ValuePtr call_list_sort(Tracer& tracer, const CallArgs& args) {
   bool reverse = reverse_of(tracer, args);
   SequenceValue* list = list_contents(tracer, args.positional[0]);
   if (list == nullptr) graph_break(BreakReason::unknown_sort, describe(args.positional[0]));
-  // The list is empty while its keys are made. A break in between ends the region before.
+  // The list is empty while its keys are computed. A break in between ends the region before the call.
   std::vector<ValuePtr> items = std::exchange(list->items, {});
   std::vector<Ref> keys;
   Comparisons comparisons{tracer, {}};
@@ -171,7 +172,7 @@ ValuePtr call_list_sort(Tracer& tracer, const CallArgs& args) {
     sorted = in_order(items, keys, reverse, comparisons);
     if (!list->items.empty()) raise_here();
   } catch (const RaiseSignal&) {
-    // How far the sort has come by then shows in the list.
+    // The list shows the partial result of a failed sort: left to the interpreter.
     list->items = std::move(items);
     raise_here();
   } catch (...) {
