@@ -1,4 +1,4 @@
-// Calls of every form, and what is called.
+// Calls of all forms, and dispatch on the callable.
 #include "base/config.h"
 #include "cpython/text.h"
 #include "frontends/op_callables.h"
@@ -33,10 +33,11 @@ namespace md {
 
 namespace {
 
-// The two slots under the arguments, in either version's order: (NULL, callable), (callable, NULL) or (function, self).
+// The two slots below the arguments, in the order of either version: (NULL, callable), (callable, NULL) or (function,
+// self).
 struct Called {
   ValuePtr callable;
-  ValuePtr self;  // null: none
+  ValuePtr self;  // null if there is none
 };
 
 Called called(ValuePtr lower, ValuePtr upper) {
@@ -100,7 +101,7 @@ std::string name_of_callable(const ValuePtr& callable) {
   return name && PyUnicode_Check(name.get()) ? text_of(name) : describe(callable);
 }
 
-// Methods of a tensor that need its data, and why they break.
+// Methods of a tensor that need its data, and the reasons of their breaks.
 BreakReason reason_for_tensor_method(const std::string& name) {
   static const std::pair<const char*, BreakReason> kRows[] = {
       {"item", BreakReason::tensor_to_number},      {"__int__", BreakReason::tensor_to_number},
@@ -122,12 +123,12 @@ BreakReason reason_for_builtin(BorrowedRef callable) {
   return is_text ? BreakReason::tensor_format : BreakReason::builtin_call;
 }
 
-// Where a break is not allowed at all, numbers are kept in the graph without being asked for, as TorchDynamo does.
+// Under fullgraph, numbers are captured without the config flag, as TorchDynamo does.
 bool captures_numbers(Tracer& tracer) {
   return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
 }
 
-// int(x) and float(x) of a tensor. Null: another callable, or not to be captured.
+// int(x) and float(x) of a tensor. Null: another callable, or not captured.
 ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* tensor) {
   bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
   bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
@@ -157,7 +158,7 @@ Ref fact_argument(Tracer& tracer, const std::string& name, const ValuePtr& value
   return Ref::share(tracer.values().identity_of(value));
 }
 
-// A method descriptor of the tensor type that is no op: a conversion, a fact, or a break.
+// A method descriptor of the tensor type that is not an op: a conversion, a fact, or a break.
 ValuePtr call_tensor_method(Tracer& tracer, PyObject* descriptor, const CallArgs& args) {
   std::string name = text_of(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
   auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
@@ -192,14 +193,15 @@ ValuePtr call_tensor_method(Tracer& tracer, PyObject* descriptor, const CallArgs
   }
 }
 
-// A branch that tee() made: tee() of one shares with it what its stand-in does not.
+// A branch created by tee(): tee() of a branch shares state with it, which the polyfill does not.
 bool is_tee_branch(const ValuePtr& value) {
   auto* iterator = as<IteratorValue>(value);
   if (iterator == nullptr || iterator->iterator_kind != IteratorKind::Generator) return false;
   return PyUnicode_CompareWithASCIIString(iterator->frame->bytecode->code()->co_name, "tee_branch") == 0;
 }
 
-// The original asks a user's object for its iterator at once, its stand-in later. Names that begin with _ are the stand-in's own.
+// The original calls a user's __iter__ at once, the polyfill later. Keyword names that start with _ are internal to the
+// polyfill.
 bool may_polyfill(const CallArgs& args) {
   for (const auto& [name, value] : args.keywords)
     if (PyUnicode_READ_CHAR(name.get(), 0) == '_') return false;
@@ -213,7 +215,7 @@ bool may_polyfill(const CallArgs& args) {
   return true;
 }
 
-// Texts and numbers alone: a pure function in Python is run on them while tracing.
+// Strings and numbers only: a pure function in Python is evaluated on them in the trace.
 bool is_known_call(const CallArgs& args) {
   auto is_known = [](const ValuePtr& value) {
     auto* object = as<ObjectValue>(value);
@@ -230,7 +232,7 @@ bool is_known_call(const CallArgs& args) {
   graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }
 
-// A call of an object that exists. Null result: a frame was inlined.
+// A call of a pre-existing object. Null result: a frame was inlined.
 ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                      const ValuePtr& continuation_value) {
   PyObject* object = as<ObjectValue>(callable)->object;
@@ -361,7 +363,7 @@ ValuePtr call_through_type(Tracer& tracer, const ValuePtr& callable, CallArgs& a
   return nullptr;
 }
 
-// A compiled, policy-bearing or disabled function: its Python function under the policy inside.
+// A compiled or disabled function, or one with a policy: returns its Python function and the policy inside.
 ValuePtr open_wrapper(Tracer& tracer, const ValuePtr& callable, const WrapperType& wrapper, const Policy*& inside) {
   PyObject* object = tracer.values().identity_of(callable);
   inside = wrapper.policy_inside(object, tracer.frames().innermost().policy);
@@ -371,7 +373,7 @@ ValuePtr open_wrapper(Tracer& tracer, const ValuePtr& callable, const WrapperTyp
   BorrowedRef inner = wrapper.inner(object);
   const Source* outer = as<ObjectValue>(callable)->source;
   if (!inner || outer == nullptr) graph_break(BreakReason::unknown_callable, describe(callable));
-  // The wrapper is guarded by identity and never changes what it wraps.
+  // The wrapper is guarded by identity, and the function that it wraps never changes.
   return value_at(tracer, tracer.sources().get(SourceKind::WrappedFunction, outer, nullptr), Ref::share(inner));
 }
 

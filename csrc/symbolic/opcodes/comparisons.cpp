@@ -38,10 +38,10 @@ bool compares_by_identity(Tracer& tracer, const ValuePtr& value) {
   return inherits(tracer, value, &PyBaseObject_Type, {"__eq__", "__ne__"});
 }
 
-// Containers that hold themselves are compared until Python raises.
+// Containers that contain themselves are compared until the interpreter raises.
 constexpr int kDeepestEquality = 100;
 
-// Each entry of a dict is guarded; larger ones are Python's to compare.
+// Each entry of a dict is guarded; comparing larger ones is left to the interpreter.
 constexpr size_t kMostEntries = 256;
 
 class EqualityDepth {
@@ -62,7 +62,7 @@ bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList
 
 std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
 
-// As containers compare what they hold: one object is equal to itself, whatever it says.
+// Equality of container elements: an object is equal to itself, whatever its __eq__ returns.
 std::optional<bool> held_equality(Tracer& tracer, const ValuePtr& held, const ValuePtr& other) {
   if (held == other && !is_tensor(held)) return true;
   bool asks = is_user_object(held) || is_user_object(other);
@@ -80,7 +80,7 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
     keep_identities_apart(tracer, as<IdentityValue>(a)->key.get(), as<IdentityValue>(b)->key.get());
     return a == b;
   }
-  // What is equal to a member of an enum is what equals its number or text.
+  // An enum member compares like its number or text.
   if (has_user_type(a) && !user_method(tracer, b, kEq))
     if (ValuePtr plain = plain_value(tracer, a, {"__eq__"})) return equality(tracer, plain, b);
   if (has_user_type(b) && !user_method(tracer, a, kEq))
@@ -93,7 +93,7 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
       if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
           !inherits(tracer, side, &PyTuple_Type, {"__eq__", "__ne__"}))
         return std::nullopt;
-    // A list equals no tuple; a Size is a tuple.
+    // A list never equals a tuple; a Size is a tuple.
     if (is_kind_of_list(tracer.values().exact_type(a)) != is_kind_of_list(tracer.values().exact_type(b))) return false;
     if (left->size() != right->size()) return false;
     for (size_t i = 0; i < left->size(); ++i) {
@@ -126,7 +126,7 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
   if (y) {
     int equal = PyObject_RichCompareBool(x, y, Py_EQ);
     if (equal < 0) raise_current(tracer);
-    // NaN is equal to what is the same object alone, and guards on values tell nothing of that.
+    // NaN equals only the same object, about which guards on values say nothing.
     if (holds_nan(x) && holds_nan(y)) {
       bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
       if (are_containers) graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
@@ -134,18 +134,18 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
     }
     return equal == 1;
   }
-  // Classes, functions and modules compare by identity, and objects for as long as their classes say nothing else.
+  // Classes, functions and modules compare by identity, and so do objects whose class defines no __eq__ (guarded).
   if (compares_by_identity(tracer, a) && compares_by_identity(tracer, b)) {
     tracer.values().exact_type(a);
     tracer.values().exact_type(b);
     return same_object(tracer, a, b);
   }
-  // A metaclass is asked even of one class with itself.
+  // A metaclass's __eq__ is called even to compare a class with itself.
   bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(tracer, a, kEq) || user_method(tracer, b, kEq));
   return asks ? equal_by_methods(tracer, a, b) : std::nullopt;
 }
 
-// a < b and its like on two lists or two tuples: the first elements that differ decide. Null: not known.
+// a < b and similar on two lists or two tuples: the first differing elements decide. Null: unknown.
 ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b, int op) {
   if (op == Py_EQ || op == Py_NE) return nullptr;
   auto left = elements_of(tracer, a), right = left ? elements_of(tracer, b) : nullptr;
@@ -179,7 +179,7 @@ ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b
   return tracer.values().constant(result);
 }
 
-// Which is not equal to itself; a container takes it for equal all the same.
+// NaN is not equal to itself, but containers treat it as equal by identity.
 bool may_be_nan(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   return type == &PyFloat_Type || type == &PyComplex_Type;
@@ -198,7 +198,7 @@ void compare_op(Tracer& tracer, const Instruction& at) {
     bool known = is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
     if (row == nullptr || !known)
       graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
-    // A number on the left asks the tensor for the mirrored comparison.
+    // A number on the left calls the tensor's mirrored comparison.
     static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
     bool mirrored = !is_tensor(left);
     if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
@@ -263,7 +263,7 @@ std::optional<bool> known_contains(Tracer& tracer, const ValuePtr& container, co
   if (is_dict(tracer, container, {"__contains__"}))
     return static_cast<bool>(dict_item(tracer, container, lookup_key(tracer, container, item).get()));
   if (type_of(container) == &PySet_Type || type_of(container) == &PyFrozenSet_Type) {
-    if (type_of(item) == &PySet_Type) return std::nullopt;  // taken as the frozenset of its elements
+    if (type_of(item) == &PySet_Type) return std::nullopt;  // looked up as a frozenset of its elements
     Ref set = set_contents(tracer, container);
     if (!set) return std::nullopt;
     Ref known = key_in(tracer, container, item);

@@ -1,4 +1,4 @@
-// Containers built, filled and unpacked; functions made.
+// Building, filling and unpacking containers; creating functions.
 #include <algorithm>
 
 #include "cpython/object_protocol.h"
@@ -78,7 +78,7 @@ void build_slice(Tracer& tracer, const Instruction& at) {
   tracer.frames().push(make_value<SliceValue>(std::move(start), std::move(stop), std::move(step)));
 }
 
-// The container that a comprehension or a display is filling; one that entered through a slot is the driver's.
+// The container that a comprehension or display fills; one that entered through a slot is left to the driver.
 template <typename T>
 T* container_at(Tracer& tracer, int distance) {
   T* container = as<T>(tracer.frames().peek(distance + 1));
@@ -114,7 +114,7 @@ void set_update(Tracer& tracer, const Instruction& at) {
   auto* set = container_at<SetValue>(tracer, at.arg);
   Ref keys = check(PyList_New(0));
   if (Ref other = set_to_merge(tracer, tracer.frames().peek())) {
-    // Python merges two sets by their tables, which decides the order.
+    // Python merges two sets by their tables, which determines the order.
     keep_all_apart(tracer, set->set.get(), other.get());
     Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
     check(PyObject_CallOneArg(update, other));
@@ -188,7 +188,8 @@ void unpack_sequence(Tracer& tracer, const Instruction& at) {
   for (auto item = items.rbegin(); item != items.rend(); ++item) tracer.frames().push(*item);
 }
 
-// a, *b = value: the first names take one each, list() the rest, which asks an iterator for itself and its length.
+// a, *b = value: takes one element for each of the first names, the rest by list(), which calls __iter__ and the length
+// hint of the iterator.
 std::vector<ValuePtr> unpacked_with_rest(Tracer& tracer, size_t first) {
   const ValuePtr& value = tracer.frames().peek();
   bool may_be_user = has_user_type(value) && !as<IteratorValue>(value) && !elements_of(tracer, value);
@@ -218,7 +219,7 @@ void unpack_ex(Tracer& tracer, const Instruction& at) {
   for (int i = at.arg - 1; i >= 0; --i) tracer.frames().push(items[i]);
 }
 
-// An annotations tuple (name, value ...) becomes the dict that the function would show.
+// Turns an annotations tuple (name, value ...) into the dict that the function shows.
 ValuePtr annotations_of(Tracer& tracer, const ValuePtr& value) {
   auto elements = elements_of(tracer, value);
   if (!elements) return value;
@@ -241,14 +242,14 @@ void set_function_part(Tracer& tracer, FunctionValue* function, int flag, ValueP
   if (flag == 8) {
     auto cells = elements_of(tracer, value);
     MD_ASSERT(cells, "a closure is not a tuple of cells");
-    // A region that begins between their load and here finds the cells on the stack, objects like others there.
+    // A region that begins between loading the cells and this instruction finds them on the stack as ordinary objects.
     for (ValuePtr& cell : *cells)
       if (auto* object = as<ObjectValue>(cell)) cell = cell_at(tracer, object->source, object->object);
     function->closure = std::move(*cells);
   }
 }
 
-// A function takes these out of its globals when it is made, and is made before the region's writes are applied.
+// A new function reads these from its globals when it is created at the exit, before pending writes are applied.
 void require_written_globals(Tracer& tracer) {
   static PyObject* const kNames[] = {PyUnicode_InternFromString("__name__"),
                                      PyUnicode_InternFromString("__builtins__")};
@@ -263,7 +264,7 @@ void make_function(Tracer& tracer, const Instruction& at) {
   require_written_globals(tracer);
   auto function = make_value<FunctionValue>();
   auto* code = as<ObjectValue>(tracer.frames().pop());
-  MD_ASSERT(code != nullptr, "a function is made of no code object");
+  MD_ASSERT(code != nullptr, "a function is created without a code object");
   function->code = code->object;
   function->globals_from = tracer.frames().innermost().function;
   for (int flag : {8, 4, 2, 1})

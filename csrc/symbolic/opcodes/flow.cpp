@@ -16,12 +16,12 @@ namespace {
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr) graph_break(BreakReason::unknown_truth, describe(value));
   tracer.values().guard_tensor(tensor);
-  // More than one element has no truth in any case.
+  // With any other number of elements the truth is an error.
   if (!known_equal(tensor->spec.numel(), 1)) raise_here();
   graph_break(BreakReason::data_dependent_branch, str_cat("truth of a tensor ", tensor->spec.str()));
 }
 
-// The truth of the top value: known, or given by a user's __bool__ or __len__ that is inlined with the continuation.
+// The truth of the top value; nullopt if a user's __bool__ was inlined with the continuation.
 std::optional<bool> truth_or_inline(Tracer& tracer, ContinuationKind continuation) {
   ValuePtr value = tracer.frames().peek();
   if (std::optional<bool> truth = truth_of(tracer, value)) return truth;
@@ -66,7 +66,7 @@ void jump_if_or_pop(Tracer& tracer, const Instruction& at) {
   }
 }
 
-// The truth of a varying number, or its negation, as a value of its own. False: not such a value.
+// Pushes the truth of a dynamic number, or its negation, as a computed value. Returns false for other values.
 bool push_computed(Tracer& tracer, ScalarOp scalar_op) {
   ValuePtr truth = computed(tracer, scalar_op, {tracer.frames().peek()});
   if (!truth) return false;

@@ -42,7 +42,7 @@ void store_fast(Tracer& tracer, const Instruction& at) {
   release_value(tracer, tracer.frames().innermost().slots[at.arg]);
   ValuePtr value = tracer.frames().pop();
   auto* object = as<ObjectValue>(value);
-  // A cell comes back that the stack has kept during an inlined comprehension with a variable of the same name.
+  // Restores a cell that was on the stack during an inlined comprehension with a variable of the same name.
   bool is_cell = object != nullptr && object->source != nullptr && Py_IS_TYPE(object->object.get(), &PyCell_Type) &&
                  tracer.frames().bytecode().slot_kind(at.arg) != SlotKind::Local;
   tracer.frames().innermost().slots[at.arg] =
@@ -140,7 +140,8 @@ void load_assertion_error(Tracer& tracer, const Instruction&) {
   tracer.frames().push(tracer.values().constant(PyExc_AssertionError));
 }
 
-// Whether the import statement asks nobody but sys.modules: __import__ is the builtin, and the module is not being loaded.
+// Returns true if the import statement only reads sys.modules: __import__ is the builtin, and the module is not being
+// loaded.
 bool imports_from_table(Tracer& tracer, ObjectValue* function, BorrowedRef name) {
   static PyObject* const kImport = PyUnicode_InternFromString("__import__");
   static PyObject* const original = imported("builtins", "__import__").release();
@@ -165,7 +166,7 @@ ValuePtr imported_module(Tracer& tracer, BorrowedRef name) {
   return module;
 }
 
-// A module that is loaded already is what the import statement gives: `import a`, `from a import b`.
+// An import of a module that is already loaded: `import a`, `from a import b`.
 void import_name(Tracer& tracer, const Instruction& at) {
   BorrowedRef name = tracer.frames().bytecode().name(at.arg);
   ValuePtr names = tracer.frames().peek(1);
@@ -174,12 +175,12 @@ void import_name(Tracer& tracer, const Instruction& at) {
     break_with_name<BreakReason::import_statement>(tracer, at);
   ValuePtr module = imported_module(tracer, name);
   auto wanted = elements_of(tracer, names);
-  // `import a.b` gives a.
+  // `import a.b` binds a.
   Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name.get()), 1);
   if ((!wanted || wanted->empty()) && dot > 0)
     module = imported_module(tracer, check(PyUnicode_Substring(name, 0, dot)).get());
   if (!module) break_with_name<BreakReason::import_statement>(tracer, at);
-  // Names that a package does not have yet may be modules to be loaded.
+  // Names that the package lacks may be submodules still to be loaded.
   if (wanted)
     for (const ValuePtr& each : *wanted) {
       Ref text = constant_of(tracer, each);

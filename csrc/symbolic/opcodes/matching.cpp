@@ -16,7 +16,7 @@ void match_flag(Tracer& tracer, const Instruction&) {
   tracer.frames().push(tracer.values().boolean(matches_pattern(tracer, tracer.frames().peek(), flag)));
 }
 
-// (subject, keys) stay; pushes the tuple of values, or None.
+// Keeps (subject, keys) and pushes the tuple of values, or None.
 void match_keys(Tracer& tracer, const Instruction&) {
   ValuePtr subject = tracer.frames().peek(2);
   auto keys = elements_of(tracer, tracer.frames().peek());
@@ -35,7 +35,7 @@ void match_keys(Tracer& tracer, const Instruction&) {
   tracer.frames().push(make_value<SequenceValue>(false, std::move(values)));
 }
 
-// The names of the positional sub-patterns; null: the subject itself is the only one.
+// The attribute names of the positional sub-patterns; null: the only one matches the subject itself.
 std::unique_ptr<std::vector<ValuePtr>> match_args(Tracer& tracer, const ValuePtr& type, int count) {
   static PyObject* const kMatchArgs = PyUnicode_InternFromString("__match_args__");
   auto* known = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
@@ -51,7 +51,7 @@ std::unique_ptr<std::vector<ValuePtr>> match_args(Tracer& tracer, const ValuePtr
   return names;
 }
 
-// (subject, class, names of keyword patterns) become the tuple of attributes, or None.
+// Replaces (subject, class, names of keyword patterns) by the tuple of attributes, or None.
 void match_class(Tracer& tracer, const Instruction& at) {
   ValuePtr subject = tracer.frames().peek(3), type = tracer.frames().peek(2);
   PyObject* known = tracer.values().identity_of(type);

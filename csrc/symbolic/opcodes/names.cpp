@@ -57,7 +57,7 @@ void load_class_deref(Tracer& tracer, const Instruction& at) {
   tracer.frames().push(value ? value : from_cell(tracer, at.arg));
 }
 
-// The dict on the stack is that of the class body, here or around.
+// The dict on the stack is the namespace of this class body, or of an enclosing one.
 ValuePtr from_dict(Tracer& tracer, const Instruction& at, BorrowedRef name) {
   auto* names = as<DictValue>(tracer.frames().peek());
   if (names == nullptr || names->type) graph_break(BreakReason::unsupported_opcode, opcode_name(at.op));

@@ -29,7 +29,7 @@ bool is_number(BorrowedRef object) {
   return PyLong_CheckExact(object.get()) || PyFloat_CheckExact(object.get()) || PyBool_Check(object.get());
 }
 
-// A known operation whose result would be too large to make while looking ahead is left to Python.
+// Constant folding with a huge result is left to the interpreter.
 bool may_be_large(BinaryCode op, BorrowedRef left, BorrowedRef right) {
   constexpr long kLimit = 10000;
   if (op == BinaryCode::Power && PyLong_Check(left.get()) && PyLong_Check(right.get())) {
@@ -60,7 +60,7 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const 
   bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;
   if (!known) {
-    // None, str and the like are errors that Python raises; a class of the user's may have its own operator.
+    // For None, str and similar the interpreter raises; a user's class may define its own operator.
     if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE))
       graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
     tracer.values().exact_type(other);
@@ -70,7 +70,7 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const 
   return call_op(tracer, *row, {{left, right}, {}}, CallForm::Operator);
 }
 
-// Of a subclass of tuple: + and * are tuple's, and nothing comes before them.
+// For a subclass of tuple: + and * are tuple's own, and no reflected method precedes them.
 bool has_operators_of_base(Tracer& tracer, const ValuePtr& sequence) {
   PyTypeObject* type = type_of(sequence);
   if (type != &PyList_Type && (is_deque(sequence) || PyType_IsSubtype(type, &PyList_Type))) return false;
@@ -85,7 +85,7 @@ ValuePtr binary_on_sequences(Tracer& tracer, BinaryCode op, bool in_place, const
   if (op == BinaryCode::Add) {
     auto a = elements_of(tracer, left), b = elements_of(tracer, right);
     if (!a || !b) return nullptr;
-    // As Size has it, on either side.
+    // Size defines these operators, on either side.
     if (is_shape(left) || is_shape(right)) {
       if (tracer.values().exact_type(left) == &PyList_Type || tracer.values().exact_type(right) == &PyList_Type)
         return nullptr;
@@ -98,8 +98,8 @@ ValuePtr binary_on_sequences(Tracer& tracer, BinaryCode op, bool in_place, const
     PyTypeObject* other = tracer.values().exact_type(right);
     if ((type == &PyList_Type) != (other == &PyList_Type)) return nullptr;
     if (!has_operators_of_base(tracer, left) || !has_operators_of_base(tracer, right)) return nullptr;
-    if (in_place && type == &PyList_Type) return nullptr;  // changes the list: extend() below
-    // A tuple to which nothing is added stays itself.
+    if (in_place && type == &PyList_Type) return nullptr;  // modifies the list: extend() below
+    // A tuple plus an empty one is the tuple itself.
     if (type == &PyTuple_Type && b->empty()) return left;
     if (other == &PyTuple_Type && a->empty()) return right;
     a->insert(a->end(), b->begin(), b->end());
@@ -133,7 +133,7 @@ ValuePtr binary_on_sizes(Tracer& tracer, int arg, const ValuePtr& left, const Va
   return tracer.values().constant(folded);
 }
 
-// a += b on a list changes that list.
+// a += b on a list modifies that list.
 bool extend_in_place(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   if (op == BinaryCode::Multiply && type_of(left) == &PyList_Type && type_of(right) == &PyLong_Type) {
     std::optional<int64_t> times = int_of(tracer, right);
@@ -150,7 +150,8 @@ bool extend_in_place(Tracer& tracer, BinaryCode op, const ValuePtr& left, const 
   return list_extend(tracer, left, right);
 }
 
-// a | b on exact dicts: a new one.
+// a
+// b on exact dicts: a new one.
 ValuePtr merge_dicts(Tracer& tracer, BinaryCode op, bool in_place, const ValuePtr& left, const ValuePtr& right) {
   if (op != BinaryCode::Or || type_of(left) != &PyDict_Type || type_of(right) != &PyDict_Type) return nullptr;
   auto a = entries_of(tracer, left), b = entries_of(tracer, right);
@@ -166,16 +167,16 @@ ValuePtr merge_dicts(Tracer& tracer, BinaryCode op, bool in_place, const ValuePt
   return merged;
 }
 
-// What the exit computes from numbers that vary; no answer: not for this operator.
+// The computation that the exit performs on dynamic numbers; nullopt if the operator has none.
 std::optional<ScalarOp> computation_of(BinaryCode op) {
   static constexpr std::optional<ScalarOp> kComputations[kBinaryOperators] = {
-      ScalarOp::Add,      ScalarOp::And,        ScalarOp::FloorDivide, std::nullopt,    std::nullopt,
+      ScalarOp::Add,      ScalarOp::And,        ScalarOp::FloorDivide, std::nullopt,       std::nullopt,
       ScalarOp::Multiply, ScalarOp::Remainder,  ScalarOp::Or,          ScalarOp::Power, ScalarOp::Rshift,
       ScalarOp::Subtract, ScalarOp::TrueDivide, ScalarOp::Xor};
   return kComputations[static_cast<int>(op)];
 }
 
-// text % values, where Python makes the text. Null: not known.
+// text % values, evaluated by Python. Null: unknown.
 ValuePtr percent_format(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   static PyObject* const kRemainder =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
@@ -186,7 +187,9 @@ ValuePtr percent_format(Tracer& tracer, BinaryCode op, const ValuePtr& left, con
   return known ? fold_pure_call(tracer, kRemainder, {{left, right}, {}}) : nullptr;
 }
 
-// int | None, of classes whose metaclass leaves that and comparison to type.
+// int
+// None, for classes whose metaclass inherits `
+// ` and comparison from type.
 ValuePtr union_of_classes(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   static PyObject *const type = imported("types", "UnionType").release(), *const function =
                                                                               imported("operator", "or_").release();
@@ -208,7 +211,7 @@ ValuePtr union_of_classes(Tracer& tracer, BinaryCode op, const ValuePtr& left, c
     bool is_class = PyType_Check(as<ObjectValue>(side)->object.get());
     if (is_class && !inherits(tracer, side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
   }
-  // Of one class twice Python makes that class.
+  // The union of a class with itself is the class.
   if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
   auto made = make_value<ConstructedValue>(tracer.values().constant(type), std::vector<ValuePtr>{left, right},
                                            std::vector<std::pair<Ref, ValuePtr>>{});

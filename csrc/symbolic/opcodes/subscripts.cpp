@@ -1,4 +1,4 @@
-// Subscripts and slices, read, written and deleted.
+// Subscripts and slices: reading, writing and deleting.
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
@@ -21,8 +21,8 @@ namespace md {
 
 namespace {
 
-// What a defaultdict gives and keeps where its factory itself has put an item at the key: that item, or what the factory
-// gives; releases of CPython differ.
+// Probes which value a defaultdict returns and keeps if its factory has already stored an item at the key: that item
+// (true), or the result of the factory; CPython releases differ.
 bool keeps_item_of_factory() {
   static const bool keeps = [] {
     Ref names = check(PyDict_New());
@@ -36,7 +36,7 @@ bool keeps_item_of_factory() {
   return keeps;
 }
 
-// The same for a dict from outside.
+// missing_item() for a pre-existing dict.
 ValuePtr missing_in_object(Tracer& tracer, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
   static PyObject* const default_dict = imported("collections", "defaultdict").release();
   static PyObject* const kFactory = check(PyObject_GetAttrString(default_dict, "default_factory")).release();
@@ -58,7 +58,7 @@ ValuePtr missing_in_object(Tracer& tracer, const ValuePtr& container, BorrowedRe
   return method ? call_now(tracer, method, {{container, key}, {}}) : nullptr;
 }
 
-// What a dict of a subclass gives for a key that is not there; null: nothing does.
+// The result of a missing key for a dict subclass; null if there is no default.
 ValuePtr missing_item(Tracer& tracer, const ValuePtr& container, BorrowedRef known, const ValuePtr& key) {
   static PyObject* const kMissing = PyUnicode_InternFromString("__missing__");
   auto* dict = as<DictValue>(container);
@@ -116,7 +116,7 @@ ValuePtr subscript_of_sequence(Tracer& tracer, const ValuePtr& container, const 
   return part;
 }
 
-// list[int] and the like, of a built-in class: an object with the class and its parameters, made anew each time.
+// list[int] and similar, on a built-in class: a new alias object each time.
 bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
   if (type == &PyType_Type) return true;
   PyObject* hook = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? nullptr : _PyType_Lookup(type, name);
@@ -124,7 +124,7 @@ bool makes_generic_alias(PyTypeObject* type, PyObject* name) {
          reinterpret_cast<PyMethodDescrObject*>(hook)->d_method->ml_meth == &Py_GenericAlias;
 }
 
-// What a generic class makes of itself and its parameters.
+// The result of subscripting a generic class.
 ValuePtr subscript_of_class(Tracer& tracer, const ValuePtr& type, const ValuePtr& key) {
   static PyObject* const kClassGetitem = PyUnicode_InternFromString("__class_getitem__");
   static PyObject* const kGetitem = imported("operator", "getitem").release();
@@ -142,13 +142,13 @@ ValuePtr subscript_of_class(Tracer& tracer, const ValuePtr& type, const ValuePtr
   return call_now(tracer, method, {{key}, {}});
 }
 
-// The number by an __index__ in Python of what a built-in sequence is asked for; any other key is itself.
+// Converts the key of a built-in sequence by its __index__ in Python; any other key is returned unchanged.
 ValuePtr index_by_method(Tracer& tracer, const ValuePtr& container, const ValuePtr& key) {
   static PyObject* const kIndex = PyUnicode_InternFromString("__index__");
   bool is_sequence =
       is_plain_tuple(tracer, container) || is_plain_list(tracer, container) ||
       (!has_user_type(container) && type_of(container)->tp_as_sequence != nullptr && constant_of(tracer, container));
-  // An int is its own index, whatever method its class has.
+  // An int is its own index, even if its class defines __index__.
   bool is_int = PyType_IsSubtype(type_of(key), &PyLong_Type) != 0;
   ValuePtr method = is_sequence && !is_int && is_user_object(key) ? user_method(tracer, key, kIndex) : nullptr;
   if (!method) return key;
@@ -197,7 +197,7 @@ void binary_slice(Tracer& tracer, const Instruction&) {
   tracer.frames().push(std::move(result));
 }
 
-// The same for a slice with a step: the list is written as a whole.
+// replace_elements() for a slice with a step: rewrites the list as a whole.
 void replace_steps(Tracer& tracer, const ValuePtr& list, const Ref& slice, const std::vector<ValuePtr>* values) {
   std::vector<ValuePtr> items = list_contents(tracer, list)->items;
   Py_ssize_t start = 0, stop = 0, step = 1, length = static_cast<Py_ssize_t>(items.size());
@@ -214,7 +214,7 @@ void replace_steps(Tracer& tracer, const ValuePtr& list, const Ref& slice, const
   list_splice(tracer, list, 0, length, std::move(result));
 }
 
-// list[key] = value, or del list[key] without one; key is an int or a slice.
+// list[key] = value, or del list[key] if value is null; key is an int or a slice.
 void replace_elements(Tracer& tracer, const ValuePtr& list, const ValuePtr& key, const ValuePtr* value) {
   std::optional<int64_t> index = int_of(tracer, key);
   Ref slice = index ? Ref() : constant_of(tracer, key);
