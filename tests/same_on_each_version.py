@@ -9,6 +9,6 @@ SAME_ON_EACH_VERSION = {
         "tensor/test_safetensors_fuzz.py",
     ),
     *("api/test_cpp_extension.py", "structure/test_benchmarks.py"),
-    *("structure/test_import_circles.py", "structure/test_layering.py"),
-    *("structure/test_tables.py", "structure/test_words.py"),
+    *("structure/test_import_circles.py", "structure/test_layering.py", "structure/test_parts_of_the_tracer.py"),
+    *("structure/test_tables.py", "structure/test_types.py", "structure/test_words.py"),
 }

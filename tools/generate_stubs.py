@@ -272,6 +272,8 @@ def class_lines(name, cls):
     for member_name, member in sorted(vars(cls).items()):
         if member_name not in LEFT_OUT:
             lines += member_lines(member_name, member)
+    if "__new__" in vars(cls) and "__init__" not in vars(cls):  # what a type of C takes is not written anywhere
+        lines.insert(0, "def __init__(self, *args: Any, **kwargs: Any) -> None: ...")
     bases = ["tuple[_int, ...]" if base == "tuple" else base for base in bases]
     head = f"class {name}({', '.join(bases)}):" if bases else f"class {name}:"
     return [head, *("    " + line for line in lines or ["..."])]

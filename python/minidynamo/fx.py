@@ -43,7 +43,7 @@ class Node:
     @property
     def all_input_nodes(self):
         """The nodes that this one uses, without duplicates."""
-        found = {}
+        found: dict[Node, None] = {}
         _visit((self.args, tuple(self.kwargs.values())), found)
         return list(found)
 
@@ -208,7 +208,7 @@ def _find(path):
     return found
 
 
-_OPS = {}
+_OPS: dict[str, Op] = {}
 
 
 def _op_without_function(path):

@@ -86,6 +86,9 @@ def _contract(
 
     left_over: for each label, the number of remaining operands, including these two, with a size above 1."""
     sizes = _sizes_of(left, left_labels, right, right_labels)
+    summed: list[str]
+    alone_left: list[str]
+    alone_right: list[str]
     summed, alone_left, alone_right = [], [], []
     for label in sizes:
         if label in result:
@@ -147,7 +150,7 @@ def _arranged(operand: Tensor, labels: list[str], order: list[str], sizes: dict[
     return operand.expand([sizes[label] if label in full else -1 for label in order])
 
 
-def _sublist_equation(arguments: tuple[Any, ...]) -> tuple[str, list[Tensor]]:
+def _sublist_equation(arguments: tuple[Any, ...]) -> tuple[str, Any]:
     """einsum(x, [0, 1], y, [1, 2], [0, 2]) as an equation."""
 
     def letters(subscripts: Any) -> str:
@@ -424,7 +427,7 @@ def _require_held(dtype: Any, *factors: float) -> None:
 def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype: Any = None) -> Tensor:
     """beta * self + alpha * product; in `dtype` if the product was computed from widened factors."""
     if dtype is not None and dtype is not product.dtype:
-        return _scaled_sum(*widened(self), product, beta, alpha).to(minidynamo.promote_types(self.dtype, dtype))
+        return _scaled_sum(widened(self)[0], product, beta, alpha).to(minidynamo.promote_types(self.dtype, dtype))
     if not self.is_floating_point():
         # Integers stay integers: factors lose their fractions.
         product = product.to(self.dtype)
@@ -488,6 +491,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     power = minidynamo.eye(input.shape[-1], dtype=input.dtype).expand(input.shape)
     if n == 0:
         return power.clone()
+    result: Any
     base, result = input, None
     while n > 0:
         if n % 2 == 1:

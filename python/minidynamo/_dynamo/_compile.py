@@ -80,7 +80,7 @@ def compile(
 
 
 # The place in the first documentation of torch.compile.
-compile.allow_in_graph = allow_in_graph
+compile.allow_in_graph = allow_in_graph  # type: ignore[attr-defined]
 
 
 def _compiled_module(module, options):
@@ -158,7 +158,7 @@ def _chosen_backend(backend, mode, options):
 def _function_of(target):
     """The function or bound method whose frame is captured for a callable."""
     if isinstance(target, _C.CompiledFunction):
-        return target.__wrapped__
+        return target.__wrapped__  # type: ignore[attr-defined]
     if isinstance(target, FunctionType):
         return target
     if _C._call_mark(target) != _UNMARKED:

@@ -1,10 +1,17 @@
 """Events of capture (the table is csrc/base/events.def) for listeners in this process."""
 
+from __future__ import annotations
+
 import json
 
 from .. import _C
 
-_listeners = []
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+_listeners: list[Callable[[dict[str, Any]], object]] = []
 
 
 def listen(listener):

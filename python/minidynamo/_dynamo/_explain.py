@@ -36,6 +36,15 @@ class Step:
     fastest_ns  measured time of one run, None where nothing was measured; likewise mean_ns
     """
 
+    text: str
+    kernel: str
+    nodes: list[str]
+    why: str
+    bytes: int
+    flops: int
+    fastest_ns: float | None
+    mean_ns: float | None
+
     def __init__(self, facts):
         for name in ("text", "kernel", "nodes", "why", "bytes", "flops", "fastest_ns", "mean_ns"):
             setattr(self, name, facts[name])
@@ -53,6 +62,11 @@ class Plan:
     runs                 number of measured runs: more than one if a run can be repeated, so that caches are warm
     fastest_ns, mean_ns  of a whole run, None if nothing was measured
     """
+
+    arena_nbytes: int
+    runs: int
+    fastest_ns: float | None
+    mean_ns: float | None
 
     def __init__(self, facts):
         self.steps = [Step(step) for step in facts["steps"]]
@@ -77,6 +91,16 @@ class Region:
     plan              a Plan of the default backend, None if there is nothing to compute
     walk_ns, plan_ns  duration of the trace and of lowering
     """
+
+    name: str
+    file: str
+    line: int
+    start: int
+    exit: str
+    ops: list[tuple[str, list[tuple[str, int, str]]]]
+    guards: list[str]
+    recompile_reasons: list[str]
+    graph: _C.Graph
 
     def __init__(self, facts):
         for name in ("name", "file", "line", "start", "exit", "ops", "guards", "recompile_reasons", "graph"):

@@ -14,6 +14,10 @@ import itertools
 import operator
 import types
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def _chain(*iterables):
     for iterable in iterables:
@@ -30,6 +34,7 @@ def _islice(iterable, start, *rest, _iter=iter, _next=next):
         start = 0
     if start is None:
         start = 0
+    end: list[Any]
     end, count, target = [], 0, start
     iterator = _iter(iterable)
     while stop is None or target < stop:
@@ -74,6 +79,7 @@ def _repeat(item, *times):
 
 
 def _accumulate(iterable, func=None, *, initial=None, _iter=iter, _next=next):
+    end: list[Any]
     iterator, end = _iter(iterable), []
     total = initial
     if initial is None:
@@ -120,6 +126,7 @@ def _compress(data, selectors, *, _zip=zip):
 
 
 def _pairwise(iterable, *, _iter=iter, _next=next):
+    end: list[Any]
     iterator, end = _iter(iterable), []
     left = _next(iterator, end)
     if left is end:
@@ -130,7 +137,7 @@ def _pairwise(iterable, *, _iter=iter, _next=next):
 
 
 def _product(*iterables, repeat=1, _tuple=tuple):
-    results = [()]
+    results: list[tuple[Any, ...]] = [()]
     for pool in [_tuple(iterable) for iterable in iterables] * repeat:
         results = [(*result, item) for result in results for item in pool]
     yield from results
@@ -209,6 +216,7 @@ def _count_elements(mapping, iterable, /):
 
 def _zip_longest(*iterables, fillvalue=None, _iter=iter, _next=next, _tuple=tuple, _len=len, _range=range):
     iterators = [_iter(iterable) for iterable in iterables]
+    end: list[Any]
     active, end = _len(iterators), []
     while active:
         items = []
@@ -228,6 +236,7 @@ def _zip_longest(*iterables, fillvalue=None, _iter=iter, _next=next, _tuple=tupl
 def _reduce(function, iterable, /, *initial, _iter=iter, _next=next, _fail=None):
     if initial[1:]:
         _fail()
+    end: list[Any]
     iterator, end = _iter(iterable), []
     value = initial[0] if initial else _next(iterator, end)
     if value is end:
@@ -238,6 +247,7 @@ def _reduce(function, iterable, /, *initial, _iter=iter, _next=next, _fail=None)
 
 
 def _groupby(iterable, key=None, *, _iter=iter, _next=next):
+    end: list[Any]
     iterator, end = _iter(iterable), []
     value = current = target = end
     turn = 0
@@ -272,8 +282,9 @@ def _groupby(iterable, key=None, *, _iter=iter, _next=next):
 
 
 def _tee(iterable, n=2, /, *, _iter=iter, _next=next, _range=range, _tuple=tuple):
+    end: list[Any]
     iterator, end = _iter(iterable), []
-    waiting = [[] for _ in _range(n)]
+    waiting: list[list[Any]] = [[] for _ in _range(n)]
 
     def tee_branch(own):
         while True:
@@ -651,7 +662,7 @@ def register(register_polyfill, register_made_class):
         register_polyfill(getattr(itertools, name), globals()["_" + name], parameters=parameters, inner=shown.get(name))
     register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable)
     register_polyfill(functools.reduce, _reduce)
-    register_polyfill(collections._count_elements, _count_elements)
+    register_polyfill(vars(collections)["_count_elements"], _count_elements)
     register_polyfill(type(iter(int, 1)), _iter_until)
     register_polyfill(type(iter(_ByNumber())), _items_by_number)
     register_polyfill(sum, _sum)

@@ -29,7 +29,7 @@ def known_name(backend):
     return backend
 
 
-_TAGS = {}
+_TAGS: dict[str, tuple[str, ...]] = {}
 
 
 def list_backends(exclude_tags=("debug", "experimental")):

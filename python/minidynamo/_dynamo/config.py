@@ -20,9 +20,9 @@ from .._C import (
 _FLAGS = {row["name"]: row for row in config_rows()}
 _ALIASES = config_aliases()
 _INERT = {name: default for name, default, _ in inert_flag_rows()}
-_inert_values = {}  # of those that were read or set
+_inert_values: dict[str, object] = {}  # of those that were read or set
 # Deleted flags, until they are set again: unittest.mock.patch deletes what it has set, and then sets it only if absent.
-_hidden = set()
+_hidden: set[str] = set()
 
 
 def _set_debug(enabled):
@@ -123,7 +123,7 @@ def _is_test_case(cls):
 
 
 def _patched_test_case(patch, cls):
-    class TestCase(cls):
+    class TestCase(cls):  # type: ignore[misc, valid-type]
         @classmethod
         def setUpClass(cls):
             patch.__enter__()

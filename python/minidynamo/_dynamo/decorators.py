@@ -244,7 +244,7 @@ def _nothing():
 
 
 _DISALLOWED = 0
-_SUBSTITUTED = {}
+_SUBSTITUTED: dict[object, object] = {}
 
 
 def _trace_opaque(function, /, *args, **kwargs):
@@ -305,7 +305,8 @@ def _decorate_class(cls, change):
     for name, value in list(vars(cls).items()):
         if isinstance(value, property):
             accessors = (value.fget, value.fset, value.fdel)
-            changed = property(*(PolicyFunction(f, **change) if f else None for f in accessors), value.__doc__)
+            getter, setter, deleter = (PolicyFunction(f, **change) if f else None for f in accessors)
+            changed = property(getter, setter, deleter, value.__doc__)
         elif isinstance(value, (staticmethod, classmethod)) or hasattr(value, "__code__"):
             changed = _decorate(value, **change)
         else:

@@ -21,7 +21,7 @@ class _Everywhere:
         disable_everywhere()
 
 
-_enabled = []
+_enabled: list[_Everywhere] = []
 
 
 def enable_everywhere(*, backend="eager", recompile_limit=None):

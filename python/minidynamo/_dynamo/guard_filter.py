@@ -56,7 +56,7 @@ class GuardFilterEntry:
     has_value: bool
     value: Any
     guard_type: str
-    derived_guard_types: tuple
+    derived_guard_types: tuple[str, ...]
     is_global: bool
     orig_guard: Guard
 

@@ -5,6 +5,10 @@ from functools import partial
 
 from ..nn import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class OptimizedModule(Module):
     """Calls its _orig_mod through `captured`; attributes are read from and written to _orig_mod.
@@ -25,7 +29,7 @@ class OptimizedModule(Module):
         object.__setattr__(self, "_captured", capture(self._modules["_orig_mod"]))
 
     def __getstate__(self):
-        state = super().__getstate__()
+        state: Any = super().__getstate__()
         del state["_captured"]
         return state
 

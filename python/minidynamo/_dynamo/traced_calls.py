@@ -5,6 +5,10 @@ Each operation on a recording tensor becomes a node of the graph. Opaque functio
 
 from .. import _C
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class CannotCapture(Exception):
     """Ends the captured region at the call; `reason` is the name of a row of graph_breaks.def."""
@@ -73,8 +77,9 @@ class _Origins:
     """The aliasing of a function's results: each is (a view of) an argument or a tensor created by the function."""
 
     def __init__(self, views, given, fakes):
-        self.made_fakes = []
-        self._direct = []  # by created tensor: the result that it is, or a view of it and its own sizes and strides
+        self.made_fakes: list[_C.Tensor] = []
+        # By created tensor: the result that it is, or a view of it and its own sizes and strides.
+        self._direct: list[tuple[int, Any]] = []
         self._origins = []  # for each result: of an argument?, the index among arguments or created tensors, views
         places = {views.root(fake): (True, position) for position, fake in enumerate(given)}
         for number, fake in enumerate(fakes):
@@ -110,7 +115,7 @@ class _Leaf:
 
 def flatten(value):
     """(template, tensors) of nested lists, tuples and dicts, without duplicate tensors."""
-    tensors = []
+    tensors: list[_C.Tensor] = []
     leaves = {}
 
     def replace(value):

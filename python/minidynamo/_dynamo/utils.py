@@ -7,7 +7,7 @@ from . import _events, config
 from .backends import lookup_backend
 
 
-class _Counters(collections.defaultdict):
+class _Counters(collections.defaultdict):  # type: ignore[type-arg]
     """utils.counters: {group: Counter}, updated whenever it is read.
 
     frames       total: captures begun, ok: captures made
@@ -112,7 +112,7 @@ class CompilationProfiler:
         self.backend = lookup_backend(backend)
         self.frame_count = 0
         self.op_count = 0
-        self._breaks = collections.Counter()
+        self._breaks: collections.Counter[str] = collections.Counter()
         self._failures = []
         self._patches = []
 

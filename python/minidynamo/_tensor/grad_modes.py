@@ -14,7 +14,7 @@ class _Mode:
     """As a decorator, each call of the function runs in the mode."""
 
     def __init__(self, func: object = None) -> None:
-        self._previous = []
+        self._previous: list[bool] = []
         self._func = None
         if func is not None:
             self._wrap(func)

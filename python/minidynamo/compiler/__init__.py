@@ -9,11 +9,11 @@ from .._dynamo import (
     is_compiling,
     list_backends,
     reset,
-    set_stance,
     substitute_in_graph,
 )
 from .._dynamo._compile import compile
 from .._dynamo.backends import get_default_backend, set_default_backend
+from .._dynamo.decorators import set_stance
 from .guard_filters import (
     keep_portable_guards_unsafe,
     keep_tensor_guards_unsafe,

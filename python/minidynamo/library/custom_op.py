@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import types
 
 import minidynamo
 
@@ -13,6 +14,8 @@ from .schema import schema_of
 
 class _Namespaces:
     """minidynamo.ops: operators by namespace and name."""
+
+    prims: "_Namespace"
 
     def __getattr__(self, name):
         raise AttributeError(f"there are no custom operators in the namespace {name!r}")
@@ -26,10 +29,11 @@ class _Namespace:
         raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
 
 
-ops = minidynamo.ops = _Namespaces()  # an ordinary attribute: capture reads it
+ops = _Namespaces()
+minidynamo.ops = ops  # an ordinary attribute: capture reads it
 ops.prims = _Namespace("prims")
 ops.prims.__dict__.update(_C._prims)  # the operations that occur only in graphs
-_OPERATORS = {}
+_OPERATORS: dict[str, "CustomOpDef"] = {}
 
 
 class CustomOpDef:
@@ -257,7 +261,7 @@ def _given_schema(function, text, mutates_args):
         if word.endswith("?"):
             return annotation(word[:-1]) | None
         if word.endswith("[]"):
-            return list[annotation(word[:-2])]
+            return types.GenericAlias(list, annotation(word[:-2]))
         base = word.partition("(")[0]
         if base not in annotations:
             raise ValueError(f"custom_op(): the schema names an unknown type {word!r}")
@@ -272,13 +276,16 @@ def _given_schema(function, text, mutates_args):
             word, _, parameter = part.strip().partition(" ")
             hints[parameter.partition("=")[0].strip()] = annotation(word)
     results = [annotation(part.strip()) for part in returns.strip().strip("()").split(",") if part.strip()]
-    hints["return"] = results[0] if len(results) == 1 else tuple[tuple(results)] if results else None
+    hints["return"] = (
+        results[0] if len(results) == 1 else types.GenericAlias(tuple, tuple(results)) if results else None
+    )
 
     def prototype(*args, **kwargs): ...
 
-    prototype.__signature__ = inspect.signature(function)
+    signature = inspect.signature(function)
+    prototype.__signature__ = signature  # type: ignore[attr-defined]
     prototype.__annotations__ = hints
-    if set(hints) - {"return"} != set(prototype.__signature__.parameters):
+    if set(hints) - {"return"} != set(signature.parameters):
         raise ValueError(f"custom_op(): the schema {text!r} does not have the parameters of the function")
     return schema_of(prototype, mutates_args)
 

@@ -24,7 +24,7 @@ def opcheck(
     kwargs = kwargs or {}
     tests = {"test_schema": _check_schema, "test_faketensor": _check_fake, "test_captured": _check_capture}
     names = [test_utils] if isinstance(test_utils, str) else test_utils
-    results = {}
+    results: dict[str, str | Exception] = {}
     for name in names:
         if name not in tests:
             raise ValueError(f"opcheck(): unknown test {name!r}; the tests are {', '.join(tests)}")

@@ -3,13 +3,13 @@
 import inspect
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from .. import _C
 
 _Number = int | float | bool
 # The schema type of an annotation, and the classes of its values.
-_TYPES = {
+_TYPES: dict[object, tuple[str, typing.Any]] = {
     _C.Tensor: ("Tensor", _C.Tensor),
     int: ("SymInt", int),
     float: ("float", (int, float)),
@@ -81,7 +81,7 @@ def schema_of(function, mutates_args):
             f"infer_schema(func): {sorted(unknown)} in mutates_args were not found in the signature. "
             f"mutates_args should contain only names of parameters: {list(signature.parameters)}"
         )
-    parameters = []
+    parameters: list[Parameter] = []
     for name, parameter in signature.parameters.items():
         parameters.append(_parameter(name, parameter, hints, mutates_args, signature, len(parameters)))
     if "return" not in hints:
@@ -114,7 +114,7 @@ def _parameter(name, parameter, hints, mutates_args, signature, number):
     return Parameter(name, *found, parameter.kind == parameter.KEYWORD_ONLY, parameter.default, mutated and number + 1)
 
 
-def _type(hint):
+def _type(hint: typing.Any) -> tuple[str, Callable[[object], bool]] | None:
     """(schema type, function that says whether a value fits), or None."""
     if hint in _TYPES:
         text, classes = _TYPES[hint]

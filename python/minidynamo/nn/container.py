@@ -2,6 +2,11 @@
 
 from .module import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
 
 class _Ordered(Module):
     """Shared by Sequential and ModuleList: modules under the names "0", "1", ..."""
@@ -67,6 +72,7 @@ class Sequential(_Ordered):
 
     def __init__(self, *args):
         super().__init__()
+        named: Iterable[tuple[str, Any]]
         if len(args) == 1 and isinstance(args[0], dict):
             named = args[0].items()
         else:
@@ -96,7 +102,7 @@ class ModuleList(_Ordered):
 
     def __repr__(self):
         """Equal neighbours are written once: (0-2): 3 x Linear(...)."""
-        runs = []
+        runs: list[list[Any]] = []
         for number, text in enumerate(map(repr, self)):
             if runs and runs[-1][2] == text:
                 runs[-1][1] = number

@@ -1,5 +1,7 @@
 """Module: a callable with parameters, buffers, submodules and hooks."""
 
+from __future__ import annotations
+
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 from itertools import count
@@ -7,6 +9,10 @@ from itertools import count
 import minidynamo
 
 from .parameter import Buffer, Parameter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -51,9 +57,9 @@ class Module:
     _compiled_call_impl = None
 
     # __getattr__ and __setattr__ read it before __init__ has run.
-    _parameters = None
-    _buffers = None
-    _modules = None
+    _parameters: Any = None
+    _buffers: Any = None
+    _modules: Any = None
 
     def __init__(self):
         fields = self.__dict__

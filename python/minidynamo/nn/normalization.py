@@ -97,7 +97,7 @@ class GroupNorm(Module):
 class _StatisticsNorm(Module):
     """weight, bias, running_mean and running_var of size num_features, each if requested."""
 
-    ranks = ()
+    ranks: tuple[int, ...] = ()
 
     def __init__(self, num_features, eps, momentum, affine, track_running_stats, dtype, bias):
         super().__init__()

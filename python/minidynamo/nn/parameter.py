@@ -5,6 +5,10 @@ from minidynamo import _C
 
 from .._composites.registry import require_tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Parameter(minidynamo.Tensor):
     """A tensor that a Module lists among its parameters when it is set as an attribute.
@@ -37,9 +41,11 @@ class Parameter(minidynamo.Tensor):
 class Buffer(minidynamo.Tensor):
     """A tensor that a Module lists among its buffers when it is set as an attribute."""
 
+    persistent: bool
+
     def __new__(cls, data=None, *, persistent=True):
         data = minidynamo.empty(0) if data is None else data
-        buffer = minidynamo.Tensor._make_subclass(cls, data.detach(), data.requires_grad)
+        buffer: Any = minidynamo.Tensor._make_subclass(cls, data.detach(), data.requires_grad)
         buffer.persistent = persistent
         return buffer
 

@@ -61,7 +61,8 @@ class Embedding(Module):
         """A layer with the given weight."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        return cls(*embeddings.shape, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+        rows, width = embeddings.shape
+        return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self):
         """Draws the weight anew: normal, with mean 0 and variance 1."""

@@ -14,6 +14,10 @@ from .module import Module
 from .normalization import LayerNorm
 from .parameter import Parameter
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class NonDynamicallyQuantizableLinear(Linear):
     """Linear: the class that torch gives out_proj, by which models find it."""
@@ -69,7 +73,7 @@ class MultiheadAttention(Module):
         self.register_parameter("in_proj_bias", empty(3 * embed_dim) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, dtype=dtype)
         self.bias_k = empty(1, 1, embed_dim) if add_bias_kv else None
-        self.bias_v = empty(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v: Any = empty(1, 1, embed_dim) if add_bias_kv else None
         self._reset_parameters()
 
     def _reset_parameters(self):
@@ -390,11 +394,11 @@ class Transformer(Module):
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
 
         if custom_encoder is None:
-            layer = TransformerEncoderLayer(*options, dtype=dtype)
-            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm())
+            encoder_layer = TransformerEncoderLayer(*options, dtype=dtype)
+            custom_encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norm())
         if custom_decoder is None:
-            layer = TransformerDecoderLayer(*options, dtype=dtype)
-            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm())
+            decoder_layer = TransformerDecoderLayer(*options, dtype=dtype)
+            custom_decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norm())
         self.encoder = custom_encoder
         self.decoder = custom_decoder
         for parameter in self.parameters():

@@ -166,6 +166,8 @@ def _build(name, source, command, library, verbose):
 
 def _module(name, library):
     loader = importlib.machinery.ExtensionFileLoader(name, str(library))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module

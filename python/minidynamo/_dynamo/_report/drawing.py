@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from html import escape
 
-from ...fx import Graph
+from ...fx import Graph, Node
 from .marks import colour_class
 
 _MOST_NODES = 250
@@ -32,7 +32,8 @@ def drawing_of(native, plan):
 
 def _short_type(text):
     """f32[3, 4] from "f32[3, 4][4, 1]cpu"."""
-    return re.match(r"[^\[]*(\[[^\]]*\])?", text)[0]
+    found = re.match(r"[^\[]*(\[[^\]]*\])?", text)
+    return found[0] if found else text
 
 
 def _shortened(text):
@@ -41,7 +42,7 @@ def _shortened(text):
 
 def _levels(nodes):
     """The row of each node. Inputs and constants are placed just above their first user."""
-    level = {}
+    level: dict[Node, int] = {}
     for node in nodes:
         used = [level[each] for each in node.all_input_nodes]
         level[node] = 1 + max(used) if used else 0
@@ -61,7 +62,7 @@ def _layout(nodes, types):
         node: max(64, _LETTER * max(len(_shortened(node.name)), 0.84 * len(_shortened(types.get(node.name, "")))) + 20)
         for node in nodes
     }
-    centre = {}
+    centre: dict[Node, float] = {}
     spans = {}
     for depth in sorted(rows):
         # Nodes are ordered by their operands; inputs by their users.

@@ -28,7 +28,7 @@ def page_of(report):
 
 def body_of(report):
     """The same as an element for notebooks."""
-    graphs = {}  # position of a region: number of its graph
+    graphs: dict[int, int] = {}  # position of a region: number of its graph
     for at, region in enumerate(report.regions):
         if region.ops:
             graphs[at] = len(graphs) + 1

@@ -12,6 +12,10 @@ from html import escape
 
 from .marks import colour_class, graph_chip, is_own, shown_path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._explain import BreakReason
+
 # CPython's name for unnamed sources: there may be any number, and linecache has at most one (3.13: python -c).
 _SHARED_NAMES = {"<string>", "<stdin>", "<unknown>"}
 
@@ -26,8 +30,10 @@ class _Function:
 
     def __init__(self, file, name, first, last):
         self.file, self.name, self.first, self.last = file, name, first, last
-        self.ops = defaultdict(lambda: defaultdict(list))  # line: graph: names of operations
-        self.breaks = defaultdict(list)  # line: (number, BreakReason)
+        # line: graph: names of operations
+        self.ops: defaultdict[int, defaultdict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+        # line: (number, BreakReason)
+        self.breaks: defaultdict[int, list[tuple[int, BreakReason]]] = defaultdict(list)
 
 
 class Sources:

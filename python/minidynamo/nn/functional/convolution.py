@@ -58,6 +58,8 @@ def _conv(
 
 def _padded_to_same(input: Tensor, weight: Tensor, dilation: list[int], rank: int) -> tuple[Tensor, list[int]]:
     """The padding on both sides, after adding one more at the end if the total is odd."""
+    both: list[int]
+    odd: list[int]
     both, odd = [], []
     for dim in range(rank):
         total = dilation[dim] * (weight.shape[dim + 2] - 1)
