@@ -1,8 +1,9 @@
 """Instructions that a call of a compiled function takes: python benchmarks/instructions.py [--update]
 
-Counted by valgrind's callgrind, so that a busy machine changes nothing: each workload is run in a process for N and in
-another for 2 N calls, and the difference counts. instructions.json has the counts of each version of Python; more than
-3 % above them is a status of 1. valgrind knows no AVX-512: the kernels are those of AVX2.
+Counted by valgrind's callgrind, so that a busy machine changes nothing: one process makes N calls of each workload, and
+what lies between two calls of a marker counts. instructions.json has the counts of each version of Python; more than 3%
+above them is an exit status of 1, and a machine without valgrind one of 77. valgrind knows no AVX-512: the kernels are
+those of AVX2.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from peers import OURS, OURS_EAGER, PEERS
 from workloads import calls
@@ -54,8 +56,13 @@ ROWS = {
 }
 
 
-def work(name, count):
-    """Runs so many calls after the first ones, in the process that valgrind watches."""
+def mark():
+    """Where callgrind ends a section of its counts: before a function of the C library that nothing else calls."""
+    os.getpgid(0)
+
+
+def work(name):
+    """Makes the calls of a workload between two marks."""
     import numpy
 
     row = ROWS[name]
@@ -65,37 +72,44 @@ def work(name, count):
     callee, arguments = peer.prepare(row, row.inputs(rng), row.weights and row.weights(rng))
     for _ in range(WARM):
         callee(*arguments)
+    gc.collect()
     gc.disable()
-    for _ in range(int(count)):
+    numbers = range(CALLS)
+    mark()
+    for _ in numbers:
         callee(*arguments)
+    mark()
+    gc.enable()
 
 
-def count(name, repeats):
-    """Instructions of the whole process."""
+def sections_of(command):
+    """The instructions before the first mark, between it and the second, and so on."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(
             [
                 "valgrind",
                 "--tool=callgrind",
+                "--dump-before=getpgid",
                 f"--callgrind-out-file={directory}/out",
-                sys.executable,
-                __file__,
-                "--worker",
-                name,
-                str(repeats),
+                *command,
             ],
             env={**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
         )
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if done.returncode or not found:
-        sys.exit(f"{name}: valgrind gave no count:\n{done.stderr[-2000:]}")
-    return int(found[1])
+        numbered = [path for path in Path(directory).iterdir() if path.suffix[1:].isdigit()]
+        texts = [path.read_text() for path in sorted(numbered, key=lambda path: int(path.suffix[1:]))]
+    if done.returncode:
+        sys.exit(f"valgrind gave no counts:\n{done.stderr[-2000:]}")
+    return [int(re.search(r"^totals: (\d+)", text, re.MULTILINE)[1]) for text in texts]
 
 
-def per_call(name):
-    return (count(name, 2 * CALLS) - count(name, CALLS)) / CALLS
+def per_call(names):
+    """Instructions of a call of each workload; all are run in one process, most of whose time is its start."""
+    sections = sections_of([sys.executable, __file__, "--worker", *names])
+    if len(sections) != 2 * len(names):
+        sys.exit(f"{len(sections)} marks were counted, not {2 * len(names)}")
+    return {name: section / CALLS for name, section in zip(names, sections[1::2])}
 
 
 def read_known():
@@ -109,22 +123,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--update", action="store_true", help="write the counts to instructions.json")
     parser.add_argument("--rows", default="", help="only workloads whose name contains this")
-    parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--worker", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
-        work(*arguments.worker)
+        for name in arguments.worker:
+            work(name)
         return
     if not shutil.which("valgrind"):
-        sys.exit("valgrind is not installed")
+        print("valgrind is not installed")
+        sys.exit(77)
     version = ".".join(platform.python_version_tuple()[:2])
     every = read_known()
     known = every.setdefault(version, {})
     print(f"Instructions of a call, Python {version}:\n\n| call | now | known | change |\n| --- | ---: | ---: | ---: |")
     grown = []
-    for name in ROWS:
-        if arguments.rows not in name:
-            continue
-        now, before = per_call(name), known.get(name)
+    for name, now in per_call([name for name in ROWS if arguments.rows in name]).items():
+        before = known.get(name)
         change = f"{100 * (now / before - 1):+.1f} %" if before else ""
         print(f"| {name} | {now:.0f} | {before or ''} | {change} |", flush=True)
         if before and now > before * (1 + TOLERANCE):
