@@ -1,6 +1,9 @@
 """The benchmarks' workloads give the right results in one graph, and what is made of measurements is right."""
 
+import json
 import math
+import os
+import subprocess
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
@@ -13,6 +16,7 @@ numpy = pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import harness  # noqa: E402
+import instructions  # noqa: E402
 import plots  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
@@ -97,3 +101,14 @@ def test_a_worker_that_hangs_is_ended(tmp_path):
     with pytest.raises(TimeoutError, match="sleeper"):
         worker.ask("slow", 0.2)
     assert worker.process.wait(30) != 0
+
+
+def test_instructions_are_known_of_each_call():
+    for version, known in json.loads(Path(instructions.PATH).read_text()).items():
+        assert sorted(known) == sorted(instructions.ROWS), version
+
+
+def test_instructions_cannot_be_counted_without_valgrind():
+    command = [sys.executable, instructions.__file__]
+    done = subprocess.run(command, env={**os.environ, "PATH": ""}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (77, "valgrind is not installed\n")
