@@ -6,7 +6,7 @@ from . import _C
 from ._dynamo import config
 
 
-def show_config():
+def show_config() -> str:
     """Returns the versions, the processor's instruction set, the threads and the flags as text."""
     version = platform.python_version()
     facts = {"minidynamo": _C.__version__, "Python": version, **_C.build_info()}

@@ -1,5 +1,7 @@
 """Device queries: only the CPU exists."""
 
+from __future__ import annotations
+
 
 def is_available() -> bool:
     return False
@@ -13,11 +15,11 @@ def device_count() -> int:
     return 0
 
 
-def current_device():
+def current_device() -> int:
     raise RuntimeError("minidynamo runs on the CPU only: there is no CUDA device")
 
 
-def synchronize(device=None):
+def synchronize(device: object = None) -> None:
     raise RuntimeError("minidynamo runs on the CPU only: there is no CUDA device")
 
 

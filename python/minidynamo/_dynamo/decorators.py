@@ -3,6 +3,8 @@
 Capture recognises these functions by identity; uncompiled calls run the code here.
 """
 
+from __future__ import annotations
+
 import functools
 import sys
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
@@ -11,6 +13,10 @@ from .. import _C
 from .._C import PolicyFunction
 from .._C import _exchange_error_on_graph_break as _exchange
 from .traced_calls import trace_nonstrict, trace_opaque
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def graph_break(msg=""):
@@ -95,7 +101,7 @@ def disallow_in_graph(fn):
     return fn
 
 
-def forbid_in_graph(fn):
+def forbid_in_graph(fn: Any) -> Any:
     """Makes a call of the function during capture an AssertionError, in every mode; accepts a list too."""
     if isinstance(fn, (list, tuple)):
         return [forbid_in_graph(each) for each in fn]

@@ -1,15 +1,29 @@
 """Marks of a tensor's dimensions, set before it is passed to a compiled function."""
 
+from __future__ import annotations
+
 import minidynamo
 
 from .decorators import forbid_in_graph
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Read by capture: {dimension: (mark, min, max)}.
 _NAME = "_dynamo_dims"
 
 
 @forbid_in_graph
-def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+def mark_dynamic(
+    t: Any,
+    index: Any,
+    *,
+    hint_override: object = None,
+    min: int | None = None,
+    max: int | None = None,
+    specialize_on: object = None,
+) -> None:
     """The sizes of `t` at `index` (an int, or several) differ from call to call: one capture serves them all.
 
     Where the code can only run with one size, the call raises ConstraintViolationError; so does a size outside of min
@@ -20,18 +34,28 @@ def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize
 
 
 @forbid_in_graph
-def maybe_mark_dynamic(t, index):
+def maybe_mark_dynamic(t: Any, index: Any) -> None:
     """As mark_dynamic, but code that can only run with one size is captured for that size."""
     _mark(t, index, "maybe_dynamic")
 
 
 @forbid_in_graph
-def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None, *, min=None, max=None):
+def mark_unbacked(
+    t: Any,
+    index: Any,
+    hint_override: object = None,
+    strict: bool = False,
+    specialize_on: object = None,
+    shape_id: object = None,
+    *,
+    min: int | None = None,
+    max: int | None = None,
+) -> None:
     """As mark_dynamic: a capture never depends on a size that the code does not use."""
     _mark(t, index, "dynamic", min, max)
 
 
-def mark_static(t, index=None):
+def mark_static(t: Any, index: Any = None) -> Any:
     """The sizes of `t` at `index` (all if omitted) are captured as constants, each separately.
 
     A module class is returned unchanged: its attributes are constants anyway.
@@ -43,7 +67,7 @@ def mark_static(t, index=None):
     _mark(t, range(t.dim()) if index is None else index, "static")
 
 
-def _mark(t, index, mark, min=None, max=None):
+def _mark(t: Any, index: Any, mark: str, min: int | None = None, max: int | None = None) -> None:
     if not isinstance(t, minidynamo.Tensor):
         raise TypeError(f"a tensor is required, not {type(t)}")
     if isinstance(index, int) and not isinstance(index, bool):

@@ -1,15 +1,21 @@
 """save() and load(): tensors and flat dicts of tensors as safetensors files; pickles only on request."""
 
+from __future__ import annotations
+
 import os
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # In the metadata of a file: the name of a single tensor, and the list of tensors that require grad.
 _ALONE = "minidynamo.tensor"
 _REQUIRE_GRAD = "minidynamo.requires_grad"
 
 
-def save(obj, f, pickle_module=None, pickle_protocol=None):
+def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int | None = None) -> None:
     """Writes a tensor, or a dict of str to tensors such as a state_dict, as a safetensors file.
 
     f              a path, or a file object that takes bytes
@@ -28,7 +34,14 @@ def save(obj, f, pickle_module=None, pickle_protocol=None):
         file.write(data)
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None):
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: object = None,
+) -> Any:
     """Reads what save() wrote: a tensor, or a dict of them; also any other safetensors file, as a dict.
 
     f              a path, or a binary file object
@@ -52,7 +65,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
         return _unpacked(file, os.fspath(f), pickle_module, weights_only)
 
 
-def _packed(obj):
+def _packed(obj: Any) -> bytes:
     import json
 
     from .. import safetensors
@@ -74,7 +87,7 @@ def _packed(obj):
         raise TypeError(f"save(): {error}; save(..., pickle_module=pickle) writes any object") from None
 
 
-def _unpacked(file, name, pickle_module, weights_only):
+def _unpacked(file: Any, name: str, pickle_module: Any, weights_only: bool | None) -> Any:
     import json
 
     from .. import safetensors
@@ -94,7 +107,7 @@ def _unpacked(file, name, pickle_module, weights_only):
         raise ValueError(f"load(): {name!r}: {error}") from None
 
 
-def _unpickled(file, start, name, pickle_module, weights_only):
+def _unpickled(file: Any, start: bytes, name: str, pickle_module: Any, weights_only: bool | None) -> Any:
     if weights_only is None or weights_only:
         kind = "a zip file, as torch writes it" if start.startswith(b"PK") else "not a safetensors file"
         raise ValueError(

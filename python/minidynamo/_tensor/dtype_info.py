@@ -1,5 +1,7 @@
 """finfo and iinfo: the limits of a dtype."""
 
+from __future__ import annotations
+
 from math import floor, log10
 
 from .. import _C
@@ -7,7 +9,7 @@ from .. import _C
 _ROWS = {name: dtype._row for name, dtype in _C._dtypes.items()}
 
 
-def _limits(size, digits, exponent_bits):
+def _limits(size: int, digits: int, exponent_bits: int) -> tuple[int, float, float, float, int]:
     """Bits, eps, largest, smallest normal and decimal precision of a floating dtype."""
     largest_exponent = 2 ** (exponent_bits - 1) - 1
     eps = 2.0 ** (1 - digits)
@@ -23,7 +25,7 @@ _FLOATS = {
 _INTEGERS = tuple(name for name, row in _ROWS.items() if not row["exponent_bits"] and name != "bool")
 
 
-def _name(function, dtype):
+def _name(function: str, dtype: object) -> str:
     if not isinstance(dtype, _C.dtype):
         raise TypeError(f"{function}(): argument 'type' must be minidynamo.dtype, not {type(dtype).__name__}")
     return repr(dtype).rpartition(".")[2]
@@ -32,7 +34,7 @@ def _name(function, dtype):
 class finfo:
     """The limits of a floating dtype, by default of the default dtype."""
 
-    def __init__(self, type=None):
+    def __init__(self, type: _C.dtype | None = None) -> None:
         self.dtype = _name("finfo", _C.get_default_dtype() if type is None else type)
         if self.dtype not in _FLOATS:
             raise TypeError(f"finfo() takes a floating-point dtype, not {self.dtype}: use iinfo")
@@ -41,7 +43,7 @@ class finfo:
         self.tiny = self.smallest_normal
         self.resolution = 10.0**-digits
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         values = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
         return f"finfo({', '.join(f'{name}={getattr(self, name):.6g}' for name in values)}, dtype={self.dtype})"
 
@@ -49,7 +51,7 @@ class finfo:
 class iinfo:
     """The limits of an integer dtype."""
 
-    def __init__(self, type):
+    def __init__(self, type: _C.dtype) -> None:
         self.dtype = _name("iinfo", type)
         if self.dtype not in _INTEGERS:
             raise TypeError(f"iinfo() takes an integer dtype, not {self.dtype}")
@@ -57,5 +59,5 @@ class iinfo:
         self.max = 2 ** (self.bits - type.is_signed) - 1
         self.min = -(self.max + 1) if type.is_signed else 0
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -9,6 +9,10 @@ from .._composites.registry import type_of
 from .dtype_info import finfo, iinfo
 from .grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _DTYPE_ALIASES = {
     "double": "float64",
     "float": "float32",
@@ -45,7 +49,7 @@ def allclose(
     return _method("allclose", input)(other, rtol, atol, equal_nan)
 
 
-def _method(name, input):
+def _method(name: str, input: object) -> Any:
     if not isinstance(input, _C.Tensor):
         raise TypeError(f"{name}(): argument 'input' must be Tensor, not {type_of(input)}")
     return getattr(input, name)

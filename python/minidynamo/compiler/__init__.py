@@ -1,5 +1,7 @@
 """The public interface of capture."""
 
+from __future__ import annotations
+
 from .. import _C
 from .._dynamo import (
     allow_in_graph,
@@ -22,6 +24,10 @@ from .guard_filters import (
     skip_guard_on_globals_unsafe,
     skip_guard_on_inbuilt_nn_modules_unsafe,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "allow_in_graph",
@@ -48,12 +54,14 @@ __all__ = [
 ]
 
 
-def is_dynamo_compiling():
+def is_dynamo_compiling() -> bool:
     """As is_compiling(): capture is the only compiler here."""
     return _C._is_tracing()
 
 
-def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
+def nested_compile_region(
+    fn: Any = None, *, options: object = None, max_reuse_entries: int = 8, reuse_hash_fn: object = None
+) -> Any:
     """Marks a function that compiled code calls often; returns it unchanged, since a capture costs little."""
     if fn is None:
         return lambda function: nested_compile_region(function)
@@ -62,7 +70,7 @@ def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_h
     return fn
 
 
-def is_exporting():
+def is_exporting() -> bool:
     """Always False: there is no export."""
     return False
 

@@ -5,7 +5,7 @@ import sys
 __all__ = ["cpp_extension"]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     if name == "cpp_extension":
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]

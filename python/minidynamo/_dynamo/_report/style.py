@@ -83,7 +83,7 @@ _RULES = """
 """
 
 
-def style():
+def style() -> str:
     colours = "\n".join(
         f".md-page .md-c{number} {{ --strong: hsl({hue} 62% {light}%); --weak: hsl({hue} 62% var(--tint)) }}"
         for number, (hue, light) in enumerate(_HUES)
