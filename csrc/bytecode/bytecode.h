@@ -11,10 +11,21 @@
 namespace md {
 
 enum class Opcode : uint8_t {
-#define MD_OPCODE(name, pops, pushes) name,
+#define MD_OPCODE(name, pops, pushes, traits) name,
 #include "bytecode/opcodes.def"
 #undef MD_OPCODE
 };
+
+// What is known of an opcode beside its effect on the stack.
+enum OpcodeTrait : uint8_t {
+  kNoTraits = 0,
+  kHasTarget = 1 << 0,   // arg is a jump target
+  kEndsFlow = 1 << 1,    // control never falls through to the next instruction
+  kReadsSlot = 1 << 2,   // arg is a slot that it reads
+  kWritesSlot = 1 << 3,  // arg is a slot that it overwrites
+  kMoves = 1 << 4,       // only moves values: nothing to capture
+};
+bool has_trait(Opcode op, OpcodeTrait trait);
 
 const char* opcode_name(Opcode op);
 
@@ -112,8 +123,8 @@ struct StackEffect {
 StackEffect stack_effect(const Instruction& instruction, bool jump);
 
 // Whether arg is a jump target.
-bool has_target(Opcode op);
-// Whether control never falls through to the next instruction (JUMP, RETURN_*, RERAISE, RAISE_VARARGS).
-bool ends_flow(Opcode op);
+inline bool has_target(Opcode op) { return has_trait(op, kHasTarget); }
+// Whether control never falls through to the next instruction.
+inline bool ends_flow(Opcode op) { return has_trait(op, kEndsFlow); }
 
 }  // namespace md

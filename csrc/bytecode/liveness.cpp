@@ -3,6 +3,11 @@
 #include "base/error.h"
 
 namespace md {
+namespace {
+
+uint64_t bit_of(int32_t slot) { return uint64_t{1} << (slot % 64); }
+
+}  // namespace
 
 std::vector<int32_t> handler_indices(size_t instruction_count, const std::vector<HandlerRange>& handlers) {
   std::vector<int32_t> result(instruction_count, -1);
@@ -49,25 +54,6 @@ std::vector<int32_t> stack_depths(const std::vector<Instruction>& instructions,
   return depths;
 }
 
-namespace {
-
-enum class Access : uint8_t { None, Read, Write };
-
-Access slot_access(Opcode op) {
-  switch (op) {
-    case Opcode::LOAD_FAST:
-    case Opcode::LOAD_FAST_AND_CLEAR:
-    case Opcode::DELETE_FAST:
-      return Access::Read;
-    case Opcode::STORE_FAST:
-      return Access::Write;
-    default:
-      return Access::None;
-  }
-}
-
-}  // namespace
-
 std::vector<uint64_t> live_slots(const std::vector<Instruction>& instructions,
                                  const std::vector<HandlerRange>& handlers, const std::vector<int32_t>& depths,
                                  int words) {
@@ -87,14 +73,8 @@ std::vector<uint64_t> live_slots(const std::vector<Instruction>& instructions,
       row.assign(words, 0);
       if (has_target(instruction.op)) join(instruction.arg);
       if (!ends_flow(instruction.op) && index + 1 < count) join(index + 1);
-      Access access = slot_access(instruction.op);
-      if (access != Access::None) {
-        uint64_t bit = uint64_t{1} << (instruction.arg % 64);
-        if (access == Access::Read)
-          row[instruction.arg / 64] |= bit;
-        else
-          row[instruction.arg / 64] &= ~bit;
-      }
+      if (has_trait(instruction.op, kReadsSlot)) row[instruction.arg / 64] |= bit_of(instruction.arg);
+      if (has_trait(instruction.op, kWritesSlot)) row[instruction.arg / 64] &= ~bit_of(instruction.arg);
       // The handler sees the slots as they were before the instruction.
       if (handler_of[index] >= 0) join(handlers[handler_of[index]].handler.target);
       for (int w = 0; w < words; ++w) {

@@ -33,7 +33,7 @@ namespace {
 
 using Step = StepResult (*)(LiveFrame&, const Instruction&);
 constexpr Step kSteps[] = {
-#define MD_OPCODE(name, pops, pushes) step_##name,
+#define MD_OPCODE(name, pops, pushes, traits) step_##name,
 #include "bytecode/opcodes.def"
 #undef MD_OPCODE
 };

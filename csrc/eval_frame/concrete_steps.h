@@ -4,7 +4,7 @@
 
 namespace md {
 
-#define MD_OPCODE(name, pops, pushes) StepResult step_##name(LiveFrame& f, const Instruction& i);
+#define MD_OPCODE(name, pops, pushes, traits) StepResult step_##name(LiveFrame& f, const Instruction& i);
 #include "bytecode/opcodes.def"
 #undef MD_OPCODE
 

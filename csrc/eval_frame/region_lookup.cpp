@@ -69,23 +69,8 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
 
 // Whether control goes straight to a return, with nothing on the way to capture.
 bool only_returns(const Bytecode& bytecode, int index) {
-  for (;; ++index) {
-    switch (bytecode[index].op) {
-      case Opcode::NOP:
-      case Opcode::POP_TOP:
-      case Opcode::LOAD_FAST:
-      case Opcode::LOAD_CONST:
-      case Opcode::STORE_FAST:
-      case Opcode::BUILD_TUPLE:
-      case Opcode::END_FOR:
-        continue;
-      case Opcode::RETURN_VALUE:
-      case Opcode::RETURN_CONST:
-        return true;
-      default:
-        return false;
-    }
-  }
+  while (has_trait(bytecode[index].op, kMoves)) ++index;
+  return bytecode[index].op == Opcode::RETURN_VALUE || bytecode[index].op == Opcode::RETURN_CONST;
 }
 
 // Clears the current exception and returns its text.
