@@ -4,6 +4,7 @@
 
 #include "cpython/imports.h"
 #include "eval_frame/backends.h"
+#include "guards/guard_row.h"
 #include "snapshot/serving_code.h"
 
 namespace md {
@@ -68,8 +69,8 @@ class ReadSources {
 
 // Relates what a region reads to what it writes, or the sizes of both.
 bool is_relation(GuardKind kind) {
-  return kind == GuardKind::ALIAS || kind == GuardKind::NOT_ALIAS || kind == GuardKind::NO_OVERLAP ||
-         kind == GuardKind::SHAPE;
+  GuardSubject subject = guard_row(kind).subject;
+  return subject == GuardSubject::Pair || subject == GuardSubject::Sizes;
 }
 
 bool is_global(const Source* source) {

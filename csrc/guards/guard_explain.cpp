@@ -3,7 +3,7 @@
 
 #include "bytecode/bytecode.h"
 #include "cpython/text.h"
-#include "guards/guard.h"
+#include "guards/guard_row.h"
 
 namespace md {
 namespace {
@@ -70,6 +70,10 @@ std::string with_symbol(const std::string& text, const std::string& symbol, cons
   }
   return result;
 }
+
+}  // namespace
+
+namespace guard_columns {
 
 // ---- the condition, one per row ----
 
@@ -169,19 +173,7 @@ std::string condition_GLOBAL_STATE(const Guard& guard, const Bytecode&) {
                  " default_dtype=", row(state.default_dtype).name);
 }
 
-constexpr std::string (*kConditions[])(const Guard& guard, const Bytecode& bytecode) = {
-#define MD_GUARD(name, doc) condition_##name,
-#include "guards/guard_kinds.def"
-#undef MD_GUARD
-};
-
-constexpr const char* kKindNames[] = {
-#define MD_GUARD(name, doc) #name,
-#include "guards/guard_kinds.def"
-#undef MD_GUARD
-};
-
-// ---- the two kinds that report which part failed ----
+namespace {
 
 std::string dims_mismatch(const char* what, const int64_t* expected, const int64_t* actual, int rank) {
   for (int i = 0; i < rank; ++i) {
@@ -210,7 +202,7 @@ std::string tensor_mismatch(const TensorExpectation& expected, const TensorImpl&
   return strides.empty() ? "strides do not follow from its sizes as they did at capture" : strides;
 }
 
-std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
+std::string tensor_difference(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
   // A local is shown by its bare name.
   bool is_local = guard.source->kind() == SourceKind::Local && guard.source->index() < bytecode.slot_count();
   std::string who =
@@ -224,7 +216,26 @@ std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode&
   return what + tensor_mismatch(guard.tensor, *guard.tensor.unwrap(object).impl());
 }
 
-std::string state_failure(const StateExpectation& expected) {
+}  // namespace
+
+// ---- the text of a failure ----
+
+std::string plain_failure(const Guard& guard, PyObject*, const Bytecode& bytecode, bool with_values) {
+  if (with_values) return condition(guard, bytecode);
+  return str_cat(guard_kind_name(guard.kind), " of ", name(guard.source, bytecode));
+}
+
+std::string whole_failure(const Guard& guard, PyObject*, const Bytecode& bytecode, bool) {
+  return condition(guard, bytecode);
+}
+
+std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode& bytecode, bool with_values) {
+  std::string text = tensor_difference(guard, object, bytecode);
+  return with_values ? text : text.substr(0, text.find(". expected "));
+}
+
+std::string state_failure(const Guard& guard, PyObject*, const Bytecode&, bool) {
+  const StateExpectation& expected = guard.state;
   std::string text = "GLOBAL_STATE changed:";
   if (tensor_modes().grad_enabled != expected.modes.grad_enabled) text += " grad_mode";
   if (tensor_modes().inference_mode != expected.modes.inference_mode) text += " inference_mode";
@@ -232,29 +243,5 @@ std::string state_failure(const StateExpectation& expected) {
   return text;
 }
 
-}  // namespace
-
-const char* guard_kind_name(GuardKind kind) { return kKindNames[static_cast<int>(kind)]; }
-
-std::string condition(const Guard& guard, const Bytecode& bytecode) {
-  return kConditions[static_cast<int>(guard.kind)](guard, bytecode);
-}
-
-std::string failure(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
-  if (guard.kind == GuardKind::TENSOR_MATCH) return tensor_failure(guard, object, bytecode);
-  if (guard.kind == GuardKind::GLOBAL_STATE) return state_failure(guard.state);
-  return condition(guard, bytecode);
-}
-
-std::string failure_without_values(const Guard& guard, PyObject* object, const Bytecode& bytecode) {
-  if (guard.kind == GuardKind::GLOBAL_STATE) return state_failure(guard.state);
-  if (guard.kind == GuardKind::TENSOR_MATCH) {
-    std::string text = tensor_failure(guard, object, bytecode);
-    return text.substr(0, text.find(". expected "));
-  }
-  // The numbers in a relation come from the code.
-  if (guard.kind == GuardKind::SHAPE || guard.source == nullptr) return condition(guard, bytecode);
-  return str_cat(guard_kind_name(guard.kind), " of ", name(guard.source, bytecode));
-}
-
+}  // namespace guard_columns
 }  // namespace md

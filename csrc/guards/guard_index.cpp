@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "guards/fetch_step.h"
+#include "guards/guard_row.h"
 
 namespace md {
 namespace {
@@ -54,60 +55,50 @@ size_t object_hash(PyTypeObject* type, Detail detail, size_t more) {
 
 }  // namespace
 
-bool has_expectation(const Guard& guard) {
-  switch (guard.kind) {
-    case GuardKind::TENSOR_MATCH:
-    case GuardKind::TYPE_MATCH:
-    case GuardKind::EQUALS_MATCH:
-    case GuardKind::ID_MATCH:
-    case GuardKind::CODE_MATCH:
-      return true;
-    default:
-      return false;
-  }
+void Expectation::expect(PyTypeObject* of_type, Detail more) {
+  if (!any && more <= detail) return;
+  any = false;
+  type = of_type;
+  detail = more;
 }
 
 void Expectation::add(const Guard& guard) {
-  BorrowedRef object = guard.object.get();
-  if (!object) return;  // dead: the set never holds
-  auto expect = [&](PyTypeObject* of_type, Detail more) {
-    if (!any && more <= detail) return;
-    any = false;
-    type = of_type;
-    detail = more;
-  };
-  switch (guard.kind) {
-    case GuardKind::TENSOR_MATCH: {
-      const TensorExpectation& tensor = guard.tensor;
-      bool has_sizes =
-          std::find(tensor.dims.begin(), tensor.dims.end(), TensorExpectation::kAnyDim) == tensor.dims.end();
-      expect(guard.type(), has_sizes ? Detail::Sizes : Detail::Value);
-      value_hash = tensor_hash(tensor.dtype, tensor.rank, tensor.requires_grad);
-      if (has_sizes) sizes_hash = md::sizes_hash(value_hash, tensor.dims.data(), tensor.rank);
-      return;
-    }
-    case GuardKind::TYPE_MATCH:
-      return expect(guard.type(), Detail::Type);
-    case GuardKind::EQUALS_MATCH: {
-      std::optional<size_t> hash = constant_hash(object);
-      expect(object.type(), hash ? Detail::Value : Detail::Type);
-      if (hash) value_hash = *hash;
-      return;
-    }
-    case GuardKind::ID_MATCH: {
-      // For a function the code is compared, for a constant the value.
-      expect(object.type(), Detail::Value);
-      value_hash = detail_hash(object, Detail::Value);
-      return;
-    }
-    case GuardKind::CODE_MATCH:
-      expect(&PyFunction_Type, Detail::Value);
-      value_hash = pointer_hash(object.get());
-      return;
-    default:
-      return;
-  }
+  // A set that refers to a dead object never holds.
+  if (guard.object.get()) guard_row(guard.kind).expect(guard, *this);
 }
+
+namespace guard_columns {
+
+void expect_tensor(const Guard& guard, Expectation& expectation) {
+  const TensorExpectation& tensor = guard.tensor;
+  bool has_sizes = std::ranges::find(tensor.dims, TensorExpectation::kAnyDim) == tensor.dims.end();
+  expectation.expect(guard.type(), has_sizes ? Detail::Sizes : Detail::Value);
+  expectation.value_hash = tensor_hash(tensor.dtype, tensor.rank, tensor.requires_grad);
+  if (has_sizes) expectation.sizes_hash = sizes_hash(expectation.value_hash, tensor.dims.data(), tensor.rank);
+}
+
+void expect_type(const Guard& guard, Expectation& expectation) { expectation.expect(guard.type(), Detail::Type); }
+
+void expect_constant(const Guard& guard, Expectation& expectation) {
+  BorrowedRef constant = guard.object.get();
+  std::optional<size_t> hash = constant_hash(constant);
+  expectation.expect(constant.type(), hash ? Detail::Value : Detail::Type);
+  if (hash) expectation.value_hash = *hash;
+}
+
+// For a function the code is compared, for a constant the value.
+void expect_object(const Guard& guard, Expectation& expectation) {
+  BorrowedRef object = guard.object.get();
+  expectation.expect(object.type(), Detail::Value);
+  expectation.value_hash = detail_hash(object, Detail::Value);
+}
+
+void expect_code(const Guard& guard, Expectation& expectation) {
+  expectation.expect(&PyFunction_Type, Detail::Value);
+  expectation.value_hash = pointer_hash(guard.object.get().get());
+}
+
+}  // namespace guard_columns
 
 size_t Expectation::hash(Detail wanted) const {
   return object_hash(type, wanted, wanted == Detail::Sizes ? sizes_hash : value_hash);

@@ -26,6 +26,8 @@ struct Expectation {
   size_t value_hash = 0, sizes_hash = 0;
 
   void add(const Guard& guard);
+  // Notes the type, unless something as detailed is expected already.
+  void expect(PyTypeObject* of_type, Detail more);
   size_t hash(Detail wanted) const;
 };
 

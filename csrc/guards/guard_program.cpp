@@ -9,6 +9,7 @@
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
+#include "guards/guard_row.h"
 #include "guards/text_stream.h"
 #include "tensor/memory_overlap.h"
 
@@ -265,28 +266,20 @@ bool check_GLOBAL_STATE(const GuardInstruction& in, PyObject* const*, const Loca
          default_dtype() == expected.default_dtype;
 }
 
-// Copies a check's operand into the instruction, so that frequent checks do not go through the guard.
 void set_operand(GuardInstruction& in, const Guard& guard) {
-  switch (guard.kind) {
-    case GuardKind::TYPE_MATCH:
-    case GuardKind::ID_MATCH:
-    case GuardKind::CODE_MATCH:
-    case GuardKind::DICT_CONTAINS:
-    case GuardKind::DICT_MISSING:
+  switch (guard_row(guard.kind).operand) {
+    case GuardOperand::Guard:
+      in.operand = &guard;
+      return;
+    case GuardOperand::Held:
       in.cell = guard.object.cell();
       return;
-    case GuardKind::SLOT_MATCH:
-    case GuardKind::MATCH_FLAGS:
-    case GuardKind::LENGTH:
-    case GuardKind::ABC_TOKEN:
-    case GuardKind::RECURSION_LIMIT:
+    case GuardOperand::Number:
       in.number = guard.length;
       return;
-    case GuardKind::ABSENT:
+    case GuardOperand::Source:
       in.source = guard.source;
       return;
-    default:
-      in.operand = &guard;
   }
 }
 
@@ -321,8 +314,7 @@ class GuardProgram::Emitter {
 
   void check(Guard& guard, int index) {
     GuardInstruction in = make(static_cast<GuardOp>(guard.kind), index);
-    if (guard.kind == GuardKind::DICT_KEYS) in.lookup = LookupDict::Base;
-    if (guard.kind == GuardKind::ABSENT) {
+    if (guard_row(guard.kind).subject == GuardSubject::Place) {
       in.other = fetched(guard.source->base());
       in.lookup = lookup_of(*guard.source);
     } else {
@@ -413,7 +405,7 @@ inline GuardProgram::Outcome GuardProgram::execute(const GuardInstruction& in, c
   }
   bool holds = true;
   switch (in.op) {
-#define MD_GUARD(name, doc)                    \
+#define MD_GUARD(name, ...)                    \
   case GuardOp::name:                          \
     holds = check_##name(in, registers, view); \
     break;

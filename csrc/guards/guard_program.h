@@ -9,7 +9,7 @@ namespace md {
 
 // The checks of guard_kinds.def, and the steps between them.
 enum class GuardOp : uint8_t {
-#define MD_GUARD(name, doc) name,
+#define MD_GUARD(name, ...) name,
 #include "guards/guard_kinds.def"
 #undef MD_GUARD
   Fetch,
@@ -32,7 +32,7 @@ enum class LookupDict : uint8_t { None, Base, Attributes, Globals, Builtins, Mod
 // An instruction may first load one slot into a register, so most checks on arguments take one instruction.
 struct GuardInstruction {
   GuardOp op;
-  LookupDict lookup;       // of a Fetch, an ABSENT or a DICT_KEYS
+  LookupDict lookup;       // of a Fetch or an ABSENT
   uint32_t target;         // register: written by Fetch, read by a check
   uint32_t other;          // register of a fetch's base, or the second one of ALIAS
   int32_t guard;           // index of the guard that a check belongs to, -1: none

@@ -8,6 +8,7 @@
 #include "guards/guard_index.h"
 #include "guards/guard_memory.h"
 #include "guards/guard_program.h"
+#include "guards/guard_row.h"
 
 namespace md {
 
@@ -49,8 +50,7 @@ static bool is_number(BorrowedRef constant) {
 void GuardSet::Impl::add(Guard guard) {
   MD_ASSERT(!sealed, "a guard comes before seal");
   if (guard.source == nullptr) {
-    MD_ASSERT(guard.kind == GuardKind::GLOBAL_STATE || guard.kind == GuardKind::RECURSION_LIMIT,
-              "a guard stands on a source");
+    MD_ASSERT(guard_row(guard.kind).subject == GuardSubject::Process, "a guard stands on a source");
     uint32_t bit = uint32_t{1} << static_cast<int>(guard.kind);
     if ((standing_alone & bit) == 0) guards.push_back(std::move(guard));
     standing_alone |= bit;
@@ -117,7 +117,8 @@ std::unordered_multimap<const Source*, const Source*> GuardSet::Impl::items_fetc
   std::unordered_set<const Source*> seen;
   std::unordered_multimap<const Source*, const Source*> items;
   for (const Guard& guard : guards) {
-    const Source* from = guard.kind == GuardKind::ABSENT ? guard.source->base() : guard.source;
+    bool is_place = guard_row(guard.kind).subject == GuardSubject::Place;
+    const Source* from = is_place ? guard.source->base() : guard.source;
     for (const Source* source = from; source != nullptr && seen.insert(source).second; source = source->base())
       if (source->kind() == SourceKind::DictItem) items.emplace(source->base(), source);
   }

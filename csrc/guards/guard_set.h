@@ -16,7 +16,7 @@
 namespace md {
 
 enum class GuardKind : uint8_t {
-#define MD_GUARD(name, doc) name,
+#define MD_GUARD(name, ...) name,
 #include "guards/guard_kinds.def"
 #undef MD_GUARD
 };

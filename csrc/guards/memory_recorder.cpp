@@ -298,6 +298,12 @@ bool MemoryRecorder::rests_on_owner(const GuardInstruction& in, uint32_t which) 
   return true;
 }
 
+// The same for what a lookup depends on.
+bool MemoryRecorder::rests_on(const Ground& ground, const GuardInstruction& in) {
+  if (ground.basis == Basis::Group) memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
+  return ground.basis != Basis::Nothing;
+}
+
 // Whether it is the very object owned by the guard, so its address cannot be reused.
 bool MemoryRecorder::is_this_object(const GuardInstruction& in) {
   if (object(in.target) != expected(in)) return false;
@@ -310,50 +316,63 @@ bool MemoryRecorder::is_this_object(const GuardInstruction& in) {
 bool MemoryRecorder::proves_check(const GuardInstruction& in) {
   if (is_loose(in.target) || is_loose(in.other)) return false;
   switch (in.op) {
-    case GuardOp::PRESENT:
+#define MD_GUARD(name, subject, operand, same, implies, expects, failure, proof, doc) \
+  case GuardOp::name:                                                                 \
+    return proof(in);
+#include "guards/guard_kinds.def"
+#undef MD_GUARD
     case GuardOp::Nothing:
       return true;
-    case GuardOp::TYPE_MATCH:
-      return (!type_may_change(object(in.target)) && rests_on_owner(in, in.target)) || has_type(in.target);
-    case GuardOp::LENGTH:
-      return has_size(in.target);
-    case GuardOp::CODE_MATCH:
-      if (!has_type(in.target)) return false;
-      word(in.target, &reinterpret_cast<PyFunctionObject*>(object(in.target))->func_code);
-      return true;
-    case GuardOp::EQUALS_MATCH:
-    case GuardOp::ID_MATCH:
-      return rests_on_owner(in, in.target) || is_this_object(in);
-    case GuardOp::SLOT_MATCH:
-      return rests_on_owner(in, in.target);
-    case GuardOp::TENSOR_MATCH:
-      if (known(in.target).trust != Trust::Certain) return false;
-      if (type_may_change(object(in.target)) && !has_type(in.target)) return false;
-      memory_->tensors_.push_back(in);
-      memory_->tensors_.back().slot = -1;
-      return rests_on_owner(in, in.target);
-    case GuardOp::MRO:
-    case GuardOp::MATCH_FLAGS:
-      return PyType_Check(object(in.target)) && in_type(in.target).basis != Basis::Nothing;
-    case GuardOp::DICT_KEYS:
-    case GuardOp::DICT_CONTAINS:
-    case GuardOp::DICT_MISSING: {
-      PyObject* dict = object(in.target);
-      if (!PyDict_Check(dict) || PyODict_Check(dict) || !has_type(in.target)) return false;
-      Ground ground = in_dict(dict);
-      if (ground.basis == Basis::Nothing) return false;
-      memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
-      return true;
-    }
-    case GuardOp::ABSENT: {
-      if (in.other == kNoRegister) return false;
-      Ground ground = ground_of(*in.source, in.other);
-      if (ground.basis == Basis::Group) memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
-      return ground.basis != Basis::Nothing;
-    }
-    default:
-      return false;
+    case GuardOp::Fetch:
+      break;
   }
+  return false;
+}
+
+// ---- the proofs of guard_kinds.def ----
+
+bool MemoryRecorder::proves_nothing(const GuardInstruction&) { return false; }
+
+bool MemoryRecorder::proves_presence(const GuardInstruction&) { return true; }
+
+bool MemoryRecorder::proves_type(const GuardInstruction& in) {
+  return (!type_may_change(object(in.target)) && rests_on_owner(in, in.target)) || has_type(in.target);
+}
+
+bool MemoryRecorder::proves_identity(const GuardInstruction& in) {
+  return rests_on_owner(in, in.target) || is_this_object(in);
+}
+
+bool MemoryRecorder::proves_code(const GuardInstruction& in) {
+  if (!has_type(in.target)) return false;
+  word(in.target, &reinterpret_cast<PyFunctionObject*>(object(in.target))->func_code);
+  return true;
+}
+
+bool MemoryRecorder::proves_descriptor(const GuardInstruction& in) { return rests_on_owner(in, in.target); }
+
+bool MemoryRecorder::proves_length(const GuardInstruction& in) { return has_size(in.target); }
+
+bool MemoryRecorder::proves_tensor(const GuardInstruction& in) {
+  if (known(in.target).trust != Trust::Certain) return false;
+  if (type_may_change(object(in.target)) && !has_type(in.target)) return false;
+  memory_->tensors_.push_back(in);
+  memory_->tensors_.back().slot = -1;
+  return rests_on_owner(in, in.target);
+}
+
+bool MemoryRecorder::proves_class(const GuardInstruction& in) {
+  return PyType_Check(object(in.target)) && in_type(in.target).basis != Basis::Nothing;
+}
+
+bool MemoryRecorder::proves_keys(const GuardInstruction& in) {
+  PyObject* dict = object(in.target);
+  if (!PyDict_Check(dict) || PyODict_Check(dict) || !has_type(in.target)) return false;
+  return rests_on(in_dict(dict), in);
+}
+
+bool MemoryRecorder::proves_absence(const GuardInstruction& in) {
+  return in.other != kNoRegister && rests_on(ground_of(*in.source, in.other), in);
 }
 
 void MemoryRecorder::add_step(GuardInstruction in) {

@@ -44,6 +44,17 @@ class MemoryRecorder {
   void add_fetch(const GuardInstruction& in);
   bool is_by_address(const GuardInstruction& in) const;
   bool proves_check(const GuardInstruction& in);
+  bool proves_nothing(const GuardInstruction& in);
+  bool proves_presence(const GuardInstruction& in);
+  bool proves_type(const GuardInstruction& in);
+  bool proves_identity(const GuardInstruction& in);
+  bool proves_code(const GuardInstruction& in);
+  bool proves_descriptor(const GuardInstruction& in);
+  bool proves_length(const GuardInstruction& in);
+  bool proves_tensor(const GuardInstruction& in);
+  bool proves_class(const GuardInstruction& in);
+  bool proves_keys(const GuardInstruction& in);
+  bool proves_absence(const GuardInstruction& in);
   void add_step(GuardInstruction in);
   void finish_rechecks();
 
@@ -59,6 +70,7 @@ class MemoryRecorder {
   bool has_type(uint32_t which);
   bool has_size(uint32_t which);
   bool rests_on_owner(const GuardInstruction& in, uint32_t which);
+  bool rests_on(const Ground& ground, const GuardInstruction& in);
   bool is_this_object(const GuardInstruction& in);
   void word(uint32_t in_object, const void* place);
   void word(const void* place, int32_t recheck = -1);
