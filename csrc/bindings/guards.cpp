@@ -8,6 +8,8 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cctype>
 #include <optional>
 
 namespace py = pybind11;
@@ -22,7 +24,7 @@ constexpr const char* kSourceKinds[] = {
 };
 
 constexpr const char* kGuardKinds[] = {
-#define MD_GUARD(name, doc) #name,
+#define MD_GUARD(name, ...) #name,
 #include "guards/guard_kinds.def"
 #undef MD_GUARD
 };
@@ -39,6 +41,11 @@ SourceKind source_kind(const std::string& text) {
 PyCodeObject* code_of(const py::object& function) {
   if (!PyFunction_Check(function.ptr())) throw py::type_error("a Python function is required");
   return reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.ptr()));
+}
+
+PyCodeObject* as_code(const py::object& code) {
+  if (!PyCode_Check(code.ptr())) throw py::type_error("a code object is required");
+  return reinterpret_cast<PyCodeObject*>(code.ptr());
 }
 
 PyTypeObject* as_type(const py::object& type) {
@@ -74,23 +81,6 @@ class TestProgram : public GuardDeathListener {
   }
   int stack(int position) { return guards_.sources().local(bytecode_->slot_count() + position)->id(); }
 
-  void tensor_match(int source, const py::object& tensor) {
-    const TensorType* type = tensor_type_of(tensor.ptr());
-    if (type == nullptr) throw py::type_error("a tensor is required");
-    guards_.tensor_match(at(source), type->type, type->unwrap(tensor.ptr()).spec());
-  }
-  // The size is below `bound`.
-  void shape(int source, int dim, int64_t bound) {
-    Dim size = Dim::symbol("s0", 0);
-    SymbolList symbols;
-    symbols.add(size);
-    SizePlace place{at(source), dim};
-    guards_.shape(DimRelation::Less, size, bound, symbols, {&place, 1});
-  }
-  void code_match(int source, const py::object& code) {
-    if (!PyCode_Check(code.ptr())) throw py::type_error("a code object is required");
-    guards_.code_match(at(source), reinterpret_cast<PyCodeObject*>(code.ptr()));
-  }
   GuardSet& guards() { return guards_; }
   const Source* at(int id) const {
     if (id < 0 || id >= guards_.sources().size()) throw py::index_error("no such source");
@@ -131,17 +121,71 @@ class TestProgram : public GuardDeathListener {
   GuardSet guards_;  // destroyed first: it calls the listener
 };
 
-template <typename... Operands>
-auto on_source(void (GuardSet::*add)(const Source*, Operands...)) {
-  return [add](TestProgram& program, int source, Operands... operands) {
-    (program.guards().*add)(program.at(source), operands...);
-  };
-}
+// ---- how a test adds a guard, one function for each row of guard_kinds.def ----
 
-auto on_source_and_object(void (GuardSet::*add)(const Source*, BorrowedRef)) {
-  return [add](TestProgram& program, int source, const py::object& object) {
-    (program.guards().*add)(program.at(source), object.ptr());
-  };
+void add_TENSOR_MATCH(TestProgram& program, int source, const py::object& tensor) {
+  const TensorType* type = tensor_type_of(tensor.ptr());
+  if (type == nullptr) throw py::type_error("a tensor is required");
+  program.guards().tensor_match(program.at(source), type->type, type->unwrap(tensor.ptr()).spec());
+}
+void add_TYPE_MATCH(TestProgram& program, int source, const py::object& type) {
+  program.guards().type_match(program.at(source), as_type(type));
+}
+void add_EQUALS_MATCH(TestProgram& program, int source, const py::object& constant) {
+  program.guards().equals_match(program.at(source), constant.ptr());
+}
+void add_ID_MATCH(TestProgram& program, int source, const py::object& object) {
+  program.guards().id_match(program.at(source), object.ptr());
+}
+void add_CODE_MATCH(TestProgram& program, int source, const py::object& code) {
+  program.guards().code_match(program.at(source), as_code(code));
+}
+void add_SLOT_MATCH(TestProgram& program, int source, const py::object& descriptor) {
+  program.guards().slot_match(program.at(source), descriptor.ptr());
+}
+void add_MATCH_FLAGS(TestProgram& program, int source, const py::object& type) {
+  program.guards().match_flags(program.at(source), as_type(type));
+}
+void add_LENGTH(TestProgram& program, int source, Py_ssize_t length) {
+  program.guards().length(program.at(source), length);
+}
+void add_DICT_KEYS(TestProgram& program, int source, const py::tuple& keys) {
+  program.guards().dict_keys(program.at(source), keys.ptr());
+}
+void add_SET_ITEMS(TestProgram& program, int source, const py::tuple& items) {
+  program.guards().set_items(program.at(source), items.ptr());
+}
+void add_MRO(TestProgram& program, int source, const py::object& type) {
+  program.guards().mro(program.at(source), as_type(type));
+}
+void add_DICT_CONTAINS(TestProgram& program, int source, const py::object& key) {
+  program.guards().dict_contains(program.at(source), key.ptr(), true);
+}
+void add_DICT_MISSING(TestProgram& program, int source, const py::object& key) {
+  program.guards().dict_contains(program.at(source), key.ptr(), false);
+}
+void add_PRESENT(TestProgram& program, int source) { program.guards().present(program.at(source)); }
+void add_ABSENT(TestProgram& program, int source) { program.guards().absent(program.at(source)); }
+void add_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(program.at(a), program.at(b), true); }
+void add_NOT_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(program.at(a), program.at(b), false); }
+void add_NO_OVERLAP(TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); }
+// The size is below `bound`.
+void add_SHAPE(TestProgram& program, int source, int dim, int64_t bound) {
+  Dim size = Dim::symbol("s0", 0);
+  SymbolList symbols;
+  symbols.add(size);
+  SizePlace place{program.at(source), dim};
+  program.guards().shape(DimRelation::Less, size, bound, symbols, {&place, 1});
+}
+void add_ABC_TOKEN(TestProgram& program, int source) { program.guards().abc_token(program.at(source)); }
+void add_RECURSION_LIMIT(TestProgram& program) { program.guards().recursion_limit(); }
+void add_TEXT_STREAM(TestProgram& program, int source) { program.guards().text_stream(program.at(source)); }
+void add_GLOBAL_STATE(TestProgram& program) { program.guards().global_state(); }
+
+// type_match for TYPE_MATCH.
+std::string method_name(std::string kind) {
+  std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return kind;
 }
 
 void bind_test_program(py::module_& testing) {
@@ -149,59 +193,15 @@ void bind_test_program(py::module_& testing) {
       py::tuple(py::cast(std::vector<std::string>(std::begin(kGuardKinds), std::end(kGuardKinds))));
   testing.attr("SOURCE_KINDS") =
       py::tuple(py::cast(std::vector<std::string>(std::begin(kSourceKinds), std::end(kSourceKinds))));
-  py::class_<TestProgram>(testing, "GuardProgram")
-      .def(py::init<py::object>(), py::arg("function"))
+  py::class_<TestProgram> program(testing, "GuardProgram");
+#define MD_GUARD(name, ...) program.def(method_name(#name).c_str(), &add_##name);
+#include "guards/guard_kinds.def"
+#undef MD_GUARD
+  program.def(py::init<py::object>(), py::arg("function"))
       .def("source", &TestProgram::source, py::arg("kind"), py::arg("base") = py::none(), py::arg("key") = py::none(),
            py::arg("index") = 0)
       .def("local", &TestProgram::local, py::arg("name"))
       .def("stack", &TestProgram::stack, py::arg("position"))
-      .def("tensor_match", &TestProgram::tensor_match, py::arg("source"), py::arg("tensor"))
-      .def(
-          "type_match",
-          [](TestProgram& program, int source, const py::object& type) {
-            program.guards().type_match(program.at(source), as_type(type));
-          },
-          py::arg("source"), py::arg("type"))
-      .def("equals_match", on_source_and_object(&GuardSet::equals_match), py::arg("source"), py::arg("constant"))
-      .def("id_match", on_source_and_object(&GuardSet::id_match), py::arg("source"), py::arg("object"))
-      .def("code_match", &TestProgram::code_match, py::arg("source"), py::arg("code"))
-      .def("slot_match", on_source_and_object(&GuardSet::slot_match), py::arg("source"), py::arg("descriptor"))
-      .def("length", on_source(&GuardSet::length), py::arg("source"), py::arg("length"))
-      .def(
-          "dict_keys",
-          [](TestProgram& program, int source, const py::tuple& keys) {
-            program.guards().dict_keys(program.at(source), keys.ptr());
-          },
-          py::arg("source"), py::arg("keys"))
-      .def(
-          "text_stream", [](TestProgram& program, int source) { program.guards().text_stream(program.at(source)); },
-          py::arg("source"))
-      .def(
-          "set_items",
-          [](TestProgram& program, int source, const py::tuple& items) {
-            program.guards().set_items(program.at(source), items.ptr());
-          },
-          py::arg("source"), py::arg("items"))
-      .def(
-          "dict_contains",
-          [](TestProgram& program, int source, const py::object& key, bool contains) {
-            program.guards().dict_contains(program.at(source), key.ptr(), contains);
-          },
-          py::arg("source"), py::arg("key"), py::arg("contains"))
-      .def("present", on_source(&GuardSet::present), py::arg("source"))
-      .def("absent", on_source(&GuardSet::absent), py::arg("source"))
-      .def(
-          "alias",
-          [](TestProgram& program, int a, int b, bool same) {
-            program.guards().alias(program.at(a), program.at(b), same);
-          },
-          py::arg("a"), py::arg("b"), py::arg("same"))
-      .def(
-          "no_overlap",
-          [](TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); },
-          py::arg("a"), py::arg("b"))
-      .def("shape", &TestProgram::shape, py::arg("source"), py::arg("dim"), py::arg("bound"))
-      .def("global_state", [](TestProgram& program) { program.guards().global_state(); })
       .def("seal", [](TestProgram& program) { program.guards().seal(&program); })
       .def("check", &TestProgram::check, py::arg("args"), py::arg("unset") = std::vector<int>(), py::arg("repeat") = 1)
       .def("explain", &TestProgram::explain, py::arg("args"), py::arg("unset") = std::vector<int>())
@@ -224,10 +224,7 @@ void bind_guards(py::module_& module) {
       .def("__len__", &GuardSet::size)
       .def(
           "lines",
-          [](const GuardSet& guards, const py::object& code) {
-            if (!PyCode_Check(code.ptr())) throw py::type_error("a code object is required");
-            return guards.print(*Bytecode::of(reinterpret_cast<PyCodeObject*>(code.ptr())));
-          },
+          [](const GuardSet& guards, const py::object& code) { return guards.print(*Bytecode::of(as_code(code))); },
           py::arg("code"), "One line for each guard; `code` is the one that the region starts in.")
       .def_property_readonly("dead", &GuardSet::dead, "An object that the guards refer to is gone.");
   py::module_ testing = module.def_submodule("_testing", "What only tests use.");

@@ -1,5 +1,6 @@
 """Guard programs: for every kind of guard a change that must fail and one that must not, for every source what it fetches."""
 
+import abc
 import builtins
 import functools
 import gc
@@ -151,17 +152,20 @@ MATCHES = [
      [{"a", "b"}, set(), {"b"}, ["a"], frozenset("a"), {HostileKey()}, None]),
     ("SET_ITEMS", "list(L['x']) == [Point]", lambda p, s: p.set_items(s, (Point,)), [{Point}], [{Slotted}]),
     ("TEXT_STREAM", "L['x'] is a plain text stream", lambda p, s: p.text_stream(s), PLAIN_STREAMS, OTHER_STREAMS),
-    ("DICT_CONTAINS", "'a' in L['x']", lambda p, s: p.dict_contains(s, "a", True), [{"a": 0}, {1: 0, "a": 0}],
+    ("DICT_CONTAINS", "'a' in L['x']", lambda p, s: p.dict_contains(s, "a"), [{"a": 0}, {1: 0, "a": 0}],
      [{}, {"b": 0}, {1: 0}, ["a"]]),
-    ("DICT_CONTAINS", "7 in L['x']", lambda p, s: p.dict_contains(s, 7, True), [{7: 0}, {7.0: 0}, {8: 1, 7: 0}],
+    ("DICT_CONTAINS", "7 in L['x']", lambda p, s: p.dict_contains(s, 7), [{7: 0}, {7.0: 0}, {8: 1, 7: 0}],
      [{}, {"7": 0}, {8: 0}, {HostileKey(): 0}, {7 + 2**61 - 1: 0}]),
-    ("DICT_CONTAINS", "(1, 'a') in L['x']", lambda p, s: p.dict_contains(s, (1, "a"), True), [{(1, "a"): 0}],
+    ("DICT_CONTAINS", "(1, 'a') in L['x']", lambda p, s: p.dict_contains(s, (1, "a")), [{(1, "a"): 0}],
      [{(1, "b"): 0}]),
-    ("DICT_MISSING", "'a' not in L['x']", lambda p, s: p.dict_contains(s, "a", False), [{}, {"b": 0}, {HostileKey(): 0}],
+    ("DICT_MISSING", "'a' not in L['x']", lambda p, s: p.dict_missing(s, "a"), [{}, {"b": 0}, {HostileKey(): 0}],
      [{"a": 0}, {1: 0, "a": 0}, None]),
-    ("DICT_MISSING", "7 not in L['x']", lambda p, s: p.dict_contains(s, 7, False), [{}, {8: 0}, {Point: 0}],
+    ("DICT_MISSING", "7 not in L['x']", lambda p, s: p.dict_missing(s, 7), [{}, {8: 0}, {Point: 0}],
      [{7: 0}, {7.0: 0}, {HostileKey(): 0}]),
     ("PRESENT", "L['x'].a is ", lambda p, s: p.present(p.source("InstanceAttr", s, "a")), [Point(a=1)], [Point(), 3]),
+    ("MRO", "type.mro(L['x']) == [Point, object]", lambda p, s: p.mro(s, Point), [Point], [Slotted, Point(), None]),
+    ("MATCH_FLAGS", "objects of L['x'] match sequence patterns and do not match mapping patterns",
+     lambda p, s: p.match_flags(s, list), [list, tuple], [dict, set, [], None]),
     ("ABSENT", "L['x'].a is unset", lambda p, s: p.absent(p.source("InstanceAttr", s, "a")), [Point(), Point(b=1), 3],
      [Point(a=1)]),
 ]  # fmt: skip
@@ -187,8 +191,9 @@ def test_guard_on_one_object(kind, text, add, passing, failing):
 @pytest.mark.parametrize("same", [True, False])
 def test_alias(same):
     program = make_program()
-    program.alias(program.local("x"), program.local("y"), same)
-    program.alias(program.local("y"), program.local("x"), same)
+    add = program.alias if same else program.not_alias
+    add(program.local("x"), program.local("y"))
+    add(program.local("y"), program.local("x"))
     program.seal()
     one, other = [1], [1]
     assert program.check((one, one)) is same
@@ -227,8 +232,32 @@ def test_tensors_that_share_no_memory():
     assert program.explain((x, x)) == "L['x'] shares no memory with L['y']"
 
 
+def test_the_recursion_limit():
+    program = make_program()
+    program.recursion_limit()
+    program.recursion_limit()
+    program.seal()
+    limit = sys.getrecursionlimit()
+    assert program.lines() == [f"RECURSION_LIMIT: sys.getrecursionlimit() == {limit}"]
+    assert program.check(())
+    sys.setrecursionlimit(limit + 1)
+    try:
+        assert not program.check(())
+        assert program.explain(()) == f"sys.getrecursionlimit() == {limit}"
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_a_registration_with_an_abstract_base_class():
+    program = sealed(lambda p, s: p.abc_token(s))
+    assert program.check((None, None))
+    type("Base", (abc.ABC,), {}).register(int)
+    assert not program.check((None, None))
+    assert program.explain((None, None)).startswith("abc.get_cache_token() == ")
+
+
 def test_an_alias_of_itself_needs_no_guard():
-    program = sealed(lambda p, s: p.alias(s, s, True))
+    program = sealed(lambda p, s: p.alias(s, s))
     assert len(program) == 0 and program.check(())
 
 
@@ -340,8 +369,6 @@ def test_every_row_is_tried():
         "TENSOR_MATCH",
         "GLOBAL_STATE",
         "ABC_TOKEN",
-        "MRO",
-        "MATCH_FLAGS",
         "RECURSION_LIMIT",
     }
     assert tried == set(testing.GUARD_KINDS)
@@ -593,8 +620,8 @@ def test_the_same_fact_is_one_guard():
             program.equals_match(x, 3)
             program.id_match(program.local("y"), other_function)
             program.length(program.local("y"), 2)
-            program.dict_contains(program.local("y"), "a", True)
-            program.dict_contains(program.local("y"), "a", False)
+            program.dict_contains(program.local("y"), "a")
+            program.dict_missing(program.local("y"), "a")
 
     assert sorted(sealed(add).lines()) == [
         "DICT_CONTAINS: 'a' in L['y']",
@@ -615,9 +642,9 @@ IMPLIED = [
     (lambda p, s: (p.code_match(s, other_function.__code__), p.type_match(s, types.FunctionType)), ["CODE_MATCH"]),
     (lambda p, s: (p.equals_match(s, (1, 2)), p.length(s, 2)), ["EQUALS_MATCH"]),
     (lambda p, s: (p.equals_match(s, (1, 2)), p.length(s, 3)), ["EQUALS_MATCH", "LENGTH"]),
-    (lambda p, s: (p.type_match(s, dict), p.dict_contains(s, 1.0, True), p.dict_contains(s, "b", False), p.length(s, 2),
+    (lambda p, s: (p.type_match(s, dict), p.dict_contains(s, 1.0), p.dict_missing(s, "b"), p.length(s, 2),
                    p.dict_keys(s, ("a", 1))), ["DICT_KEYS"]),
-    (lambda p, s: (p.dict_contains(s, "b", True), p.dict_keys(s, ("a", 1))), ["DICT_KEYS", "DICT_CONTAINS"]),
+    (lambda p, s: (p.dict_contains(s, "b"), p.dict_keys(s, ("a", 1))), ["DICT_KEYS", "DICT_CONTAINS"]),
     (lambda p, s: (p.id_match(s, "text"), p.equals_match(s, "text")), ["ID_MATCH"]),
     (lambda p, s: (p.id_match(s, None), p.equals_match(s, None)), ["EQUALS_MATCH"]),
 ]  # fmt: skip
@@ -826,7 +853,7 @@ def test_check_allocates_nothing():
     x = program.local("x")
     program.type_match(x, Point)
     program.equals_match(program.source("InstanceAttr", x, "a"), (1, 2.0, "s"))
-    program.dict_contains(program.source("InstanceAttr", x, "d"), (1, 2), True)
+    program.dict_contains(program.source("InstanceAttr", x, "d"), (1, 2))
     program.absent(program.source("InstanceAttr", x, "b"))
     program.seal()
     args = (Point(a=(1, float("2.0"), "s"), d={(1, 2): 3}), None)

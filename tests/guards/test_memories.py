@@ -78,7 +78,7 @@ class Guards:
                 self.add(program.source("Item", source, None, index), item, depth + 1)
         elif isinstance(value, dict):
             program.dict_keys(source, tuple(value))
-            program.dict_contains(source, "missing", False)
+            program.dict_missing(source, "missing")
             for key, item in value.items():
                 self.add(program.source("DictItem", source, key), item, depth + 1)
         elif isinstance(value, type(make_function)):
