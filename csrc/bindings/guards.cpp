@@ -18,7 +18,7 @@ namespace md {
 namespace {
 
 constexpr const char* kSourceKinds[] = {
-#define MD_SOURCE(name, doc) #name,
+#define MD_SOURCE(name, ...) #name,
 #include "guards/sources.def"
 #undef MD_SOURCE
 };

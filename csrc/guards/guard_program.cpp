@@ -316,7 +316,7 @@ class GuardProgram::Emitter {
     GuardInstruction in = make(static_cast<GuardOp>(guard.kind), index);
     if (guard_row(guard.kind).subject == GuardSubject::Place) {
       in.other = fetched(guard.source->base());
-      in.lookup = lookup_of(*guard.source);
+      in.lookup = guard.source->lookup();
     } else {
       in.target = fetched(guard.source);
       in.other = fetched(guard.other);
@@ -333,25 +333,6 @@ class GuardProgram::Emitter {
     return {op, LookupDict::None, kNoRegister, kNoRegister, guard, -1, kNoRegister, {}, {}};
   }
 
-  static LookupDict lookup_of(const Source& source) {
-    switch (source.kind()) {
-      case SourceKind::DictItem:
-        return LookupDict::Base;
-      case SourceKind::InstanceAttr:
-        return LookupDict::Attributes;
-      case SourceKind::Global:
-        return LookupDict::Globals;
-      case SourceKind::Builtin:
-        return LookupDict::Builtins;
-      case SourceKind::ModuleAttr:
-        return LookupDict::Module;
-      case SourceKind::TypeAttr:
-        return LookupDict::Type;
-      default:
-        return LookupDict::None;
-    }
-  }
-
   // The register that holds the source's object from here on.
   uint32_t fetched(const Source* source) {
     if (source == nullptr) return kNoRegister;
@@ -365,7 +346,7 @@ class GuardProgram::Emitter {
       in.target = target;
       in.other = base;
       in.source = source;
-      in.lookup = lookup_of(*source);
+      in.lookup = source->lookup();
       emit(in);
     }
     return target;

@@ -26,9 +26,6 @@ struct LookupMemo {
   PyObject* object = nullptr;
 };
 
-// Which dict a lookup uses, relative to its base object; Type: the dicts along the type's MRO.
-enum class LookupDict : uint8_t { None, Base, Attributes, Globals, Builtins, Module, Type };
-
 // An instruction may first load one slot into a register, so most checks on arguments take one instruction.
 struct GuardInstruction {
   GuardOp op;

@@ -1,6 +1,5 @@
 #include "guards/memory_recorder.h"
 
-#include "cpython/dict_version.h"
 #include "cpython/library_types.h"
 #include "guards/constants.h"
 #include "guards/tensor_type.h"
@@ -103,143 +102,6 @@ bool MemoryRecorder::has_size(uint32_t which) {
   return true;
 }
 
-// ---- lookups ----
-
-MemoryRecorder::Ground MemoryRecorder::in_dict(PyObject* dict) {
-  auto [found, is_new] = groups_.try_emplace(dict, static_cast<int32_t>(memory_->rechecks_.size()));
-  if (is_new) {
-    const uint64_t* version = pv_dict_version_place(dict);
-    if (version == nullptr) {
-      groups_.erase(found);
-      return {};
-    }
-    word(version, found->second);
-    memory_->rechecks_.emplace_back();
-  }
-  return {Basis::Group, Trust::Certain, found->second};
-}
-
-MemoryRecorder::Ground MemoryRecorder::in_attributes(const Source& source, uint32_t base) {
-  PyObject* object = this->object(base);
-  if (!has_type(base)) return {};
-  if (pv_has_instance_storage(object) == 0) return {Basis::Words};
-  PvWord words[3];
-  if (int count = pv_inline_words(object, source.key(), words)) {
-    for (int i = 0; i < count; ++i) word(base, words[i].place);
-    return {Basis::Words, Trust::ByAddress};
-  }
-  PyObject* dict = pv_instance_dict(object);
-  if (dict == nullptr || pv_dict_version_place(dict) == nullptr || pv_dict_word(object, words) == 0) return {};
-  word(base, words[0].place);
-  return in_dict(dict);
-}
-
-MemoryRecorder::Ground MemoryRecorder::in_type(uint32_t base) {
-  auto* type = reinterpret_cast<PyTypeObject*>(object(base));
-  if (known(base).trust != Trust::Certain || !PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return {};
-  // After a recheck of the dict, a different type may occupy the same address.
-  if (known(base).group >= 0 && !is_held(type)) return {};
-  word(base, &type->tp_flags);
-  word(base, &type->tp_version_tag);  // the word also includes what follows the tag
-  return {Basis::Words};
-}
-
-// Globals or builtins of the function `base`, or of the view's function if there is no base.
-MemoryRecorder::Ground MemoryRecorder::in_names(uint32_t base, PyObject* PyFunctionObject::* names) {
-  bool is_own = base == kNoRegister;
-  PyObject* function = is_own ? view_.function : object(base);
-  if (Py_TYPE(function) != &PyFunction_Type || (!is_own && !has_type(base))) return {};
-  PyObject*& place = reinterpret_cast<PyFunctionObject*>(function)->*names;
-  if (place == nullptr || !PyDict_CheckExact(place) || pv_dict_version_place(place) == nullptr) return {};
-  if (is_own) {
-    (names == &PyFunctionObject::func_globals ? memory_->globals_ : memory_->builtins_) = place;
-  } else {
-    word(base, &place);
-  }
-  return in_dict(place);
-}
-
-// The target of a pointer at `place` in the object `base` that Python code cannot change.
-MemoryRecorder::Ground MemoryRecorder::linked(uint32_t base, const void* place, PyObject* target) {
-  if (!has_type(base) || target == nullptr) return {};
-  word(base, place);
-  Known& from = known(base);
-  return {from.group >= 0 ? Basis::Group : Basis::Words, from.trust, from.group};
-}
-
-MemoryRecorder::Ground MemoryRecorder::in_list(const Source& source, uint32_t base) {
-  PyObject* object = this->object(base);
-  if (source.index() >= Py_SIZE(object) || !has_size(base)) return {};
-  if (PyTuple_Check(object)) {
-    PyObject** place = &PyTuple_GET_ITEM(object, source.index());
-    return linked(base, place, *place);
-  }
-  auto* list = reinterpret_cast<PyListObject*>(object);
-  word(base, &list->ob_item);
-  word(base, &list->ob_item[source.index()]);
-  return {Basis::Words, Trust::ByAddress};
-}
-
-// What the lookup of a source depends on, given that `base` is known; Basis::Nothing: it is repeated each time.
-MemoryRecorder::Ground MemoryRecorder::ground_of(const Source& source, uint32_t base) {
-  PyObject* object = base != kNoRegister ? this->object(base) : nullptr;
-  switch (source.kind()) {
-    case SourceKind::Function:
-      memory_->function_ = view_.function;
-      return {Basis::Words, Trust::ByAddress};
-    case SourceKind::Global:
-      return in_names(base, &PyFunctionObject::func_globals);
-    case SourceKind::Builtin:
-      return in_names(base, &PyFunctionObject::func_builtins);
-    case SourceKind::InstanceAttr:
-      return in_attributes(source, base);
-    case SourceKind::ModuleAttr:
-      if (!PyModule_Check(object) || !has_type(base)) return {};
-      word(base, pv_module_dict_place(object));
-      return in_dict(PyModule_GetDict(object));
-    case SourceKind::DictItem:
-    case SourceKind::DictEntry:
-    case SourceKind::DictKey:
-      if (!PyDict_Check(object) || PyODict_Check(object) || !has_type(base)) return {};
-      known(base).is_read = true;
-      return in_dict(object);
-    case SourceKind::Type:
-      return has_type(base) ? Ground{Basis::Words} : Ground{};
-    case SourceKind::TypeAttr:
-    case SourceKind::SuperAttr:
-    case SourceKind::MroEntry:
-      return PyType_Check(object) ? in_type(base) : Ground{};
-    case SourceKind::CellContents:
-      if (!has_type(base)) return {};
-      word(base, &reinterpret_cast<PyCellObject*>(object)->ob_ref);
-      return {Basis::Words, Trust::ByAddress};
-    case SourceKind::Closure: {
-      auto* function = reinterpret_cast<PyFunctionObject*>(object);
-      if (!has_type(base) || function->func_closure == nullptr) return {};
-      if (source.index() >= PyTuple_GET_SIZE(function->func_closure)) return {};
-      word(base, &function->func_closure);
-      PyObject** cell = &PyTuple_GET_ITEM(function->func_closure, source.index());
-      return linked(base, cell, *cell);
-    }
-    case SourceKind::MethodFunction: {
-      PyObject** place = &reinterpret_cast<PyMethodObject*>(object)->im_func;
-      return linked(base, place, *place);
-    }
-    case SourceKind::MethodSelf: {
-      PyObject** place = &reinterpret_cast<PyMethodObject*>(object)->im_self;
-      return linked(base, place, *place);
-    }
-    case SourceKind::Item:
-      return PyTuple_Check(object) || PyList_Check(object) ? in_list(source, base) : Ground{};
-    case SourceKind::SlotAttr:
-      if (!has_type(base)) return {};
-      word(base, reinterpret_cast<char*>(object) + source.index());
-      return {Basis::Words, Trust::ByAddress};
-    default:
-      return {};
-  }
-}
-
 // ---- instructions ----
 
 void MemoryRecorder::add_root(const GuardInstruction& in) {
@@ -265,9 +127,15 @@ void MemoryRecorder::add(const GuardInstruction& in) {
 
 bool MemoryRecorder::is_by_address(const GuardInstruction& in) const {
   PvWord words[3];
-  SourceKind kind = in.source->kind();
-  return kind == SourceKind::CellContents || kind == SourceKind::SlotAttr ||
-         (kind == SourceKind::InstanceAttr && pv_inline_words(object(in.other), in.source->key(), words) > 0);
+  switch (in.source->holder()) {
+    case SourceHolder::Word:
+      return true;
+    case SourceHolder::Attributes:
+      return pv_inline_words(object(in.other), in.source->key(), words) > 0;
+    case SourceHolder::Other:
+      break;
+  }
+  return false;
 }
 
 void MemoryRecorder::add_fetch(const GuardInstruction& in) {

@@ -59,11 +59,24 @@ class MemoryRecorder {
   void finish_rechecks();
 
   Ground ground_of(const Source& source, uint32_t base);
+  Ground ground_none(const Source& source, uint32_t base);
+  Ground ground_function(const Source& source, uint32_t base);
+  Ground ground_global(const Source& source, uint32_t base);
+  Ground ground_builtin(const Source& source, uint32_t base);
+  Ground ground_attribute(const Source& source, uint32_t base);
+  Ground ground_module(const Source& source, uint32_t base);
+  Ground ground_dict(const Source& source, uint32_t base);
+  Ground ground_type(const Source& source, uint32_t base);
+  Ground ground_class(const Source& source, uint32_t base);
+  Ground ground_cell(const Source& source, uint32_t base);
+  Ground ground_closure(const Source& source, uint32_t base);
+  Ground ground_method_function(const Source& source, uint32_t base);
+  Ground ground_method_self(const Source& source, uint32_t base);
+  Ground ground_element(const Source& source, uint32_t base);
+  Ground ground_slot(const Source& source, uint32_t base);
   Ground in_dict(PyObject* dict);
-  Ground in_attributes(const Source& source, uint32_t base);
   Ground in_type(uint32_t base);
   Ground in_names(uint32_t base, PyObject* PyFunctionObject::* dict);
-  Ground in_list(const Source& source, uint32_t base);
   Ground linked(uint32_t base, const void* place, PyObject* target);
 
   bool is_held(PyTypeObject* type) const;

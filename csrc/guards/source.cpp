@@ -373,12 +373,15 @@ std::string name_WrappedFunction(const Source&, const std::string& base, const B
 
 struct SourceRow {
   const char* name;
+  LookupDict lookup;
+  SourceHolder holder;
   Fetched (*fetch)(const Source& source, PyObject* base, const LocalsView& view);
   std::string (*text)(const Source& source, const std::string& base, const Bytecode& bytecode);
 };
 
 constexpr SourceRow kSourceRows[] = {
-#define MD_SOURCE(name, doc) {#name, fetch_##name, name_##name},
+#define MD_SOURCE(name, lookup, holder, ground, doc) \
+  {#name, LookupDict::lookup, SourceHolder::holder, fetch_##name, name_##name},
 #include "guards/sources.def"
 #undef MD_SOURCE
 };
@@ -409,6 +412,10 @@ const PyMemberDef* object_member(BorrowedRef descriptor) {
 }  // namespace
 
 const char* source_kind_name(SourceKind kind) { return kSourceRows[static_cast<int>(kind)].name; }
+
+LookupDict Source::lookup() const { return row_of(*this).lookup; }
+
+SourceHolder Source::holder() const { return row_of(*this).holder; }
 
 bool is_object_slot(BorrowedRef member_descriptor) {
   const PyMemberDef* member = object_member(member_descriptor);

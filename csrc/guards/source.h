@@ -11,15 +11,23 @@ namespace md {
 class Bytecode;
 
 enum class SourceKind : uint8_t {
-#define MD_SOURCE(name, doc) name,
+#define MD_SOURCE(name, ...) name,
 #include "guards/sources.def"
 #undef MD_SOURCE
 };
 const char* source_kind_name(SourceKind kind);
 
+// Which dict a look-up by name goes to, relative to the base; Type: the dicts along the type's MRO.
+enum class LookupDict : uint8_t { None, Base, Attributes, Globals, Builtins, Module, Type };
+// What keeps the object: a word of the base that any code may overwrite, the base's attributes (a word where they are
+// stored inline), or something else.
+enum class SourceHolder : uint8_t { Other, Word, Attributes };
+
 class Source {
  public:
   SourceKind kind() const { return kind_; }
+  LookupDict lookup() const;
+  SourceHolder holder() const;
   const Source* base() const { return base_; }
   // The name or constant key; for a SlotAttr the slot's name.
   BorrowedRef key() const { return key_; }
