@@ -9,7 +9,7 @@ namespace md {
 namespace {
 
 constexpr const char* kRecipeNames[] = {
-#define MD_RECIPE(name, parts, doc) #name,
+#define MD_RECIPE(name, ...) #name,
 #include "snapshot/recipes.def"
 #undef MD_RECIPE
 };

@@ -19,7 +19,7 @@
 namespace md {
 
 enum class RecipeKind : uint8_t {
-#define MD_RECIPE(name, parts, doc) name,
+#define MD_RECIPE(name, ...) name,
 #include "snapshot/recipes.def"
 #undef MD_RECIPE
 };

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/inline_array.h"
@@ -35,25 +36,24 @@ class ValueBuilder {
   // Releases everything fetched and built; objects that die may run Python code.
   void release();
 
- private:
-  Ref make(const Recipe& recipe, RecipeId id);
-  void finish_queued();
-  void fill(RecipeId id);
-  void fill_dict(PyObject* dict, const std::vector<RecipeId>& parts, size_t first);
+  // ---- for the functions of recipes.def ----
+
+  const Snapshot& snapshot() const { return snapshot_; }
+  const LocalsView& view() const { return view_; }
+  Tensor& output(int32_t index) { return outputs_[static_cast<size_t>(index)]; }
+  // The objects of the recipe's parts, without the last `left` ones.
+  std::vector<Ref> build_parts(const Recipe& recipe, size_t left = 0);
+  // Null: not built yet.
+  const Ref& built(RecipeId id) const { return values_[id]; }
+  // Whether it is available without building anything.
   bool is_there(RecipeId id) const;
-  Ref make_class(const Recipe& recipe, RecipeId id);
-  bool is_given_to_type(RecipeId value);
-  Ref call_on_iterators(PyTypeObject* type, std::span<const Ref> parts, size_t first, size_t last,
-                        PyObject* name = nullptr);
-  void fill_class(PyObject* type, const Recipe& recipe, RecipeId id);
-  const Snapshot& snapshot_;
-  LocalsView view_;
-  std::span<Tensor> outputs_;
-  InlineArray<Ref, 16> values_;  // by recipe, null until built
-  std::vector<RecipeId> to_fill_;
-  std::vector<RecipeId> to_place_;  // iterators not yet advanced to their position
-  int filling_ = 0;
-  std::optional<bool> iterates_dicts_;  // whether any recipe is an iterator over a dict; nullopt: not determined yet
+  // The value, about to be returned empty, is to be filled by finish().
+  void fill_later(RecipeId id);
+  // The iterator, about to be returned, is to be advanced when the sequences are complete.
+  void place_later(RecipeId id, int position);
+  // Whether any recipe is an iterator over a dict.
+  bool iterates_dicts();
+
   struct LateName {
     RecipeId type;
     size_t part;  // index in its recipe
@@ -62,6 +62,18 @@ class ValueBuilder {
     std::vector<RecipeId> in_making;  // whose names are being built
     std::vector<LateName> late;       // values of classes that were created without them
   };
+  ClassWork& class_work();
+
+ private:
+  void finish_queued();
+  const Snapshot& snapshot_;
+  LocalsView view_;
+  std::span<Tensor> outputs_;
+  InlineArray<Ref, 16> values_;  // by recipe, null until built
+  std::vector<RecipeId> to_fill_;
+  std::vector<std::pair<RecipeId, int>> to_place_;  // iterators not yet advanced to their position
+  int filling_ = 0;
+  std::optional<bool> iterates_dicts_;  // nullopt: not determined yet
   std::unique_ptr<ClassWork> classes_;  // null: no class was created
 };
 

@@ -1,0 +1,139 @@
+// Recipes of tuples, lists, dicts, sets, slices and cells.
+#include "guards/named_results.h"
+#include "snapshot/recipe_rows.h"
+
+namespace md {
+namespace {
+
+// Moves the references.
+Ref tuple_of(std::span<Ref> items) {
+  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].release());
+  return tuple;
+}
+
+// Empty, as if created by list().
+Ref make_list(PyObject* type) {
+  static PyObject* const empty = PyTuple_New(0);
+  return check(PyList_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+}
+
+// Created with its final length: iterators over it detect insertions, but not assignments to elements.
+Ref make_deque(PyObject* type, PyObject* maxlen, size_t length) {
+  Ref places = check(PyTuple_New(static_cast<Py_ssize_t>(length)));
+  for (size_t i = 0; i < length; ++i) PyTuple_SET_ITEM(places.get(), i, Py_NewRef(Py_None));
+  return check(PyObject_CallFunctionObjArgs(type, places.get(), maxlen, nullptr));
+}
+
+Ref make_dict(PyObject* type, PyObject* factory) {
+  static PyObject* const empty = PyTuple_New(0);
+  if (factory != nullptr) return check(PyObject_CallOneArg(type, factory));
+  return check(PyDict_Type.tp_new(reinterpret_cast<PyTypeObject*>(type), empty, nullptr));
+}
+
+// While its values are being built, someone may iterate over it, and would notice a new key.
+void fill_entries(ValueBuilder& builder, PyObject* dict, const std::vector<RecipeId>& parts, size_t first) {
+  auto* set_item = PyODict_Check(dict) ? &PyODict_SetItem : &PyDict_SetItem;
+  for (size_t i = first; builder.iterates_dicts() && i < parts.size(); i += 2)
+    check_status(set_item(dict, builder.build(parts[i]), Py_None));
+  for (size_t i = first; i < parts.size(); i += 2)
+    check_status(set_item(dict, builder.build(parts[i]), builder.build(parts[i + 1])));
+}
+
+}  // namespace
+
+namespace recipe_columns {
+
+Ref make_Tuple(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
+  std::vector<Ref> parts = builder.build_parts(recipe);
+  return tuple_of(parts);
+}
+
+Ref make_TypedTuple(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
+  std::vector<Ref> parts = builder.build_parts(recipe);
+  auto* type = reinterpret_cast<PyTypeObject*>(parts[0].get());
+  Ref items = tuple_of(std::span(parts).subspan(1));
+  if (is_named_results(type)) return make_named_results(type, items.get());
+  Ref args = check(PyTuple_Pack(1, items.get()));
+  return check(PyTuple_Type.tp_new(type, args, nullptr));
+}
+
+Ref make_List(ValueBuilder& builder, const Recipe&, RecipeId id) {
+  builder.fill_later(id);
+  return check(PyList_New(0));
+}
+
+void fill_list(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& list) {
+  for (RecipeId part : recipe.parts) check_status(PyList_Append(list, builder.build(part)));
+}
+
+Ref make_TypedList(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
+  // Building a part may run the deferred fills.
+  Ref type = builder.build(recipe.parts[0]), maxlen = builder.build(recipe.parts[1]);
+  builder.fill_later(id);
+  return maxlen ? make_deque(type, maxlen, recipe.parts.size() - 2) : make_list(type);
+}
+
+void fill_typed_list(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& list) {
+  for (size_t i = 2; i < recipe.parts.size(); ++i) {
+    Ref item = builder.build(recipe.parts[i]);
+    bool is_list = PyList_Check(list.get());
+    check_status(is_list ? PyList_Append(list, item) : PySequence_SetItem(list, static_cast<Py_ssize_t>(i) - 2, item));
+  }
+}
+
+Ref make_Dict(ValueBuilder& builder, const Recipe&, RecipeId id) {
+  builder.fill_later(id);
+  return check(PyDict_New());
+}
+
+void fill_dict(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& dict) {
+  fill_entries(builder, dict, recipe.parts, 0);
+}
+
+Ref make_TypedDict(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
+  Ref type = builder.build(recipe.parts[0]), factory = builder.build(recipe.parts[1]);
+  builder.fill_later(id);
+  return make_dict(type, factory);
+}
+
+void fill_typed_dict(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& dict) {
+  fill_entries(builder, dict, recipe.parts, 2);
+}
+
+Ref make_Set(ValueBuilder& builder, const Recipe&, RecipeId id) {
+  builder.fill_later(id);
+  return check(PySet_New(nullptr));
+}
+
+void fill_set(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& set) {
+  for (RecipeId part : recipe.parts) check_status(PySet_Add(set, builder.build(part)));
+}
+
+Ref make_Slice(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
+  std::vector<Ref> parts = builder.build_parts(recipe);
+  return check(PySlice_New(parts[0], parts[1], parts[2]));
+}
+
+Ref make_Cell(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
+  if (!recipe.parts.empty()) builder.fill_later(id);
+  return check(PyCell_New(nullptr));
+}
+
+void fill_cell(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& cell) {
+  Ref contents = builder.build(recipe.parts[0]);
+  // Building a class fills the cell of its names.
+  if (recipe.index == 0) check_status(PyCell_Set(cell, contents));
+}
+
+Ref make_DictView(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
+  static constexpr const char* kMethods[] = {"keys", "values", "items"};
+  Ref dict = builder.build(recipe.parts[0]);
+  // The view of the C class: a subclass may override the method.
+  PyTypeObject* owner = PyODict_Check(dict.get()) ? &PyODict_Type : &PyDict_Type;
+  return check(PyObject_CallMethod(reinterpret_cast<PyObject*>(owner), kMethods[recipe.index], "O", dict.get()));
+}
+
+}  // namespace recipe_columns
+}  // namespace md
