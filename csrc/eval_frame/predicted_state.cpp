@@ -102,88 +102,78 @@ void replace(Attributes& attributes, BorrowedRef object, BorrowedRef name, Borro
 
 }  // namespace
 
-void PredictedState::predict_attribute(BorrowedRef object, BorrowedRef name, BorrowedRef value) {
-  replace(attributes_, object, name, value);
-  Ref dict = has_data_descriptor(object, name) ? Ref() : dict_of_instance(object);
+// Objects created by the region are not visible to others yet: an effect changes them at once.
+bool PredictedState::is_new(const HeldEffect& held, ValueComparison& comparison) const {
+  return !comparison.is_known(held.target) && !by_object_.contains(held.target.get());
+}
+
+void PredictedState::predict_effect(const HeldEffect& held, ValueComparison& comparison) {
+  switch (held.effect->kind) {
+#define MD_EFFECT(name, written, predict, doc) \
+  case EffectKind::name:                       \
+    return predict(held, comparison);
+#include "snapshot/effects.def"
+#undef MD_EFFECT
+  }
+}
+
+// ---- the functions of effects.def ----
+
+void PredictedState::predict_nothing(const HeldEffect&, ValueComparison&) {}
+
+void PredictedState::predict_contents(const HeldEffect& held, ValueComparison& comparison) {
+  if (is_new(held, comparison)) return apply(held, nullptr);
+  Copy* copy = copy_of(held.target);
+  if (copy != nullptr) apply({held.effect, std::get<Ref>(copy->contents), held.value, held.key}, nullptr);
+}
+
+// The entries of the dict's copy. Null: there is no copy to change; a name in a namespace is noted with its `value`.
+DictShadow* PredictedState::changed_entries(const HeldEffect& held, BorrowedRef value, ValueComparison& comparison) {
+  if (is_new(held, comparison)) {
+    apply(held, nullptr);
+    return nullptr;
+  }
+  if (Copy* copy = copy_of(held.target)) return &std::get<DictShadow>(copy->contents);
+  if (held.key && PyUnicode_Check(held.key.get())) replace(names_, held.target, held.key, value);
+  return nullptr;
+}
+
+void PredictedState::predict_item(const HeldEffect& held, ValueComparison& comparison) {
+  if (DictShadow* entries = changed_entries(held, held.value, comparison)) entries->set(held.key, held.value);
+}
+
+void PredictedState::predict_no_item(const HeldEffect& held, ValueComparison& comparison) {
+  if (DictShadow* entries = changed_entries(held, nullptr, comparison)) entries->erase(held.key);
+}
+
+void PredictedState::predict_no_items(const HeldEffect& held, ValueComparison& comparison) {
+  if (DictShadow* entries = changed_entries(held, nullptr, comparison)) entries->clear();
+}
+
+void PredictedState::predict_attribute(const HeldEffect& held, ValueComparison&) {
+  replace(attributes_, held.target, held.key, held.value);
+  Ref dict = has_data_descriptor(held.target, held.key) ? Ref() : dict_of_instance(held.target);
   Copy* copy = dict ? copy_of(dict) : nullptr;
   if (copy == nullptr) return;
   auto& entries = std::get<DictShadow>(copy->contents);
-  if (value) {
-    entries.set(name, value);
+  if (held.value) {
+    entries.set(held.key, held.value);
   } else {
-    entries.erase(name);
+    entries.erase(held.key);
   }
 }
 
-namespace {
-
-void apply(const HeldEffect& held, DictShadow& entries) {
-  if (held.effect->kind == EffectKind::DictSet) entries.set(held.key, held.value);
-  if (held.effect->kind == EffectKind::DictDelete) entries.erase(held.key);
-  if (held.effect->kind == EffectKind::DictClear) entries.clear();
+void PredictedState::predict_tensor(const HeldEffect& held, ValueComparison&) {
+  memory_.expect_write(tensor_type_of(held.target)->unwrap(held.target), tensor_type_of(held.value)->unwrap(held.value),
+                       held.effect->count);
 }
 
-void apply(const HeldEffect& held, PyObject* target) {
-  const Effect& effect = *held.effect;
-  switch (effect.kind) {
-    case EffectKind::SetCell:
-      return check_status(PyCell_Set(target, held.value));
-    case EffectKind::ListAppend:
-      return check_status(PyList_Append(target, held.value));
-    case EffectKind::ListSplice:
-      return check_status(PyList_SetSlice(target, effect.start, effect.stop, held.value));
-    case EffectKind::DequeAssign:
-      return check_status(PyList_SetSlice(target, 0, PyList_GET_SIZE(target), held.value));
-    case EffectKind::DictSet:
-      return check_status(PyDict_SetItem(target, held.key, held.value));
-    case EffectKind::DictDelete:
-      return check_status(PyDict_DelItem(target, held.key));
-    case EffectKind::DictClear:
-      return PyDict_Clear(target);
-    case EffectKind::SetAdd:
-      return check_status(PySet_Add(target, held.value));
-    case EffectKind::SetDiscard:
-      return check_status(PySet_Discard(target, held.value) < 0 ? -1 : 0);
-    case EffectKind::SetClear:
-      return check_status(PySet_Clear(target));
-    default:
-      return;
-  }
+void PredictedState::predict_grad_mode(const HeldEffect& held, ValueComparison&) {
+  modes_.grad_enabled = held.effect->flag;
 }
 
-}  // namespace
-
-void PredictedState::predict_effect(const HeldEffect& held, ValueComparison& comparison) {
-  const Effect& effect = *held.effect;
-  switch (effect.kind) {
-    case EffectKind::AttributeSet:
-    case EffectKind::AttributeDelete:
-      return predict_attribute(held.target, held.key, held.value);
-    case EffectKind::WriteTensor:
-      return memory_.expect_write(tensor_type_of(held.target)->unwrap(held.target),
-                                  tensor_type_of(held.value)->unwrap(held.value), effect.count);
-    case EffectKind::GradMode:
-      modes_.grad_enabled = effect.flag;
-      return;
-    case EffectKind::InferenceMode:
-      modes_.inference_mode = effect.flag;
-      return;
-    case EffectKind::Output:
-    case EffectKind::CacheHit:
-    case EffectKind::CacheMiss:
-      return;
-    default:
-      break;
-  }
-  // Objects created by the region are not visible to others yet.
-  if (!comparison.is_known(held.target) && !by_object_.contains(held.target.get()))
-    return apply(held, held.target.get());
-  Copy* copy = copy_of(held.target);
-  bool names = effect.kind == EffectKind::DictSet || effect.kind == EffectKind::DictDelete;
-  if (copy == nullptr && names && PyUnicode_Check(held.key.get())) replace(names_, held.target, held.key, held.value);
-  if (copy == nullptr) return;
-  if (auto* entries = std::get_if<DictShadow>(&copy->contents)) return apply(held, *entries);
-  apply(held, std::get<Ref>(copy->contents).get());
+void PredictedState::predict_inference_mode(const HeldEffect& held, ValueComparison&) {
+  modes_.inference_mode = held.effect->flag;
 }
 
 void PredictedState::compare_copy(const Copy& copy, ValueComparison& comparison) const {

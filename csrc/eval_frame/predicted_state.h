@@ -32,8 +32,18 @@ class PredictedState {
   };
   void keep(BorrowedRef object);
   Copy* copy_of(BorrowedRef object);
+  bool is_new(const HeldEffect& held, ValueComparison& comparison) const;
   void predict_effect(const HeldEffect& held, ValueComparison& comparison);
-  void predict_attribute(BorrowedRef object, BorrowedRef name, BorrowedRef value);
+  void predict_nothing(const HeldEffect& held, ValueComparison& comparison);
+  void predict_contents(const HeldEffect& held, ValueComparison& comparison);
+  void predict_item(const HeldEffect& held, ValueComparison& comparison);
+  void predict_no_item(const HeldEffect& held, ValueComparison& comparison);
+  void predict_no_items(const HeldEffect& held, ValueComparison& comparison);
+  void predict_attribute(const HeldEffect& held, ValueComparison& comparison);
+  void predict_tensor(const HeldEffect& held, ValueComparison& comparison);
+  void predict_grad_mode(const HeldEffect& held, ValueComparison& comparison);
+  void predict_inference_mode(const HeldEffect& held, ValueComparison& comparison);
+  DictShadow* changed_entries(const HeldEffect& held, BorrowedRef value, ValueComparison& comparison);
   void compare_copy(const Copy& copy, ValueComparison& comparison) const;
   void compare_attribute(const Attribute& attribute, ValueComparison& comparison) const;
 

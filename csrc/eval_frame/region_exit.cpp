@@ -1,7 +1,6 @@
 #include "eval_frame/region_exit.h"
 
 #include "base/interrupts.h"
-#include "cpython/cached_function.h"
 #include "cpython/stack_room.h"
 #include "eval_frame/call_out_frames.h"
 #include "eval_frame/counters.h"
@@ -59,13 +58,6 @@ bool has_room_for(const CapturedRegion& region) {
   constexpr size_t kStackOfFrame = 8 * 1024;
   if (region.depth > 1 && pv_recursion_left(PyThreadState_Get()) <= 2 * region.depth) return false;
   return region.depth <= kFewFrames || pv_stack_left() / kStackOfFrame > region.snapshot.frames.size();
-}
-
-// The guards ensure that both have the same sizes and dtype.
-void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
-  const Tensor& into = tensor_type_of(target)->unwrap(target);
-  copy_elements(tensor_type_of(value)->unwrap(value), into);
-  for (int i = 0; i < count; ++i) into->storage()->bump_version();
 }
 
 }  // namespace
@@ -183,112 +175,16 @@ void ExitValues::build_effects() {
   builder_.finish();
 }
 
-namespace {
-
-// Null value: deletes the attribute. Changes of a class invalidate its caches.
-void set_own_attribute(PyObject* object, PyObject* name, PyObject* value) {
-  auto* set = PyType_Check(object) ? PyType_Type.tp_setattro : PyObject_GenericSetAttr;
-  check_status(set(object, name, value));
+HeldEffect ExitValues::hold(const Effect& effect) {
+  auto value_of = [&](RecipeId id) { return id != kNoRecipe ? builder_.build(id) : Ref(); };
+  return {&effect, value_of(effect.target), value_of(effect.value), value_of(effect.key)};
 }
-
-// An OrderedDict keeps its own order besides the dict's.
-void set_item(PyObject* dict, PyObject* key, PyObject* value) {
-  check_status(PyODict_Check(dict) ? PyODict_SetItem(dict, key, value) : PyDict_SetItem(dict, key, value));
-}
-
-void delete_item(PyObject* dict, PyObject* key) {
-  check_status(PyODict_Check(dict) ? PyODict_DelItem(dict, key) : PyDict_DelItem(dict, key));
-}
-
-// Iterators over the deque fail if its length changes, but not if elements are replaced.
-void assign_deque(PyObject* deque, PyObject* items, bool is_changed) {
-  for (Py_ssize_t i = 0; !is_changed && i < PyList_GET_SIZE(items); ++i)
-    check_status(PySequence_SetItem(deque, i, PyList_GET_ITEM(items, i)));
-  if (!is_changed) return;
-  check(PyObject_CallMethod(deque, "clear", nullptr));
-  check(PyObject_CallMethod(deque, "extend", "O", items));
-}
-
-void count_hit(PyObject* cached, PyObject* arguments) {
-  check(PyObject_Call(cached, PyTuple_GET_ITEM(arguments, 0), PyTuple_GET_ITEM(arguments, 1)));
-}
-
-// Null result: the call raised.
-void count_miss(PyObject* cached, PyObject* arguments, const Ref& result) {
-  if (!result) return pv_cached_count_failure(cached);
-  PyObject *positional = PyTuple_GET_ITEM(arguments, 0), *keywords = PyTuple_GET_ITEM(arguments, 1);
-  check_status(pv_cached_store(cached, positional, keywords, result));
-}
-
-void clear_dict(PyObject* dict) {
-  if (!PyODict_Check(dict)) return PyDict_Clear(dict);
-  Ref clear = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyODict_Type), "clear"));
-  check(PyObject_CallOneArg(clear, dict));
-}
-
-}  // namespace
 
 bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
+  EffectSite site{builder_, outputs, frame};
   for (const Effect& effect : snapshot_.effects) {
-    switch (effect.kind) {
-      case EffectKind::Output:
-        MD_ASSERT(outputs != nullptr, "an output where none can be made");
-        if (!outputs->run(effect, builder_, frame)) return false;
-        break;
-      case EffectKind::SetCell:
-        check_status(PyCell_Set(builder_.build(effect.target), builder_.build(effect.value)));
-        break;
-      case EffectKind::ListAppend:
-        check_status(PyList_Append(builder_.build(effect.target), builder_.build(effect.value)));
-        break;
-      case EffectKind::ListSplice:
-        check_status(
-            PyList_SetSlice(builder_.build(effect.target), effect.start, effect.stop, builder_.build(effect.value)));
-        break;
-      case EffectKind::DequeAssign:
-        assign_deque(builder_.build(effect.target), builder_.build(effect.value), effect.flag);
-        break;
-      case EffectKind::DictSet:
-        set_item(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value));
-        break;
-      case EffectKind::DictDelete:
-        delete_item(builder_.build(effect.target), builder_.build(effect.key));
-        break;
-      case EffectKind::DictClear:
-        clear_dict(builder_.build(effect.target));
-        break;
-      case EffectKind::SetAdd:
-        check_status(PySet_Add(builder_.build(effect.target), builder_.build(effect.value)));
-        break;
-      case EffectKind::SetDiscard:
-        check_status(PySet_Discard(builder_.build(effect.target), builder_.build(effect.value)));
-        break;
-      case EffectKind::SetClear:
-        check_status(PySet_Clear(builder_.build(effect.target)));
-        break;
-      case EffectKind::AttributeSet:
-        set_own_attribute(builder_.build(effect.target), builder_.build(effect.key), builder_.build(effect.value));
-        break;
-      case EffectKind::AttributeDelete:
-        set_own_attribute(builder_.build(effect.target), builder_.build(effect.key), nullptr);
-        break;
-      case EffectKind::WriteTensor:
-        write_tensor(builder_.build(effect.target), builder_.build(effect.value), effect.count);
-        break;
-      case EffectKind::CacheHit:
-        count_hit(builder_.build(effect.target), builder_.build(effect.key));
-        break;
-      case EffectKind::CacheMiss:
-        count_miss(builder_.build(effect.target), builder_.build(effect.key),
-                   effect.value != kNoRecipe ? builder_.build(effect.value) : Ref());
-        break;
-      case EffectKind::GradMode:
-        tensor_modes().grad_enabled = effect.flag;
-        break;
-      case EffectKind::InferenceMode:
-        tensor_modes().inference_mode = effect.flag;
-        break;
-    }
+    apply(hold(effect), &site);
+    if (site.stopped) return false;
   }
   return true;
 }
@@ -342,9 +238,7 @@ HeldExit ExitValues::hold_back() {
     held.images = build_images(snapshot_, builder_);
   }
   build_effects();
-  auto value_of = [&](RecipeId id) { return id != kNoRecipe ? builder_.build(id) : Ref(); };
-  for (const Effect& effect : snapshot_.effects)
-    held.effects.push_back({&effect, value_of(effect.target), value_of(effect.value), value_of(effect.key)});
+  for (const Effect& effect : snapshot_.effects) held.effects.push_back(hold(effect));
   for (size_t id = 0; id < snapshot_.recipes.size(); ++id)
     if (const Recipe& recipe = snapshot_.recipes[id]; recipe.kind == RecipeKind::Output)
       held.outputs.emplace_back(recipe.index, builder_.build(static_cast<RecipeId>(id)));

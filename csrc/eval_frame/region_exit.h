@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/inline_array.h"
+#include "eval_frame/effects.h"
 #include "eval_frame/frame_image.h"
 #include "eval_frame/hand_over.h"
 #include "eval_frame/live_frame.h"
@@ -14,11 +15,6 @@
 
 namespace md {
 
-// An effect that has not been applied, with its operands.
-struct HeldEffect {
-  const Effect* effect;
-  Ref target, value, key;
-};
 // What leaving a region would do.
 struct HeldExit {
   Ref result;  // exit Return
@@ -45,6 +41,7 @@ class ExitValues {
 
  private:
   void build_effects();
+  HeldEffect hold(const Effect& effect);
   bool apply_effects(OutputReplay* outputs, LiveFrame* frame);
   const Snapshot& snapshot_;
   ValueBuilder builder_;

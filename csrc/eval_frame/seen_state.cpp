@@ -8,36 +8,26 @@ namespace md {
 
 namespace {
 
-// What the effect wrote to, as one object; null if there is nothing.
-Ref contents_of(EffectKind kind, BorrowedRef target, BorrowedRef key) {
-  switch (kind) {
-    case EffectKind::SetCell:
+// What the effect wrote to, as one object; null if there is nothing. The state of caches is covered by the guards, that
+// of tensors by their versions.
+Ref contents_of(EffectTarget written, BorrowedRef target, BorrowedRef key) {
+  switch (written) {
+    case EffectTarget::Cell:
       return Ref::steal(PyCell_Get(target));
-    case EffectKind::ListAppend:
-    case EffectKind::ListSplice:
+    case EffectTarget::List:
       return check(PyList_AsTuple(target));
-    case EffectKind::DictSet:
-    case EffectKind::DictDelete:
-    case EffectKind::DictClear:
-      return check(PyDict_Copy(target));
-    case EffectKind::DequeAssign:
-    case EffectKind::SetAdd:
-    case EffectKind::SetDiscard:
-    case EffectKind::SetClear:
+    case EffectTarget::Elements:
       return check(PySequence_Tuple(target));
-    case EffectKind::AttributeSet:
-    case EffectKind::AttributeDelete: {
+    case EffectTarget::Dict:
+      return check(PyDict_Copy(target));
+    case EffectTarget::Attribute: {
       Ref value = Ref::steal(PyObject_GenericGetAttr(target, key));
       if (!value) PyErr_Clear();
       return value;
     }
-    case EffectKind::CacheHit:
-    case EffectKind::CacheMiss:  // their state is covered by the guards
-    case EffectKind::GradMode:
-    case EffectKind::InferenceMode:
-    case EffectKind::WriteTensor:
-    case EffectKind::Output:
-      return nullptr;
+    case EffectTarget::Tensor:
+    case EffectTarget::Nothing:
+      break;
   }
   return nullptr;
 }
@@ -58,22 +48,20 @@ bool same_entries(PyObject* a, PyObject* b) {
   return true;
 }
 
-bool same_contents(EffectKind kind, const Ref& a, const Ref& b) {
-  switch (kind) {
-    case EffectKind::ListAppend:
-    case EffectKind::ListSplice:
-    case EffectKind::DequeAssign:
-    case EffectKind::SetAdd:
-    case EffectKind::SetDiscard:
-    case EffectKind::SetClear:
+bool same_contents(EffectTarget written, const Ref& a, const Ref& b) {
+  switch (written) {
+    case EffectTarget::List:
+    case EffectTarget::Elements:
       return same_items(a, b);
-    case EffectKind::DictSet:
-    case EffectKind::DictDelete:
-    case EffectKind::DictClear:
+    case EffectTarget::Dict:
       return same_entries(a, b);
-    default:
-      return a.get() == b.get();
+    case EffectTarget::Cell:
+    case EffectTarget::Attribute:
+    case EffectTarget::Tensor:
+    case EffectTarget::Nothing:
+      break;
   }
+  return a.get() == b.get();
 }
 
 }  // namespace
@@ -96,12 +84,12 @@ SeenState::SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuil
     if (input.source != nullptr) add_source(input.source);
   for (const Effect* effect = snapshot.effects.data(); effect != next; ++effect) {
     if (effect->target == kNoRecipe || effect->kind == EffectKind::Output) continue;
-    Contents written{effect->kind, builder.build(effect->target), {}, {}};
+    Contents written{effect_row(effect->kind).written, builder.build(effect->target), {}, {}};
     if (effect->key != kNoRecipe) written.key = builder.build(effect->key);
-    written.now = contents_of(written.kind, written.target, written.key);
+    written.now = contents_of(written.what, written.target, written.key);
+    bool is_tensor = written.what == EffectTarget::Tensor;
     contents_.push_back(std::move(written));
-    if (effect->value != kNoRecipe && effect->kind != EffectKind::WriteTensor)
-      add_tensors(builder.build(effect->value));
+    if (effect->value != kNoRecipe && !is_tensor) add_tensors(builder.build(effect->value));
   }
 }
 
@@ -129,8 +117,8 @@ bool SeenState::holds() const {
   if (!held_before_ || !guards_hold()) return false;
   for (const auto& [source, object] : sources_)
     if (fetch(source, view_).get() != object.get()) return false;
-  for (const auto& [kind, target, key, now] : contents_)
-    if (!same_contents(kind, contents_of(kind, target, key), now)) return false;
+  for (const auto& [what, target, key, now] : contents_)
+    if (!same_contents(what, contents_of(what, target, key), now)) return false;
   // Memory shared with other libraries may be written without a version change.
   return std::ranges::none_of(versions_, [](const Version& seen) {
     const StoragePtr& storage = seen.tensor->storage();

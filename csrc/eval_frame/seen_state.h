@@ -20,7 +20,7 @@ class SeenState {
 
  private:
   struct Contents {
-    EffectKind kind;  // that wrote there
+    EffectTarget what;
     Ref target, key;
     Ref now;
   };

@@ -19,7 +19,7 @@ constexpr const char* kContinuationNames[] = {
 #undef MD_CONTINUATION
 };
 constexpr EffectRow kEffectRows[] = {
-#define MD_EFFECT(name, doc) {#name, doc},
+#define MD_EFFECT(name, written, predict, doc) {#name, EffectTarget::written, doc},
 #include "snapshot/effects.def"
 #undef MD_EFFECT
 };

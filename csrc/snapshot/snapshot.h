@@ -29,15 +29,18 @@ enum class ContinuationKind : uint8_t {
 #undef MD_CONTINUATION
 };
 enum class EffectKind : uint8_t {
-#define MD_EFFECT(name, doc) name,
+#define MD_EFFECT(name, ...) name,
 #include "snapshot/effects.def"
 #undef MD_EFFECT
 };
 
 const char* recipe_kind_name(RecipeKind kind);
 const char* continuation_kind_name(ContinuationKind kind);
+// What an effect writes; Nothing: no object that Python code sees. Elements: of a deque or set.
+enum class EffectTarget : uint8_t { Nothing, Cell, List, Elements, Dict, Attribute, Tensor };
 struct EffectRow {
   const char* name;
+  EffectTarget written;
   const char* doc;
 };
 const EffectRow& effect_row(EffectKind kind);
