@@ -95,9 +95,10 @@ bool is_a_type(const dlpack::DataType& type) {
       return one_of({32, 64, 128, 160, 192, 256});
     case dlpack::kBool:
       return type.bits == 8;
-    default:
-      return type.code == dlpack::kOpaque || (type.code <= dlpack::kLastCode && one_of({4, 6, 8}));
+    case dlpack::kOpaque:
+      return true;
   }
+  return type.code <= dlpack::kLastCode && one_of({4, 6, 8});
 }
 
 DType dtype_of(const dlpack::DataType& type) {

@@ -50,9 +50,15 @@ double tolerance_of(DType dtype) {
       return 1e-4;
     case DType::float64:
       return 1e-10;
-    default:
-      return 0;
+    case DType::bool_:
+    case DType::uint8:
+    case DType::int8:
+    case DType::int16:
+    case DType::int32:
+    case DType::int64:
+      break;
   }
+  return 0;
 }
 
 std::string spec_difference(const Tensor& captured, const Tensor& python) {

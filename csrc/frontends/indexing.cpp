@@ -54,9 +54,12 @@ class IndexParser {
         return 1;
       case Item::Kind::Tensor:
         return item.tensor->dtype() == DType::bool_ ? item.tensor->rank() : 1;
-      default:
-        return 0;
+      case Item::Kind::None:
+      case Item::Kind::Ellipsis:
+      case Item::Kind::Bool:
+        break;
     }
+    return 0;
   }
 
   Item read(BorrowedRef item) const {

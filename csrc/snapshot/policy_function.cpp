@@ -200,9 +200,11 @@ PyObject* get_error_on_graph_break(PyObject* object, void*) {
       Py_RETURN_TRUE;
     case PolicyChange::NoErrorOnGraphBreak:
       Py_RETURN_FALSE;
-    default:
-      Py_RETURN_NONE;
+    case PolicyChange::Disable:
+    case PolicyChange::DisableFrame:
+      break;
   }
+  Py_RETURN_NONE;
 }
 
 PyObject* get_disables_callees(PyObject* object, void*) {
@@ -211,9 +213,11 @@ PyObject* get_disables_callees(PyObject* object, void*) {
       Py_RETURN_TRUE;
     case PolicyChange::DisableFrame:
       Py_RETURN_FALSE;
-    default:
-      Py_RETURN_NONE;
+    case PolicyChange::ErrorOnGraphBreak:
+    case PolicyChange::NoErrorOnGraphBreak:
+      break;
   }
+  Py_RETURN_NONE;
 }
 
 PyMethodDef methods[] = {{"__reduce__", &reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
