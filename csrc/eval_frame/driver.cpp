@@ -6,13 +6,13 @@
 #include "cpython/stack_room.h"
 #include "cpython/version_facts.h"
 #include "eval_frame/concrete.h"
+#include "eval_frame/continuations.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/hook.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/signal_service.h"
 #include "eval_frame/unwinder.h"
-#include "snapshot/operator_methods.h"
 #include "symbolic/tensors/host_calls.h"
 
 #include <algorithm>
@@ -28,27 +28,10 @@ constexpr int kEmptyRegionLimit = 64;
 // this: an expression (display, f-string, call) with tens of thousands of parts is executed here.
 constexpr int kLargestStart = 2048;
 
-bool expects_bool(ContinuationKind kind, Opcode op) {
-  bool truth =
-      kind == ContinuationKind::PushBool || kind == ContinuationKind::PushNotBool || kind == ContinuationKind::Jump;
-  return truth && op != Opcode::CONTAINS_OP;
-}
-
 // Without its module.
 std::string name_of_class(PyObject* type) {
   std::string_view name = PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "";
   return std::string(name.substr(name.rfind('.') + 1));
-}
-
-// How len() converts the result of __len__.
-Ref length_from(Ref result) {
-  Ref number = Ref::steal(PyNumber_Index(result));
-  if (!number) return nullptr;
-  int overflow = 0;
-  bool negative = PyLong_AsLongAndOverflow(number, &overflow) < 0 && overflow <= 0;
-  if (negative) PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
-  if (negative || (PyLong_AsSsize_t(number) == -1 && PyErr_Occurred() != nullptr)) return nullptr;
-  return number;
 }
 
 }  // namespace
@@ -422,83 +405,23 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
 }
 
 FrameDriver::Advance FrameDriver::take_inner_result(const FrameImage& inner, Ref result) {
-  const Instruction& at = frame_.instruction();
+  if (!result) return take_inner_error(inner);
+  WaitingCall call{frame_, frame_.instruction(), inner.continuation_value, frame_.index() + 1};
+  if (!take_result(inner.state->continuation, call, std::move(result))) return handle_raise();
+  frame_.set_index(call.next);
+  return Advance::Continue;
+}
+
+FrameDriver::Advance FrameDriver::take_inner_error(const FrameImage& inner) {
   ContinuationKind kind = inner.state->continuation;
-  if (!result) {
-    bool stops = kind == ContinuationKind::NextOrStop && PyErr_ExceptionMatches(PyExc_StopIteration) != 0;
-    bool of_attribute = kind == ContinuationKind::Push || kind == ContinuationKind::PushCallable;
-    if (PyObject* looked_up = of_attribute ? inner.continuation_value.get() : nullptr)
-      add_attribute_context(PyTuple_GET_ITEM(looked_up, 0), PyTuple_GET_ITEM(looked_up, 1));
-    if (!stops) return handle_raise();
-    PyErr_Clear();
-    frame_.pop();
-    frame_.set_index(at.arg);
-    return Advance::Continue;
-  }
-  if (expects_bool(kind, at.op) && !PyBool_Check(result.get())) {
-    PyErr_Format(PyExc_TypeError, "__bool__ should return bool, returned %s", Py_TYPE(result.get())->tp_name);
-    return handle_raise();
-  }
-  int next = frame_.index() + 1;
-  switch (kind) {
-    case ContinuationKind::Push:
-    case ContinuationKind::NextOrStop:
-      frame_.push(std::move(result));
-      break;
-    case ContinuationKind::PushCallable:
-      if (!kNullAfterCallable) frame_.push(Ref());
-      frame_.push(std::move(result));
-      if (kNullAfterCallable) frame_.push(Ref());
-      break;
-    case ContinuationKind::Discard:
-      break;
-    case ContinuationKind::PushOperator: {
-      result = finish_operator(at, inner.continuation_value.get(), std::move(result));
-      if (!result) return handle_raise();
-      int truth = at.op == Opcode::COMPARE_OP && at.arg2 != 0 ? PyObject_IsTrue(result) : 2;
-      if (truth < 0) return handle_raise();
-      frame_.push(truth == 2 ? std::move(result) : Ref::share(truth != 0 ? Py_True : Py_False));
-      break;
-    }
-    case ContinuationKind::PushLength: {
-      result = length_from(std::move(result));
-      if (!result) return handle_raise();
-      frame_.push(std::move(result));
-      break;
-    }
-    case ContinuationKind::PushIterator:
-      if (!PyIter_Check(result.get())) {
-        PyErr_Format(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'", Py_TYPE(result.get())->tp_name);
-        return handle_raise();
-      }
-      frame_.push(std::move(result));
-      break;
-    case ContinuationKind::PushSelf:
-      if (result.get() != Py_None) {
-        PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'", Py_TYPE(result.get())->tp_name);
-        return handle_raise();
-      }
-      frame_.push(inner.continuation_value);
-      break;
-    case ContinuationKind::PushBool:
-    case ContinuationKind::PushNotBool:
-    case ContinuationKind::PushTruth:
-    case ContinuationKind::PushNotTruth: {
-      int truth = PyObject_IsTrue(result);
-      if (truth < 0) return handle_raise();
-      bool negate = kind == ContinuationKind::PushNotBool || kind == ContinuationKind::PushNotTruth;
-      frame_.push(Ref::share((truth != 0) != negate ? Py_True : Py_False));
-      break;
-    }
-    case ContinuationKind::Jump:
-      if ((result.get() == Py_True) == (at.op == Opcode::POP_JUMP_IF_TRUE)) next = at.arg;
-      break;
-    case ContinuationKind::Hold:
-    case ContinuationKind::None:
-      PyErr_SetString(PyExc_SystemError, "minidynamo: an inner frame without a continuation");
-      return handle_raise();
-  }
-  frame_.set_index(next);
+  bool stops = kind == ContinuationKind::NextOrStop && PyErr_ExceptionMatches(PyExc_StopIteration) != 0;
+  bool of_attribute = kind == ContinuationKind::Push || kind == ContinuationKind::PushCallable;
+  if (PyObject* looked_up = of_attribute ? inner.continuation_value.get() : nullptr)
+    add_attribute_context(PyTuple_GET_ITEM(looked_up, 0), PyTuple_GET_ITEM(looked_up, 1));
+  if (!stops) return handle_raise();
+  PyErr_Clear();
+  frame_.pop();
+  frame_.set_index(frame_.instruction().arg);
   return Advance::Continue;
 }
 

@@ -72,6 +72,7 @@ class FrameDriver {
   Advance leave_to_caller(RegionRun& run);
   Advance arrive();
   Advance take_inner_result(const FrameImage& inner, Ref result);
+  Advance take_inner_error(const FrameImage& inner);
   Advance handle_raise(bool adds_entry = true);
   Advance hand_over_here(HandOver reason);
   Advance execute_last();
