@@ -50,7 +50,7 @@ Ref make_Number(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
 Ref make_Computed(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   std::vector<Ref> parts = builder.build_parts(recipe);
   std::vector<PyObject*> operands(parts.begin(), parts.end());
-  Ref result = compute(static_cast<Computation>(recipe.index), operands);
+  Ref result = compute(static_cast<ScalarOp>(recipe.index), operands);
   if (!result) throw PythonError();
   return result;
 }

@@ -12,8 +12,8 @@
 #include "graph/graph.h"
 #include "guards/size_place.h"
 #include "guards/source.h"
-#include "snapshot/scalar_ops.h"
 #include "snapshot/policy.h"
+#include "snapshot/scalar_ops.h"
 #include "tensor/dim_code.h"
 
 namespace md {
@@ -50,7 +50,7 @@ inline constexpr RecipeId kNoRecipe = -1;
 
 struct Recipe {
   RecipeKind kind = RecipeKind::Null;
-  int32_t index = 0;               // Output, iterators; Computed: the Computation
+  int32_t index = 0;               // Output, iterators; Computed: the ScalarOp
   int32_t writes = 0;              // Output: number of in-place writes to its storage by eager code
   const Source* source = nullptr;  // Source
   Ref object;                      // Constant: an atom, or a code object nested in the captured code

@@ -1,4 +1,4 @@
-"""A program for each row of csrc/symbolic/graph_breaks.def, whose first break is that row's."""
+"""A program for each row of csrc/symbolic/breaks/graph_breaks.def, whose first break is that row's."""
 
 import array
 import contextlib

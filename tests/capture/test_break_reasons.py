@@ -1,4 +1,4 @@
-"""Each reason of csrc/symbolic/graph_breaks.def is met by a program of break_programs.py, which does what plain Python does.
+"""Each reason of csrc/symbolic/breaks/graph_breaks.def is met by a program of break_programs.py, which does what plain Python does.
 
 A silent reason is not reported. It is seen by a region that ends in the middle of the function; a program that lacks its cause
 has no such region.

@@ -6,23 +6,6 @@ from pathlib import Path
 import pytest
 
 CSRC = Path(__file__).parents[2] / "csrc"
-FOLDERS = (
-    "base",
-    "cpython",
-    "tensor",
-    "machine_code",
-    "bytecode",
-    "graph",
-    "guards",
-    "frontends",
-    "snapshot",
-    "executor",
-    "eval_frame",
-    "bindings",
-)  # without symbolic
-SOURCES = sorted(
-    path for folder in FOLDERS for path in (CSRC / folder).rglob("*") if path.suffix in {".h", ".c", ".cpp", ".inl"}
-)
 NAME_ASKED = re.compile(r'\b(?:op|row)(?:\(\))?(?:->|\.)name(?:\.\w+\(| [!=]= )"')
 
 

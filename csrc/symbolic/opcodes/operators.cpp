@@ -170,7 +170,7 @@ ValuePtr merge_dicts(Tracer& tracer, BinaryCode op, bool in_place, const ValuePt
 // The computation that the exit performs on dynamic numbers; nullopt if the operator has none.
 std::optional<ScalarOp> computation_of(BinaryCode op) {
   static constexpr std::optional<ScalarOp> kComputations[kBinaryOperators] = {
-      ScalarOp::Add,      ScalarOp::And,        ScalarOp::FloorDivide, std::nullopt,       std::nullopt,
+      ScalarOp::Add,      ScalarOp::And,        ScalarOp::FloorDivide, std::nullopt,    std::nullopt,
       ScalarOp::Multiply, ScalarOp::Remainder,  ScalarOp::Or,          ScalarOp::Power, ScalarOp::Rshift,
       ScalarOp::Subtract, ScalarOp::TrueDivide, ScalarOp::Xor};
   return kComputations[static_cast<int>(op)];

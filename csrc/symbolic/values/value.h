@@ -15,8 +15,8 @@
 #include "graph/graph.h"
 #include "guards/source.h"
 #include "guards/tensor_type.h"
-#include "snapshot/scalar_ops.h"
 #include "snapshot/policy_function.h"
+#include "snapshot/scalar_ops.h"
 #include "symbolic/values/key_index.h"
 
 namespace md {
