@@ -192,8 +192,7 @@ void run_pending(Tracer& tracer, size_t depth) {
         found.context = str_cat(row.title, signal.context.empty() ? "" : ": ", signal.context);
         found.explanation = "";
       }
-      throw RestartSignal{tracer.instruction_step(), found, tracer.frames().innermost().policy,
-                          tracer.frames().innermost().generator != nullptr};
+      tracer.end_before_instruction(std::move(found), tracer.frames().innermost().generator != nullptr);
     } catch (const RaiseSignal& signal) {
       if (signal.exception && unwind(tracer, signal.exception, depth)) continue;
       leave_pending(tracer, depth, signal);

@@ -63,6 +63,7 @@ CapturedRegion Tracer::run() {
     current.index = current.next;
     frames_.note_stack();
     instruction_step_ = steps_ + 1;
+    instruction_depth_ = frames_.depth();
     advanced_ = false;
     Extent before = extent();
     try {
@@ -117,7 +118,7 @@ CapturedRegion Tracer::end_at_raise(const RaiseSignal& signal, const Extent& bef
   return carry_out(decide_ending(facts), {BreakReason::call_out, "", "", {}, ""}, raised_step);
 }
 
-CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised_step) {
+CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised_step, bool in_generator) {
   const EndingRow& row = ending_row(ending);
   RestartSignal again{0, std::move(found), frames_.innermost().policy};
   size_t callee = 0;  // index of the frame whose call the region ends before
@@ -132,6 +133,7 @@ CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised
       again.raises = !row.is_reported;
       throw again;
     case EndPlace::Instruction:
+      if (row.is_reported) end_before_instruction(std::move(again.graph_break), in_generator);
       again.step = instruction_step_;
       break;
     case EndPlace::FirstRaise:
@@ -153,10 +155,23 @@ CapturedRegion Tracer::carry_out(Ending ending, GraphBreak found, int64_t raised
   if (callee > 0) again.step = frames_[callee].entry_step;
   if (row.policy == EndPolicy::Callers) again.policy = frames_[callee - 1].policy;
   if (row.is_reported) {
-    again.in_generator = ends_below_restart() && restart_->in_generator;
+    again.in_generator = in_generator || (ends_below_restart() && restart_->in_generator);
   } else {
     again.graph_break = {BreakReason::call_out, again.graph_break.context, "", {}, ""};
   }
+  throw again;
+}
+
+// Decides at once what the repeated trace would decide at the instruction, so that no third trace is needed.
+void Tracer::end_before_instruction(GraphBreak found, bool in_generator) {
+  RestartSignal again{instruction_step_, std::move(found), frames_.innermost().policy, in_generator};
+  if (frames_.depth() < instruction_depth_) throw again;
+  frames_.cut(instruction_depth_);
+  EndingFacts facts = ending_facts(extent());
+  facts.breaks = true;
+  facts.is_inside = false;
+  Ending ending = decide_ending(facts);
+  if (ending_row(ending).place != EndPlace::Here) carry_out(ending, std::move(again.graph_break), 0, in_generator);
   throw again;
 }
 

@@ -84,6 +84,9 @@ class Tracer {
   // --- how it ends
   // Ends the region before this step, which the driver executes; nothing is logged.
   [[noreturn]] void end_silently_before(int64_t step);
+  // The region ends for this break, found below the instruction being traced, before that instruction or before the call
+  // that its frame belongs to.
+  [[noreturn]] void end_before_instruction(GraphBreak found, bool in_generator);
   // Returns from the region's own frame.
   void finish_with(ValuePtr result);
 
@@ -100,7 +103,7 @@ class Tracer {
   CapturedRegion end_at_break(const BreakSignal& signal, const Extent& before);
   CapturedRegion end_at_raise(const RaiseSignal& signal, const Extent& before);
   // Finishes the region here, or throws the signal that repeats the trace up to the place of the row.
-  CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0);
+  CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0, bool in_generator = false);
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool calls_wrapper();
@@ -123,6 +126,7 @@ class Tracer {
   ValuePtr result_;
   int64_t steps_ = 0;
   int64_t instruction_step_ = 0;
+  size_t instruction_depth_ = 1;  // frames at the start of that instruction
   int64_t items_taken_ = 0;
   bool saw_error_on_graph_break_ = false;  // an instruction under error_on_graph_break was traced
   bool advanced_ = false;
