@@ -188,7 +188,7 @@ struct HostCallRun {
   void take_results(BorrowedRef result, const std::vector<Tensor>& given) {
     size_t count = context.results.size();
     if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(count))
-      refuse(context, str_cat("gave something else than ", count, " tensors"));
+      refuse(context, str_cat("returned something other than ", count, " tensors"));
     for (size_t i = 0; i < count; ++i) {
       BorrowedRef item = PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i));
       const TensorType* type = tensor_type_of(item);
