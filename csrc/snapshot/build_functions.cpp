@@ -1,4 +1,4 @@
-// Recipes of functions and methods, and of what a call gives.
+// Recipes of functions and methods, and of what a call returns.
 #include "snapshot/policy_function.h"
 #include "snapshot/recipe_rows.h"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 CSRC = Path(__file__).parents[2] / "csrc"
+SOURCES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".h", ".c", ".cpp", ".inl"})
 NAME_ASKED = re.compile(r'\b(?:op|row)(?:\(\))?(?:->|\.)name(?:\.\w+\(| [!=]= )"')
 
 
