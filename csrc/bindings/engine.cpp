@@ -12,7 +12,7 @@
 #include "frontends/dtype_object.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/size_object.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "guards/tensor_type.h"
 #include "snapshot/policy.h"
 #include "snapshot/policy_function.h"

@@ -1,8 +1,8 @@
 // Everywhere mode and its counters.
 #include "bindings/bindings.h"
 #include "bindings/compiled_function.h"
+#include "eval_frame/bailout.h"
 #include "eval_frame/frame_entry.h"
-#include "eval_frame/hand_over.h"
 
 namespace py = pybind11;
 
@@ -18,7 +18,7 @@ py::dict read_hand_overs() {
 
 py::dict read_rows() {
   py::dict result;
-  for (const HandOverRow& row : kHandOverRows) result[row.name] = row.doc;
+  for (const BailoutRow& row : kHandOverRows) result[row.name] = row.doc;
   return result;
 }
 

@@ -1,5 +1,5 @@
 // GuardSet, read-only; and GuardProgram, with which tests build and run their own guards.
-#include "guards/guard_memory.h"
+#include "guards/guard_memo.h"
 #include "guards/guard_set.h"
 
 #include "bindings/bindings.h"
@@ -55,7 +55,7 @@ PyTypeObject* as_type(const py::object& type) {
 
 // (words, steps) of the memo that answered the last check; None if the program itself did, or if the guards failed.
 py::object memory_of(const GuardSet& guards) {
-  const GuardMemory* memory = guards.last_memory();
+  const GuardMemo* memory = guards.last_memory();
   return memory != nullptr ? py::object(py::make_tuple(memory->words(), memory->steps())) : py::none();
 }
 

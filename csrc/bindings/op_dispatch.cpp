@@ -254,22 +254,22 @@ bool takes_number(const OpRow& row, size_t param) {
   return param < params.size() && params[param].type == ParamType::Number;
 }
 
-// Calls that need no conversion and that apply_plainly supports, else undefined.
+// Calls that need no conversion and that apply_fast_path supports, else undefined.
 Tensor plain_result(const OpRow& row, PyObject* a) {
   if (row.pointwise < 0 || Py_TYPE(a) != &tensor_type) return {};
-  return apply_plainly(row, tensor_of(a));
+  return apply_fast_path(row, tensor_of(a));
 }
 
 Tensor plain_result(const OpRow& row, PyObject* a, PyObject* b) {
   if (row.pointwise < 0) return {};
   if (Py_TYPE(a) == &tensor_type) {
-    if (Py_TYPE(b) == &tensor_type) return apply_plainly(row, tensor_of(a), tensor_of(b));
+    if (Py_TYPE(b) == &tensor_type) return apply_fast_path(row, tensor_of(a), tensor_of(b));
     std::optional<Scalar> number = takes_number(row, 1) ? plain_number(b) : std::nullopt;
-    return number ? apply_plainly(row, tensor_of(a), *number) : Tensor();
+    return number ? apply_fast_path(row, tensor_of(a), *number) : Tensor();
   }
   if (Py_TYPE(b) != &tensor_type || !takes_number(row, 0)) return {};
   std::optional<Scalar> number = plain_number(a);
-  return number ? apply_plainly(row, *number, tensor_of(b)) : Tensor();
+  return number ? apply_fast_path(row, *number, tensor_of(b)) : Tensor();
 }
 
 // Only positional values. A callable stands for the first of its overloads, which is tried first.

@@ -1,8 +1,8 @@
 #include "bindings/bindings.h"
+#include "eval_frame/bailout.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/compile_times.h"
 #include "eval_frame/counters.h"
-#include "eval_frame/hand_over.h"
 #include "symbolic/breaks/graph_break.h"
 #include "tensor/dim_table.h"
 

@@ -31,14 +31,14 @@ std::optional<FrameDriver::Advance> FrameDriver::check_region(RegionRun& run) {
   for (size_t i = 0; i <= run.region().snapshot.returns.size(); ++i, driver = driver->caller_)
     frames.push_back(&driver->frame_);
   check_ = CaptureCheck::start(run, frames);
-  if (!check_) return hand_over_here(HandOver::plan_failed);
+  if (!check_) return bail_out_here(Bailout::plan_failed);
   check_->set_policy(plain_policy(policy_));
   counters().translated_instructions += run.region().instructions;
   return Advance::Continue;
 }
 
 FrameDriver::Advance FrameDriver::go_on_checked() {
-  if (pv_traced(frame_.thread(), frame_.raw()) != 0) return give_up_check(Uncompared::traced, HandOver::traced);
+  if (pv_traced(frame_.thread(), frame_.raw()) != 0) return give_up_check(Uncompared::traced, Bailout::traced);
   if (check_->is_at_stop()) return stop_checked();
   StepResult done;
   {
@@ -54,8 +54,8 @@ FrameDriver::Advance FrameDriver::go_on_checked() {
       return Advance::Continue;
     case Outcome::Return:
       return excuse_check() ? execute_last() : fail_check("leaves the frame", nullptr);
-    case Outcome::HandOver:
-      return give_up_check(done.reason == HandOver::traced ? Uncompared::traced : Uncompared::handed_over, done.reason);
+    case Outcome::Bailout:
+      return give_up_check(done.reason == Bailout::traced ? Uncompared::traced : Uncompared::handed_over, done.reason);
     case Outcome::Raised:
     case Outcome::Reraised:
       return unwind(frame_, done.outcome == Outcome::Raised) ? Advance::Continue : raise_checked();
@@ -63,10 +63,10 @@ FrameDriver::Advance FrameDriver::go_on_checked() {
   return Advance::Left;
 }
 
-FrameDriver::Advance FrameDriver::give_up_check(Uncompared reason, HandOver why) {
+FrameDriver::Advance FrameDriver::give_up_check(Uncompared reason, Bailout why) {
   count_uncompared(reason);
   check_.reset();
-  return hand_over_here(why);
+  return bail_out_here(why);
 }
 
 // The exception leaves the frame, which the region's exit does not do.
@@ -113,7 +113,7 @@ FrameDriver::Advance FrameDriver::stop_checked() {
   if (!check_->stands_right(frame_)) {
     bool is_inside = check_->is_inside();
     if (!excuse_check()) return fail_check("takes another way", nullptr);
-    return is_inside ? hand_over_here(HandOver::worthless) : Advance::Continue;
+    return is_inside ? bail_out_here(Bailout::worthless) : Advance::Continue;
   }
   if (check_->returns_here()) {
     check_->go_to_caller(caller_->policy_);
@@ -141,7 +141,7 @@ FrameDriver::Advance FrameDriver::stop_checked() {
   }
   const RegionEntryPtr left = check_->entry();
   check_.reset();
-  return region.leaves_rest ? hand_over_here(HandOver::skipped) : execute_here(left.get());
+  return region.rest_uncaptured ? bail_out_here(Bailout::skipped) : execute_here(left.get());
 }
 
 void FrameDriver::give_up_frames(size_t count) {
@@ -184,7 +184,7 @@ FrameDriver::Advance FrameDriver::leave_early() {
 
 FrameDriver::Advance FrameDriver::enter_checked() {
   BorrowedRef function = check_->inner_function(frame_);
-  if (!function) return give_up_check(Uncompared::inner_frame, HandOver::worthless);
+  if (!function) return give_up_check(Uncompared::inner_frame, Bailout::worthless);
   RegionEntryPtr entry = check_->entry();  // keeps the state alive
   FrameImage inner;
   inner.state = check_->inner_image().state;
@@ -211,16 +211,16 @@ FrameDriver::Advance FrameDriver::enter_checked() {
     Compared compared = *std::exchange(compared_, std::nullopt);
     frame_.drop_to(0);
     for (const Ref& value : compared.images[0].stack) frame_.push(value);
-    leaves_rest_ = compared.entry->region.leaves_rest;
+    leaves_rest_ = compared.entry->region.rest_uncaptured;
     left_ = compared.entry.get();
-    return go_on(compared.images, 0);
+    return continue_with(compared.images, 0);
   }
   frame_.set_index(done.index);
   if (check_) {
     if (done.outcome == Outcome::Raised || done.outcome == Outcome::Reraised) return raise_checked();
     if (!excuse_check()) return fail_check("does not call what the region ends in", nullptr);
   }
-  if (done.outcome == Outcome::HandOver) return hand_over_here(done.reason);
+  if (done.outcome == Outcome::Bailout) return bail_out_here(done.reason);
   if (done.outcome == Outcome::Return) return execute_last();
   return done.outcome == Outcome::Next ? Advance::Continue : handle_raise(done.outcome == Outcome::Raised);
 }

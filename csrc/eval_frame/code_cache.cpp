@@ -128,7 +128,7 @@ void CodeCache::take_dead(std::vector<CacheEntryPtr>& dead) {
   };
   for (Bucket& bucket : buckets_) {
     ++counters().cache_places_visited;
-    std::erase_if(bucket.telling, [&](Bucket::TellingPlace& place) { return take(place.owner); });
+    std::erase_if(bucket.discriminators, [&](Bucket::DiscriminatingSource& place) { return take(place.owner); });
     if (std::erase_if(bucket.entries, take) > 0) bucket.build_index();
   }
 }
@@ -191,14 +191,16 @@ CacheEntryPtr CodeCache::Bucket::search_in_turn(const LocalsView& view) {
 }
 
 // Records where the newest entry differs from the new arguments.
-void CodeCache::Bucket::note_telling_place(const LocalsView& view) {
+void CodeCache::Bucket::note_discriminating_source(const LocalsView& view) {
   constexpr size_t kMostPlaces = 4;
   auto newest = std::ranges::max_element(entries, {}, &CacheEntry::id);
-  if (newest == entries.end() || telling.size() == kMostPlaces) return;
-  const Source* source = (*newest)->guards.telling_place(view);
+  if (newest == entries.end() || discriminators.size() == kMostPlaces) return;
+  const Source* source = (*newest)->guards.discriminating_source(view);
   if (source == nullptr) return;
-  if (std::ranges::any_of(telling, [&](const TellingPlace& known) { return same_place(known.source, source); })) return;
-  telling.push_back({*newest, source});
+  if (std::ranges::any_of(discriminators,
+                          [&](const DiscriminatingSource& known) { return same_place(known.source, source); }))
+    return;
+  discriminators.push_back({*newest, source});
 }
 
 void CodeCache::Bucket::build_index() {
@@ -209,7 +211,7 @@ void CodeCache::Bucket::build_index() {
   std::vector<const GuardSet*> sets;
   for (const CacheEntryPtr& entry : entries) sets.push_back(&entry->guards);
   std::vector<const Source*> places;
-  for (const TellingPlace& place : telling) places.push_back(place.source);
+  for (const DiscriminatingSource& place : discriminators) places.push_back(place.source);
   index = GuardIndex(sets, places);
 }
 
@@ -221,7 +223,7 @@ void CodeCache::insert(const CacheKey& key, CacheEntryPtr entry, const LocalsVie
   if (has_dead_) take_dead(dead);
   has_dead_ = has_dead_ || entry->guards.dead();
   Bucket& bucket = find_or_add(key);
-  bucket.note_telling_place(view);
+  bucket.note_discriminating_source(view);
   bucket.entries.insert(bucket.entries.begin(), std::move(entry));
   bucket.build_index();
 }

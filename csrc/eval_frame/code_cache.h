@@ -109,17 +109,17 @@ class CodeCache : private GuardDeathListener {
     FailureCounts failures;
     // A discriminating source: where the guards of an entry distinguished a newcomer, without
     // duplicates. Owned by the entry.
-    struct TellingPlace {
+    struct DiscriminatingSource {
       CacheEntryPtr owner;
       const Source* source;
     };
-    std::vector<TellingPlace> telling;
+    std::vector<DiscriminatingSource> discriminators;
     GuardIndex index;
     size_t last_found = 0;  // in entries, with an index
 
     CacheEntryPtr search(const LocalsView& view);
     CacheEntryPtr search_in_turn(const LocalsView& view);
-    void note_telling_place(const LocalsView& view);
+    void note_discriminating_source(const LocalsView& view);
     void build_index();
   };
   void guarded_object_died() override;

@@ -99,9 +99,9 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   ArgumentSlots slots(python_function, args, PyVectorcall_NARGS(nargsf), keyword_names);
   if (!slots.bound()) return call_undriven(function, args, nargsf, keyword_names);
   const Bytecode* bytecode = Bytecode::of(reinterpret_cast<PyCodeObject*>(python_function->func_code));
-  HandOver why;
+  Bailout why;
   auto [entry, memory] = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr}, why);
-  if (entry == nullptr || entry->region.exit == ExitKind::HandOver)
+  if (entry == nullptr || entry->region.exit == ExitKind::Bailout)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
   RegionRun run(std::move(entry), slots.view(), memory);
   CallInFrame in_frame{function, policy, args, nargsf, keyword_names, slots};

@@ -25,7 +25,7 @@ namespace md {
 MD_RETURNS(MD_STEP)
 #undef MD_STEP
 #define MD_STEP(name) \
-  StepResult step_##name(LiveFrame& f, const Instruction&) { return {Outcome::HandOver, f.index(), HandOver::opcode}; }
+  StepResult step_##name(LiveFrame& f, const Instruction&) { return {Outcome::Bailout, f.index(), Bailout::opcode}; }
 MD_HANDED_OVER(MD_STEP)
 #undef MD_STEP
 
@@ -58,7 +58,7 @@ StepResult step(LiveFrame& frame) {
   frame.set_current_unit(i.lasti);
   StepResult result = kSteps[static_cast<int>(i.op)](frame, i);
   if (result.outcome == Outcome::Next && pv_traced(frame.thread(), frame.raw()))
-    return {Outcome::HandOver, result.index, HandOver::traced};
+    return {Outcome::Bailout, result.index, Bailout::traced};
   return result;
 }
 

@@ -1,6 +1,6 @@
 // Executes one neutral instruction of a live frame, with exactly the evaluator's semantics.
 #pragma once
-#include "eval_frame/hand_over.h"
+#include "eval_frame/bailout.h"
 #include "eval_frame/live_frame.h"
 
 namespace md {
@@ -8,7 +8,7 @@ namespace md {
 enum class Outcome : uint8_t {
   Next,      // continue at index
   Return,    // the frame ends or is suspended at index: give it to the evaluator here (nothing was executed)
-  HandOver,  // only the evaluator can continue, at index
+  Bailout,   // only the evaluator can continue, at index
   Raised,    // a Python exception is set, raised at index
   Reraised,  // the same, and this frame is in the traceback already
 };
@@ -16,11 +16,11 @@ enum class Outcome : uint8_t {
 struct StepResult {
   Outcome outcome;
   int index;
-  HandOver reason = HandOver::opcode;  // HandOver
+  Bailout reason = Bailout::opcode;  // Bailout
 };
 
 // Executes frame.instruction(). The caller sets frame.index(); operands that were not consumed stay on the stack.
-// Checks for tracing afterwards: HandOver if a tracer or monitor has become active.
+// Checks for tracing afterwards: Bailout if a tracer or monitor has become active.
 StepResult step(LiveFrame& frame);
 
 // Whether step() can execute the opcode, or always bails out.

@@ -11,7 +11,7 @@ namespace md {
 inline StepResult next(LiveFrame& f) { return {Outcome::Next, f.index() + 1}; }
 inline StepResult raised(LiveFrame& f) { return {Outcome::Raised, f.index()}; }
 // Before any side effect: the evaluator executes this instruction, or raises.
-inline StepResult evaluator(LiveFrame& f) { return {Outcome::HandOver, f.index(), HandOver::interpreters_error}; }
+inline StepResult evaluator(LiveFrame& f) { return {Outcome::Bailout, f.index(), Bailout::interpreters_error}; }
 // The frame ends here: the evaluator executes the last instruction.
 inline StepResult ends(LiveFrame& f) { return {Outcome::Return, f.index()}; }
 inline StepResult next_if(LiveFrame& f, bool succeeded) { return succeeded ? next(f) : raised(f); }
@@ -42,7 +42,7 @@ inline StepResult next_after_pending(LiveFrame& f, int index, int unserved) {
   int status = pv_handle_pending(f.thread());
   if (status == 0) return {Outcome::Next, index};
   if (status < 0) return raised(f);
-  return {Outcome::HandOver, unserved, HandOver::pending_call};
+  return {Outcome::Bailout, unserved, Bailout::pending_call};
 }
 inline StepResult next_after_pending(LiveFrame& f, int index) { return next_after_pending(f, index, index); }
 

@@ -129,7 +129,7 @@ PyObject* FrameDriver::run_ended(RegionRun& run, Ref error) {
 }
 
 PyObject* FrameDriver::resume(FrameImages& images, size_t level) {
-  if (go_on(images, level) == Advance::Continue) return run();
+  if (continue_with(images, level) == Advance::Continue) return run();
   return finish();
 }
 
@@ -144,11 +144,11 @@ PyObject* FrameDriver::run_concretely() {
   return run();
 }
 
-FrameDriver::Advance FrameDriver::hand_over_here(HandOver reason) {
-  note_hand_over(reason, frame_.bytecode(), frame_.index());
+FrameDriver::Advance FrameDriver::bail_out_here(Bailout reason) {
+  note_bailout(reason, frame_.bytecode(), frame_.index());
   AmbientPolicy ambient(policy_);
   std::optional<HookPause> pause;
-  bool is_deep = reason == HandOver::no_room || reason == HandOver::no_stack;
+  bool is_deep = reason == Bailout::no_room || reason == Bailout::no_stack;
   if (is_deep && !(kResumesThroughC && pv_is_generator(frame_.raw()) != 0)) pause.emplace();
   result_ = hand_over(frame_);
   return Advance::Left;
@@ -170,22 +170,22 @@ FrameDriver::Advance FrameDriver::handle_raise(bool adds_entry) {
 
 FrameDriver::Advance FrameDriver::advance() {
   if (check_) return go_on_checked();
-  if (pv_traced(frame_.thread(), frame_.raw()) != 0) return hand_over_here(HandOver::traced);
-  if (is_below_another_hook()) return hand_over_here(HandOver::another_hook);
-  if (pv_has_stack_room() == 0) return hand_over_here(HandOver::no_stack);
-  if (std::exchange(owes_service_, false))
-    if (std::optional<Advance> left = serve()) return *left;
+  if (pv_traced(frame_.thread(), frame_.raw()) != 0) return bail_out_here(Bailout::traced);
+  if (is_below_another_hook()) return bail_out_here(Bailout::another_hook);
+  if (pv_has_stack_room() == 0) return bail_out_here(Bailout::no_stack);
+  if (std::exchange(pending_checks_due_, false))
+    if (std::optional<Advance> left = handle_pending()) return *left;
   // The interpreter can enter a split unit only at its start.
   bool is_large = frame_.bytecode().slot_count() + frame_.depth() > kLargestStart;
   if (only_concrete_ || is_large || !frame_.instruction().resumable) return execute_here();
   std::optional<RegionRun> run;
   try {
     RegionPlace place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
-    HandOver why;
+    Bailout why;
     auto [entry, memory] = find_or_capture(place, why);
-    if (entry == nullptr) return go_on_uncaptured(why);
-    if (entry->region.exit == ExitKind::HandOver) return hand_over_here(hand_over_of(entry->region));
-    if (is_fruitless(*entry)) return hand_over_here(HandOver::empty_regions);
+    if (entry == nullptr) return run_uncaptured(why);
+    if (entry->region.exit == ExitKind::Bailout) return bail_out_here(hand_over_of(entry->region));
+    if (is_unprofitable(*entry)) return bail_out_here(Bailout::empty_regions);
     run.emplace(std::move(entry), place.view, memory);
     return run_region(*run);
   } catch (const CaptureError& error) {
@@ -196,22 +196,22 @@ FrameDriver::Advance FrameDriver::advance() {
   }
 }
 
-std::optional<FrameDriver::Advance> FrameDriver::serve() {
+std::optional<FrameDriver::Advance> FrameDriver::handle_pending() {
   int status = pv_handle_pending(frame_.thread());
   if (status == 0) return std::nullopt;
-  if (status > 0) return hand_over_here(HandOver::pending_call);
+  if (status > 0) return bail_out_here(Bailout::pending_call);
   frame_.set_current_unit(frame_.instruction().lasti);
   return handle_raise();
 }
 
 // If every frame must stay in the driver, the driver executes the rest of this one.
-FrameDriver::Advance FrameDriver::go_on_uncaptured(HandOver why) {
-  if (!policy_->keeps_empty_regions || is_interpreters(why)) return hand_over_here(why);
+FrameDriver::Advance FrameDriver::run_uncaptured(Bailout why) {
+  if (!policy_->keeps_empty_regions || is_interpreters(why)) return bail_out_here(why);
   only_concrete_ = true;
   return execute_here();
 }
 
-bool FrameDriver::is_fruitless(const RegionEntry& entry) {
+bool FrameDriver::is_unprofitable(const RegionEntry& entry) {
   if (entry.plan != nullptr) empty_regions_ = 0;
   bool wanted = entry.plan != nullptr || policy_->keeps_empty_regions || config().snapshot_stress != 0;
   return !wanted && ++empty_regions_ > kEmptyRegionLimit;
@@ -220,7 +220,7 @@ bool FrameDriver::is_fruitless(const RegionEntry& entry) {
 FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
   if (run.entry()->checks_left > 0)
     if (std::optional<Advance> advance = check_region(run)) return *advance;
-  if (!run.run_plan(&frame_)) return hand_over_here(run.failure());
+  if (!run.run_plan(&frame_)) return bail_out_here(run.failure());
   return leave_region(run);
 }
 
@@ -253,7 +253,7 @@ FrameDriver::Advance FrameDriver::raise_in_images(RegionRun& run, FailedHostCall
     set_error_from_current_exception();
     return handle_raise();
   }
-  return go_on(images, 0);
+  return continue_with(images, 0);
 }
 
 FrameDriver::Advance FrameDriver::raise_saved() {
@@ -271,27 +271,27 @@ FrameDriver::Advance FrameDriver::stop_at_output(RegionRun& run) {
   }
   is_done_ = !raising_;
   FrameImages images = replay.take_images();
-  return go_on(images, 0);
+  return continue_with(images, 0);
 }
 
 FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   const CapturedRegion& region = run.region();
   counters().translated_instructions += region.instructions;
-  owes_service_ = owes_service_ || region.goes_back;
+  pending_checks_due_ = pending_checks_due_ || region.goes_back;
   if (!region.snapshot.returns.empty()) return leave_to_caller(run);
   if (region.exit == ExitKind::Return) {
     const FrameState& state = region.snapshot.frames.front();
     Ref result = run.take_result(&frame_);
     if (!result) return stop_at_output(run);
     if (interrupt_waits() && !run_waiting_handlers()) return raise_at_return(run, take_raised());
-    put(frame_, last_locals(run, state.slots));
+    put(frame_, exit_locals(run, state.slots));
     return return_result(std::move(result), state.index);
   }
   FrameImages images = run.take_images(&frame_);
   if (images.empty()) return stop_at_output(run);
-  leaves_rest_ = region.leaves_rest;
+  leaves_rest_ = region.rest_uncaptured;
   left_ = run.entry().get();
-  return go_on(images, 0);
+  return continue_with(images, 0);
 }
 
 FrameDriver::Advance FrameDriver::raise_at_return(RegionRun& run, Ref error) {
@@ -303,7 +303,7 @@ FrameDriver::Advance FrameDriver::raise_at_return(RegionRun& run, Ref error) {
   return raise_saved();
 }
 
-SlotObjects FrameDriver::last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const {
+SlotObjects FrameDriver::exit_locals(RegionRun& run, const std::vector<SlotValue>& slots) const {
   return pv_has_object(frame_.raw()) != 0 ? run.build_slots(slots) : SlotObjects{};
 }
 
@@ -312,22 +312,22 @@ FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
   std::vector<SlotObjects> locals;
   FrameDriver* waiting = this;
   for (const Snapshot::ReturnedFrame& frame : snapshot.returns) {
-    locals.push_back(waiting->last_locals(run, frame.slots));
+    locals.push_back(waiting->exit_locals(run, frame.slots));
     waiting = waiting->caller_;
   }
   Arrival arrival{run.entry(), {}, {}, -1, false, {}};
   if (run.region().exit == ExitKind::Return) {
     const FrameState& state = snapshot.frames.front();
-    arrival.locals = waiting->last_locals(run, state.slots);
+    arrival.locals = waiting->exit_locals(run, state.slots);
     arrival.result = run.take_result(&frame_);
     if (!arrival.result) return stop_at_output(run);
     arrival.index = state.index;
   } else {
     arrival.images = run.take_images(&frame_);
     if (arrival.images.empty()) return stop_at_output(run);
-    arrival.leaves_rest = run.region().leaves_rest;
+    arrival.rest_uncaptured = run.region().rest_uncaptured;
   }
-  waiting->owes_service_ = waiting->owes_service_ || run.region().goes_back;
+  waiting->pending_checks_due_ = waiting->pending_checks_due_ || run.region().goes_back;
   waiting->arrival_ = std::move(arrival);
   waiting = caller_;
   for (size_t level = 1; level < snapshot.returns.size(); ++level) {
@@ -346,9 +346,9 @@ FrameDriver::Advance FrameDriver::arrive() {
     put(frame_, std::move(arrival.locals));
     return return_result(std::move(arrival.result), arrival.index);
   }
-  leaves_rest_ = arrival.leaves_rest;
+  leaves_rest_ = arrival.rest_uncaptured;
   left_ = arrival.entry.get();
-  return go_on(arrival.images, 0);
+  return continue_with(arrival.images, 0);
 }
 
 // The evaluator executes the return: it clears the frame and fires the monitoring events.
@@ -361,12 +361,12 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
   return Advance::Left;
 }
 
-FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
+FrameDriver::Advance FrameDriver::continue_with(FrameImages& images, size_t level) {
   restore(frame_, images[level]);
   policy_ = images[level].state->policy;
   if (level + 1 == images.size()) {
     RegionEntry* left = std::exchange(left_, nullptr);
-    if (leaves_rest_) return hand_over_here(HandOver::skipped);
+    if (leaves_rest_) return bail_out_here(Bailout::skipped);
     if (std::exchange(is_done_, false)) {
       frame_.set_index(frame_.index() + 1);
       return Advance::Continue;
@@ -375,7 +375,7 @@ FrameDriver::Advance FrameDriver::go_on(FrameImages& images, size_t level) {
     // Handles signals that arrived while the plan ran. If nothing has run, the interpreter would not check either: a
     // signal reaches the innermost of generators that delegate to each other.
     if (left != nullptr && left->plan != nullptr && interrupt_waits())
-      if (std::optional<Advance> served = serve()) return *served;
+      if (std::optional<Advance> served = handle_pending()) return *served;
     return execute_here(left);
   }
   FrameImage& inner = images[level + 1];
@@ -440,8 +440,8 @@ FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
     case Outcome::Next:
     case Outcome::Return:
       return Advance::Continue;
-    case Outcome::HandOver:
-      return hand_over_here(done.reason);
+    case Outcome::Bailout:
+      return bail_out_here(done.reason);
     case Outcome::Raised:
       if (left != nullptr) left->raised = name_of_class(PyErr_Occurred());
       return handle_raise();

@@ -3,8 +3,8 @@
 // return, or bail out to the evaluator.
 #pragma once
 #include "cpython/errors.h"
+#include "eval_frame/bailout.h"
 #include "eval_frame/check_captures.h"
-#include "eval_frame/hand_over.h"
 #include "eval_frame/region_exit.h"
 #include "snapshot/caller_chain.h"
 #include "snapshot/policy.h"
@@ -37,10 +37,10 @@ class FrameDriver {
  private:
   enum class Advance : uint8_t { Continue, Left };
   // One region, and the instruction after it. nullopt: no exception was raised, and the frame stays here.
-  std::optional<Advance> serve();
+  std::optional<Advance> handle_pending();
   Advance advance();
-  Advance go_on_uncaptured(HandOver why);
-  bool is_fruitless(const RegionEntry& entry);
+  Advance run_uncaptured(Bailout why);
+  bool is_unprofitable(const RegionEntry& entry);
   Advance run_region(RegionRun& run);
   Advance raise_from_region(RegionRun* run);
   void keep_capture_error(const CaptureError& error);
@@ -53,11 +53,11 @@ class FrameDriver {
   // A signal handler raised after the region's effects: raises at the return.
   Advance raise_at_return(RegionRun& run, Ref error);
   // The locals visible through the frame object, if one exists.
-  SlotObjects last_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
+  SlotObjects exit_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   // `left`: the region that ends here, null if none does.
   Advance execute_here(RegionEntry* left = nullptr);
   // The frame becomes images[level] and continues from there.
-  Advance go_on(FrameImages& images, size_t level);
+  Advance continue_with(FrameImages& images, size_t level);
   // What a region leaves to a suspended caller: the frame's result and where it returns, or the
   // images of it and the frames above.
   struct Arrival {
@@ -65,7 +65,7 @@ class FrameDriver {
     FrameImages images;
     Ref result;
     int index;
-    bool leaves_rest = false;
+    bool rest_uncaptured = false;
     SlotObjects locals;  // of a frame that returns
   };
   // The region continued in suspended callers: frames that it returned from leave, the last one continues.
@@ -74,7 +74,7 @@ class FrameDriver {
   Advance take_inner_result(const FrameImage& inner, Ref result);
   Advance take_inner_error(const FrameImage& inner);
   Advance handle_raise(bool adds_entry = true);
-  Advance hand_over_here(HandOver reason);
+  Advance bail_out_here(Bailout reason);
   Advance execute_last();
   // config.check_captures (checked_run.cpp). nullopt: the region is run as usual.
   std::optional<Advance> check_region(RegionRun& run);
@@ -86,7 +86,7 @@ class FrameDriver {
   // Every frame from the region's entry down to this one is as expected; moves their contents out.
   void give_up_frames(size_t count);
   Advance leave_early();
-  Advance give_up_check(Uncompared reason, HandOver why);
+  Advance give_up_check(Uncompared reason, Bailout why);
   bool excuse_check();  // whether a failure is excusable; ends the check if so
   Advance fail_check(const std::string& what, Ref cause);
   Advance raise_mismatch();
@@ -105,7 +105,7 @@ class FrameDriver {
   bool only_concrete_ = false;  // no regions from here on
   // The region went through a back edge, where Python handles signals and switches threads:
   // done before the next instruction.
-  bool owes_service_ = false;
+  bool pending_checks_due_ = false;
   bool leaves_rest_ = false;             // the innermost frame being restored bails out to the interpreter
   bool is_done_ = false;                 // the instruction at that frame's position has been executed
   RegionEntry* left_ = nullptr;          // the region of these images, until the innermost frame is restored

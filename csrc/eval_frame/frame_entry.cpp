@@ -15,10 +15,10 @@ namespace md {
 
 namespace {
 
-PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, HandOver reason) {
-  note_hand_over(reason, pv_code(raw));
+PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, Bailout reason) {
+  note_bailout(reason, pv_code(raw));
   std::optional<HookPause> pause;
-  if (reason == HandOver::no_room) pause.emplace();
+  if (reason == Bailout::no_room) pause.emplace();
   return run_default(ts, raw);
 }
 
@@ -41,7 +41,7 @@ PyObject* throw_at_start(PyThreadState* ts, PvFrame* raw) {
 template <typename Run>
 PyObject* drive(PyThreadState* ts, PvFrame* raw, const Policy* policy, Run run) {
   LiveFrame frame(ts, raw);
-  if (!frame.enter()) return leave_to_interpreter(ts, raw, HandOver::no_room);
+  if (!frame.enter()) return leave_to_interpreter(ts, raw, Bailout::no_room);
   try {
     if (PyErr_Occurred() != nullptr) throw PythonError();
     FrameDriver driver(frame, policy);
@@ -73,13 +73,13 @@ const Bytecode* decoded(PvFrame* raw) {
 // The region at the start of a frame, and what follows it.
 PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   const Bytecode* bytecode = decoded(raw);
-  if (bytecode == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
+  if (bytecode == nullptr) return leave_to_interpreter(ts, raw, Bailout::no_memory);
   FrameSlots slots;
   add_slots(raw, bytecode->slot_count(), slots);
   RegionPlace place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
-  HandOver why;
+  Bailout why;
   auto [entry, memory] = find_or_capture(place, why);
-  if (entry != nullptr && entry->region.exit == ExitKind::HandOver) {
+  if (entry != nullptr && entry->region.exit == ExitKind::Bailout) {
     why = hand_over_of(entry->region);
     entry = nullptr;
   } else if (entry == nullptr && policy->keeps_empty_regions && !is_interpreters(why)) {
@@ -87,7 +87,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   }
   if (entry == nullptr) return leave_to_interpreter(ts, raw, why);
   if (entry->plan == nullptr && !policy->keeps_empty_regions && another_hook_is_there())
-    return leave_to_interpreter(ts, raw, HandOver::another_hook);
+    return leave_to_interpreter(ts, raw, Bailout::another_hook);
   RegionRun run(std::move(entry), place.view, memory);
   bool inside = run.entry()->needs_frame();
   if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, run.failure());
@@ -100,7 +100,7 @@ class AmbientFrames : public FrameHandler {
   PyObject* run(PyThreadState* ts, PvFrame* raw) override {
     const Policy* policy = ambient_policy();
     if (policy == nullptr || policy->disable || is_skipped(raw)) return run_default(ts, raw);
-    if (pv_traced(ts, raw) != 0) return leave_to_interpreter(ts, raw, HandOver::traced);
+    if (pv_traced(ts, raw) != 0) return leave_to_interpreter(ts, raw, Bailout::traced);
     try {
       return may_be_root(pv_code(raw)) ? run_captured(ts, raw, policy) : run_default(ts, raw);
     } catch (...) {
@@ -131,7 +131,7 @@ class EverywhereFrames : public FrameHandler {
       return run_default(ts, raw);
     }
     const Policy* policy = policy_here();
-    if (std::optional<HandOver> reason = refusal(ts, raw, policy)) return leave_to_interpreter(ts, raw, *reason);
+    if (std::optional<Bailout> reason = refusal(ts, raw, policy)) return leave_to_interpreter(ts, raw, *reason);
     try {
       return starts_function(raw) ? run_captured(ts, raw, policy) : run_from_position(ts, raw, policy);
     } catch (...) {
@@ -141,7 +141,7 @@ class EverywhereFrames : public FrameHandler {
   }
 
   PyObject* run_thrown(PyThreadState* ts, PvFrame* raw) override {
-    note_hand_over(HandOver::thrown_into, pv_code(raw));
+    note_bailout(Bailout::thrown_into, pv_code(raw));
     return run_default(ts, raw, 1);
   }
 
@@ -166,17 +166,17 @@ class EverywhereFrames : public FrameHandler {
     return policy_;
   }
 
-  static std::optional<HandOver> refusal(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
-    if (ServingCode::in_progress()) return HandOver::while_capturing;
-    if (policy->disable || config().disable || is_skipped(raw)) return HandOver::disabled;
-    if (pv_traced(ts, raw) != 0) return HandOver::traced;
-    if (pv_func(raw) == nullptr) return HandOver::worthless;
+  static std::optional<Bailout> refusal(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
+    if (ServingCode::in_progress()) return Bailout::while_capturing;
+    if (policy->disable || config().disable || is_skipped(raw)) return Bailout::disabled;
+    if (pv_traced(ts, raw) != 0) return Bailout::traced;
+    if (pv_func(raw) == nullptr) return Bailout::worthless;
     return std::nullopt;
   }
 
   // The body of a class or module, or a resumed generator.
   static PyObject* run_from_position(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
-    if (decoded(raw) == nullptr) return leave_to_interpreter(ts, raw, HandOver::no_memory);
+    if (decoded(raw) == nullptr) return leave_to_interpreter(ts, raw, Bailout::no_memory);
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_resumed(); });
   }
 

@@ -6,7 +6,7 @@
 
 #include "cpython/stack_room.h"
 #include "cpython/version_facts.h"
-#include "eval_frame/hand_over.h"
+#include "eval_frame/bailout.h"
 
 namespace md {
 namespace {
@@ -63,7 +63,7 @@ struct HookDispatch {
   }
 
   static PyObject* run_without_hook(PyThreadState* ts, PvFrame* frame, int throwflag) {
-    note_hand_over(HandOver::no_stack, pv_code(frame));
+    note_bailout(Bailout::no_stack, pv_code(frame));
     if (kResumesThroughC && pv_is_generator(frame) != 0) return resume_without_hook(ts, frame, throwflag);
     HookPause pause;
     return run_default(ts, frame, throwflag);

@@ -49,7 +49,7 @@ PyObject* InterpreterLoop::execute(LiveFrame& frame) {
       case Outcome::Return:
         ++counters_.returns;
         return hand_over(frame);
-      case Outcome::HandOver:
+      case Outcome::Bailout:
         ++counters_.hand_overs[static_cast<int>(op)];
         return hand_over(frame);
       case Outcome::Raised:

@@ -1,7 +1,7 @@
 #include "eval_frame/output_replay.h"
 
 #include "eval_frame/region_exit.h"
-#include "eval_frame/seen_state.h"
+#include "eval_frame/region_revalidation.h"
 
 namespace md {
 
@@ -60,7 +60,7 @@ bool OutputReplay::run(const Effect& effect, ValueBuilder& builder, LiveFrame* f
   }
   MD_ASSERT(frame != nullptr, "an output that runs Python code without its frame");
   FrameLocals locals = locals_of(place, builder);
-  SeenState seen(entry_, view_, builder, &effect, locals);
+  RegionRevalidation seen(entry_, view_, builder, &effect, locals);
   raised_ = !call_in_frames(place, locals, call, *frame);
   return !raised_ && seen.holds();
 }

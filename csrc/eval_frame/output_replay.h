@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cpython/errors.h"
-#include "eval_frame/call_out_frames.h"
 #include "eval_frame/frame_image.h"
+#include "eval_frame/host_call_frames.h"
 #include "eval_frame/region_entry.h"
 
 namespace md {

@@ -2,8 +2,8 @@
 
 #include "base/interrupts.h"
 #include "cpython/stack_room.h"
-#include "eval_frame/call_out_frames.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/host_call_frames.h"
 #include "eval_frame/signal_service.h"
 #include "guards/tensor_type.h"
 #include "symbolic/tensors/host_calls.h"
@@ -62,7 +62,7 @@ bool has_room_for(const CapturedRegion& region) {
 
 }  // namespace
 
-RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemory* memory)
+RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemo* memory)
     : entry_(std::move(entry)),
       view_(view),
       exit_(entry_->region.snapshot, view, memory),
@@ -99,7 +99,7 @@ bool RegionRun::compute_numbers() {
   return !unfit_;
 }
 
-bool RegionRun::run_with_call_outs(LiveFrame& frame) {
+bool RegionRun::run_with_host_calls(LiveFrame& frame) {
   take_failed_host_call();  // left over from a run whose exception was caught
   LinkedFrames frames(frame, region(), view_);
   HostCallFramesScope scope(&frames);
@@ -112,13 +112,13 @@ bool RegionRun::run_with_call_outs(LiveFrame& frame) {
 bool RegionRun::run_plan(LiveFrame* frame) {
   if (unfit_) return false;
   if (!has_room_for(region())) {
-    failure_ = HandOver::no_room;
+    failure_ = Bailout::no_room;
     return false;
   }
   if (entry_->plan == nullptr) return true;
   if (region().host_calls.empty()) return run_steps();
   MD_ASSERT(frame != nullptr, "a region with host calls runs in its frame");
-  return run_with_call_outs(*frame);
+  return run_with_host_calls(*frame);
 }
 
 // Whether a run started now would read the same inputs.

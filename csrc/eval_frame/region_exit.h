@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/inline_array.h"
+#include "eval_frame/bailout.h"
 #include "eval_frame/effects.h"
 #include "eval_frame/frame_image.h"
-#include "eval_frame/hand_over.h"
 #include "eval_frame/live_frame.h"
 #include "eval_frame/output_replay.h"
 #include "eval_frame/region_entry.h"
@@ -27,7 +27,7 @@ struct HeldExit {
 class ExitValues {
  public:
   // Fetches the sources in the snapshot.
-  ExitValues(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory = nullptr)
+  ExitValues(const Snapshot& snapshot, const LocalsView& view, const GuardMemo* memory = nullptr)
       : snapshot_(snapshot), builder_(snapshot, view, memory) {}
   ValueBuilder& builder() { return builder_; }
   // For exit Return: applies the effects and returns the result. Null: stopped at deferred I/O.
@@ -51,7 +51,7 @@ class ExitValues {
 class RegionRun {
  public:
   // Fetches the graph's inputs and the snapshot's sources. Keeps `entry` alive; `memory` is the memo from its lookup.
-  RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemory* memory = nullptr);
+  RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemo* memory = nullptr);
 
   const CapturedRegion& region() const { return entry_->region; }
   const RegionEntryPtr& entry() const { return entry_; }
@@ -62,7 +62,7 @@ class RegionRun {
   // needed by regions with host calls.
   bool run_plan(LiveFrame* frame = nullptr);
   // Why the plan did not run; the reason for the bail-out.
-  HandOver failure() const { return failure_; }
+  Bailout failure() const { return failure_; }
 
   // Null or empty: the region is left at deferred I/O, as in stopped_output(). `frame` is the region's, null if it has
   // none; needed if its deferred I/O runs Python code.
@@ -84,7 +84,7 @@ class RegionRun {
   bool compute_numbers();
   bool run_steps();
   bool still_holds();
-  bool run_with_call_outs(LiveFrame& frame);
+  bool run_with_host_calls(LiveFrame& frame);
   OutputReplay* outputs_replay() { return replay_ ? &*replay_ : nullptr; }
   RegionEntryPtr entry_;
   LocalsView view_;
@@ -92,7 +92,7 @@ class RegionRun {
   std::optional<OutputReplay> replay_;
   InlineArray<GraphInput, 8> inputs_;
   InlineArray<Tensor, 4> outputs_;
-  HandOver failure_ = HandOver::plan_failed;
+  Bailout failure_ = Bailout::plan_failed;
   bool unfit_ = false;  // an argument does not fit into a graph input
 };
 

@@ -11,13 +11,13 @@
 #include "cpython/stack_room.h"
 #include "cpython/text.h"
 #include "eval_frame/backends.h"
+#include "eval_frame/capture_lock.h"
 #include "eval_frame/capture_record.h"
 #include "eval_frame/capture_report.h"
-#include "eval_frame/capture_turn.h"
 #include "eval_frame/compile_times.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/guard_filter.h"
-#include "eval_frame/own_work.h"
+#include "eval_frame/internal_work.h"
 #include "eval_frame/recompiles.h"
 #include "eval_frame/running_stack.h"
 #include "graph/passes.h"
@@ -99,7 +99,7 @@ void make_plan_or_hand_over(const RegionPlace& place, RegionEntry& entry) {
   } catch (const CaptureError&) {
     if (!is_suppressed(place)) throw;
     warn_of_suppressed(place);
-    entry.region.exit = ExitKind::HandOver;
+    entry.region.exit = ExitKind::Bailout;
   }
 }
 
@@ -116,7 +116,8 @@ bool is_worthless(const RegionPlace& place, const CapturedRegion& region) {
 
 // After a few captures without any op: one entry guarded by the argument types that bails out.
 constexpr int kFruitlessCaptures = 2;
-bool is_fruitless(const RegionPlace& place, const CodeCache& cache, const CacheKey& key, const CapturedRegion& region) {
+bool is_unprofitable(const RegionPlace& place, const CodeCache& cache, const CacheKey& key,
+                     const CapturedRegion& region) {
   if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || keeps_empty_regions(place)) return false;
   int fruitless = 0;
   for (const CacheEntryPtr& entry : cache.entries(key)) {
@@ -137,7 +138,7 @@ CapturedRegion type_guarded_hand_over(const RegionPlace& place, CapturedRegion r
   region.guards = std::move(guards);
   region.snapshot = Snapshot();  // its sources were owned by the guards
   region.inputs.clear();
-  region.exit = ExitKind::HandOver;
+  region.exit = ExitKind::Bailout;
   return region;
 }
 
@@ -192,8 +193,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (region.graph_break) report_break(place, region, report);
   ++counters().regions_captured;
   if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
-  if (is_worthless(place, region)) region.exit = ExitKind::HandOver;
-  if (is_fruitless(place, cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
+  if (is_worthless(place, region)) region.exit = ExitKind::Bailout;
+  if (is_unprofitable(place, cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
   if (region.graph->op_count() > 0) {
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
@@ -203,7 +204,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   entry->checks_left = config().check_captures;
   entry->walk_ns = stopwatch.lap();
   report.traced();
-  if (entry->region.exit != ExitKind::HandOver) make_plan_or_hand_over(place, *entry);
+  if (entry->region.exit != ExitKind::Bailout) make_plan_or_hand_over(place, *entry);
   entry->plan_ns = stopwatch.lap();
   filter_guards(place, *entry);
   entry->recompile_reasons = failing_guards(cache, key, place);
@@ -217,14 +218,14 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
 }
 
 // A function monitored by a sys.monitoring tool must run as a frame.
-RegionEntryPtr unless_monitored(RegionEntryPtr entry, HandOver& why) {
+RegionEntryPtr unless_monitored(RegionEntryPtr entry, Bailout& why) {
   if (entry == nullptr || entry->region.entered.empty()) return entry;
   int tools = pv_monitoring_tools(PyThreadState_Get());
   bool monitored = tools != 0 && std::ranges::any_of(entry->region.entered, [&](const Bytecode* bytecode) {
                      return pv_code_monitored(bytecode->code(), tools) != 0;
                    });
   if (!monitored) return entry;
-  why = HandOver::traced;
+  why = Bailout::traced;
   return nullptr;
 }
 
@@ -286,31 +287,31 @@ RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache,
 
 }  // namespace
 
-FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
-  why = HandOver::worthless;
+FoundRegion find_or_capture(const RegionPlace& place, Bailout& why) {
+  why = Bailout::worthless;
   if (place.index > 0 && !keeps_empty_regions(place) && only_returns(place.bytecode, place.index)) return {};
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
   if (CacheEntryPtr found = cache.lookup(key, place.view)) {
-    const GuardMemory* memory = found->guards.last_memory();
+    const GuardMemo* memory = found->guards.last_memory();
     return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why), memory};
   }
-  why = HandOver::no_stack;
+  why = Bailout::no_stack;
   if (pv_stack_left() < kCaptureStack) return {};
-  why = HandOver::recompile_limit;
+  why = Bailout::recompile_limit;
   if (stance() != Stance::Default && !stance_allows_capture(place, cache, key)) return {};
-  CaptureTurn turn(cache);
-  why = HandOver::captured_elsewhere;
+  CaptureLock turn(cache);
+  why = Bailout::captured_elsewhere;
   if (!turn.is_ours()) return {};
   if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view) : nullptr)
     return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why)};
-  why = HandOver::recompile_limit;
-  OwnWork own_work;
+  why = Bailout::recompile_limit;
+  InternalWork own_work;
   try {
     return {unless_monitored(capture_within_limits(place, cache, key), why)};
   } catch (const CaptureError&) {
     if (!is_suppressed(place)) throw;
-    why = HandOver::internal_error;
+    why = Bailout::internal_error;
     if (cache.first_suppression(key))
       warn_of_suppressed(place);
     else
@@ -318,10 +319,10 @@ FoundRegion find_or_capture(const RegionPlace& place, HandOver& why) {
     return {};
   } catch (...) {
     if (!was_want_of_memory()) {
-      why = HandOver::internal_error;
+      why = Bailout::internal_error;
       return {report_if_bug(place)};
     }
-    why = HandOver::no_memory;
+    why = Bailout::no_memory;
     return {};
   }
 }

@@ -1,8 +1,8 @@
 // Finds or captures the region for a place: the code cache, the recompile limit, policy errors, the logs.
 #pragma once
-#include "eval_frame/hand_over.h"
+#include "eval_frame/bailout.h"
 #include "eval_frame/region_entry.h"
-#include "guards/guard_memory.h"
+#include "guards/guard_memo.h"
 #include "snapshot/policy.h"
 
 namespace md {
@@ -19,17 +19,17 @@ struct RegionPlace {
 // A region, and the memo of its guards, valid until the next lookup (may be null).
 struct FoundRegion {
   RegionEntryPtr entry;
-  const GuardMemory* memory = nullptr;
+  const GuardMemo* memory = nullptr;
 };
 
 // Null, with the reason in `why`: the limit is reached (one warning), capture failed by an internal bug (one warning),
 // or nothing is left to capture. Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes
 // breaks errors, a backend's exception, InternalError if config.suppress_internal_errors is off.
-FoundRegion find_or_capture(const RegionPlace& place, HandOver& why);
+FoundRegion find_or_capture(const RegionPlace& place, Bailout& why);
 
 // Why a region without a plan bails out.
-inline HandOver hand_over_of(const CapturedRegion& region) {
-  return region.skips_frame ? HandOver::skipped : HandOver::worthless;
+inline Bailout hand_over_of(const CapturedRegion& region) {
+  return region.skips_frame ? Bailout::skipped : Bailout::worthless;
 }
 
 }  // namespace md

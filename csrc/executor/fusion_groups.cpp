@@ -10,7 +10,7 @@ namespace {
 
 class Grouping {
  public:
-  Grouping(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules)
+  Grouping(const Graph& graph, const BufferAssignment& places, const GroupingRules& rules)
       : graph_(graph), places_(places), rules_(rules), is_used_(leading_outside(graph)) {}
 
   std::vector<Group> run() {
@@ -232,7 +232,7 @@ class Grouping {
   }
 
   const Graph& graph_;
-  const ValuePlaces& places_;
+  const BufferAssignment& places_;
   const GroupingRules& rules_;
   const std::vector<bool> is_used_;  // by node index
   std::vector<int> group_of_;
@@ -250,7 +250,7 @@ Group after_anchor(const Group& group) {
   return rest;
 }
 
-std::vector<Group> group_nodes(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules) {
+std::vector<Group> group_nodes(const Graph& graph, const BufferAssignment& places, const GroupingRules& rules) {
   return Grouping(graph, places, rules).run();
 }
 

@@ -9,8 +9,8 @@
 #pragma once
 #include <vector>
 
+#include "executor/buffer_assignment.h"
 #include "executor/plan_facts.h"
-#include "executor/value_places.h"
 
 namespace md {
 
@@ -53,6 +53,6 @@ struct GroupingRules {
 };
 
 // Groups in execution order. Nodes that are pure aliases are in no group.
-std::vector<Group> group_nodes(const Graph& graph, const ValuePlaces& places, const GroupingRules& rules);
+std::vector<Group> group_nodes(const Graph& graph, const BufferAssignment& places, const GroupingRules& rules);
 
 }  // namespace md

@@ -6,9 +6,9 @@
 #include "executor/anchor_steps.h"
 #include "executor/attention_step.h"
 #include "executor/kernel_step.h"
-#include "executor/loops/chosen_rows.h"
 #include "executor/loops/fused_pointwise.h"
-#include "executor/loops/row_folds.h"
+#include "executor/loops/gather_rows.h"
+#include "executor/loops/row_reductions.h"
 #include "executor/memory_plan.h"
 #include "executor/native_plan.h"
 #include "executor/sized_plans.h"
@@ -127,7 +127,7 @@ class MemoryPlanner {
   std::vector<int> hosts_;   // by block: the output's buffer that it uses, or -1
 };
 
-std::vector<PlanInput> plan_inputs(const Graph& graph, const ValuePlaces& places) {
+std::vector<PlanInput> plan_inputs(const Graph& graph, const BufferAssignment& places) {
   std::vector<PlanInput> inputs;
   for (const Node* node : graph.inputs()) {
     inputs.push_back(
@@ -259,7 +259,7 @@ LoweredStep lower_to_kernel(const Node& node, LoweringContext& context) {
 
 namespace {
 
-std::vector<std::string> aliases(const Graph& graph, const ValuePlaces& places) {
+std::vector<std::string> aliases(const Graph& graph, const BufferAssignment& places) {
   std::vector<std::string> names;
   for (const auto& node : graph.nodes())
     if (node->kind == NodeKind::Op && places.is_alias(*node)) names.push_back(node->name);
@@ -269,7 +269,7 @@ std::vector<std::string> aliases(const Graph& graph, const ValuePlaces& places) 
 std::shared_ptr<const NativePlan> lower_natively(const Graph& captured) {
   std::unique_ptr<Graph> merged = merge_products(captured);
   const Graph& graph = merged != nullptr ? *merged : captured;
-  ValuePlaces places(graph);
+  BufferAssignment places(graph);
   LoweringContext context(graph, places);
   std::vector<LoweredStep> lowered;
   std::vector<Group> groups = group_nodes(graph, places, kRules);

@@ -13,12 +13,12 @@ namespace md {
 // Shared state of the step builders.
 struct LoweringContext {
   const Graph& graph;
-  ValuePlaces& places;
+  BufferAssignment& places;
   std::vector<std::vector<Node*>> users;  // by node index
   std::vector<bool> escapes;              // by node index
   int call_count = 0;                     // kernel calls allocated so far
 
-  LoweringContext(const Graph& graph, ValuePlaces& places)
+  LoweringContext(const Graph& graph, BufferAssignment& places)
       : graph(graph), places(places), users(graph.all_users()), escapes(graph.escaping()) {}
   // Whether the node's result must be in memory for readers outside of the group.
   bool is_seen_outside(const Node& node, const Group& group) const;

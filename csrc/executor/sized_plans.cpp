@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "base/config.h"
-#include "executor/cut_plan.h"
+#include "executor/two_stage_plan.h"
 #include "graph/symbols.h"
 
 namespace md {

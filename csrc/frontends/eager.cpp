@@ -147,25 +147,25 @@ Tensor with_grad(const OpRow& row, bool some_input_does, Tensor result) {
 
 }  // namespace
 
-Tensor apply_plainly(const OpRow& row, const Tensor& a) {
+Tensor apply_fast_path(const OpRow& row, const Tensor& a) {
   Tensor result;
   if (!keeps_dtype(row, a->dtype()) || !run_pointwise_fast(row, a, result)) return {};
   return with_grad(row, a.requires_grad(), std::move(result));
 }
 
-Tensor apply_plainly(const OpRow& row, const Tensor& a, const Tensor& b) {
+Tensor apply_fast_path(const OpRow& row, const Tensor& a, const Tensor& b) {
   Tensor result;
   if (!keeps_dtype(row, a->dtype()) || !run_pointwise_fast(row, a, b, result)) return {};
   return with_grad(row, a.requires_grad() || b.requires_grad(), std::move(result));
 }
 
-Tensor apply_plainly(const OpRow& row, const Tensor& a, const Scalar& b) {
+Tensor apply_fast_path(const OpRow& row, const Tensor& a, const Scalar& b) {
   Tensor result;
   if (!keeps_dtype(row, a->dtype(), b) || !run_pointwise_fast(row, a, b, result)) return {};
   return with_grad(row, a.requires_grad(), std::move(result));
 }
 
-Tensor apply_plainly(const OpRow& row, const Scalar& a, const Tensor& b) {
+Tensor apply_fast_path(const OpRow& row, const Scalar& a, const Tensor& b) {
   Tensor result;
   if (!keeps_dtype(row, b->dtype(), a) || !run_pointwise_fast(row, a, b, result)) return {};
   return with_grad(row, b.requires_grad(), std::move(result));

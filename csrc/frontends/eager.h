@@ -16,10 +16,10 @@ Tensor apply_named(const char* op, std::vector<Arg> args);
 // Fast path for pointwise ops without binding, promotion or shape rule: contiguous real tensors of one shape and dtype,
 // or one and a number, that need no promotion, little work, every other parameter at its default. Returns an undefined
 // tensor, without side effects, if apply_op is needed.
-Tensor apply_plainly(const OpRow& row, const Tensor& a);
-Tensor apply_plainly(const OpRow& row, const Tensor& a, const Tensor& b);
-Tensor apply_plainly(const OpRow& row, const Tensor& a, const Scalar& b);
-Tensor apply_plainly(const OpRow& row, const Scalar& a, const Tensor& b);
+Tensor apply_fast_path(const OpRow& row, const Tensor& a);
+Tensor apply_fast_path(const OpRow& row, const Tensor& a, const Tensor& b);
+Tensor apply_fast_path(const OpRow& row, const Tensor& a, const Scalar& b);
+Tensor apply_fast_path(const OpRow& row, const Scalar& a, const Tensor& b);
 
 // Whether a result of this dtype requires grad if some input does, under this thread's grad mode.
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype);

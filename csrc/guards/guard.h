@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "guards/guard_set.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "guards/size_place.h"
 #include "guards/tensor_type.h"
 #include "tensor/dim_code.h"
@@ -48,10 +48,10 @@ struct Guard {
   GuardKind kind = GuardKind::TYPE_MATCH;
   const Source* source = nullptr;        // null: GLOBAL_STATE, RECURSION_LIMIT
   const Source* other = nullptr;         // ALIAS, NOT_ALIAS
-  HeldObject object;                     // type, constant, object, code or key; for TENSOR_MATCH the type
+  GuardedRef object;                     // type, constant, object, code or key; for TENSOR_MATCH the type
   SameConstant same_constant = nullptr;  // EQUALS_MATCH
   Py_ssize_t length = 0;
-  std::vector<HeldObject> keys;  // DICT_KEYS
+  std::vector<GuardedRef> keys;  // DICT_KEYS
   TensorExpectation tensor;
   std::unique_ptr<SizeExpectation> size;  // SHAPE
   StateExpectation state;
@@ -65,7 +65,7 @@ bool same_guard(const Guard& a, const Guard& b);
 bool implies(const Guard& stronger, const Guard& weaker);
 
 // Whether a key of a guarded dict is the expected one: constants compare by value, other objects by identity.
-bool is_expected_key(PyObject* key, const HeldObject& expected);
+bool is_expected_key(PyObject* key, const GuardedRef& expected);
 
 // The type flags that say whether instances match sequence or mapping patterns; registering the
 // class with an ABC changes them.

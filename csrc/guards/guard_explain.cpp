@@ -107,7 +107,7 @@ std::string condition_LENGTH(const Guard& guard, const Bytecode& bytecode) {
 }
 std::string condition_DICT_KEYS(const Guard& guard, const Bytecode& bytecode) {
   std::string keys;
-  for (const HeldObject& key : guard.keys) keys += (keys.empty() ? "" : ", ") + describe(key.get());
+  for (const GuardedRef& key : guard.keys) keys += (keys.empty() ? "" : ", ") + describe(key.get());
   return "list(" + name(guard.source, bytecode) + ") == [" + keys + "]";
 }
 std::string condition_SET_ITEMS(const Guard& guard, const Bytecode& bytecode) {
@@ -115,7 +115,7 @@ std::string condition_SET_ITEMS(const Guard& guard, const Bytecode& bytecode) {
 }
 std::string condition_MRO(const Guard& guard, const Bytecode& bytecode) {
   std::string classes;
-  for (const HeldObject& each : guard.keys) classes += (classes.empty() ? "" : ", ") + describe(each.get());
+  for (const GuardedRef& each : guard.keys) classes += (classes.empty() ? "" : ", ") + describe(each.get());
   return str_cat("type.mro(", name(guard.source, bytecode), ") == [", classes, "]");
 }
 std::string condition_MATCH_FLAGS(const Guard& guard, const Bytecode& bytecode) {

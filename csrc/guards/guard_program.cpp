@@ -86,10 +86,10 @@ bool check_LENGTH(const GuardInstruction& in, PyObject* const* registers, const 
 }
 
 // An OrderedDict keeps an order separate from its dict's.
-bool has_ordered_keys(PyObject* dict, const std::vector<HeldObject>& keys) {
+bool has_ordered_keys(PyObject* dict, const std::vector<GuardedRef>& keys) {
   Ref iterator = Ref::steal(PyODict_Type.tp_iter(dict));
   bool same = static_cast<bool>(iterator);
-  for (const HeldObject& expected : keys) {
+  for (const GuardedRef& expected : keys) {
     Ref key = same ? Ref::steal(PyIter_Next(iterator)) : Ref();
     same = key && is_expected_key(key, expected);
   }
@@ -108,7 +108,7 @@ bool check_DICT_KEYS(const GuardInstruction& in, PyObject* const* registers, con
   if (version != 0 && version == in.memo.version) return true;
   Py_ssize_t position = 0;
   PyObject* key = nullptr;
-  for (const HeldObject& expected : guard.keys) {
+  for (const GuardedRef& expected : guard.keys) {
     if (!PyDict_Next(dict, &position, &key, nullptr) || !is_expected_key(key, expected)) return false;
   }
   in.memo.version = version;
@@ -121,7 +121,7 @@ bool check_SET_ITEMS(const GuardInstruction& in, PyObject* const* registers, con
   if (Py_TYPE(set) != &PySet_Type || PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(guard.keys.size())) return false;
   Py_ssize_t position = 0;
   PyObject* item = nullptr;
-  for (const HeldObject& expected : guard.keys)
+  for (const GuardedRef& expected : guard.keys)
     if (pv_next_in_set(set, &position, &item) == 0 || !is_expected_key(item, expected)) return false;
   return true;
 }
@@ -185,7 +185,7 @@ uint64_t lookup_version(LookupDict where, PyObject* base, const LocalsView& view
   return 0;
 }
 
-bool has_classes_in_mro(PyTypeObject* type, const std::vector<HeldObject>& classes) {
+bool has_classes_in_mro(PyTypeObject* type, const std::vector<GuardedRef>& classes) {
   PyObject* mro = type->tp_mro;
   if (mro == nullptr || PyTuple_GET_SIZE(mro) != static_cast<Py_ssize_t>(classes.size())) return false;
   for (size_t i = 0; i < classes.size(); ++i)
@@ -290,7 +290,7 @@ Py_ssize_t current_abc_token() {
   return PyLong_AsSsize_t(check(PyObject_CallNoArgs(get)));
 }
 
-bool is_expected_key(PyObject* key, const HeldObject& expected) {
+bool is_expected_key(PyObject* key, const GuardedRef& expected) {
   BorrowedRef object = expected.get();
   if (!object) return false;
   return key == object.get() || (is_guardable_constant(object) && identical_constants(key, object));

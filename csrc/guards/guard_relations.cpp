@@ -12,7 +12,7 @@ bool same_without_operand(const Guard&, const Guard&) { return true; }
 
 bool same_keys(const Guard& a, const Guard& b) {
   return std::ranges::equal(a.keys, b.keys,
-                            [](const HeldObject& x, const HeldObject& y) { return is_expected_key(x.get(), y); });
+                            [](const GuardedRef& x, const GuardedRef& y) { return is_expected_key(x.get(), y); });
 }
 
 bool same_tensor(const Guard& a, const Guard& b) {
@@ -46,7 +46,7 @@ bool is_number_of_keys(const Guard& stronger, const Guard& weaker) {
 
 // Whether a dict with exactly these keys contains the key: 1, 0, or -1 if unknown.
 int keys_contain(const Guard& keys, const Guard& contains) {
-  for (const HeldObject& key : keys.keys) {
+  for (const GuardedRef& key : keys.keys) {
     int equal = constant_key_equal(key.get(), contains.object.get());
     if (equal != 0) return equal;
   }

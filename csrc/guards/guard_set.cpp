@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "guards/guard_index.h"
-#include "guards/guard_memory.h"
+#include "guards/guard_memo.h"
 #include "guards/guard_program.h"
 #include "guards/guard_row.h"
 
@@ -21,7 +21,7 @@ struct GuardSet::Impl {
   uint32_t standing_alone = 0;              // one bit for each kind present without a source
   bool sealed = false;
   GuardProgram program;
-  GuardMemories memories;
+  GuardMemos memories;
 
   void add(Guard guard);
   void add_object(GuardKind kind, const Source* source, BorrowedRef object);
@@ -68,7 +68,7 @@ void GuardSet::Impl::add(Guard guard) {
 void GuardSet::Impl::add_object(GuardKind kind, const Source* source, BorrowedRef object) {
   MD_ASSERT(GuardSet::can_hold(object), "a guard cannot hold a ", object.type()->tp_name);
   Guard guard = guard_on(kind, source);
-  guard.object = HeldObject(object);
+  guard.object = GuardedRef(object);
   add(std::move(guard));
 }
 
@@ -226,7 +226,7 @@ void GuardSet::tensor_match(const Source* source, PyTypeObject* type, const Tens
   const TensorType* tensor_type = find_tensor_type(type);
   MD_ASSERT(tensor_type != nullptr, type->tp_name, " is no tensor type");
   Guard guard = guard_on(GuardKind::TENSOR_MATCH, source);
-  guard.object = HeldObject(reinterpret_cast<PyObject*>(type));
+  guard.object = GuardedRef(reinterpret_cast<PyObject*>(type));
   guard.tensor = {tensor_type->unwrap, spec.dtype, spec.requires_grad, spec.rank(), {}, {}};
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
     for (Dim dim : *dims) guard.tensor.dims.push_back(dim.is_symbolic() ? TensorExpectation::kAnyDim : dim.value());
@@ -241,7 +241,7 @@ void GuardSet::type_match(const Source* source, PyTypeObject* type) {
 void GuardSet::equals_match(const Source* source, BorrowedRef constant) {
   MD_ASSERT(is_guardable_constant(constant), "EQUALS_MATCH needs a constant, not a ", constant.type()->tp_name);
   Guard guard = guard_on(GuardKind::EQUALS_MATCH, source);
-  guard.object = HeldObject(constant);
+  guard.object = GuardedRef(constant);
   guard.same_constant = same_constant_of(constant.type());
   impl_->add(std::move(guard));
 }
@@ -364,7 +364,7 @@ void GuardSet::seal(GuardDeathListener* listener) {
   impl_->notice.listen(listener);
   for (Guard* guard : in_order) {
     guard->object.settle(impl_->notice);
-    for (HeldObject& key : guard->keys) key.settle(impl_->notice);
+    for (GuardedRef& key : guard->keys) key.settle(impl_->notice);
   }
   impl_->program.compile(in_order);
   impl_->sealed = true;
@@ -376,7 +376,7 @@ bool GuardSet::check(const LocalsView& view) const {
   return impl_->sealed && !impl_->notice.dead() && impl_->memories.check(impl_->program, view);
 }
 
-const GuardMemory* GuardSet::last_memory() const { return impl_->memories.last(); }
+const GuardMemo* GuardSet::last_memory() const { return impl_->memories.last(); }
 
 std::string GuardSet::explain(const LocalsView& view, const Bytecode& bytecode) const {
   if (dead()) return "an object that the guards refer to is gone";
@@ -399,7 +399,7 @@ std::string GuardSet::failing(const LocalsView& view, const Bytecode& bytecode) 
   return guard >= 0 ? failure_without_values(impl_->guards[guard], miss.object, bytecode) : impl_->text(miss, bytecode);
 }
 
-const Source* GuardSet::telling_place(const LocalsView& view) const {
+const Source* GuardSet::discriminating_source(const LocalsView& view) const {
   if (!impl_->sealed || dead()) return nullptr;
   GuardProgram::Miss miss = impl_->program.first_miss(view);
   if (miss.instruction == nullptr || miss.slot_is_unset || miss.instruction->guard < 0) return nullptr;

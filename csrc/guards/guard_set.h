@@ -98,7 +98,7 @@ class GuardSet {
   // False before seal.
   bool check(const LocalsView& view) const;
   // The memo that answered the last check, null if the program ran or the check failed; valid until the next check.
-  const class GuardMemory* last_memory() const;
+  const class GuardMemo* last_memory() const;
   // The text of the first failing guard, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`,
   // `L['flag'] == True`. `L['x'] is missing`. `bytecode` provides the names of slots.
   std::string explain(const LocalsView& view, const Bytecode& bytecode) const;
@@ -109,7 +109,7 @@ class GuardSet {
   std::string failing(const LocalsView& view, const Bytecode& bytecode) const;
   // The discriminating source: where the guards distinguish these objects from the captured ones; null if
   // there is none with an expectation.
-  const Source* telling_place(const LocalsView& view) const;
+  const Source* discriminating_source(const LocalsView& view) const;
   // What the guards expect at the source (guard_index.h); kind Any: nothing.
   struct Expectation expectation_at(const Source* place) const;
   // Adds the name of each source guarded by the value of an exact int, float or range whose value differs now, and of

@@ -380,7 +380,7 @@ struct SourceRow {
 };
 
 constexpr SourceRow kSourceRows[] = {
-#define MD_SOURCE(name, lookup, holder, ground, doc) \
+#define MD_SOURCE(name, lookup, holder, dependency, doc) \
   {#name, LookupDict::lookup, SourceHolder::holder, fetch_##name, name_##name},
 #include "guards/sources.def"
 #undef MD_SOURCE

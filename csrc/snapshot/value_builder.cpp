@@ -31,7 +31,7 @@ void set_position(PyObject* iterator, int position) {
 
 }  // namespace
 
-ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory)
+ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemo* memory)
     : snapshot_(snapshot), view_(view), values_(snapshot.recipes.size()) {
   for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
     const Recipe& recipe = snapshot.recipes[id];

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/inline_array.h"
-#include "guards/guard_memory.h"
+#include "guards/guard_memo.h"
 #include "snapshot/snapshot.h"
 #include "tensor/tensor.h"
 
@@ -17,7 +17,7 @@ class ValueBuilder {
  public:
   // Fetches all Source recipes; throws Error(Internal) if one is gone, with nothing changed. `memory`: the memo of the
   // region's guards, checked just now; may be null.
-  ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemory* memory = nullptr);
+  ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemo* memory = nullptr);
 
   // Whether the sources still yield the objects that were fetched.
   bool is_current() const;

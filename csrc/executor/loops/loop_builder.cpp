@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "executor/loops/chosen_rows.h"
+#include "executor/loops/gather_rows.h"
 #include "executor/loops/loop_draft.h"
 #include "executor/loops/loop_group.h"
 #include "executor/loops/loop_iteration.h"
@@ -349,7 +349,7 @@ class LoopBuilder {
       op.row = static_cast<int>(row);
       return append(instruction, op, once, is_last ? &node : nullptr);
     };
-    const ShortFold& steps = *fold.fold.by_steps;
+    const ShortReduction& steps = *fold.fold.elementwise;
     bool divides = steps.is_mean;
     int total = operand_register(fold, 0, 0, 0);
     if (ops_.steps() == 1) {

@@ -20,7 +20,7 @@ class SlotAssigner {
         last_(draft.last_reads()),
         slot_of_(static_cast<size_t>(draft.program.register_count), -1),
         busy_(slot_of_) {
-    for (const CodeRun& run : draft.runs.runs) {
+    for (const FusedSequence& run : draft.runs.runs) {
       take(run);
       give_back(run);
     }
@@ -31,12 +31,12 @@ class SlotAssigner {
   const std::vector<int>& slot_of() const { return slot_of_; }
 
  private:
-  bool is_read_after(int reg, const CodeRun& run) const {
+  bool is_read_after(int reg, const FusedSequence& run) const {
     return last_[static_cast<size_t>(reg)] >= static_cast<int>(run.end);
   }
 
   // Not the tile of an operand of this run: the item sizes may differ.
-  void take(const CodeRun& run) {
+  void take(const FusedSequence& run) {
     for (size_t i = run.begin; i < run.end; ++i) {
       const DraftInstruction& instruction = draft_.code[i];
       int dst = instruction.step.dst;
@@ -49,7 +49,7 @@ class SlotAssigner {
     }
   }
 
-  void give_back(const CodeRun& run) {
+  void give_back(const FusedSequence& run) {
     for (size_t i = run.begin; i < run.end; ++i) {
       for (int src : draft_.code[i].step.src) {
         if (src < 0 || is_read_after(src, run)) continue;
@@ -176,7 +176,7 @@ bool place_scratch(LoopDraft& draft, bool folds_rows) {
 }
 
 void join_runs(LoopDraft& draft) {
-  for (const CodeRun& run : draft.runs.runs) {
+  for (const FusedSequence& run : draft.runs.runs) {
     if (run.code == nullptr) {
       draft.program.code.push_back(draft.code[run.begin].step);
       continue;

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "executor/loops/code_runs.h"
+#include "executor/loops/fused_sequences.h"
 #include "executor/loops/loop_op.h"
 #include "executor/loops/loop_program.h"
 
@@ -19,7 +19,7 @@ struct LoopDraft {
   std::vector<DraftInstruction> code;
   std::vector<bool> is_temporary;  // by register: a result that is not a stream
   std::vector<CodePlace> places;   // by register, if any has no address of its own
-  CodeRuns runs;
+  FusedSequences runs;
 
   // By register: the last instruction that reads it, -1 if there is none.
   std::vector<int> last_reads() const;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "executor/loops/chosen_rows.h"
+#include "executor/loops/gather_rows.h"
 #include "executor/loops/loop_draft.h"
 
 namespace md {

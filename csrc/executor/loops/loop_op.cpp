@@ -112,7 +112,7 @@ std::optional<LoopOp> as_loop_op(const Node& node) {
 }
 
 std::optional<LoopOp> as_fold(const Node& node) {
-  std::optional<RowFoldCall> fold = as_row_fold(node);
+  std::optional<RowReductionCall> fold = as_row_fold(node);
   if (!fold) return std::nullopt;
   LoopOp op = {.row = -1, .dtype = dtype_of(node.operands[0]), .result = node.outs[0].spec.dtype, .operand_count = 1};
   op.operands[0] = &node.operands[0];

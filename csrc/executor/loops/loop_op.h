@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "executor/loops/row_folds.h"
+#include "executor/loops/row_reductions.h"
 #include "graph/value_info.h"
 #include "tensor/simd/loops.h"
 
@@ -17,8 +17,8 @@ struct LoopOp {
   const Scalar* param = nullptr;
   const OpRow* op = nullptr;  // reported when a number does not fit
   bool is_costly = false;
-  RowFoldCall fold = {};   // row reduction, instead
-  bool is_single = false;  // one element per row
+  RowReductionCall fold = {};  // row reduction, instead
+  bool is_single = false;      // one element per row
 };
 
 // nullopt if no loop implements the node.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "executor/loops/chosen_rows_runner.h"
+#include "executor/loops/gather_rows_runner.h"
 #include "executor/loops/tile_runner.h"
 #include "tensor/fill.h"
 #include "tensor/ops/checked_numbers.h"
@@ -97,7 +97,7 @@ void LoopRun::run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t leng
 }
 
 void LoopRun::run_chosen(int64_t begin, int64_t end, int64_t column, int64_t length) const {
-  ChosenRowsRunner runner(program_, bases_, indices_);
+  GatherRowsRunner runner(program_, bases_, indices_);
   for (int64_t at = column, n; at < column + length; at += n) {
     n = std::min(program_.tile, column + length - at);
     if (const RowLoop* loop = longest_within(program_.row_loops, n)) n = loop->elements;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "executor/loops/row_folds.h"
+#include "executor/loops/row_reductions.h"
 #include "executor/run_state.h"
 #include "machine_code/executable_memory.h"
 #include "machine_code/pointwise_code.h"
@@ -77,7 +77,7 @@ struct LoopInstruction {
   int src[3] = {-1, -1, -1};      // registers
   int dst = -1;
   int params = -1;               // index into LoopProgram::params
-  RowFoldCall fold = {};         // reduces a whole row to one element, instead
+  RowReductionCall fold = {};    // reduces a whole row to one element, instead
   bool is_single = false;        // applies to one element per row
   PointwiseCode code = nullptr;  // of several operations, instead of all the above
 };

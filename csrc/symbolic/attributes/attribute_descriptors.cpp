@@ -16,7 +16,7 @@
 #include "cpython/text.h"
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "guards/object_fields.h"
 #include "symbolic/exceptions/exceptions.h"
 

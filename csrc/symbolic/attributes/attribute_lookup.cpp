@@ -6,7 +6,7 @@
 #include "cpython/text.h"
 #include "frontends/tensor_facts.h"
 #include "guards/constants.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "guards/named_results.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"

@@ -3,7 +3,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_protocol.h"
 #include "guards/constants.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "guards/named_results.h"
 #include "symbolic/attributes/attribute_lookup.h"
 #include "symbolic/breaks/outcomes.h"

@@ -45,13 +45,13 @@ struct Comparisons {
   std::vector<ValuePtr> keys;
   std::exception_ptr failure = nullptr;
 };
-struct WalkedKey {
+struct TracedKey {
   PyObject_HEAD Comparisons* comparisons;
   size_t place;
 };
 
-PyObject* compare_walked(PyObject* left, PyObject* right, int op) {
-  auto *a = reinterpret_cast<WalkedKey*>(left), *b = reinterpret_cast<WalkedKey*>(right);
+PyObject* compare_traced(PyObject* left, PyObject* right, int op) {
+  auto *a = reinterpret_cast<TracedKey*>(left), *b = reinterpret_cast<TracedKey*>(right);
   Comparisons& comparisons = *a->comparisons;
   try {
     if (op != Py_LT) Py_RETURN_NOTIMPLEMENTED;
@@ -65,8 +65,8 @@ PyObject* compare_walked(PyObject* left, PyObject* right, int op) {
 
 PyTypeObject* traced_key_type() {
   static PyTypeObject* const type = [] {
-    PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare_walked)}, {0, nullptr}};
-    PyType_Spec spec = {"minidynamo.WalkedKey", sizeof(WalkedKey), 0,
+    PyType_Slot slots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare_traced)}, {0, nullptr}};
+    PyType_Spec spec = {"minidynamo.WalkedKey", sizeof(TracedKey), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
     return reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)).release());
   }();
@@ -75,7 +75,7 @@ PyTypeObject* traced_key_type() {
 
 Ref traced_key(Comparisons& comparisons, size_t place) {
   Ref key = check(PyType_GenericAlloc(traced_key_type(), 0));
-  auto* object = reinterpret_cast<WalkedKey*>(key.get());
+  auto* object = reinterpret_cast<TracedKey*>(key.get());
   object->comparisons = &comparisons;
   object->place = place;
   return key;

@@ -3,7 +3,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "frontends/dtype_object.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/copied_names.h"

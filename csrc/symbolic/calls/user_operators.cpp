@@ -90,7 +90,7 @@ class OperatorCalls {
     }
     if (!result) result = ask(left_, right_, names_.plain);
     if (!result && reflects) result = ask(right_, left_, names_.reflected);
-    return result ? result : nobody_knows();
+    return result ? result : is_unknown();
   }
 
  private:
@@ -132,7 +132,7 @@ class OperatorCalls {
     return *truth;
   }
 
-  ValuePtr nobody_knows() {
+  ValuePtr is_unknown() {
     if (compares_ && (at_.arg == Py_EQ || at_.arg == Py_NE))
       return tracer_.values().boolean(same_object(tracer_, left_, right_) == (at_.arg == Py_EQ));
     const char* text = compares_ ? "'%s' not supported between instances of '%.100s' and '%.100s'"

@@ -5,7 +5,7 @@
 #include "frontends/tensor_facts.h"
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "guards/wrapper_callables.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/attributes/attributes.h"

@@ -16,10 +16,10 @@
 namespace md {
 
 enum class ExitKind : uint8_t {
-  Return,    // the trace reached the end of the code
-  Break,     // the driver executes the instruction at which the region ends, then continues
-  Raise,     // likewise, but the instruction raises: no record, no count, no error
-  HandOver,  // nothing worth compiling: bail out, the interpreter runs the rest of this frame
+  Return,   // the trace reached the end of the code
+  Break,    // the driver executes the instruction at which the region ends, then continues
+  Raise,    // likewise, but the instruction raises: no record, no count, no error
+  Bailout,  // nothing worth compiling: bail out, the interpreter runs the rest of this frame
 };
 
 inline const char* exit_name(ExitKind exit) {
@@ -30,7 +30,7 @@ inline const char* exit_name(ExitKind exit) {
       return "break";
     case ExitKind::Raise:
       return "raise";
-    case ExitKind::HandOver:
+    case ExitKind::Bailout:
       break;
   }
   return "hand over";
@@ -81,7 +81,7 @@ struct CapturedRegion {
   std::string violations;                // dimensions marked dynamic that are not; empty if there are none
   GuardSet guards;
   Snapshot snapshot;
-  ExitKind exit = ExitKind::HandOver;
+  ExitKind exit = ExitKind::Bailout;
   std::optional<GraphBreak> graph_break;  // set for ExitKind::Break
   // in force where the break was found, possibly in a frame inlined below the region's end
   const Policy* break_policy = nullptr;
@@ -90,7 +90,8 @@ struct CapturedRegion {
   bool met_operations = false;    // traced a tensor op, even if its result is unused
   bool is_strict_inside = false;  // part of it is under error_on_graph_break
   bool skips_frame = false;       // the program asked to run this frame uncaptured
-  bool leaves_rest = false;  // the program asked to run the rest of the innermost frame, after the break, uncaptured
+  bool rest_uncaptured =
+      false;                 // the program asked to run the rest of the innermost frame, after the break, uncaptured
   int depth = 1;             // simultaneous frames, including the region's own
   int repeated_records = 0;  // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;  // the other functions that the region enters; its guards keep them alive

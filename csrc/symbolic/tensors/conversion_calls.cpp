@@ -3,7 +3,7 @@
 #include "frontends/dtype_object.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/tensor_conversions.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/tensors/tensor_ops.h"

@@ -41,7 +41,7 @@ struct Context {
   size_t sizes_begin;
   std::vector<size_t> sized;  // indices of the results with such operands, two per result
   bool has_failure = false;
-  size_t told_frames = 0;  // number of frames in the snapshot
+  size_t described_frames = 0;  // number of frames in the snapshot
   bool grad_mode, inference_mode;
   std::vector<Written> written;
   std::vector<SourceLine> lines;  // outermost first
@@ -177,7 +177,7 @@ struct HostCallRun {
     } catch (...) {
       set_error_from_current_exception();
       // Adds traceback entries for frames that could not be linked. Those in the snapshot will be rebuilt.
-      for (size_t depth = context.lines.size(); depth-- > std::max(linked, context.told_frames);) {
+      for (size_t depth = context.lines.size(); depth-- > std::max(linked, context.described_frames);) {
         const SourceLine& line = context.lines[depth];
         add_traceback_entry(line.file.c_str(), line.line, line.function.c_str());
       }
@@ -320,7 +320,7 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   }
   context->failure_begin = operands.size();
   context->has_failure = has_failure;
-  context->told_frames = has_failure ? described_frames(tracer) : 0;
+  context->described_frames = has_failure ? described_frames(tracer) : 0;
   operands.insert(operands.end(), failure_outputs.begin(), failure_outputs.end());
   context->locals_begin = operands.size();
   operands.insert(operands.end(), locals.begin(), locals.end());

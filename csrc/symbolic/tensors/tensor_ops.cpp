@@ -7,7 +7,7 @@
 #include "graph/failing_ops.h"
 #include "graph/gradient.h"
 #include "graph/views.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "guards/named_results.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/host_call_sites.h"

@@ -8,7 +8,7 @@
 #include "frontends/eager.h"
 #include "graph/gradient.h"
 #include "graph/views.h"
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/pure_calls.h"
@@ -37,13 +37,13 @@ thread_local Capture* innermost = nullptr;
 std::atomic<uint64_t> captures{0};
 constexpr int kIndexBits = 24;
 
-class WalkRecorder : public Recorder {
+class TraceRecorder : public Recorder {
  public:
   std::vector<Tensor> record(const OpRow& row, std::span<const Arg> args) override;
 };
 
-WalkRecorder& recorder() {
-  static WalkRecorder instance;
+TraceRecorder& recorder() {
+  static TraceRecorder instance;
   return instance;
 }
 
@@ -119,7 +119,7 @@ bool results_require_grad(const Capture& capture, const Node& node) {
          any_requires_grad(node.operands);
 }
 
-std::vector<Tensor> WalkRecorder::record(const OpRow& row, std::span<const Arg> args) {
+std::vector<Tensor> TraceRecorder::record(const OpRow& row, std::span<const Arg> args) {
   Capture& capture = capture_of_args(args);
   if (row.kind == OpKind::HostCall || row.has(kEagerOnly))
     raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded");

@@ -106,7 +106,7 @@ CapturedRegion Tracer::end_at_break(const BreakSignal& signal, const Extent& bef
   facts.skips = signal.reason == BreakReason::skip_frame_call && !restarted;
   CapturedRegion region = carry_out(decide_ending(facts), std::move(found));
   region.skips_frame = facts.skips;
-  region.leaves_rest = signal.reason == BreakReason::step_unsupported_call && !restarted;
+  region.rest_uncaptured = signal.reason == BreakReason::step_unsupported_call && !restarted;
   return region;
 }
 

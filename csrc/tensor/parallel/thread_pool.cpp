@@ -52,7 +52,7 @@ struct ThreadPool::Job {
 ThreadPool& ThreadPool::instance() {
   ThreadPool* known = pool.load(std::memory_order_acquire);
   if (known != nullptr) return *known;
-  static const int watched = pthread_atfork(nullptr, nullptr, start_anew_in_child);
+  static const int watched = pthread_atfork(nullptr, nullptr, reinit_after_fork);
   static_cast<void>(watched);
   auto* made = new ThreadPool;
   if (pool.compare_exchange_strong(known, made)) return *made;
@@ -61,7 +61,7 @@ ThreadPool& ThreadPool::instance() {
 }
 
 // In a forked child the pool's threads do not exist, and its state at the fork may be inconsistent.
-void ThreadPool::start_anew_in_child() { pool.store(nullptr); }
+void ThreadPool::reinit_after_fork() { pool.store(nullptr); }
 
 void ThreadPool::run(int threads, int64_t count, RangeFunction function, void* context) {
   if (taken_.exchange(true, std::memory_order_acquire)) return function(context, 0, count);

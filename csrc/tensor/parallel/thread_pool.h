@@ -33,7 +33,7 @@ class ThreadPool {
   };
 
   ThreadPool() = default;
-  static void start_anew_in_child();
+  static void reinit_after_fork();
   void hire(int workers);
   void keep_clear_of_caller();
   void divide(Job& job, int threads, int64_t count);

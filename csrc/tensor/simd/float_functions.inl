@@ -22,7 +22,7 @@ inline Floats sign_of(Floats x) { return _mm256_and_ps(every(-0.0f), x); }
 inline Floats magnitude_of(Floats x) { return _mm256_andnot_ps(every(-0.0f), x); }
 inline bool any_set(Floats mask) { return _mm256_movemask_ps(mask) != 0; }
 // Clamps the magnitude to 1.
-inline Floats no_more_than_one(Floats x) { return _mm256_max_ps(every(-1), _mm256_min_ps(every(1), x)); }
+inline Floats clamp_to_one(Floats x) { return _mm256_max_ps(every(-1), _mm256_min_ps(every(1), x)); }
 // Includes NaNs.
 inline bool any_beyond(Floats x, float limit) {
   return any_set(_mm256_cmp_ps(magnitude_of(x), every(limit), _CMP_NLE_UQ));

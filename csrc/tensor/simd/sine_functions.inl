@@ -16,7 +16,7 @@ inline Floats minus_multiple_of_pi(Floats magnitude, Floats h) {
 inline Floats sine_of_reduced(Floats r, FloatWords turns, FloatWords sign) {
   constexpr float kSeries[] = {-0x1.55554cp-3f, 0x1.110edap-7f, -0x1.9f70f2p-13f, 0x1.5dc94p-19f};
   Floats square = r * r;
-  Floats sine = no_more_than_one(fma(series(square, kSeries), square * r, r));
+  Floats sine = clamp_to_one(fma(series(square, kSeries), square * r, r));
   return reinterpret_cast<Floats>(reinterpret_cast<FloatWords>(sine) ^ (turns << 31) ^ sign);
 }
 constexpr float kOneOverPi = 0x1.45f306p-2f, kRounds = 0x1.8p23f;  // adding the second one rounds

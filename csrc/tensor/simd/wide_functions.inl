@@ -40,7 +40,7 @@ inline bool any_beyond(Floats x, float limit) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(x), every(limit), _CMP_NLE_UQ) != 0;
 }
 // Clamps the magnitude to 1. NaN becomes 1.
-inline Floats no_more_than_one(Floats x) {
+inline Floats clamp_to_one(Floats x) {
   constexpr int kLeastMagnitude = 2;
   return _mm512_maskz_range_ps(kAllFloats, x, every(1), kLeastMagnitude);
 }
@@ -90,7 +90,7 @@ inline Floats math_log(Floats x) {
 // distance from the centre and u is t. Centres are chosen such that the function is nearly a float there. Around zero c
 // is |x| and u is x^2, so that small results keep full precision.
 template <int Rows>
-inline Floats by_cells(const float (&rows)[Rows][16], Floats magnitude, __m512i cell, float first_end) {
+inline Floats table_exp(const float (&rows)[Rows][16], Floats magnitude, __m512i cell, float first_end) {
   __mmask16 is_first = _mm512_cmp_ps_mask(magnitude, _mm512_set1_ps(first_end), _CMP_LT_OQ);
   Floats t = magnitude - looked_up(rows[0], cell);
   Floats u = _mm512_mask_mul_ps(t, is_first, magnitude, magnitude);
@@ -128,7 +128,7 @@ inline Floats math_erf(Floats x) {
   constexpr float kIsOne = 3.95f, kPerUnit = 4;
   Floats magnitude = magnitude_up_to(x, kIsOne);
   __m512i cell = _mm512_maskz_cvttps_epi32(kAllFloats, magnitude * kPerUnit);
-  return with_sign_of(by_cells(kErfCells, magnitude, cell, 1 / kPerUnit), x);
+  return with_sign_of(table_exp(kErfCells, magnitude, cell, 1 / kPerUnit), x);
 }
 
 // The first cell ends at 0.5, then four per power of two, up to [5, 6) and [6, 9.1); from there on tanh is 1.
@@ -166,5 +166,5 @@ inline Floats math_tanh(Floats x) {
   cell = _mm512_maskz_sub_epi32(kAllFloats, cell, _mm512_set1_epi32(kBefore));
   cell = _mm512_maskz_max_epi32(kAllFloats, cell, _mm512_setzero_si512());
   cell = _mm512_maskz_min_epi32(kAllFloats, cell, _mm512_set1_epi32(15));
-  return with_sign_of(by_cells(kTanhCells, magnitude, cell, kFirstEnd), x);
+  return with_sign_of(table_exp(kTanhCells, magnitude, cell, kFirstEnd), x);
 }

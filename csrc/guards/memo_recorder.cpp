@@ -1,4 +1,4 @@
-#include "guards/memory_recorder.h"
+#include "guards/memo_recorder.h"
 
 #include "cpython/library_types.h"
 #include "guards/constants.h"
@@ -26,14 +26,14 @@ PyObject* expected(const GuardInstruction& in) {
 
 }  // namespace
 
-MemoryRecorder::MemoryRecorder(const GuardProgram& program, const LocalsView& view, PyObject* const* registers)
+MemoRecorder::MemoRecorder(const GuardProgram& program, const LocalsView& view, PyObject* const* registers)
     : program_(program),
       view_(view),
       registers_(registers),
-      memory_(new GuardMemory(program)),
+      memory_(new GuardMemo(program)),
       known_(program.register_count()) {}
 
-std::unique_ptr<GuardMemory> MemoryRecorder::record() {
+std::unique_ptr<GuardMemo> MemoRecorder::record() {
   memory_->tensor_changes_ = tensor_changes();
   memory_->objects_.assign(registers_, registers_ + program_.register_count());
   note_uses();
@@ -41,11 +41,11 @@ std::unique_ptr<GuardMemory> MemoryRecorder::record() {
   for (const GuardInstruction& in : program_.instructions()) add(in);
   finish_rechecks();
   memory_->presets_.assign(presets_.begin(), presets_.end());
-  for (const Known& each : known_) memory_->known_.push_back(each.trust != Trust::Loose);
+  for (const Known& each : known_) memory_->known_.push_back(each.trust != Provenance::Loose);
   return std::move(memory_);
 }
 
-void MemoryRecorder::note_uses() {
+void MemoRecorder::note_uses() {
   for (const GuardInstruction& in : program_.instructions()) {
     if ((in.op == GuardOp::Fetch || in.op == GuardOp::ABSENT) && in.other != kNoRegister)
       known(in.other).has_children = true;
@@ -54,7 +54,7 @@ void MemoryRecorder::note_uses() {
   }
 }
 
-void MemoryRecorder::note_held_types() {
+void MemoRecorder::note_held_types() {
   for (const GuardInstruction& in : program_.instructions()) {
     if (in.op == GuardOp::TYPE_MATCH) held_types_.insert(*in.cell);
     if (in.op == GuardOp::TENSOR_MATCH) held_types_.insert(*in.operand->object.cell());
@@ -63,33 +63,33 @@ void MemoryRecorder::note_held_types() {
 
 // ---- words ----
 
-void MemoryRecorder::word(const void* place, int32_t recheck) {
+void MemoRecorder::word(const void* place, int32_t recheck) {
   auto* at = static_cast<const uint64_t*>(place);
   memory_->witnesses_.push_back({at, *at, recheck});
 }
 
-void MemoryRecorder::word(uint32_t in_object, const void* place) {
+void MemoRecorder::word(uint32_t in_object, const void* place) {
   known(in_object).is_read = true;
   if (noted_.insert(place).second) word(place);
 }
 
-bool MemoryRecorder::is_held(PyTypeObject* type) const {
+bool MemoRecorder::is_held(PyTypeObject* type) const {
   return is_static(type) || held_types_.contains(reinterpret_cast<PyObject*>(type));
 }
 
 // Establishes that the object has its type and thus its layout; returns false if impossible.
-bool MemoryRecorder::has_type(uint32_t which) {
+bool MemoRecorder::has_type(uint32_t which) {
   Known& known = this->known(which);
   if (known.has_type) return true;
   PyObject* object = this->object(which);
   if (!is_held(Py_TYPE(object))) return false;
   // An object found again after a dict has changed has the same static type (RecheckStep).
-  if (known.trust != Trust::Certain || type_may_change(object)) word(which, &object->ob_type);
+  if (known.trust != Provenance::Certain || type_may_change(object)) word(which, &object->ob_type);
   known.is_read = true;
   return known.has_type = true;
 }
 
-bool MemoryRecorder::has_size(uint32_t which) {
+bool MemoRecorder::has_size(uint32_t which) {
   PyObject* object = this->object(which);
   if (!has_type(which)) return false;
   if (PyDict_Check(object)) {
@@ -104,15 +104,15 @@ bool MemoryRecorder::has_size(uint32_t which) {
 
 // ---- instructions ----
 
-void MemoryRecorder::add_root(const GuardInstruction& in) {
+void MemoRecorder::add_root(const GuardInstruction& in) {
   Known& known = this->known(in.slot_register);
   PyObject* object = this->object(in.slot_register);
   if (!known.has_children || !can_be_root(object) || !is_held(Py_TYPE(object))) return;
-  known.trust = Trust::ByAddress;
+  known.trust = Provenance::ByAddress;
   memory_->roots_.push_back({in.slot, object});
 }
 
-void MemoryRecorder::add(const GuardInstruction& in) {
+void MemoRecorder::add(const GuardInstruction& in) {
   if (in.slot >= 0) add_root(in);
   if (in.op == GuardOp::Fetch) return add_fetch(in);
   if (!proves_check(in)) return add_step(in);
@@ -125,7 +125,7 @@ void MemoryRecorder::add(const GuardInstruction& in) {
   }
 }
 
-bool MemoryRecorder::is_by_address(const GuardInstruction& in) const {
+bool MemoRecorder::is_by_address(const GuardInstruction& in) const {
   PvWord words[3];
   switch (in.source->holder()) {
     case SourceHolder::Word:
@@ -138,50 +138,52 @@ bool MemoryRecorder::is_by_address(const GuardInstruction& in) const {
   return false;
 }
 
-void MemoryRecorder::add_fetch(const GuardInstruction& in) {
+void MemoRecorder::add_fetch(const GuardInstruction& in) {
   Known& found = known(in.target);
   bool reads_loose = is_loose(in.other);
   bool is_leaf = !found.has_children;
   // For objects that may differ each time, only constants are worth a word.
   if (reads_loose || (is_leaf && !found.is_constant && is_by_address(in))) return add_step(in);
-  Ground ground = ground_of(*in.source, in.other);
-  if (ground.basis == Basis::Nothing) {
+  Dependency dependency = dependency_of(*in.source, in.other);
+  if (dependency.kind == DependencyKind::Nothing) {
     if (is_leaf || in.other == kNoRegister) return add_step(in);
     // Repeated by each check, before anything reached through it.
-    memory_->witnesses_.push_back({&GuardMemory::kNever, 1, static_cast<int32_t>(memory_->rechecks_.size())});
+    memory_->witnesses_.push_back({&GuardMemo::kNever, 1, static_cast<int32_t>(memory_->rechecks_.size())});
     memory_->rechecks_.push_back({{in, Py_TYPE(object(in.target))}});
     known(in.other).is_read = true;
-    ground = {Basis::Words, Trust::ByAddress};
+    dependency = {DependencyKind::Words, Provenance::ByAddress};
   }
-  found.trust = ground.trust;
-  found.group = ground.group;
-  if (ground.basis == Basis::Group) memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
+  found.trust = dependency.trust;
+  found.group = dependency.group;
+  if (dependency.kind == DependencyKind::Group)
+    memory_->rechecks_[static_cast<size_t>(dependency.group)].push_back({in, nullptr});
 }
 
 // Repeats this instruction on whatever a later recheck finds.
-bool MemoryRecorder::rests_on_owner(const GuardInstruction& in, uint32_t which) {
+bool MemoRecorder::rests_on_owner(const GuardInstruction& in, uint32_t which) {
   Known& known = this->known(which);
-  if (known.trust != Trust::Certain) return false;
+  if (known.trust != Provenance::Certain) return false;
   if (known.group >= 0) memory_->rechecks_[static_cast<size_t>(known.group)].push_back({in, nullptr});
   return true;
 }
 
 // The same for what a lookup depends on.
-bool MemoryRecorder::rests_on(const Ground& ground, const GuardInstruction& in) {
-  if (ground.basis == Basis::Group) memory_->rechecks_[static_cast<size_t>(ground.group)].push_back({in, nullptr});
-  return ground.basis != Basis::Nothing;
+bool MemoRecorder::rests_on(const Dependency& dependency, const GuardInstruction& in) {
+  if (dependency.kind == DependencyKind::Group)
+    memory_->rechecks_[static_cast<size_t>(dependency.group)].push_back({in, nullptr});
+  return dependency.kind != DependencyKind::Nothing;
 }
 
 // Whether it is the very object owned by the guard, so its address cannot be reused.
-bool MemoryRecorder::is_this_object(const GuardInstruction& in) {
+bool MemoRecorder::is_this_object(const GuardInstruction& in) {
   if (object(in.target) != expected(in)) return false;
   Known& known = this->known(in.target);
-  if (known.trust == Trust::ByAddress) known.trust = Trust::Certain;
+  if (known.trust == Provenance::ByAddress) known.trust = Provenance::Certain;
   return true;
 }
 
 // Whether words, or rechecks of what it depends on, replace the check.
-bool MemoryRecorder::proves_check(const GuardInstruction& in) {
+bool MemoRecorder::proves_check(const GuardInstruction& in) {
   if (is_loose(in.target) || is_loose(in.other)) return false;
   switch (in.op) {
 #define MD_GUARD(name, subject, operand, same, implies, expects, failure, proof, doc) \
@@ -199,51 +201,51 @@ bool MemoryRecorder::proves_check(const GuardInstruction& in) {
 
 // ---- the proofs of guard_kinds.def ----
 
-bool MemoryRecorder::proves_nothing(const GuardInstruction&) { return false; }
+bool MemoRecorder::proves_nothing(const GuardInstruction&) { return false; }
 
-bool MemoryRecorder::proves_presence(const GuardInstruction&) { return true; }
+bool MemoRecorder::proves_presence(const GuardInstruction&) { return true; }
 
-bool MemoryRecorder::proves_type(const GuardInstruction& in) {
+bool MemoRecorder::proves_type(const GuardInstruction& in) {
   return (!type_may_change(object(in.target)) && rests_on_owner(in, in.target)) || has_type(in.target);
 }
 
-bool MemoryRecorder::proves_identity(const GuardInstruction& in) {
+bool MemoRecorder::proves_identity(const GuardInstruction& in) {
   return rests_on_owner(in, in.target) || is_this_object(in);
 }
 
-bool MemoryRecorder::proves_code(const GuardInstruction& in) {
+bool MemoRecorder::proves_code(const GuardInstruction& in) {
   if (!has_type(in.target)) return false;
   word(in.target, &reinterpret_cast<PyFunctionObject*>(object(in.target))->func_code);
   return true;
 }
 
-bool MemoryRecorder::proves_descriptor(const GuardInstruction& in) { return rests_on_owner(in, in.target); }
+bool MemoRecorder::proves_descriptor(const GuardInstruction& in) { return rests_on_owner(in, in.target); }
 
-bool MemoryRecorder::proves_length(const GuardInstruction& in) { return has_size(in.target); }
+bool MemoRecorder::proves_length(const GuardInstruction& in) { return has_size(in.target); }
 
-bool MemoryRecorder::proves_tensor(const GuardInstruction& in) {
-  if (known(in.target).trust != Trust::Certain) return false;
+bool MemoRecorder::proves_tensor(const GuardInstruction& in) {
+  if (known(in.target).trust != Provenance::Certain) return false;
   if (type_may_change(object(in.target)) && !has_type(in.target)) return false;
   memory_->tensors_.push_back(in);
   memory_->tensors_.back().slot = -1;
   return rests_on_owner(in, in.target);
 }
 
-bool MemoryRecorder::proves_class(const GuardInstruction& in) {
-  return PyType_Check(object(in.target)) && in_type(in.target).basis != Basis::Nothing;
+bool MemoRecorder::proves_class(const GuardInstruction& in) {
+  return PyType_Check(object(in.target)) && in_type(in.target).kind != DependencyKind::Nothing;
 }
 
-bool MemoryRecorder::proves_keys(const GuardInstruction& in) {
+bool MemoRecorder::proves_keys(const GuardInstruction& in) {
   PyObject* dict = object(in.target);
   if (!PyDict_Check(dict) || PyODict_Check(dict) || !has_type(in.target)) return false;
   return rests_on(in_dict(dict), in);
 }
 
-bool MemoryRecorder::proves_absence(const GuardInstruction& in) {
-  return in.other != kNoRegister && rests_on(ground_of(*in.source, in.other), in);
+bool MemoRecorder::proves_absence(const GuardInstruction& in) {
+  return in.other != kNoRegister && rests_on(dependency_of(*in.source, in.other), in);
 }
 
-void MemoryRecorder::add_step(GuardInstruction in) {
+void MemoRecorder::add_step(GuardInstruction in) {
   if (in.slot >= 0 && !is_loose(in.slot_register)) in.slot = -1;
   if (in.op == GuardOp::Nothing && in.slot < 0) return;
   auto preset = [&](uint32_t which) {
@@ -257,7 +259,7 @@ void MemoryRecorder::add_step(GuardInstruction in) {
   memory_->steps_.push_back(in);
 }
 
-void MemoryRecorder::finish_rechecks() {
+void MemoRecorder::finish_rechecks() {
   for (auto& steps : memory_->rechecks_) {
     for (auto& [in, type] : steps) {
       in.slot = -1;

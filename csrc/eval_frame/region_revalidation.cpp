@@ -1,4 +1,4 @@
-#include "eval_frame/seen_state.h"
+#include "eval_frame/region_revalidation.h"
 
 #include <algorithm>
 
@@ -66,8 +66,8 @@ bool same_contents(EffectTarget written, const Ref& a, const Ref& b) {
 
 }  // namespace
 
-SeenState::SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next,
-                     const FrameLocals& shown)
+RegionRevalidation::RegionRevalidation(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder,
+                                       const Effect* next, const FrameLocals& shown)
     : entry_(entry), function_(Ref::share(view.function)) {
   for (int i = 0; i < view.slot_count; ++i) {
     slots_.push_back(Ref::share(view.slots[i]));
@@ -93,13 +93,13 @@ SeenState::SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuil
   }
 }
 
-void SeenState::add_source(const Source* source) {
+void RegionRevalidation::add_source(const Source* source) {
   Ref object = fetch(source, view_);
   if (object) add_tensors(object);
   sources_.emplace_back(source, std::move(object));
 }
 
-void SeenState::add_tensors(BorrowedRef object) {
+void RegionRevalidation::add_tensors(BorrowedRef object) {
   if (!object) return;
   if (const TensorType* type = tensor_type_of(object)) {
     const Tensor& tensor = type->unwrap(object);
@@ -111,9 +111,9 @@ void SeenState::add_tensors(BorrowedRef object) {
   }
 }
 
-bool SeenState::guards_hold() const { return entry_.guards.check(view_); }
+bool RegionRevalidation::guards_hold() const { return entry_.guards.check(view_); }
 
-bool SeenState::holds() const {
+bool RegionRevalidation::holds() const {
   if (!held_before_ || !guards_hold()) return false;
   for (const auto& [source, object] : sources_)
     if (fetch(source, view_).get() != object.get()) return false;

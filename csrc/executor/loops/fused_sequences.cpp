@@ -1,4 +1,4 @@
-#include "executor/loops/code_runs.h"
+#include "executor/loops/fused_sequences.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,9 +32,9 @@ Function function_at(const ExecutableMemory& memory, size_t offset) {
 
 }  // namespace
 
-CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
-                        std::span<const CodePlace> places, std::span<const CodeRows> rows) {
-  CodeRuns found;
+FusedSequences find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
+                              std::span<const CodePlace> places, std::span<const CodeRows> rows) {
+  FusedSequences found;
   std::vector<Assembled> all;
   std::vector<std::pair<int64_t, size_t>> row_offsets;  // by number of elements in a row
   if (std::optional<VectorSet> set = machine_code_set()) {
@@ -52,7 +52,7 @@ CodeRuns find_code_runs(std::span<const CodeInstruction> instructions, const std
   }
   auto next = all.begin();
   for (size_t i = 0; i < instructions.size();) {
-    CodeRun run = {.begin = i, .end = i + 1};
+    FusedSequence run = {.begin = i, .end = i + 1};
     if (next != all.end() && next->begin == i) {
       run.end = i + next->count;
       run.code = function_at<PointwiseCode>(*found.memory, next->offset);

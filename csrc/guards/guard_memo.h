@@ -11,7 +11,7 @@
 
 namespace md {
 
-class GuardMemory {
+class GuardMemo {
  public:
   enum class Answer : uint8_t { Holds, Fails, Unknown };  // Unknown: run the program
   Answer check(const LocalsView& view);
@@ -34,8 +34,8 @@ class GuardMemory {
   bool is_stale() const { return is_stale_; }
 
  private:
-  friend class MemoryRecorder;
-  explicit GuardMemory(const GuardProgram& program) : program_(program) {}
+  friend class MemoRecorder;
+  explicit GuardMemo(const GuardProgram& program) : program_(program) {}
 
   struct Root {
     int slot;
@@ -74,31 +74,31 @@ class GuardMemory {
 };
 
 // fetch(), answered by the memo if it knows the object; `memory` may be null.
-inline Ref remembered(const Source* source, const LocalsView& view, const GuardMemory* memory) {
+inline Ref remembered(const Source* source, const LocalsView& view, const GuardMemo* memory) {
   PyObject* object = memory != nullptr ? memory->object_at(source) : nullptr;
   return object != nullptr ? Ref::share(object) : fetch(source, view);
 }
 
 // The memos of one guard program, with different roots.
-class GuardMemories {
+class GuardMemos {
  public:
   // The program's result for this view.
   bool check(const GuardProgram& program, const LocalsView& view);
   // The memo that answered the last successful check; null if the full program ran.
-  const GuardMemory* last() const { return last_; }
+  const GuardMemo* last() const { return last_; }
 
  private:
   bool check_whole(const GuardProgram& program, const LocalsView& view);
   static constexpr int kMostPatience = 1024;
   bool wants_memory(const GuardProgram& program);
-  static bool pays(const GuardProgram& program, const GuardMemory& memory);
-  void keep(std::unique_ptr<GuardMemory> memory);
-  void drop(GuardMemory& memory);
+  static bool pays(const GuardProgram& program, const GuardMemo& memory);
+  void keep(std::unique_ptr<GuardMemo> memory);
+  void drop(GuardMemo& memory);
 
-  std::vector<std::unique_ptr<GuardMemory>> memories_;  // most recently used first
-  const GuardMemory* last_ = nullptr;
-  int running_ = 0;   // checks in progress: the garbage collector may re-enter from one
-  int patience_ = 1;  // full runs before the next recording (backoff); grows when memos do not pay off
+  std::vector<std::unique_ptr<GuardMemo>> memories_;  // most recently used first
+  const GuardMemo* last_ = nullptr;
+  int running_ = 0;  // checks in progress: the garbage collector may re-enter from one
+  int backoff_ = 1;  // full runs before the next recording (backoff); grows when memos do not pay off
   int waited_ = 0;
 };
 

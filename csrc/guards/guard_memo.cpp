@@ -1,15 +1,15 @@
-#include "guards/guard_memory.h"
+#include "guards/guard_memo.h"
 
 #include <alloca.h>
 
 #include <algorithm>
 
 #include "guards/fetch_step.h"
-#include "guards/memory_recorder.h"
+#include "guards/memo_recorder.h"
 
 namespace md {
 
-bool GuardMemory::has_roots_of(const LocalsView& view) const {
+bool GuardMemo::has_roots_of(const LocalsView& view) const {
   if (is_stale_) return false;
   for (const Root& root : roots_)
     if (root.slot >= view.slot_count || view.slots[root.slot] != root.object) return false;
@@ -20,7 +20,7 @@ bool GuardMemory::has_roots_of(const LocalsView& view) const {
 }
 
 // A dict has changed: repeats the lookups that went through it and the checks of what they found.
-bool GuardMemory::check_again(Witness& witness, const LocalsView& view) {
+bool GuardMemo::check_again(Witness& witness, const LocalsView& view) {
   if (witness.recheck < 0) return false;
   uint64_t now = *witness.place;
   for (const auto& [in, type] : rechecks_[static_cast<size_t>(witness.recheck)]) {
@@ -33,13 +33,13 @@ bool GuardMemory::check_again(Witness& witness, const LocalsView& view) {
   return true;
 }
 
-bool GuardMemory::words_hold(const LocalsView& view) {
+bool GuardMemo::words_hold(const LocalsView& view) {
   for (Witness& witness : witnesses_)
     if (*witness.place != witness.expected && !check_again(witness, view)) return false;
   return true;
 }
 
-bool GuardMemory::tensors_hold(const LocalsView& view) {
+bool GuardMemo::tensors_hold(const LocalsView& view) {
   uint64_t now = tensor_changes();
   if (now == tensor_changes_) return true;
   if (!GuardProgram::check(tensors_, view, objects_.data())) return false;
@@ -47,59 +47,59 @@ bool GuardMemory::tensors_hold(const LocalsView& view) {
   return true;
 }
 
-GuardMemory::Answer GuardMemory::check(const LocalsView& view) {
+GuardMemo::Answer GuardMemo::check(const LocalsView& view) {
   if (!words_hold(view) || !tensors_hold(view)) return Answer::Unknown;
   auto** registers = static_cast<PyObject**>(alloca(program_.register_count() * sizeof(PyObject*)));
   for (uint32_t which : presets_) registers[which] = objects_[which];
   return GuardProgram::check(steps_, view, registers) ? Answer::Holds : Answer::Fails;
 }
 
-bool GuardMemories::check(const GuardProgram& program, const LocalsView& view) {
+bool GuardMemos::check(const GuardProgram& program, const LocalsView& view) {
   auto found = std::ranges::find_if(memories_, [&](const auto& memory) { return memory->has_roots_of(view); });
   if (found == memories_.end()) return check_whole(program, view);
   std::rotate(memories_.begin(), found, found + 1);
-  GuardMemory& memory = *memories_.front();
+  GuardMemo& memory = *memories_.front();
   ++running_;
-  GuardMemory::Answer answer = memory.check(view);
+  GuardMemo::Answer answer = memory.check(view);
   --running_;
-  if (answer == GuardMemory::Answer::Unknown || memory.is_stale()) {
+  if (answer == GuardMemo::Answer::Unknown || memory.is_stale()) {
     drop(memory);
     return check_whole(program, view);
   }
-  bool holds = answer == GuardMemory::Answer::Holds;
+  bool holds = answer == GuardMemo::Answer::Holds;
   last_ = holds ? &memory : nullptr;
   memory.hits += holds ? 1 : 0;
   return holds;
 }
 
-bool GuardMemories::check_whole(const GuardProgram& program, const LocalsView& view) {
+bool GuardMemos::check_whole(const GuardProgram& program, const LocalsView& view) {
   last_ = nullptr;
   auto** registers = static_cast<PyObject**>(alloca(program.register_count() * sizeof(PyObject*)));
   ++running_;
   bool holds = program.check(view, registers);
   --running_;
   if (!holds || !wants_memory(program)) return holds;
-  std::unique_ptr<GuardMemory> memory = MemoryRecorder(program, view, registers).record();
+  std::unique_ptr<GuardMemo> memory = MemoRecorder(program, view, registers).record();
   if (pays(program, *memory)) {
     keep(std::move(memory));
   } else {
-    patience_ = kMostPatience;
+    backoff_ = kMostPatience;
   }
   return true;
 }
 
-bool GuardMemories::wants_memory(const GuardProgram& program) {
-  if (!program.has_fetches() || running_ > 0 || ++waited_ <= patience_) return false;
+bool GuardMemos::wants_memory(const GuardProgram& program) {
+  if (!program.has_fetches() || running_ > 0 || ++waited_ <= backoff_) return false;
   waited_ = 0;
   return true;
 }
 
 // Whether the memo saves enough: one that leaves most of the work to its steps only adds cost.
-bool GuardMemories::pays(const GuardProgram& program, const GuardMemory& memory) {
+bool GuardMemos::pays(const GuardProgram& program, const GuardMemo& memory) {
   return memory.words() / 2 + memory.steps() < program.instructions().size();
 }
 
-void GuardMemories::keep(std::unique_ptr<GuardMemory> memory) {
+void GuardMemos::keep(std::unique_ptr<GuardMemo> memory) {
   constexpr size_t kMost = 8;
   std::erase_if(memories_, [](const auto& each) { return each->is_stale(); });
   if (memories_.size() == kMost) drop(*memories_.back());
@@ -107,10 +107,10 @@ void GuardMemories::keep(std::unique_ptr<GuardMemory> memory) {
 }
 
 // A running check further up the stack may be using this memo, so it is freed later.
-void GuardMemories::drop(GuardMemory& memory) {
+void GuardMemos::drop(GuardMemo& memory) {
   constexpr int kWorthIt = 8;
   if (!memory.is_stale())
-    patience_ = memory.hits >= kWorthIt ? std::max(1, patience_ / 2) : std::min(kMostPatience, patience_ * 2);
+    backoff_ = memory.hits >= kWorthIt ? std::max(1, backoff_ / 2) : std::min(kMostPatience, backoff_ * 2);
   memory.forget();
   if (running_ == 0) std::erase_if(memories_, [](const auto& each) { return each->is_stale(); });
 }

@@ -7,9 +7,9 @@
 
 namespace md {
 
-class ChosenRowsRunner {
+class GatherRowsRunner {
  public:
-  ChosenRowsRunner(const LoopProgram& program, const LoopAddresses& bases,
+  GatherRowsRunner(const LoopProgram& program, const LoopAddresses& bases,
                    const std::array<const int64_t*, kMaxRowChoices>& indices)
       : program_(program), indices_(indices), at_(program, bases) {}
 
@@ -31,7 +31,7 @@ class ChosenRowsRunner {
   }
 
  private:
-  struct ChosenStream {
+  struct GatherStream {
     int reg;
     int64_t row_bytes, fetched_bytes;
     std::byte* base;
@@ -58,7 +58,7 @@ class ChosenRowsRunner {
     }
     const int64_t* index = indices_[static_cast<size_t>(stream.choice)];
     for (size_t i = 0; i < chosen_count_; ++i) {
-      const ChosenStream& other = chosen_[i];
+      const GatherStream& other = chosen_[i];
       if (other.base != first || other.index != index || other.row_bytes != row_bytes) continue;
       repeated_[repeated_count_++] = {stream.reg, other.reg};
       return;
@@ -115,7 +115,7 @@ class ChosenRowsRunner {
     for (int64_t row = begin, rows; row < end; row += rows) {
       rows = std::min(end - row, kRows);
       for (size_t i = 0; i < chosen_count_; ++i) {
-        const ChosenStream chosen = chosen_[i];
+        const GatherStream chosen = chosen_[i];
         int64_t count = std::min(rows + kRowsAhead, program_.rows - row);
         fill(chosen.reg, 0, count, [&](int64_t at) { return chosen.at(row + at); });
         fill(chosen.reg, count, rows + kRowsAhead, [&](int64_t) { return chosen.base; });
@@ -144,7 +144,7 @@ class ChosenRowsRunner {
   std::array<PlainStep, 2> sums_;                   // for consecutive sums: step to the next sum
   int64_t rows_of_a_sum_ = 0;
   // An index belongs to one stream, except those of sums, which are read and written.
-  std::array<ChosenStream, kMaxRowChoices + 1> chosen_;
+  std::array<GatherStream, kMaxRowChoices + 1> chosen_;
   struct RepeatedStream {
     int reg, of;  // at the same address
   };

@@ -2,19 +2,19 @@
 #pragma once
 #include <vector>
 
-#include "eval_frame/call_out_frames.h"
+#include "eval_frame/host_call_frames.h"
 #include "eval_frame/region_entry.h"
 #include "snapshot/value_builder.h"
 #include "tensor/tensor.h"
 
 namespace md {
 
-class SeenState {
+class RegionRevalidation {
  public:
   // State before the effect `next` of the region's snapshot, with the earlier ones applied; `shown` are
   // the locals visible to the code.
-  SeenState(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next,
-            const FrameLocals& shown);
+  RegionRevalidation(const RegionEntry& entry, const LocalsView& view, ValueBuilder& builder, const Effect* next,
+                     const FrameLocals& shown);
   // Whether all objects and contents are unchanged and the guards still hold. Also false if unknown.
   bool holds() const;
 

@@ -11,18 +11,18 @@ namespace md {
 using RowFold = void (*)(const void* src, int64_t n, void* result, double param);
 
 // The same element by element: the binary operation to apply.
-struct ShortFold {
+struct ShortReduction {
   Pointwise combine;
   bool is_mean = false;  // divided by the number of elements at the end
 };
 
-struct RowFoldCall {
+struct RowReductionCall {
   RowFold run = nullptr;
   double param = 0;
-  RowFold of_squares = nullptr;         // the same over the squares of the elements
-  const ShortFold* by_steps = nullptr;  // for short rows
-  RowFold with_mean = nullptr;          // of a variance: also stores the mean after the result
-  RowFold mean_beside = nullptr;        // of a mean: reads it from such a result, which is its src
+  RowFold of_squares = nullptr;                 // the same over the squares of the elements
+  const ShortReduction* elementwise = nullptr;  // for short rows
+  RowFold with_mean = nullptr;                  // of a variance: also stores the mean after the result
+  RowFold mean_beside = nullptr;                // of a mean: reads it from such a result, which is its src
 };
 
 // Longer rows exceed the cache. Rows shorter than kLeastFoldedRow are reduced element by element.
@@ -30,6 +30,6 @@ inline constexpr int64_t kLeastFoldedRow = 64, kMostFoldedRow = 8192;
 bool folds_short_rows(const DimVec& sizes);
 
 // nullopt if the node is not a reduction over the last dim alone, or if loops do not support its dtype or length.
-std::optional<RowFoldCall> as_row_fold(const Node& node);
+std::optional<RowReductionCall> as_row_fold(const Node& node);
 
 }  // namespace md

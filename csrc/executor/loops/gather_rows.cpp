@@ -1,4 +1,4 @@
-#include "executor/loops/chosen_rows.h"
+#include "executor/loops/gather_rows.h"
 
 #include <algorithm>
 

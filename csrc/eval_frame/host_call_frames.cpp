@@ -1,4 +1,4 @@
-#include "eval_frame/call_out_frames.h"
+#include "eval_frame/host_call_frames.h"
 
 #include "eval_frame/pending.h"
 #include "snapshot/policy.h"

@@ -1,4 +1,4 @@
-#include "executor/value_places.h"
+#include "executor/buffer_assignment.h"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ int64_t span_nbytes(const TensorSpec& spec) {
   return ((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value();
 }
 
-ValuePlaces::ValuePlaces(const Graph& graph) {
+BufferAssignment::BufferAssignment(const Graph& graph) {
   std::vector<bool> escapes = graph.escaping();
   is_alias_.resize(graph.nodes().size(), false);
   input_position_.resize(graph.nodes().size(), -1);
@@ -45,7 +45,7 @@ ValuePlaces::ValuePlaces(const Graph& graph) {
   }
 }
 
-void ValuePlaces::add_buffer(const Node& node, int out, BufferHome home, int index) {
+void BufferAssignment::add_buffer(const Node& node, int out, BufferHome home, int index) {
   const TensorSpec& spec = node.outs[static_cast<size_t>(out)].spec;
   Buffer buffer;
   buffer.home = home;
@@ -56,7 +56,7 @@ void ValuePlaces::add_buffer(const Node& node, int out, BufferHome home, int ind
   layout_.buffers.push_back(buffer);
 }
 
-void ValuePlaces::place_node(const Node& node, bool escapes) {
+void BufferAssignment::place_node(const Node& node, bool escapes) {
   switch (node.kind) {
     case NodeKind::TensorInput:
       return add_buffer(node, 0, BufferHome::Input, input_position(node));
@@ -75,7 +75,7 @@ void ValuePlaces::place_node(const Node& node, bool escapes) {
 }
 
 // The graph stores the spec of a view; its shape rule returns the offset, and whether it must copy: then returns false.
-bool ValuePlaces::place_views(const Node& node) {
+bool BufferAssignment::place_views(const Node& node) {
   std::vector<OutSpec> outs = view_outs(node);
   if (std::any_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; })) return false;
   Place base = place(std::get<ValueRef>(node.operands[0]));

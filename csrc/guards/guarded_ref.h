@@ -44,12 +44,12 @@ class DeathNotice {
   Ref callback_;
 };
 
-class HeldObject {
+class GuardedRef {
  public:
-  HeldObject() = default;
-  explicit HeldObject(BorrowedRef object) : owner_(Ref::share(object)), object_(object) {}
-  HeldObject(HeldObject&&) = default;
-  HeldObject& operator=(HeldObject&&) = default;
+  GuardedRef() = default;
+  explicit GuardedRef(BorrowedRef object) : owner_(Ref::share(object)), object_(object) {}
+  GuardedRef(GuardedRef&&) = default;
+  GuardedRef& operator=(GuardedRef&&) = default;
 
   // Converts to a weak reference if the rule requires it.
   void settle(DeathNotice& notice);

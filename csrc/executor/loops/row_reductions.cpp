@@ -1,4 +1,4 @@
-#include "executor/loops/row_folds.h"
+#include "executor/loops/row_reductions.h"
 
 #include <algorithm>
 #include <array>
@@ -58,40 +58,40 @@ void run_fold(const void* src, int64_t n, void* result, double param) {
   *static_cast<T*>(result) = fold(static_cast<const T*>(src), n, param);
 }
 
-constexpr ShortFold kSum = {Pointwise::add}, kMean = {Pointwise::add, true}, kMost = {Pointwise::maximum},
-                    kLeast = {Pointwise::minimum};
+constexpr ShortReduction kSum = {Pointwise::add}, kMean = {Pointwise::add, true}, kMost = {Pointwise::maximum},
+                         kLeast = {Pointwise::minimum};
 
-struct RowFoldRow {
+struct RowReductionRow {
   OpRole op;
   RowFold f32, f64;
-  const ShortFold* by_steps;  // nullptr: short rows have only a kernel
+  const ShortReduction* elementwise;  // nullptr: short rows have only a kernel
   RowFold squares_f32 = nullptr, squares_f64 = nullptr;
   RowFold with_mean_f32 = nullptr, with_mean_f64 = nullptr;
   RowFold mean_beside_f32 = nullptr, mean_beside_f64 = nullptr;
 };
 template <auto fold32, auto fold64>
-constexpr RowFoldRow row_of(OpRole op, const ShortFold* by_steps) {
-  return {.op = op, .f32 = run_fold<float, fold32>, .f64 = run_fold<double, fold64>, .by_steps = by_steps};
+constexpr RowReductionRow row_of(OpRole op, const ShortReduction* elementwise) {
+  return {.op = op, .f32 = run_fold<float, fold32>, .f64 = run_fold<double, fold64>, .elementwise = elementwise};
 }
 template <auto fold32, auto fold64>
-constexpr RowFoldRow with_squares(RowFoldRow row) {
+constexpr RowReductionRow with_squares(RowReductionRow row) {
   row.squares_f32 = run_fold<float, fold32>;
   row.squares_f64 = run_fold<double, fold64>;
   return row;
 }
-constexpr RowFoldRow with_mean_beside(RowFoldRow row) {
+constexpr RowReductionRow with_mean_beside(RowReductionRow row) {
   row.mean_beside_f32 = take_mean<float>;
   row.mean_beside_f64 = take_mean<double>;
   return row;
 }
 template <bool root>
-constexpr RowFoldRow spread(OpRole op) {
-  RowFoldRow row = row_of<spread_row<float, root>, spread_row<double, root>>(op, nullptr);
+constexpr RowReductionRow spread(OpRole op) {
+  RowReductionRow row = row_of<spread_row<float, root>, spread_row<double, root>>(op, nullptr);
   row.with_mean_f32 = moments_row<float, root>;
   row.with_mean_f64 = moments_row<double, root>;
   return row;
 }
-constexpr RowFoldRow kFolds[] = {
+constexpr RowReductionRow kFolds[] = {
     with_squares<sum_squares<float>, sum_squares<double>>(row_of<sum_row<float>, sum_row<double>>(OpRole::Sum, &kSum)),
     with_mean_beside(with_squares<mean_square<float>, mean_square<double>>(
         row_of<mean_row<float>, mean_row<double>>(OpRole::Mean, &kMean))),
@@ -120,10 +120,10 @@ std::optional<double> correction_of(const Node& node) {
 
 bool folds_short_rows(const DimVec& sizes) { return sizes[sizes.size() - 1].value() < kLeastFoldedRow; }
 
-std::optional<RowFoldCall> as_row_fold(const Node& node) {
+std::optional<RowReductionCall> as_row_fold(const Node& node) {
   if (!is_op(node, OpKind::Reduction) || node.outs.size() != 1) return std::nullopt;
-  auto row =
-      std::find_if(std::begin(kFolds), std::end(kFolds), [&](const RowFoldRow& r) { return node.op->role() == r.op; });
+  auto row = std::find_if(std::begin(kFolds), std::end(kFolds),
+                          [&](const RowReductionRow& r) { return node.op->role() == r.op; });
   const auto* self = std::get_if<ValueRef>(&node.operands[0]);
   if (row == std::end(kFolds) || self == nullptr) return std::nullopt;
   const TensorSpec& spec = self->node->outs[static_cast<size_t>(self->out)].spec;
@@ -132,16 +132,16 @@ std::optional<RowFoldCall> as_row_fold(const Node& node) {
   int64_t length = spec.sizes[spec.rank() - 1].value();
   bool is_short = folds_short_rows(spec.sizes);
   if (length == 0 || length > kMostFoldedRow || !is_last_dim(node.operands[1], spec.rank())) return std::nullopt;
-  if (is_short && row->by_steps == nullptr) return std::nullopt;
+  if (is_short && row->elementwise == nullptr) return std::nullopt;
   std::optional<double> correction = correction_of(node);
   if (!correction) return std::nullopt;
   bool is_single_precision = spec.dtype == DType::float32;
-  return RowFoldCall{.run = is_single_precision ? row->f32 : row->f64,
-                     .param = *correction,
-                     .of_squares = is_single_precision ? row->squares_f32 : row->squares_f64,
-                     .by_steps = is_short ? row->by_steps : nullptr,
-                     .with_mean = is_single_precision ? row->with_mean_f32 : row->with_mean_f64,
-                     .mean_beside = is_single_precision ? row->mean_beside_f32 : row->mean_beside_f64};
+  return RowReductionCall{.run = is_single_precision ? row->f32 : row->f64,
+                          .param = *correction,
+                          .of_squares = is_single_precision ? row->squares_f32 : row->squares_f64,
+                          .elementwise = is_short ? row->elementwise : nullptr,
+                          .with_mean = is_single_precision ? row->with_mean_f32 : row->with_mean_f64,
+                          .mean_beside = is_single_precision ? row->mean_beside_f32 : row->mean_beside_f64};
 }
 
 }  // namespace md

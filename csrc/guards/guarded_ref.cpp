@@ -1,4 +1,4 @@
-#include "guards/held_object.h"
+#include "guards/guarded_ref.h"
 
 #include <algorithm>
 #include <cstring>
@@ -83,7 +83,7 @@ BorrowedRef DeathNotice::callback() {
   return callback_;
 }
 
-void HeldObject::settle(DeathNotice& notice) {
+void GuardedRef::settle(DeathNotice& notice) {
   if (weak_ || !owner_ || can_hold_strongly(object_)) return;
   Ref reference = check(PyWeakref_NewRef(object_, notice.callback()));
   object_ = nullptr;
@@ -92,7 +92,7 @@ void HeldObject::settle(DeathNotice& notice) {
   owner_.swap(reference);
 }
 
-BorrowedRef HeldObject::get() const {
+BorrowedRef GuardedRef::get() const {
   if (!weak_) return object_;
   PyObject* object = referent_of(owner_);
   return object != Py_None ? object : nullptr;

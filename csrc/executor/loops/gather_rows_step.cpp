@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "executor/loops/chosen_rows.h"
+#include "executor/loops/gather_rows.h"
 #include "executor/loops/loop_builder.h"
 #include "graph/value_info.h"
 #include "tensor/fill.h"
@@ -83,9 +83,9 @@ struct SumsFacts {
   bool is_mean = false;
 };
 
-class ChosenRowsStep : public Step {
+class GatherRowsStep : public Step {
  public:
-  ChosenRowsStep(BuiltLoop built, std::vector<CheckedIndex> indices, std::optional<SumsFacts> sums)
+  GatherRowsStep(BuiltLoop built, std::vector<CheckedIndex> indices, std::optional<SumsFacts> sums)
       : program_(std::move(built.program)),
         names_(std::move(built.names)),
         work_(built.work),
@@ -163,7 +163,7 @@ class ChosenRowsStep : public Step {
 };
 
 // Whether the sums may overwrite `self`: nothing else read by the step is in that memory.
-bool may_lie_over(int self, const TensorSpec& out, std::span<const int> others, const LoweringContext& context) {
+bool may_overwrite(int self, const TensorSpec& out, std::span<const int> others, const LoweringContext& context) {
   const Layout& layout = context.places.layout();
   const Place& place = layout.places[static_cast<size_t>(self)];
   bool is_alone = std::none_of(others.begin(), others.end(), [&](int other) {
@@ -197,12 +197,12 @@ LoweredStep lower_chosen_rows(const Group& group, LoweringContext& context) {
     if (sums.index) indices.push_back(checked_index(*group.sums, *sums.index, out.sizes[0].value(), true, context));
     if (sums.self) {
       facts->self = context.places.number(*sums.self);
-      if (may_lie_over(facts->self, out, lowered.touched, context))
+      if (may_overwrite(facts->self, out, lowered.touched, context))
         lowered.may_share.emplace_back(facts->value, facts->self);
       lowered.touched.push_back(facts->self);
     }
   }
-  lowered.step = std::make_unique<ChosenRowsStep>(std::move(built), std::move(indices), facts);
+  lowered.step = std::make_unique<GatherRowsStep>(std::move(built), std::move(indices), facts);
   return lowered;
 }
 

@@ -1,4 +1,4 @@
-#include "eval_frame/capture_turn.h"
+#include "eval_frame/capture_lock.h"
 
 #include <pthread.h>
 
@@ -49,7 +49,7 @@ bool is_of_this_process(uint64_t thread) { return thread >> 32 == forks; }
 
 }  // namespace
 
-CaptureTurn::CaptureTurn(CodeCache& cache) : cache_(cache) {
+CaptureLock::CaptureLock(CodeCache& cache) : cache_(cache) {
   uint64_t self = this_thread();
   auto is_free = [&] {
     uint64_t owner = cache.capturing.load();
@@ -62,11 +62,11 @@ CaptureTurn::CaptureTurn(CodeCache& cache) : cache_(cache) {
   }
   if (!is_free()) return;
   ours_ = true;
-  gives_back_ = cache.capturing.exchange(self) != self;
+  owns_ = cache.capturing.exchange(self) != self;
 }
 
-CaptureTurn::~CaptureTurn() {
-  if (!gives_back_) return;
+CaptureLock::~CaptureLock() {
+  if (!owns_) return;
   {
     std::lock_guard lock(waiting().mutex);
     cache_.capturing = 0;

@@ -6,10 +6,10 @@
 
 namespace md {
 
-class ValuePlaces {
+class BufferAssignment {
  public:
   // The graph's specs must be concrete, else throws Error(Internal).
-  explicit ValuePlaces(const Graph& graph);
+  explicit BufferAssignment(const Graph& graph);
 
   int number(ValueRef value) const { return first_[static_cast<size_t>(value.node->index)] + value.out; }
   const Place& place(ValueRef value) const { return layout_.places[static_cast<size_t>(number(value))]; }

@@ -4,13 +4,13 @@
 
 namespace md {
 
-class CaptureTurn {
+class CaptureLock {
  public:
   // Waits, without the GIL, while another thread holds the lock; throws PythonError if a
   // signal handler raises. Recursive.
-  explicit CaptureTurn(CodeCache& cache);
-  ~CaptureTurn();
-  CaptureTurn(const CaptureTurn&) = delete;
+  explicit CaptureLock(CodeCache& cache);
+  ~CaptureLock();
+  CaptureLock(const CaptureLock&) = delete;
   // False if the other thread did not finish in time, perhaps because it waits for this one.
   bool is_ours() const { return ours_; }
   // Whether there may be a new entry.
@@ -19,7 +19,7 @@ class CaptureTurn {
  private:
   CodeCache& cache_;
   bool ours_ = false;
-  bool gives_back_ = false;
+  bool owns_ = false;
   bool waited_ = false;
 };
 

@@ -6,14 +6,14 @@
 
 namespace md {
 
-class OwnWork {
+class InternalWork {
  public:
-  OwnWork() : collects_(PyGC_Disable() != 0) {}
-  ~OwnWork() {
+  InternalWork() : collects_(PyGC_Disable() != 0) {}
+  ~InternalWork() {
     if (collects_) PyGC_Enable();
   }
-  OwnWork(const OwnWork&) = delete;
-  OwnWork& operator=(const OwnWork&) = delete;
+  InternalWork(const InternalWork&) = delete;
+  InternalWork& operator=(const InternalWork&) = delete;
 
  private:
   ServingCode serving_;

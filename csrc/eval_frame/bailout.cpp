@@ -1,29 +1,29 @@
-#include "eval_frame/hand_over.h"
+#include "eval_frame/bailout.h"
 
 #include "base/error.h"
 #include "base/log.h"
 #include "cpython/errors.h"
 #include "cpython/text.h"
 #include "eval_frame/counters.h"
-#include "eval_frame/own_work.h"
+#include "eval_frame/internal_work.h"
 
 namespace md {
 
 namespace {
 
-void count(HandOver reason) {
+void count(Bailout reason) {
   ++counters().hand_overs;
   ++hand_over_counts()[static_cast<size_t>(reason)];
 }
 
 // Logging runs Python code: no exception may be set, and its own frames are not logged.
-void log(HandOver reason, PyCodeObject* code, int line, const char* opcode) {
+void log(Bailout reason, PyCodeObject* code, int line, const char* opcode) {
   static thread_local bool is_logging = false;
   if (is_logging) return;
   is_logging = true;
   ErrorAside aside;
-  OwnWork own_work;
-  const HandOverRow& row = kHandOverRows[static_cast<size_t>(reason)];
+  InternalWork own_work;
+  const BailoutRow& row = kHandOverRows[static_cast<size_t>(reason)];
   log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", text_of(code->co_name), " (",
                                            text_of(code->co_filename), ":", line, ")", opcode, "\n  ", row.doc));
   is_logging = false;
@@ -36,13 +36,13 @@ std::array<int64_t, kHandOverCount>& hand_over_counts() {
   return counts;
 }
 
-void note_hand_over(HandOver reason, const Bytecode& bytecode, int index) {
+void note_bailout(Bailout reason, const Bytecode& bytecode, int index) {
   count(reason);
   if (log_enabled(LogArtifact::handover))
     log(reason, bytecode.code(), bytecode.line_at(index), str_cat(" at ", opcode_name(bytecode[index].op)).c_str());
 }
 
-void note_hand_over(HandOver reason, PyCodeObject* code) {
+void note_bailout(Bailout reason, PyCodeObject* code) {
   count(reason);
   if (log_enabled(LogArtifact::handover)) log(reason, code, code->co_firstlineno, "");
 }

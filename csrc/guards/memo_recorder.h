@@ -1,41 +1,41 @@
-// Records a GuardMemory after a successful check: re-runs the program and notes the words
+// Records a GuardMemo after a successful check: re-runs the program and notes the words
 // that each instruction depends on.
 #pragma once
 #include <unordered_map>
 #include <unordered_set>
 
 #include "cpython/object_layout.h"
-#include "guards/guard_memory.h"
+#include "guards/guard_memo.h"
 
 namespace md {
 
-class MemoryRecorder {
+class MemoRecorder {
  public:
   // The registers are those left by the program; all checks have held.
-  MemoryRecorder(const GuardProgram& program, const LocalsView& view, PyObject* const* registers);
-  std::unique_ptr<GuardMemory> record();
+  MemoRecorder(const GuardProgram& program, const LocalsView& view, PyObject* const* registers);
+  std::unique_ptr<GuardMemo> record();
 
  private:
-  enum class Trust : uint8_t { Loose, ByAddress, Certain };  // Loose: fetched by each check
+  enum class Provenance : uint8_t { Loose, ByAddress, Certain };  // Loose: fetched by each check
   // What the recorded words establish about the object in a register.
   struct Known {
-    Trust trust = Trust::Loose;
+    Provenance trust = Provenance::Loose;
     bool has_type = false;      // a word determines the object's type
     bool has_children = false;  // something is fetched from it
     bool is_constant = false;   // it is the very object that a guard owns
     bool is_read = false;       // recorded words lie in it
     int32_t group = -1;         // the recheck after which it is known, -1: none is needed
   };
-  enum class Basis : uint8_t { Nothing, Words, Group };  // what a lookup depends on
-  struct Ground {
-    Basis basis = Basis::Nothing;
-    Trust trust = Trust::Certain;  // provenance of the object found
+  enum class DependencyKind : uint8_t { Nothing, Words, Group };  // what a lookup depends on
+  struct Dependency {
+    DependencyKind kind = DependencyKind::Nothing;
+    Provenance trust = Provenance::Certain;  // provenance of the object found
     int32_t group = -1;
   };
 
   PyObject* object(uint32_t which) const { return registers_[which]; }
   Known& known(uint32_t which) { return known_[which]; }
-  bool is_loose(uint32_t which) const { return which != kNoRegister && known_[which].trust == Trust::Loose; }
+  bool is_loose(uint32_t which) const { return which != kNoRegister && known_[which].trust == Provenance::Loose; }
 
   void note_uses();
   void note_held_types();
@@ -58,32 +58,32 @@ class MemoryRecorder {
   void add_step(GuardInstruction in);
   void finish_rechecks();
 
-  Ground ground_of(const Source& source, uint32_t base);
-  Ground ground_none(const Source& source, uint32_t base);
-  Ground ground_function(const Source& source, uint32_t base);
-  Ground ground_global(const Source& source, uint32_t base);
-  Ground ground_builtin(const Source& source, uint32_t base);
-  Ground ground_attribute(const Source& source, uint32_t base);
-  Ground ground_module(const Source& source, uint32_t base);
-  Ground ground_dict(const Source& source, uint32_t base);
-  Ground ground_type(const Source& source, uint32_t base);
-  Ground ground_class(const Source& source, uint32_t base);
-  Ground ground_cell(const Source& source, uint32_t base);
-  Ground ground_closure(const Source& source, uint32_t base);
-  Ground ground_method_function(const Source& source, uint32_t base);
-  Ground ground_method_self(const Source& source, uint32_t base);
-  Ground ground_element(const Source& source, uint32_t base);
-  Ground ground_slot(const Source& source, uint32_t base);
-  Ground in_dict(PyObject* dict);
-  Ground in_type(uint32_t base);
-  Ground in_names(uint32_t base, PyObject* PyFunctionObject::* dict);
-  Ground linked(uint32_t base, const void* place, PyObject* target);
+  Dependency dependency_of(const Source& source, uint32_t base);
+  Dependency dependency_none(const Source& source, uint32_t base);
+  Dependency dependency_function(const Source& source, uint32_t base);
+  Dependency dependency_global(const Source& source, uint32_t base);
+  Dependency dependency_builtin(const Source& source, uint32_t base);
+  Dependency dependency_attribute(const Source& source, uint32_t base);
+  Dependency dependency_module(const Source& source, uint32_t base);
+  Dependency dependency_dict(const Source& source, uint32_t base);
+  Dependency dependency_type(const Source& source, uint32_t base);
+  Dependency dependency_class(const Source& source, uint32_t base);
+  Dependency dependency_cell(const Source& source, uint32_t base);
+  Dependency dependency_closure(const Source& source, uint32_t base);
+  Dependency dependency_method_function(const Source& source, uint32_t base);
+  Dependency dependency_method_self(const Source& source, uint32_t base);
+  Dependency dependency_element(const Source& source, uint32_t base);
+  Dependency dependency_slot(const Source& source, uint32_t base);
+  Dependency in_dict(PyObject* dict);
+  Dependency in_type(uint32_t base);
+  Dependency in_names(uint32_t base, PyObject* PyFunctionObject::* dict);
+  Dependency linked(uint32_t base, const void* place, PyObject* target);
 
   bool is_held(PyTypeObject* type) const;
   bool has_type(uint32_t which);
   bool has_size(uint32_t which);
   bool rests_on_owner(const GuardInstruction& in, uint32_t which);
-  bool rests_on(const Ground& ground, const GuardInstruction& in);
+  bool rests_on(const Dependency& dependency, const GuardInstruction& in);
   bool is_this_object(const GuardInstruction& in);
   void word(uint32_t in_object, const void* place);
   void word(const void* place, int32_t recheck = -1);
@@ -91,7 +91,7 @@ class MemoryRecorder {
   const GuardProgram& program_;
   const LocalsView& view_;
   PyObject* const* registers_;
-  std::unique_ptr<GuardMemory> memory_;
+  std::unique_ptr<GuardMemo> memory_;
   std::vector<Known> known_;
   std::unordered_set<PyObject*> held_types_;  // owned by guards, so their addresses are not reused
   std::unordered_map<PyObject*, int32_t> groups_;

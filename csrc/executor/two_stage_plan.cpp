@@ -1,13 +1,13 @@
-#include "executor/cut_plan.h"
+#include "executor/two_stage_plan.h"
 
 #include "base/error.h"
 
 namespace md {
 namespace {
 
-class CutPlan : public Plan {
+class TwoStagePlan : public Plan {
  public:
-  CutPlan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second, size_t values_across)
+  TwoStagePlan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second, size_t values_across)
       : first_(std::move(first)), second_(std::move(second)), values_across_(values_across) {}
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
@@ -47,7 +47,7 @@ class CutPlan : public Plan {
 
 std::shared_ptr<const Plan> cut_plan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second,
                                      size_t values_across) {
-  return std::make_shared<CutPlan>(std::move(first), std::move(second), values_across);
+  return std::make_shared<TwoStagePlan>(std::move(first), std::move(second), values_across);
 }
 
 }  // namespace md
