@@ -22,7 +22,7 @@ void log(Bailout reason, PyCodeObject* code, int line, const char* opcode) {
   if (is_logging) return;
   is_logging = true;
   ErrorAside aside;
-  InternalWork own_work;
+  InternalWork internal_work;
   const BailoutRow& row = kHandOverRows[static_cast<size_t>(reason)];
   log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", text_of(code->co_name), " (",
                                            text_of(code->co_filename), ":", line, ")", opcode, "\n  ", row.doc));

@@ -87,7 +87,7 @@ class CodeCache : private GuardDeathListener {
   ~CodeCache() override;
   CodeCache(const CodeCache&) = delete;
 
-  // The thread that is capturing this code object, 0 if none (capture_turn.h).
+  // The thread that is capturing this code object, 0 if none (capture_lock.h).
   std::atomic<uint64_t> capturing{0};
 
  private:

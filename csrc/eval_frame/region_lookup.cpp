@@ -306,7 +306,7 @@ FoundRegion find_or_capture(const RegionPlace& place, Bailout& why) {
   if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view) : nullptr)
     return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why)};
   why = Bailout::recompile_limit;
-  InternalWork own_work;
+  InternalWork internal_work;
   try {
     return {unless_monitored(capture_within_limits(place, cache, key), why)};
   } catch (const CaptureError&) {

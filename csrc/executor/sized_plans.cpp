@@ -104,8 +104,8 @@ class SizedPlans : public Plan {
 
 std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make) {
   if (std::optional<CutGraph> cut = cut_at_told_sizes(*graph)) {
-    return cut_plan(plan_for_any_sizes(cut->first, make), plan_for_any_sizes(cut->second, make),
-                    cut->first->outputs().size());
+    return two_stage_plan(plan_for_any_sizes(cut->first, make), plan_for_any_sizes(cut->second, make),
+                          cut->first->outputs().size());
   }
   SymbolList symbols = symbols_of(*graph);
   if (symbols.symbols().empty()) return make(graph, {});

@@ -45,8 +45,8 @@ class TwoStagePlan : public Plan {
 
 }  // namespace
 
-std::shared_ptr<const Plan> cut_plan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second,
-                                     size_t values_across) {
+std::shared_ptr<const Plan> two_stage_plan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second,
+                                           size_t values_across) {
   return std::make_shared<TwoStagePlan>(std::move(first), std::move(second), values_across);
 }
 

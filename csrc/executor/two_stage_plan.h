@@ -8,7 +8,7 @@
 namespace md {
 
 // The arguments are the plans of the parts.
-std::shared_ptr<const Plan> cut_plan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second,
-                                     size_t values_across);
+std::shared_ptr<const Plan> two_stage_plan(std::shared_ptr<const Plan> first, std::shared_ptr<const Plan> second,
+                                           size_t values_across);
 
 }  // namespace md

@@ -23,7 +23,7 @@ MUTUAL_SOURCES = {
 }
 # What a step is, and what it may know of its plan: headers that come before the first room.
 BEFORE_ROOMS = {
-    "executor": "fusion_groups.h lowering.h not_fused.def plan_facts.h run_state.h step.h value_places.h".split(),
+    "executor": "fusion_groups.h lowering.h not_fused.def plan_facts.h run_state.h step.h buffer_assignment.h".split(),
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 SOURCES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".h", ".cpp", ".c", ".def", ".inl"})

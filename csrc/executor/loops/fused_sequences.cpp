@@ -32,8 +32,8 @@ Function function_at(const ExecutableMemory& memory, size_t offset) {
 
 }  // namespace
 
-FusedSequences find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
-                              std::span<const CodePlace> places, std::span<const CodeRows> rows) {
+FusedSequences find_fused_sequences(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
+                                    std::span<const CodePlace> places, std::span<const CodeRows> rows) {
   FusedSequences found;
   std::vector<Assembled> all;
   std::vector<std::pair<int64_t, size_t>> row_offsets;  // by number of elements in a row

@@ -23,7 +23,7 @@ struct FusedSequences {
 };
 
 // Instructions marked in `is_alone` are never fused.
-FusedSequences find_code_runs(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
-                              std::span<const CodePlace> places, std::span<const CodeRows> rows);
+FusedSequences find_fused_sequences(std::span<const CodeInstruction> instructions, const std::vector<bool>& is_alone,
+                                    std::span<const CodePlace> places, std::span<const CodeRows> rows);
 
 }  // namespace md

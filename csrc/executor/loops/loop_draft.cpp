@@ -142,7 +142,7 @@ void find_runs(LoopDraft& draft) {
     instructions.push_back(code);
     is_alone.push_back(leaves_single(instruction));
   }
-  draft.runs = find_code_runs(instructions, is_alone, draft.places, rows_to_assemble(draft.program));
+  draft.runs = find_fused_sequences(instructions, is_alone, draft.places, rows_to_assemble(draft.program));
 }
 
 bool place_scratch(LoopDraft& draft, bool folds_rows) {
