@@ -32,24 +32,38 @@ Ref nothing_like(const IteratorValue& iterator) {
 
 }  // namespace
 
-void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) {
-  // An iterator is rebuilt over the object's state at the region's start: the region must end before the first write.
-  for (const ValuePtr& base : iterator->bases) {
+// An iterator is rebuilt over the object's state at the region's start: the region must end before the first write.
+void RegionFinisher::check_iterated(const IteratorValue& iterator) {
+  for (const ValuePtr& base : iterator.bases) {
     auto* view = as<DictViewValue>(base);
     const ValuePtr& held = view != nullptr ? view->dict : base;
     auto* attributes = as<InstanceDictValue>(held);
-    if (attributes != nullptr && !iterator->exhausted) end_before_iteration(tracer_, *iterator);
+    if (attributes != nullptr && !iterator.exhausted) end_before_iteration(tracer_, iterator);
     // A started iterator would not find its position again, and one that has seen a change would not notice it again.
     auto* deque = is_deque(held) ? as<SequenceValue>(held) : nullptr;
-    bool has_changed = deque != nullptr && deque->changes != iterator->start;
-    if (is_deque(held) && (iterator->exhausted || iterator->index > 0 || has_changed))
-      end_before_iteration(tracer_, *iterator);
+    bool has_changed = deque != nullptr && deque->changes != iterator.start;
+    if (is_deque(held) && (iterator.exhausted || iterator.index > 0 || has_changed))
+      end_before_iteration(tracer_, iterator);
     auto* object = as<ObjectValue>(held);
-    if (object != nullptr && object->writes && !iterator->exhausted)
+    if (object != nullptr && object->writes && !iterator.exhausted)
       throw RestartSignal{object->writes->first_step,
                           {BreakReason::store_subscript, "while it is iterated over", "", {}, ""},
                           frames_.innermost().policy};
   }
+}
+
+void RegionFinisher::describe_range(const IteratorValue& iterator, Recipe& recipe) {
+  recipe.kind = RecipeKind::RangeIterator;
+  recipe.index = 0;
+  Ref range = check(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyRange_Type), "LLL",
+                                          static_cast<long long>(iterator.start),
+                                          static_cast<long long>(iterator.exhausted ? iterator.start : iterator.stop),
+                                          static_cast<long long>(iterator.step)));
+  recipe.parts.push_back(constant_recipe(range));
+}
+
+void RegionFinisher::describe(IteratorValue* iterator, Recipe& recipe) {
+  check_iterated(*iterator);
   recipe.index = static_cast<int32_t>(iterator->index);
   // A position past the end of a shortened list cannot be set.
   auto end_behind = [&](int64_t place, int64_t length_where_unknown) {
@@ -57,16 +71,8 @@ void RegionFinisher::describe_iterator(IteratorValue* iterator, Recipe& recipe) 
       end_before_iteration(tracer_, *iterator);
   };
   switch (iterator->iterator_kind) {
-    case IteratorKind::Range: {
-      recipe.kind = RecipeKind::RangeIterator;
-      recipe.index = 0;
-      Ref range = check(PyObject_CallFunction(
-          reinterpret_cast<PyObject*>(&PyRange_Type), "LLL", static_cast<long long>(iterator->start),
-          static_cast<long long>(iterator->exhausted ? iterator->start : iterator->stop),
-          static_cast<long long>(iterator->step)));
-      recipe.parts.push_back(constant_recipe(range));
-      return;
-    }
+    case IteratorKind::Range:
+      return describe_range(*iterator, recipe);
     case IteratorKind::Enumerate:
       recipe.kind = RecipeKind::Enumerate;
       recipe.index = 0;

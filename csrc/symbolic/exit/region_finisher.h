@@ -40,21 +40,22 @@ class RegionFinisher {
  private:
   RecipeId recipe_of(const ValuePtr& value);
   void describe_value(const ValuePtr& value, Recipe& recipe);
+#define MD_VALUE(name, doc) void describe(name##Value* value, Recipe& recipe);
+#include "symbolic/values/value_kinds.def"
+#undef MD_VALUE
   // The object at the source is kept.
   void pass_through(const Source* source, Recipe& recipe);
-  void describe_tensor(TensorValue* tensor, Recipe& recipe);
   void describe_size(Dim dim, Recipe& recipe);
   void bind_symbols(CapturedRegion& region);
   void describe_class(const TracedClass& made, Recipe& recipe);
-  void describe_function(FunctionValue* function, Recipe& recipe);
+  void check_iterated(const IteratorValue& iterator);
+  void describe_range(const IteratorValue& iterator, Recipe& recipe);
   void add_copied(Recipe& recipe, const ConstructedValue& made, PyTypeObject* type);
   void add_attributes(Recipe& recipe, const InstanceValue& instance);
   void describe_exception(const ValuePtr& value, Recipe& recipe);
-  void describe_iterator(IteratorValue* iterator, Recipe& recipe);
   RecipeId constant_recipe(BorrowedRef object);
   void end_before_user_key(BorrowedRef key);
   RecipeId key_recipe(BorrowedRef key);
-  void describe_set(SetValue* set, Recipe& recipe);
   RecipeId null_recipe();
   void add_parts(Recipe& recipe, const std::vector<ValuePtr>& values);
   void check_generators();

@@ -54,7 +54,7 @@ void RegionFinisher::pass_through(const Source* source, Recipe& recipe) {
   if (!is_argument && source->kind() != SourceKind::Function) tracer_.guards().present(source);
 }
 
-void RegionFinisher::describe_tensor(TensorValue* tensor, Recipe& recipe) {
+void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return pass_through(tensor->source, recipe);
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
@@ -76,7 +76,7 @@ void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
   snapshot_.sizes.push_back({DimCode(dim, symbols), shapes_.places_of(symbols)});
 }
 
-void RegionFinisher::describe_function(FunctionValue* function, Recipe& recipe) {
+void RegionFinisher::describe(FunctionValue* function, Recipe& recipe) {
   recipe.kind = RecipeKind::Function;
   recipe.parts.push_back(constant_recipe(function->code.get()));
   ValuePtr globals = function->globals_from ? function->globals_from : frames_.root().function;
@@ -142,7 +142,7 @@ bool gives_order(BorrowedRef items, Py_ssize_t first) {
 
 // The elements in an insertion order for which a new set has the order of this one. An element that wrapped around the
 // end of the table is iterated first but inserted last.
-void RegionFinisher::describe_set(SetValue* set, Recipe& recipe) {
+void RegionFinisher::describe(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   Ref items = check(PySequence_Tuple(set->set));
   Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
@@ -220,138 +220,136 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   if (state.suppresses_context) add_state("__suppress_context__", tracer_.values().boolean(true));
 }
 
+void RegionFinisher::describe(NullValue*, Recipe& recipe) { recipe.kind = RecipeKind::Null; }
+
+void RegionFinisher::describe(ObjectValue* known, Recipe& recipe) {
+  if (known->source != nullptr) return pass_through(known->source, recipe);
+  if (known->traced_class) return describe_class(*tracer_.classes().find(known->object), recipe);
+  recipe.kind = RecipeKind::Constant;
+  recipe.object = known->object;
+}
+
+void RegionFinisher::describe(SequenceValue* sequence, Recipe& recipe) {
+  recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
+  if (sequence->type) {
+    recipe.kind = sequence->is_list ? RecipeKind::TypedList : RecipeKind::TypedTuple;
+    recipe.parts.push_back(recipe_of(sequence->type));
+    if (sequence->is_list) recipe.parts.push_back(recipe_of(sequence->maxlen));
+  }
+  add_parts(recipe, sequence->items);
+}
+
+void RegionFinisher::describe(DictValue* dict, Recipe& recipe) {
+  recipe.kind = RecipeKind::Dict;
+  if (dict->owner != nullptr) {
+    recipe.kind = RecipeKind::FunctionDict;
+    return add_parts(recipe, {ValuePtr(dict->owner)});
+  }
+  if (dict->type) {
+    recipe.kind = RecipeKind::TypedDict;
+    add_parts(recipe, {dict->type, dict->factory});
+  }
+  for (const DictValue::Entry& entry : dict->entries) {
+    recipe.parts.push_back(key_recipe(entry.key.get()));
+    recipe.parts.push_back(recipe_of(entry.value));
+  }
+}
+
+void RegionFinisher::describe(SliceValue* slice, Recipe& recipe) {
+  recipe.kind = RecipeKind::Slice;
+  add_parts(recipe, {slice->start, slice->stop, slice->step});
+}
+
+void RegionFinisher::describe(CellValue* cell, Recipe& recipe) {
+  recipe.kind = cell->source != nullptr ? RecipeKind::Source : RecipeKind::Cell;
+  recipe.index = cell->holds_names ? 1 : 0;
+  recipe.source = cell->source;
+  if (cell->source == nullptr && cell->contents) add_parts(recipe, {cell->contents});
+}
+
+void RegionFinisher::describe(BoundMethodValue* method, Recipe& recipe) {
+  recipe.kind = RecipeKind::BoundMethod;
+  add_parts(recipe, {method->function, method->self});
+}
+
+void RegionFinisher::describe(PolicyFunctionValue* wrapper, Recipe& recipe) {
+  if (!shows_the_same(names_to_update(tracer_, wrapper->function), wrapper->copied))
+    end_before(wrapper->creation_step, BreakReason::object_creation, "a wrapper of a function");
+  recipe.kind = RecipeKind::PolicyFunction;
+  recipe.index = static_cast<int32_t>(wrapper->change);
+  add_parts(recipe, {wrapper->function, wrapper->reason});
+}
+
+void RegionFinisher::describe(InstanceValue* instance, Recipe& recipe) {
+  if (instance->exception) return describe_exception(ValuePtr(instance), recipe);
+  recipe.kind = RecipeKind::Instance;
+  add_parts(recipe, {instance->type});
+  add_attributes(recipe, *instance);
+}
+
+void RegionFinisher::describe(RaisedPartValue* part, Recipe&) { end_before_raise(part->exception); }
+
+void RegionFinisher::describe(SuperValue* super, Recipe& recipe) {
+  recipe.kind = RecipeKind::Super;
+  add_parts(recipe, {super->type, super->self});
+}
+
+void RegionFinisher::describe(ConstructedValue* made, Recipe& recipe) {
+  recipe.kind = RecipeKind::Call;
+  recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
+  add_parts(recipe, made->positional);
+  recipe.object = check(PyTuple_New(static_cast<Py_ssize_t>(made->keywords.size())));
+  for (size_t i = 0; i < made->keywords.size(); ++i) {
+    PyTuple_SET_ITEM(recipe.object.get(), i, Py_NewRef(made->keywords[i].first.get()));
+    recipe.parts.push_back(recipe_of(made->keywords[i].second));
+  }
+  add_copied(recipe, *made, type_of(ValuePtr(made)));
+}
+
+void RegionFinisher::describe(NumberValue* number, Recipe& recipe) {
+  recipe.kind = RecipeKind::Number;
+  recipe.index = static_cast<int32_t>(outputs_.size());
+  outputs_.push_back(number->ref);
+}
+
+void RegionFinisher::describe(ComputedValue* computed, Recipe& recipe) {
+  if (computed->known) {
+    recipe.kind = RecipeKind::Constant;
+    recipe.object = computed->current;
+    return;
+  }
+  if (computed->dim && computed->parts.empty()) return describe_size(*computed->dim, recipe);
+  recipe.kind = RecipeKind::Computed;
+  recipe.index = static_cast<int32_t>(computed->scalar_op);
+  add_parts(recipe, computed->parts);
+}
+
+void RegionFinisher::describe(DictViewValue* view, Recipe& recipe) {
+  recipe.kind = RecipeKind::DictView;
+  recipe.index = view->what;
+  add_parts(recipe, {view->dict});
+}
+
+void RegionFinisher::describe(IdentityValue* identity, Recipe& recipe) {
+  static PyObject* const function = imported("builtins", "id").release();
+  recipe.kind = RecipeKind::Call;
+  recipe.parts = {constant_recipe(function)};
+  recipe.object = check(PyTuple_New(0));
+  add_parts(recipe, {identity->of});
+}
+
+void RegionFinisher::describe(InstanceDictValue* dict, Recipe& recipe) {
+  recipe.kind = RecipeKind::InstanceDict;
+  add_parts(recipe, {dict->owner});
+}
+
 void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
   switch (value->kind) {
-    case ValueKind::Null:
-      recipe.kind = RecipeKind::Null;
-      return;
-    case ValueKind::Object: {
-      auto* known = as<ObjectValue>(value);
-      if (known->source != nullptr) return pass_through(known->source, recipe);
-      if (known->traced_class) return describe_class(*tracer_.classes().find(known->object), recipe);
-      recipe.kind = RecipeKind::Constant;
-      recipe.object = known->object;
-      return;
-    }
-    case ValueKind::Tensor:
-      return describe_tensor(as<TensorValue>(value), recipe);
-    case ValueKind::Sequence: {
-      auto* sequence = as<SequenceValue>(value);
-      recipe.kind = sequence->is_list ? RecipeKind::List : RecipeKind::Tuple;
-      if (sequence->type) {
-        recipe.kind = sequence->is_list ? RecipeKind::TypedList : RecipeKind::TypedTuple;
-        recipe.parts.push_back(recipe_of(sequence->type));
-        if (sequence->is_list) recipe.parts.push_back(recipe_of(sequence->maxlen));
-      }
-      return add_parts(recipe, sequence->items);
-    }
-    case ValueKind::Dict:
-      recipe.kind = RecipeKind::Dict;
-      if (Value* owner = as<DictValue>(value)->owner) {
-        recipe.kind = RecipeKind::FunctionDict;
-        return add_parts(recipe, {ValuePtr(owner)});
-      }
-      if (auto* dict = as<DictValue>(value); dict->type) {
-        recipe.kind = RecipeKind::TypedDict;
-        add_parts(recipe, {dict->type, dict->factory});
-      }
-      for (const DictValue::Entry& entry : as<DictValue>(value)->entries) {
-        recipe.parts.push_back(key_recipe(entry.key.get()));
-        recipe.parts.push_back(recipe_of(entry.value));
-      }
-      return;
-    case ValueKind::Set:
-      return describe_set(as<SetValue>(value), recipe);
-    case ValueKind::Slice: {
-      auto* slice = as<SliceValue>(value);
-      recipe.kind = RecipeKind::Slice;
-      return add_parts(recipe, {slice->start, slice->stop, slice->step});
-    }
-    case ValueKind::Cell: {
-      auto* cell = as<CellValue>(value);
-      recipe.kind = cell->source != nullptr ? RecipeKind::Source : RecipeKind::Cell;
-      recipe.index = cell->holds_names ? 1 : 0;
-      recipe.source = cell->source;
-      if (cell->source == nullptr && cell->contents) add_parts(recipe, {cell->contents});
-      return;
-    }
-    case ValueKind::Function:
-      return describe_function(as<FunctionValue>(value), recipe);
-    case ValueKind::BoundMethod: {
-      auto* method = as<BoundMethodValue>(value);
-      recipe.kind = RecipeKind::BoundMethod;
-      return add_parts(recipe, {method->function, method->self});
-    }
-    case ValueKind::PolicyFunction: {
-      auto* wrapper = as<PolicyFunctionValue>(value);
-      if (!shows_the_same(names_to_update(tracer_, wrapper->function), wrapper->copied))
-        end_before(wrapper->creation_step, BreakReason::object_creation, "a wrapper of a function");
-      recipe.kind = RecipeKind::PolicyFunction;
-      recipe.index = static_cast<int32_t>(wrapper->change);
-      return add_parts(recipe, {wrapper->function, wrapper->reason});
-    }
-    case ValueKind::Instance: {
-      auto* instance = as<InstanceValue>(value);
-      if (instance->exception) return describe_exception(value, recipe);
-      recipe.kind = RecipeKind::Instance;
-      add_parts(recipe, {instance->type});
-      return add_attributes(recipe, *instance);
-    }
-    case ValueKind::RaisedPart:
-      end_before_raise(as<RaisedPartValue>(value)->exception);
-    case ValueKind::Iterator:
-      return describe_iterator(as<IteratorValue>(value), recipe);
-    case ValueKind::Constructed: {
-      auto* made = as<ConstructedValue>(value);
-      recipe.kind = RecipeKind::Call;
-      recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
-      add_parts(recipe, made->positional);
-      recipe.object = check(PyTuple_New(static_cast<Py_ssize_t>(made->keywords.size())));
-      for (size_t i = 0; i < made->keywords.size(); ++i) {
-        PyTuple_SET_ITEM(recipe.object.get(), i, Py_NewRef(made->keywords[i].first.get()));
-        recipe.parts.push_back(recipe_of(made->keywords[i].second));
-      }
-      return add_copied(recipe, *made, type_of(value));
-    }
-    case ValueKind::Number:
-      recipe.kind = RecipeKind::Number;
-      recipe.index = static_cast<int32_t>(outputs_.size());
-      outputs_.push_back(as<NumberValue>(value)->ref);
-      return;
-    case ValueKind::Computed: {
-      auto* computed = as<ComputedValue>(value);
-      if (computed->known) {
-        recipe.kind = RecipeKind::Constant;
-        recipe.object = computed->current;
-        return;
-      }
-      if (computed->dim && computed->parts.empty()) return describe_size(*computed->dim, recipe);
-      recipe.kind = RecipeKind::Computed;
-      recipe.index = static_cast<int32_t>(computed->scalar_op);
-      add_parts(recipe, computed->parts);
-      return;
-    }
-    case ValueKind::Super: {
-      auto* super = as<SuperValue>(value);
-      recipe.kind = RecipeKind::Super;
-      return add_parts(recipe, {super->type, super->self});
-    }
-    case ValueKind::DictView: {
-      auto* view = as<DictViewValue>(value);
-      recipe.kind = RecipeKind::DictView;
-      recipe.index = view->what;
-      return add_parts(recipe, {view->dict});
-    }
-    case ValueKind::Identity: {
-      static PyObject* const function = imported("builtins", "id").release();
-      recipe.kind = RecipeKind::Call;
-      recipe.parts = {constant_recipe(function)};
-      recipe.object = check(PyTuple_New(0));
-      return add_parts(recipe, {as<IdentityValue>(value)->of});
-    }
-    case ValueKind::InstanceDict:
-      recipe.kind = RecipeKind::InstanceDict;
-      return add_parts(recipe, {as<InstanceDictValue>(value)->owner});
+#define MD_VALUE(name, doc) \
+  case ValueKind::name:     \
+    return describe(static_cast<name##Value*>(value.get()), recipe);
+#include "symbolic/values/value_kinds.def"
+#undef MD_VALUE
   }
 }
 

@@ -307,69 +307,90 @@ ValuePtr element(Tracer& tracer, ObjectValue* sequence, Py_ssize_t index) {
                   Ref::share(item));
 }
 
-std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value) {
-  switch (value->kind) {
-    case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !is_plain_tuple(tracer, value) && !is_plain_list(tracer, value))
-        return std::nullopt;
-      return as<SequenceValue>(value)->items.size();
-    case ValueKind::Dict:
-      if (!is_dict(tracer, value, {"__len__"})) return std::nullopt;
-      return as<DictValue>(value)->entries.size();
-    case ValueKind::Set:
-      return PySet_GET_SIZE(as<SetValue>(value)->set.get());
-    case ValueKind::DictView:
-      return length_of(tracer, as<DictViewValue>(value)->dict);
-    case ValueKind::InstanceDict:
-      return instance_entries(tracer, *as<InstanceDictValue>(value))->size();
-    case ValueKind::Constructed:
-    case ValueKind::Object:
-      break;
-    case ValueKind::Null:
-    case ValueKind::Tensor:
-    case ValueKind::Slice:
-    case ValueKind::Cell:
-    case ValueKind::Function:
-    case ValueKind::BoundMethod:
-    case ValueKind::PolicyFunction:
-    case ValueKind::Instance:
-    case ValueKind::RaisedPart:
-    case ValueKind::Iterator:
-    case ValueKind::Super:
-    case ValueKind::Number:
-    case ValueKind::Computed:
-    case ValueKind::Identity:
-      return std::nullopt;
-  }
+namespace {
+
+// Of a pre-existing object, or of a mapping proxy.
+std::optional<int64_t> constant_length(Tracer& tracer, const ValuePtr& value) {
+  Ref constant = constant_of(tracer, value);
+  Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
+  if (length < 0) PyErr_Clear();  // a range longer than ssize_t
+  return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
+}
+
+// With its pending writes.
+std::optional<int64_t> written_length(Tracer& tracer, const ValuePtr& value, ObjectValue& known, bool is_list) {
+  if (is_list) return written_list(tracer, &known)->items.size();
+  if (PySet_CheckExact(known.object.get())) return PySet_GET_SIZE(set_contents(tracer, value).get());
+  if (!is_dict(tracer, value, {"__len__"})) return std::nullopt;
+  return written_dict(tracer, &known)->entries.size();
+}
+
+std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, SequenceValue& sequence) {
+  if (sequence.type && !is_plain_tuple(tracer, value) && !is_plain_list(tracer, value)) return std::nullopt;
+  return sequence.items.size();
+}
+std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, DictValue& dict) {
+  if (!is_dict(tracer, value, {"__len__"})) return std::nullopt;
+  return dict.entries.size();
+}
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, SetValue& set) { return PySet_GET_SIZE(set.set.get()); }
+std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr&, DictViewValue& view) {
+  return length_of(tracer, view.dict);
+}
+std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr&, InstanceDictValue& dict) {
+  return instance_entries(tracer, dict)->size();
+}
+std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, ConstructedValue&) {
+  const ValuePtr shown = behind_proxy(tracer, value);
+  return shown != value ? length_of(tracer, shown) : std::nullopt;
+}
+std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, ObjectValue& known) {
   if (const ValuePtr shown = behind_proxy(tracer, value); shown != value) return length_of(tracer, shown);
-  auto* known = as<ObjectValue>(value);
-  if (known == nullptr) return std::nullopt;
-  PyObject* object = known->object;
+  PyObject* object = known.object;
   bool is_list = PyList_Check(object) || is_deque(value);
   if (is_list && !is_plain_list(tracer, value)) return std::nullopt;
-  if (known->writes && is_list) return written_list(tracer, known)->items.size();
-  if (known->writes && PySet_CheckExact(object)) return PySet_GET_SIZE(set_contents(tracer, value).get());
-  if (known->writes && PyDict_Check(object)) {
-    if (!is_dict(tracer, value, {"__len__"})) return std::nullopt;
-    return written_dict(tracer, known)->entries.size();
-  }
-  if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object)) {
-    Ref constant = constant_of(tracer, value);
-    Py_ssize_t length = constant ? PyObject_Size(constant) : -1;
-    if (length < 0) PyErr_Clear();  // a range longer than ssize_t
-    return length >= 0 ? std::optional<int64_t>(length) : std::nullopt;
-  }
+  if (known.writes && (is_list || PySet_CheckExact(object) || PyDict_Check(object)))
+    return written_length(tracer, value, known, is_list);
+  if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyRange_Check(object))
+    return constant_length(tracer, value);
   bool sized = is_plain_tuple(tracer, value) || is_list ||
                (PyDict_Check(object) && is_dict(tracer, value, {"__len__"})) || PyAnySet_CheckExact(object);
   if (!sized) return std::nullopt;
   tracer.values().exact_type(value);
   int64_t length = PyObject_Size(object);
   bool fixed = is_named_results(Py_TYPE(object));  // by the type
-  if (known->source != nullptr && !known->length_guarded && !fixed) {
-    tracer.guards().length(known->source, length);
-    known->length_guarded = true;
+  if (known.source != nullptr && !known.length_guarded && !fixed) {
+    tracer.guards().length(known.source, length);
+    known.length_guarded = true;
   }
   return length;
+}
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, NullValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, TensorValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, SliceValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, CellValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, FunctionValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, BoundMethodValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, PolicyFunctionValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, InstanceValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, RaisedPartValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, IteratorValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, SuperValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, NumberValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, ComputedValue&) { return std::nullopt; }
+std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, IdentityValue&) { return std::nullopt; }
+
+}  // namespace
+
+std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value) {
+  switch (value->kind) {
+#define MD_VALUE(name, doc) \
+  case ValueKind::name:     \
+    return kind_length(tracer, value, static_cast<name##Value&>(*value));
+#include "symbolic/values/value_kinds.def"
+#undef MD_VALUE
+  }
+  throw Error(ErrorKind::Internal, "a value of no kind");
 }
 
 std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePtr& value) {
@@ -451,78 +472,105 @@ bool inherits_truth(Tracer& tracer, const ValuePtr& value) {
   return !type_attribute(tracer, value, kBool);
 }
 
-std::optional<bool> truth_of(Tracer& tracer, const ValuePtr& value) {
-  switch (value->kind) {
-    case ValueKind::Sequence:
-      if (as<SequenceValue>(value)->type && !inherits_truth(tracer, value)) return std::nullopt;
-      if (std::optional<int64_t> length = length_of(tracer, value)) return *length != 0;
-      return std::nullopt;
-    case ValueKind::Dict:
-      if (as<DictValue>(value)->type && !inherits_truth(tracer, value)) return std::nullopt;
-      if (std::optional<int64_t> length = length_of(tracer, value)) return *length != 0;
-      return std::nullopt;
-    case ValueKind::Set:
-    case ValueKind::DictView:
-    case ValueKind::InstanceDict:
-      return *length_of(tracer, value) != 0;
-    case ValueKind::Slice:
-    case ValueKind::Cell:
-    case ValueKind::Function:
-    case ValueKind::BoundMethod:
-    case ValueKind::PolicyFunction:
-    case ValueKind::Iterator:
-    case ValueKind::Super:
-    case ValueKind::RaisedPart:
-    case ValueKind::Identity:
-      return true;
-    case ValueKind::Constructed:
-      if (type_of(value) != &PyDictProxy_Type) return true;
-      if (std::optional<int64_t> length = length_of(tracer, value)) return *length != 0;
-      return std::nullopt;
-    case ValueKind::Number:
-      graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
-    case ValueKind::Computed:
-      refuse_unbacked(tracer, value);
-      dim_of(tracer, value);
-      if (std::optional<bool> truth = decided(tracer, *as<ComputedValue>(value))) return truth;
-      return PyObject_IsTrue(constant_of(tracer, value)) == 1;
-    case ValueKind::Null:
-    case ValueKind::Tensor:
-      return std::nullopt;
-    case ValueKind::Instance:
-    case ValueKind::Object:
-      break;
-  }
-  if (value->kind == ValueKind::Object) {
-    PyTypeObject* type = as<ObjectValue>(value)->object.type();
-    if (is_number(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
-        type == &PyRange_Type || type == &PyComplex_Type) {
-      Ref constant = constant_of(tracer, value);
-      return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
-    }
-    PyTypeObject* base = PyType_IsSubtype(type, &PyLong_Type) ? &PyLong_Type : nullptr;
-    if (base != nullptr)
-      if (ValuePtr plain = plain_value(tracer, value, {"__bool__"})) return truth_of(tracer, plain);
-    bool own_truth = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !inherits_truth(tracer, value);
-    if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(tracer, value)) return *length != 0;
-    bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
-    if (!may_change && always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
-      tracer.values().exact_type(value);
-      return true;
-    }
-  }
-  // An object of a Python class is true if the class has neither __bool__ nor __len__.
+namespace {
+
+std::optional<bool> truth_by_length(Tracer& tracer, const ValuePtr& value) {
+  std::optional<int64_t> length = length_of(tracer, value);
+  return length ? std::optional(*length != 0) : std::nullopt;
+}
+
+// An object of a Python class is true if the class has neither __bool__ nor __len__.
+std::optional<bool> truth_by_class(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = tracer.values().exact_type(value);
   bool plain = (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr) &&
                (type->tp_as_sequence == nullptr || type->tp_as_sequence->sq_length == nullptr) &&
                (type->tp_as_mapping == nullptr || type->tp_as_mapping->mp_length == nullptr);
   if (!plain) return std::nullopt;
-  if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE)) {
+  if (may_change(type)) {
     static PyObject* const kBool = PyUnicode_InternFromString("__bool__");
     static PyObject* const kLen = PyUnicode_InternFromString("__len__");
     if (type_attribute(tracer, value, kBool) || type_attribute(tracer, value, kLen)) return std::nullopt;
   }
   return true;
+}
+
+bool is_atom(PyTypeObject* type) {
+  return is_number(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
+         type == &PyRange_Type || type == &PyComplex_Type;
+}
+
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, ObjectValue& known) {
+  PyTypeObject* type = known.object.type();
+  if (is_atom(type)) {
+    Ref constant = constant_of(tracer, value);
+    return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
+  }
+  if (PyType_IsSubtype(type, &PyLong_Type))
+    if (ValuePtr plain = plain_value(tracer, value, {"__bool__"})) return truth_of(tracer, plain);
+  bool is_heap = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  bool own_truth = is_heap && !inherits_truth(tracer, value);
+  if (std::optional<int64_t> length = own_truth ? std::nullopt : length_of(tracer, value)) return *length != 0;
+  if (!is_heap && always_true(type) && (type->tp_as_number == nullptr || type->tp_as_number->nb_bool == nullptr)) {
+    tracer.values().exact_type(value);
+    return true;
+  }
+  return truth_by_class(tracer, value);
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, SequenceValue& sequence) {
+  if (sequence.type && !inherits_truth(tracer, value)) return std::nullopt;
+  return truth_by_length(tracer, value);
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, DictValue& dict) {
+  if (dict.type && !inherits_truth(tracer, value)) return std::nullopt;
+  return truth_by_length(tracer, value);
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, SetValue&) {
+  return truth_by_length(tracer, value);
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, DictViewValue&) {
+  return *length_of(tracer, value) != 0;
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, InstanceDictValue&) {
+  return truth_by_length(tracer, value);
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, ConstructedValue&) {
+  return type_of(value) != &PyDictProxy_Type ? std::optional(true) : truth_by_length(tracer, value);
+}
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, NumberValue&) {
+  graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, ComputedValue& computed) {
+  refuse_unbacked(tracer, value);
+  dim_of(tracer, value);
+  if (std::optional<bool> truth = decided(tracer, computed)) return truth;
+  return PyObject_IsTrue(constant_of(tracer, value)) == 1;
+}
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, InstanceValue&) {
+  return truth_by_class(tracer, value);
+}
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, NullValue&) { return std::nullopt; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, TensorValue&) { return std::nullopt; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, SliceValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, CellValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, FunctionValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, BoundMethodValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, PolicyFunctionValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, IteratorValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, SuperValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, RaisedPartValue&) { return true; }
+std::optional<bool> kind_truth(Tracer&, const ValuePtr&, IdentityValue&) { return true; }
+
+}  // namespace
+
+std::optional<bool> truth_of(Tracer& tracer, const ValuePtr& value) {
+  switch (value->kind) {
+#define MD_VALUE(name, doc) \
+  case ValueKind::name:     \
+    return kind_truth(tracer, value, static_cast<name##Value&>(*value));
+#include "symbolic/values/value_kinds.def"
+#undef MD_VALUE
+  }
+  throw Error(ErrorKind::Internal, "a value of no kind");
 }
 
 bool is_empty_tuple(Tracer& tracer, const ValuePtr& value) {
@@ -531,23 +579,62 @@ bool is_empty_tuple(Tracer& tracer, const ValuePtr& value) {
          length_of(tracer, value) == 0;
 }
 
+namespace {
+
+bool is_computed(const ValuePtr& value) {
+  return value->kind == ValueKind::Computed || value->kind == ValueKind::Number;
+}
+
+// A number is never None; for two numbers, identity is not implied by equality.
+bool same_number(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
+  if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
+    tracer.values().exact_type(a);
+    tracer.values().exact_type(b);
+    return false;
+  }
+  auto plain = [&](const ValuePtr& value) {
+    return is_computed(value) ? tracer.values().constant(constant_of(tracer, value)) : value;
+  };
+  return same_object(tracer, plain(a), plain(b));
+}
+
+// Null for an object created in the trace, which has one Value.
+BorrowedRef existing_object(const ValuePtr& value) {
+  if (auto* known = as<ObjectValue>(value)) return known->object.get();
+  if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();
+  if (auto* cell = as<CellValue>(value)) return cell->object.get();
+  return nullptr;
+}
+
+bool is_singleton(BorrowedRef known) {
+  return known.get() == Py_None || known.get() == Py_True || known.get() == Py_False || known.get() == Py_Ellipsis ||
+         known.get() == Py_NotImplemented;
+}
+
+// `fixed` is the same object at every run; the identity or type of the other one decides.
+bool same_as_fixed(Tracer& tracer, const ValuePtr& other, BorrowedRef fixed) {
+  if (existing_object(other).get() == fixed.get()) {
+    if (is_singleton(fixed)) {
+      constant_of(tracer, other);
+    } else {
+      tracer.values().identity_of(other);
+    }
+    return true;
+  }
+  bool type_decides = (is_singleton(fixed) && Py_TYPE(fixed.get()) != &PyBool_Type) || is_tensor(other);
+  if (type_decides) {
+    tracer.values().exact_type(other);
+  } else if (!constant_of(tracer, other)) {
+    tracer.values().identity_of(other);
+  }
+  return false;
+}
+
+}  // namespace
+
 bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
   if (a == b) return true;
-  auto is_computed = [](const ValuePtr& value) {
-    return value->kind == ValueKind::Computed || value->kind == ValueKind::Number;
-  };
-  if (is_computed(a) || is_computed(b)) {
-    // A number is never None; for two numbers, identity is not implied by equality.
-    if (type_of(a) != type_of(b) && type_of(a) != nullptr && type_of(b) != nullptr) {
-      tracer.values().exact_type(a);
-      tracer.values().exact_type(b);
-      return false;
-    }
-    auto plain = [&](const ValuePtr& value) {
-      return is_computed(value) ? tracer.values().constant(constant_of(tracer, value)) : value;
-    };
-    return same_object(tracer, plain(a), plain(b));
-  }
+  if (is_computed(a) || is_computed(b)) return same_number(tracer, a, b);
   if (a->kind == ValueKind::Identity || b->kind == ValueKind::Identity)
     graph_break(BreakReason::unknown_comparison, "whether a number of id() is the same object");
   if (a->kind == ValueKind::Sequence && is_empty_tuple(tracer, a)) return is_empty_tuple(tracer, b);
@@ -559,47 +646,16 @@ bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
                                : other != nullptr && a->kind == ValueKind::Object && type_of(a) == &PyDict_Type;
   if (may_be_attributes)
     graph_break(BreakReason::unguardable_object, "a dict that may hold the attributes of an object");
-  auto object = [](const ValuePtr& value) -> BorrowedRef {
-    if (auto* known = as<ObjectValue>(value)) return known->object.get();
-    if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();
-    if (auto* cell = as<CellValue>(value)) return cell->object.get();
-    return nullptr;
-  };
-  BorrowedRef left = object(a), right = object(b);
-  if (!left || !right) return false;  // an object created in the trace has one Value
+  BorrowedRef left = existing_object(a), right = existing_object(b);
+  if (!left || !right) return false;
   const Source *left_source = source_of(a), *right_source = source_of(b);
   bool same = left.get() == right.get();
-  auto singleton = [](BorrowedRef known) {
-    return known.get() == Py_None || known.get() == Py_True || known.get() == Py_False || known.get() == Py_Ellipsis ||
-           known.get() == Py_NotImplemented;
-  };
   if (left_source != nullptr && right_source != nullptr) {
     tracer.guards().alias(left_source, right_source, same);
     return same;
   }
-  // One side is the same at every run. If both may be, the identity or type of the other side decides.
-  const ValuePtr& dynamic_sources = left_source != nullptr ? a : b;
-  if (source_of(dynamic_sources) == nullptr) return same;
-  if (same) {
-    if (singleton(left)) {
-      constant_of(tracer, dynamic_sources);
-    } else {
-      tracer.values().identity_of(dynamic_sources);
-    }
-    return true;
-  }
-  BorrowedRef fixed = left_source != nullptr ? right : left;
-  if (singleton(fixed) && Py_TYPE(fixed.get()) != &PyBool_Type) {
-    tracer.values().exact_type(dynamic_sources);  // another type cannot be the singleton
-    return false;
-  }
-  if (is_tensor(dynamic_sources)) {
-    tracer.values().exact_type(dynamic_sources);
-    return false;
-  }
-  if (constant_of(tracer, dynamic_sources)) return false;
-  tracer.values().identity_of(dynamic_sources);
-  return false;
+  if (left_source == nullptr && right_source == nullptr) return same;
+  return left_source != nullptr ? same_as_fixed(tracer, a, right) : same_as_fixed(tracer, b, left);
 }
 
 }  // namespace md

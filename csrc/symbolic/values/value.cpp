@@ -161,68 +161,64 @@ bool has_user_type(const ValuePtr& value) {
   return object != nullptr && PyType_HasFeature(object->object.type(), Py_TPFLAGS_HEAPTYPE);
 }
 
+namespace {
+
+PyTypeObject* class_in(const ValuePtr& type) {
+  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
+}
+
+PyTypeObject* kind_type(const NullValue&) { return nullptr; }
+PyTypeObject* kind_type(const ObjectValue& value) { return value.object.type(); }
+PyTypeObject* kind_type(const TensorValue& value) {
+  return value.object ? value.object.type() : default_tensor_type().type;
+}
+PyTypeObject* kind_type(const SequenceValue& value) {
+  if (as<ObjectValue>(value.type) != nullptr) return class_in(value.type);
+  return value.is_list ? &PyList_Type : &PyTuple_Type;
+}
+PyTypeObject* kind_type(const DictValue& value) {
+  return as<ObjectValue>(value.type) != nullptr ? class_in(value.type) : &PyDict_Type;
+}
+PyTypeObject* kind_type(const SetValue&) { return &PySet_Type; }
+PyTypeObject* kind_type(const SliceValue&) { return &PySlice_Type; }
+PyTypeObject* kind_type(const CellValue&) { return &PyCell_Type; }
+PyTypeObject* kind_type(const FunctionValue&) { return &PyFunction_Type; }
+PyTypeObject* kind_type(const BoundMethodValue& value) {
+  PyTypeObject* function = type_of(value.function);
+  // Not every version has a C name for the type of a bound slot wrapper.
+  static PyTypeObject* const slot_method = check(PyObject_GetAttrString(Py_None, "__init__")).type();
+  if (function == &PyWrapperDescr_Type) return slot_method;
+  bool is_builtin = function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type;
+  return is_builtin ? &PyCFunction_Type : &PyMethod_Type;
+}
+PyTypeObject* kind_type(const PolicyFunctionValue&) { return policy_function_type(); }
+PyTypeObject* kind_type(const InstanceValue& value) { return class_in(value.type); }
+PyTypeObject* kind_type(const RaisedPartValue& value) {
+  return value.is_traceback ? &PyTraceBack_Type : reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+}
+PyTypeObject* kind_type(const IteratorValue& value) { return iterator_type(value); }
+PyTypeObject* kind_type(const SuperValue&) { return &PySuper_Type; }
+PyTypeObject* kind_type(const ConstructedValue& value) { return class_in(value.type); }
+PyTypeObject* kind_type(const NumberValue& value) { return value.type; }
+PyTypeObject* kind_type(const ComputedValue& value) { return value.current.type(); }
+PyTypeObject* kind_type(const DictViewValue& value) {
+  static PyTypeObject* const kTypes[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
+  return kTypes[value.what];
+}
+PyTypeObject* kind_type(const IdentityValue&) { return &PyLong_Type; }
+PyTypeObject* kind_type(const InstanceDictValue&) { return &PyDict_Type; }
+
+}  // namespace
+
 PyTypeObject* type_of(const ValuePtr& value) {
   switch (value->kind) {
-    case ValueKind::Null:
-      return nullptr;
-    case ValueKind::Object:
-      return as<ObjectValue>(value)->object.type();
-    case ValueKind::Tensor: {
-      auto* tensor = as<TensorValue>(value);
-      return tensor->object ? tensor->object.type() : default_tensor_type().type;
-    }
-    case ValueKind::Sequence: {
-      auto* sequence = as<SequenceValue>(value);
-      if (auto* type = as<ObjectValue>(sequence->type)) return reinterpret_cast<PyTypeObject*>(type->object.get());
-      return sequence->is_list ? &PyList_Type : &PyTuple_Type;
-    }
-    case ValueKind::Dict:
-      if (auto* type = as<ObjectValue>(as<DictValue>(value)->type))
-        return reinterpret_cast<PyTypeObject*>(type->object.get());
-      return &PyDict_Type;
-    case ValueKind::Set:
-      return &PySet_Type;
-    case ValueKind::Slice:
-      return &PySlice_Type;
-    case ValueKind::Cell:
-      return &PyCell_Type;
-    case ValueKind::Function:
-      return &PyFunction_Type;
-    case ValueKind::BoundMethod: {
-      PyTypeObject* function = type_of(as<BoundMethodValue>(value)->function);
-      // Not every version has a C name for the type of a bound slot wrapper.
-      static PyTypeObject* const slot_method = check(PyObject_GetAttrString(Py_None, "__init__")).type();
-      if (function == &PyWrapperDescr_Type) return slot_method;
-      bool is_builtin = function == &PyMethodDescr_Type || function == &PyClassMethodDescr_Type;
-      return is_builtin ? &PyCFunction_Type : &PyMethod_Type;
-    }
-    case ValueKind::PolicyFunction:
-      return policy_function_type();
-    case ValueKind::Instance:
-      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<InstanceValue>(value)->type)->object.get());
-    case ValueKind::RaisedPart:
-      return as<RaisedPartValue>(value)->is_traceback ? &PyTraceBack_Type
-                                                      : reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
-    case ValueKind::Iterator:
-      return iterator_type(*as<IteratorValue>(value));
-    case ValueKind::Super:
-      return &PySuper_Type;
-    case ValueKind::Constructed:
-      return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(as<ConstructedValue>(value)->type)->object.get());
-    case ValueKind::Number:
-      return as<NumberValue>(value)->type;
-    case ValueKind::Computed:
-      return as<ComputedValue>(value)->current.type();
-    case ValueKind::DictView: {
-      static PyTypeObject* const kTypes[] = {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type};
-      return kTypes[as<DictViewValue>(value)->what];
-    }
-    case ValueKind::Identity:
-      return &PyLong_Type;
-    case ValueKind::InstanceDict:
-      return &PyDict_Type;
+#define MD_VALUE(name, doc) \
+  case ValueKind::name:     \
+    return kind_type(static_cast<const name##Value&>(*value));
+#include "symbolic/values/value_kinds.def"
+#undef MD_VALUE
   }
-  return nullptr;
+  throw Error(ErrorKind::Internal, "a value of no kind");
 }
 
 std::string describe(const ValuePtr& value) {

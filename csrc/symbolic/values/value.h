@@ -22,27 +22,9 @@
 namespace md {
 
 enum class ValueKind : uint8_t {
-  Null,            // NULL on the stack, an unset local
-  Object,          // a pre-existing object
-  Tensor,          // a value of the graph
-  Sequence,        // a tuple or list created in the trace
-  Dict,            // a dict created in the trace
-  Set,             // a set created in the trace, of constants
-  Slice,           // a slice created in the trace
-  Cell,            // a cell, created in the trace or pre-existing
-  Function,        // a function created in the trace
-  BoundMethod,     // a function and its self
-  PolicyFunction,  // a function decorated in the trace: error_on_graph_break(...), disable
-  Instance,        // an instance of a Python class or an exception, created in the trace
-  RaisedPart,      // the traceback or handled exception of one raised in the trace: known to the interpreter only
-  Iterator,        // an iterator created in the trace
-  Super,           // a super() created in the trace
-  Constructed,     // a constructed object: an immutable object of a C class, created by calling the class
-  Number,          // a number read from a tensor (tensor_numbers.h)
-  Computed,        // a number or text computed from dynamic numbers
-  DictView,        // keys, values or items of a dict that the trace knows
-  Identity,        // id() of an object: the number is known only at the exit
-  InstanceDict,    // the __dict__ of an object of a Python class
+#define MD_VALUE(name, doc) name,
+#include "symbolic/values/value_kinds.def"
+#undef MD_VALUE
 };
 
 class Value;
