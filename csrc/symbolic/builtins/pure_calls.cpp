@@ -268,118 +268,154 @@ Ref set_of_constants(Tracer& tracer, const ValuePtr& value) {
 
 }  // namespace
 
+namespace {
+
+// The built-in functions that make text of any value.
+struct TextFunctions {
+  PyObject* repr = imported("builtins", "repr").release();
+  PyObject* format = imported("builtins", "format").release();
+  PyObject* ascii = imported("builtins", "ascii").release();
+  PyObject* str = reinterpret_cast<PyObject*>(&PyUnicode_Type);
+  PyObject* template_format = check(PyObject_GetAttrString(str, "format")).release();
+  bool contain(BorrowedRef callable) const {
+    return callable.get() == str || callable.get() == repr || callable.get() == format || callable.get() == ascii;
+  }
+};
+
+const TextFunctions& text_functions() {
+  static const TextFunctions functions;
+  return functions;
+}
+
+// The text of a value whose parts are known, or of a template; null: another function, or not known.
+Ref text_of_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+  const TextFunctions& functions = text_functions();
+  if (callable.get() == functions.template_format) return filled_braces(tracer, args);
+  bool has_form = args.keywords.empty() && !args.positional.empty() && args.positional.size() < 3;
+  if (!functions.contain(callable) || callable.get() == functions.ascii || !has_form) return nullptr;
+  bool is_format = callable.get() == functions.format;
+  Ref spec = is_format && args.positional.size() == 2 ? constant_of(tracer, args.positional[1]) : Ref();
+  bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
+  int conversion = is_format ? 0 : callable.get() == functions.repr ? 2 : 1;
+  return known ? text_by_parts(tracer, args.positional[0], conversion, spec.get()) : Ref();
+}
+
+// The arguments of a pure function as objects.
+class PureArguments {
+ public:
+  PureArguments(Tracer& tracer, BorrowedRef callable)
+      : tracer_(tracer), callable_(callable), takes_text_(text_functions().contain(callable)) {}
+
+  // False: not known.
+  bool add(const ValuePtr& value) {
+    Ref object = object_of(value);
+    if (!object) return false;
+    objects_.push_back(std::move(object));
+    return true;
+  }
+  const std::vector<Ref>& objects() const { return objects_; }
+  bool from_iterator() const { return from_iterator_; }  // one of them was read from an iterator
+
+ private:
+  // The class on which a class method of a built-in class is called, or a compiled pattern.
+  bool stays_itself(const ObjectValue& object) const {
+    if (Py_IS_TYPE(object.object.get(), pattern_type())) return true;
+    return PyType_Check(object.object.get()) &&
+           !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object.object.get()), Py_TPFLAGS_HEAPTYPE) &&
+           Py_IS_TYPE(callable_.get(), &PyClassMethodDescr_Type);
+  }
+
+  Ref object_of(const ValuePtr& value) {
+    if (auto* made = as<ConstructedValue>(value);
+        made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get()))
+      return made->model;
+    if (has_user_type(value) && takes_plain_value(callable_))
+      if (ValuePtr plain =
+              plain_value(tracer_, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"}))
+        return constant_of(tracer_, plain);
+    if (auto* object = as<ObjectValue>(value); object != nullptr && stays_itself(*object))
+      return Ref::share(tracer_.values().identity_of(value));
+    if (exception_of(value) != nullptr) return text_of_exception(value);
+    Ref constant = is_tensor(value) ? Ref() : constant_of(tracer_, value);
+    // The text of a container shows its type.
+    return constant || takes_text_ ? constant : container_of(value);
+  }
+
+  Ref text_of_exception(const ValuePtr& value) {
+    bool for_repr = callable_.get() == text_functions().repr || callable_.get() == text_functions().ascii;
+    return takes_text_ ? text_model(tracer_, value, for_repr) : Ref();
+  }
+
+  // A list of constants created in the trace is only read (str.join, max).
+  Ref container_of(const ValuePtr& value) {
+    bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
+    bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable_);
+    from_iterator_ = from_iterator_ || is_iterator;
+    auto elements = is_iterator ? iterate(tracer_, value) : is_plain ? elements_of(tracer_, value) : nullptr;
+    Ref items = elements ? constant_of(tracer_, make_value<SequenceValue>(false, *elements)) : Ref();
+    if (items) return check(PySequence_List(items));
+    if (type_of(value) == &PySet_Type) return set_of_constants(tracer_, value);
+    return type_of(value) == &PyDict_Type ? dict_of_constants(tracer_, value) : Ref();
+  }
+
+  Tracer& tracer_;
+  BorrowedRef callable_;
+  const bool takes_text_;
+  std::vector<Ref> objects_;
+  bool from_iterator_ = false;
+};
+
+// Null with the exception that the function raised.
+Ref call_pure(BorrowedRef callable, const std::vector<Ref>& objects, size_t positional, PyObject* names) {
+  std::vector<PyObject*> plain(objects.begin(), objects.end());
+  std::optional<NoWarnings> silence;
+  if (may_run_python(callable)) silence.emplace();
+  Ref result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), positional, names));
+  if (silence && silence->met()) {
+    PyErr_Clear();
+    silence.reset();
+    graph_break(BreakReason::builtin_call, "a function that warns");
+  }
+  return result;
+}
+
+ValuePtr value_of_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args, const Ref& result) {
+  // A function that returns its argument returns that of each run.
+  for (const ValuePtr& value : args.positional)
+    if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;
+  if (!Py_IS_TYPE(result.get(), match_type())) return value_of_result(tracer, result);
+  auto match = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(match_type())),
+                                            args.positional, args.keywords);
+  match->maker = tracer.values().constant(callable);
+  match->model = result;
+  return match;
+}
+
+}  // namespace
+
 ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   if (ValuePtr converted = converted_by_method(tracer, callable, args)) return converted;
   if (ValuePtr computed = computed_call(tracer, callable, args)) return computed;
-  static PyObject *const kRepr = imported("builtins", "repr").release(),
-                         *const kFormat = imported("builtins", "format").release(),
-                         *const kAscii = imported("builtins", "ascii").release();
-  bool takes_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type) || callable.get() == kRepr ||
-                    callable.get() == kFormat || callable.get() == kAscii;
-  if (takes_text && callable.get() != kAscii && args.keywords.empty() && !args.positional.empty() &&
-      args.positional.size() < 3) {
-    bool is_format = callable.get() == kFormat;
-    Ref spec = is_format && args.positional.size() == 2 ? constant_of(tracer, args.positional[1]) : Ref();
-    bool known = args.positional.size() == 1 || (spec && PyUnicode_CheckExact(spec.get()));
-    int conversion = is_format ? 0 : callable.get() == kRepr ? 2 : 1;
-    Ref text = known ? text_by_parts(tracer, args.positional[0], conversion, spec.get()) : Ref();
-    if (text) return tracer.values().constant(text);
-  }
-  static PyObject* const kTemplate =
-      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "format")).release();
-  if (callable.get() == kTemplate)
-    if (Ref text = filled_braces(tracer, args)) return tracer.values().constant(text);
-  std::vector<Ref> held;
-  bool from_iterator = false;
-  auto hold = [&](const ValuePtr& value) {
-    // The class on which a class method of a built-in class is called.
-    auto* object = as<ObjectValue>(value);
-    if (object != nullptr && PyType_Check(object->object.get()) &&
-        !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE) &&
-        Py_IS_TYPE(callable.get(), &PyClassMethodDescr_Type)) {
-      held.push_back(Ref::share(tracer.values().identity_of(value)));
-      return true;
-    }
-    if (auto* made = as<ConstructedValue>(value);
-        made != nullptr && made->model && !PyWeakref_CheckRef(made->model.get())) {
-      held.push_back(made->model);
-      return true;
-    }
-    if (has_user_type(value) && takes_plain_value(callable)) {
-      ValuePtr plain =
-          plain_value(tracer, value, {"__int__", "__index__", "__float__", "__hash__", "__trunc__", "__round__"});
-      if (plain) {
-        held.push_back(constant_of(tracer, plain));
-        return static_cast<bool>(held.back());
-      }
-    }
-    if (object != nullptr && Py_IS_TYPE(object->object.get(), pattern_type())) {
-      held.push_back(Ref::share(tracer.values().identity_of(value)));
-      return true;
-    }
-    bool is_exception = exception_of(value) != nullptr;
-    if (is_exception && !takes_text) return false;
-    bool for_repr = callable.get() == kRepr || callable.get() == kAscii;
-    Ref constant = is_exception       ? text_model(tracer, value, for_repr)
-                   : is_tensor(value) ? Ref()
-                                      : constant_of(tracer, value);
-    // The text of a container shows its type.
-    if (!constant && !is_exception && takes_text) return false;
-    if (!constant && !is_exception) {
-      // A list of constants created in the trace is only read (str.join, max).
-      bool is_plain = type_of(value) == &PyList_Type || type_of(value) == &PyTuple_Type;
-      bool is_iterator = value->kind == ValueKind::Iterator && goes_over_argument(callable);
-      from_iterator = from_iterator || is_iterator;
-      auto elements = is_iterator ? iterate(tracer, value) : is_plain ? elements_of(tracer, value) : nullptr;
-      constant = elements ? constant_of(tracer, make_value<SequenceValue>(false, *elements)) : Ref();
-      if (constant) constant = check(PySequence_List(constant));
-      if (!constant && type_of(value) == &PySet_Type) constant = set_of_constants(tracer, value);
-      if (!constant && type_of(value) == &PyDict_Type) constant = dict_of_constants(tracer, value);
-    }
-    held.push_back(constant);
-    return static_cast<bool>(constant);
-  };
+  if (Ref text = text_of_call(tracer, callable, args)) return tracer.values().constant(text);
+  PureArguments arguments(tracer, callable);
   Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
   for (const ValuePtr& value : args.positional)
-    if (!hold(value)) return nullptr;
+    if (!arguments.add(value)) return nullptr;
   for (size_t i = 0; i < args.keywords.size(); ++i) {
     PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
-    if (!hold(args.keywords[i].second)) return nullptr;
+    if (!arguments.add(args.keywords[i].second)) return nullptr;
   }
-  if (growing_calls().contains(callable) && may_be_large(held)) return nullptr;
-  if (looks_for_codec(callable, held, names.get()))
+  const std::vector<Ref>& objects = arguments.objects();
+  if (growing_calls().contains(callable) && may_be_large(objects)) return nullptr;
+  if (looks_for_codec(callable, objects, names.get()))
     graph_break(BreakReason::builtin_call, "a codec, or what it does about an error, that programs may replace");
-  std::vector<PyObject*> plain;
-  for (const Ref& value : held) plain.push_back(value);
-  Ref result;
-  bool warns = false;
-  {
-    std::optional<NoWarnings> silence;
-    if (may_run_python(callable)) silence.emplace();
-    result = Ref::steal(PyObject_Vectorcall(callable, plain.data(), args.positional.size(),
-                                            args.keywords.empty() ? nullptr : names.get()));
-    warns = silence && silence->met();
-  }
-  if (warns) {
-    PyErr_Clear();
-    graph_break(BreakReason::builtin_call, "a function that warns");
-  }
-  if (!result && from_iterator) {
+  Ref result = call_pure(callable, objects, args.positional.size(), args.keywords.empty() ? nullptr : names.get());
+  if (!result && arguments.from_iterator()) {
     PyErr_Clear();
     graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
   }
   if (!result) raise_current(tracer);
-  // A function that returns its argument returns that of each run.
-  for (const ValuePtr& value : args.positional)
-    if (auto* object = as<ObjectValue>(value); object != nullptr && object->object.get() == result.get()) return value;
-  if (Py_IS_TYPE(result.get(), match_type())) {
-    auto match = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(match_type())),
-                                              args.positional, args.keywords);
-    match->maker = tracer.values().constant(callable);
-    match->model = result;
-    return match;
-  }
-  return value_of_result(tracer, result);
+  return value_of_call(tracer, callable, args, result);
 }
 
 namespace {

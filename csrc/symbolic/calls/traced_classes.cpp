@@ -280,12 +280,61 @@ bool is_descriptor_of_traced_class(Tracer& tracer, const ValuePtr& value) {
          tracer.classes().find(reinterpret_cast<PyObject*>(PyDescr_TYPE(known->object.get()))) != nullptr;
 }
 
-ValuePtr make_class(Tracer& tracer, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
-                    const Handle<DictValue>& names, const Keywords& keywords) {
+namespace {
+
+// Names of the body that are not attributes of the class. False: another name. `cell` receives the cell of __class__.
+bool take_special_name(Tracer& tracer, TracedClass& made, const DictValue::Entry& entry, ValuePtr& cell) {
   static PyObject* const kCell = PyUnicode_InternFromString("__classcell__");
   static PyObject* const kNamesCell = PyUnicode_InternFromString("__classdictcell__");
   static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
+  if (PyUnicode_Compare(entry.key, kQualname) == 0) {
+    Ref qualname = constant_of(tracer, entry.value);
+    if (!qualname || !PyUnicode_CheckExact(qualname.get())) break_on_class("a __qualname__ that is not known");
+    made.qualname = tracer.values().constant(qualname);
+    return true;
+  }
+  if (PyUnicode_Compare(entry.key, kCell) == 0) {
+    auto* class_cell = as<CellValue>(entry.value);
+    if (class_cell == nullptr || class_cell->source != nullptr)
+      break_on_class("a class with a __classcell__ of its own");
+    cell = entry.value;
+    return true;
+  }
+  if (PyUnicode_Compare(entry.key, kNamesCell) != 0) return false;
+  made.names_cell = names_cell_of(entry.value);
+  return true;
+}
+
+// Returns the namespace of the model.
+Ref take_names(Tracer& tracer, TracedClass& made, const DictValue& names, ValuePtr& cell) {
+  Ref held = check(PyDict_New());
+  for (const DictValue::Entry& entry : names.entries) {
+    if (!PyUnicode_CheckExact(entry.key.get())) break_on_class("a class with a key that is no name");
+    std::string key = text_of(entry.key.get());
+    if (is_refused(key)) break_on_class(str_cat("a class with ", key));
+    if (take_special_name(tracer, made, entry, cell)) continue;
+    require_place(made.meta, entry.key.get(), entry.value);
+    made.names->set(entry.key.get(), entry.value);
+    check_status(PyDict_SetItem(held, entry.key, stand_in(tracer, entry.key.get(), entry.value)));
+  }
+  return held;
+}
+
+void add_module_name(Tracer& tracer, TracedClass& made) {
   static PyObject* const kModule = PyUnicode_InternFromString("__module__");
+  if (made.names->find(kModule) >= 0) return;
+  const Source* source = tracer.sources().get(SourceKind::Global, globals_function(tracer)->source,
+                                              check(PyUnicode_InternFromString("__name__")).get());
+  ValuePtr module = tracer.effects().any_dict_written() ? nullptr : value_at(tracer, source);
+  if (!module) break_on_class("a class of a module without a name");
+  made.names->set(kModule, module);
+}
+
+}  // namespace
+
+ValuePtr make_class(Tracer& tracer, const ValuePtr& meta, const ValuePtr& name, const ValuePtr& bases,
+                    const Handle<DictValue>& names, const Keywords& keywords) {
+  static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
   Ref text = constant_of(tracer, name);
   if (!text || !PyUnicode_CheckExact(text.get())) break_on_class("a class whose name is not known");
   std::vector<ValuePtr> classes = elements_of_bases(tracer, bases);
@@ -298,40 +347,9 @@ ValuePtr make_class(Tracer& tracer, const ValuePtr& meta, const ValuePtr& name, 
   made->bases = bases;
   made->base_classes = std::move(classes);
   made->names = make_value<DictValue>();
-  Ref held = check(PyDict_New());
-  for (const DictValue::Entry& entry : names->entries) {
-    if (!PyUnicode_CheckExact(entry.key.get())) break_on_class("a class with a key that is no name");
-    std::string key = text_of(entry.key.get());
-    if (is_refused(key)) break_on_class(str_cat("a class with ", key));
-    if (PyUnicode_Compare(entry.key, kQualname) == 0) {
-      Ref qualname = constant_of(tracer, entry.value);
-      if (!qualname || !PyUnicode_CheckExact(qualname.get())) break_on_class("a __qualname__ that is not known");
-      made->qualname = tracer.values().constant(qualname);
-      continue;
-    }
-    if (PyUnicode_Compare(entry.key, kCell) == 0) {
-      auto* class_cell = as<CellValue>(entry.value);
-      if (class_cell == nullptr || class_cell->source != nullptr)
-        break_on_class("a class with a __classcell__ of its own");
-      cell = entry.value;
-      continue;
-    }
-    if (PyUnicode_Compare(entry.key, kNamesCell) == 0) {
-      made->names_cell = names_cell_of(entry.value);
-      continue;
-    }
-    require_place(meta, entry.key.get(), entry.value);
-    made->names->set(entry.key.get(), entry.value);
-    check_status(PyDict_SetItem(held, entry.key, stand_in(tracer, entry.key.get(), entry.value)));
-  }
+  Ref held = take_names(tracer, *made, *names, cell);
   if (!made->qualname) made->qualname = made->name;
-  if (made->names->find(kModule) < 0) {
-    const Source* source = tracer.sources().get(SourceKind::Global, globals_function(tracer)->source,
-                                                check(PyUnicode_InternFromString("__name__")).get());
-    ValuePtr module = tracer.effects().any_dict_written() ? nullptr : value_at(tracer, source);
-    if (!module) break_on_class("a class of a module without a name");
-    made->names->set(kModule, module);
-  }
+  add_module_name(tracer, *made);
   made->first_names = make_value<DictValue>();
   made->first_names->entries = made->names->entries;
   check_status(PyDict_SetItem(held, kQualname, as<ObjectValue>(made->qualname)->object));

@@ -62,6 +62,22 @@ void RegionFinisher::describe_range(const IteratorValue& iterator, Recipe& recip
   recipe.parts.push_back(constant_recipe(range));
 }
 
+// A dict that has changed since the iterator was made raises at the next step: the region must end before the iterator.
+void RegionFinisher::check_entries(const IteratorValue& iterator) {
+  auto* view = as<DictViewValue>(iterator.bases[0]);
+  auto* dict = as<DictValue>(view != nullptr ? view->dict : iterator.bases[0]);
+  bool is_changed = dict != nullptr &&
+                    (static_cast<int64_t>(dict->entries.size()) != iterator.stop || dict->erased != iterator.start);
+  if (is_changed && !iterator.exhausted) end_before_iteration(tracer_, iterator);
+}
+
+// An exhausted iterator stays exhausted, whatever happens to the object it iterated over.
+void RegionFinisher::describe_exhausted(const IteratorValue& iterator, Recipe& recipe) {
+  if (iterator.iterator_kind != IteratorKind::Reversed) recipe.kind = RecipeKind::SequenceIterator;
+  recipe.index = -1;
+  recipe.parts.push_back(constant_recipe(nothing_like(iterator)));
+}
+
 void RegionFinisher::describe(IteratorValue* iterator, Recipe& recipe) {
   check_iterated(*iterator);
   recipe.index = static_cast<int32_t>(iterator->index);
@@ -101,15 +117,10 @@ void RegionFinisher::describe(IteratorValue* iterator, Recipe& recipe) {
       end_behind(iterator->start - iterator->index + 1, 0);
       recipe.index = static_cast<int32_t>(iterator->start - iterator->index + 1);
       break;
-    case IteratorKind::Dict: {
+    case IteratorKind::Dict:
       recipe.kind = RecipeKind::DictIterator;
-      auto* view = as<DictViewValue>(iterator->bases[0]);
-      auto* dict = as<DictValue>(view != nullptr ? view->dict : iterator->bases[0]);
-      bool is_changed = dict != nullptr && (static_cast<int64_t>(dict->entries.size()) != iterator->stop ||
-                                            dict->erased != iterator->start);
-      if (is_changed && !iterator->exhausted) end_before_iteration(tracer_, *iterator);
+      check_entries(*iterator);
       break;
-    }
     case IteratorKind::Set:
       recipe.kind = RecipeKind::DictIterator;
       if (iterator->exhausted) break;
@@ -120,13 +131,7 @@ void RegionFinisher::describe(IteratorValue* iterator, Recipe& recipe) {
     case IteratorKind::User:
       break;
   }
-  if (iterator->exhausted) {
-    // An exhausted iterator stays exhausted, whatever happens to the object it iterated over.
-    if (iterator->iterator_kind != IteratorKind::Reversed) recipe.kind = RecipeKind::SequenceIterator;
-    recipe.index = -1;
-    recipe.parts.push_back(constant_recipe(nothing_like(*iterator)));
-    return;
-  }
+  if (iterator->exhausted) return describe_exhausted(*iterator, recipe);
   add_parts(recipe, iterator->bases);
 }
 

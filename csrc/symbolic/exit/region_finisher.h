@@ -49,6 +49,8 @@ class RegionFinisher {
   void bind_symbols(CapturedRegion& region);
   void describe_class(const TracedClass& made, Recipe& recipe);
   void check_iterated(const IteratorValue& iterator);
+  void check_entries(const IteratorValue& iterator);
+  void describe_exhausted(const IteratorValue& iterator, Recipe& recipe);
   void describe_range(const IteratorValue& iterator, Recipe& recipe);
   void add_copied(Recipe& recipe, const ConstructedValue& made, PyTypeObject* type);
   void add_attributes(Recipe& recipe, const InstanceValue& instance);

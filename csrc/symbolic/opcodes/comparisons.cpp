@@ -69,6 +69,69 @@ std::optional<bool> held_equality(Tracer& tracer, const ValuePtr& held, const Va
   return asks && same_object(tracer, held, other) ? true : equality(tracer, held, other);
 }
 
+using Elements = std::vector<ValuePtr>;
+
+std::optional<bool> sequences_equal(Tracer& tracer, const ValuePtr& a, const Elements& left, const ValuePtr& b,
+                                    const Elements& right) {
+  for (const ValuePtr& side : {a, b})
+    if (is_deque(side)) return std::nullopt;
+  for (const ValuePtr& side : {a, b})
+    if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
+        !inherits(tracer, side, &PyTuple_Type, {"__eq__", "__ne__"}))
+      return std::nullopt;
+  // A list never equals a tuple; a Size is a tuple.
+  if (is_kind_of_list(tracer.values().exact_type(a)) != is_kind_of_list(tracer.values().exact_type(b))) return false;
+  if (left.size() != right.size()) return false;
+  for (size_t i = 0; i < left.size(); ++i) {
+    int64_t step = tracer.step_number();
+    std::optional<bool> equal = held_equality(tracer, left[i], right[i]);
+    break_if_changed(tracer, step, a, left);
+    break_if_changed(tracer, step, b, right);
+    if (!equal || !*equal) return equal;
+  }
+  return true;
+}
+
+std::optional<bool> dicts_equal(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
+  auto one = entries_of(tracer, a), other = entries_of(tracer, b);
+  if (!one || !other) return std::nullopt;
+  if (one->size() != other->size()) return false;
+  if (one->size() > kMostEntries) return std::nullopt;
+  for (const DictValue::Entry& entry : *one) {
+    ValuePtr partner = dict_item(tracer, b, entry.key.get());
+    if (!partner) return false;
+    int64_t step = tracer.step_number();
+    std::optional<bool> equal = held_equality(tracer, entry.value, partner);
+    if (tracer.step_number() != step) graph_break(BreakReason::unknown_comparison, "of dicts by methods");
+    if (!equal || !*equal) return equal;
+  }
+  return true;
+}
+
+bool constants_equal(Tracer& tracer, const ValuePtr& a, const Ref& x, const ValuePtr& b, const Ref& y) {
+  int equal = PyObject_RichCompareBool(x, y, Py_EQ);
+  if (equal < 0) raise_current(tracer);
+  // NaN equals only the same object, about which guards on values say nothing.
+  if (!holds_nan(x) || !holds_nan(y)) return equal == 1;
+  bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
+  if (are_containers) graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
+  return same_object(tracer, a, b);
+}
+
+// Neither is a container, a symbolic size or a constant.
+std::optional<bool> objects_equal(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
+  static PyObject* const kEq = PyUnicode_InternFromString("__eq__");
+  // Classes, functions and modules compare by identity, and so do objects whose class defines no __eq__ (guarded).
+  if (compares_by_identity(tracer, a) && compares_by_identity(tracer, b)) {
+    tracer.values().exact_type(a);
+    tracer.values().exact_type(b);
+    return same_object(tracer, a, b);
+  }
+  // A metaclass's __eq__ is called even to compare a class with itself.
+  bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(tracer, a, kEq) || user_method(tracer, b, kEq));
+  return asks ? equal_by_methods(tracer, a, b) : std::nullopt;
+}
+
 std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
   const ValuePtr shown_a = behind_proxy(tracer, a), shown_b = behind_proxy(tracer, b);
   if (shown_a != a || shown_b != b) return equality(tracer, shown_a, shown_b);
@@ -86,63 +149,12 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
   if (has_user_type(b) && !user_method(tracer, a, kEq))
     if (ValuePtr plain = plain_value(tracer, b, {"__eq__"})) return equality(tracer, a, plain);
   auto left = elements_of(tracer, a), right = elements_of(tracer, b);
-  if (left && right) {
-    for (const ValuePtr& side : {a, b})
-      if (is_deque(side)) return std::nullopt;
-    for (const ValuePtr& side : {a, b})
-      if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
-          !inherits(tracer, side, &PyTuple_Type, {"__eq__", "__ne__"}))
-        return std::nullopt;
-    // A list never equals a tuple; a Size is a tuple.
-    if (is_kind_of_list(tracer.values().exact_type(a)) != is_kind_of_list(tracer.values().exact_type(b))) return false;
-    if (left->size() != right->size()) return false;
-    for (size_t i = 0; i < left->size(); ++i) {
-      int64_t step = tracer.step_number();
-      std::optional<bool> equal = held_equality(tracer, (*left)[i], (*right)[i]);
-      break_if_changed(tracer, step, a, *left);
-      break_if_changed(tracer, step, b, *right);
-      if (!equal || !*equal) return equal;
-    }
-    return true;
-  }
-  if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) {
-    auto one = entries_of(tracer, a), other = entries_of(tracer, b);
-    if (!one || !other) return std::nullopt;
-    if (one->size() != other->size()) return false;
-    if (one->size() > kMostEntries) return std::nullopt;
-    for (const DictValue::Entry& entry : *one) {
-      ValuePtr partner = dict_item(tracer, b, entry.key.get());
-      if (!partner) return false;
-      int64_t step = tracer.step_number();
-      std::optional<bool> equal = held_equality(tracer, entry.value, partner);
-      if (tracer.step_number() != step) graph_break(BreakReason::unknown_comparison, "of dicts by methods");
-      if (!equal || !*equal) return equal;
-    }
-    return true;
-  }
+  if (left && right) return sequences_equal(tracer, a, *left, b, *right);
+  if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) return dicts_equal(tracer, a, b);
   if (has_symbolic_size(tracer, a) || has_symbolic_size(tracer, b))
     if (ValuePtr comparison = computed(tracer, ScalarOp::Equal, {a, b})) return truth_of(tracer, comparison);
   Ref x = constant_of(tracer, a), y = x ? constant_of(tracer, b) : Ref();
-  if (y) {
-    int equal = PyObject_RichCompareBool(x, y, Py_EQ);
-    if (equal < 0) raise_current(tracer);
-    // NaN equals only the same object, about which guards on values say nothing.
-    if (holds_nan(x) && holds_nan(y)) {
-      bool are_containers = PyTuple_Check(x.get()) || PyAnySet_Check(x.get());
-      if (are_containers) graph_break(BreakReason::unknown_comparison, "of tuples that hold NaN");
-      return same_object(tracer, a, b);
-    }
-    return equal == 1;
-  }
-  // Classes, functions and modules compare by identity, and so do objects whose class defines no __eq__ (guarded).
-  if (compares_by_identity(tracer, a) && compares_by_identity(tracer, b)) {
-    tracer.values().exact_type(a);
-    tracer.values().exact_type(b);
-    return same_object(tracer, a, b);
-  }
-  // A metaclass's __eq__ is called even to compare a class with itself.
-  bool asks = (is_user_object(a) || is_user_object(b)) && (user_method(tracer, a, kEq) || user_method(tracer, b, kEq));
-  return asks ? equal_by_methods(tracer, a, b) : std::nullopt;
+  return y ? std::optional(constants_equal(tracer, a, x, b, y)) : objects_equal(tracer, a, b);
 }
 
 // a < b and similar on two lists or two tuples: the first differing elements decide. Null: unknown.

@@ -282,25 +282,20 @@ void check_apart_from_others(Tracer& tracer, const HostCallRequest& request, int
 
 }  // namespace
 
-Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
+namespace {
+
+void check_place(Tracer& tracer, const HostCallRequest& request, bool has_failure) {
   if (tracer.outputs().has_output())
     graph_break(
         BreakReason::caught_call_out, request.name,
         "What was printed or logged before it is written when the region is left, so that the region ends here.");
-  bool has_failure = !may_call_host(tracer);
   if (has_failure && !may_describe_failure(tracer)) graph_break(BreakReason::caught_call_out, request.name);
-  std::vector<ValueRef> failure_outputs, locals;
-  int site = add_host_call_site(tracer, locals, has_failure ? &failure_outputs : nullptr);
-  auto context = std::make_unique<Context>();
-  context->name = request.name;
-  context->run = Ref::share(request.run);
-  context->results = request.results;
-  context->operand_count = request.operands.size();
-  context->lines = tracer.frames().user_stack();
-  context->root_instruction = tracer.frames().root().index;
-  context->trace = tracer.number();
-  std::vector<TensorValue*> written;  // without duplicates
-  std::vector<ValueRef> operands = request.operands;
+}
+
+// Tensors that the call writes to, without duplicates; what an input was before becomes an operand.
+std::vector<TensorValue*> add_written(Tracer& tracer, const HostCallRequest& request, Context& context,
+                                      std::vector<ValueRef>& operands) {
+  std::vector<TensorValue*> written;
   for (const auto& [at, tensor] : request.written) {
     check_written(tracer, request, tensor);
     check_apart_from_others(tracer, request, at, tensor);
@@ -311,8 +306,38 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
       target = static_cast<int>(operands.size());
       operands.push_back(tracer.builder().original_value(tensor));
     }
-    context->written.push_back({static_cast<size_t>(at), request.results.size() + context->written.size(), target});
+    context.written.push_back({static_cast<size_t>(at), request.results.size() + context.written.size(), target});
   }
+  return written;
+}
+
+std::vector<Operand> node_operands_of(const std::vector<ValueRef>& values, const Context& context) {
+  std::vector<Operand> operands(values.size());
+  for (size_t i = 0; i < values.size(); ++i) operands[i].emplace<ValueRef>(values[i]);
+  for (size_t i : context.sized) {
+    operands.emplace_back(context.results[i].sizes);
+    operands.emplace_back(context.results[i].strides);
+  }
+  return operands;
+}
+
+}  // namespace
+
+Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
+  bool has_failure = !may_call_host(tracer);
+  check_place(tracer, request, has_failure);
+  std::vector<ValueRef> failure_outputs, locals;
+  int site = add_host_call_site(tracer, locals, has_failure ? &failure_outputs : nullptr);
+  auto context = std::make_unique<Context>();
+  context->name = request.name;
+  context->run = Ref::share(request.run);
+  context->results = request.results;
+  context->operand_count = request.operands.size();
+  context->lines = tracer.frames().user_stack();
+  context->root_instruction = tracer.frames().root().index;
+  context->trace = tracer.number();
+  std::vector<ValueRef> operands = request.operands;
+  std::vector<TensorValue*> written = add_written(tracer, request, *context, operands);
   context->pairs_begin = operands.size();
   for (const auto& [original, now] : tracer.builder().written_values()) {
     operands.push_back(original);
@@ -332,12 +357,7 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   context->inference_mode = tracer.builder().modes().inference;
   std::vector<size_t> outs;
   for (const Written& each : context->written) outs.push_back(each.out);
-  std::vector<Operand> node_operands(operands.size());
-  for (size_t i = 0; i < operands.size(); ++i) node_operands[i].emplace<ValueRef>(operands[i]);
-  for (size_t i : context->sized) {
-    node_operands.emplace_back(request.results[i].sizes);
-    node_operands.emplace_back(request.results[i].strides);
-  }
+  std::vector<Operand> node_operands = node_operands_of(operands, *context);
   std::shared_ptr<const OpRow> row = make_row(context.release(), node_operands.size());
   Node* node = tracer.graph().add_op(*row, std::move(node_operands), tracer.frames().location());
   node->owned_op = row;
