@@ -177,7 +177,7 @@ OWNERS = {
     "descriptor of a slot": "Slots.attr",
     "method descriptor": "str.join",
     "generic alias": "list[int]",
-    "typing alias": "typing.List[int]",
+    "typing alias": "typing.List[type('Item', (), {})]",
     "union": "int | str",
     "type variable": "typing.TypeVar('T')",
     "lock": "threading.Lock()",

@@ -71,6 +71,7 @@ class Traces(logging.Handler):
 @pytest.mark.parametrize("step", [through_max, through_sorted, through_a_call, through_a_class, through_an_operator])
 @pytest.mark.parametrize("depth", [0, 1, 2, 5])
 def test_a_break_below_pending_calls_costs_two_traces(step, depth):
+    torch._dynamo.reset()
     whole = program(step, depth)
     logger = logging.getLogger("minidynamo")
     traces = Traces(whole.__code__.co_firstlineno + 1)

@@ -212,8 +212,8 @@ def test_a_hook_that_was_there_before(call):
         with watched(names):
             y, z = compiled(ones())
             helper(1)
-            # Hypothesis has a callback in the garbage collector.
-            seen = [name for name in names if name != "gc_callback"]
+            seen = list(names)
+        seen = [name for name in seen if name != "gc_callback"]  # Hypothesis's, whenever garbage is collected
         assert y.tolist() == [3.0, 3.0] and same(z, result)
         assert "breaking" in seen and seen[-2:] == ["helper", "leaf"]
         for name in expected:
