@@ -193,6 +193,18 @@ void RegionFinisher::add_attributes(Recipe& recipe, const InstanceValue& instanc
   }
 }
 
+namespace {
+
+// A group copies its list when it is made: at an exit the list may hold other exceptions.
+bool holds_its_list(InstanceValue& group) {
+  static PyObject* const kExceptions = PyUnicode_InternFromString("exceptions");
+  auto* list = as<SequenceValue>(group.exception->args[1]);
+  ValuePtr* held = group.find(kExceptions);
+  return list == nullptr || held == nullptr || list->items == as<SequenceValue>(*held)->items;
+}
+
+}  // namespace
+
 void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   auto* instance = as<InstanceValue>(value);
   const ExceptionState& state = *instance->exception;
@@ -202,7 +214,7 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   bool has_state = state.context || state.cause || state.suppresses_context || instance->find(kNotes) != nullptr;
   if (is_group_class(type_of(value)) || (!has_state && !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE))) {
     // The parts split from a group are created by the interpreter.
-    if (has_state && is_group_class(type_of(value)))
+    if (is_group_class(type_of(value)) && (has_state || !holds_its_list(*instance)))
       end_before(state.made_step, BreakReason::object_creation, "a group");
     recipe.kind = RecipeKind::Exception;
     return add_parts(recipe, state.args);
