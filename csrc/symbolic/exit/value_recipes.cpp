@@ -356,13 +356,7 @@ void RegionFinisher::describe(InstanceDictValue* dict, Recipe& recipe) {
 }
 
 void RegionFinisher::describe_value(const ValuePtr& value, Recipe& recipe) {
-  switch (value->kind) {
-#define MD_VALUE(name, doc) \
-  case ValueKind::name:     \
-    return describe(static_cast<name##Value*>(value.get()), recipe);
-#include "symbolic/values/value_kinds.def"
-#undef MD_VALUE
-  }
+  visit_kind(*value, [&](auto& own) { describe(&own, recipe); });
 }
 
 }  // namespace md

@@ -383,14 +383,7 @@ std::optional<int64_t> kind_length(Tracer&, const ValuePtr&, IdentityValue&) { r
 }  // namespace
 
 std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value) {
-  switch (value->kind) {
-#define MD_VALUE(name, doc) \
-  case ValueKind::name:     \
-    return kind_length(tracer, value, static_cast<name##Value&>(*value));
-#include "symbolic/values/value_kinds.def"
-#undef MD_VALUE
-  }
-  throw Error(ErrorKind::Internal, "a value of no kind");
+  return visit_kind(*value, [&](auto& own) { return kind_length(tracer, value, own); });
 }
 
 std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePtr& value) {
@@ -563,14 +556,7 @@ std::optional<bool> kind_truth(Tracer&, const ValuePtr&, IdentityValue&) { retur
 }  // namespace
 
 std::optional<bool> truth_of(Tracer& tracer, const ValuePtr& value) {
-  switch (value->kind) {
-#define MD_VALUE(name, doc) \
-  case ValueKind::name:     \
-    return kind_truth(tracer, value, static_cast<name##Value&>(*value));
-#include "symbolic/values/value_kinds.def"
-#undef MD_VALUE
-  }
-  throw Error(ErrorKind::Internal, "a value of no kind");
+  return visit_kind(*value, [&](auto& own) { return kind_truth(tracer, value, own); });
 }
 
 bool is_empty_tuple(Tracer& tracer, const ValuePtr& value) {

@@ -211,14 +211,7 @@ PyTypeObject* kind_type(const InstanceDictValue&) { return &PyDict_Type; }
 }  // namespace
 
 PyTypeObject* type_of(const ValuePtr& value) {
-  switch (value->kind) {
-#define MD_VALUE(name, doc) \
-  case ValueKind::name:     \
-    return kind_type(static_cast<const name##Value&>(*value));
-#include "symbolic/values/value_kinds.def"
-#undef MD_VALUE
-  }
-  throw Error(ErrorKind::Internal, "a value of no kind");
+  return visit_kind(*value, [](const auto& own) { return kind_type(own); });
 }
 
 std::string describe(const ValuePtr& value) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "graph/graph.h"
 #include "guards/source.h"
 #include "guards/tensor_type.h"
@@ -389,6 +390,18 @@ bool is_dynamic(const ValuePtr& value);
 bool is_deque(const ValuePtr& value);
 // Returns true for an object whose type is not built in, so its methods may be the user's.
 bool has_user_type(const ValuePtr& value);
+// Calls `use` with the value as the struct of its kind. An overload that `use` lacks for one of them does not compile.
+template <typename Use>
+decltype(auto) visit_kind(Value& value, Use&& use) {
+  switch (value.kind) {
+#define MD_VALUE(name, doc) \
+  case ValueKind::name:     \
+    return use(static_cast<name##Value&>(value));
+#include "symbolic/values/value_kinds.def"
+#undef MD_VALUE
+  }
+  throw Error(ErrorKind::Internal, "a value of no kind");
+}
 // Returns true if Python code can modify the class.
 inline bool may_change(const PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0;
