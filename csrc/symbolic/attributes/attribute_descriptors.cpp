@@ -67,9 +67,7 @@ Bound AttributeLookup::inline_getter(const ValuePtr& getter, std::vector<ValuePt
 
 PyTypeObject* AttributeLookup::descriptor_type(const ValuePtr& found) {
   PyTypeObject* type = tracer_.values().exact_type(found);
-  bool may_change = (found->kind == ValueKind::Object || found->kind == ValueKind::Instance) &&
-                    PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-  if (may_change)
+  if ((found->kind == ValueKind::Object || found->kind == ValueKind::Instance) && may_change(type))
     for (const char* method : {"__get__", "__set__", "__delete__"})
       type_attribute(tracer_, found, check(PyUnicode_InternFromString(method)).get());
   return type;

@@ -198,11 +198,10 @@ ValuePtr type_attribute(Tracer& tracer, const ValuePtr& object, BorrowedRef name
 
 ValuePtr class_attribute(Tracer& tracer, const ValuePtr& type_value, BorrowedRef name) {
   auto* known = as<ObjectValue>(type_value);
-  auto* type = reinterpret_cast<PyTypeObject*>(known->object.get());
+  PyTypeObject* type = class_in(type_value);
   if (known->traced_class) return made_attribute(tracer, *tracer.classes().find(known->object), name);
   if (auto written = written_on_class(tracer, type_value, name)) return *written;
-  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-  if (known->source == nullptr || !may_change) {
+  if (known->source == nullptr || !may_change(type)) {
     PyObject* found = _PyType_Lookup(type, name);
     return found != nullptr ? tracer.values().constant(found) : nullptr;
   }

@@ -123,7 +123,7 @@ ValuePtr part_of(Tracer& tracer, const ValuePtr& partial, const char* name) {
 
 bool call_constructed(Tracer& tracer, ConstructedValue* made, CallArgs& args, ContinuationKind continuation,
                       const ValuePtr& continuation_value) {
-  auto* type = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(made->type)->object.get());
+  PyTypeObject* type = class_in(made->type);
   if (type == partial_type()) {
     CallArgs whole = merged(made->positional, made->keywords, args);
     ValuePtr function = whole.positional[0];

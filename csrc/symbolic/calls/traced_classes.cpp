@@ -453,10 +453,8 @@ ValuePtr made_attribute(Tracer& tracer, const TracedClass& made, BorrowedRef nam
     bool is_last = PyTuple_GET_SIZE(rest) == PyTuple_GET_SIZE(mro) - i;
     for (Py_ssize_t k = 0; is_last && k < PyTuple_GET_SIZE(rest); ++k)
       is_last = PyTuple_GET_ITEM(rest, k) == PyTuple_GET_ITEM(mro, i + k);
-    bool may_change =
-        PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-    ValuePtr value = may_change ? outside_class(tracer, made, PyTuple_GET_ITEM(mro, i))
-                                : tracer.values().constant(PyTuple_GET_ITEM(mro, i));
+    ValuePtr value = may_change(type) ? outside_class(tracer, made, PyTuple_GET_ITEM(mro, i))
+                                      : tracer.values().constant(PyTuple_GET_ITEM(mro, i));
     if (!value) graph_break(BreakReason::custom_attribute_lookup, "a base of a class that cannot be guarded");
     if (auto written = written_on_class(tracer, value, name); written && *written) return *written;
     ValuePtr found = class_attribute(tracer, value, name);

@@ -15,15 +15,10 @@ namespace md {
 
 namespace {
 
-PyTypeObject* class_in(const ValuePtr& value) {
-  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get());
-}
-
 // Returns true if type's own __setattr__ stores the attribute in the class's own dict.
 bool has_plain_store(Tracer& tracer, const ValuePtr& value, BorrowedRef name) {
   PyTypeObject* type = class_in(value);
-  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-  if (!may_change || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
+  if (!may_change(type) || as<ObjectValue>(value)->source == nullptr || is_special_name(name)) return false;
   PyTypeObject* metatype = tracer.values().exact_type(value);
   if (metatype->tp_setattro != PyType_Type.tp_setattro) return false;
   if (metatype != &PyType_Type && !inherits(tracer, value, &PyType_Type, {"__setattr__", "__delattr__"})) return false;

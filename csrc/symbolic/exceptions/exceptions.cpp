@@ -19,10 +19,6 @@ namespace md {
 
 namespace {
 
-PyTypeObject* class_of(const InstanceValue& exception) {
-  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(exception.type)->object.get());
-}
-
 bool is_subclass(PyTypeObject* type, PyObject* base) {
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base)) != 0;
 }
@@ -103,7 +99,7 @@ void with_except_start(Tracer& tracer, const Instruction& at) {
 // A StopIteration does not leave a generator.
 void stop_iteration_error(Tracer& tracer, const Instruction&) {
   InstanceValue* exception = exception_of(tracer.frames().peek());
-  if (exception == nullptr || is_subclass(class_of(*exception), PyExc_StopIteration)) raise_here();
+  if (exception == nullptr || is_subclass(class_in(exception->type), PyExc_StopIteration)) raise_here();
 }
 
 const OpcodeRegistration registration{{Opcode::PUSH_EXC_INFO, push_exc_info},
@@ -170,7 +166,7 @@ InstanceValue* exception_of(const ValuePtr& value) {
 
 Handle<InstanceValue> new_exception(Tracer& tracer, const ValuePtr& type_value, const std::vector<ValuePtr>& args) {
   static PyObject* const kNew = PyUnicode_InternFromString("__new__");
-  auto* type = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type_value)->object.get());
+  PyTypeObject* type = class_in(type_value);
   bool plain = is_exception_class(type) && holds_only_arguments(type) &&
                Py_TYPE(type)->tp_call == PyType_Type.tp_call && type->tp_finalize == nullptr && type->tp_del == nullptr;
   if (!plain) return nullptr;
@@ -219,8 +215,8 @@ ValuePtr take_set_exception(Tracer& tracer) {
 
 Ref text_model(Tracer& tracer, const ValuePtr& value, bool for_repr) {
   InstanceValue* exception = exception_of(value);
-  if (exception == nullptr || is_group_class(class_of(*exception))) return nullptr;
-  PyTypeObject* type = class_of(*exception);
+  if (exception == nullptr || is_group_class(class_in(exception->type))) return nullptr;
+  PyTypeObject* type = class_in(exception->type);
   bool is_user = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
   // repr() contains the class's name.
@@ -248,7 +244,7 @@ const CallRegistration call_registration(add_exception_calls);
 // Frames below `depth` are unknown to the trace.
 bool unwind(Tracer& tracer, const ValuePtr& value, size_t depth) {
   InstanceValue* exception = exception_of(value);
-  bool stops = is_subclass(class_of(*exception), PyExc_StopIteration);
+  bool stops = is_subclass(class_in(exception->type), PyExc_StopIteration);
   for (size_t at = tracer.frames().depth(); at-- > depth;) {
     SymbolicFrame& candidate = tracer.frames()[at];
     ExceptionHandler handler = candidate.bytecode->handler_at(candidate.index);

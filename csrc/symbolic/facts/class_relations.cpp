@@ -7,12 +7,8 @@ namespace md {
 
 namespace {
 
-PyTypeObject* class_in(const ValuePtr& type) {
-  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
-}
-
 // Returns true if the object layout shows that a class derives from this base: assigning __bases__ cannot change that.
-bool is_unbacked_by_layout(const PyTypeObject* base) {
+bool is_fixed_by_layout(const PyTypeObject* base) {
   bool is_static = (base->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0;
   return is_static && base->tp_basicsize > PyBaseObject_Type.tp_basicsize &&
          (base->tp_flags & Py_TPFLAGS_BASE_EXC_SUBCLASS) == 0;

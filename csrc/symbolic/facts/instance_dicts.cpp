@@ -43,8 +43,7 @@ void require_no_data_descriptor(Tracer& tracer, const ValuePtr& owner, BorrowedR
   if (!found) return;
   PyTypeObject* type = tracer.values().exact_type(found);
   bool is_data = type->tp_descr_set != nullptr;
-  bool may_change = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_IMMUTABLETYPE);
-  if (may_change && !is_data)
+  if (may_change(type) && !is_data)
     for (const char* method : {"__set__", "__delete__"})
       is_data = is_data || type_attribute(tracer, found, check(PyUnicode_InternFromString(method)).get());
   if (is_data) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");

@@ -38,7 +38,7 @@ void match_keys(Tracer& tracer, const Instruction&) {
 // The attribute names of the positional sub-patterns; null: the only one matches the subject itself.
 std::unique_ptr<std::vector<ValuePtr>> match_args(Tracer& tracer, const ValuePtr& type, int count) {
   static PyObject* const kMatchArgs = PyUnicode_InternFromString("__match_args__");
-  auto* known = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
+  PyTypeObject* known = class_in(type);
   ValuePtr found = count > 0 ? optional_attribute(tracer, type, kMatchArgs) : nullptr;
   if (!found && count > 0) {
     if (!PyType_HasFeature(known, _Py_TPFLAGS_MATCH_SELF) || count > 1) raise_here();

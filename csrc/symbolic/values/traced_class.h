@@ -10,7 +10,7 @@ struct TracedClass {
   TracedClass() = default;
   TracedClass(const TracedClass&) = delete;
   ~TracedClass();
-  PyTypeObject* model() const { return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(value)->object.get()); }
+  PyTypeObject* model() const { return class_in(value); }
 
   ValuePtr value;  // an ObjectValue of the model, without a source
   ValuePtr meta;   // its class: type, or a user-defined metaclass that creates classes as type does

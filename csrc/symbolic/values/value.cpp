@@ -163,10 +163,6 @@ bool has_user_type(const ValuePtr& value) {
 
 namespace {
 
-PyTypeObject* class_in(const ValuePtr& type) {
-  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
-}
-
 PyTypeObject* kind_type(const NullValue&) { return nullptr; }
 PyTypeObject* kind_type(const ObjectValue& value) { return value.object.type(); }
 PyTypeObject* kind_type(const TensorValue& value) {

@@ -402,6 +402,10 @@ decltype(auto) visit_kind(Value& value, Use&& use) {
   }
   throw Error(ErrorKind::Internal, "a value of no kind");
 }
+// The class that a value is; the value must be one.
+inline PyTypeObject* class_in(const ValuePtr& type) {
+  return reinterpret_cast<PyTypeObject*>(as<ObjectValue>(type)->object.get());
+}
 // Returns true if Python code can modify the class.
 inline bool may_change(const PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) == 0;
