@@ -138,7 +138,7 @@ ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
   if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
   tracer.guards().global_state();  // the default dtype
   Node* constant = tracer.graph().add_constant("constant", tensor);
-  Node* node = tracer.graph().add_op(*clone, {ValueRef{constant, 0}}, tracer.frames().location());
+  Node* node = tracer.builder().add_op(*clone, {ValueRef{constant, 0}});
   return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
 }
 
@@ -172,7 +172,7 @@ ValuePtr seed_generator(Tracer& tracer, const CallArgs& args) {
   int overflow = 0;
   int64_t number = PyLong_AsLongLongAndOverflow(seed, &overflow);
   if (overflow != 0) graph_break(BreakReason::builtin_call, "manual_seed() of a large seed");
-  tracer.graph().add_op(*row, {Scalar(number)}, tracer.frames().location());
+  tracer.builder().add_op(*row, {Scalar(number)});
   return tracer.values().none();
 }
 

@@ -85,7 +85,7 @@ Dim unbacked_size(Tracer& tracer, NumberValue* number) {
   // If an assumption fails, the region is run again, which must not repeat a host call.
   if (tracer.graph().has_host_call())
     graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
-  Node* source = tracer.graph().add_op(*find_op("clone"), {number->ref}, tracer.frames().location());
+  Node* source = tracer.builder().add_op(*find_op("clone"), {number->ref});
   number->size = tracer.shapes().unbacked(hint_of(tracer, number->ref));
   source->size = number->size;
   return number->size;

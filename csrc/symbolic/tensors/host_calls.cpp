@@ -359,7 +359,7 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   for (const Written& each : context->written) outs.push_back(each.out);
   std::vector<Operand> node_operands = node_operands_of(operands, *context);
   std::shared_ptr<const OpRow> row = make_row(context.release(), node_operands.size());
-  Node* node = tracer.graph().add_op(*row, std::move(node_operands), tracer.frames().location());
+  Node* node = tracer.builder().add_op(*row, std::move(node_operands));
   node->owned_op = row;
   keep_gradient_of_operands(tracer.graph(), *node, request.operands);
   if (!written.empty()) tracer.cannot_undo();

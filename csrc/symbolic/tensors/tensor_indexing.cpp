@@ -157,7 +157,7 @@ ValuePtr window_of(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, 
     std::vector<Operand> operands{current};
     for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));
     try {
-      Node* node = tracer.graph().add_op(*step.row, std::move(operands), tracer.frames().location());
+      Node* node = tracer.builder().add_op(*step.row, std::move(operands));
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
       auto window = make_value<TensorValue>(current, node->outs[0].spec);

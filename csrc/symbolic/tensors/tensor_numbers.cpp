@@ -32,7 +32,7 @@ DType number_dtype(PyTypeObject* type) {
 }
 
 ValueRef add(Tracer& tracer, const char* op, std::vector<Operand> operands) {
-  return {tracer.graph().add_op(*find_op(op), std::move(operands), tracer.frames().location()), 0};
+  return {tracer.builder().add_op(*find_op(op), std::move(operands)), 0};
 }
 
 ValuePtr number(PyTypeObject* type, ValueRef ref) { return make_value<NumberValue>(type, ref); }

@@ -281,7 +281,7 @@ class OpCapture {
   ValueRef cast(ValueRef ref, DType dtype) {
     static const OpRow* const row = find_op("cast");
     if (tracer_.graph().info(ref).spec.dtype == dtype) return ref;
-    Node* node = tracer_.graph().add_op(*row, {ref, dtype}, tracer_.frames().location());
+    Node* node = tracer_.builder().add_op(*row, {ref, dtype});
     return {node, 0};
   }
 
@@ -326,10 +326,10 @@ class OpCapture {
   Node* append() {
     try {
       try {
-        return tracer_.graph().add_op(*row_, operands_, tracer_.frames().location());
+        return tracer_.builder().add_op(*row_, operands_);
       } catch (const UnknownScalarError&) {
         fix_runtime_scalars();
-        return tracer_.graph().add_op(*row_, operands_, tracer_.frames().location());
+        return tracer_.builder().add_op(*row_, operands_);
       }
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;

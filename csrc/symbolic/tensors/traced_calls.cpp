@@ -125,7 +125,7 @@ std::vector<Tensor> TraceRecorder::record(const OpRow& row, std::span<const Arg>
     raise(ErrorKind::NotImplemented, python_name(row), "() cannot be recorded");
   std::vector<Operand> operands(args.size());
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
-  Node* node = capture.tracer.graph().add_op(row, std::move(operands), capture.tracer.frames().location());
+  Node* node = capture.tracer.builder().add_op(row, std::move(operands));
   bool requires_grad = results_require_grad(capture, *node);
   for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_floating(out.spec.dtype);
   std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
@@ -352,7 +352,7 @@ ValuePtr constant_result(Tracer& tracer, BorrowedRef callable, const CallArgs& a
   if (!result) leave_failed_call(cannot_capture);
   if (const TensorType* type = tensor_type_of(result.get())) {
     Node* constant = tracer.graph().add_constant("constant", type->unwrap(result));
-    Node* node = tracer.graph().add_op(*clone, {ValueRef{constant, 0}}, tracer.frames().location());
+    Node* node = tracer.builder().add_op(*clone, {ValueRef{constant, 0}});
     return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
   }
   if (ValuePtr value = value_of_result(tracer, result)) return value;
