@@ -97,10 +97,7 @@ bool continue_Jump(WaitingCall& call, Ref result) {
   return true;
 }
 
-bool continue_NextOrStop(WaitingCall& call, Ref result) {
-  call.frame.push(std::move(result));
-  return true;
-}
+bool continue_NextOrStop(WaitingCall& call, Ref result) { return continue_Push(call, std::move(result)); }
 
 bool continue_PushIterator(WaitingCall& call, Ref result) {
   if (!PyIter_Check(result.get())) {
