@@ -42,23 +42,9 @@ bool is_close(double captured, double python, double margin) {
 }  // namespace
 
 double tolerance_of(DType dtype) {
-  switch (dtype) {
-    case DType::float16:
-    case DType::bfloat16:
-      return 2e-2;
-    case DType::float32:
-      return 1e-4;
-    case DType::float64:
-      return 1e-10;
-    case DType::bool_:
-    case DType::uint8:
-    case DType::int8:
-    case DType::int16:
-    case DType::int32:
-    case DType::int64:
-      break;
-  }
-  return 0;
+  if (!is_floating(dtype)) return 0;
+  int digits = row(dtype).digits;
+  return digits < row(DType::float32).digits ? 2e-2 : digits < row(DType::float64).digits ? 1e-4 : 1e-10;
 }
 
 std::string spec_difference(const Tensor& captured, const Tensor& python) {
