@@ -63,9 +63,9 @@ void bind_events(py::module_& module) {
   module.def("trace_path", &trace_path, "The file that this process writes; \"\": none yet.");
   module.def("compile_times", [] {
     std::vector<std::pair<int64_t, int64_t>> times;
-    for (const CompileTime& time : compile_times().recent()) times.emplace_back(time.walk_ns, time.plan_ns);
+    for (const CompileTime& time : compile_times().recent()) times.emplace_back(time.trace_ns, time.plan_ns);
     CompileTime total = compile_times().total();
-    return py::make_tuple(times, std::make_pair(total.walk_ns, total.plan_ns));
+    return py::make_tuple(times, std::make_pair(total.trace_ns, total.plan_ns));
   });
   load_trace_from_environment(version);
 }

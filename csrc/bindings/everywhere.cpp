@@ -12,13 +12,13 @@ namespace {
 
 py::dict read_hand_overs() {
   py::dict result;
-  for (size_t i = 0; i < kHandOverCount; ++i) result[kHandOverRows[i].name] = hand_over_counts()[i];
+  for (size_t i = 0; i < kBailoutCount; ++i) result[kBailoutRows[i].name] = bailout_counts()[i];
   return result;
 }
 
 py::dict read_rows() {
   py::dict result;
-  for (const BailoutRow& row : kHandOverRows) result[row.name] = row.doc;
+  for (const BailoutRow& row : kBailoutRows) result[row.name] = row.doc;
   return result;
 }
 

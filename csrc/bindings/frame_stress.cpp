@@ -93,7 +93,7 @@ py::object resume_at(const py::object& function, int index, const py::dict& loca
     }
     for (py::handle value : stack) frame.push(Ref::share(value.ptr()));
     frame.set_index(index);
-    return hand_over(frame);
+    return resume_in_interpreter(frame);
   });
   if (!result) throw py::error_already_set();
   return py::reinterpret_steal<py::object>(result.release());

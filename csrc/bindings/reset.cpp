@@ -17,7 +17,7 @@ void bind_reset(pybind11::module_& module) {
     compile_times().clear();
     CodeCache::reset_all();
     counters() = Counters();
-    hand_over_counts() = {};
+    bailout_counts() = {};
   });
 }
 

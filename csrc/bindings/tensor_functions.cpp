@@ -289,7 +289,7 @@ const char* kind_name(OpKind kind) {
     case OpKind::HostCall:
       break;
   }
-  return "CallOut";
+  return "HostCall";
 }
 
 PyObject* list_op_rows(PyObject*, PyObject*) {

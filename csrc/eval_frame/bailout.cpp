@@ -13,7 +13,7 @@ namespace {
 
 void count(Bailout reason) {
   ++counters().hand_overs;
-  ++hand_over_counts()[static_cast<size_t>(reason)];
+  ++bailout_counts()[static_cast<size_t>(reason)];
 }
 
 // Logging runs Python code: no exception may be set, and its own frames are not logged.
@@ -23,7 +23,7 @@ void log(Bailout reason, PyCodeObject* code, int line, const char* opcode) {
   is_logging = true;
   ErrorAside aside;
   InternalWork internal_work;
-  const BailoutRow& row = kHandOverRows[static_cast<size_t>(reason)];
+  const BailoutRow& row = kBailoutRows[static_cast<size_t>(reason)];
   log_event(LogArtifact::handover, str_cat("HAND-OVER ", row.name, ": ", text_of(code->co_name), " (",
                                            text_of(code->co_filename), ":", line, ")", opcode, "\n  ", row.doc));
   is_logging = false;
@@ -31,8 +31,8 @@ void log(Bailout reason, PyCodeObject* code, int line, const char* opcode) {
 
 }  // namespace
 
-std::array<int64_t, kHandOverCount>& hand_over_counts() {
-  static std::array<int64_t, kHandOverCount> counts{};
+std::array<int64_t, kBailoutCount>& bailout_counts() {
+  static std::array<int64_t, kBailoutCount> counts{};
   return counts;
 }
 

@@ -17,12 +17,12 @@ struct BailoutRow {
   const char* name;
   const char* doc;
 };
-inline constexpr BailoutRow kHandOverRows[] = {
+inline constexpr BailoutRow kBailoutRows[] = {
 #define MD_BAILOUT(name, doc) {#name, doc},
 #include "eval_frame/bailouts.def"
 #undef MD_BAILOUT
 };
-inline constexpr size_t kHandOverCount = sizeof(kHandOverRows) / sizeof(kHandOverRows[0]);
+inline constexpr size_t kBailoutCount = sizeof(kBailoutRows) / sizeof(kBailoutRows[0]);
 
 // Whether the frame bails out even in everywhere mode, which keeps frames in the driver.
 constexpr bool is_interpreters(Bailout reason) {
@@ -30,7 +30,7 @@ constexpr bool is_interpreters(Bailout reason) {
 }
 
 // Since the start or the last reset.
-std::array<int64_t, kHandOverCount>& hand_over_counts();
+std::array<int64_t, kBailoutCount>& bailout_counts();
 
 // Counts a bail-out, and logs it if the log is on. index: the instruction at which the interpreter continues.
 void note_bailout(Bailout reason, const Bytecode& bytecode, int index);

@@ -190,7 +190,7 @@ void CaptureReport::emit_captured(const RegionEntry& entry) const {
                  .add("outcome", exit_name(region.exit))
                  .add("ops", static_cast<int64_t>(ops.size()))
                  .add("guards", static_cast<int64_t>(guards.size()))
-                 .add_seconds("walk_s", static_cast<double>(entry.walk_ns) / 1e9)
+                 .add_seconds("walk_s", static_cast<double>(entry.trace_ns) / 1e9)
                  .add_seconds("plan_s", static_cast<double>(entry.plan_ns) / 1e9));
 }
 

@@ -211,7 +211,7 @@ FrameDriver::Advance FrameDriver::enter_checked() {
     Compared compared = *std::exchange(compared_, std::nullopt);
     frame_.drop_to(0);
     for (const Ref& value : compared.images[0].stack) frame_.push(value);
-    leaves_rest_ = compared.entry->region.rest_uncaptured;
+    rest_uncaptured_ = compared.entry->region.rest_uncaptured;
     left_ = compared.entry.get();
     return continue_with(compared.images, 0);
   }

@@ -267,13 +267,13 @@ CodeCache::FailureCounts CodeCache::failure_counts(const CacheKey& key) const {
   return bucket != nullptr ? bucket->failures : FailureCounts();
 }
 
-bool CodeCache::is_told(const CacheKey& key) const {
+bool CodeCache::is_reported(const CacheKey& key) const {
   const Bucket* bucket = find(key);
-  return bucket != nullptr && bucket->told;
+  return bucket != nullptr && bucket->reported;
 }
 
 void CodeCache::set_told(const CacheKey& key) {
-  if (Bucket* bucket = find(key)) bucket->told = true;
+  if (Bucket* bucket = find(key)) bucket->reported = true;
 }
 
 const std::set<std::string>* CodeCache::varying_numbers(const CacheKey& key, const LocalsView& view,

@@ -70,7 +70,7 @@ class CodeCache : private GuardDeathListener {
   // Sources whose number or range differed between captures of this key, or differs now; null if there are none.
   const std::set<std::string>* varying_numbers(const CacheKey& key, const LocalsView& view, const Bytecode& bytecode);
   // Whether all one-time warnings about the key's limit have been given.
-  bool is_told(const CacheKey& key) const;
+  bool is_reported(const CacheKey& key) const;
   void set_told(const CacheKey& key);
   // True on the first call for a key.
   bool first_warning(const CacheKey& key);
@@ -103,7 +103,7 @@ class CodeCache : private GuardDeathListener {
     CacheKey key;
     Order order;
     std::vector<CacheEntryPtr> entries;  // most recently used first; with an index, in its order
-    bool warned = false, told = false, suppressed = false;
+    bool warned = false, reported = false, suppressed = false;
     std::set<std::string> dynamic_sources;
     bool seen = false;
     FailureCounts failures;

@@ -5,7 +5,7 @@
 namespace md {
 
 void CompileTimes::add(CompileTime time) {
-  total_.walk_ns += time.walk_ns;
+  total_.trace_ns += time.trace_ns;
   total_.plan_ns += time.plan_ns;
   if (ring_.size() < kMost) {
     ring_.push_back(time);

@@ -7,7 +7,7 @@
 namespace md {
 
 struct CompileTime {
-  int64_t walk_ns, plan_ns;
+  int64_t trace_ns, plan_ns;
 };
 
 class CompileTimes {

@@ -150,7 +150,7 @@ FrameDriver::Advance FrameDriver::bail_out_here(Bailout reason) {
   std::optional<HookPause> pause;
   bool is_deep = reason == Bailout::no_room || reason == Bailout::no_stack;
   if (is_deep && !(kResumesThroughC && pv_is_generator(frame_.raw()) != 0)) pause.emplace();
-  result_ = hand_over(frame_);
+  result_ = resume_in_interpreter(frame_);
   return Advance::Left;
 }
 
@@ -158,7 +158,7 @@ FrameDriver::Advance FrameDriver::bail_out_here(Bailout reason) {
 FrameDriver::Advance FrameDriver::execute_last() {
   ++counters().final_instructions;
   AmbientPolicy ambient(policy_);
-  result_ = hand_over(frame_);
+  result_ = resume_in_interpreter(frame_);
   return Advance::Left;
 }
 
@@ -184,7 +184,7 @@ FrameDriver::Advance FrameDriver::advance() {
     Bailout why;
     auto [entry, memory] = find_or_capture(place, why);
     if (entry == nullptr) return run_uncaptured(why);
-    if (entry->region.exit == ExitKind::Bailout) return bail_out_here(hand_over_of(entry->region));
+    if (entry->region.exit == ExitKind::Bailout) return bail_out_here(bailout_of(entry->region));
     if (is_unprofitable(*entry)) return bail_out_here(Bailout::empty_regions);
     run.emplace(std::move(entry), place.view, memory);
     return run_region(*run);
@@ -289,7 +289,7 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   }
   FrameImages images = run.take_images(&frame_);
   if (images.empty()) return stop_at_output(run);
-  leaves_rest_ = region.rest_uncaptured;
+  rest_uncaptured_ = region.rest_uncaptured;
   left_ = run.entry().get();
   return continue_with(images, 0);
 }
@@ -346,7 +346,7 @@ FrameDriver::Advance FrameDriver::arrive() {
     put(frame_, std::move(arrival.locals));
     return return_result(std::move(arrival.result), arrival.index);
   }
-  leaves_rest_ = arrival.rest_uncaptured;
+  rest_uncaptured_ = arrival.rest_uncaptured;
   left_ = arrival.entry.get();
   return continue_with(arrival.images, 0);
 }
@@ -357,7 +357,7 @@ FrameDriver::Advance FrameDriver::return_result(Ref result, int index) {
   frame_.set_index(index);
   if (frame_.instruction().op == Opcode::RETURN_VALUE) frame_.push(std::move(result));
   ++counters().final_instructions;
-  result_ = hand_over(frame_);
+  result_ = resume_in_interpreter(frame_);
   return Advance::Left;
 }
 
@@ -366,7 +366,7 @@ FrameDriver::Advance FrameDriver::continue_with(FrameImages& images, size_t leve
   policy_ = images[level].state->policy;
   if (level + 1 == images.size()) {
     RegionEntry* left = std::exchange(left_, nullptr);
-    if (leaves_rest_) return bail_out_here(Bailout::skipped);
+    if (rest_uncaptured_) return bail_out_here(Bailout::skipped);
     if (std::exchange(is_done_, false)) {
       frame_.set_index(frame_.index() + 1);
       return Advance::Continue;
@@ -387,7 +387,7 @@ FrameDriver::Advance FrameDriver::continue_with(FrameImages& images, size_t leve
     result = enter_inner_frame(inner.function.get(), [&](LiveFrame& frame) {
       FrameDriver driver(frame, *this, inner);
       driver.raising_ = std::move(raising_);
-      driver.leaves_rest_ = std::exchange(leaves_rest_, false);
+      driver.rest_uncaptured_ = std::exchange(rest_uncaptured_, false);
       driver.left_ = std::exchange(left_, nullptr);
       driver.is_done_ = std::exchange(is_done_, false);
       return driver.resume(images, level + 1);

@@ -106,7 +106,7 @@ class FrameDriver {
   // The region went through a back edge, where Python handles signals and switches threads:
   // done before the next instruction.
   bool pending_checks_due_ = false;
-  bool leaves_rest_ = false;             // the innermost frame being restored bails out to the interpreter
+  bool rest_uncaptured_ = false;         // the innermost frame being restored bails out to the interpreter
   bool is_done_ = false;                 // the instruction at that frame's position has been executed
   RegionEntry* left_ = nullptr;          // the region of these images, until the innermost frame is restored
   Ref raising_;                          // raised at the position of the innermost frame being restored

@@ -80,7 +80,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   Bailout why;
   auto [entry, memory] = find_or_capture(place, why);
   if (entry != nullptr && entry->region.exit == ExitKind::Bailout) {
-    why = hand_over_of(entry->region);
+    why = bailout_of(entry->region);
     entry = nullptr;
   } else if (entry == nullptr && policy->keeps_empty_regions && !is_interpreters(why)) {
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_concretely(); });

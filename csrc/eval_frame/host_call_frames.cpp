@@ -102,7 +102,7 @@ PyObject* leave(LiveFrame& frame, int return_index) {
     return leave_by_throw(frame);
   }
   if (frame.instruction().op == Opcode::RETURN_VALUE) frame.push(Ref::share(Py_None));
-  return hand_over(frame);
+  return resume_in_interpreter(frame);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ PyObject* InterpreterLoop::execute(LiveFrame& frame) {
   for (;;) {
     if (frame.instruction().resumable && decide(options_.hand_over_rate)) {
       ++counters_.random_hand_overs;
-      return hand_over(frame);
+      return resume_in_interpreter(frame);
     }
     ++counters_.instructions;
     Opcode op = frame.instruction().op;
@@ -48,10 +48,10 @@ PyObject* InterpreterLoop::execute(LiveFrame& frame) {
         break;
       case Outcome::Return:
         ++counters_.returns;
-        return hand_over(frame);
+        return resume_in_interpreter(frame);
       case Outcome::Bailout:
         ++counters_.hand_overs[static_cast<int>(op)];
-        return hand_over(frame);
+        return resume_in_interpreter(frame);
       case Outcome::Raised:
       case Outcome::Reraised:
         bool is_new = result.outcome == Outcome::Raised;

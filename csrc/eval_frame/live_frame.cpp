@@ -45,7 +45,7 @@ bool LiveFrame::run_prologue() {
   }
 }
 
-PyObject* hand_over(LiveFrame& frame) {
+PyObject* resume_in_interpreter(LiveFrame& frame) {
   while (!frame.instruction().resumable) {
     StepResult result = step(frame);
     frame.set_index(result.index);

@@ -2,7 +2,7 @@
 //   LiveFrame frame(ts, raw);              no effect yet, pv_default(ts, raw, 0) is still possible
 //   if (!frame.enter()) return default;    prologue, recursion accounting, link: the frame is visible as running
 //   ... get / put / push / pop, set_index, step(frame), unwind(frame) ...
-//   return hand_over(frame) or leave_by_throw(frame)      exactly one; the frame is gone afterwards
+//   return resume_in_interpreter(frame) or leave_by_throw(frame)      exactly one; the frame is gone afterwards
 #pragma once
 #include "bytecode/bytecode.h"
 #include "cpython/frame.h"
@@ -76,7 +76,7 @@ class LiveFrame {
 
 // Gives the rest of the frame to the evaluator at frame.index(), also to return, yield or reraise there. If the
 // evaluator cannot be entered there, first executes up to the next instruction where it can.
-PyObject* hand_over(LiveFrame& frame);
+PyObject* resume_in_interpreter(LiveFrame& frame);
 
 // Lets the evaluator raise the current exception at frame.index(): it finds the handler or leaves the frame, and adds
 // the traceback entry. Returns the frame's result.

@@ -179,7 +179,7 @@ void report_limit(CodeCache& cache, const CacheKey& key, const RegionPlace& plac
   const Policy& policy = *place.policy;
   bool is_strict = policy.breaks_are_errors() || is_strict_inside(cache, key);
   bool is_error = is_strict || config().fail_on_recompile_limit_hit;
-  if (cache.is_told(key) && !is_error && !events_wanted()) return;
+  if (cache.is_reported(key) && !is_error && !events_wanted()) return;
   count(cache, key, place);
   if (events_wanted())
     emit_event(EventKind::recompile_limit, {cache.frame_id(), cache.next_entry_id()},

@@ -93,7 +93,7 @@ void warn_of_suppressed(const RegionPlace& place) {
 }
 
 // If a backend failure is suppressed, the place runs uncaptured from then on.
-void make_plan_or_hand_over(const RegionPlace& place, RegionEntry& entry) {
+void make_plan_or_bail_out(const RegionPlace& place, RegionEntry& entry) {
   try {
     make_plan(place, entry);
   } catch (const CaptureError&) {
@@ -128,7 +128,7 @@ bool is_unprofitable(const RegionPlace& place, const CodeCache& cache, const Cac
 }
 
 // Bailing out is sound under any guards; the types keep calls with other arguments apart.
-CapturedRegion type_guarded_hand_over(const RegionPlace& place, CapturedRegion region) {
+CapturedRegion type_guarded_bailout(const RegionPlace& place, CapturedRegion region) {
   GuardSet guards;
   for (int slot = 0; slot < place.bytecode.slot_count() && slot < place.view.slot_count; ++slot) {
     BorrowedRef object = place.view.get(slot);
@@ -187,14 +187,14 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
     set_violations(region.violations);
     if (!is_suppressed(place)) throw CaptureError();
     warn_of_suppressed(place);
-    region = type_guarded_hand_over(place, std::move(region));
+    region = type_guarded_bailout(place, std::move(region));
     region.graph_break.reset();
   }
   if (region.graph_break) report_break(place, region, report);
   ++counters().regions_captured;
-  if (region.skips_frame) region = type_guarded_hand_over(place, std::move(region));
+  if (region.skips_frame) region = type_guarded_bailout(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::Bailout;
-  if (is_unprofitable(place, cache, key, region)) region = type_guarded_hand_over(place, std::move(region));
+  if (is_unprofitable(place, cache, key, region)) region = type_guarded_bailout(place, std::move(region));
   if (region.graph->op_count() > 0) {
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
@@ -202,18 +202,18 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   auto entry = std::make_shared<RegionEntry>(std::move(region));
   entry->instruction = place.index;
   entry->checks_left = config().check_captures;
-  entry->walk_ns = stopwatch.lap();
+  entry->trace_ns = stopwatch.lap();
   report.traced();
-  if (entry->region.exit != ExitKind::Bailout) make_plan_or_hand_over(place, *entry);
+  if (entry->region.exit != ExitKind::Bailout) make_plan_or_bail_out(place, *entry);
   entry->plan_ns = stopwatch.lap();
   filter_guards(place, *entry);
   entry->recompile_reasons = failing_guards(cache, key, place);
   cache.insert(key, entry, place.view);
-  compile_times().add({entry->walk_ns, entry->plan_ns});
+  compile_times().add({entry->trace_ns, entry->plan_ns});
   report.captured(*entry);
   auto* code = reinterpret_cast<PyObject*>(place.bytecode.code());
   CaptureRecording::add({Ref::share(code), &place.bytecode, entry});
-  counters().capture_ns += entry->walk_ns + entry->plan_ns + stopwatch.lap();
+  counters().capture_ns += entry->trace_ns + entry->plan_ns + stopwatch.lap();
   return entry;
 }
 

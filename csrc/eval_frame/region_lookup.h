@@ -28,7 +28,7 @@ struct FoundRegion {
 FoundRegion find_or_capture(const RegionPlace& place, Bailout& why);
 
 // Why a region without a plan bails out.
-inline Bailout hand_over_of(const CapturedRegion& region) {
+inline Bailout bailout_of(const CapturedRegion& region) {
   return region.skips_frame ? Bailout::skipped : Bailout::worthless;
 }
 

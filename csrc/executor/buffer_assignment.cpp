@@ -16,7 +16,7 @@ void check_concrete(const Node& node) {
 }
 
 BufferHome home_of_result(const Node& node, bool escapes) {
-  if (node.op->call_out.run != nullptr) return BufferHome::Made;
+  if (node.op->host_call.run != nullptr) return BufferHome::Made;
   return escapes ? BufferHome::Output : BufferHome::Arena;
 }
 

@@ -9,7 +9,7 @@ class EagerPlan : public Plan {
   explicit EagerPlan(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {
     for (const auto& node : graph_->nodes()) {
       if (node->kind != NodeKind::Op) continue;
-      needs_gil_ = needs_gil_ || (node->op->kind == OpKind::HostCall && node->op->call_out.needs_gil);
+      needs_gil_ = needs_gil_ || (node->op->kind == OpKind::HostCall && node->op->host_call.needs_gil);
       estimated_ns_ += node_ns(*node);
     }
   }

@@ -117,7 +117,7 @@ void KernelStep::run(RunState& state) const {
       set_arg(call.args, patch, state.handle(patch.value));
     }
   }
-  op_.call_out.run != nullptr ? run_and_take(state, call) : run_kernel(state, call);
+  op_.host_call.run != nullptr ? run_and_take(state, call) : run_kernel(state, call);
   release(state, call);
 }
 

@@ -23,7 +23,7 @@ class KernelStep : public Step {
   std::string describe() const override;
   std::string kernel() const override { return op_.kind == OpKind::HostCall ? "a call" : "a kernel of its own"; }
   Work work() const override { return work_; }
-  bool needs_gil() const override { return op_.kind == OpKind::HostCall && op_.call_out.needs_gil; }
+  bool needs_gil() const override { return op_.kind == OpKind::HostCall && op_.host_call.needs_gil; }
   void prepare(RunState& state) const override;
 
  private:

@@ -103,7 +103,7 @@ class SizedPlans : public Plan {
 }  // namespace
 
 std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make) {
-  if (std::optional<CutGraph> cut = cut_at_told_sizes(*graph)) {
+  if (std::optional<CutGraph> cut = cut_at_unbacked_sizes(*graph)) {
     return two_stage_plan(plan_for_any_sizes(cut->first, make), plan_for_any_sizes(cut->second, make),
                           cut->first->outputs().size());
   }

@@ -56,9 +56,9 @@ class TimedPlan : public Plan {
       times_[i].fastest_ns = runs_ == 0 ? ns[i] : std::min(times_[i].fastest_ns, ns[i]);
       times_[i].total_ns += ns[i];
     }
-    bool is_told = ++runs_ == next_told_;
-    if (is_told) next_told_ *= 10;
-    return is_told;
+    bool is_reported = ++runs_ == next_reported_;
+    if (is_reported) next_reported_ *= 10;
+    return is_reported;
   }
 
   std::shared_ptr<const NativePlan> plan_;
@@ -67,7 +67,7 @@ class TimedPlan : public Plan {
   mutable std::mutex mutex_;
   mutable std::vector<StepTimes> times_;  // by step, and of the whole run
   mutable int64_t runs_ = 0;
-  mutable int64_t next_told_ = 1;
+  mutable int64_t next_reported_ = 1;
 };
 
 bool may_repeat(const Graph& graph) {

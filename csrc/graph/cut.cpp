@@ -73,7 +73,7 @@ std::unique_ptr<Graph> part_after(const Graph& graph, size_t at, const std::vect
 
 }  // namespace
 
-std::optional<CutGraph> cut_at_told_sizes(const Graph& graph) {
+std::optional<CutGraph> cut_at_unbacked_sizes(const Graph& graph) {
   std::optional<size_t> at = first_in_need(graph);
   if (!at) return std::nullopt;
   std::vector<ValueRef> across = values_across(graph, *at);

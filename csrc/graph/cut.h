@@ -14,6 +14,6 @@ struct CutGraph {
 };
 // Cuts before the first node that needs such a size; nodes before it stay in the first
 // part. nullopt if no node needs one.
-std::optional<CutGraph> cut_at_told_sizes(const Graph& graph);
+std::optional<CutGraph> cut_at_unbacked_sizes(const Graph& graph);
 
 }  // namespace md

@@ -441,8 +441,8 @@ TEST(call_out) {
   row.name = row.schema.name;
   row.kind = OpKind::HostCall;
   row.shape_rule = doubling_shape;
-  row.call_out.run = doubling;
-  row.call_out.needs_gil = true;
+  row.host_call.run = doubling;
+  row.host_call.needs_gil = true;
   add_op_row(row);
   auto graph = parse_graph(
       "%x = input x : f32[3][1]\n%y = neg(%x) : f32[3][1]\n%a = plan_test::double(%y) : f32[3][1]\n"

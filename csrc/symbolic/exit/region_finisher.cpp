@@ -115,7 +115,7 @@ RecipeId RegionFinisher::output_recipe(ValueRef value) {
 
 void RegionFinisher::add_tensor_writes() {
   for (const auto& base : tracer_.builder().written_inputs()) {
-    int written_before = queue_.logged_version(base.get());
+    int written_before = deferred_.logged_version(base.get());
     if (base->version == written_before) continue;  // no write, or one before a graph break
     RecipeId value = output_recipe(base->current);
     Effect effect{EffectKind::WriteTensor, recipe_of(tracer_.values().find(base->source)), value};
@@ -125,7 +125,7 @@ void RegionFinisher::add_tensor_writes() {
 }
 
 void RegionFinisher::add_effects() {
-  bool has_output = queue_.has_output();
+  bool has_output = deferred_.has_output();
   if (!has_output) add_tensor_writes();
   for (const PendingEffect& pending : effects_.log()) {
     Effect effect{pending.kind};
@@ -148,7 +148,7 @@ void RegionFinisher::add_effects() {
     auto* cell = as<CellValue>(value);
     snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
   }
-  const TracedModes &modes = tracer_.builder().modes(), &logged = queue_.logged_modes();
+  const TracedModes &modes = tracer_.builder().modes(), &logged = deferred_.logged_modes();
   if (modes.grad != logged.grad) snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, modes.grad});
   if (modes.inference != logged.inference)
     snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, modes.inference});
@@ -223,10 +223,10 @@ std::vector<std::pair<ValuePtr, RecipeId>> RegionFinisher::made_values() const {
 
 // If an object that an output may have shown was written later, the region ends before that output.
 void RegionFinisher::check_outputs() {
-  if (queue_.queued().empty()) return;
+  if (deferred_.queued().empty()) return;
   bool draws =
       std::ranges::any_of(tracer_.graph().nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
-  for (const QueuedOutput& output : queue_.queued())
+  for (const QueuedOutput& output : deferred_.queued())
     if ((draws && output.site.runs_python) || !std::ranges::all_of(output.shown, is_as_shown))
       throw RestartSignal{output.step, output.graph_break, output.policy};
 }

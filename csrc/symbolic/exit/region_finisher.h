@@ -22,7 +22,7 @@ class RegionFinisher {
         frames_(tracer.frames()),
         shapes_(tracer.shapes()),
         effects_(tracer.effects()),
-        queue_(tracer.outputs()),
+        deferred_(tracer.outputs()),
         pending_(tracer.pending()) {}
   CapturedRegion finish(RegionEnd end);
   // The state in which an exception of the current instruction finds the frames; the trace continues afterwards.
@@ -85,7 +85,7 @@ class RegionFinisher {
   const FrameStack& frames_;
   const ShapeEnv& shapes_;
   const SideEffects& effects_;
-  const DeferredOutput& queue_;
+  const DeferredOutput& deferred_;
   const PendingCalls& pending_;
   std::vector<std::vector<ValuePtr>> stacks_;
   // Repeats the trace, to end at this step. The reason is used if the region had reached the function's end.

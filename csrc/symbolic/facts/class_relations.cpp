@@ -29,7 +29,7 @@ void guard_mro(Tracer& tracer, const ValuePtr& type) {
 bool derives_from(Tracer& tracer, const ValuePtr& type, PyTypeObject* base) {
   PyTypeObject* derived = class_in(type);
   if (derived == base || base == &PyBaseObject_Type) return true;
-  if (!is_unbacked_by_layout(base)) guard_mro(tracer, type);
+  if (!is_fixed_by_layout(base)) guard_mro(tracer, type);
   return PyType_IsSubtype(derived, base) != 0;
 }
 

@@ -208,19 +208,19 @@ struct HostCallRun {
 
 namespace {
 
-void run_call_out(void* raw, const OpCall& call, std::span<Tensor> outs) {
+void run_host_call(void* raw, const OpCall& call, std::span<Tensor> outs) {
   HostCallRun{*static_cast<const Context*>(raw), call, outs}.run();
 }
 
-void call_out_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
-  const auto& context = *static_cast<const Context*>(call.row.call_out.context);
+void host_call_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
+  const auto& context = *static_cast<const Context*>(call.row.host_call.context);
   for (size_t i = 0; i < context.results.size(); ++i) outs.push_back(OutSpec{result_spec(context, call, i)});
   for (const Written& written : context.written) outs.push_back(OutSpec{written_spec(call, written)});
 }
 
 // The last graph or plan with this row may be destroyed in any thread, even after the interpreter has been finalised.
 void release_row(const OpRow* row) {
-  auto* context = static_cast<Context*>(row->call_out.context);
+  auto* context = static_cast<Context*>(row->host_call.context);
   if (Py_IsInitialized()) {
     PyGILState_STATE state = PyGILState_Ensure();
     delete context;
@@ -243,15 +243,15 @@ std::string schema_text(size_t tensors, size_t operands, size_t results) {
 
 std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
   auto* row = new OpRow{};
-  row->call_out.context = context;
+  row->host_call.context = context;
   std::shared_ptr<const OpRow> owner(row, release_row);
   row->name = context->name;
   row->schema =
       parse_schema(schema_text(context->sizes_begin, operands, context->results.size() + context->written.size()));
   row->kind = OpKind::HostCall;
   row->promotion = Promotion::None;
-  row->shape_rule = call_out_shapes;
-  row->call_out.run = run_call_out;
+  row->shape_rule = host_call_shapes;
+  row->host_call.run = run_host_call;
   return owner;
 }
 

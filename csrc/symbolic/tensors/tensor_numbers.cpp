@@ -72,7 +72,7 @@ std::optional<Scalar> scalar_of(BorrowedRef object) {
 
 Side side_of(Tracer& tracer, const ValuePtr& value, const char* what) {
   if (auto* own = as<NumberValue>(value)) return {own->type, own->ref, std::nullopt};
-  if (ValuePtr told = number_of_unbacked(tracer, value)) return side_of(tracer, told, what);
+  if (ValuePtr size = number_of_unbacked(tracer, value)) return side_of(tracer, size, what);
   PyTypeObject* type = type_of(value);
   bool is_number = type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type;
   if (!is_number) refuse(str_cat(what, " with a ", describe(value)));

@@ -47,7 +47,7 @@ class OpCapture {
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
-    if (tracer_.graph().has_host_call() && may_fail_at_run_time()) keep_apart_from_call_outs();
+    if (tracer_.graph().has_host_call() && may_fail_at_run_time()) keep_apart_from_host_calls();
     Node* node = append();
     node->form = form;
     if (is_op(*node, OpKind::HostCall)) refuse_written();
@@ -350,7 +350,7 @@ class OpCapture {
 
   // After a host call the interpreter cannot run the region again: an exception of a later step has neither its line
   // nor its handlers.
-  void keep_apart_from_call_outs() const {
+  void keep_apart_from_host_calls() const {
     if (!tracer_.frames().innermost().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
     auto is_committed = [this](ValueRef value) {
       for (const auto& node : tracer_.graph().nodes()) {

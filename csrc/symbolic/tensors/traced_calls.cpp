@@ -253,7 +253,7 @@ bool is_tracing() { return innermost != nullptr; }
 namespace {
 
 // The signal would cross Python frames: raises CannotCapture instead.
-[[noreturn]] void refuse_call_out(const char* reason, const std::string& context) {
+[[noreturn]] void refuse_host_call(const char* reason, const std::string& context) {
   Ref error = check(PyObject_CallFunction(cannot_capture_type(), "ss", reason, context.c_str()));
   PyErr_SetObject(cannot_capture_type(), error);
   throw PythonError();
@@ -285,9 +285,9 @@ std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, s
     }
     return recording_results(capture, append_host_call(capture.tracer, request), like.size());
   } catch (const RestartSignal&) {
-    refuse_call_out(break_row(BreakReason::caught_call_out).name, name);
+    refuse_host_call(break_row(BreakReason::caught_call_out).name, name);
   } catch (const BreakSignal& signal) {
-    refuse_call_out(break_row(signal.reason).name, signal.context);
+    refuse_host_call(break_row(signal.reason).name, signal.context);
   }
 }
 

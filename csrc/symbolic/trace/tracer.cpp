@@ -251,6 +251,7 @@ bool Tracer::calls_wrapper() {
   }
   return false;
 }
+
 CapturedRegion capture_region(const TraceStart& start) {
   fill_late_call_registry();
   DimTableScope dims;

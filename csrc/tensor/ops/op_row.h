@@ -130,7 +130,7 @@ struct OpRow {
   Kernel kernel;       // null for host calls and for views that always alias
   int pointwise = -1;  // row of tensor/simd/pointwise.def, -1 if none
   std::string doc;
-  HostCall call_out = {};
+  HostCall host_call = {};
   bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
   OpRole role() const { return traits.role; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::HostCall; }

@@ -189,9 +189,9 @@ std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args) {
     if (FakeViews* views = FakeViews::current()) views->made(call, *specs, outs);
     return outs;
   }
-  if (row.call_out.run == nullptr) return run_real(call, *specs);
+  if (row.host_call.run == nullptr) return run_real(call, *specs);
   for (const OutSpec& out : *specs) outs.push_back(Tensor::empty(out.spec));
-  row.call_out.run(row.call_out.context, call, outs);
+  row.host_call.run(row.host_call.context, call, outs);
   return outs;
 }
 
