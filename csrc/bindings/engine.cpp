@@ -1,6 +1,5 @@
 // The engine's counters, its reset, and its setup at import.
 #include "bindings/bindings.h"
-#include "bindings/tensor_object.h"
 #include "bytecode/bytecode.h"
 #include "cpython/imports.h"
 #include "cpython/object_protocol.h"
@@ -11,6 +10,7 @@
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/memory_format_object.h"
+#include "frontends/minidynamo/tensor_object.h"
 #include "frontends/size_object.h"
 #include "guards/guarded_ref.h"
 #include "guards/tensor_type.h"

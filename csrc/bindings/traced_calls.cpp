@@ -5,8 +5,8 @@
 
 #include "base/config.h"
 #include "bindings/bindings.h"
-#include "bindings/tensor_object.h"
 #include "eval_frame/check_captures.h"
+#include "frontends/minidynamo/tensor_object.h"
 #include "symbolic/calls/marked_calls.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/fake_views.h"

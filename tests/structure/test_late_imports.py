@@ -24,7 +24,7 @@ IN_CPP = {
     "cpython/imports.cpp": "import_library_modules(), with minidynamo",
     "cpython/cached_function.c": "functools and builtins, loaded by then, when the first cached function is met",
     "bindings/engine.cpp": "os and minidynamo, with minidynamo",
-    "bindings/tensor_interchange.cpp": "numpy, by Tensor.numpy()",
+    "frontends/minidynamo/tensor_interchange.cpp": "numpy, by Tensor.numpy()",
 }
 
 # Functions of the package that import: a program calls each, and means to.

@@ -1,17 +1,17 @@
-#include "bindings/tensor_data.h"
+#include "frontends/minidynamo/tensor_data.h"
 
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/fast_call.h"
-#include "bindings/tensor_buffer.h"
-#include "bindings/tensor_dlpack.h"
-#include "bindings/tensor_elements.h"
-#include "bindings/tensor_object.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
 #include "frontends/foreign_tensors.h"
+#include "frontends/minidynamo/fast_call.h"
+#include "frontends/minidynamo/tensor_buffer.h"
+#include "frontends/minidynamo/tensor_dlpack.h"
+#include "frontends/minidynamo/tensor_elements.h"
+#include "frontends/minidynamo/tensor_object.h"
 #include "frontends/promotion.h"
 
 namespace md {

@@ -1,10 +1,10 @@
-#include "bindings/tensor_object.h"
+#include "frontends/minidynamo/tensor_object.h"
 
 #include <cstddef>
 #include <new>
 
-#include "bindings/tensor_slots.h"
 #include "cpython/errors.h"
+#include "frontends/minidynamo/tensor_slots.h"
 #include "guards/tensor_type.h"
 
 namespace md {

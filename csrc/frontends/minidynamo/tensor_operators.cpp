@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "bindings/op_dispatch.h"
-#include "bindings/tensor_elements.h"
-#include "bindings/tensor_object.h"
-#include "bindings/tensor_slots.h"
 #include "cpython/errors.h"
+#include "frontends/minidynamo/op_dispatch.h"
+#include "frontends/minidynamo/tensor_elements.h"
+#include "frontends/minidynamo/tensor_object.h"
+#include "frontends/minidynamo/tensor_slots.h"
 #include "frontends/op_callables.h"
 
 namespace md {

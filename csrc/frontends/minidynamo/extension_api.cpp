@@ -1,9 +1,9 @@
-#include "bindings/extension_api.h"
+#include "frontends/minidynamo/extension_api.h"
 
 #include <minidynamo/extension_api.h>
 
-#include "bindings/tensor_object.h"
 #include "cpython/errors.h"
+#include "frontends/minidynamo/tensor_object.h"
 
 namespace md {
 

@@ -1,13 +1,13 @@
-#include "bindings/generator_object.h"
+#include "frontends/minidynamo/generator_object.h"
 
 #include <cstring>
 #include <new>
 #include <random>
 
-#include "bindings/fast_call.h"
-#include "bindings/tensor_object.h"
 #include "cpython/errors.h"
 #include "frontends/device_object.h"
+#include "frontends/minidynamo/fast_call.h"
+#include "frontends/minidynamo/tensor_object.h"
 #include "tensor/simd/copy.h"
 
 namespace md {

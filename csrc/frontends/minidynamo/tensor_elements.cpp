@@ -1,4 +1,4 @@
-#include "bindings/tensor_elements.h"
+#include "frontends/minidynamo/tensor_elements.h"
 
 #include <limits>
 #include <type_traits>

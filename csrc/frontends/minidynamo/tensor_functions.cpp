@@ -1,17 +1,17 @@
 // Functions of minidynamo that are not ops: tensors from data, dtypes, modes, threads.
-#include "bindings/bindings.h"
-#include "bindings/extension_api.h"
-#include "bindings/fast_call.h"
-#include "bindings/generator_object.h"
-#include "bindings/op_functions.h"
-#include "bindings/tensor_buffer.h"
-#include "bindings/tensor_data.h"
-#include "bindings/tensor_dlpack.h"
-#include "bindings/tensor_object.h"
+#include "frontends/minidynamo/tensor_functions.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
 #include "frontends/memory_format_object.h"
+#include "frontends/minidynamo/extension_api.h"
+#include "frontends/minidynamo/fast_call.h"
+#include "frontends/minidynamo/generator_object.h"
+#include "frontends/minidynamo/op_functions.h"
+#include "frontends/minidynamo/tensor_buffer.h"
+#include "frontends/minidynamo/tensor_data.h"
+#include "frontends/minidynamo/tensor_dlpack.h"
+#include "frontends/minidynamo/tensor_object.h"
 #include "frontends/promotion.h"
 #include "frontends/size_object.h"
 #include "tensor/kernels/random.h"
@@ -368,36 +368,30 @@ void add_functions(PyObject* module) {
 
 }  // namespace
 
-void bind_tensor(pybind11::module_& module) {
-  try {
-    ready_tensor_type();
-    register_op_methods();
-    check_status(PyModule_AddObjectRef(module.ptr(), "Tensor", reinterpret_cast<PyObject*>(&tensor_type)));
-    check_status(PyModule_AddObjectRef(module.ptr(), "dtype", reinterpret_cast<PyObject*>(dtype_type())));
-    check_status(PyModule_AddObjectRef(module.ptr(), "Size", reinterpret_cast<PyObject*>(size_type())));
-    check_status(PyModule_AddObjectRef(module.ptr(), "device", reinterpret_cast<PyObject*>(device_type())));
-    check_status(PyModule_AddObjectRef(module.ptr(), "Generator", reinterpret_cast<PyObject*>(generator_type())));
-    check_status(
-        PyModule_AddObjectRef(module.ptr(), "memory_format", reinterpret_cast<PyObject*>(memory_format_type())));
-    Ref formats = check(PyDict_New());
-    for (const MemoryFormatRow& format : kMemoryFormats) {
-      check_status(PyDict_SetItemString(formats, format.name.data(), memory_format_object(format.name)));
-    }
-    check_status(PyModule_AddObjectRef(module.ptr(), "_memory_formats", formats));
-    Ref dtypes = check(PyDict_New());
-    for (int i = 0; i < kDTypeCount; ++i) {
-      check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));
-    }
-    check_status(PyModule_AddObjectRef(module.ptr(), "_dtypes", dtypes));
-    check_status(PyModule_AddObjectRef(module.ptr(), "_extension_api", extension_api_capsule()));
-    check_status(PyModule_AddObjectRef(module.ptr(), "_op_functions", make_op_functions()));
-    check_status(PyModule_AddObjectRef(module.ptr(), "_functional", make_functional_functions()));
-    check_status(PyModule_AddObjectRef(module.ptr(), "_prims", make_prims_functions()));
-    add_functions(module.ptr());
-  } catch (...) {
-    set_error_from_current_exception();
-    throw pybind11::error_already_set();
-  }
+void add_tensor_functions(PyObject* module) {
+  auto add = [&](const char* name, PyObject* object) { check_status(PyModule_AddObjectRef(module, name, object)); };
+  auto add_type = [&](const char* name, PyTypeObject* type) { add(name, reinterpret_cast<PyObject*>(type)); };
+  ready_tensor_type();
+  register_op_methods();
+  add_type("Tensor", &tensor_type);
+  add_type("dtype", dtype_type());
+  add_type("Size", size_type());
+  add_type("device", device_type());
+  add_type("Generator", generator_type());
+  add_type("memory_format", memory_format_type());
+  Ref formats = check(PyDict_New());
+  for (const MemoryFormatRow& format : kMemoryFormats)
+    check_status(PyDict_SetItemString(formats, format.name.data(), memory_format_object(format.name)));
+  add("_memory_formats", formats);
+  Ref dtypes = check(PyDict_New());
+  for (int i = 0; i < kDTypeCount; ++i)
+    check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));
+  add("_dtypes", dtypes);
+  add("_extension_api", extension_api_capsule());
+  add("_op_functions", make_op_functions());
+  add("_functional", make_functional_functions());
+  add("_prims", make_prims_functions());
+  add_functions(module);
 }
 
 }  // namespace md

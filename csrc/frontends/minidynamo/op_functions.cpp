@@ -1,13 +1,13 @@
-#include "bindings/op_functions.h"
+#include "frontends/minidynamo/op_functions.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
-#include "bindings/fast_call.h"
-#include "bindings/op_dispatch.h"
-#include "bindings/tensor_object.h"
+#include "frontends/minidynamo/fast_call.h"
+#include "frontends/minidynamo/op_dispatch.h"
+#include "frontends/minidynamo/tensor_object.h"
 #include "frontends/op_callables.h"
 #include "tensor/ops/op_row.h"
 

@@ -1,11 +1,11 @@
-#include "bindings/tensor_interchange.h"
+#include "frontends/minidynamo/tensor_interchange.h"
 
 #include <cstring>
 
 #include "base/error.h"
-#include "bindings/tensor_elements.h"
-#include "bindings/tensor_object.h"
 #include "frontends/eager.h"
+#include "frontends/minidynamo/tensor_elements.h"
+#include "frontends/minidynamo/tensor_object.h"
 
 namespace md {
 namespace {

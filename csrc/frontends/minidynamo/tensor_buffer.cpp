@@ -1,4 +1,4 @@
-#include "bindings/tensor_buffer.h"
+#include "frontends/minidynamo/tensor_buffer.h"
 
 #include <cstring>
 #include <memory>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/tensor_object.h"
-#include "bindings/tensor_slots.h"
 #include "cpython/errors.h"
+#include "frontends/minidynamo/tensor_object.h"
+#include "frontends/minidynamo/tensor_slots.h"
 
 namespace md {
 namespace {

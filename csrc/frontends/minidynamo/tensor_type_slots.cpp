@@ -1,12 +1,12 @@
 // The type's own slots: construction, repr, hash, view attributes, and the list of all.
 #include <string>
 
-#include "bindings/fast_call.h"
-#include "bindings/tensor_data.h"
-#include "bindings/tensor_object.h"
-#include "bindings/tensor_slots.h"
 #include "cpython/imports.h"
 #include "frontends/eager.h"
+#include "frontends/minidynamo/fast_call.h"
+#include "frontends/minidynamo/tensor_data.h"
+#include "frontends/minidynamo/tensor_object.h"
+#include "frontends/minidynamo/tensor_slots.h"
 #include "frontends/op_callables.h"
 #include "frontends/promotion.h"
 #include "frontends/tensor_facts.h"

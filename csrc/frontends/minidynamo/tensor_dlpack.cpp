@@ -1,4 +1,4 @@
-#include "bindings/tensor_dlpack.h"
+#include "frontends/minidynamo/tensor_dlpack.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "bindings/dlpack.h"
-#include "bindings/tensor_buffer.h"
 #include "cpython/errors.h"
+#include "frontends/minidynamo/dlpack.h"
+#include "frontends/minidynamo/tensor_buffer.h"
 #include "tensor/simd/element_walk.h"
 
 namespace md {

@@ -1,19 +1,19 @@
-#include "bindings/op_dispatch.h"
+#include "frontends/minidynamo/op_dispatch.h"
 
 #include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "bindings/generator_object.h"
-#include "bindings/tensor_buffer.h"
-#include "bindings/tensor_object.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
 #include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
+#include "frontends/minidynamo/generator_object.h"
+#include "frontends/minidynamo/tensor_buffer.h"
+#include "frontends/minidynamo/tensor_object.h"
 #include "guards/named_results.h"
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/tensor_modes.h"

@@ -1,16 +1,16 @@
 // len, iteration, indexing, membership.
 #include "base/error.h"
-#include "bindings/op_dispatch.h"
-#include "bindings/tensor_buffer.h"
-#include "bindings/tensor_data.h"
-#include "bindings/tensor_object.h"
-#include "bindings/tensor_slots.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
 #include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
 #include "frontends/indexing.h"
+#include "frontends/minidynamo/op_dispatch.h"
+#include "frontends/minidynamo/tensor_buffer.h"
+#include "frontends/minidynamo/tensor_data.h"
+#include "frontends/minidynamo/tensor_object.h"
+#include "frontends/minidynamo/tensor_slots.h"
 #include "tensor/ops/write_op.h"
 
 namespace md {

@@ -1,4 +1,4 @@
-#include "bindings/fast_call.h"
+#include "frontends/minidynamo/fast_call.h"
 
 #include "cpython/text.h"
 
