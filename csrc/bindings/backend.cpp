@@ -6,7 +6,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "frontends/arg_binding.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "snapshot/serving_code.h"
 
 namespace md {
@@ -21,7 +21,7 @@ std::string name_of(BorrowedRef backend) {
 }
 
 Ref to_python(const GraphInput& input) {
-  if (input.tensor.defined()) return default_tensor_type().wrap(input.tensor);
+  if (input.tensor.defined()) return default_family().wrap(input.tensor);
   return arg_to_python(input.scalar);
 }
 
@@ -83,9 +83,8 @@ class CallablePlan : public Plan {
   }
 
   Tensor checked_output(size_t i, BorrowedRef value) const {
-    const TensorType* type = tensor_type_of(value);
-    if (type == nullptr) refuse(str_cat("a ", value.type()->tp_name, " at position ", i));
-    const Tensor& tensor = type->unwrap(value);
+    Tensor tensor = tensor_of_object(value);
+    if (!tensor.defined()) refuse(str_cat("a ", value.type()->tp_name, " at position ", i));
     const TensorSpec& expected = graph_->info(graph_->outputs()[i]).spec;
     bool fits = tensor->dtype() == expected.dtype && tensor->rank() == expected.rank();
     // A size that varies between runs is taken from the backend.
@@ -136,11 +135,10 @@ Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
 }
 
 GraphInput tensor_input(const Node& node, BorrowedRef value, bool exact_layout) {
-  const TensorType* type = tensor_type_of(value);
-  if (type == nullptr) {
+  Tensor tensor = tensor_of_object(value);
+  if (!tensor.defined()) {
     raise(ErrorKind::Type, "graph: input ", node.target, " must be a tensor, not ", value.type()->tp_name);
   }
-  const Tensor& tensor = type->unwrap(value);
   const TensorSpec& expected = node.outs[0].spec;
   const TensorSpec& found = tensor.spec();
   bool fits = tensor->kind() == TensorKind::Real && found.dtype == expected.dtype && found.rank() == expected.rank();

@@ -10,10 +10,11 @@
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/memory_format_object.h"
+#include "frontends/minidynamo/family.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/size_object.h"
 #include "guards/guarded_ref.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "snapshot/policy.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/builtins/pure_calls.h"
@@ -51,9 +52,9 @@ void register_tensor_subclass(const py::type& type) {
   auto* subclass = reinterpret_cast<PyTypeObject*>(type.ptr());
   if (PyType_IsSubtype(subclass, &tensor_type) == 0)
     raise(ErrorKind::Type, "a subclass of Tensor is expected, not ", subclass->tp_name);
-  if (find_tensor_type(subclass) != nullptr) return;
+  if (find_family(subclass) != nullptr) return;
   Py_INCREF(subclass);
-  register_tensor_type({subclass, tensor_of, wrap_tensor});
+  register_tensor_type(subclass, own_family());
 }
 
 }  // namespace

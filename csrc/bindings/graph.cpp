@@ -8,7 +8,7 @@
 #include "eval_frame/backends.h"
 #include "frontends/arg_binding.h"
 #include "graph/passes.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "symbolic/breaks/graph_break.h"
 
 namespace py = pybind11;
@@ -39,7 +39,7 @@ std::vector<GraphValue> graph_values(const std::vector<ValueRef>& values) {
 
 py::object to_object(Ref ref) { return py::reinterpret_steal<py::object>(ref.release()); }
 
-py::object wrap(Tensor tensor) { return to_object(default_tensor_type().wrap(std::move(tensor))); }
+py::object wrap(Tensor tensor) { return to_object(default_family().wrap(std::move(tensor))); }
 
 py::tuple wrap_all(std::vector<Tensor> tensors) {
   py::tuple result(tensors.size());

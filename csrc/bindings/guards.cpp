@@ -4,7 +4,7 @@
 
 #include "bindings/bindings.h"
 #include "bytecode/bytecode.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 #include <pybind11/stl.h>
 
@@ -124,9 +124,9 @@ class TestProgram : public GuardDeathListener {
 // ---- how a test adds a guard, one function for each row of guard_kinds.def ----
 
 void add_TENSOR_MATCH(TestProgram& program, int source, const py::object& tensor) {
-  const TensorType* type = tensor_type_of(tensor.ptr());
-  if (type == nullptr) throw py::type_error("a tensor is required");
-  program.guards().tensor_match(program.at(source), type->type, type->unwrap(tensor.ptr()).spec());
+  Tensor read = tensor_of_object(tensor.ptr());
+  if (!read.defined()) throw py::type_error("a tensor is required");
+  program.guards().tensor_match(program.at(source), Py_TYPE(tensor.ptr()), read.spec());
 }
 void add_TYPE_MATCH(TestProgram& program, int source, const py::object& type) {
   program.guards().type_match(program.at(source), as_type(type));
@@ -180,7 +180,7 @@ void add_SHAPE(TestProgram& program, int source, int dim, int64_t bound) {
 void add_ABC_TOKEN(TestProgram& program, int source) { program.guards().abc_token(program.at(source)); }
 void add_RECURSION_LIMIT(TestProgram& program) { program.guards().recursion_limit(); }
 void add_TEXT_STREAM(TestProgram& program, int source) { program.guards().text_stream(program.at(source)); }
-void add_GLOBAL_STATE(TestProgram& program) { program.guards().global_state(); }
+void add_GLOBAL_STATE(TestProgram& program) { program.guards().global_state(default_family()); }
 
 // type_match for TYPE_MATCH.
 std::string method_name(std::string kind) {

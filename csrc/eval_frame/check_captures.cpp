@@ -7,7 +7,7 @@
 #include "cpython/text.h"
 #include "eval_frame/tensor_comparison.h"
 #include "graph/graph.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "tensor/ops/kernels.h"
 
 namespace md {
@@ -230,7 +230,7 @@ void CaptureCheck::compare_slots(size_t level, const Standing& standing) {
     const Ref& captured = expected[static_cast<size_t>(slot)];
     BorrowedRef python = frame.get(slot);
     // A dead intermediate is left unset.
-    bool is_dead = !captured && python && tensor_type_of(python) != nullptr && !bytecode.is_live(frame.index(), slot);
+    bool is_dead = !captured && python && family_of(python) != nullptr && !bytecode.is_live(frame.index(), slot);
     if (!is_dead) comparison_.compare(str_cat("local '", text_of(bytecode.slot_name(slot)), "'"), captured, python);
   }
 }

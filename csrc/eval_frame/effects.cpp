@@ -2,7 +2,7 @@
 
 #include "cpython/cached_function.h"
 #include "eval_frame/output_replay.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
 
@@ -11,9 +11,8 @@ namespace {
 
 // The guards ensure that both have the same sizes and dtype.
 void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
-  const Tensor& into = tensor_type_of(target)->unwrap(target);
-  copy_elements(tensor_type_of(value)->unwrap(value), into);
-  for (int i = 0; i < count; ++i) into->storage()->bump_version();
+  copy_elements(tensor_of_object(value), tensor_of_object(target));
+  if (auto* note = family_of(target)->written) note(target, count);
 }
 
 // Null value: deletes the attribute. Changes of a class invalidate its caches.

@@ -21,10 +21,16 @@ bool same_bytes(const Storage& a, const Storage& b) {
   return a.nbytes() == 0 || std::memcmp(a.data(), b.data(), a.nbytes()) == 0;
 }
 
+// Objects of another library have a new storage whenever they are read.
+bool is_same_memory(const Storage& a, const Storage& b) {
+  return &a == &b || (a.nbytes() > 0 && a.data() == b.data() && a.nbytes() == b.nbytes());
+}
+
 }  // namespace
 
 MemoryImage::Kept* MemoryImage::find(const Storage* storage) {
-  auto found = std::ranges::find(kept_, storage, &StoragePtr::get);
+  auto found =
+      std::ranges::find_if(kept_, [&](const StoragePtr& kept) { return is_same_memory(*kept.get(), *storage); });
   return found != kept_.end() ? &images_[static_cast<size_t>(found - kept_.begin())] : nullptr;
 }
 

@@ -3,7 +3,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/text.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
@@ -52,7 +52,7 @@ bool has_data_descriptor(BorrowedRef object, BorrowedRef name) {
 }  // namespace
 
 void PredictedState::keep(BorrowedRef object) {
-  if (const TensorType* type = tensor_type_of(object)) return memory_.keep(type->unwrap(object));
+  if (Tensor tensor = tensor_of_object(object); tensor.defined()) return memory_.keep(tensor);
   if (Ref dict = dict_of_instance(object)) copy_of(dict);
   copy_of(object);
 }
@@ -164,8 +164,9 @@ void PredictedState::predict_attribute(const HeldEffect& held, ValueComparison&)
 }
 
 void PredictedState::predict_tensor(const HeldEffect& held, ValueComparison&) {
-  memory_.expect_write(tensor_type_of(held.target)->unwrap(held.target), tensor_type_of(held.value)->unwrap(held.value),
-                       held.effect->count);
+  // Only tensors of ours count writes in their storage.
+  int count = family_of(held.target)->wrap != nullptr ? held.effect->count : 0;
+  memory_.expect_write(tensor_of_object(held.target), tensor_of_object(held.value), count);
 }
 
 void PredictedState::predict_grad_mode(const HeldEffect& held, ValueComparison&) {
@@ -202,8 +203,8 @@ void PredictedState::compare(ValueComparison& comparison) const {
                        PyDict_GetItemWithError(name.object, name.name));
   Tensor captured, python;
   if (std::string text = memory_.difference(captured, python); !text.empty()) {
-    Ref ours = captured.defined() ? default_tensor_type().wrap(captured) : Ref();
-    Ref theirs = python.defined() ? default_tensor_type().wrap(python) : Ref();
+    Ref ours = captured.defined() ? default_family().wrap(captured) : Ref();
+    Ref theirs = python.defined() ? default_family().wrap(python) : Ref();
     comparison.differ("a tensor from before", text, ours, theirs);
   }
   if (modes_.grad_enabled != tensor_modes().grad_enabled || modes_.inference_mode != tensor_modes().inference_mode)

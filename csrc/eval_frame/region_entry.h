@@ -18,6 +18,7 @@ struct RegionEntry : CacheEntry {
   std::shared_ptr<const Plan> plan;            // null: nothing to compute
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
   bool draws = false;                          // uses random numbers
+  std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere
   bool is_sized = false;                       // the plan depends on the sizes of the inputs
   std::string raised;                          // class last raised by the instruction at which it ends
   int64_t checks_left = 0;                     // config.check_captures

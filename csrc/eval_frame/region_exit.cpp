@@ -5,9 +5,11 @@
 #include "eval_frame/counters.h"
 #include "eval_frame/host_call_frames.h"
 #include "eval_frame/signal_service.h"
-#include "guards/tensor_type.h"
+#include "guards/object_memory.h"
+#include "guards/tensor_family.h"
 #include "symbolic/tensors/host_calls.h"
 #include "tensor/kernels/random.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
 
@@ -32,8 +34,9 @@ class GilRelease {
 
 // False for an int that no op accepts; Python raises the op's error.
 bool read_input(BorrowedRef object, GraphInput& input) {
-  if (const TensorType* type = tensor_type_of(object)) {
-    input.tensor = type->unwrap(object);
+  if (const TensorFamily* family = family_of(object)) {
+    input.tensor = hold(*family, object);
+    return input.tensor.defined();
   } else if (PyFloat_CheckExact(object.get())) {
     input.scalar = Scalar(PyFloat_AS_DOUBLE(object.get()));
   } else {
@@ -46,10 +49,49 @@ bool read_input(BorrowedRef object, GraphInput& input) {
 }
 
 bool same_input(const GraphInput& a, const GraphInput& b) {
-  if (a.tensor.defined() || b.tensor.defined()) return is_same(a.tensor, b.tensor);
+  if (a.tensor.defined() && b.tensor.defined())
+    return is_same(a.tensor, b.tensor) || is_same_window(a.tensor, b.tensor);
+  if (a.tensor.defined() || b.tensor.defined()) return false;
   if (a.scalar.kind() != b.scalar.kind()) return false;
   return a.scalar.is_float() ? a.scalar.as_double() == b.scalar.as_double() : a.scalar.as_int() == b.scalar.as_int();
 }
+
+// Results of libraries that have memory of their own are computed there.
+class ResultMemory : public OutputMemory {
+ public:
+  explicit ResultMemory(const std::vector<const TensorFamily*>& families) : families_(families) {}
+
+  Tensor allocate(size_t output, const TensorSpec& spec) override {
+    const TensorFamily* family = families_[output];
+    if (family == nullptr) return {};
+    PyGILState_STATE state = PyGILState_Ensure();
+    Tensor tensor = new_object(*family, spec);
+    PyGILState_Release(state);
+    return tensor;
+  }
+
+ private:
+  // Undefined if the library refuses: the result is then copied into an object at the exit, where it may raise.
+  static Tensor new_object(const TensorFamily& family, const TensorSpec& spec) {
+    try {
+      std::vector<int64_t> sizes, strides;
+      for (Dim size : spec.sizes) sizes.push_back(size.value());
+      for (Dim stride : spec.strides) strides.push_back(stride.value());
+      TensorView view{.dtype = spec.dtype, .requires_grad = spec.requires_grad, .rank = spec.rank()};
+      view.sizes = sizes.data();
+      view.strides = strides.data();
+      Ref object = family.empty(view);
+      TensorView made;
+      if (!family.read(object, made)) return {};
+      return tensor_over_new(std::move(object), made);
+    } catch (const PythonError&) {
+      PyErr_Clear();
+      return {};
+    }
+  }
+
+  const std::vector<const TensorFamily*>& families_;
+};
 
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
 // stack, of which the entry has checked only enough for a few.
@@ -143,7 +185,12 @@ bool RegionRun::run_steps() {
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
     {
       GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
-      plan.run(inputs_.span(), outputs_.span());
+      if (entry_->families.empty()) {
+        plan.run(inputs_.span(), outputs_.span());
+      } else {
+        ResultMemory memory(entry_->families);
+        plan.run_into(inputs_.span(), outputs_.span(), memory);
+      }
     }
     // Signals that arrived during the last step, or while other threads had the GIL.
     serve_interrupts();

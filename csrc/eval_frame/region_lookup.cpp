@@ -54,16 +54,37 @@ void report_break(const RegionPlace& place, const CapturedRegion& region, Captur
     log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });
 }
 
+// Backends receive tensors of the default family, over the same memory.
+Ref example(Ref object) {
+  const TensorFamily* family = object ? family_of(object) : nullptr;
+  if (family == nullptr || family == &default_family()) return object;
+  return default_family().wrap(hold(*family, object));
+}
+
+// Only families whose objects have memory of their own.
+std::vector<const TensorFamily*> families_of_outputs(const CapturedRegion& region) {
+  std::vector<const TensorFamily*> families(region.graph->outputs().size());
+  bool any = false;
+  for (const Recipe& recipe : region.snapshot.recipes) {
+    if (recipe.kind != RecipeKind::Output || recipe.family->wrap != nullptr) continue;
+    families[static_cast<size_t>(recipe.index)] = recipe.family;
+    any = true;
+  }
+  return any ? families : std::vector<const TensorFamily*>();
+}
+
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
   std::vector<Ref> examples;
   ValueBuilder builder(region.snapshot, place.view);
   for (const RegionInput& input : region.inputs)
-    examples.push_back(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed));
+    examples.push_back(
+        example(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed)));
   entry.draws =
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   entry.plan = plan_for(place.policy, region.graph, examples);
+  entry.families = families_of_outputs(region);
   entry.is_sized = region.graph->is_symbolic();
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
@@ -101,13 +101,12 @@ void RegionRevalidation::add_source(const Source* source) {
 
 void RegionRevalidation::add_tensors(BorrowedRef object) {
   if (!object) return;
-  if (const TensorType* type = tensor_type_of(object)) {
-    const Tensor& tensor = type->unwrap(object);
+  if (Tensor tensor = tensor_of_object(object); tensor.defined()) {
     if (tensor->storage()) versions_.push_back({tensor, tensor->storage()->version()});
   } else if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())) {
     PyObject** items = PySequence_Fast_ITEMS(object.get());
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
-      if (tensor_type_of(items[i]) != nullptr) add_tensors(items[i]);
+      if (family_of(items[i]) != nullptr) add_tensors(items[i]);
   }
 }
 

@@ -11,13 +11,18 @@
 #include "eval_frame/dict_shadow.h"
 #include "eval_frame/tensor_comparison.h"
 #include "guards/source.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
 namespace {
 
 constexpr int kDeepestConstant = 16;
+
+// What tells memory apart: its address; of memory without bytes, the storage.
+const void* memory_of(const Storage& storage) {
+  return storage.nbytes() > 0 ? storage.data() : static_cast<const void*>(&storage);
+}
 
 // Whether it has no identity that a program could rely on.
 bool is_atom(PyObject* object, int depth = 0) {
@@ -102,8 +107,9 @@ void ValueComparison::know(BorrowedRef captured, BorrowedRef python) {
 }
 
 void ValueComparison::know_storage(const StoragePtr& storage) {
-  storages_.try_emplace(storage.get(), storage.get());
-  captured_storages_.try_emplace(storage.get(), storage.get());
+  const void* memory = memory_of(*storage.get());
+  memory_.try_emplace(memory, memory);
+  captured_memory_.try_emplace(memory, memory);
 }
 
 void ValueComparison::ignore_elements(BorrowedRef tensor) {
@@ -199,7 +205,7 @@ bool ValueComparison::pair_up(const Pair& pair) {
 
 void ValueComparison::look_inside(const Pair& pair) {
   PyObject* captured = pair.captured;
-  if (tensor_type_of(captured) != nullptr) return look_inside_tensor(pair);
+  if (family_of(captured) != nullptr) return look_inside_tensor(pair);
   if (PyType_Check(captured)) return look_inside_class(pair);
   if (PyModule_Check(captured)) return differ(pair.place, "another module", pair.captured, pair.python);
   if (look_inside_callable(pair)) return;
@@ -453,14 +459,13 @@ void ValueComparison::look_inside_reduced(const Pair& pair) {
 }
 
 void ValueComparison::look_inside_tensor(const Pair& pair) {
-  const Tensor& ours = tensor_type_of(pair.captured)->unwrap(pair.captured);
-  const Tensor& theirs = tensor_type_of(pair.python)->unwrap(pair.python);
+  Tensor ours = tensor_of_object(pair.captured), theirs = tensor_of_object(pair.python);
   if (std::string text = spec_difference(ours, theirs); !text.empty())
     return differ(pair.place, text, pair.captured, pair.python);
-  const Storage *captured = ours->storage().get(), *python = theirs->storage().get();
-  if (captured != nullptr && python != nullptr) {
-    auto found = storages_.try_emplace(captured, python).first;
-    auto back = captured_storages_.try_emplace(python, captured).first;
+  if (ours->storage() && theirs->storage()) {
+    const void *captured = memory_of(*ours->storage().get()), *python = memory_of(*theirs->storage().get());
+    auto found = memory_.try_emplace(captured, python).first;
+    auto back = captured_memory_.try_emplace(python, captured).first;
     if (found->second != python || back->second != captured)
       return differ(pair.place, "memory is shared that is not in Python, or the other way round", pair.captured,
                     pair.python);

@@ -74,7 +74,7 @@ class ValueComparison {
 
   double tolerance_;
   std::unordered_map<PyObject*, PyObject*> python_of_, captured_of_;
-  std::unordered_map<const Storage*, const Storage*> storages_, captured_storages_;
+  std::unordered_map<const void*, const void*> memory_, captured_memory_;
   std::unordered_set<PyObject*> undefined_;
   std::unordered_map<PyObject*, double> tolerances_;  // of captured tensors
   std::vector<Ref> kept_;                             // keeps objects alive: the maps are keyed by address

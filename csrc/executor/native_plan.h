@@ -24,6 +24,7 @@ class NativePlan : public Plan {
   ~NativePlan() override;
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override;
+  void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory& memory) const override;
   // The same; ns receives the time of each step, and at its end that of the whole run.
   void run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, std::span<int64_t> ns) const;
   size_t step_count() const { return steps_.size(); }
@@ -37,10 +38,13 @@ class NativePlan : public Plan {
   std::unique_ptr<RunState> make_state() const;
   std::unique_ptr<RunState> check_out() const;
   void give_back(std::unique_ptr<RunState> state) const;
-  void bind(RunState& state, std::span<const GraphInput> inputs) const;
+  // `memory` may be null.
+  void bind(RunState& state, std::span<const GraphInput> inputs, OutputMemory* memory) const;
+  void run_steps(RunState& state) const;
   void make_outputs(RunState& state, std::span<Tensor> outputs) const;
   template <typename RunSteps>
-  void run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunSteps run_steps) const;
+  void run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory* memory,
+                RunSteps run_steps) const;
 
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
@@ -52,8 +56,12 @@ class NativePlan : public Plan {
     bool takes_its_buffer;  // the last one that needs an Output buffer
   };
   std::vector<Output> outputs_;
-  std::vector<int> output_buffers_;  // buffers allocated by each run
-  std::vector<int> made_;            // values allocated by their steps
+  // Buffers allocated by each run, and the output that has all of it (-1: none).
+  struct OutputBuffer {
+    int buffer, output;
+  };
+  std::vector<OutputBuffer> output_buffers_;
+  std::vector<int> made_;  // values allocated by their steps
   int call_count_;
   std::vector<StepLabel> labels_;     // by step
   std::vector<std::string> aliases_;  // nodes without a step

@@ -1,5 +1,6 @@
 #include "executor/plan.h"
 
+#include <algorithm>
 #include <chrono>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,7 +34,11 @@ NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, 
     outputs_[i].takes_its_buffer = outputs_[i].first == i && is_own && taken.insert(buffer).second;
   }
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
-    if (layout_.buffers[i].home == BufferHome::Output) output_buffers_.push_back(static_cast<int>(i));
+    if (layout_.buffers[i].home == BufferHome::Output) {
+      auto root = std::ranges::find(outputs_, layout_.buffers[i].root, &Output::value);
+      int output = root == outputs_.end() ? -1 : static_cast<int>(root - outputs_.begin());
+      output_buffers_.push_back({static_cast<int>(i), output});
+    }
     if (layout_.buffers[i].home == BufferHome::Made) made_.push_back(layout_.buffers[i].root);
   }
 }
@@ -84,14 +89,19 @@ void NativePlan::give_back(std::unique_ptr<RunState> state) const {
   pool_.push_back(std::move(state));
 }
 
-void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs) const {
+void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, OutputMemory* memory) const {
   state.inputs = inputs;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].buffer >= 0) state.base[static_cast<size_t>(inputs_[i].buffer)] = inputs[i].tensor.data<std::byte>();
   }
-  for (int buffer : output_buffers_) {
+  for (auto [buffer, output] : output_buffers_) {
     size_t i = static_cast<size_t>(buffer);
-    state.owned[i] = Storage::allocate(static_cast<size_t>(layout_.buffers[i].nbytes));
+    Tensor given;
+    if (memory != nullptr && output >= 0)
+      given = memory->allocate(static_cast<size_t>(output), layout_.places[layout_.buffers[i].root].spec);
+    auto nbytes = static_cast<size_t>(layout_.buffers[i].nbytes);
+    bool fits = given.defined() && given->storage()->nbytes() >= nbytes;
+    state.owned[i] = fits ? given->storage() : Storage::allocate(nbytes);
     state.base[i] = static_cast<std::byte*>(state.owned[i]->data());
   }
 }
@@ -109,10 +119,11 @@ void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const 
 
 // A state whose run fails is dropped together with its memory: outputs are written only at the end.
 template <typename RunSteps>
-void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunSteps run_steps) const {
+void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory* memory,
+                          RunSteps run_steps) const {
   MD_ASSERT(inputs.size() == inputs_.size() && outputs.size() == outputs_.size(), "a plan is called as its graph says");
   std::unique_ptr<RunState> state = check_out();
-  bind(*state, inputs);
+  bind(*state, inputs, memory);
   run_steps(*state);
   make_outputs(*state, outputs);
   state->inputs = {};
@@ -120,13 +131,19 @@ void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> 
   give_back(std::move(state));
 }
 
+void NativePlan::run_steps(RunState& state) const {
+  for (const auto& step : steps_) {
+    serve_interrupts();
+    step->run(state);
+  }
+}
+
 void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
-  run_with(inputs, outputs, [&](RunState& state) {
-    for (const auto& step : steps_) {
-      serve_interrupts();
-      step->run(state);
-    }
-  });
+  run_with(inputs, outputs, nullptr, [this](RunState& state) { run_steps(state); });
+}
+
+void NativePlan::run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory& memory) const {
+  run_with(inputs, outputs, &memory, [this](RunState& state) { run_steps(state); });
 }
 
 void NativePlan::run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, std::span<int64_t> ns) const {
@@ -136,7 +153,7 @@ void NativePlan::run_timed(std::span<const GraphInput> inputs, std::span<Tensor>
     return std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
   };
   Clock::time_point start = Clock::now();
-  run_with(inputs, outputs, [&](RunState& state) {
+  run_with(inputs, outputs, nullptr, [&](RunState& state) {
     Clock::time_point begin = Clock::now();
     for (size_t i = 0; i < steps_.size(); ++i) {
       serve_interrupts();

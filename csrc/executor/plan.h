@@ -9,12 +9,25 @@
 
 namespace md {
 
+// Memory for the outputs of a run that belongs to another library.
+class OutputMemory {
+ public:
+  virtual ~OutputMemory() = default;
+  // A tensor with this layout whose storage the output will have; undefined: the plan allocates it. Called before the
+  // first step, with or without the GIL.
+  virtual Tensor allocate(size_t output, const TensorSpec& spec) = 0;
+};
+
 class Plan {
  public:
   virtual ~Plan() = default;
   // inputs: in graph input order; outputs: one element per graph output, filled in. Throws Error (or PythonError from a
   // backend's callable), leaving outputs unchanged and without visible effects.
   virtual void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const = 0;
+  // The same; asks `memory` for outputs whose layout is known before the run. Their tensors may be elsewhere all the same.
+  virtual void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory&) const {
+    run(inputs, outputs);
+  }
   // One line per step, for the plan log.
   virtual std::string print() const = 0;
   // For a plan for any sizes: of the most recent sizes.

@@ -9,7 +9,7 @@
 #include "frontends/foreign_tensors.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/size_object.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 namespace {
@@ -62,18 +62,17 @@ struct ArgName {
 }
 
 // By exact type, or else by the nearest base that is a tensor type: subclasses share their base's layout.
-const Tensor* find_tensor(BorrowedRef value) {
-  for (PyTypeObject* type = value.type(); type != nullptr; type = type->tp_base) {
-    if (const TensorType* tensor_type = find_tensor_type(type)) return &tensor_type->unwrap(value);
-  }
-  return nullptr;
+Tensor find_tensor(BorrowedRef value) {
+  for (PyTypeObject* type = value.type(); type != nullptr; type = type->tp_base)
+    if (const TensorFamily* family = find_family(type); family == &default_family()) return hold(*family, value);
+  return {};
 }
 
 bool is_sequence(BorrowedRef value) { return is_list_argument(value.type()); }
 
 bool is_tensor_list(BorrowedRef sequence) {
   return PySequence_Fast_GET_SIZE(sequence.get()) > 0 &&
-         find_tensor(PySequence_Fast_GET_ITEM(sequence.get(), 0)) != nullptr;
+         find_tensor(PySequence_Fast_GET_ITEM(sequence.get(), 0)).defined();
 }
 
 // For an int of more than 64 bits; the classes are torch's.
@@ -113,12 +112,12 @@ std::optional<Scalar> scalar_from_python(const ArgName& name, BorrowedRef value)
 std::optional<int64_t> index_from_python(const ArgName& name, BorrowedRef value, bool is_element = false) {
   if (PyBool_Check(value.get())) return std::nullopt;
   if (PyLong_Check(value.get())) return int64_from_python(name, value, is_element);
-  if (find_tensor(value) != nullptr || !PyIndex_Check(value.get())) return std::nullopt;
+  if (find_tensor(value).defined() || !PyIndex_Check(value.get())) return std::nullopt;
   return int64_from_python(name, check(PyNumber_Index(value)), is_element);
 }
 
 Arg tensor_arg(const ArgName& name, BorrowedRef value) {
-  if (const Tensor* tensor = find_tensor(value)) return *tensor;
+  if (Tensor tensor = find_tensor(value); tensor.defined()) return tensor;
   raise_wrong_type(name, value);
 }
 
@@ -127,25 +126,25 @@ Arg tensor_list_arg(const ArgName& name, BorrowedRef value) {
   std::vector<Tensor> tensors;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value.get()); ++i) {
     BorrowedRef item = PySequence_Fast_GET_ITEM(value.get(), i);
-    const Tensor* tensor = find_tensor(item);
-    if (tensor == nullptr) {
+    Tensor tensor = find_tensor(item);
+    if (!tensor.defined()) {
       if (is_foreign_tensor(item)) raise_wrong_type(name, item);
       raise(ErrorKind::Type, name.str(), " must be tuple of Tensors, but element ", i, " is ", item.type()->tp_name);
     }
-    tensors.push_back(*tensor);
+    tensors.push_back(std::move(tensor));
   }
   return tensors;
 }
 
 Arg scalar_arg(const ArgName& name, BorrowedRef value) {
-  if (find_tensor(value) == nullptr && !is_foreign_tensor(value)) {
+  if (!find_tensor(value).defined() && !is_foreign_tensor(value)) {
     if (std::optional<Scalar> scalar = scalar_from_python(name, value)) return *scalar;
   }
   raise_wrong_type(name, value);
 }
 
 Arg number_arg(const ArgName& name, BorrowedRef value) {
-  if (const Tensor* tensor = find_tensor(value)) return *tensor;
+  if (Tensor tensor = find_tensor(value); tensor.defined()) return tensor;
   return scalar_arg(name, value);
 }
 
@@ -217,7 +216,7 @@ Arg any_sequence_arg(const ArgName& name, BorrowedRef value) {
 
 Arg any_arg(const ArgName& name, BorrowedRef value) {
   if (value.get() == Py_None) return std::monostate{};
-  if (const Tensor* tensor = find_tensor(value)) return *tensor;
+  if (Tensor tensor = find_tensor(value); tensor.defined()) return tensor;
   if (PyUnicode_Check(value.get())) return str_arg(name, value);
   if (is_sequence(value)) return any_sequence_arg(name, value);
   if (value.type() == dtype_type()) return dtype_arg(name, value);
@@ -245,7 +244,7 @@ Ref scalar_to_python(const Scalar& scalar) {
 
 struct ToPython {
   Ref operator()(std::monostate) const { return Ref::share(Py_None); }
-  Ref operator()(const Tensor& tensor) const { return default_tensor_type().wrap(tensor); }
+  Ref operator()(const Tensor& tensor) const { return default_family().wrap(tensor); }
   Ref operator()(const std::vector<Tensor>& tensors) const { return list_of(tensors, *this); }
   Ref operator()(const Scalar& scalar) const { return scalar_to_python(scalar); }
   Ref operator()(const DimVec& dims) const { return check(PySequence_Tuple(size_from_dims(dims.span()))); }
@@ -258,7 +257,7 @@ struct ToPython {
 }  // namespace
 
 ValueForm value_form(BorrowedRef value) {
-  if (find_tensor(value) != nullptr) return ValueForm::Tensor;
+  if (find_tensor(value).defined()) return ValueForm::Tensor;
   if (PyBool_Check(value.get())) return ValueForm::Bool;
   if (PyLong_Check(value.get())) return ValueForm::Int;
   if (PyFloat_Check(value.get())) return ValueForm::Float;

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "cpython/text.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
@@ -13,7 +13,7 @@ bool is_foreign_tensor(BorrowedRef value) {
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && PyObject_CheckBuffer(value.get()) == 0) return false;
   if (_PyType_Lookup(type, kDlpack) == nullptr) return false;
   for (PyTypeObject* base = type; base != nullptr; base = base->tp_base)
-    if (find_tensor_type(base) != nullptr) return false;
+    if (find_family(base) == &default_family()) return false;
   return true;
 }
 

@@ -5,14 +5,14 @@
 
 #include "base/error.h"
 #include "frontends/foreign_tensors.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
 namespace {
 
 bool is_integer_item(BorrowedRef item) {
-  return !PyBool_Check(item.get()) && tensor_type_of(item) == nullptr && PyIndex_Check(item.get()) &&
+  return !PyBool_Check(item.get()) && family_of(item) == nullptr && PyIndex_Check(item.get()) &&
          !PySequence_Check(item.get());
 }
 
@@ -68,10 +68,10 @@ class IndexParser {
     if (PySlice_Check(item.get())) return {Item::Kind::Slice, item};
     if (is_foreign_tensor(item) && !PyObject_CheckBuffer(item.get())) raise_foreign_tensor("__getitem__", item);
     if (is_integer_item(item)) return {Item::Kind::Int, item};
-    const TensorType* type = tensor_type_of(item);
+    Tensor known = tensor_of_object(item);
     bool is_bool = PyBool_Check(item.get());
     bool is_text = PyUnicode_Check(item.get()) || PyBytes_Check(item.get());
-    bool becomes_tensor = type != nullptr || (PySequence_Check(item.get()) && !is_text);
+    bool becomes_tensor = known.defined() || (PySequence_Check(item.get()) && !is_text);
     if (!is_bool && !becomes_tensor) {
       raise(is_text ? ErrorKind::Type : ErrorKind::Index,
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got ",
@@ -81,10 +81,10 @@ class IndexParser {
       raise(ErrorKind::NotImplemented, "an index of type ", item.type()->tp_name, " is not captured");
     }
     if (is_bool) return {Item::Kind::Bool, item};
-    Tensor tensor = type != nullptr ? type->unwrap(item) : as_tensor_(item);
-    bool is_planned = type == nullptr && tensor->kind() == TensorKind::Fake;
+    Tensor tensor = known.defined() ? known : as_tensor_(item);
+    bool is_planned = !known.defined() && tensor->kind() == TensorKind::Fake;
     if (is_planned) return {Item::Kind::Tensor, item, tensor};
-    if (type == nullptr && tensor->numel() == 0)
+    if (!known.defined() && tensor->numel() == 0)
       tensor = Tensor::empty(TensorSpec::contiguous(DType::int64, tensor.spec().sizes));
     return item_of_tensor(item, tensor);
   }

@@ -1,10 +1,9 @@
 // x[key] as a chain of view ops and at most one gather by index tensors: one parse for eager indexing and for capture.
 #pragma once
-#include <functional>
 #include <vector>
 
 #include "cpython/ref.h"
-#include "tensor/ops/op_row.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
@@ -22,10 +21,6 @@ struct IndexPlan {
   DimVec dims;
   Tensor mask;
 };
-
-// Converts a list, a nested tuple or an array in a key to a tensor; may be null: such keys are NotImplemented. It may
-// return a fake of int64 indices, which the plan then contains.
-using TensorFromKey = std::function<Tensor(BorrowedRef)>;
 
 // key: int, slice, None, Ellipsis, bool, a tensor of indices or a mask, a list, or a tuple of them. No steps and no
 // indices: the whole tensor. Throws Error(Index) for too many indices, indices of another type, or a mask of other

@@ -1,5 +1,6 @@
 #include "frontends/tensor_conversions.h"
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
@@ -8,16 +9,22 @@
 #include "frontends/dtype_object.h"
 #include "frontends/foreign_tensors.h"
 #include "frontends/memory_format_object.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 namespace {
 
+using Form = ConversionMethod::Form;
 constexpr ConversionMethod kMethods[] = {
-    {"bool", DType::bool_},    {"byte", DType::uint8},     {"char", DType::int8},    {"short", DType::int16},
-    {"int", DType::int32},     {"long", DType::int64},     {"half", DType::float16}, {"bfloat16", DType::bfloat16},
-    {"float", DType::float32}, {"double", DType::float64}, {"cpu", std::nullopt},
+    {"bool", Form::Named, DType::bool_},     {"byte", Form::Named, DType::uint8},
+    {"char", Form::Named, DType::int8},      {"short", Form::Named, DType::int16},
+    {"int", Form::Named, DType::int32},      {"long", Form::Named, DType::int64},
+    {"half", Form::Named, DType::float16},   {"bfloat16", Form::Named, DType::bfloat16},
+    {"float", Form::Named, DType::float32},  {"double", Form::Named, DType::float64},
+    {"cpu", Form::Named, std::nullopt},      {"to", Form::To, std::nullopt},
+    {"type_as", Form::TypeAs, std::nullopt},
 };
+constexpr size_t kNamed = std::ranges::count(kMethods, Form::Named, &ConversionMethod::form);
 
 [[noreturn]] void raise_bad(const char* what, BorrowedRef value) {
   if (is_foreign_tensor(value)) raise_foreign_tensor("to", value);
@@ -44,8 +51,8 @@ void set_device(BorrowedRef value) { device_from_python(value, "to(): argument '
 size_t read_target(Conversion& conversion, std::span<PyObject* const> positional) {
   if (positional.empty()) return 0;
   BorrowedRef first = positional[0];
-  if (const TensorType* type = tensor_type_of(first)) {
-    conversion.dtype = type->unwrap(first)->dtype();
+  if (Tensor other = tensor_of_object(first); other.defined()) {
+    conversion.dtype = other->dtype();
     return 1;
   }
   if (dtype_from_python(first)) {
@@ -73,9 +80,9 @@ void read_keyword(Conversion& conversion, BorrowedRef name, BorrowedRef value) {
   } else if (key == "memory_format") {
     set_memory_format(conversion, "to", value);
   } else if (key == "other") {
-    const TensorType* type = tensor_type_of(value);
-    if (type == nullptr) raise_bad("'other'", value);
-    conversion.dtype = type->unwrap(value)->dtype();
+    Tensor other = tensor_of_object(value);
+    if (!other.defined()) raise_bad("'other'", value);
+    conversion.dtype = other->dtype();
   } else {
     raise(ErrorKind::Type, "to() got an unexpected keyword argument '", key, "'");
   }
@@ -84,6 +91,7 @@ void read_keyword(Conversion& conversion, BorrowedRef name, BorrowedRef value) {
 }  // namespace
 
 std::span<const ConversionMethod> conversion_methods() { return kMethods; }
+std::span<const ConversionMethod> named_conversions() { return conversion_methods().first(kNamed); }
 
 void set_memory_format(Conversion& conversion, const char* method, BorrowedRef value) {
   if (value.get() == Py_None) return;
@@ -93,13 +101,6 @@ void set_memory_format(Conversion& conversion, const char* method, BorrowedRef v
           value.type()->tp_name);
   }
   if (name != "preserve_format") conversion.memory_format = name;
-}
-
-const ConversionMethod* find_conversion_method(std::string_view name) {
-  for (const ConversionMethod& method : kMethods) {
-    if (name == method.name) return &method;
-  }
-  return nullptr;
 }
 
 Conversion parse_to_call(const TensorSpec& spec, std::span<PyObject* const> args, PyObject* kw_names) {

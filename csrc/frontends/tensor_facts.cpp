@@ -133,44 +133,45 @@ Ref get_device(const TensorSpec&, Args args, PyObject* kw_names) {
   return python_int(-1);
 }
 
+using Sizes = TensorFact::Sizes;
+
 constexpr TensorFact kFacts[] = {
-    {"shape", false, shape, "The sizes, as a minidynamo.Size."},
-    {"dtype", false, dtype, "The type of the elements."},
-    {"device", false, device, "Where the elements are: device(type='cpu')."},
-    {"ndim", false, rank, "The number of dimensions."},
-    {"requires_grad", false, requires_grad, "Whether gradients are wanted; settable on floating tensors."},
-    {"itemsize", false, itemsize, "Bytes of one element."},
-    {"nbytes", false, nbytes, "Bytes of all elements."},
-    {"is_cpu", false, yes, "Always True."},
-    {"is_cuda", false, no, "Always False."},
-    {"is_sparse", false, no, "Always False."},
-    {"is_quantized", false, no, "Always False."},
-    {"is_meta", false, no, "Always False."},
-    {"size", true, size, "size(dim=None) -> Size or int\n\nThe sizes, or the size of one dimension."},
-    {"stride", true, stride, "stride(dim=None) -> tuple or int\n\nThe strides in elements, or one of them."},
-    {"dim", true, dim, "dim() -> int\n\nThe number of dimensions."},
-    {"ndimension", true, dim, "ndimension() -> int\n\nThe number of dimensions."},
-    {"numel", true, numel, "numel() -> int\n\nThe number of elements."},
-    {"nelement", true, numel, "nelement() -> int\n\nThe number of elements."},
-    {"element_size", true, element_size, "element_size() -> int\n\nBytes of one element."},
-    {"is_contiguous", true, is_contiguous,
+    {"shape", false, Sizes::Nothing, shape, "The sizes, as a minidynamo.Size."},
+    {"dtype", false, Sizes::Nothing, dtype, "The type of the elements."},
+    {"device", false, Sizes::Nothing, device, "Where the elements are: device(type='cpu')."},
+    {"ndim", false, Sizes::Nothing, rank, "The number of dimensions."},
+    {"requires_grad", false, Sizes::Nothing, requires_grad,
+     "Whether gradients are wanted; settable on floating tensors."},
+    {"itemsize", false, Sizes::Nothing, itemsize, "Bytes of one element."},
+    {"nbytes", false, Sizes::Nothing, nbytes, "Bytes of all elements."},
+    {"is_cpu", false, Sizes::Nothing, yes, "Always True."},
+    {"is_cuda", false, Sizes::Nothing, no, "Always False."},
+    {"is_sparse", false, Sizes::Nothing, no, "Always False."},
+    {"is_quantized", false, Sizes::Nothing, no, "Always False."},
+    {"is_meta", false, Sizes::Nothing, no, "Always False."},
+    {"size", true, Sizes::All, size, "size(dim=None) -> Size or int\n\nThe sizes, or the size of one dimension."},
+    {"stride", true, Sizes::Nothing, stride,
+     "stride(dim=None) -> tuple or int\n\nThe strides in elements, or one of them."},
+    {"dim", true, Sizes::Nothing, dim, "dim() -> int\n\nThe number of dimensions."},
+    {"ndimension", true, Sizes::Nothing, dim, "ndimension() -> int\n\nThe number of dimensions."},
+    {"numel", true, Sizes::Count, numel, "numel() -> int\n\nThe number of elements."},
+    {"nelement", true, Sizes::Count, numel, "nelement() -> int\n\nThe number of elements."},
+    {"element_size", true, Sizes::Nothing, element_size, "element_size() -> int\n\nBytes of one element."},
+    {"is_contiguous", true, Sizes::Nothing, is_contiguous,
      "is_contiguous(*, memory_format=contiguous_format) -> bool\n\nWhether the elements lie in row-major order, or in "
      "a format."},
-    {"is_floating_point", true, is_floating_point, "is_floating_point() -> bool"},
-    {"is_complex", true, is_complex, "is_complex() -> bool\n\nAlways False."},
-    {"is_signed", true, is_signed, "is_signed() -> bool"},
-    {"get_device", true, get_device, "get_device() -> int\n\nAlways -1, the CPU's number."},
+    {"is_floating_point", true, Sizes::Nothing, is_floating_point, "is_floating_point() -> bool"},
+    {"is_complex", true, Sizes::Nothing, is_complex, "is_complex() -> bool\n\nAlways False."},
+    {"is_signed", true, Sizes::Nothing, is_signed, "is_signed() -> bool"},
+    {"get_device", true, Sizes::Nothing, get_device, "get_device() -> int\n\nAlways -1, the CPU's number."},
 };
 
-struct ViewAttribute {
-  std::string_view name;
-  const char* op;
-};
 constexpr ViewAttribute kViewAttributes[] = {{"T", "t"}, {"mT", "mT"}, {"H", "H"}, {"mH", "mT"}, {"data", "detach"}};
 
 }  // namespace
 
 std::span<const TensorFact> tensor_facts() { return kFacts; }
+std::span<const ViewAttribute> view_attributes() { return kViewAttributes; }
 
 const TensorFact* find_tensor_fact(std::string_view name) {
   for (const TensorFact& fact : kFacts) {

@@ -13,6 +13,8 @@ namespace md {
 struct TensorFact {
   const char* name;
   bool is_method;
+  // What it is of symbolic sizes.
+  enum class Sizes : uint8_t { Nothing, Count, All } sizes;
   // args without self; throws Error for invalid ones. Dims must be concrete.
   Ref (*value)(const TensorSpec& spec, std::span<PyObject* const> args, PyObject* kw_names);
   const char* doc;
@@ -21,6 +23,11 @@ std::span<const TensorFact> tensor_facts();
 const TensorFact* find_tensor_fact(std::string_view name);
 
 // Attributes that are an op without arguments: T, mT, H, mH, data.
+struct ViewAttribute {
+  std::string_view name;
+  const char* op;
+};
+std::span<const ViewAttribute> view_attributes();
 const OpRow* find_tensor_view_attribute(std::string_view name);
 
 }  // namespace md

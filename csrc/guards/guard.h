@@ -6,17 +6,17 @@
 #include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "guards/size_place.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "tensor/dim_code.h"
-#include "tensor/tensor_modes.h"
 
 namespace md {
 
 struct TensorExpectation {
-  const Tensor& (*unwrap)(PyObject*) = nullptr;
+  const TensorFamily* family = nullptr;
   DType dtype = DType::float32;
   bool requires_grad = false;
   int rank = 0;
+  uint64_t witness = 0;
   std::vector<int64_t> dims;  // sizes, then strides; kAnyDim where symbolic
   // For a tensor with symbolic sizes, per dim: the inner dim whose extent determines its
   // stride; -1: the stride is constant.
@@ -40,8 +40,8 @@ struct SizeExpectation {
 inline constexpr size_t kMostSizes = 32;  // in one relation
 
 struct StateExpectation {
-  TensorModes modes;
-  DType default_dtype = DType::float32;
+  const TensorFamily* family = nullptr;
+  StateWords words{};
 };
 
 struct Guard {

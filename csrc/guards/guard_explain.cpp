@@ -167,10 +167,7 @@ std::string condition_SHAPE(const Guard& guard, const Bytecode& bytecode) {
                  size.left_text, " ", relation_sign(size.relation), " ", size.right_text, ")");
 }
 std::string condition_GLOBAL_STATE(const Guard& guard, const Bytecode&) {
-  const StateExpectation& state = guard.state;
-  auto word = [](bool value) { return value ? "True" : "False"; };
-  return str_cat("grad_mode=", word(state.modes.grad_enabled), " inference_mode=", word(state.modes.inference_mode),
-                 " default_dtype=", row(state.default_dtype).name);
+  return guard.state.family->state_text(guard.state.words);
 }
 
 namespace {
@@ -184,21 +181,22 @@ std::string dims_mismatch(const char* what, const int64_t* expected, const int64
   return "";
 }
 
-std::string tensor_mismatch(const TensorExpectation& expected, const TensorImpl& actual) {
-  const TensorSpec& spec = actual.spec();
-  if (actual.kind() != TensorKind::Real) return "is not a real tensor";
-  if (spec.dtype != expected.dtype) {
-    return str_cat("dtype mismatch. expected ", row(expected.dtype).name, ", actual ", row(spec.dtype).name);
+std::string tensor_mismatch(const TensorExpectation& expected, PyObject* object) {
+  TensorView actual;
+  if (!expected.family->read(object, actual)) return actual.refusal;
+  if (actual.dtype != expected.dtype) {
+    return str_cat("dtype mismatch. expected ", row(expected.dtype).name, ", actual ", row(actual.dtype).name);
   }
-  if (spec.rank() != expected.rank) {
-    return str_cat("rank mismatch. expected ", expected.rank, ", actual ", spec.rank());
+  if (actual.rank != expected.rank) {
+    return str_cat("rank mismatch. expected ", expected.rank, ", actual ", actual.rank);
   }
-  if (spec.requires_grad != expected.requires_grad) {
+  if (actual.requires_grad != expected.requires_grad) {
     return str_cat("requires_grad mismatch. expected requires_grad=", expected.requires_grad);
   }
-  std::string sizes = dims_mismatch("size", expected.dims.data(), actual.sizes(), expected.rank);
+  if (actual.witness != expected.witness) return "another kind of tensor of its library";
+  std::string sizes = dims_mismatch("size", expected.dims.data(), actual.sizes, expected.rank);
   if (!sizes.empty()) return sizes;
-  std::string strides = dims_mismatch("stride", expected.dims.data() + expected.rank, actual.strides(), expected.rank);
+  std::string strides = dims_mismatch("stride", expected.dims.data() + expected.rank, actual.strides, expected.rank);
   return strides.empty() ? "strides do not follow from its sizes as they did at capture" : strides;
 }
 
@@ -213,7 +211,7 @@ std::string tensor_difference(const Guard& guard, PyObject* object, const Byteco
                    Py_TYPE(object)->tp_name);
   }
   if (guard.tensor.has_dict(object)) return what + "has attributes that the program has set";
-  return what + tensor_mismatch(guard.tensor, *guard.tensor.unwrap(object).impl());
+  return what + tensor_mismatch(guard.tensor, object);
 }
 
 }  // namespace
@@ -235,12 +233,8 @@ std::string tensor_failure(const Guard& guard, PyObject* object, const Bytecode&
 }
 
 std::string state_failure(const Guard& guard, PyObject*, const Bytecode&, bool) {
-  const StateExpectation& expected = guard.state;
-  std::string text = "GLOBAL_STATE changed:";
-  if (tensor_modes().grad_enabled != expected.modes.grad_enabled) text += " grad_mode";
-  if (tensor_modes().inference_mode != expected.modes.inference_mode) text += " inference_mode";
-  if (default_dtype() != expected.default_dtype) text += " default_dtype";
-  return text;
+  const TensorFamily& family = *guard.state.family;
+  return "GLOBAL_STATE changed:" + family.state_difference(guard.state.words, family.state());
 }
 
 }  // namespace guard_columns

@@ -37,11 +37,11 @@ size_t sizes_hash(size_t hash, const int64_t* sizes, int rank) {
 
 // The hash beyond the type, for types with more to compare.
 size_t detail_hash(PyObject* object, Detail detail) {
-  if (const TensorType* type = tensor_type_of(object)) {
-    const TensorImpl* impl = type->unwrap(object).impl();
-    size_t hash = tensor_hash(impl->dtype(), impl->rank(), impl->spec().requires_grad);
-    bool has_sizes = detail == Detail::Sizes && impl->kind() == TensorKind::Real;
-    return has_sizes ? sizes_hash(hash, impl->sizes(), impl->rank()) : hash;
+  if (const TensorFamily* family = family_of(object)) {
+    TensorView view;
+    if (!family->read(object, view)) return 0;
+    size_t hash = tensor_hash(view.dtype, view.rank, view.requires_grad);
+    return detail == Detail::Sizes ? sizes_hash(hash, view.sizes, view.rank) : hash;
   }
   if (Py_TYPE(object) == &PyFunction_Type) return pointer_hash(PyFunction_GET_CODE(object));
   std::optional<size_t> hash = constant_hash(object);

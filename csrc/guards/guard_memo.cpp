@@ -41,7 +41,7 @@ bool GuardMemo::words_hold(const LocalsView& view) {
 
 bool GuardMemo::tensors_hold(const LocalsView& view) {
   uint64_t now = tensor_changes();
-  if (now == tensor_changes_) return true;
+  if (now == tensor_changes_ && !tensors_may_change_unseen_) return true;
   if (!GuardProgram::check(tensors_, view, objects_.data())) return false;
   tensor_changes_ = now;
   return true;

@@ -65,12 +65,13 @@ class GuardMemo {
   PyObject *function_ = nullptr, *globals_ = nullptr, *builtins_ = nullptr;  // of the view; null: any
   std::vector<Witness> witnesses_;
   std::vector<std::vector<RecheckStep>> rechecks_;
-  std::vector<PyObject*> objects_;         // by register
-  std::vector<bool> known_;                // by register
-  std::vector<GuardInstruction> tensors_;  // the checks of known tensors
-  uint64_t tensor_changes_ = 0;            // tensor_changes() at their last run
-  std::vector<uint32_t> presets_;          // registers of known objects that the steps read
-  std::vector<GuardInstruction> steps_;    // the part that is not memoised
+  std::vector<PyObject*> objects_;          // by register
+  std::vector<bool> known_;                 // by register
+  std::vector<GuardInstruction> tensors_;   // the checks of known tensors
+  uint64_t tensor_changes_ = 0;             // tensor_changes() at their last run
+  bool tensors_may_change_unseen_ = false;  // one is of a family that does not count its changes
+  std::vector<uint32_t> presets_;           // registers of known objects that the steps read
+  std::vector<GuardInstruction> steps_;     // the part that is not memoised
 };
 
 // fetch(), answered by the memo if it knows the object; `memory` may be null.

@@ -34,19 +34,16 @@ bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, 
   PyObject* object = registers[in.target];
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != *guard.object.cell()) return false;
   const TensorExpectation& expected = guard.tensor;
-  const TensorImpl* impl = expected.unwrap(object).impl();
-  const TensorSpec& spec = impl->spec();
-  if (expected.has_dict(object)) return false;
-  if (impl->kind() != TensorKind::Real || spec.dtype != expected.dtype || spec.rank() != expected.rank ||
-      spec.requires_grad != expected.requires_grad) {
+  TensorView view;
+  if (expected.has_dict(object) || !expected.family->read(object, view)) return false;
+  if (view.dtype != expected.dtype || view.rank != expected.rank || view.requires_grad != expected.requires_grad ||
+      view.witness != expected.witness) {
     return false;
   }
-  const int64_t* sizes = impl->sizes();
-  const int64_t* strides = impl->strides();
   const int64_t* dims = expected.dims.data();
   for (int i = 0; i < expected.rank; ++i) {
-    if (sizes[i] != dims[i] || strides[i] != dims[expected.rank + i])
-      return !expected.stride_over.empty() && fits_symbolic(expected, sizes, strides);
+    if (view.sizes[i] != dims[i] || view.strides[i] != dims[expected.rank + i])
+      return !expected.stride_over.empty() && fits_symbolic(expected, view.sizes, view.strides);
   }
   return true;
 }
@@ -249,10 +246,8 @@ bool check_SHAPE(const GuardInstruction& in, PyObject* const* registers, const L
 
 // A TENSOR_MATCH of both came before, by the order of the table and of depths.
 bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
-  const TensorType* a = tensor_type_of(registers[in.target]);
-  const TensorType* b = tensor_type_of(registers[in.other]);
-  if (a == nullptr || b == nullptr) return false;
-  return !ranges_meet(a->unwrap(registers[in.target]), b->unwrap(registers[in.other]));
+  Tensor a = tensor_of_object(registers[in.target]), b = tensor_of_object(registers[in.other]);
+  return a.defined() && b.defined() && !ranges_meet(a, b);
 }
 
 bool check_TEXT_STREAM(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
@@ -261,9 +256,7 @@ bool check_TEXT_STREAM(const GuardInstruction& in, PyObject* const* registers, c
 
 bool check_GLOBAL_STATE(const GuardInstruction& in, PyObject* const*, const LocalsView&) {
   const StateExpectation& expected = in.operand->state;
-  const TensorModes& modes = tensor_modes();
-  return modes.grad_enabled == expected.modes.grad_enabled && modes.inference_mode == expected.modes.inference_mode &&
-         default_dtype() == expected.default_dtype;
+  return expected.family->state() == expected.words;
 }
 
 void set_operand(GuardInstruction& in, const Guard& guard) {

@@ -16,9 +16,14 @@ bool same_keys(const Guard& a, const Guard& b) {
 }
 
 bool same_tensor(const Guard& a, const Guard& b) {
-  return same_object(a, b) && a.tensor.dtype == b.tensor.dtype && a.tensor.requires_grad == b.tensor.requires_grad &&
-         a.tensor.rank == b.tensor.rank && a.tensor.dims == b.tensor.dims &&
-         a.tensor.stride_over == b.tensor.stride_over && a.tensor.no_dict_at == b.tensor.no_dict_at;
+  return same_object(a, b) && a.tensor.dtype == b.tensor.dtype && a.tensor.witness == b.tensor.witness &&
+         a.tensor.requires_grad == b.tensor.requires_grad && a.tensor.rank == b.tensor.rank &&
+         a.tensor.dims == b.tensor.dims && a.tensor.stride_over == b.tensor.stride_over &&
+         a.tensor.no_dict_at == b.tensor.no_dict_at;
+}
+
+bool same_state(const Guard& a, const Guard& b) {
+  return a.state.family == b.state.family && a.state.words == b.state.words;
 }
 
 bool same_relation(const Guard& a, const Guard& b) {

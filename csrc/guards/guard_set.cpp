@@ -18,7 +18,7 @@ struct GuardSet::Impl {
   SourcePool sources;
   std::vector<Guard> guards;
   std::vector<std::vector<int>> guards_on;  // by source id, until simplified
-  uint32_t standing_alone = 0;              // one bit for each kind present without a source
+  std::vector<int> process_guards;          // those without a source, likewise
   bool sealed = false;
   GuardProgram program;
   GuardMemos memories;
@@ -51,13 +51,9 @@ void GuardSet::Impl::add(Guard guard) {
   MD_ASSERT(!sealed, "a guard comes before seal");
   if (guard.source == nullptr) {
     MD_ASSERT(guard_row(guard.kind).subject == GuardSubject::Process, "a guard stands on a source");
-    uint32_t bit = uint32_t{1} << static_cast<int>(guard.kind);
-    if ((standing_alone & bit) == 0) guards.push_back(std::move(guard));
-    standing_alone |= bit;
-    return;
   }
   guards_on.resize(std::max<size_t>(guards_on.size(), sources.size()));
-  std::vector<int>& same_source = guards_on[guard.source->id()];
+  std::vector<int>& same_source = guard.source == nullptr ? process_guards : guards_on[guard.source->id()];
   for (int index : same_source) {
     if (same_guard(guards[index], guard)) return;
   }
@@ -108,7 +104,7 @@ void GuardSet::Impl::share_types() {
 void GuardSet::Impl::replace(std::vector<Guard> by) {
   guards.clear();
   guards_on.clear();
-  standing_alone = 0;
+  process_guards.clear();
   for (Guard& guard : by) add(std::move(guard));
 }
 
@@ -222,12 +218,12 @@ bool GuardSet::dead() const { return impl_->notice.dead(); }
 bool GuardSet::can_hold(BorrowedRef object) { return can_hold_strongly(object) || can_hold_weakly(object); }
 
 void GuardSet::tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec,
-                            std::span<const int> stride_over) {
-  const TensorType* tensor_type = find_tensor_type(type);
-  MD_ASSERT(tensor_type != nullptr, type->tp_name, " is no tensor type");
+                            std::span<const int> stride_over, uint64_t witness) {
+  const TensorFamily* family = find_family(type);
+  MD_ASSERT(family != nullptr, type->tp_name, " is no tensor type");
   Guard guard = guard_on(GuardKind::TENSOR_MATCH, source);
   guard.object = GuardedRef(reinterpret_cast<PyObject*>(type));
-  guard.tensor = {tensor_type->unwrap, spec.dtype, spec.requires_grad, spec.rank(), {}, {}};
+  guard.tensor = {family, spec.dtype, spec.requires_grad, spec.rank(), witness, {}, {}};
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
     for (Dim dim : *dims) guard.tensor.dims.push_back(dim.is_symbolic() ? TensorExpectation::kAnyDim : dim.value());
   if (any_symbolic(spec.sizes.span())) guard.tensor.stride_over.assign(stride_over.begin(), stride_over.end());
@@ -346,9 +342,9 @@ void GuardSet::shape(DimRelation relation, Dim left, Dim right, const SymbolList
   impl_->add(std::move(guard));
 }
 
-void GuardSet::global_state() {
+void GuardSet::global_state(const TensorFamily& family) {
   Guard guard = guard_on(GuardKind::GLOBAL_STATE, nullptr);
-  guard.state = {tensor_modes(), default_dtype()};
+  guard.state = {&family, family.state()};
   impl_->add(std::move(guard));
 }
 
@@ -419,11 +415,12 @@ static void add_varying_sizes(const Guard& guard, const LocalsView& view, const 
   Ref object = fetch(guard.source, view);
   if (!object || object.type() != guard.type()) return;
   const TensorExpectation& expected = guard.tensor;
-  const TensorImpl* impl = expected.unwrap(object).impl();
-  if (impl->kind() != TensorKind::Real || impl->rank() != expected.rank || impl->dtype() != expected.dtype) return;
+  TensorView now;
+  bool is_alike = expected.family->read(object, now) && now.rank == expected.rank && now.dtype == expected.dtype;
+  if (!is_alike) return;
   for (int i = 0; i < expected.rank; ++i) {
     bool differs = expected.dims[static_cast<size_t>(i)] != TensorExpectation::kAnyDim &&
-                   expected.dims[static_cast<size_t>(i)] != impl->sizes()[i];
+                   expected.dims[static_cast<size_t>(i)] != now.sizes[i];
     if (differs) names.insert(name(SizePlace{guard.source, i}, bytecode));
   }
 }

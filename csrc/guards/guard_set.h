@@ -22,6 +22,8 @@ enum class GuardKind : uint8_t {
 };
 const char* guard_kind_name(GuardKind kind);
 
+struct TensorFamily;
+
 // Called once when an object that a guard holds weakly dies: the owner drops the entry.
 class GuardDeathListener {
  public:
@@ -47,7 +49,7 @@ class GuardSet {
   // Adding a fact twice, or a weaker fact beside a stronger one (TYPE_MATCH beside ID_MATCH), keeps one guard. Symbolic
   // sizes match any size; strides that depend on symbolic sizes are given by stride_over (TensorExpectation).
   void tensor_match(const Source* source, PyTypeObject* type, const TensorSpec& spec,
-                    std::span<const int> stride_over = {});
+                    std::span<const int> stride_over = {}, uint64_t witness = 0);
   void type_match(const Source* source, PyTypeObject* type);
   void equals_match(const Source* source, BorrowedRef constant);
   void id_match(const Source* source, BorrowedRef object);
@@ -73,8 +75,8 @@ class GuardSet {
   // A relation between dims whose symbols are read at `places`, the symbols in order. Tensors among them need a
   // tensor_match, ints a type_match.
   void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
-  void global_state();     // the current one
-  void recursion_limit();  // the current one
+  void global_state(const TensorFamily& family);  // the current one
+  void recursion_limit();                         // the current one
 
   // A guard as seen by guard_filter_fn.
   struct Fact {

@@ -2,7 +2,7 @@
 
 #include "cpython/library_types.h"
 #include "guards/constants.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 namespace {
@@ -16,7 +16,7 @@ bool type_may_change(PyObject* object) { return !is_static(Py_TYPE(object)) || P
 // Containers and tensors are usually new.
 bool can_be_root(PyObject* object) {
   bool is_container = PyDict_Check(object) || PyList_Check(object) || PyTuple_Check(object);
-  return pv_has_instance_storage(object) != 0 && !is_container && tensor_type_of(object) == nullptr;
+  return pv_has_instance_storage(object) != 0 && !is_container && family_of(object) == nullptr;
 }
 
 // Operand of an EQUALS_MATCH or an ID_MATCH; owned by the guard.
@@ -226,6 +226,7 @@ bool MemoRecorder::proves_length(const GuardInstruction& in) { return has_size(i
 bool MemoRecorder::proves_tensor(const GuardInstruction& in) {
   if (known(in.target).trust != Provenance::Certain) return false;
   if (type_may_change(object(in.target)) && !has_type(in.target)) return false;
+  if (!in.operand->tensor.family->counts_changes) memory_->tensors_may_change_unseen_ = true;
   memory_->tensors_.push_back(in);
   memory_->tensors_.back().slot = -1;
   return rests_on_owner(in, in.target);

@@ -1,16 +1,16 @@
 #include "guards/size_place.h"
 
 #include "base/error.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
 std::optional<int64_t> read_size(const SizePlace& place, BorrowedRef object) {
   if (place.dim >= 0) {
-    const TensorType* type = tensor_type_of(object);
-    const TensorImpl* impl = type != nullptr ? type->unwrap(object).impl() : nullptr;
-    if (impl == nullptr || impl->kind() != TensorKind::Real || place.dim >= impl->rank()) return std::nullopt;
-    return impl->sizes()[place.dim];
+    const TensorFamily* family = family_of(object);
+    TensorView view;
+    if (family == nullptr || !family->read(object, view) || place.dim >= view.rank) return std::nullopt;
+    return view.sizes[place.dim];
   }
   if (!PyLong_CheckExact(object.get())) return std::nullopt;
   int overflow = 0;

@@ -1,6 +1,7 @@
 // Recipes of what the region computed or found: outputs of the graph, numbers, sizes, constants.
 #include "frontends/arg_binding.h"
-#include "guards/tensor_type.h"
+#include "guards/object_memory.h"
+#include "guards/tensor_family.h"
 #include "snapshot/recipe_rows.h"
 #include "tensor/fill.h"
 
@@ -39,7 +40,7 @@ Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   Tensor& output = builder.output(recipe.index);
   if (const StoragePtr& storage = output->storage(); recipe.writes > 0 && storage)
     while (storage->version() < static_cast<uint64_t>(recipe.writes)) storage->bump_version();
-  return default_tensor_type().wrap(std::move(output));
+  return object_of_result(*recipe.family, std::move(output));
 }
 
 Ref make_Number(ValueBuilder& builder, const Recipe& recipe, RecipeId) {

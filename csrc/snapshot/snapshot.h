@@ -18,6 +18,8 @@
 
 namespace md {
 
+struct TensorFamily;
+
 enum class RecipeKind : uint8_t {
 #define MD_RECIPE(name, ...) name,
 #include "snapshot/recipes.def"
@@ -50,10 +52,11 @@ inline constexpr RecipeId kNoRecipe = -1;
 
 struct Recipe {
   RecipeKind kind = RecipeKind::Null;
-  int32_t index = 0;               // Output, iterators; Computed: the ScalarOp
-  int32_t writes = 0;              // Output: number of in-place writes to its storage by eager code
-  const Source* source = nullptr;  // Source
-  Ref object;                      // Constant: an atom, or a code object nested in the captured code
+  int32_t index = 0;                     // Output, iterators; Computed: the ScalarOp
+  int32_t writes = 0;                    // Output: number of in-place writes to its storage by eager code
+  const Source* source = nullptr;        // Source
+  const TensorFamily* family = nullptr;  // Output
+  Ref object;                            // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;
 };
 

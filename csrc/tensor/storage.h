@@ -53,6 +53,8 @@ class Storage {
   // External memory that may not be written.
   bool read_only() const { return read_only_; }
   void mark_read_only() { read_only_ = true; }
+  // The context of a borrowed storage with this deleter; null for any other.
+  void* context_of(Deleter deleter) const { return deleter_ == deleter ? context_ : nullptr; }
   bool is_unique() const { return count_.is_one(); }
   // Owned by the storage; set once, under a lock of the setter.
   StorageCompanion* companion() const { return companion_; }

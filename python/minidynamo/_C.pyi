@@ -17,6 +17,7 @@ __version__: str
 _bytecode: Any
 _dtypes: dict[Any, Any]
 _extension_api: Any
+_families: Any
 _functional: dict[Any, Any]
 _memory_formats: dict[Any, Any]
 _op_functions: dict[Any, Any]

@@ -10,6 +10,7 @@ import io
 import sys
 import types
 
+import numpy
 import pytest
 
 import minidynamo

@@ -12,6 +12,7 @@ import types
 import typing
 import weakref
 
+import numpy
 import pytest
 
 import minidynamo

@@ -150,6 +150,28 @@ def test_no_other_function_is_installed_from_above():
     assert [str(path) for path in SOURCES if path.suffix == ".h" and setters.search(path.read_text())] == []
 
 
+# A library of tensors is named in its folder of frontends/ alone; what a package is skipped for is a table of names.
+ABOVE_FRONTENDS = {"guards", "snapshot", "symbolic", "eval_frame"}
+NAMES_A_LIBRARY = re.compile(
+    r'"(?:torch|numpy|minidynamo)(?:\._C)?"|"frontends/(?:minidynamo|torch|numpy)/|\btensor_of\(|\bwrap_tensor\('
+)
+ALLOWED_NAMES = {
+    "eval_frame/skipped_packages.def": "packages whose functions are never roots",
+    "eval_frame/capture_scope.cpp": "the folder of this package",
+    "symbolic/attributes/attribute_lookup.cpp": "submodules that this package imports on first access",
+}
+
+
+def test_no_room_above_the_front_ends_names_a_library():
+    found = defaultdict(list)
+    for path in SOURCES:
+        name = path.relative_to(CSRC).as_posix()
+        if name.split("/")[0] in ABOVE_FRONTENDS and name not in ALLOWED_NAMES:
+            found[name] += NAMES_A_LIBRARY.findall(path.read_text())
+    assert {name: texts for name, texts in found.items() if texts} == {}
+    assert NAMES_A_LIBRARY.search('#include "frontends/minidynamo/tensor_object.h"')
+
+
 def test_no_fast_math():
     root = CSRC.parent
     for path in [root / "CMakeLists.txt", root / "CMakePresets.json", *(root / "cmake").glob("*.cmake")]:

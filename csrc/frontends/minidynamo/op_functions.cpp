@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "frontends/minidynamo/family.h"
 #include "frontends/minidynamo/fast_call.h"
 #include "frontends/minidynamo/op_dispatch.h"
 #include "frontends/minidynamo/tensor_object.h"
-#include "frontends/op_callables.h"
 #include "tensor/ops/op_row.h"
 
 namespace md {
@@ -156,7 +156,8 @@ Ref make_functions(Selected selected, const char* module_name) {
     if (!selected(op.faces)) continue;
     auto* def = new PyMethodDef(method_def(op, false));
     Ref function = check(PyCFunction_NewEx(def, nullptr, module));
-    register_op_callable(function, static_rows[op.index]);
+    add_own_callable(function,
+                     {.kind = TensorCallableKind::Op, .row = static_rows[op.index], .form = CallForm::Function});
     check_status(PyDict_SetItemString(functions, def->ml_name, function));
   }
   return functions;
@@ -183,16 +184,14 @@ Ref make_prims_functions() {
   return make_functions([](uint8_t faces) { return faces == 0; }, "minidynamo.ops.prims");
 }
 
-void register_op_methods() {
+void add_op_methods() {
   PyObject* type = reinterpret_cast<PyObject*>(&tensor_type);
+  auto method = [&](const std::string& name) { return check(PyObject_GetAttrString(type, name.c_str())); };
   for (const NamedOp& op : named_ops()) {
-    if (op.faces & kMethod) {
-      register_op_callable(check(PyObject_GetAttrString(type, op.name.c_str())), static_rows[op.index]);
-    }
-    if (op.faces & kInPlace) {
-      Ref descriptor = check(PyObject_GetAttrString(type, (op.name + "_").c_str()));
-      register_in_place_callable(descriptor, static_rows[op.index]);
-    }
+    const OpRow* row = static_rows[op.index];
+    if (op.faces & kMethod) add_own_callable(method(op.name), {.kind = TensorCallableKind::Op, .row = row});
+    if (op.faces & kInPlace)
+      add_own_callable(method(op.name + "_"), {.kind = TensorCallableKind::InPlaceOp, .row = row});
   }
 }
 

@@ -10,10 +10,10 @@ namespace md {
 std::vector<PyMethodDef> op_method_defs();
 
 // Call once the Tensor type is ready: {name: function} of the rows with a function variant, and of those with a
-// functional variant. Registers all functions, and the methods found on the Tensor type, as op callables.
+// functional variant. Adds all functions to the callables of the family.
 Ref make_op_functions();
 Ref make_functional_functions();
 Ref make_prims_functions();  // of the ops that occur only in graphs
-void register_op_methods();
+void add_op_methods();       // the methods found on the Tensor type
 
 }  // namespace md

@@ -3,8 +3,10 @@
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
+#include "frontends/family_api.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/minidynamo/extension_api.h"
+#include "frontends/minidynamo/family.h"
 #include "frontends/minidynamo/fast_call.h"
 #include "frontends/minidynamo/generator_object.h"
 #include "frontends/minidynamo/op_functions.h"
@@ -372,7 +374,7 @@ void add_tensor_functions(PyObject* module) {
   auto add = [&](const char* name, PyObject* object) { check_status(PyModule_AddObjectRef(module, name, object)); };
   auto add_type = [&](const char* name, PyTypeObject* type) { add(name, reinterpret_cast<PyObject*>(type)); };
   ready_tensor_type();
-  register_op_methods();
+  register_own_family();
   add_type("Tensor", &tensor_type);
   add_type("dtype", dtype_type());
   add_type("Size", size_type());
@@ -388,6 +390,7 @@ void add_tensor_functions(PyObject* module) {
     check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));
   add("_dtypes", dtypes);
   add("_extension_api", extension_api_capsule());
+  add("_families", family_api_capsule());
   add("_op_functions", make_op_functions());
   add("_functional", make_functional_functions());
   add("_prims", make_prims_functions());

@@ -68,7 +68,7 @@ Ref converted(PyObject* self, const Conversion& conversion) {
 template <size_t kMethodIndex>
 PyObject* convert(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
-    const ConversionMethod& method = conversion_methods()[kMethodIndex];
+    const ConversionMethod& method = named_conversions()[kMethodIndex];
     BorrowedRef format = read_args(method.name, {"*", "memory_format?"}, args, arg_count, kw_names)[0];
     Conversion conversion{.dtype = method.dtype ? *method.dtype : tensor_of(self)->dtype()};
     if (format) set_memory_format(conversion, method.name, format);
@@ -81,7 +81,7 @@ constexpr size_t kMostConversions = 16;
 template <size_t... kIndexes>
 void push_conversion_methods(std::vector<PyMethodDef>& methods, std::index_sequence<kIndexes...>) {
   constexpr FastCall kTrampolines[] = {convert<kIndexes>...};
-  std::span<const ConversionMethod> table = conversion_methods();
+  std::span<const ConversionMethod> table = named_conversions();
   MD_ASSERT(table.size() <= sizeof...(kIndexes));
   for (size_t i = 0; i < table.size(); ++i) {
     methods.push_back(

@@ -5,7 +5,6 @@
 
 #include "cpython/errors.h"
 #include "frontends/minidynamo/tensor_slots.h"
-#include "guards/tensor_type.h"
 
 namespace md {
 
@@ -121,7 +120,6 @@ void ready_tensor_type() {
   fill_tensor_slots(tensor_type);
   check_status(PyType_Ready(&tensor_type));
   open_reflected_operators(tensor_type);
-  register_tensor_type({&tensor_type, tensor_of, wrap_tensor});
 }
 
 }  // namespace md

@@ -29,7 +29,7 @@ Ref wrap_tensor(Tensor tensor);
 // A new object of a subtype (nn.Parameter) that wraps the same tensor.
 Ref wrap_tensor_as(PyTypeObject* type, Tensor tensor);
 
-// Fills the slots from the op table, readies the type, and registers it with the guards.
+// Fills the slots from the op table and readies the type.
 void ready_tensor_type();
 
 }  // namespace md

@@ -7,7 +7,7 @@
 #include "frontends/minidynamo/tensor_elements.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/minidynamo/tensor_slots.h"
-#include "frontends/op_callables.h"
+#include "frontends/operators.h"
 
 namespace md {
 namespace {

@@ -7,7 +7,7 @@
 #include "frontends/minidynamo/tensor_data.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/minidynamo/tensor_slots.h"
-#include "frontends/op_callables.h"
+#include "frontends/operators.h"
 #include "frontends/promotion.h"
 #include "frontends/tensor_facts.h"
 

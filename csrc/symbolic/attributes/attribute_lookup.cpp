@@ -4,7 +4,6 @@
 #include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
-#include "frontends/tensor_facts.h"
 #include "guards/constants.h"
 #include "guards/guarded_ref.h"
 #include "guards/named_results.h"
@@ -18,7 +17,7 @@
 #include "symbolic/facts/name_spaces.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
-#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/tensors/tensor_callables.h"
 
 namespace md {
 
@@ -209,19 +208,23 @@ bool AttributeLookup::load_own_part(BorrowedRef module) {
   return static_cast<bool>(part);
 }
 
+namespace {
+
+// The type itself where the tensor is of a subclass of it.
+PyTypeObject* plain_type(const TensorValue& tensor) {
+  return tensor.family->result_type(tensor.spec.dtype, tensor.spec.rank());
+}
+
+}  // namespace
+
 Bound AttributeLookup::on_tensor() {
   auto* tensor = as<TensorValue>(object_);
   tracer_.values().guard_tensor(tensor);
   PyObject* descriptor = descriptor_of_tensor();
   bool comes_first = descriptor != nullptr && is_data_descriptor(Py_TYPE(descriptor));
   if (ValuePtr own = comes_first ? nullptr : own_of_tensor(tensor)) return {own};
-  if (is("shape")) return {shape_value(tracer_, tensor->spec)};
-  if (const TensorFact* fact = find_tensor_fact(text_of(name_)); fact != nullptr && !fact->is_method)
-    return {tracer_.values().constant(fact->value(tensor->spec, {}, nullptr))};
-  if (const OpRow* row = find_tensor_view_attribute(text_of(name_)))
-    return {call_op(tracer_, *row, {{object_}, {}}, CallForm::Method)};
-  // Gradients do not exist.
-  if (is("grad") || is("grad_fn")) return {tracer_.values().none()};
+  if (const TensorAttribute* known = tensor->family->attribute(text_of(name_)))
+    return {tensor_attribute(tracer_, object_, *known)};
   if (is("__class__")) return {type_value(tracer_, object_)};
   if (descriptor == nullptr) return missing();
   if (ValuePtr method = composite_method(descriptor)) return {method, true};
@@ -237,7 +240,7 @@ PyObject* AttributeLookup::descriptor_of_tensor() {
   guard_own_way();
   ValuePtr found = type_attribute(tracer_, object_, name_);
   if (found && source_of(found) != nullptr) tracer_.values().identity_of(found);
-  bool is_of_tensor = descriptor == _PyType_Lookup(default_tensor_type().type, name_);
+  bool is_of_tensor = descriptor == _PyType_Lookup(plain_type(*as<TensorValue>(object_)), name_);
   if (!is_of_tensor || type->tp_getattro != PyObject_GenericGetAttr)
     graph_break(BreakReason::tensor_attribute, text_of(name_));
   return descriptor;
@@ -262,11 +265,15 @@ ValuePtr AttributeLookup::own_of_tensor(const TensorValue* tensor) {
 
 ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
   if (descriptor == nullptr || !PyFunction_Check(descriptor)) return nullptr;
-  static PyObject* const kPackage = PyUnicode_InternFromString("minidynamo");
-  static PyObject* const kTensor = PyUnicode_InternFromString("Tensor");
-  if (!loaded_module(tracer_, kPackage)) return nullptr;
-  const Source* package = tracer_.sources().get(SourceKind::LoadedModule, nullptr, kPackage);
-  const Source* type = tracer_.sources().get(SourceKind::ModuleAttr, package, kTensor);
+  // The type is found where its qualified name says.
+  std::string_view name = plain_type(*as<TensorValue>(object_))->tp_name;
+  size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return nullptr;
+  Ref module = check(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(dot)));
+  Ref own = check(PyUnicode_FromString(name.data() + dot + 1));
+  if (!loaded_module(tracer_, module)) return nullptr;
+  const Source* package = tracer_.sources().get(SourceKind::LoadedModule, nullptr, module);
+  const Source* type = tracer_.sources().get(SourceKind::ModuleAttr, package, own);
   ValuePtr found = value_at(tracer_, tracer_.sources().get(SourceKind::TypeAttr, type, name_));
   auto* known = as<ObjectValue>(found);
   return known != nullptr && known->object.get() == descriptor ? found : nullptr;

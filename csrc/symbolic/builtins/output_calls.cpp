@@ -174,7 +174,7 @@ class Printing {
     if (type == &PySlice_Type && constant_of(tracer_, value)) return {value};
     // str() of bytes warns under python -b.
     if (type == &PyBytes_Type) return {value, depth == 0};
-    if (tensor_type_of(as<ObjectValue>(value)->object)) return {};
+    if (family_of(as<ObjectValue>(value)->object)) return {};
     std::vector<ValuePtr> copies;
     Printed printed{value};
     if (type == &PyTuple_Type || type == &PyList_Type || type == size_type()) {
@@ -295,7 +295,7 @@ bool can_be_given(const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value))
     return !sequence->is_list && std::ranges::all_of(sequence->items, can_be_given);
   return value->kind == ValueKind::Computed || value->kind == ValueKind::Number ||
-         (value->kind == ValueKind::Object && !tensor_type_of(as<ObjectValue>(value)->object));
+         (value->kind == ValueKind::Object && !family_of(as<ObjectValue>(value)->object));
 }
 
 namespace {

@@ -26,18 +26,18 @@ bool bool_argument(Tracer& tracer, const CallArgs& args) {
 
 ValuePtr exchange_grad_mode(Tracer& tracer, const CallArgs& args) {
   bool value = bool_argument(tracer, args);
-  tracer.guards().global_state();
+  tracer.guards().global_state(default_family());
   return tracer.values().boolean(std::exchange(tracer.builder().modes().grad, value));
 }
 
 ValuePtr exchange_inference_mode(Tracer& tracer, const CallArgs& args) {
   bool value = bool_argument(tracer, args);
-  tracer.guards().global_state();
+  tracer.guards().global_state(default_family());
   return tracer.values().boolean(std::exchange(tracer.builder().modes().inference, value));
 }
 
 ValuePtr is_grad_enabled(Tracer& tracer, const CallArgs&) {
-  tracer.guards().global_state();
+  tracer.guards().global_state(default_family());
   return tracer.values().boolean(tracer.builder().modes().grad && !tracer.builder().modes().inference);
 }
 
@@ -116,10 +116,16 @@ Ref plain_object(Tracer& tracer, const ValuePtr& given) {
                                                                       : Ref();
 }
 
+// The registered callables by name; never freed.
+std::unordered_map<std::string_view, PyObject*>& registered() {
+  static auto* table = new std::unordered_map<std::string_view, PyObject*>();
+  return *table;
+}
+
 // tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run because the program may
 // modify the result.
 ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
-  Ref function = imported("minidynamo._C", name);
+  PyObject* function = registered().at(name);
   static const OpRow* const clone = find_op("clone");
   std::vector<Ref> held;
   for (const ValuePtr& value : args.positional) held.push_back(plain_object(tracer, value));
@@ -134,12 +140,12 @@ ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
   for (size_t i = 0; i < args.positional.size(); ++i) PyTuple_SET_ITEM(positional.get(), i, held[i].release());
   Ref made = Ref::steal(PyObject_Call(function, positional, keywords));
   if (!made) raise_here();
-  const Tensor& tensor = tensor_type_of(made.get())->unwrap(made);
+  Tensor tensor = tensor_of_object(made);
   if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
-  tracer.guards().global_state();  // the default dtype
+  tracer.guards().global_state(default_family());  // the default dtype
   Node* constant = tracer.graph().add_constant("constant", tensor);
   Node* node = tracer.builder().add_op(*clone, {ValueRef{constant, 0}});
-  return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
+  return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec, default_family());
 }
 
 ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) { return make_tensor(tracer, "tensor", args); }
@@ -158,7 +164,7 @@ ValuePtr is_tensor(Tracer& tracer, const CallArgs& args) {
 
 ValuePtr get_default_dtype(Tracer& tracer, const CallArgs& args) {
   if (!args.positional.empty() || !args.keywords.empty()) raise_here();
-  tracer.guards().global_state();
+  tracer.guards().global_state(default_family());
   return tracer.values().constant(dtype_to_python(default_dtype()));
 }
 
@@ -273,8 +279,11 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
 }  // namespace
 
 void register_mode_call(std::string_view name, BorrowedRef callable) {
-  for (const ModeCallRow& row : kRows)
-    if (name == row.name) return register_call(callable, row.handler);
+  for (const ModeCallRow& row : kRows) {
+    if (name != row.name) continue;
+    registered().try_emplace(row.name, callable.get());  // kept by the registry of calls
+    return register_call(callable, row.handler);
+  }
   raise(ErrorKind::Key, "no known call is named ", name);
 }
 

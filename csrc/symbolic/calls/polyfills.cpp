@@ -123,15 +123,15 @@ bool fits_polyfill(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
 
 namespace {
 
-ValuePtr polyfill_function(BorrowedRef function);
-
 // Defaults of a polyfill are constants, or functions that are inlined as well.
 ValuePtr default_value(BorrowedRef value) {
-  if (PyFunction_Check(value.get())) return polyfill_function(value);
+  if (PyFunction_Check(value.get())) return stand_in(value);
   return make_value<ObjectValue>(Ref::share(value), nullptr);
 }
 
-ValuePtr polyfill_function(BorrowedRef original) {
+}  // namespace
+
+ValuePtr stand_in(BorrowedRef original) {
   auto* model = reinterpret_cast<PyFunctionObject*>(original.get());
   auto function = make_value<FunctionValue>();
   function->code = Ref::share(model->func_code);
@@ -151,11 +151,9 @@ ValuePtr polyfill_function(BorrowedRef original) {
   return function;
 }
 
-}  // namespace
-
 ValuePtr find_polyfill(BorrowedRef callable) {
   auto found = polyfills().find(callable);
-  return found == polyfills().end() ? nullptr : polyfill_function(found->second.function.get());
+  return found == polyfills().end() ? nullptr : stand_in(found->second.function.get());
 }
 
 }  // namespace md

@@ -16,5 +16,7 @@ void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::st
 PyTypeObject* type_of_generator(BorrowedRef code);
 bool fits_polyfill(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 ValuePtr find_polyfill(BorrowedRef callable);  // null if there is none
+// The function as a polyfill is inlined: without globals, its frame invisible.
+ValuePtr stand_in(BorrowedRef function);
 
 }  // namespace md

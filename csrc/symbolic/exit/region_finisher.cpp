@@ -108,6 +108,7 @@ RecipeId RegionFinisher::output_recipe(ValueRef value) {
   Recipe recipe;
   recipe.kind = RecipeKind::Output;
   recipe.index = static_cast<int32_t>(outputs_.size());
+  recipe.family = &default_family();
   outputs_.push_back(value);
   snapshot_.recipes.push_back(std::move(recipe));
   return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
@@ -286,7 +287,10 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;
-  if (region.met_operations) tracer_.guards().global_state();
+  if (region.met_operations) {
+    tracer_.guards().global_state(default_family());
+    for (const TensorFamily* family : tracer_.builder().families()) tracer_.guards().global_state(*family);
+  }
   run_passes(graph);
   graph.set_runtime_asserts(shapes_.runtime_asserts());
   std::vector<std::vector<Node*>> users = graph.all_users();

@@ -57,6 +57,7 @@ void RegionFinisher::pass_through(const Source* source, Recipe& recipe) {
 void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return pass_through(tensor->source, recipe);
   recipe.kind = RecipeKind::Output;
+  recipe.family = tensor->family;
   recipe.index = static_cast<int32_t>(outputs_.size());
   if (tensor->base != nullptr && tensor->base->source == nullptr) recipe.writes = tensor->base->version;
   outputs_.push_back(tracer_.builder().output_value(tensor));

@@ -138,8 +138,9 @@ bool is_plain_tuple(Tracer& tracer, const ValuePtr& value) {
 
 namespace {
 
-ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorType& type, Ref object) {
-  auto tensor = make_value<TensorValue>(ValueRef{}, type.unwrap(object).spec());
+ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorFamily& family, const TensorView& view,
+                   Ref object) {
+  auto tensor = make_value<TensorValue>(ValueRef{}, view.spec(), family);
   tensor->object = std::move(object);
   tensor->source = source;
   make_sizes_symbolic(tracer, tensor.get());
@@ -160,8 +161,9 @@ bool is_dynamic(const TraceStart& start, const Source* source, PyTypeObject* typ
 
 ValuePtr value_at(Tracer& tracer, const Source* source, Ref object) {
   if (ValuePtr known = tracer.values().find(source)) return known;
-  if (const TensorType* type = tensor_type_of(object.get()); type != nullptr)
-    return tensor_at(tracer, source, *type, std::move(object));
+  TensorView view;
+  if (const TensorFamily* family = family_of(object.get()); family != nullptr && family->read(object, view))
+    return tensor_at(tracer, source, *family, view, std::move(object));
   auto known = make_value<ObjectValue>(std::move(object), source);
   known->is_dynamic = is_dynamic(tracer.entry().start(), source, known->object.type());
   tracer.values().set(source, known);

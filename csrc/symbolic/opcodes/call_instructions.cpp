@@ -1,8 +1,5 @@
 // Calls of all forms, and dispatch on the callable.
-#include "base/config.h"
 #include "cpython/text.h"
-#include "frontends/op_callables.h"
-#include "frontends/tensor_facts.h"
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
 #include "guards/guarded_ref.h"
@@ -18,12 +15,7 @@
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/facts/weak_references.h"
-#include "symbolic/sizes/computed_numbers.h"
-#include "symbolic/sizes/symbolic_sizes.h"
-#include "symbolic/tensors/conversion_calls.h"
-#include "symbolic/tensors/tensor_numbers.h"
-#include "symbolic/tensors/tensor_ops.h"
-#include "symbolic/tensors/tensor_writes.h"
+#include "symbolic/tensors/tensor_callables.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
 
@@ -101,96 +93,12 @@ std::string name_of_callable(const ValuePtr& callable) {
   return name && PyUnicode_Check(name.get()) ? text_of(name) : describe(callable);
 }
 
-// Methods of a tensor that need its data, and the reasons of their breaks.
-BreakReason reason_for_tensor_method(const std::string& name) {
-  static const std::pair<const char*, BreakReason> kRows[] = {
-      {"item", BreakReason::tensor_to_number},      {"__int__", BreakReason::tensor_to_number},
-      {"__float__", BreakReason::tensor_to_number}, {"__index__", BreakReason::tensor_to_number},
-      {"tolist", BreakReason::tensor_to_list},      {"numpy", BreakReason::tensor_export},
-      {"data_ptr", BreakReason::tensor_export},     {"__array__", BreakReason::tensor_export},
-      {"__dlpack__", BreakReason::tensor_export},   {"equal", BreakReason::tensor_to_number},
-      {"allclose", BreakReason::tensor_to_number}};
-  for (const auto& [row, reason] : kRows)
-    if (name == row) return reason;
-  return BreakReason::tensor_method;
-}
-
 // int(x), str(x) ... of a tensor.
 BreakReason reason_for_builtin(BorrowedRef callable) {
   for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type})
     if (callable.get() == reinterpret_cast<PyObject*>(type)) return BreakReason::tensor_to_number;
   bool is_text = callable.get() == reinterpret_cast<PyObject*>(&PyUnicode_Type);
   return is_text ? BreakReason::tensor_format : BreakReason::builtin_call;
-}
-
-// Under fullgraph, numbers are captured without the config flag, as TorchDynamo does.
-bool captures_numbers(Tracer& tracer) {
-  return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
-}
-
-// int(x) and float(x) of a tensor. Null: another callable, or not captured.
-ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* tensor) {
-  bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
-  bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
-  if ((!whole && !is_float) || !captures_numbers(tracer)) return nullptr;
-  return computed(tracer, whole ? ScalarOp::Int : ScalarOp::Float, {number_of(tracer, tensor)});
-}
-
-// size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
-ValuePtr symbolic_fact(Tracer& tracer, const std::string& name, const TensorSpec& spec,
-                       std::span<PyObject* const> args) {
-  if (!any_symbolic(spec.sizes.span())) return nullptr;
-  if ((name == "numel" || name == "nelement") && args.empty()) return size_value(tracer, spec.numel());
-  if (name != "size" || args.size() > 1) return nullptr;
-  if (args.empty() || args[0] == Py_None) return shape_value(tracer, spec);
-  if (!PyLong_CheckExact(args[0])) return nullptr;
-  int overflow = 0;
-  int64_t dim = PyLong_AsLongLongAndOverflow(args[0], &overflow);
-  if (overflow != 0 || dim < -spec.rank() || dim >= spec.rank()) return nullptr;
-  return size_value(tracer, spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
-}
-
-// A number, or an object that is the same at every run (a memory format).
-Ref fact_argument(Tracer& tracer, const std::string& name, const ValuePtr& value) {
-  if (Ref constant = constant_of(tracer, value)) return constant;
-  auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !can_hold_strongly(object->object.get())) graph_break(BreakReason::tensor_method, name);
-  return Ref::share(tracer.values().identity_of(value));
-}
-
-// A method descriptor of the tensor type that is not an op: a conversion, a fact, or a break.
-ValuePtr call_tensor_method(Tracer& tracer, PyObject* descriptor, const CallArgs& args) {
-  std::string name = text_of(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
-  auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
-  if (tensor != nullptr)
-    if (ValuePtr converted = call_conversion(tracer, name, tensor, args)) return converted;
-  bool takes_out = tensor != nullptr && captures_numbers(tracer) && args.positional.size() == 1;
-  if (takes_out && args.keywords.empty()) {
-    if (name == "item") return number_of(tracer, tensor);
-    if (name == "tolist") return numbers_of(tracer, tensor);
-  }
-  const TensorFact* fact = find_tensor_fact(name);
-  if (tensor == nullptr || fact == nullptr) graph_break(reason_for_tensor_method(name), name);
-  std::vector<Ref> held;
-  std::vector<PyObject*> plain;
-  auto add = [&](const ValuePtr& value) {
-    plain.push_back(held.emplace_back(fact_argument(tracer, name, value)).get());
-  };
-  for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
-  Ref names = args.keywords.empty() ? Ref() : check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
-  for (size_t i = 0; i < args.keywords.size(); ++i) {
-    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
-    add(args.keywords[i].second);
-  }
-  tracer.values().guard_tensor(tensor);
-  try {
-    ValuePtr size = names ? nullptr : symbolic_fact(tracer, name, tensor->spec, plain);
-    return size ? size : tracer.values().constant(fact->value(tensor->spec, plain, names.get()));
-  } catch (const Error&) {
-    raise_here();
-  } catch (const PythonError&) {
-    raise_here();
-  }
 }
 
 // A branch created by tee(): tee() of a branch shares state with it, which the polyfill does not.
@@ -242,13 +150,9 @@ ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, C
     tracer.values().identity_of(callable);
     return handler(tracer, args);
   }
-  if (const OpRow* row = find_op_callable(object)) {
+  if (const TensorCallable* known = find_tensor_callable(object)) {
     tracer.values().identity_of(callable);
-    return call_op(tracer, *row, args, Py_IS_TYPE(object, &PyMethodDescr_Type) ? CallForm::Method : CallForm::Function);
-  }
-  if (const OpRow* row = find_in_place_callable(object)) {
-    tracer.values().identity_of(callable);
-    return call_in_place(tracer, *row, args);
+    return call_tensor_callable(tracer, *known, args);
   }
   if (PyFunction_Check(object) && is_pure_call(object) && is_known_call(args)) {
     tracer.values().identity_of(callable);
@@ -276,8 +180,6 @@ ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, C
       if (ValuePtr number = converted_to_number(tracer, object, as<TensorValue>(args.positional[0]))) return number;
     graph_break(of_tensor ? reason_for_builtin(object) : BreakReason::builtin_call, name_of_callable(callable));
   }
-  if (Py_IS_TYPE(object, &PyMethodDescr_Type) && find_tensor_type(PyDescr_TYPE(object)) != nullptr)
-    return call_tensor_method(tracer, object, args);
   if (PyType_Check(object)) return call_class(tracer, callable, args, continuation, continuation_value);
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(object)))
     return call_wrapper(tracer, callable, *wrapper, args, continuation, continuation_value);

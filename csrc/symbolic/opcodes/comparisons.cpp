@@ -1,5 +1,4 @@
 // Comparison, identity, membership.
-#include "frontends/op_callables.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/set_methods.h"
@@ -204,7 +203,8 @@ void compare_op(Tracer& tracer, const Instruction& at) {
   open_members(tracer, at, left, right);
   ValuePtr result;
   if (is_tensor(left) || is_tensor(right)) {
-    const OpRow* row = compare_operator_row(at.arg);
+    const TensorFamily& family = answering_family(left, right);
+    const OpRow* row = family.compare_operator(at.arg);
     const ValuePtr& other = is_tensor(left) ? right : left;
     PyTypeObject* type = type_of(other);
     bool known = is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
@@ -213,7 +213,7 @@ void compare_op(Tracer& tracer, const Instruction& at) {
     // A number on the left calls the tensor's mirrored comparison.
     static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
     bool mirrored = !is_tensor(left);
-    if (mirrored) row = compare_operator_row(kMirrored[at.arg]);
+    if (mirrored) row = family.compare_operator(kMirrored[at.arg]);
     result =
         call_op(tracer, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");

@@ -2,7 +2,6 @@
 #include "bytecode/binary_operators.h"
 #include "cpython/imports.h"
 #include "cpython/version_facts.h"
-#include "frontends/op_callables.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/pure_calls.h"
@@ -51,7 +50,7 @@ bool may_be_large(BinaryCode op, BorrowedRef left, BorrowedRef right) {
 
 ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const ValuePtr& right) {
   const BinaryOperator& op = binary_operator(arg);
-  const OpRow* row = binary_operator_row(op);
+  const OpRow* row = answering_family(left, right).binary_operator(op);
   std::string text = op.sign;
   if (row == nullptr) graph_break(BreakReason::tensor_operands, "operator " + text);
   bool in_place =
@@ -267,7 +266,7 @@ void unary_op(Tracer& tracer, const Instruction&) {
   if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
     graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
   if (is_tensor(value)) {
-    const OpRow* row = unary_operator_row(op);
+    const OpRow* row = as<TensorValue>(value)->family->unary_operator(op);
     if (row == nullptr) graph_break(BreakReason::tensor_operands, str_cat("operator ", op));
     result = call_op(tracer, *row, {{value}, {}}, CallForm::Operator);
   } else if (inline_unary(tracer, op == '-' ? "__neg__" : op == '+' ? "__pos__" : "__invert__")) {

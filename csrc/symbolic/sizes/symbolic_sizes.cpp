@@ -98,8 +98,9 @@ void make_sizes_symbolic(Tracer& tracer, TensorValue* tensor) {
   std::vector<DimPolicy> policies = dim_policies(tensor->object, spec.rank());
   bool from_the_start =
       dynamic == DynamicShapes::Always || (dynamic == DynamicShapes::Automatic && tracer.shapes().all_symbolic());
-  bool all =
-      from_the_start && tensor->object.type() == default_tensor_type().type && !is_held_by_object(tensor->source);
+  // Not a parameter.
+  bool is_plain_type = tensor->object.type() == tensor->family->result_type(spec.dtype, spec.rank());
+  bool all = from_the_start && is_plain_type && !is_held_by_object(tensor->source);
   bool any = all || start.dynamic_sources != nullptr || !policies.empty();
   if (!any || dynamic == DynamicShapes::Never || spec.rank() == 0) return;
   bool is_plain = same(spec.strides, contiguous_strides(spec.sizes.span()));
@@ -127,12 +128,17 @@ ValuePtr size_value(Tracer& tracer, Dim dim) {
   return value;
 }
 
-ValuePtr shape_value(Tracer& tracer, const TensorSpec& spec) {
-  if (!any_symbolic(spec.sizes.span())) return tracer.values().constant(size_from_dims(spec.sizes.span()));
+ValuePtr shape_value(Tracer& tracer, const TensorFamily& family, const TensorSpec& spec) {
+  if (!any_symbolic(spec.sizes.span())) {
+    std::vector<int64_t> sizes;
+    for (Dim size : spec.sizes) sizes.push_back(size.value());
+    return tracer.values().constant(family.size_object(sizes));
+  }
   std::vector<ValuePtr> items;
   for (Dim dim : spec.sizes) items.push_back(size_value(tracer, dim));
   auto shape = make_value<SequenceValue>(false, std::move(items));
-  shape->type = tracer.values().constant(reinterpret_cast<PyObject*>(size_type()));
+  if (PyTypeObject* type = family.size_type(); type != &PyTuple_Type)
+    shape->type = tracer.values().constant(reinterpret_cast<PyObject*>(type));
   return shape;
 }
 

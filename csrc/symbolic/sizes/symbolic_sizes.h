@@ -5,7 +5,8 @@
 namespace md {
 
 ValuePtr size_value(Tracer& tracer, Dim dim);
-ValuePtr shape_value(Tracer& tracer, const TensorSpec& spec);
+// The sizes of a tensor, as its family's programs see them.
+ValuePtr shape_value(Tracer& tracer, const TensorFamily& family, const TensorSpec& spec);
 // is_shape: a Size with symbolic elements. known_shape: the same Size specialised to its numbers.
 bool is_shape(const ValuePtr& value);
 ValuePtr known_shape(Tracer& tracer, const ValuePtr& value);

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "graph/symbols.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/sizes/size_comparisons.h"
 #include "symbolic/sizes/symbolic_sizes.h"
@@ -47,9 +47,9 @@ std::optional<std::vector<GraphInput>> current_inputs(const Tracer& tracer, cons
   std::vector<GraphInput> inputs;
   for (const Source* source : sources) {
     Ref object = source != nullptr ? fetch(source, tracer.values().view()) : Ref();
-    const TensorType* type = object ? tensor_type_of(object) : nullptr;
-    if (type == nullptr || type->unwrap(object)->kind() != TensorKind::Real) return std::nullopt;
-    inputs.push_back({.tensor = type->unwrap(object)});
+    Tensor tensor = tensor_of_object(object);
+    if (!tensor.defined() || tensor->kind() != TensorKind::Real) return std::nullopt;
+    inputs.push_back({.tensor = std::move(tensor)});
   }
   return inputs;
 }

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "graph/views.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "symbolic/breaks/outcomes.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/tensor_modes.h"
@@ -29,7 +29,7 @@ bool strides_over_elements(const TensorSpec& spec) {
   return true;
 }
 
-Tensor object_tensor(const TensorValue& value) { return tensor_type_of(value.object.get())->unwrap(value.object); }
+Tensor object_tensor(const TensorValue& value) { return hold(*value.family, value.object); }
 
 }  // namespace
 
@@ -42,6 +42,10 @@ GraphBuilder::GraphBuilder(ValueReader& values, const FrameStack& frames)
 
 Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
   return graph_->add_op(row, std::move(operands), frames_.location());
+}
+
+void GraphBuilder::note_family(const TensorFamily& family) {
+  if (std::ranges::find(families_, &family) == families_.end()) families_.push_back(&family);
 }
 
 ValueRef GraphBuilder::scalar_input(const ValuePtr& value) {
@@ -82,6 +86,7 @@ ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
   check_apart_from_written(tensor);
   MD_ASSERT(tensor->source != nullptr, "a tensor without a node and without a source");
   values_.guard_tensor(tensor);
+  note_family(*tensor->family);
   tensor->ref = {graph_->add_tensor_input(name(tensor->source, values_.start().bytecode), tensor->spec), 0};
   inputs_.push_back({tensor->source, nullptr});
   return tensor->ref;

@@ -35,6 +35,10 @@ class GraphBuilder {
   // Appends a node at the current position of the trace.
   Node* add_op(const OpRow& row, std::vector<Operand> operands);
 
+  // The families whose operations are in the graph.
+  const std::vector<const TensorFamily*>& families() const { return families_; }
+  void note_family(const TensorFamily& family);
+
   TracedModes& modes() { return modes_; }
   const TracedModes& modes() const { return modes_; }
   bool modes_changed() const { return modes_ != initial_modes_; }
@@ -80,6 +84,7 @@ class GraphBuilder {
   const FrameStack& frames_;
   std::shared_ptr<Graph> graph_;
   std::vector<Input> inputs_;
+  std::vector<const TensorFamily*> families_;
   std::unordered_map<const Value*, ValueRef> scalar_inputs_;
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;
   TracedModes modes_, initial_modes_;

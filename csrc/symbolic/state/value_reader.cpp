@@ -52,7 +52,9 @@ PyTypeObject* ValueReader::exact_type(const ValuePtr& value) {
 void ValueReader::guard_tensor(TensorValue* tensor) {
   if (tensor->source == nullptr || tensor->guarded) return;
   // A spec that has lost its symbols since was specialised by relations.
-  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over);
+  TensorView view;
+  tensor->family->read(tensor->object, view);
+  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over, view.witness);
   tensor->guarded = true;
 }
 

@@ -1,8 +1,6 @@
 #include "symbolic/tensors/conversion_calls.h"
 
-#include "frontends/dtype_object.h"
 #include "frontends/memory_format_object.h"
-#include "frontends/tensor_conversions.h"
 #include "guards/guarded_ref.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
@@ -17,7 +15,7 @@ namespace {
 Ref plain_argument(Tracer& tracer, std::string_view method, const ValuePtr& value) {
   if (auto* other = as<TensorValue>(value)) {
     tracer.values().guard_tensor(other);
-    return Ref::share(dtype_to_python(other->spec.dtype));
+    return Ref::share(other->family->dtype_object(other->spec.dtype));
   }
   if (Ref constant = constant_of(tracer, value)) return constant;
   auto* object = as<ObjectValue>(value);
@@ -44,23 +42,20 @@ Conversion parse_to(Tracer& tracer, const TensorSpec& spec, const CallArgs& args
   return parse_to_call(spec, plain, args.keywords.empty() ? nullptr : names.get());
 }
 
-std::optional<Conversion> conversion(Tracer& tracer, std::string_view method, const TensorSpec& spec,
-                                     const CallArgs& args) {
-  if (method == "to") return parse_to(tracer, spec, args);
+Conversion conversion(Tracer& tracer, const ConversionMethod& method, const TensorSpec& spec, const CallArgs& args) {
+  if (method.form == ConversionMethod::Form::To) return parse_to(tracer, spec, args);
   bool with_keywords = !args.keywords.empty();
-  if (method == "type_as") {
+  if (method.form == ConversionMethod::Form::TypeAs) {
     auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
     if (other == nullptr) raise_here();
     tracer.values().guard_tensor(other);
-    return Conversion{.dtype = other->spec.dtype};
+    return {.dtype = other->spec.dtype};
   }
-  const ConversionMethod* row = find_conversion_method(method);
-  if (row == nullptr) return std::nullopt;
-  Conversion wanted{.dtype = row->dtype.value_or(spec.dtype)};
+  Conversion wanted{.dtype = method.dtype.value_or(spec.dtype)};
   if (args.positional.size() > 1 || args.keywords.size() > 1) raise_here();
   for (const auto& [name, value] : args.keywords) {
     if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) raise_here();
-    set_memory_format(wanted, row->name, plain_argument(tracer, method, value));
+    set_memory_format(wanted, method.name, plain_argument(tracer, method.name, value));
   }
   return wanted;
 }
@@ -72,7 +67,7 @@ ValuePtr in_memory_format(Tracer& tracer, TensorValue* tensor, ValuePtr value, c
   bool same = wanted.dtype == tensor->spec.dtype;
   if (same && !wanted.copy && suggested_format(tensor->spec) == wanted.memory_format) return value;
   if (!same)
-    value = call_op(tracer, *cast, {{value, tracer.values().constant(dtype_to_python(wanted.dtype))}, {}},
+    value = call_op(tracer, *cast, {{value, tracer.values().constant(tensor->family->dtype_object(wanted.dtype))}, {}},
                     CallForm::Method);
   ValuePtr format = tracer.values().constant(memory_format_object(wanted.memory_format));
   return call_op(tracer, *clone, {{value}, {{Ref::share(kMemoryFormat), format}}}, CallForm::Method);
@@ -80,9 +75,9 @@ ValuePtr in_memory_format(Tracer& tracer, TensorValue* tensor, ValuePtr value, c
 
 }  // namespace
 
-ValuePtr call_conversion(Tracer& tracer, std::string_view method, TensorValue* tensor, const CallArgs& args) {
+ValuePtr call_conversion(Tracer& tracer, const ConversionMethod& method, TensorValue* tensor, const CallArgs& args) {
   tracer.values().guard_tensor(tensor);
-  std::optional<Conversion> wanted;
+  Conversion wanted;
   try {
     wanted = conversion(tracer, method, tensor->spec, args);
   } catch (const Error&) {
@@ -90,15 +85,14 @@ ValuePtr call_conversion(Tracer& tracer, std::string_view method, TensorValue* t
   } catch (const PythonError&) {
     raise_here();
   }
-  if (!wanted) return nullptr;
   const ValuePtr& self = args.positional[0];
-  if (!wanted->memory_format.empty()) return in_memory_format(tracer, tensor, self, *wanted);
+  if (!wanted.memory_format.empty()) return in_memory_format(tracer, tensor, self, wanted);
   static const OpRow* const cast = find_op("cast");
   static const OpRow* const clone = find_op("clone");
-  if (wanted->dtype != tensor->spec.dtype)
-    return call_op(tracer, *cast, {{self, tracer.values().constant(dtype_to_python(wanted->dtype))}, {}},
+  if (wanted.dtype != tensor->spec.dtype)
+    return call_op(tracer, *cast, {{self, tracer.values().constant(tensor->family->dtype_object(wanted.dtype))}, {}},
                    CallForm::Method);
-  return wanted->copy ? call_op(tracer, *clone, {{self}, {}}, CallForm::Method) : self;
+  return wanted.copy ? call_op(tracer, *clone, {{self}, {}}, CallForm::Method) : self;
 }
 
 }  // namespace md

@@ -165,7 +165,7 @@ struct HostCallRun {
   bool call_python(const std::vector<Tensor>& given, size_t linked) {
     std::vector<Ref> held;
     std::vector<PyObject*> args;
-    for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_tensor_type().wrap(tensor)).get());
+    for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_family().wrap(tensor)).get());
     try {
       ServingCode serving;
       HostCallFramesScope no_frames(nullptr);
@@ -191,9 +191,8 @@ struct HostCallRun {
       refuse(context, str_cat("returned something other than ", count, " tensors"));
     for (size_t i = 0; i < count; ++i) {
       BorrowedRef item = PyTuple_GET_ITEM(result.get(), static_cast<Py_ssize_t>(i));
-      const TensorType* type = tensor_type_of(item);
-      if (type == nullptr) refuse(context, str_cat("result ", i, " is a ", item.type()->tp_name, ", not a Tensor"));
-      const Tensor& tensor = type->unwrap(item);
+      Tensor tensor = tensor_of_object(item);
+      if (!tensor.defined()) refuse(context, str_cat("result ", i, " is a ", item.type()->tp_name, ", not a Tensor"));
       TensorSpec expected = result_spec(context, call, i);
       if (tensor->kind() != TensorKind::Real) refuse(context, str_cat("result ", i, " is a tensor without data"));
       if (tensor->dtype() != expected.dtype || !same(tensor.spec().sizes, expected.sizes))

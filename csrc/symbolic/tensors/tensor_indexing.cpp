@@ -1,10 +1,8 @@
 // x[key] and x[key] = value on symbolic tensors: a chain of views, then at most one gather or scatter by index tensors.
 #include <algorithm>
 
-#include "cpython/imports.h"
-#include "frontends/dtype_object.h"
 #include "frontends/indexing.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/value_facts.h"
@@ -29,7 +27,7 @@ constexpr int64_t kFirstMark = -(int64_t{1} << 60);
 // A parsed key; its indices, in order of appearance, are tensors of the graph.
 class SymbolicKey {
  public:
-  SymbolicKey(Tracer& tracer, const ValuePtr& key) : tracer_(tracer) {
+  SymbolicKey(Tracer& tracer, const TensorFamily& family, const ValuePtr& key) : tracer_(tracer), family_(family) {
     auto items = type_of(key) == &PyTuple_Type ? elements_of(tracer, key) : nullptr;
     if (!items) {
       model_ = model_of(key);
@@ -54,7 +52,7 @@ class SymbolicKey {
       return Tensor::fake(index->spec);
     };
     try {
-      return index_plan(spec, model_.get(), indices_.empty() ? TensorFromKey() : TensorFromKey(fake_of));
+      return family_.index(spec, model_.get(), indices_.empty() ? TensorFromKey() : TensorFromKey(fake_of));
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::NotImplemented) graph_break(BreakReason::unknown_subscript, error.what());
       raise_here();
@@ -108,7 +106,7 @@ class SymbolicKey {
     if (is_floating(tensor->spec.dtype)) raise_here();
     if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;
-    return call_op(tracer_, *cast, {{item, tracer_.values().constant(dtype_to_python(DType::int64))}, {}},
+    return call_op(tracer_, *cast, {{item, tracer_.values().constant(family_.dtype_object(DType::int64))}, {}},
                    CallForm::Method);
   }
 
@@ -126,15 +124,35 @@ class SymbolicKey {
     return list;
   }
 
+  // The elements of nested lists of ints in order; a list of another length than its neighbours has no tensor.
+  static void collect(BorrowedRef list, DimVec& sizes, int depth, std::vector<int64_t>& elements) {
+    Py_ssize_t length = PyList_GET_SIZE(list.get());
+    if (depth == sizes.size()) sizes.push_back(length);
+    if (sizes[depth].value() != length) raise_here();
+    for (Py_ssize_t i = 0; i < length; ++i) {
+      BorrowedRef item = PyList_GET_ITEM(list.get(), i);
+      bool is_list = PyList_Check(item.get()) != 0;
+      if (is_list != (depth + 1 < sizes.size()) && (i > 0 || !is_list)) raise_here();
+      if (is_list) {
+        collect(item, sizes, depth + 1, elements);
+        continue;
+      }
+      int overflow = 0;
+      elements.push_back(PyLong_AsLongLongAndOverflow(item, &overflow));
+      if (overflow != 0) raise_here();
+    }
+  }
+
   // A list of numbers becomes a constant of the graph.
   ValuePtr tensor_of_list(const ValuePtr& value) {
-    static PyObject* const function = imported("minidynamo._C", "tensor").release();
-    Ref list = plain_list(value);
-    Ref keywords = check(Py_BuildValue("{s:O}", "dtype", dtype_to_python(DType::int64).get()));
-    Ref made = Ref::steal(PyObject_Call(function, check(PyTuple_Pack(1, list.get())), keywords));
-    if (!made) raise_here();
-    Node* constant = tracer_.graph().add_constant("constant", tensor_type_of(made.get())->unwrap(made));
-    return make_value<TensorValue>(ValueRef{constant, 0}, constant->outs[0].spec);
+    DimVec sizes;
+    std::vector<int64_t> elements;
+    collect(plain_list(value), sizes, 0, elements);
+    Tensor tensor = Tensor::empty(TensorSpec::contiguous(DType::int64, sizes));
+    if (tensor->numel() != static_cast<int64_t>(elements.size())) raise_here();
+    std::ranges::copy(elements, tensor.data<int64_t>());
+    Node* constant = tracer_.graph().add_constant("constant", tensor);
+    return make_value<TensorValue>(ValueRef{constant, 0}, constant->outs[0].spec, family_);
   }
 
   [[noreturn]] void unknown(const ValuePtr& item) {
@@ -142,6 +160,7 @@ class SymbolicKey {
   }
 
   Tracer& tracer_;
+  const TensorFamily& family_;
   Ref model_;
   std::vector<ValuePtr> indices_;
   std::vector<Dim> marks_;
@@ -160,7 +179,7 @@ ValuePtr window_of(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, 
       Node* node = tracer.builder().add_op(*step.row, std::move(operands));
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
-      auto window = make_value<TensorValue>(current, node->outs[0].spec);
+      auto window = make_value<TensorValue>(current, node->outs[0].spec, *tensor->family);
       tracer.builder().make_alias(window.get(), viewed, *node, 0);
       result = window;
       viewed = as<TensorValue>(result);
@@ -199,8 +218,8 @@ void store_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key, con
     if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
   ValuePtr whole = key;
   if (mask->spec.dtype != DType::bool_)
-    whole =
-        call_op(tracer, *cast, {{key, tracer.values().constant(dtype_to_python(DType::bool_))}, {}}, CallForm::Method);
+    whole = call_op(tracer, *cast, {{key, tracer.values().constant(tensor->family->dtype_object(DType::bool_))}, {}},
+                    CallForm::Method);
   for (int i = mask->spec.rank(); i < tensor->spec.rank(); ++i)
     whole = call_op(tracer, *unsqueeze, {{whole, tracer.values().integer(-1)}, {}}, CallForm::Method);
   call_in_place(tracer, *masked_fill, {{ValuePtr(tensor), whole, value}, {}});
@@ -229,7 +248,7 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
   tracer.values().guard_tensor(tensor);
-  SymbolicKey parsed(tracer, numbers_of_rows(tracer, tensor, key));
+  SymbolicKey parsed(tracer, *tensor->family, numbers_of_rows(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr window = window_of(tracer, tensor, parsed, plan.steps);
@@ -253,7 +272,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(tracer, tensor, key, value);
   tracer.values().guard_tensor(tensor);
-  SymbolicKey parsed(tracer, numbers_of_rows(tracer, tensor, key));
+  SymbolicKey parsed(tracer, *tensor->family, numbers_of_rows(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr window = window_of(tracer, tensor, parsed, plan.steps);

@@ -39,9 +39,11 @@ bool is_runtime_scalar(const ValuePtr& value, ParamType type) {
 
 class OpCapture {
  public:
-  OpCapture(Tracer& tracer, const OpRow& row) : tracer_(tracer), row_(&row) {}
+  OpCapture(Tracer& tracer, const OpRow& row, const TensorFamily& family)
+      : tracer_(tracer), row_(&row), family_(&family) {}
 
   ValuePtr run(const CallArgs& args, CallForm form) {
+    find_family(args);
     bind(args);
     if (row_->has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
     refuse_new_leaves();
@@ -55,6 +57,27 @@ class OpCapture {
   }
 
  private:
+  // Operations on tensors of two families are left to the library that answers them.
+  void find_family(const CallArgs& args) {
+    const TensorFamily* found = nullptr;
+    auto look = [&](const ValuePtr& value) {
+      auto* tensor = as<TensorValue>(value);
+      if (tensor == nullptr || tensor->family == found) return;
+      if (found != nullptr)
+        graph_break(BreakReason::tensor_operands,
+                    str_cat(row_->name, " of ", found->name, " and ", tensor->family->name, " tensors"));
+      found = tensor->family;
+    };
+    auto look_inside = [&](const ValuePtr& value) {
+      look(value);
+      if (auto* sequence = as<SequenceValue>(value)) std::ranges::for_each(sequence->items, look);
+    };
+    std::ranges::for_each(args.positional, look_inside);
+    for (const auto& [name, value] : args.keywords) look_inside(value);
+    if (found != nullptr) family_ = found;
+    tracer_.builder().note_family(*family_);
+  }
+
   void bind(const CallArgs& args) {
     values_ = args.positional;
     Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
@@ -89,7 +112,7 @@ class OpCapture {
 
   ValueForm form_of(const ValuePtr& value) {
     if (is_tensor(value)) return ValueForm::Tensor;
-    if (auto* object = as<ObjectValue>(value)) return value_form(object->object.get());
+    if (auto* object = as<ObjectValue>(value)) return family_->form(object->object.get());
     PyTypeObject* type = type_of(value);
     if (is_number_object(value)) return type->tp_as_number->nb_index != nullptr ? ValueForm::Int : ValueForm::Float;
     if (type == &PyLong_Type) return ValueForm::Int;
@@ -213,14 +236,14 @@ class OpCapture {
         // A dtype or device is guarded by identity; any other object may be converted to another number next time.
         if (can_hold_strongly(object->object.get()))
           constant = Ref::share(tracer_.values().identity_of(value));
-        else if (value_form(object->object.get()) == ValueForm::Other)
+        else if (family_->form(object->object.get()) == ValueForm::Other)
           raise_here();
       }
     }
     if (!constant)
       graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name, " is a ", describe(value)));
     try {
-      Arg arg = arg_from_python(*row_, param, constant.get());
+      Arg arg = family_->argument(*row_, param, constant.get());
       if (std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg))
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name));
       return operand_of_arg(arg);
@@ -292,7 +315,7 @@ class OpCapture {
       for (size_t i = 0; i < operands_.size(); ++i)
         kinds.push_back(row_->schema.params[i].promotes ? promotion_operand(operands_[i], is_number(i))
                                                         : PromotionOperand{});
-      auto casts = promote(*row_, kinds);
+      auto casts = family_->promote(*row_, kinds);
       for (size_t i = 0; i < operands_.size(); ++i) {
         if (is_number(i)) continue;
         auto* ref = std::get_if<ValueRef>(&operands_[i]);
@@ -312,7 +335,7 @@ class OpCapture {
       if (refs == nullptr) continue;
       std::vector<PromotionOperand> kinds;
       for (ValueRef ref : *refs) kinds.push_back(promotion_operand(ref));
-      auto casts = promote(*row_, kinds);
+      auto casts = family_->promote(*row_, kinds);
       for (size_t i = 0; i < refs->size(); ++i)
         if (i < casts.size() && casts[i]) (*refs)[i] = cast((*refs)[i], *casts[i]);
     }
@@ -399,7 +422,7 @@ class OpCapture {
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
-      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec);
+      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec, *family_);
       if (base) tracer_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
     }
@@ -413,6 +436,7 @@ class OpCapture {
 
   Tracer& tracer_;
   const OpRow* row_;  // the overload that accepts the bound values
+  const TensorFamily* family_;
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
   std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // index in operands_, value
@@ -436,11 +460,11 @@ CallArgs without_generator(Tracer& tracer, const OpRow& row, const CallArgs& arg
 
 }  // namespace
 
-ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form) {
+ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form, const TensorFamily* family) {
   if (row.takes_generator() && args.keyword("generator") != nullptr)
-    return call_op(tracer, row, without_generator(tracer, row, args), form);
+    return call_op(tracer, row, without_generator(tracer, row, args), form, family);
   if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(tracer, row, args, form);
   if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
-  return OpCapture(tracer, row).run(args, form);
+  return OpCapture(tracer, row, family != nullptr ? *family : default_family()).run(args, form);
 }
 }  // namespace md

@@ -4,6 +4,8 @@
 
 namespace md {
 
-ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form);
+// `family`: of the results where no operand is a tensor; null: the default one.
+ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form,
+                 const TensorFamily* family = nullptr);
 
 }  // namespace md

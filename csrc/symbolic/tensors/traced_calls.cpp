@@ -108,7 +108,7 @@ Capture& capture_of_args(std::span<const Arg> args) {
 std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count) {
   std::vector<Tensor> outs;
   for (size_t i = 0; i < count; ++i) {
-    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec);
+    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec, default_family());
     outs.push_back(recording_tensor(capture, value));
   }
   return outs;
@@ -154,9 +154,12 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   if (auto* tensor = as<TensorValue>(value)) {
     Ref& object = capture.objects[tensor];
     if (!object) {
+      // The function's operations are those of the default family.
+      if (tensor->family != &default_family())
+        graph_break(BreakReason::traced_call, str_cat("an argument is a ", tensor->family->name, " tensor"));
       tracer.values().guard_tensor(tensor);
       refuse_unbacked_sizes(tracer, tensor->spec);
-      object = default_tensor_type().wrap(recording_tensor(capture, value));
+      object = default_family().wrap(recording_tensor(capture, value));
     }
     return object;
   }
@@ -184,8 +187,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
 
 ValuePtr from_object(Capture& capture, BorrowedRef object) {
   Tracer& tracer = capture.tracer;
-  if (const TensorType* type = tensor_type_of(object)) {
-    const Tensor& tensor = type->unwrap(object);
+  if (Tensor tensor = tensor_of_object(object); tensor.defined()) {
     if (!is_recording(tensor))
       graph_break(BreakReason::traced_call, "the result is a tensor that was not computed from the arguments");
     return value_of(capture_of(tensor), tensor);
@@ -217,7 +219,7 @@ class TracedScope {
     capture.outer = std::exchange(innermost, &capture);
     tensor_modes().grad_enabled = capture.tracer.builder().modes().grad;
     tensor_modes().inference_mode = capture.tracer.builder().modes().inference;
-    capture.tracer.guards().global_state();
+    capture.tracer.guards().global_state(default_family());
   }
   ~TracedScope() {
     innermost = capture_.outer;
@@ -343,17 +345,17 @@ ValuePtr constant_result(Tracer& tracer, BorrowedRef callable, const CallArgs& a
   for (const auto& [name, value] : args.keywords) check_status(PyDict_SetItem(keywords, name, known(value)));
   ConstantResults* results = ConstantResults::current();
   Ref result = results != nullptr ? results->next(tracer.number()) : Ref();
-  tracer.guards().global_state();
+  tracer.guards().global_state(default_family());
   if (!result) {
     TracedScope scope(none);
     result = Ref::steal(PyObject_Call(callable, positional, keywords));
     if (result && results != nullptr) results->add(result);
   }
   if (!result) leave_failed_call(cannot_capture);
-  if (const TensorType* type = tensor_type_of(result.get())) {
-    Node* constant = tracer.graph().add_constant("constant", type->unwrap(result));
+  if (Tensor tensor = tensor_of_object(result); tensor.defined()) {
+    Node* constant = tracer.graph().add_constant("constant", tensor);
     Node* node = tracer.builder().add_op(*clone, {ValueRef{constant, 0}});
-    return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec);
+    return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec, default_family());
   }
   if (ValuePtr value = value_of_result(tracer, result)) return value;
   graph_break(BreakReason::traced_call, str_cat("the constant result is a ", result.type()->tp_name));

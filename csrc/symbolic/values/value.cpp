@@ -153,6 +153,12 @@ bool is_dynamic(const ValuePtr& value) {
   return computed != nullptr && !computed->known;
 }
 
+const TensorFamily& answering_family(const ValuePtr& left, const ValuePtr& right) {
+  auto *a = as<TensorValue>(left), *b = as<TensorValue>(right);
+  if (a == nullptr || b == nullptr) return *(a != nullptr ? a : b)->family;
+  return *(b->family->rank > a->family->rank ? b : a)->family;
+}
+
 bool is_deque(const ValuePtr& value) { return type_of(value) == deque_type(); }
 
 bool has_user_type(const ValuePtr& value) {
@@ -166,7 +172,7 @@ namespace {
 PyTypeObject* kind_type(const NullValue&) { return nullptr; }
 PyTypeObject* kind_type(const ObjectValue& value) { return value.object.type(); }
 PyTypeObject* kind_type(const TensorValue& value) {
-  return value.object ? value.object.type() : default_tensor_type().type;
+  return value.object ? value.object.type() : value.family->result_type(value.spec.dtype, value.spec.rank());
 }
 PyTypeObject* kind_type(const SequenceValue& value) {
   if (as<ObjectValue>(value.type) != nullptr) return class_in(value.type);

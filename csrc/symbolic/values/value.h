@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "graph/graph.h"
 #include "guards/source.h"
-#include "guards/tensor_type.h"
+#include "guards/tensor_family.h"
 #include "snapshot/policy_function.h"
 #include "snapshot/scalar_ops.h"
 #include "symbolic/values/key_index.h"
@@ -137,12 +137,14 @@ struct TensorBase {
 
 struct TensorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Tensor;
-  TensorValue(ValueRef ref, TensorSpec spec) : Value(kKind), ref(ref), spec(std::move(spec)) {}
+  TensorValue(ValueRef ref, TensorSpec spec, const TensorFamily& family)
+      : Value(kKind), ref(ref), spec(std::move(spec)), family(&family) {}
   ValueRef ref;  // node is null until an input is first used by an op; stale if `version` is behind that of the base
   std::shared_ptr<TensorBase> base;  // null until the first view or write
   std::vector<ViewStep> views;       // from base to this
   int version = 0;                   // of the base, when ref was derived
   TensorSpec spec;
+  const TensorFamily* family;
   Ref object;                      // inputs: the tensor object at capture
   const Source* source = nullptr;  // inputs
   std::vector<int> stride_over;    // inputs with symbolic sizes: make_symbolic()
@@ -383,6 +385,8 @@ std::string describe(const ValuePtr& value);
 // The Python type of the value; null for Null.
 PyTypeObject* type_of(const ValuePtr& value);
 inline bool is_tensor(const ValuePtr& value) { return value->kind == ValueKind::Tensor; }
+// The family whose operators apply to two operands, at least one of them a tensor.
+const TensorFamily& answering_family(const ValuePtr& left, const ValuePtr& right);
 // The source of a pre-existing object; null for objects created in the trace and for constants.
 const Source* source_of(const ValuePtr& value);
 // Returns true for a dynamic number: constant_of ends the region there, or guards it by value at a function's entry.

@@ -73,7 +73,12 @@ def test_the_ledger_only_grows():
 def test_each_reason_is_given_somewhere():
     sources = "".join(path.read_text() for path in (ROOT / "csrc").rglob("*") if path.suffix in {".cpp", ".h", ".inl"})
     python = "".join(path.read_text() for path in (ROOT / "python").rglob("*.py"))
-    given = {*re.findall(r"\bBreakReason::(\w+)", sources), *re.findall(r'CannotCapture\("(\w+)"', python)}
+    refusals = (ROOT / "csrc/frontends/tensor_refusals.def").read_text()
+    given = {
+        *re.findall(r"\bBreakReason::(\w+)", sources),
+        *re.findall(r"MD_TENSOR_REFUSAL\(\w+, (\w+)", refusals),
+        *re.findall(r'CannotCapture\("(\w+)"', python),
+    }
     assert {row["name"] for row in ROWS} <= given
 
 

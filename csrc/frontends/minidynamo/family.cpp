@@ -1,0 +1,193 @@
+#include "frontends/minidynamo/family.h"
+
+#include "cpython/object_layout.h"
+#include "cpython/text.h"
+#include "frontends/arg_binding.h"
+#include "frontends/dtype_object.h"
+#include "frontends/indexing.h"
+#include "frontends/minidynamo/op_functions.h"
+#include "frontends/minidynamo/tensor_object.h"
+#include "frontends/operators.h"
+#include "frontends/promotion.h"
+#include "frontends/size_object.h"
+#include "frontends/tensor_conversions.h"
+#include "frontends/tensor_facts.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+namespace {
+
+// ---- objects
+
+bool read(PyObject* object, TensorView& view) {
+  const TensorImpl* impl = tensor_of(object).impl();
+  if (impl->kind() != TensorKind::Real) {
+    view.refusal = "is not a real tensor";
+    return false;
+  }
+  const TensorSpec& spec = impl->spec();
+  view.dtype = spec.dtype;
+  view.requires_grad = spec.requires_grad;
+  view.rank = spec.rank();
+  view.sizes = impl->sizes();
+  view.strides = impl->strides();
+  view.data = impl->data();
+  return true;
+}
+
+bool is_writable(PyObject* object) {
+  const StoragePtr& storage = tensor_of(object)->storage();
+  return storage && !storage->read_only();
+}
+
+Tensor hold(PyObject* object) { return tensor_of(object); }
+
+Ref empty(const TensorView& view) { return wrap_tensor(Tensor::empty(view.spec())); }
+
+Ref alias(PyObject* owner, const TensorView& view) {
+  const Tensor& tensor = tensor_of(owner);
+  int64_t bytes = static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor->storage()->data());
+  return wrap_tensor(
+      Tensor::from_storage(tensor->storage(), bytes / static_cast<int64_t>(item_size(view.dtype)), view.spec()));
+}
+
+void note_written(PyObject* object, int count) {
+  for (int i = 0; i < count; ++i) tensor_of(object)->storage()->bump_version();
+}
+
+Ref size_object(std::span<const int64_t> sizes) {
+  DimVec dims;
+  for (int64_t size : sizes) dims.push_back(size);
+  return size_from_dims(dims.span());
+}
+
+PyTypeObject* result_type(DType, int) { return &tensor_type; }
+
+// ---- state: the modes of this thread, then the default dtype
+
+StateWords state() {
+  const TensorModes& modes = tensor_modes();
+  return {modes.grad_enabled, modes.inference_mode, static_cast<uint64_t>(default_dtype())};
+}
+
+std::string state_text(const StateWords& words) {
+  auto word = [](uint64_t value) { return value != 0 ? "True" : "False"; };
+  return str_cat("grad_mode=", word(words[0]), " inference_mode=", word(words[1]),
+                 " default_dtype=", row(static_cast<DType>(words[2])).name);
+}
+
+std::string state_difference(const StateWords& expected, const StateWords& now) {
+  static constexpr const char* kNames[] = {" grad_mode", " inference_mode", " default_dtype"};
+  std::string text;
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (expected[i] != now[i]) text += kNames[i];
+  return text;
+}
+
+// ---- language
+
+TensorCallables& callables() {
+  static auto* all = new TensorCallables;
+  return *all;
+}
+
+// Methods of the type that are neither ops nor facts.
+struct MethodMeaning {
+  const char* name;
+  TensorCallableKind kind;
+  TensorRefusal refusal;
+};
+constexpr MethodMeaning kMethods[] = {
+    {"item", TensorCallableKind::Element, TensorRefusal::Number},
+    {"tolist", TensorCallableKind::Elements, TensorRefusal::List},
+    {"equal", TensorCallableKind::Breaks, TensorRefusal::Number},
+    {"allclose", TensorCallableKind::Breaks, TensorRefusal::Number},
+    {"numpy", TensorCallableKind::Breaks, TensorRefusal::Memory},
+    {"data_ptr", TensorCallableKind::Breaks, TensorRefusal::Memory},
+    {"__array__", TensorCallableKind::Breaks, TensorRefusal::Memory},
+    {"__dlpack__", TensorCallableKind::Breaks, TensorRefusal::Memory},
+};
+
+PyObject* none() { return Py_None; }
+
+const TensorAttribute* attribute(std::string_view name) {
+  // Filled once, under the GIL.
+  static const auto* const rows = [] {
+    auto* all = new std::unordered_map<std::string_view, TensorAttribute>;
+    for (const TensorFact& fact : tensor_facts())
+      if (!fact.is_method) all->emplace(fact.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &fact});
+    (*all)["shape"].kind = TensorAttribute::Kind::Shape;
+    for (const ViewAttribute& view : view_attributes())
+      all->emplace(view.name, TensorAttribute{.kind = TensorAttribute::Kind::View, .row = find_op(view.op)});
+    // There are no gradients.
+    for (const char* gradient : {"grad", "grad_fn"})
+      all->emplace(gradient, TensorAttribute{.kind = TensorAttribute::Kind::Constant, .value = none()});
+    return all;
+  }();
+  auto found = rows->find(name);
+  return found == rows->end() ? nullptr : &found->second;
+}
+
+const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
+
+constexpr TensorFamily kFamily{
+    .name = "minidynamo",
+    .rank = 0,
+    .read = read,
+    .is_writable = is_writable,
+    .hold = hold,
+    .wrap = wrap_tensor,
+    .empty = empty,
+    .alias = alias,
+    .written = note_written,
+    .result_type = result_type,
+    .counts_changes = true,
+    .state = state,
+    .state_text = state_text,
+    .state_difference = state_difference,
+    .attribute = attribute,
+    .find = find,
+    .binary_operator = binary_operator_row,
+    .compare_operator = compare_operator_row,
+    .unary_operator = unary_operator_row,
+    .index = index_plan,
+    .promote = promote,
+    .dtype_object = dtype_to_python,
+    .size_object = size_object,
+    .size_type = size_type,
+    .form = value_form,
+    .argument = arg_from_python,
+};
+
+void add_method(PyObject* descriptor) {
+  std::string name = text_of(reinterpret_cast<PyDescrObject*>(descriptor)->d_name);
+  TensorCallable meaning{.kind = TensorCallableKind::Breaks};
+  for (const MethodMeaning& method : kMethods)
+    if (name == method.name) meaning = {.kind = method.kind, .refusal = method.refusal};
+  for (const ConversionMethod& method : conversion_methods())
+    if (name == method.name) meaning = {.kind = TensorCallableKind::Conversion, .conversion = &method};
+  if (const TensorFact* fact = find_tensor_fact(name); fact != nullptr && fact->is_method)
+    meaning = {.kind = TensorCallableKind::Fact, .fact = fact};
+  meaning.name = reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method->ml_name;
+  add_own_callable(descriptor, meaning);
+}
+
+}  // namespace
+
+const TensorFamily& own_family() { return kFamily; }
+
+void register_own_family() {
+  register_tensor_type(&tensor_type, kFamily);
+  add_op_methods();
+  PyObject *name, *descriptor;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(pv_type_dict(&tensor_type), &position, &name, &descriptor) != 0)
+    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) add_method(descriptor);
+}
+
+void add_own_callable(BorrowedRef callable, TensorCallable meaning) {
+  meaning.family = &kFamily;
+  callables().add(callable, meaning);
+}
+
+}  // namespace md

@@ -1,0 +1,67 @@
+// The words of a family's programs: what its attributes and callables mean.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include "graph/graph.h"
+#include "guards/tensor_family.h"
+
+namespace md {
+
+struct ConversionMethod;
+struct TensorFact;
+
+struct TensorAttribute {
+  enum class Kind : uint8_t {
+    Shape,     // the sizes
+    Fact,      // follows from dtype, sizes and strides
+    View,      // an op without further arguments
+    Constant,  // always `value`
+  };
+  Kind kind;
+  const TensorFact* fact = nullptr;
+  const OpRow* row = nullptr;
+  PyObject* value = nullptr;  // immortal
+};
+
+enum class TensorCallableKind : uint8_t {
+#define MD_TENSOR_CALLABLE(name, doc) name,
+#include "frontends/tensor_callables.def"
+#undef MD_TENSOR_CALLABLE
+};
+
+// Why a callable is not captured.
+enum class TensorRefusal : uint8_t {
+#define MD_TENSOR_REFUSAL(name, reason, doc) name,
+#include "frontends/tensor_refusals.def"
+#undef MD_TENSOR_REFUSAL
+};
+
+struct TensorCallable {
+  TensorCallableKind kind;
+  const TensorFamily* family = nullptr;
+  std::string_view name = {};                    // in breaks; lives as long as the process
+  const OpRow* row = nullptr;                    // Op, InPlaceOp
+  CallForm form = CallForm::Method;              // Op
+  const TensorFact* fact = nullptr;              // Fact
+  PyObject* function = nullptr;                  // StandIn: a Python function, owned by the row
+  Ref (*answer)() = nullptr;                     // State: a constant
+  const ConversionMethod* conversion = nullptr;  // Conversion
+  // Breaks; Element, Elements, Fact: where the call is not captured.
+  TensorRefusal refusal = TensorRefusal::Method;
+};
+
+// The callables of one family, by identity. Owns them, and is never destroyed.
+class TensorCallables {
+ public:
+  // The first entry of a callable stays.
+  void add(BorrowedRef callable, const TensorCallable& meaning);
+  const TensorCallable* find(PyObject* callable) const;
+
+ private:
+  std::unordered_map<PyObject*, TensorCallable> by_callable_;
+};
+
+}  // namespace md

@@ -1,0 +1,76 @@
+#include "guards/tensor_family.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "guards/object_memory.h"
+
+namespace md {
+namespace {
+
+struct RegisteredType {
+  PyTypeObject* type;
+  const TensorFamily* family;
+};
+
+// Read by every guard check, written under the GIL. Never destroyed.
+std::vector<RegisteredType>& registered_types() {
+  static auto* types = new std::vector<RegisteredType>;
+  return *types;
+}
+
+std::vector<const TensorFamily*>& families() {
+  static auto* all = new std::vector<const TensorFamily*>;
+  return *all;
+}
+
+}  // namespace
+
+TensorSpec TensorView::spec() const {
+  TensorSpec spec{dtype, {}, {}, requires_grad};
+  for (int i = 0; i < rank; ++i) {
+    spec.sizes.push_back(sizes[i]);
+    spec.strides.push_back(strides[i]);
+  }
+  return spec;
+}
+
+void register_tensor_type(PyTypeObject* type, const TensorFamily& family) {
+  const TensorFamily* known = find_family(type);
+  MD_ASSERT(known == nullptr || known == &family, type->tp_name, " is a type of two families");
+  if (known != nullptr) return;
+  if (std::ranges::find(families(), &family) == families().end()) families().push_back(&family);
+  registered_types().push_back({type, &family});
+}
+
+const TensorFamily* find_family(PyTypeObject* type) {
+  for (const RegisteredType& each : registered_types())
+    if (each.type == type) return each.family;
+  return nullptr;
+}
+
+std::span<const TensorFamily* const> tensor_families() { return families(); }
+
+const TensorFamily& default_family() {
+  MD_ASSERT(!families().empty(), "no tensor family is registered");
+  return *families().front();
+}
+
+Tensor hold(const TensorFamily& family, BorrowedRef object) {
+  if (family.hold != nullptr) return family.hold(object);
+  TensorView view;
+  return family.read(object, view) ? tensor_over(object, view) : Tensor();
+}
+
+Tensor tensor_of_object(BorrowedRef object) {
+  const TensorFamily* family = object ? family_of(object) : nullptr;
+  return family != nullptr ? hold(*family, object) : Tensor();
+}
+
+const TensorCallable* find_tensor_callable(PyObject* callable) {
+  for (const TensorFamily* family : families())
+    if (const TensorCallable* known = family->find(callable)) return known;
+  return nullptr;
+}
+
+}  // namespace md

@@ -1,0 +1,116 @@
+// The interface of a tensor library to capture: one static row per family of types. Guards, inputs, effects and results
+// ask the row of the object that they have; no room above frontends/ names a library. Rows, their rules and their
+// objects are in frontends/, one folder each.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cpython/ref.h"
+#include "tensor/ops/op_row.h"
+#include "tensor/tensor.h"
+
+namespace md {
+
+enum class ValueForm : uint8_t;
+struct BinaryOperator;
+struct IndexPlan;
+struct PromotionOperand;
+struct TensorAttribute;
+struct TensorCallable;
+
+// What a tensor object is now. Borrowed from the object: valid while it lives and is not resized.
+struct TensorView {
+  DType dtype = DType::float32;
+  bool requires_grad = false;
+  int rank = 0;
+  const int64_t* sizes = nullptr;
+  const int64_t* strides = nullptr;  // in elements
+  void* data = nullptr;              // of the first element
+  uint64_t witness = 0;              // a word of the library's own that guards compare unread
+  const char* refusal = nullptr;     // why read() returned false
+  TensorSpec spec() const;
+};
+
+// Thread-local modes and defaults of a library that decide what its operations mean.
+using StateWords = std::array<uint64_t, 4>;
+
+// Converts a list, a nested tuple or an array in a key to a tensor; may be null: such keys are NotImplemented. It may
+// return a fake of int64 indices, which the plan then contains.
+using TensorFromKey = std::function<Tensor(BorrowedRef)>;
+
+struct TensorFamily {
+  const char* name;  // in texts
+  int rank;          // of two families in one operation, the higher one answers
+
+  // ---- objects
+
+  // Reads the object without allocating. False: it is not captured, for the reason in `view`.
+  bool (*read)(PyObject* object, TensorView& view);
+  bool (*is_writable)(PyObject* object);
+  // An owner of the object's memory. Null: a tensor over the memory that read() describes.
+  Tensor (*hold)(PyObject* object);
+  // The object of a result: for a family whose objects contain a Tensor. Null: results are objects of empty() and alias().
+  Ref (*wrap)(Tensor tensor);
+  // A new object with uninitialised memory of the library's own; `view.data` is ignored.
+  Ref (*empty)(const TensorView& view);
+  // The library's own view of an object.
+  Ref (*alias)(PyObject* owner, const TensorView& view);
+  // The object's memory has been written, `count` times: version counters. May be null.
+  void (*written)(PyObject* object, int count);
+  // The exact type of a new tensor: a library may have scalars for rank 0.
+  PyTypeObject* (*result_type)(DType dtype, int rank);
+  // Whether each change of an object's dtype, sizes, strides and flags increments tensor_changes(). False: its objects
+  // are read again at every check.
+  bool counts_changes;
+
+  // ---- state: the guard GLOBAL_STATE compares the words
+
+  StateWords (*state)();
+  // "grad_mode=True default_dtype=float32"
+  std::string (*state_text)(const StateWords& words);
+  // "grad_mode": the parts that differ.
+  std::string (*state_difference)(const StateWords& expected, const StateWords& now);
+
+  // ---- the language of its programs
+
+  const TensorAttribute* (*attribute)(std::string_view name);  // null: looked up as on any other object
+  const TensorCallable* (*find)(PyObject* callable);           // null: nothing is known of it
+  const OpRow* (*binary_operator)(const BinaryOperator& op);   // null: not captured
+  const OpRow* (*compare_operator)(int py_op);                 // Py_LT .. Py_GE
+  const OpRow* (*unary_operator)(char op);                     // '-', '~', '+'
+  IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
+  std::vector<std::optional<DType>> (*promote)(const OpRow& row, std::span<const PromotionOperand> operands);
+  // The library's objects for a dtype (null if it has none) and for sizes, and the type of the latter.
+  BorrowedRef (*dtype_object)(DType dtype);
+  Ref (*size_object)(std::span<const int64_t> sizes);
+  PyTypeObject* (*size_type)();
+  // The form of an argument that is not a tensor of a trace, and its value for a parameter; throws as the library does.
+  ValueForm (*form)(BorrowedRef value);
+  Arg (*argument)(const OpRow& row, const Param& param, BorrowedRef value);
+};
+
+// Exact types only; a type belongs to one family. Called at import or when a capture first meets the library, under the
+// GIL; the row and the type live as long as the process.
+void register_tensor_type(PyTypeObject* type, const TensorFamily& family);
+// Null: not a tensor. A linear search over a handful of types.
+const TensorFamily* find_family(PyTypeObject* type);
+inline const TensorFamily* family_of(BorrowedRef object) { return find_family(object.type()); }
+// Each family once, in order of registration.
+std::span<const TensorFamily* const> tensor_families();
+// The family of results that no operand determines, and of the graphs that backends receive.
+const TensorFamily& default_family();
+
+// An owner of the memory of an object of the family; undefined if it is not captured.
+Tensor hold(const TensorFamily& family, BorrowedRef object);
+// The same for any object; undefined if it is not a tensor.
+Tensor tensor_of_object(BorrowedRef object);
+// The row of a callable of any family; null if none knows it.
+const TensorCallable* find_tensor_callable(PyObject* callable);
+
+}  // namespace md

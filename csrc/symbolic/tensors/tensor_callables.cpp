@@ -1,0 +1,168 @@
+#include "symbolic/tensors/tensor_callables.h"
+
+#include "base/config.h"
+#include "frontends/tensor_facts.h"
+#include "guards/guarded_ref.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/polyfills.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/conversion_calls.h"
+#include "symbolic/tensors/tensor_numbers.h"
+#include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/tensors/tensor_writes.h"
+
+namespace md {
+namespace {
+
+constexpr BreakReason kReasons[] = {
+#define MD_TENSOR_REFUSAL(name, reason, doc) BreakReason::reason,
+#include "frontends/tensor_refusals.def"
+#undef MD_TENSOR_REFUSAL
+};
+
+[[noreturn]] void refuse(const TensorCallable& callable) {
+  graph_break(kReasons[static_cast<size_t>(callable.refusal)], std::string(callable.name));
+}
+
+// Under fullgraph, numbers are captured without the config flag, as TorchDynamo does.
+bool captures_numbers(Tracer& tracer) {
+  return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
+}
+
+TensorValue* tensor_in(const CallArgs& args) {
+  return args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+}
+
+// The tensor of a method without further arguments.
+TensorValue* lone_tensor(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  TensorValue* tensor = tensor_in(args);
+  bool is_captured = tensor != nullptr && captures_numbers(tracer) && args.positional.size() == 1;
+  if (!is_captured || !args.keywords.empty()) refuse(callable);
+  return tensor;
+}
+
+// size() and numel() of a tensor with symbolic sizes. Null: another fact, or a call that raises.
+ValuePtr symbolic_fact(Tracer& tracer, const TensorFact& fact, const TensorValue& tensor,
+                       std::span<PyObject* const> args) {
+  const TensorSpec& spec = tensor.spec;
+  if (!any_symbolic(spec.sizes.span()) || fact.sizes == TensorFact::Sizes::Nothing) return nullptr;
+  if (fact.sizes == TensorFact::Sizes::Count) return args.empty() ? size_value(tracer, spec.numel()) : nullptr;
+  if (args.size() > 1) return nullptr;
+  if (args.empty() || args[0] == Py_None) return shape_value(tracer, *tensor.family, spec);
+  if (!PyLong_CheckExact(args[0])) return nullptr;
+  int overflow = 0;
+  int64_t dim = PyLong_AsLongLongAndOverflow(args[0], &overflow);
+  if (overflow != 0 || dim < -spec.rank() || dim >= spec.rank()) return nullptr;
+  return size_value(tracer, spec.sizes[static_cast<int>(dim < 0 ? dim + spec.rank() : dim)]);
+}
+
+// A number, or an object that is the same at every run (a memory format).
+Ref fact_argument(Tracer& tracer, const TensorCallable& callable, const ValuePtr& value) {
+  if (Ref constant = constant_of(tracer, value)) return constant;
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !can_hold_strongly(object->object.get())) refuse(callable);
+  return Ref::share(tracer.values().identity_of(value));
+}
+
+}  // namespace
+
+// ---- one function for each row of tensor_callables.def ----
+
+namespace tensor_callables {
+
+ValuePtr call_Op(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return call_op(tracer, *callable.row, args, callable.form, callable.family);
+}
+
+ValuePtr call_InPlaceOp(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return call_in_place(tracer, *callable.row, args);
+}
+
+ValuePtr call_Fact(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  TensorValue* tensor = tensor_in(args);
+  if (tensor == nullptr) refuse(callable);
+  std::vector<Ref> held;
+  std::vector<PyObject*> plain;
+  auto add = [&](const ValuePtr& value) {
+    plain.push_back(held.emplace_back(fact_argument(tracer, callable, value)).get());
+  };
+  for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
+  Ref names = args.keywords.empty() ? Ref() : check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+    add(args.keywords[i].second);
+  }
+  tracer.values().guard_tensor(tensor);
+  try {
+    ValuePtr size = names ? nullptr : symbolic_fact(tracer, *callable.fact, *tensor, plain);
+    return size ? size : tracer.values().constant(callable.fact->value(tensor->spec, plain, names.get()));
+  } catch (const Error&) {
+    raise_here();
+  } catch (const PythonError&) {
+    raise_here();
+  }
+}
+
+ValuePtr call_Conversion(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  TensorValue* tensor = tensor_in(args);
+  if (tensor == nullptr) refuse(callable);
+  return call_conversion(tracer, *callable.conversion, tensor, args);
+}
+
+ValuePtr call_Element(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return number_of(tracer, lone_tensor(tracer, callable, args));
+}
+
+ValuePtr call_Elements(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return numbers_of(tracer, lone_tensor(tracer, callable, args));
+}
+
+ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return call_now(tracer, stand_in(callable.function), args);
+}
+
+ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs&) {
+  tracer.guards().global_state(*callable.family);
+  return tracer.values().constant(callable.answer());
+}
+
+ValuePtr call_Breaks(Tracer&, const TensorCallable& callable, const CallArgs&) { refuse(callable); }
+
+}  // namespace tensor_callables
+
+ValuePtr call_tensor_callable(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  using Handler = ValuePtr (*)(Tracer&, const TensorCallable&, const CallArgs&);
+  static constexpr Handler kHandlers[] = {
+#define MD_TENSOR_CALLABLE(name, doc) tensor_callables::call_##name,
+#include "frontends/tensor_callables.def"
+#undef MD_TENSOR_CALLABLE
+  };
+  return kHandlers[static_cast<size_t>(callable.kind)](tracer, callable, args);
+}
+
+ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAttribute& attribute) {
+  auto* tensor = as<TensorValue>(value);
+  switch (attribute.kind) {
+    case TensorAttribute::Kind::Shape:
+      return shape_value(tracer, *tensor->family, tensor->spec);
+    case TensorAttribute::Kind::Fact:
+      return tracer.values().constant(attribute.fact->value(tensor->spec, {}, nullptr));
+    case TensorAttribute::Kind::View:
+      return call_op(tracer, *attribute.row, {{value}, {}}, CallForm::Method);
+    case TensorAttribute::Kind::Constant:
+      break;
+  }
+  return tracer.values().constant(attribute.value);
+}
+
+ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* tensor) {
+  bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
+  bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
+  if ((!whole && !is_float) || !captures_numbers(tracer)) return nullptr;
+  return computed(tracer, whole ? ScalarOp::Int : ScalarOp::Float, {number_of(tracer, tensor)});
+}
+
+}  // namespace md
