@@ -169,6 +169,7 @@ void add_ABSENT(TestProgram& program, int source) { program.guards().absent(prog
 void add_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(program.at(a), program.at(b), true); }
 void add_NOT_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(program.at(a), program.at(b), false); }
 void add_NO_OVERLAP(TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); }
+void add_WRITABLE(TestProgram& program, int source) { program.guards().writable(program.at(source)); }
 // The size is below `bound`.
 void add_SHAPE(TestProgram& program, int source, int dim, int64_t bound) {
   Dim size = Dim::symbol("s0", 0);

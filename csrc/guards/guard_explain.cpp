@@ -155,6 +155,9 @@ std::string condition_NOT_ALIAS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_NO_OVERLAP(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " shares no memory with " + name(guard.other, bytecode);
 }
+std::string condition_WRITABLE(const Guard& guard, const Bytecode& bytecode) {
+  return name(guard.source, bytecode) + " is writable";
+}
 // s0 < 4, followed by where the symbols come from: L['x'].size()[0] is s0.
 std::string condition_SHAPE(const Guard& guard, const Bytecode& bytecode) {
   const SizeExpectation& size = *guard.size;

@@ -250,6 +250,11 @@ bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, co
   return a.defined() && b.defined() && !ranges_meet(a, b);
 }
 
+bool check_WRITABLE(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const TensorFamily* family = family_of(registers[in.target]);
+  return family != nullptr && family->is_writable(registers[in.target]);
+}
+
 bool check_TEXT_STREAM(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   return is_plain_text_stream(registers[in.target]);
 }

@@ -342,6 +342,8 @@ void GuardSet::shape(DimRelation relation, Dim left, Dim right, const SymbolList
   impl_->add(std::move(guard));
 }
 
+void GuardSet::writable(const Source* source) { impl_->add(guard_on(GuardKind::WRITABLE, source)); }
+
 void GuardSet::global_state(const TensorFamily& family) {
   Guard guard = guard_on(GuardKind::GLOBAL_STATE, nullptr);
   guard.state = {&family, family.state()};

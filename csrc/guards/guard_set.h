@@ -75,6 +75,7 @@ class GuardSet {
   // A relation between dims whose symbols are read at `places`, the symbols in order. Tensors among them need a
   // tensor_match, ints a type_match.
   void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
+  void writable(const Source* source);
   void global_state(const TensorFamily& family);  // the current one
   void recursion_limit();                         // the current one
 

@@ -211,6 +211,23 @@ def test_writes_are_counted(tiny):
     assert memoryview(ours).tolist() == [6, 12]
 
 
+@pytest.mark.parametrize("first", [False, True])
+def test_a_read_only_array_raises_the_librarys_error(tiny, first):
+    def f(a):
+        b = a * 2
+        a.scale_(3)
+        return b
+
+    compiled = minidynamo.compile(f)
+    if first:
+        compiled(tiny.array([1, 2]))
+    frozen = tiny.array([1, 2], read_only=True)
+    with pytest.raises(ValueError, match="the array is read-only") as caught:
+        compiled(frozen)
+    assert caught.traceback[-1].lineno == f.__code__.co_firstlineno + 1
+    assert memoryview(frozen).tolist() == [1, 2]
+
+
 def test_two_arguments_over_one_memory(tiny):
     def f(a, b):
         a.scale_(2)

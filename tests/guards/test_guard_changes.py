@@ -434,6 +434,27 @@ def where_output_goes():
     return write, [(ones(1), io.StringIO()), (ones(1), io.StringIO())], (ones(1), Loud())
 
 
+@case("WRITABLE")
+def memory_that_may_not_be_written():
+    def write(x):
+        y = x + 1
+        try:
+            x.mul_(2)
+        except RuntimeError as error:
+            return str(error)
+        return y
+
+    def read_only():
+        array = numpy.ones(4, numpy.float32)
+        array.flags.writeable = False
+        return (minidynamo.from_dlpack(array),)
+
+    def writable():
+        return (minidynamo.from_dlpack(numpy.ones(4, numpy.float32)),)
+
+    return write, [writable, writable], read_only
+
+
 @case("GLOBAL_STATE")
 def grad_mode():
     def requires(x):

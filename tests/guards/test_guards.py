@@ -233,6 +233,20 @@ def test_tensors_that_share_no_memory():
     assert program.explain((x, x)) == "L['x'] shares no memory with L['y']"
 
 
+def test_memory_that_may_be_written():
+    program = make_program()
+    program.writable(program.local("x"))
+    program.seal()
+    array = numpy.ones(3, numpy.float32)
+    assert program.check((minidynamo.zeros(3), 0)) and program.check((minidynamo.from_dlpack(array), 0))
+    array.flags.writeable = False
+    frozen = minidynamo.from_dlpack(array)
+    for other in (frozen, frozen[1:], 3, None):
+        assert not program.check((other, 0))
+    assert program.lines() == ["WRITABLE: L['x'] is writable"]
+    assert program.explain((frozen, 0)) == "L['x'] is writable"
+
+
 def test_the_recursion_limit():
     program = make_program()
     program.recursion_limit()
@@ -366,6 +380,7 @@ def test_every_row_is_tried():
         "ALIAS",
         "NOT_ALIAS",
         "NO_OVERLAP",
+        "WRITABLE",
         "SHAPE",
         "TENSOR_MATCH",
         "GLOBAL_STATE",

@@ -147,6 +147,7 @@ void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
   if (base->version > 0) return;
   if (base->object->kind() != TensorKind::Real || base->object->storage()->read_only())
     graph_break(BreakReason::tensor_write, "its memory is read-only");
+  values_.guards().writable(base->source);
   for (const auto& [source, value] : values_.by_source()) {
     auto* other = as<TensorValue>(value);
     if (other == nullptr || other->ref.node == nullptr) continue;
