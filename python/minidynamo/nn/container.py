@@ -1,23 +1,25 @@
 """Modules that hold modules."""
 
-from .module import Module
+from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Self, SupportsIndex, overload
+
+from .module import Module
 
 
 class _Ordered(Module):
     """Shared by Sequential and ModuleList: modules under the names "0", "1", ..."""
 
-    def __len__(self):
+    _modules: dict[str, Module]  # type: ignore[assignment]  # None only by add_module(name, None)
+
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Module]:
         return iter(self._modules.values())
 
-    def _key(self, index):
+    def _key(self, index: SupportsIndex) -> str:
         try:
             position = index.__index__()
         except AttributeError:
@@ -26,36 +28,40 @@ class _Ordered(Module):
             raise IndexError(f"index {position} is out of range")
         return list(self._modules)[position]
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Module: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Module | Self:
         if isinstance(index, slice):
             return self._of(list(self._modules.items())[index])
         return self._modules[self._key(index)]
 
-    def __setitem__(self, index, module):
+    def __setitem__(self, index: SupportsIndex, module: Module) -> None:
         setattr(self, self._key(index), module)
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: SupportsIndex | slice) -> None:
         keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
         for key in keys:
             delattr(self, key)
         self._renumber()
 
-    def _renumber(self):
+    def _renumber(self) -> None:
         modules = list(self._modules.values())
         self._modules.clear()
         for number, module in enumerate(modules):
             self._modules[str(number)] = module
 
-    def append(self, module):
+    def append(self, module: Module) -> Self:
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self, modules):
+    def extend(self, modules: Iterable[Module]) -> Self:
         for module in list(modules):
             self.append(module)
         return self
 
-    def insert(self, index, module):
+    def insert(self, index: SupportsIndex, module: Module) -> None:
         modules = list(self._modules.values())
         modules.insert(index, module)
         self.append(module)
@@ -70,7 +76,7 @@ class Sequential(_Ordered):
     Takes modules, or one dict of names to modules.
     """
 
-    def __init__(self, *args):
+    def __init__(self, *args: Module | dict[str, Module]) -> None:
         super().__init__()
         named: Iterable[tuple[str, Any]]
         if len(args) == 1 and isinstance(args[0], dict):
@@ -80,10 +86,10 @@ class Sequential(_Ordered):
         for name, module in named:
             self.add_module(name, module)
 
-    def _of(self, items):
+    def _of(self, items: list[tuple[str, Module]]) -> Self:
         return type(self)(dict(items))
 
-    def forward(self, input):
+    def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)
         return input
@@ -92,15 +98,15 @@ class Sequential(_Ordered):
 class ModuleList(_Ordered):
     """A list whose modules are submodules."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.extend(modules)
 
-    def _of(self, items):
+    def _of(self, items: list[tuple[str, Module]]) -> Self:
         return type(self)(module for _, module in items)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """Equal neighbours are written once: (0-2): 3 x Linear(...)."""
         runs: list[list[Any]] = []
         for number, text in enumerate(map(repr, self)):
@@ -115,53 +121,55 @@ class ModuleList(_Ordered):
             lines.append("  " + line.replace("\n", "\n  ") + "\n")
         return f"{type(self).__name__}(\n{''.join(lines)})" if lines else f"{type(self).__name__}()"
 
-    def forward(self, *args):
+    def forward(self, *args: Any) -> Any:
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
 class ModuleDict(Module):
     """A dict whose modules are submodules."""
 
-    def __init__(self, modules=None):
+    _modules: dict[str, Module]  # type: ignore[assignment]  # None only by add_module(name, None)
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> Module:
         return self._modules[key]
 
-    def __setitem__(self, key, module):
+    def __setitem__(self, key: str, module: Module) -> None:
         self.add_module(key, module)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
 
-    def __contains__(self, key):
+    def __contains__(self, key: object) -> bool:
         return key in self._modules
 
-    def keys(self):
+    def keys(self) -> KeysView[str]:
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> ItemsView[str, Module]:
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> ValuesView[Module]:
         return self._modules.values()
 
-    def clear(self):
+    def clear(self) -> None:
         self._modules.clear()
 
-    def pop(self, key):
+    def pop(self, key: str) -> Module:
         module = self[key]
         del self[key]
         return module
 
-    def update(self, modules):
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         for key, module in dict(modules).items():
             self[key] = module

@@ -1,37 +1,44 @@
 """Convolutions."""
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
 
 import minidynamo
 
+from .._C import Tensor
 from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
 
 
-def _tuple(value, rank):
+def _tuple(value: int | Sequence[int], rank: int) -> tuple[int, ...]:
     return (value,) * rank if isinstance(value, int) else tuple(value)
 
 
 class _Convolution(Module):
     rank = 0
     transposed = False
+    convolve: Callable[..., Tensor]
+    bias: Parameter | None
+    padding: tuple[int, ...] | str
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride,
-        padding,
-        dilation,
-        output_padding,
-        groups,
-        bias,
-        padding_mode,
-        dtype,
-    ):
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int],
+        padding: int | Sequence[int] | str,
+        dilation: int | Sequence[int],
+        output_padding: int | Sequence[int],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        dtype: minidynamo.dtype | None,
+    ) -> None:
         super().__init__()
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
@@ -66,19 +73,19 @@ class _Convolution(Module):
         else:
             self.register_parameter("bias", None)
         # (before, after) of each dim, the last one first: the argument of F.pad.
-        around = []
+        around: list[int] = []
         for dim in reversed(range(rank)):
             around.extend(self._around(dim))
         self._padding_around = tuple(around)
         self.reset_parameters()
 
-    def _around(self, dim):
+    def _around(self, dim: int) -> list[int]:
         if self.padding == "same":
             total = self.dilation[dim] * (self.kernel_size[dim] - 1)
             return [total // 2, total - total // 2]
-        return [0, 0] if self.padding == "valid" else [self.padding[dim]] * 2
+        return [0, 0] if self.padding == "valid" else [self.padding[dim]] * 2  # type: ignore[list-item]  # no text
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Redraws weight and bias, uniform in +-1/sqrt(fan in), the distribution that torch documents."""
         init.kaiming_uniform_(self.weight, math.sqrt(5))
         if self.bias is not None:
@@ -86,7 +93,7 @@ class _Convolution(Module):
             if fan_in != 0:
                 init.uniform_(self.bias, -1 / math.sqrt(fan_in), 1 / math.sqrt(fan_in))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         none = (0,) * self.rank
         if self.padding != none:
@@ -107,29 +114,29 @@ class _Convolution(Module):
 class _Conv(_Convolution):
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] | str = 0,
+        dilation: int | Sequence[int] = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
         )
 
-    def _padded(self, input):
+    def _padded(self, input: Tensor) -> tuple[Tensor, tuple[int, ...] | str | int]:
         """The padded input and the padding left to the convolution."""
         if self.padding_mode == "zeros":
             return input, self.padding
         return F.pad(input, self._padding_around, self.padding_mode), 0
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         input, padding = self._padded(input)
         return self.convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
@@ -139,19 +146,19 @@ class _ConvTranspose(_Convolution):
 
     def __init__(
         self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] = 1,
+        padding: int | Sequence[int] = 0,
+        output_padding: int | Sequence[int] = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: int | Sequence[int] = 1,
+        padding_mode: str = "zeros",
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         super().__init__(
@@ -168,7 +175,7 @@ class _ConvTranspose(_Convolution):
             dtype,
         )
 
-    def _sizes_for(self, input, output_size):
+    def _sizes_for(self, input: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
         """The output padding that makes the wanted size."""
         if output_size is None:
             return self.output_padding
@@ -185,7 +192,7 @@ class _ConvTranspose(_Convolution):
             extra.append(wanted[dim] - least)
         return tuple(extra)
 
-    def forward(self, input, output_size=None):
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         output_padding = self._sizes_for(input, output_size)
         return self.convolve(
             input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation

@@ -1,25 +1,31 @@
 """Layers that multiply by a matrix."""
 
+from __future__ import annotations
+
 import math
+from typing import TypeVar
 
 import minidynamo
 
+from .._C import Tensor
 from .functional import linear
 from .module import Module
 from .parameter import Parameter
 
+_T = TypeVar("_T")
 
-def _uniform(shape, bound, dtype):
+
+def _uniform(shape: tuple[int, ...], bound: float, dtype: minidynamo.dtype | None) -> Tensor:
     return (minidynamo.rand(*shape, dtype=dtype) * 2 - 1) * bound
 
 
 class Identity(Module):
     """Returns its argument; takes any arguments at creation and ignores them."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__()
 
-    def forward(self, input):
+    def forward(self, input: _T) -> _T:
         return input
 
 
@@ -30,7 +36,16 @@ class Linear(Module):
     +-1/sqrt(in_features), the distribution that torch.nn.Linear documents.
     """
 
-    def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
+    bias: Parameter | None
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
@@ -41,8 +56,8 @@ class Linear(Module):
         else:
             self.register_parameter("bias", None)
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         return linear(input, self.weight, self.bias)
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"

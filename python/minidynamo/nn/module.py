@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import count
+from typing import TYPE_CHECKING, Any, Self
 
 import minidynamo
 
+from .._C import Tensor
 from .parameter import Buffer, Parameter
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
@@ -31,18 +29,18 @@ class RemovableHandle:
 
     _ids = count()
 
-    def __init__(self, *tables):
+    def __init__(self, *tables: dict[int, Any]) -> None:
         self.id = next(self._ids)
         self._tables = tables
 
-    def remove(self):
+    def remove(self) -> None:
         for table in self._tables:
             table.pop(self.id, None)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         self.remove()
 
 
@@ -54,14 +52,21 @@ class Module:
 
     training = True
     # The compiled form of _call_impl.
-    _compiled_call_impl = None
+    _compiled_call_impl: Callable[..., Any] | None = None
 
     # __getattr__ and __setattr__ read it before __init__ has run.
-    _parameters: Any = None
-    _buffers: Any = None
-    _modules: Any = None
+    _parameters: dict[str, Parameter | None] = None  # type: ignore[assignment]  # the tables are there from __init__ on
+    _buffers: dict[str, Tensor | None] = None  # type: ignore[assignment]  # likewise
+    _modules: dict[str, Module | None] = None  # type: ignore[assignment]  # likewise
 
-    def __init__(self):
+    _non_persistent_buffers_set: set[str]
+    _forward_pre_hooks: dict[int, Callable[..., Any]]
+    _forward_pre_hooks_with_kwargs: dict[int, bool]
+    _forward_hooks: dict[int, Callable[..., Any]]
+    _forward_hooks_with_kwargs: dict[int, bool]
+    _forward_hooks_always_called: dict[int, bool]
+
+    def __init__(self) -> None:
         fields = self.__dict__
         fields["training"] = True
         fields["_parameters"] = {}
@@ -76,22 +81,27 @@ class Module:
         # In the dict, where guards on it cost nothing in addition to those on the hooks.
         fields["_compiled_call_impl"] = None
 
-    def forward(self, *args):
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+    if TYPE_CHECKING:
+        # Each class has one with parameters of its own.
+        forward: Callable[..., Any]
+    else:
 
-    def __call__(self, *args, **kwargs):
+        def forward(self, *args: Any) -> Any:
+            raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
-    def _call_impl(self, *args, **kwargs):
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
-    def _call_with_hooks(self, args, kwargs):
+    def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._forward_hooks_always_called:
             return self._call_with_hooks_always(args, kwargs)
         args, kwargs = self._run_pre_hooks(args, kwargs)
@@ -100,7 +110,7 @@ class Module:
             result = self._run_hook(key, hook, args, kwargs, result)
         return result
 
-    def _call_with_hooks_always(self, args, kwargs):
+    def _call_with_hooks_always(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called = set()
         try:
             args, kwargs = self._run_pre_hooks(args, kwargs)
@@ -115,7 +125,7 @@ class Module:
                     self._run_hook(key, hook, args, kwargs, None)
             raise
 
-    def _run_pre_hooks(self, args, kwargs):
+    def _run_pre_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         for key, hook in tuple(self._forward_pre_hooks.items()):
             if key in self._forward_pre_hooks_with_kwargs:
                 changed = hook(self, args, kwargs)
@@ -132,7 +142,9 @@ class Module:
                     args = changed if isinstance(changed, tuple) else (changed,)
         return args, kwargs
 
-    def _run_hook(self, key, hook, args, kwargs, result):
+    def _run_hook(
+        self, key: int, hook: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
+    ) -> Any:
         if key in self._forward_hooks_with_kwargs:
             changed = hook(self, args, kwargs, result)
         else:
@@ -141,7 +153,7 @@ class Module:
 
     # ---- attributes
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         parameters = self._parameters
         if parameters is not None:
             if name in parameters:
@@ -154,7 +166,7 @@ class Module:
                 return modules[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, Parameter):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
@@ -188,7 +200,7 @@ class Module:
         else:
             object.__setattr__(self, name, value)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):
             if table and name in table:
                 del table[name]
@@ -196,11 +208,11 @@ class Module:
                 return
         object.__delattr__(self, name)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         names = {*object.__dir__(self), *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[:1].isdigit())
 
-    def _forget(self, name, table):
+    def _forget(self, name: str, table: object) -> None:
         """Removes all attributes of this name except that in `table`, whose order a new value keeps."""
         self.__dict__.pop(name, None)
         for other in (self._parameters, self._modules, self._buffers):
@@ -209,11 +221,11 @@ class Module:
         if table is not self._buffers:
             self._non_persistent_buffers_set.discard(name)
 
-    def _require_init(self, what):
+    def _require_init(self, what: str) -> None:
         if self._parameters is None:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
 
-    def _check_new_name(self, what, name, table):
+    def _check_new_name(self, what: str, name: object, table: Container[object]) -> None:
         self._require_init(what)
         if not isinstance(name, str):
             raise TypeError(f"{what} name should be a string. Got {_type_name(name)}")
@@ -224,7 +236,7 @@ class Module:
         if hasattr(self, name) and name not in table:
             raise KeyError(f"attribute '{name}' already exists")
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter; None reserves its position. Raises KeyError for a name that is taken or has a dot."""
         self._require_init("parameters")
         if name in self.__dict__ or (isinstance(name, str) and (name in self._modules or name in self._buffers)):
@@ -237,7 +249,7 @@ class Module:
             )
         self._parameters[name] = param
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a tensor that is not a parameter; only a persistent one is part of state_dict()."""
         self._check_new_name("buffer", name, self._buffers or ())
         if tensor is not None and not isinstance(tensor, minidynamo.Tensor):
@@ -250,7 +262,7 @@ class Module:
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: Module | None) -> None:
         """Adds a submodule under a name that need not be an identifier."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{_type_name(module)} is not a Module subclass")
@@ -261,12 +273,16 @@ class Module:
 
     # ---- hooks
 
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """hook(module, args) -> None or new args; with_kwargs: hook(module, args, kwargs) -> None or (args, kwargs)."""
         marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
         return self._add_hook(self._forward_pre_hooks, marks, hook, prepend)
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """hook(module, args[, kwargs], output) -> None or a new output; always_call: also after an exception."""
         marks = []
         if with_kwargs:
@@ -275,7 +291,13 @@ class Module:
             marks.append(self._forward_hooks_always_called)
         return self._add_hook(self._forward_hooks, marks, hook, prepend)
 
-    def _add_hook(self, table, marks, hook, prepend):
+    def _add_hook(
+        self,
+        table: dict[int, Callable[..., Any]],
+        marks: Iterable[dict[int, bool]],
+        hook: Callable[..., Any],
+        prepend: bool,
+    ) -> RemovableHandle:
         handle = RemovableHandle(table, *marks)
         earlier = dict(table) if prepend else {}
         if prepend:
@@ -288,7 +310,9 @@ class Module:
 
     # ---- contents of a module
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """(dotted name, module) for this module and all below it, each module once."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -300,22 +324,24 @@ class Module:
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self):
+    def modules(self) -> Iterator[Module]:
         for _, module in self.named_modules():
             yield module
 
-    def named_children(self):
+    def named_children(self) -> Iterator[tuple[str, Module]]:
         seen = set()
         for name, module in self._modules.items():
             if module is not None and module not in seen:
                 seen.add(module)
                 yield name, module
 
-    def children(self):
+    def children(self) -> Iterator[Module]:
         for _, module in self.named_children():
             yield module
 
-    def _named_tensors(self, table, prefix, recurse, remove_duplicate):
+    def _named_tensors(
+        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         seen = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
@@ -326,21 +352,25 @@ class Module:
                     seen.add(id(tensor))
                 yield f"{path}.{name}" if path else name, tensor
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         yield from self._named_tensors("_parameters", prefix, recurse, remove_duplicate)
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         yield from self._named_tensors("_buffers", prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    def get_submodule(self, target):
+    def get_submodule(self, target: str) -> Module:
         """The module at a dotted path; AttributeError if there is none."""
         module = self
         for name in target.split(".") if target else ():
@@ -351,7 +381,7 @@ class Module:
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
 
-    def _registered(self, target, registry, kind):
+    def _registered(self, target: str, registry: str, kind: str) -> Any:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         entries = getattr(module, registry)
@@ -359,17 +389,17 @@ class Module:
             raise AttributeError(f"{type(module).__name__} has no {kind} `{name}`")
         return entries[name]
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: str) -> Parameter:
         """The parameter at a dotted path."""
         return self._registered(target, "_parameters", "parameter")
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: str) -> Tensor:
         """The buffer at a dotted path."""
         return self._registered(target, "_buffers", "buffer")
 
     # ---- modes and conversions
 
-    def train(self, mode=True):
+    def train(self, mode: bool = True) -> Self:
         """Sets `training` here and in all submodules; returns the module."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -378,23 +408,23 @@ class Module:
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Self:
         """train(False)."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[[Module], object]) -> Self:
         """Calls fn on every submodule, then on the module itself; returns the module."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def _apply(self, convert):
+    def _apply(self, convert: Callable[[Tensor], Tensor]) -> Self:
         for module in self.children():
             module._apply(convert)
         for name, parameter in self._parameters.items():
@@ -405,7 +435,7 @@ class Module:
                 self._buffers[name] = convert(buffer)
         return self
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Self:
         """Converts the floating parameters and buffers to a dtype, in place; devices other than the CPU are refused.
 
         A memory_format applies to tensors with 4 or 5 dims.
@@ -414,7 +444,7 @@ class Module:
         if memory_format is not None and not isinstance(memory_format, minidynamo.memory_format):
             raise TypeError(f"to(): argument 'memory_format' must be minidynamo.memory_format, not {memory_format!r}")
 
-        def converted(tensor):
+        def converted(tensor: Tensor) -> Tensor:
             in_format = {"memory_format": memory_format} if tensor.dim() in (4, 5) else {}
             # Integer tensors keep their dtype: they are counts or indices.
             if not tensor.is_floating_point():
@@ -423,28 +453,28 @@ class Module:
 
         return self._apply(converted)
 
-    def _to_dtype(self, dtype):
+    def _to_dtype(self, dtype: minidynamo.dtype) -> Self:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
-    def float(self):
+    def float(self) -> Self:
         return self._to_dtype(minidynamo.float32)
 
-    def double(self):
+    def double(self) -> Self:
         return self._to_dtype(minidynamo.float64)
 
-    def half(self):
+    def half(self) -> Self:
         return self._to_dtype(minidynamo.float16)
 
-    def bfloat16(self):
+    def bfloat16(self) -> Self:
         return self._to_dtype(minidynamo.bfloat16)
 
-    def cpu(self):
+    def cpu(self) -> Self:
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Does nothing: gradients are not computed."""
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """Captures the calls of this module from now on, without a wrapper object."""
         from .._dynamo._compile import compile
         from .._dynamo.optimized_module import call_of
@@ -452,13 +482,15 @@ class Module:
         call = call_of(self, self._call_impl)
         self.__dict__["_compiled_call_impl"] = compile(call, *args, **kwargs)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         # A copy is not compiled, as in torch.
         return {**self.__dict__, "_compiled_call_impl": None}
 
     # ---- state
 
-    def state_dict(self, *, destination=None, prefix="", keep_vars=False):
+    def state_dict(
+        self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Tensor]:
         """Dotted names to parameters and persistent buffers, which share their memory with the module."""
         destination = OrderedDict() if destination is None else destination
         for name, parameter in self._parameters.items():
@@ -472,7 +504,9 @@ class Module:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         return destination
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copies values into the parameters and buffers, or with assign=True replaces them by the given tensors.
 
         Tensors of other libraries with __dlpack__ are accepted, too. Returns (missing_keys, unexpected_keys).
@@ -480,8 +514,9 @@ class Module:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        places = {}
+        places: dict[str, tuple[dict[str, Any], str]] = {}
         for path, module in self.named_modules(remove_duplicate=False):
+            table: dict[str, Any]
             for table in (module._parameters, module._buffers):
                 for name, tensor in table.items():
                     if tensor is not None and name not in module._non_persistent_buffers_set:
@@ -508,10 +543,10 @@ class Module:
 
     # ---- text
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         return ""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
         if not self._modules and len(lines) < 2:
@@ -521,18 +556,18 @@ class Module:
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
 
 
-def _type_name(value):
+def _type_name(value: object) -> str:
     return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
 
 
-def _as_ours(value):
+def _as_ours(value: Any) -> Any:
     """A tensor that shares the memory of another library's tensor; anything else unchanged."""
     if isinstance(value, minidynamo.Tensor) or not hasattr(type(value), "__dlpack__"):
         return value
     return minidynamo.as_tensor(value)
 
 
-def _misfit(key, value, tensor):
+def _misfit(key: str, value: object, tensor: Tensor) -> list[str]:
     if not isinstance(value, minidynamo.Tensor):
         return [f'While copying the parameter named "{key}", expected a Tensor but received {_type_name(value)}. ']
     if tuple(value.shape) != tuple(tensor.shape):
@@ -543,7 +578,7 @@ def _misfit(key, value, tensor):
     return []
 
 
-def _load(table, name, value, assign):
+def _load(table: dict[str, Any], name: str, value: Tensor, assign: bool) -> None:
     tensor = table[name]
     if not assign:
         tensor.detach().copy_(value.detach())

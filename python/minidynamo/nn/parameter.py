@@ -1,13 +1,15 @@
 """Tensors that a module owns: Parameter and Buffer."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self, SupportsIndex
+
 import minidynamo
 from minidynamo import _C
 
+from .._C import Tensor
 from .._composites.registry import require_tensor
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Parameter(minidynamo.Tensor):
@@ -17,24 +19,26 @@ class Parameter(minidynamo.Tensor):
     requires_grad  needs a floating dtype
     """
 
-    def __new__(cls, data=None, requires_grad=True):
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         data = minidynamo.empty(0) if data is None else data
         require_tensor("Parameter", data, "data")
-        return minidynamo.Tensor._make_subclass(cls, data.detach(), requires_grad)
+        return minidynamo.Tensor._make_subclass(cls, data.detach(), requires_grad)  # type: ignore[return-value]  # of the class cls
 
-    def __init__(self, data=None, requires_grad=True):
+    def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         copy = memo.get(id(self))
         if copy is None:
             copy = memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
         return copy
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(
+        self, protocol: SupportsIndex
+    ) -> tuple[Callable[..., Parameter], tuple[type[Parameter], Tensor, bool]]:
         return _rebuild, (type(self), self.detach(), self.requires_grad)
 
 
@@ -43,17 +47,17 @@ class Buffer(minidynamo.Tensor):
 
     persistent: bool
 
-    def __new__(cls, data=None, *, persistent=True):
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         data = minidynamo.empty(0) if data is None else data
         buffer: Any = minidynamo.Tensor._make_subclass(cls, data.detach(), data.requires_grad)
         buffer.persistent = persistent
         return buffer
 
-    def __init__(self, data=None, *, persistent=True):
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
         pass
 
 
-def _rebuild(cls, data, requires_grad):
+def _rebuild(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
     return cls(data, requires_grad)
 
 

@@ -1,17 +1,20 @@
 """Recurrent layers and cells. Their parameters have torch's names, order and layouts."""
 
+from __future__ import annotations
+
 import math
 import warnings
 
 import minidynamo
 
+from .._C import Tensor
 from .._composites.registry import prims
 from .functional import dropout, linear
 from .module import Module
 from .parameter import Parameter
 
 
-def _parameter(shape, bound, dtype):
+def _parameter(shape: tuple[int, ...], bound: float, dtype: minidynamo.dtype | None) -> Parameter:
     return Parameter(minidynamo.empty(*shape, dtype=dtype).uniform_(-bound, bound))
 
 
@@ -27,17 +30,17 @@ class _Recurrent(Module):
 
     def __init__(
         self,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        proj_size=0,
-        device=None,
-        dtype=None,
-    ):
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__()
         if not isinstance(hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
@@ -82,23 +85,23 @@ class _Recurrent(Module):
                 if proj_size > 0:
                     self.register_parameter(f"weight_hr_{suffix}", _parameter((proj_size, hidden_size), bound, dtype))
 
-    def _state_size(self):
+    def _state_size(self) -> int:
         return self.proj_size or self.hidden_size
 
-    def _suffixes(self, layer):
+    def _suffixes(self, layer: int) -> tuple[str, ...]:
         return (f"l{layer}", f"l{layer}_reverse") if self.bidirectional else (f"l{layer}",)
 
-    def flatten_parameters(self):
+    def flatten_parameters(self) -> None:
         """Does nothing: parameters stay where they are."""
 
-    def reset_parameters(self):
+    def reset_parameters(self) -> None:
         """Redraws all parameters."""
         bound = 1.0 / math.sqrt(self.hidden_size)
         with minidynamo.no_grad():
             for parameter in self.parameters():
                 parameter.uniform_(-bound, bound)
 
-    def _checked(self, input):
+    def _checked(self, input: Tensor) -> tuple[Tensor, bool]:
         """(L, N, H_in), and whether the batch was added."""
         if input.dim() not in (2, 3):
             raise ValueError(f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D instead")
@@ -110,7 +113,7 @@ class _Recurrent(Module):
             return input.unsqueeze(1), True
         return (input.transpose(0, 1) if self.batch_first else input), False
 
-    def _state(self, state, input, added, width):
+    def _state(self, state: Tensor | None, input: Tensor, added: bool, width: int) -> Tensor:
         count = self.num_layers * (2 if self.bidirectional else 1)
         shape = (count, input.shape[1], width)
         if state is None:
@@ -123,7 +126,7 @@ class _Recurrent(Module):
             raise RuntimeError(f"Expected hidden size {tuple(shape)}, got {list(state.shape)}")
         return state
 
-    def _run(self, kind, input, hidden, cell):
+    def _run(self, kind: str, input: Tensor, hidden: Tensor, cell: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """All layers: results (L, N, D * H), last states and cells (layers * D, N, H)."""
         states, cells = [], []
         number = 0
@@ -151,12 +154,12 @@ class _Recurrent(Module):
                 input = dropout(input, self.dropout, self.training)
         return input, minidynamo.stack(states), minidynamo.stack(cells)
 
-    def _finished(self, output, added):
+    def _finished(self, output: Tensor, added: bool) -> Tensor:
         if added:
             return output.squeeze(1)
         return output.transpose(0, 1) if self.batch_first else output
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
         if self.proj_size != 0:
             text += f", proj_size={self.proj_size}"
@@ -182,7 +185,7 @@ class LSTM(_Recurrent):
     gates = 4
     has_cell = True
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         steps, added = self._checked(input)
         hidden = self._state(None if hx is None else hx[0], steps, added, self._state_size())
         cell = self._state(None if hx is None else hx[1], steps, added, self.hidden_size)
@@ -195,7 +198,7 @@ class LSTM(_Recurrent):
 class _WithoutCell(_Recurrent):
     kind = ""
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
         steps, added = self._checked(input)
         output, hidden, _ = self._run(self.kind, steps, self._state(hx, steps, added, self.hidden_size), None)
         return self._finished(output, added), hidden.squeeze(1) if added else hidden
@@ -213,17 +216,17 @@ class RNN(_WithoutCell):
 
     def __init__(
         self,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        nonlinearity="tanh",
-        bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        device=None,
-        dtype=None,
-    ):
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype)
@@ -233,8 +236,17 @@ class RNN(_WithoutCell):
 
 class _Cell(Module):
     gates = 1
+    bias_ih: Parameter | None
+    bias_hh: Parameter | None
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -246,7 +258,7 @@ class _Cell(Module):
         self.register_parameter("bias_ih", _parameter((width,), bound, dtype) if bias else None)
         self.register_parameter("bias_hh", _parameter((width,), bound, dtype) if bias else None)
 
-    def _step(self, kind, input, hidden, cell):
+    def _step(self, kind: str, input: Tensor, hidden: Tensor | None, cell: Tensor | None) -> tuple[Tensor, Tensor]:
         if input.dim() not in (1, 2):
             raise ValueError(f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         rows = input if input.dim() == 2 else input.unsqueeze(0)
@@ -258,7 +270,7 @@ class _Cell(Module):
         _, state, last_cell = prims.recurrent_layer(projected, hidden, cell, self.weight_hh, self.bias_hh, kind, False)
         return (state, last_cell) if input.dim() == 2 else (state.squeeze(0), last_cell.squeeze(0))
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
         return text if self.bias is True else f"{text}, bias={self.bias}"
 
@@ -268,7 +280,7 @@ class LSTMCell(_Cell):
 
     gates = 4
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         return self._step("lstm", input, None if hx is None else hx[0], None if hx is None else hx[1])
 
 
@@ -277,22 +289,30 @@ class GRUCell(_Cell):
 
     gates = 3
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._step("gru", input, hx, None)[0]
 
 
 class RNNCell(_Cell):
     """One step of an RNN."""
 
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, dtype=dtype)
         self.nonlinearity = nonlinearity
 
-    def forward(self, input, hx=None):
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(self.nonlinearity, input, hx, None)[0]
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         text = super().extra_repr()
         return text if self.nonlinearity == "tanh" else f"{text}, nonlinearity={self.nonlinearity}"

@@ -1,10 +1,15 @@
 """Attention and transformer layers. Their parameters have torch's names and layouts."""
 
+from __future__ import annotations
+
 import copy
 import math
+from collections.abc import Callable
+from typing import Any
 
 import minidynamo
 
+from .._C import Tensor
 from . import functional as F
 from . import init
 from .container import ModuleList
@@ -13,10 +18,6 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 from .parameter import Parameter
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -30,20 +31,28 @@ class MultiheadAttention(Module):
     v_proj_weight do. out_proj computes the result.
     """
 
+    q_proj_weight: Parameter | None
+    k_proj_weight: Parameter | None
+    v_proj_weight: Parameter | None
+    in_proj_weight: Parameter | None
+    in_proj_bias: Parameter | None
+    bias_k: Parameter | None
+    bias_v: Parameter | None
+
     def __init__(
         self,
-        embed_dim,
-        num_heads,
-        dropout=0.0,
-        bias=True,
-        add_bias_kv=False,
-        add_zero_attn=False,
-        kdim=None,
-        vdim=None,
-        batch_first=False,
-        device=None,
-        dtype=None,
-    ):
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
@@ -62,7 +71,7 @@ class MultiheadAttention(Module):
         self.head_dim = embed_dim // num_heads
         self.add_zero_attn = add_zero_attn
 
-        def empty(*shape):
+        def empty(*shape: int) -> Parameter:
             return Parameter(minidynamo.empty(*shape, dtype=dtype))
 
         same = self._qkv_same_embed_dim
@@ -73,52 +82,53 @@ class MultiheadAttention(Module):
         self.register_parameter("in_proj_bias", empty(3 * embed_dim) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, dtype=dtype)
         self.bias_k = empty(1, 1, embed_dim) if add_bias_kv else None
-        self.bias_v: Any = empty(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v = empty(1, 1, embed_dim) if add_bias_kv else None
         self._reset_parameters()
 
-    def _reset_parameters(self):
+    def _reset_parameters(self) -> None:
         for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
             if weight is not None:
                 init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
             init.constant_(self.in_proj_bias, 0.0)
-            init.constant_(self.out_proj.bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)  # type: ignore[arg-type]  # there with in_proj_bias
         for bias in (self.bias_k, self.bias_v):
             if bias is not None:
                 init.xavier_normal_(bias)
 
-    def _projected(self, query, key, value):
+    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         width = self.embed_dim
-        biases = (None, None, None)
+        weights: Any  # three tensors
+        biases: tuple[Tensor | None, ...] = (None, None, None)
         if self.in_proj_bias is not None:
             biases = self.in_proj_bias.split(width)
         if not self._qkv_same_embed_dim:
             weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
         elif query is key and key is value:
-            return F.linear(query, self.in_proj_weight, self.in_proj_bias).split(width, -1)
+            return F.linear(query, self.in_proj_weight, self.in_proj_bias).split(width, -1)  # type: ignore[arg-type]  # there
         else:
-            weights = self.in_proj_weight.split(width)
+            weights = self.in_proj_weight.split(width)  # type: ignore[union-attr]  # there
         return (
             F.linear(query, weights[0], biases[0]),
             F.linear(key, weights[1], biases[1]),
             F.linear(value, weights[2], biases[2]),
         )
 
-    def _heads(self, steps):
+    def _heads(self, steps: Tensor) -> Tensor:
         """(L, N, E) as (N, heads, L, E / heads)."""
         return steps.reshape(steps.shape[0], steps.shape[1], self.num_heads, self.head_dim).permute(1, 2, 0, 3)
 
     def forward(
         self,
-        query,
-        key,
-        value,
-        key_padding_mask=None,
-        need_weights=True,
-        attn_mask=None,
-        average_attn_weights=True,
-        is_causal=False,
-    ):
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
         """(results, weights): the weights (N, L, S), of each head where average_attn_weights is False, or None.
 
         key_padding_mask  (N, S): True where a key is left out, or numbers that are added
@@ -146,7 +156,7 @@ class MultiheadAttention(Module):
         added = 0
         if self.bias_k is not None:
             k = minidynamo.cat([k, self.bias_k.expand(1, batch, -1)])
-            v = minidynamo.cat([v, self.bias_v.expand(1, batch, -1)])
+            v = minidynamo.cat([v, self.bias_v.expand(1, batch, -1)])  # type: ignore[union-attr]  # there with bias_k
             added = 1
         q, k, v = self._heads(q), self._heads(k), self._heads(v)
         if self.add_zero_attn:
@@ -165,20 +175,27 @@ class MultiheadAttention(Module):
             mixed = F.scaled_dot_product_attention(q, k, v, mask, drop)
         result = self.out_proj(mixed.permute(2, 0, 1, 3).reshape(length, batch, self.embed_dim))
         if need_weights and average_attn_weights:
-            weights = weights.mean(1)
+            weights = weights.mean(1)  # type: ignore[union-attr]  # not None where needed
         if not batched:
-            return result.squeeze(1), weights.squeeze(0) if need_weights else None
+            return result.squeeze(1), weights.squeeze(0) if need_weights else None  # type: ignore[union-attr]  # likewise
         return (result.transpose(0, 1) if self.batch_first else result), weights
 
 
-def _as_added(mask, dtype):
+def _as_added(mask: Tensor | None, dtype: minidynamo.dtype) -> Tensor | None:
     """A bool mask as numbers to add: -inf where it is True."""
     if mask is None or mask.dtype != minidynamo.bool:
         return mask
     return minidynamo.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
 
 
-def _joined_mask(attn_mask, key_padding_mask, batch, heads, added, dtype):
+def _joined_mask(
+    attn_mask: Tensor | None,
+    key_padding_mask: Tensor | None,
+    batch: int,
+    heads: int,
+    added: int,
+    dtype: minidynamo.dtype,
+) -> Tensor | None:
     """Both masks merged into one of numbers that broadcasts to (N, heads, L, S); None: there is none."""
     attn_mask, key_padding_mask = _as_added(attn_mask, dtype), _as_added(key_padding_mask, dtype)
     if added > 0:
@@ -192,7 +209,7 @@ def _joined_mask(attn_mask, key_padding_mask, batch, heads, added, dtype):
     return padding if attn_mask is None else attn_mask + padding
 
 
-def _activation(activation):
+def _activation(activation: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
         return activation
     if activation == "relu":
@@ -208,18 +225,18 @@ class TransformerEncoderLayer(Module):
 
     def __init__(
         self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__()
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
@@ -234,7 +251,13 @@ class TransformerEncoderLayer(Module):
         self.dropout2 = Dropout(dropout)
         self.activation = _activation(activation)
 
-    def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
         x = src
         if self.norm_first:
             x = x + self._attend(self.norm1(x), src_mask, src_key_padding_mask, is_causal)
@@ -242,13 +265,13 @@ class TransformerEncoderLayer(Module):
         x = self.norm1(x + self._attend(x, src_mask, src_key_padding_mask, is_causal))
         return self.norm2(x + self._feed_forward(x))
 
-    def _attend(self, x, mask, padding, is_causal):
+    def _attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None, is_causal: bool) -> Tensor:
         result = self.self_attn(
             x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
         )
         return self.dropout1(result[0])
 
-    def _feed_forward(self, x):
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
@@ -257,21 +280,21 @@ class TransformerDecoderLayer(Module):
 
     def __init__(
         self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__()
 
-        def attention():
+        def attention() -> MultiheadAttention:
             return MultiheadAttention(d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, dtype=dtype)
 
         self.self_attn = attention()
@@ -290,15 +313,15 @@ class TransformerDecoderLayer(Module):
 
     def forward(
         self,
-        tgt,
-        memory,
-        tgt_mask=None,
-        memory_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-        tgt_is_causal=False,
-        memory_is_causal=False,
-    ):
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         x = tgt
         if self.norm_first:
             x = x + self._attend(self.norm1(x), tgt_mask, tgt_key_padding_mask)
@@ -308,26 +331,33 @@ class TransformerDecoderLayer(Module):
         x = self.norm2(x + self._look(x, memory, memory_mask, memory_key_padding_mask))
         return self.norm3(x + self._feed_forward(x))
 
-    def _attend(self, x, mask, padding):
+    def _attend(self, x: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor:
         result = self.self_attn(x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False)
         return self.dropout1(result[0])
 
-    def _look(self, x, memory, mask, padding):
+    def _look(self, x: Tensor, memory: Tensor, mask: Tensor | None, padding: Tensor | None) -> Tensor:
         result = self.multihead_attn(x, memory, memory, attn_mask=mask, key_padding_mask=padding, need_weights=False)
         return self.dropout2(result[0])
 
-    def _feed_forward(self, x):
+    def _feed_forward(self, x: Tensor) -> Tensor:
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-def _copies(layer, count):
+def _copies(layer: Module, count: int) -> ModuleList:
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 
 class TransformerEncoder(Module):
     """num_layers copies of an encoder layer in sequence, then norm if given."""
 
-    def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         super().__init__()
         self.layers = _copies(encoder_layer, num_layers)
         self.num_layers = num_layers
@@ -335,7 +365,13 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
 
-    def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, bool(is_causal))
         return src if self.norm is None else self.norm(src)
@@ -344,7 +380,7 @@ class TransformerEncoder(Module):
 class TransformerDecoder(Module):
     """num_layers copies of a decoder layer in sequence, then norm if given."""
 
-    def __init__(self, decoder_layer, num_layers, norm=None):
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _copies(decoder_layer, num_layers)
         self.num_layers = num_layers
@@ -352,15 +388,15 @@ class TransformerDecoder(Module):
 
     def forward(
         self,
-        tgt,
-        memory,
-        tgt_mask=None,
-        memory_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-        tgt_is_causal=None,
-        memory_is_causal=False,
-    ):
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         for layer in self.layers:
             tgt = layer(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
         return tgt if self.norm is None else self.norm(tgt)
@@ -371,26 +407,26 @@ class Transformer(Module):
 
     def __init__(
         self,
-        d_model=512,
-        nhead=8,
-        num_encoder_layers=6,
-        num_decoder_layers=6,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation=F.relu,
-        custom_encoder=None,
-        custom_decoder=None,
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Callable[[Tensor], Tensor] = F.relu,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
         super().__init__()
         options = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
 
-        def norm():
+        def norm() -> LayerNorm:
             return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
 
         if custom_encoder is None:
@@ -410,24 +446,26 @@ class Transformer(Module):
 
     def forward(
         self,
-        src,
-        tgt,
-        src_mask=None,
-        tgt_mask=None,
-        memory_mask=None,
-        src_key_padding_mask=None,
-        tgt_key_padding_mask=None,
-        memory_key_padding_mask=None,
-        src_is_causal=None,
-        tgt_is_causal=None,
-        memory_is_causal=False,
-    ):
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
         memory = self.encoder(src, src_mask, src_key_padding_mask)
         return self.decoder(tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
 
     @staticmethod
-    def generate_square_subsequent_mask(sz, device=None, dtype=None):
+    def generate_square_subsequent_mask(
+        sz: int, device: minidynamo.device | str | None = None, dtype: minidynamo.dtype | None = None
+    ) -> Tensor:
         """(sz, sz): -inf above the diagonal, else 0."""
         return minidynamo.full((sz, sz), -math.inf, dtype=dtype).triu(1)
