@@ -6,12 +6,18 @@ reach the handlers of the program, if it has set up any on the root logger; othe
 MINIDYNAMO_LOGS_OUT names a file to append them to, MINIDYNAMO_LOGS_FORMAT is a format of `logging` for them.
 """
 
+from __future__ import annotations
+
 import logging
 import os
 import sys
 
 from . import _C
 from ._log_records import prefix_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
 
 _ARTIFACTS = {row["name"]: row for row in _C.log_rows()}
 _LOGS = ("all", "dynamo")
@@ -23,7 +29,7 @@ _ROOT = logging.getLogger("minidynamo")
 class _PrefixFormatter(logging.Formatter):
     """Prefixes every line of a record with its time, place and artifact."""
 
-    def format(self, record):
+    def format(self, record: logging.LogRecord) -> str:
         level = "V" if record.levelno == logging.DEBUG else record.levelname[0]
         artifact = record.name.rpartition(".")[2]
         prefix = prefix_of(level, record.created, record.process, artifact if artifact in _ARTIFACTS else None)
@@ -33,19 +39,19 @@ class _PrefixFormatter(logging.Formatter):
 class _StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
     """Writes to the current sys.stderr, unless the program has handlers of its own."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         logging.Handler.__init__(self)
 
     @property
-    def stream(self):
+    def stream(self) -> TextIO | None:
         return sys.stderr
 
-    def emit(self, record):
+    def emit(self, record: logging.LogRecord) -> None:
         if self.stream is not None and not logging.getLogger().handlers:
             super().emit(record)
 
 
-def emit(artifact, text):
+def emit(artifact: str | None, text: str) -> None:
     """A record of the extension, of an artifact; None is a warning."""
     if artifact is None:
         _ROOT.warning("%s", text)
@@ -53,7 +59,7 @@ def emit(artifact, text):
         logging.getLogger(f"minidynamo.{artifact}").debug("%s", text)
 
 
-def emit_info(text):
+def emit_info(text: str) -> None:
     """A step of a capture."""
     _ROOT.info("%s", text)
 
@@ -83,19 +89,19 @@ def set_logs(
         _apply(levels, artifacts, modules or {})
 
 
-def load_environment():
+def load_environment() -> None:
     """Applies MINIDYNAMO_LOGS; called when minidynamo is imported."""
     levels, artifacts, modules = _parse(os.environ["MINIDYNAMO_LOGS"])
     _apply(levels, artifacts, modules)
 
 
-def _check_level(name, level):
+def _check_level(name: str, level: object) -> None:
     if isinstance(level, bool) or level not in _LEVELS:
         valid = ",".join(map(str, _LEVELS))
         raise ValueError(f"Unrecognized log level for log {name}: {level}, valid level values are: {valid}")
 
 
-def _apply(levels, artifacts, modules):
+def _apply(levels: dict[str, int], artifacts: dict[str, bool], modules: dict[str, int]) -> None:
     debug = logging.DEBUG in levels.values()
     for name, row in _ARTIFACTS.items():
         enabled = artifacts.get(name, debug and not row["off_in_all"])
@@ -110,7 +116,7 @@ def _apply(levels, artifacts, modules):
 _summary_wanted = False
 
 
-def _tell_steps(enabled):
+def _tell_steps(enabled: bool) -> None:
     global _summary_wanted
     _C.set_log_info_enabled(enabled)
     if enabled and not _summary_wanted:
@@ -120,7 +126,7 @@ def _tell_steps(enabled):
         _summary_wanted = True
 
 
-def _tell_summary():
+def _tell_summary() -> None:
     """At exit: what was captured, and how long it took."""
     if not _ROOT.isEnabledFor(logging.INFO):
         return
@@ -131,11 +137,13 @@ def _tell_summary():
     _ROOT.info("%s", compile_times(aggregate=True))
 
 
-def _parse(settings):
+def _parse(settings: str) -> tuple[dict[str, int], dict[str, bool], dict[str, int]]:
     """Reads a comma list of [+|-]name: + is DEBUG, - is ERROR, or off for an artifact."""
     if settings.strip() in ("help", "+help"):
         raise ValueError(_help(everything="+" in settings))
-    levels, artifacts, modules = {}, {}, {}
+    levels: dict[str, int] = {}
+    artifacts: dict[str, bool] = {}
+    modules: dict[str, int] = {}
     for setting in filter(None, map(str.strip, settings.split(","))):
         name = setting.lstrip("+-")
         level = _PREFIX_LEVELS.get(setting[0], logging.INFO)
@@ -150,7 +158,7 @@ def _parse(settings):
     return levels, artifacts, modules
 
 
-def _is_module(name):
+def _is_module(name: str) -> bool:
     from importlib.util import find_spec
 
     try:
@@ -172,7 +180,7 @@ A name alone is level INFO, +name is DEBUG, -name is ERROR; an artifact is on by
 """
 
 
-def _names(everything):
+def _names(everything: bool) -> str:
     lines = ["  all, dynamo: all logs of minidynamo"]
     for name, row in _ARTIFACTS.items():
         if everything or not row["off_in_all"]:
@@ -180,12 +188,12 @@ def _names(everything):
     return "\n".join(lines)
 
 
-def _help(everything):
+def _help(everything: bool) -> str:
     title = "All names" if everything else "Names (all of them: MINIDYNAMO_LOGS=+help)"
     return f"\nMINIDYNAMO_LOGS Info\n{_GRAMMAR}\n{title}:\n{_names(everything)}\n"
 
 
-def _usage(settings):
+def _usage(settings: str) -> str:
     return (
         f"Invalid log settings: {settings}, must be a comma separated list of fully qualified module names, "
         "registered log names or registered artifact names.\n"
@@ -194,7 +202,7 @@ def _usage(settings):
     )
 
 
-def _install_handler():
+def _install_handler() -> None:
     path = os.environ.get("MINIDYNAMO_LOGS_OUT")
     handler = logging.FileHandler(path) if path else _StderrHandler()
     layout = os.environ.get("MINIDYNAMO_LOGS_FORMAT")

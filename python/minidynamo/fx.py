@@ -3,9 +3,12 @@
 The graph itself is an immutable minidynamo._C.Graph; the classes here are views of it, built on demand.
 """
 
+from __future__ import annotations
+
 import operator
 import sys
 from functools import cached_property
+from typing import Any
 
 from . import _C
 
@@ -13,11 +16,11 @@ from . import _C
 class Op:
     """The target of a call whose operation has no Python function of its own."""
 
-    def __init__(self, path):
+    def __init__(self, path: str) -> None:
         self.__name__ = self.__qualname__ = path.rpartition(".")[2]
         self.__module__ = path.rpartition(".")[0]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{self.__module__}.{self.__name__}"
 
 
@@ -28,7 +31,16 @@ class Node:
     "val" and "example_value" (a fake tensor, or the type of a number), "stack_trace" (where the user wrote it).
     """
 
-    def __init__(self, graph, op, name, target, args=(), kwargs=None, meta=None):
+    def __init__(
+        self,
+        graph: Graph,
+        op: str,
+        name: str,
+        target: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
         self.graph = graph
         self.op = op
         self.name = name
@@ -36,22 +48,22 @@ class Node:
         self.args = args
         self.kwargs = kwargs or {}
         self.meta = meta or {}
-        self.users = {}
+        self.users: dict[Node, None] = {}
         for node in self.all_input_nodes:
             node.users[self] = None
 
     @property
-    def all_input_nodes(self):
+    def all_input_nodes(self) -> list[Node]:
         """The nodes that this one uses, without duplicates."""
         found: dict[Node, None] = {}
         _visit((self.args, tuple(self.kwargs.values())), found)
         return list(found)
 
     @property
-    def stack_trace(self):
+    def stack_trace(self) -> str | None:
         return self.meta.get("stack_trace")
 
-    def format_node(self):
+    def format_node(self) -> str:
         if self.op == "output":
             return f"return {self.args[0]}"
         parts = f"%{self.name} : [num_users={len(self.users)}] = {self.op}[target={_target_name(self.target)}]"
@@ -59,31 +71,31 @@ class Node:
             return parts
         return f"{parts}(args = {_format(self.args)}, kwargs = {_format(self.kwargs)})"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return self.name
 
 
 class Graph:
     """The nodes in the order in which they run, the output last."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: _C.Graph) -> None:
         self._graph = graph
-        self._results = {}
-        self.nodes = []
+        self._results: dict[tuple[str, int], Node] = {}
+        self.nodes: list[Node] = []
         for node in graph.nodes:
             self._add(node)
         outputs = tuple(self._value(value) for value in graph.outputs)
         self._append(Node(self, "output", "output", "output", (outputs,)))
 
     @property
-    def output_node(self):
+    def output_node(self) -> Node:
         return self.nodes[-1]
 
-    def find_nodes(self, *, op, target=None):
+    def find_nodes(self, *, op: str, target: object = None) -> list[Node]:
         """The nodes of a kind and, for calls, of a target."""
         return [node for node in self.nodes if node.op == op and (target is None or node.target == target)]
 
-    def print_tabular(self):
+    def print_tabular(self) -> None:
         """Prints a table of the nodes."""
         header = ("opcode", "name", "target", "args", "kwargs")
         rows = [(n.op, n.name, _target_name(n.target), _format(n.args), _format(n.kwargs)) for n in self.nodes]
@@ -92,7 +104,7 @@ class Graph:
         for row in (header, rule, *rows):
             print("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
-    def to_dot(self):
+    def to_dot(self) -> str:
         """The graph in the language of Graphviz: a box for each node, an arrow to each of its users."""
         lines = ["digraph {", "    node [shape=box, fontname=monospace];"]
         for node in self.nodes:
@@ -103,25 +115,26 @@ class Graph:
             lines += [f"    {_quoted(used.name)} -> {_quoted(node.name)};" for used in node.all_input_nodes]
         return "\n".join([*lines, "}", ""])
 
-    def lint(self):
+    def lint(self) -> None:
         """Raises InternalError if the graph violates an invariant."""
         self._graph.verify()
 
-    def __str__(self):
+    def __str__(self) -> str:
         inputs = ", ".join(f"%{node.target}" for node in self.nodes if node.op == "placeholder")
         return "\n    ".join([f"graph({inputs}):", *(node.format_node() for node in self.nodes)])
 
-    def _append(self, node):
+    def _append(self, node: Node) -> Node:
         self.nodes.append(node)
         return node
 
-    def _add(self, native):
+    def _add(self, native: _C.Node) -> None:
         values = native.example_values
-        args, kwargs = (), {}
+        args: tuple[Any, ...] = ()
+        kwargs: dict[str, Any] = {}
         if native.kind == "op":
             args, kwargs = self._map(native.arguments[0]), self._map(native.arguments[1])
         op, target = _op_and_target(native)
-        meta = {"stack_trace": native.stack_trace} if native.stack_trace else {}
+        meta: dict[str, Any] = {"stack_trace": native.stack_trace} if native.stack_trace else {}
         value = values[0] if len(values) == 1 else tuple(values)
         meta["val"] = meta["example_value"] = value
         node = self._append(Node(self, op, native.name, target, args, kwargs, meta))
@@ -129,7 +142,7 @@ class Graph:
         if len(values) != 1:
             self._add_items(node, values)
 
-    def _add_items(self, node, values):
+    def _add_items(self, node: Node, values: list[Any]) -> None:
         """One getitem for each of several results, as torch.fx has them."""
         taken = {native.name for native in self._graph.nodes}
         for index, value in enumerate(values):
@@ -140,10 +153,10 @@ class Graph:
             item = self._append(Node(self, "call_function", name, operator.getitem, (node, index), None, meta))
             self._results[node.name, index] = item
 
-    def _value(self, value):
+    def _value(self, value: _C.GraphValue) -> Node:
         return self._results[value.node, value.out]
 
-    def _map(self, value):
+    def _map(self, value: Any) -> Any:
         if isinstance(value, _C.GraphValue):
             return self._value(value)
         if type(value) in (tuple, list):
@@ -156,7 +169,7 @@ class Graph:
 class GraphModule:
     """A captured graph as a callable: takes the graph's inputs in order and returns its outputs as a tuple."""
 
-    def __init__(self, graph):
+    def __init__(self, graph: _C.Graph) -> None:
         self._graph = graph
         # Runs the graph operation by operation.
         self.forward = graph.eager()
@@ -165,29 +178,29 @@ class GraphModule:
                 setattr(self, node.name, node.constant)
 
     @cached_property
-    def graph(self):
+    def graph(self) -> Graph:
         return Graph(self._graph)
 
     @property
-    def code(self):
+    def code(self) -> str:
         """Python source of forward()."""
         return self._graph.code()
 
-    def print_readable(self, print_output=True):
+    def print_readable(self, print_output: bool = True) -> str:
         """Source of the module with types and the user's lines; printed, and returned."""
         text = self._graph.code(readable=True)
         if print_output:
             print(text)
         return text
 
-    def __call__(self, *args):
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
         return self.forward(*args)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"GraphModule()\n\n{self.code}"
 
 
-def _op_and_target(native):
+def _op_and_target(native: _C.Node) -> tuple[str, Any]:
     if native.kind in ("tensor input", "scalar input"):
         return "placeholder", native.target
     if native.kind == "constant":
@@ -199,7 +212,7 @@ def _op_and_target(native):
     return "call_function", _find(native.path) or _op_without_function(native.path)
 
 
-def _find(path):
+def _find(path: str) -> Any:
     """The function at that path in the loaded modules of minidynamo, None if there is none."""
     first, *rest = path.split(".")
     found = sys.modules[__name__.partition(".")[0]] if first == "minidynamo" else None
@@ -211,17 +224,17 @@ def _find(path):
 _OPS: dict[str, Op] = {}
 
 
-def _op_without_function(path):
+def _op_without_function(path: str) -> Op:
     return _OPS.setdefault(path, Op(path))
 
 
-def _target_name(target):
+def _target_name(target: Any) -> str:
     if isinstance(target, str):
         return target
     return f"{getattr(target, '__module__', None) or 'minidynamo'}.{target.__name__}"
 
 
-def _format(value):
+def _format(value: object) -> str:
     if isinstance(value, Node):
         return f"%{value.name}"
     if type(value) is tuple:
@@ -240,11 +253,11 @@ _DOT_STYLES = {
 }
 
 
-def _quoted(text):
+def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def _visit(value, found):
+def _visit(value: object, found: dict[Node, None]) -> None:
     if isinstance(value, Node):
         found[value] = None
     elif isinstance(value, (tuple, list)):

@@ -16,6 +16,13 @@ import struct
 from . import _C
 from ._serialization.file_reading import Source, open_regular
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+    # The dtype and shape of a tensor, and where its block begins and ends.
+    _Entry = tuple[str, list[int], int, int]
+
 # The name in the file: the dtype, bytes per value.
 _DTYPES = {dtype._row["safetensors"]: (name, dtype._row["size"]) for name, dtype in _C._dtypes.items()}
 _NAMES = {_C._dtypes[dtype]: (name, size) for name, (dtype, size) in _DTYPES.items()}
@@ -42,13 +49,13 @@ def load(data: bytes | bytearray | memoryview) -> dict[str, _C.Tensor]:
     return read(Source(io.BytesIO(data), "data"))[0]
 
 
-def read(source, start=b""):
+def read(source: Source, start: bytes = b"") -> tuple[dict[str, _C.Tensor], dict[str, str]]:
     """(the tensors, the free text entries) of a Source, of which `start`, at most LOOK bytes, was read before."""
     start += source.read(LOOK - len(start))
     header = _parse_header(_read_header(source, start))
     entries = {name: _check_entry(name, entry) for name, entry in header.items() if name != "__metadata__"}
     places = _check_layout(entries, source.left)
-    tensors = dict.fromkeys(entries)
+    tensors: dict[str, _C.Tensor] = dict.fromkeys(entries)  # type: ignore[assignment]  # filled below
     for name in places:
         dtype, shape, begin, end = entries[name]
         block = source.read(end - begin)
@@ -60,7 +67,7 @@ def read(source, start=b""):
     return tensors, header.get("__metadata__", {})
 
 
-def looks_like(start, left):
+def looks_like(start: bytes, left: int | None) -> bool:
     """Whether a safetensors file starts with these LOOK bytes: a length that fits into what is left, then JSON."""
     if len(start) < LOOK or start[_LENGTH.size :] != b"{":
         return False
@@ -75,7 +82,9 @@ def metadata(path: str | os.PathLike[str]) -> dict[str, str]:
         return _parse_header(_read_header(source, source.read(LOOK))).get("__metadata__", {})
 
 
-def save_file(tensors, path, metadata=None):
+def save_file(
+    tensors: dict[str, _C.Tensor], path: str | os.PathLike[str], metadata: dict[str, str] | None = None
+) -> None:
     """Writes a dict of tensors to a file, together with `metadata`, a dict of str to str.
 
     Names must be str; the file has the order of the dict. Tensors that share memory are written separately.
@@ -88,21 +97,22 @@ def save_file(tensors, path, metadata=None):
             file.write(_bytes_of(tensor))
 
 
-def save(tensors, metadata=None):
+def save(tensors: dict[str, _C.Tensor], metadata: dict[str, str] | None = None) -> bytes:
     """The bytes written by save_file."""
     header, blocks = _layout(tensors, metadata)
     return b"".join([header, *map(_bytes_of, blocks)])
 
 
-def _layout(tensors, metadata):
+def _layout(tensors: dict[str, _C.Tensor], metadata: dict[str, str] | None) -> tuple[bytes, list[_C.Tensor]]:
     """The header as bytes, and the tensors in the order of their blocks: the widest first, so that all are aligned."""
     _check_tensors(tensors)
     if metadata is not None and not (
         isinstance(metadata, dict) and all(isinstance(text, str) for pair in metadata.items() for text in pair)
     ):
         raise TypeError("the metadata of a safetensors file must be a dict of str to str")
-    header = {"__metadata__": metadata} if metadata else {}
+    header: dict[str, Any] = {"__metadata__": metadata} if metadata else {}
     names = sorted(tensors, key=lambda name: -_NAMES[tensors[name].dtype][1])
+    offsets: dict[str, list[int]]
     offsets, position = {}, 0
     for name in names:
         size = tensors[name].numel() * _NAMES[tensors[name].dtype][1]
@@ -116,7 +126,7 @@ def _layout(tensors, metadata):
     return _LENGTH.pack(len(text)) + text, [tensors[name] for name in names]
 
 
-def _check_tensors(tensors):
+def _check_tensors(tensors: object) -> None:
     if not isinstance(tensors, dict):
         raise TypeError(f"a safetensors file holds a dict of tensors, not {type(tensors).__name__}")
     for name, tensor in tensors.items():
@@ -130,12 +140,12 @@ def _check_tensors(tensors):
             raise RuntimeError(f"the tensor {name!r} has no values while it is traced")
 
 
-def _bytes_of(tensor):
+def _bytes_of(tensor: _C.Tensor) -> bytes:
     # The state of a pickled tensor: the elements in row-major order.
     return tensor.__reduce_ex__(4)[1][1]
 
 
-def _header_size(start, file_size):
+def _header_size(start: bytes, file_size: int | None) -> int:
     if len(start) < _LENGTH.size:
         raise ValueError(f"not a safetensors file: {len(start)} bytes, shorter than the length of its header")
     (size,) = _LENGTH.unpack_from(start)
@@ -149,7 +159,7 @@ def _header_size(start, file_size):
 _LOOKS = (1 << 10, 1 << 16, 1 << 19)
 
 
-def _read_header(source, start):
+def _read_header(source: Source, start: bytes) -> bytes:
     size = _header_size(start, None if source.left is None else len(start) + source.left)
     text = start[_LENGTH.size :]
     for look in _LOOKS:
@@ -162,7 +172,7 @@ def _read_header(source, start):
     return text
 
 
-def _check_beginning(data):
+def _check_beginning(data: bytes) -> None:
     """Raises ValueError if no JSON object begins like this."""
     try:
         text = codecs.utf_8_decode(data)[0]
@@ -175,7 +185,7 @@ def _check_beginning(data):
         raise ValueError(f"the safetensors header is not valid JSON: {error}") from None
 
 
-def _parse_header(text):
+def _parse_header(text: bytes) -> dict[str, Any]:
     try:
         header = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
@@ -188,19 +198,19 @@ def _parse_header(text):
     return header
 
 
-def _without_duplicates(pairs):
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a key occurs twice")
     return result
 
 
-def _is_size(value):
+def _is_size(value: object) -> bool:
     return type(value) is int and 0 <= value <= _MAX_ELEMENTS
 
 
-def _check_entry(name, entry):
-    def fail(what):
+def _check_entry(name: str, entry: Any) -> _Entry:
+    def fail(what: str) -> NoReturn:
         raise ValueError(f"tensor {name!r} of a safetensors file: {what}")
 
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
@@ -220,7 +230,7 @@ def _check_entry(name, entry):
     return dtype, shape, *offsets
 
 
-def _check_layout(entries, size):
+def _check_layout(entries: dict[str, _Entry], size: int | None) -> list[str]:
     """The names in the order of their blocks, which must fill the rest of the file: no hole, no overlap."""
     position = 0
     names = sorted(entries, key=lambda name: entries[name][2:])
@@ -238,7 +248,7 @@ def _check_layout(entries, size):
     return names
 
 
-def _tensor(dtype, shape, block):
+def _tensor(dtype: str, shape: list[int], block: bytes) -> _C.Tensor:
     name = "uint8" if dtype == "BOOL" else _DTYPES[dtype][0]
     tensor = _C._rebuild_tensor(_C.Tensor, block, _C._dtypes[name], tuple(shape), False, None)
     # A bool in memory is 0 or 1, whatever the file contains.

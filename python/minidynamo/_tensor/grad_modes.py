@@ -3,9 +3,20 @@
 __init__, __enter__ and __exit__ are inlined by captures: they do nothing but read and write attributes of self.
 """
 
+from __future__ import annotations
+
 import functools
 
 from .._C import _exchange_grad_mode, _exchange_inference_mode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from contextlib import AbstractContextManager
+    from typing import Any, ParamSpec, TypeVar
+
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
 
 _GENERATOR = 0x20  # inspect.CO_GENERATOR
 
@@ -15,47 +26,51 @@ class _Mode:
 
     def __init__(self, func: object = None) -> None:
         self._previous: list[bool] = []
-        self._func = None
+        self._func: Callable[..., Any] | None = None
         if func is not None:
             self._wrap(func)
 
     # `@no_grad` without parentheses: the object replaces the decorated function.
-    def _wrap(self, func):
+    def _wrap(self, func: object) -> None:
         if not callable(func):
             raise TypeError(f"{type(self).__name__}() takes a function to decorate, not {type(func).__name__}")
         self._func = self._decorate(func)
         functools.update_wrapper(self, func)
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._func is not None:
             return self._func(*args, **kwargs)
         if len(args) != 1 or kwargs or not callable(args[0]):
             raise TypeError(f"{type(self).__name__} decorates one function")
         return self._decorate(args[0])
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if self._func is None else self._func.__get__(instance, owner)
 
-    def _fresh(self):
-        return type(self)()
+    def _fresh(self) -> AbstractContextManager[None]:
+        return type(self)()  # type: ignore[return-value]  # each subclass is one
 
-    def _decorate(self, func):
+    def _decorate(self, func: Callable[..., Any]) -> Callable[..., Any]:
         code = getattr(func, "__code__", None)
         if code is not None and code.co_flags & _GENERATOR:
             return self._decorate_generator(func)
 
         @functools.wraps(func)
-        def wrapper(*args, **kwargs):
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
             with self._fresh():
                 return func(*args, **kwargs)
 
         return wrapper
 
     # The mode is active while the generator runs, not while its consumer does.
-    def _decorate_generator(self, func):
+    def _decorate_generator(
+        self, func: Callable[..., Generator[Any, Any, Any]]
+    ) -> Callable[..., Generator[Any, Any, Any]]:
         @functools.wraps(func)
-        def wrapper(*args, **kwargs):
+        def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
             generator = func(*args, **kwargs)
+            step: Callable[[Any], Any]
+            value: Any
             step, value = generator.send, None
             while True:
                 try:
@@ -109,11 +124,11 @@ class set_grad_enabled(_Mode):
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _exchange_grad_mode(self._previous.pop())
 
-    def __call__(self, func):
+    def __call__(self, func: Callable[_P, _R]) -> Callable[_P, _R]:
         _exchange_grad_mode(self._previous.pop())
         return self._decorate(func)
 
-    def _fresh(self):
+    def _fresh(self) -> AbstractContextManager[None]:
         return set_grad_enabled(self.mode)
 
 
@@ -136,5 +151,5 @@ class inference_mode(_Mode):
         _exchange_grad_mode(self._previous.pop())
         _exchange_inference_mode(self._previous.pop())
 
-    def _fresh(self):
+    def _fresh(self) -> AbstractContextManager[None]:
         return inference_mode(self.mode)

@@ -1,8 +1,15 @@
 """The text of a tensor, in torch's layout. Imported when the first tensor is printed."""
 
+from __future__ import annotations
+
 from math import ceil, isfinite
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
 _FLOATING_AS_FLOAT32 = (_C._dtypes["float16"], _C._dtypes["bfloat16"])
 _DTYPES_LEFT_OUT = (_C._dtypes["int64"], _C._dtypes["bool"])
@@ -11,10 +18,10 @@ _INDENT = len("tensor(")
 
 class _PrintOptions:
     precision = 4
-    threshold = 1000
+    threshold: float = 1000
     edgeitems = 3
     linewidth = 80
-    sci_mode = None
+    sci_mode: bool | None = None
 
 
 _options = _PrintOptions()
@@ -25,11 +32,18 @@ _PROFILES: dict[str, dict[str, float]] = {
 }
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """Sets how tensors are printed; None leaves a setting unchanged."""
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions(): unknown profile {profile!r}; the profiles are {', '.join(_PROFILES)}")
-    chosen = dict(_PROFILES.get(profile, {}))
+    chosen = dict(_PROFILES.get(profile, {}))  # type: ignore[arg-type]  # None is not in it
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen.update((name, value) for name, value in given.items() if value is not None)
     for name, value in chosen.items():
@@ -40,17 +54,17 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 class _IntegerFormat:
     """Integers and bools, padded to the longest."""
 
-    def __init__(self, values):
+    def __init__(self, values: Iterable[int]) -> None:
         self.width = max((len(str(value)) for value in values), default=0)
 
-    def __call__(self, value):
+    def __call__(self, value: int) -> str:
         return str(value).rjust(self.width)
 
 
 class _FloatFormat:
     """Floats: integers without decimals, wide ranges in scientific notation, padded to the longest."""
 
-    def __init__(self, values):
+    def __init__(self, values: Sequence[float]) -> None:
         sizes = [abs(value) for value in values if isfinite(value) and value != 0]
         self.whole = all(size == ceil(size) for size in sizes)
         self.scientific = bool(sizes) and self._spreads(max(sizes), min(sizes))
@@ -60,10 +74,10 @@ class _FloatFormat:
         # As in torch: only finite non-zero numbers determine the width.
         self.width = max((len(self(value)) for value in values if isfinite(value) and value != 0), default=0)
 
-    def _spreads(self, largest, smallest):
+    def _spreads(self, largest: float, smallest: float) -> bool:
         return largest / smallest > 1000 or largest > 1e8 or (not self.whole and smallest < 1e-4)
 
-    def __call__(self, value):
+    def __call__(self, value: float) -> str:
         if self.scientific:
             text = f"{value:.{_options.precision}e}"
         elif not self.whole:
@@ -73,7 +87,7 @@ class _FloatFormat:
         return text.rjust(self.width)
 
 
-def _nested(tensor, summarise):
+def _nested(tensor: _C.Tensor, summarise: bool) -> Any:
     """The elements as nested lists; in a summary, an Ellipsis replaces omitted elements."""
     if not summarise:
         return tensor.tolist()
@@ -87,7 +101,7 @@ def _nested(tensor, summarise):
     return [*first, ..., *last]
 
 
-def _leaves(nested):
+def _leaves(nested: Any) -> Iterator[Any]:
     if isinstance(nested, list):
         for item in nested:
             yield from _leaves(item)
@@ -95,14 +109,14 @@ def _leaves(nested):
         yield nested
 
 
-def _vector_text(items, indent, form):
+def _vector_text(items: list[Any], indent: int, form: _IntegerFormat | _FloatFormat) -> str:
     texts = [" ..." if item is ... else form(item) for item in items]
     per_line = max(1, (_options.linewidth - indent) // (form.width + 2))
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _nested_text(nested, depth, indent, form):
+def _nested_text(nested: Any, depth: int, indent: int, form: _IntegerFormat | _FloatFormat) -> str:
     if depth == 0:
         return form(nested)
     if depth == 1:
@@ -111,7 +125,7 @@ def _nested_text(nested, depth, indent, form):
     return "[" + ("," + "\n" * (depth - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def _elements_text(tensor):
+def _elements_text(tensor: _C.Tensor) -> str:
     if tensor.dtype in _FLOATING_AS_FLOAT32:
         tensor = tensor.float()
     nested = _nested(tensor, tensor.numel() > _options.threshold)
@@ -120,7 +134,7 @@ def _elements_text(tensor):
     return _nested_text(nested, tensor.ndim, _INDENT, form)
 
 
-def _suffixes(tensor):
+def _suffixes(tensor: _C.Tensor) -> Iterator[str]:
     default = _C.get_default_dtype()
     empty = tensor.numel() == 0
     if empty and tensor.ndim != 1:
@@ -131,7 +145,7 @@ def _suffixes(tensor):
         yield "requires_grad=True"
 
 
-def tensor_repr(tensor):
+def tensor_repr(tensor: _C.Tensor) -> str:
     if tensor._is_traced():
         return f"tensor(..., size={tuple(tensor.shape)}, dtype={tensor.dtype})"
     suffixes = list(_suffixes(tensor))

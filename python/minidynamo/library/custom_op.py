@@ -1,31 +1,37 @@
 """custom_op(): an operator with a kernel in Python, opaque to capture."""
 
+from __future__ import annotations
+
 import contextlib
 import inspect
 import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, overload
 
 import minidynamo
 
 from .. import _C
 from .._dynamo.decorators import disable
 from .._dynamo.traced_calls import CannotCapture, flatten, unflatten
-from .schema import schema_of
+from .schema import Schema, schema_of
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Namespaces:
     """minidynamo.ops: operators by namespace and name."""
 
-    prims: "_Namespace"
+    prims: _Namespace
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> _Namespace:
         raise AttributeError(f"there are no custom operators in the namespace {name!r}")
 
 
 class _Namespace:
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
 
 
@@ -33,13 +39,21 @@ ops = _Namespaces()
 minidynamo.ops = ops  # an ordinary attribute: capture reads it
 ops.prims = _Namespace("prims")
 ops.prims.__dict__.update(_C._prims)  # the operations that occur only in graphs
-_OPERATORS: dict[str, "CustomOpDef"] = {}
+_OPERATORS: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
     """An operator; called like the function that it was created from."""
 
-    def __init__(self, namespace, name, schema, function, mutates_args, device_types):
+    def __init__(
+        self,
+        namespace: str,
+        name: str,
+        schema: Schema,
+        function: Callable[..., Any],
+        mutates_args: str | Iterable[str],
+        device_types: Iterable[str] | None,
+    ) -> None:
         self._namespace = namespace
         self._name = name
         self._qualname = f"{namespace}::{name}"
@@ -49,17 +63,17 @@ class CustomOpDef:
         self._mutates = [parameter.name for parameter in schema.parameters if parameter.mutated]
         # A kernel is opaque: it is not captured, not even where the operator breaks the graph.
         self._kernels = {device: disable(function) for device in device_types or ("default",)}
-        self._fake = None
-        self._autograd = None
-        self._disabled = set()  # devices whose own kernels are not used
+        self._fake: Callable[..., Any] | None = None
+        self._autograd: tuple[Callable[..., Any], Callable[..., Any] | None] | None = None
+        self._disabled: set[str] = set()  # devices whose own kernels are not used
         self.__name__ = name
         self.__doc__ = function.__doc__
         self.__module__ = function.__module__
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CustomOpDef({self._qualname})>"
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arguments = self._bind(args, kwargs)
         tensors = flatten(arguments)[1]
         if any(map(_C._is_recording, tensors)):
@@ -75,14 +89,20 @@ class CustomOpDef:
 
     # ---- registration
 
-    def register_fake(self, fn, /):
+    def register_fake(self, fn: _Function, /) -> _Function:
         """fn(*args) returns tensors with the dtypes and shapes of the results; it receives tensors without data."""
         if not callable(fn):
             raise TypeError(f"register_fake(): a function is expected, not {type(fn).__name__}")
         self._fake = fn
         return fn
 
-    def register_kernel(self, device_types, fn=None, /):
+    @overload
+    def register_kernel(self, device_types: str | Iterable[str] | None, fn: _Function, /) -> _Function: ...
+    @overload
+    def register_kernel(
+        self, device_types: str | Iterable[str] | None, fn: None = None, /
+    ) -> Callable[[_Function], _Function]: ...
+    def register_kernel(self, device_types: str | Iterable[str] | None, fn: Any = None, /) -> Any:
         """Registers another kernel for a device type, None for all; also a decorator."""
         if fn is None:
             return lambda function: self.register_kernel(device_types, function)
@@ -92,7 +112,9 @@ class CustomOpDef:
             self._kernels[_device_type(device)] = disable(fn)
         return fn
 
-    def register_autograd(self, backward, /, *, setup_context=None):
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
         """Stores what a program registers for training. It is never called: minidynamo computes no gradients."""
         for what, function in (("backward", backward), ("setup_context", setup_context)):
             if not callable(function) and not (what == "setup_context" and function is None):
@@ -100,7 +122,7 @@ class CustomOpDef:
         self._autograd = backward, setup_context
 
     @contextlib.contextmanager
-    def set_kernel_enabled(self, device_type, enabled=True):
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
         """Within the block the kernel of this device type is used, or the one for all devices in its place."""
         before = set(self._disabled)
         (self._disabled.discard if enabled else self._disabled.add)(_device_type(device_type))
@@ -110,13 +132,13 @@ class CustomOpDef:
             self._disabled = before
 
     @property
-    def default(self):
+    def default(self) -> CustomOpDef:
         """The operator itself: there are no overloads."""
         return self
 
     # ---- calls
 
-    def _bind(self, args, kwargs):
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
             bound = self._signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -132,7 +154,7 @@ class CustomOpDef:
                 )
         return dict(bound.arguments)
 
-    def _check_result(self, result, inputs):
+    def _check_result(self, result: Any, inputs: Iterable[_C.Tensor]) -> None:
         returns = self._schema.returns
         values = () if not returns else result if len(returns) > 1 or returns == ["Tensor[]"] else (result,)
         if not returns and result is not None:
@@ -157,26 +179,26 @@ class CustomOpDef:
                         "inputs to this custom operator or other returns. Return a clone() of the tensor instead."
                     )
 
-    def _kernel(self):
+    def _kernel(self) -> Callable[..., Any]:
         own = None if "cpu" in self._disabled else self._kernels.get("cpu")
         kernel = own or self._kernels.get("default")
         if kernel is None:
             raise NotImplementedError(f"{self._qualname}: there is no kernel for the device 'cpu'")
         return kernel
 
-    def _written(self, arguments):
+    def _written(self, arguments: dict[str, Any]) -> list[_C.Tensor]:
         return flatten([arguments[name] for name in self._mutates])[1]
 
-    def _finish(self, result, tensors, written):
+    def _finish(self, result: Any, tensors: Iterable[_C.Tensor], written: Iterable[_C.Tensor]) -> None:
         for tensor in written:
             _C._note_written(tensor)
         self._check_result(result, tensors)
 
-    def _needs_fake(self):
+    def _needs_fake(self) -> bool:
         # Without results no fake is needed.
         return self._fake is None and bool(self._schema.returns or not self._mutates)
 
-    def _call_fake(self, arguments):
+    def _call_fake(self, arguments: dict[str, Any]) -> Any:
         if self._fake is not None:
             return _C._call_serving(self._fake, **arguments)
         if self._needs_fake():
@@ -185,11 +207,11 @@ class CustomOpDef:
 
     # ---- capture
 
-    def _trace(self, *args, **kwargs):
+    def _trace(self, *args: Any, **kwargs: Any) -> Any:
         """Called by capture in place of the operator, on recording tensors."""
         return self._record(self._bind(args, kwargs))
 
-    def _record(self, arguments):
+    def _record(self, arguments: dict[str, Any]) -> Any:
         template, tensors = flatten(arguments)
         if any(not kind.startswith("Tensor") for kind in self._schema.returns):
             raise CannotCapture("traced_call", f"{self._qualname} returns something else than tensors")
@@ -206,7 +228,7 @@ class CustomOpDef:
         self._kernel()
         written = [_position(tensors, tensor) for tensor in self._written(arguments)]
 
-        def run(*tensors):
+        def run(*tensors: _C.Tensor) -> tuple[_C.Tensor, ...]:
             result = self._kernel()(**unflatten(template, tensors))
             self._finish(result, tensors, ())
             return tuple(flatten(result)[1])
@@ -214,11 +236,42 @@ class CustomOpDef:
         return unflatten(result_template, _C._record_call_out(self._qualname, run, tensors, fakes, written))
 
 
-def _position(tensors, tensor):
+def _position(tensors: list[_C.Tensor], tensor: _C.Tensor) -> int:
     return next(i for i, each in enumerate(tensors) if each is tensor)
 
 
-def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None, tags=None):
+@overload
+def custom_op(
+    name: str,
+    fn: Callable[..., Any],
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Iterable[str] | None = None,
+    schema: str | None = None,
+    tags: object = None,
+) -> CustomOpDef: ...
+@overload
+def custom_op(
+    name: str,
+    fn: None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Iterable[str] | None = None,
+    schema: str | None = None,
+    tags: object = None,
+) -> Callable[[Callable[..., Any]], CustomOpDef]: ...
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: str | Iterable[str] | None = None,
+    schema: str | None = None,
+    tags: object = None,
+) -> CustomOpDef | Callable[[Callable[..., Any]], CustomOpDef]:
     """Creates an operator "namespace::name" from a function of tensors, numbers and strings; also a decorator.
 
     mutates_args  names of the tensor parameters that the function writes to, or "unknown": all of them
@@ -229,7 +282,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     if not isinstance(name, str) or name.count("::") != 1 or not all(name.split("::")):
         raise ValueError(f"custom_op(): the name must be 'namespace::name', not {name!r}")
 
-    def make(function):
+    def make(function: Callable[..., Any]) -> CustomOpDef:
         found = schema_of(function, mutates_args) if schema is None else _given_schema(function, schema, mutates_args)
         namespace, short = name.split("::")
         devices = [device_types] if isinstance(device_types, str) else device_types
@@ -243,7 +296,7 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
     return make if fn is None else make(fn)
 
 
-def _given_schema(function, text, mutates_args):
+def _given_schema(function: Callable[..., Any], text: str, mutates_args: str | Iterable[str]) -> Schema:
     """The parameters' types by name, from the text of a schema."""
     annotations = {
         "Tensor": _C.Tensor,
@@ -257,7 +310,7 @@ def _given_schema(function, text, mutates_args):
         "Device": _C.device,
     }
 
-    def annotation(word):
+    def annotation(word: str) -> Any:
         if word.endswith("?"):
             return annotation(word[:-1]) | None
         if word.endswith("[]"):
@@ -280,7 +333,7 @@ def _given_schema(function, text, mutates_args):
         results[0] if len(results) == 1 else types.GenericAlias(tuple, tuple(results)) if results else None
     )
 
-    def prototype(*args, **kwargs): ...
+    def prototype(*args: object, **kwargs: object) -> None: ...
 
     signature = inspect.signature(function)
     prototype.__signature__ = signature  # type: ignore[attr-defined]
@@ -290,7 +343,17 @@ def _given_schema(function, text, mutates_args):
     return schema_of(prototype, mutates_args)
 
 
-def register_fake(op, func=None, /, *, lib=None, allow_override=True):
+@overload
+def register_fake(
+    op: CustomOpDef | str, func: _Function, /, *, lib: object = None, allow_override: bool = True
+) -> _Function: ...
+@overload
+def register_fake(
+    op: CustomOpDef | str, func: None = None, /, *, lib: object = None, allow_override: bool = True
+) -> Callable[[_Function], _Function]: ...
+def register_fake(
+    op: CustomOpDef | str, func: Any = None, /, *, lib: object = None, allow_override: bool = True
+) -> Any:
     """operator.register_fake by the operator or its name; also a decorator."""
     operator = _operator(op)
     if func is None:
@@ -298,17 +361,34 @@ def register_fake(op, func=None, /, *, lib=None, allow_override=True):
     return operator.register_fake(func)
 
 
-def register_kernel(op, device_types, func=None, /, *, lib=None):
+@overload
+def register_kernel(
+    op: CustomOpDef | str, device_types: str | Iterable[str] | None, func: _Function, /, *, lib: object = None
+) -> _Function: ...
+@overload
+def register_kernel(
+    op: CustomOpDef | str, device_types: str | Iterable[str] | None, func: None = None, /, *, lib: object = None
+) -> Callable[[_Function], _Function]: ...
+def register_kernel(
+    op: CustomOpDef | str, device_types: str | Iterable[str] | None, func: Any = None, /, *, lib: object = None
+) -> Any:
     """operator.register_kernel by the operator or its name; also a decorator."""
     return _operator(op).register_kernel(device_types, func)
 
 
-def register_autograd(op, backward, /, *, setup_context=None, lib=None):
+def register_autograd(
+    op: CustomOpDef | str,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: object = None,
+) -> None:
     """operator.register_autograd by the operator or its name."""
     _operator(op).register_autograd(backward, setup_context=setup_context)
 
 
-def _operator(op):
+def _operator(op: CustomOpDef | str) -> CustomOpDef:
     if isinstance(op, CustomOpDef):
         return op
     if op not in _OPERATORS:
@@ -316,7 +396,7 @@ def _operator(op):
     return _OPERATORS[op]
 
 
-def _device_type(name):
+def _device_type(name: str) -> str:
     if name not in ("cpu", "default", "cuda", "xpu", "mps"):
         raise ValueError(f"unknown device type {name!r}")
     return name

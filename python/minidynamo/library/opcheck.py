@@ -1,5 +1,10 @@
 """opcheck(): whether an operator behaves as registered."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
 from .. import _C
 from .._dynamo.traced_calls import flatten, unflatten
 from .custom_op import CustomOpDef
@@ -10,8 +15,13 @@ class OpCheckError(Exception):
 
 
 def opcheck(
-    op, args, kwargs=None, *, test_utils=("test_schema", "test_faketensor", "test_captured"), raise_exception=True
-):
+    op: CustomOpDef,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: str | Iterable[str] = ("test_schema", "test_faketensor", "test_captured"),
+    raise_exception: bool = True,
+) -> dict[str, str | Exception]:
     """Calls the operator on the arguments and compares with its schema, its fake and a capture.
 
     test_schema      only the arguments named in mutates_args are written to, and no result shares memory
@@ -38,14 +48,14 @@ def opcheck(
     return results
 
 
-def _copied(args, kwargs):
+def _copied(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any], list[_C.Tensor]]:
     template, tensors = flatten((args, kwargs))
     copies = [tensor.detach().clone() for tensor in tensors]
     args, kwargs = unflatten(template, copies)
     return args, kwargs, copies
 
 
-def _check_schema(op, args, kwargs):
+def _check_schema(op: CustomOpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     copied_args, copied_kwargs, tensors = _copied(args, kwargs)
     before = [tensor.clone() for tensor in tensors]
     op(*copied_args, **copied_kwargs)
@@ -56,7 +66,7 @@ def _check_schema(op, args, kwargs):
             raise OpCheckError(f"{op._qualname} writes to an argument that is not in mutates_args")
 
 
-def _check_fake(op, args, kwargs):
+def _check_fake(op: CustomOpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if op._needs_fake():
         raise OpCheckError(f"{op._qualname} has no fake")
     copied_args, copied_kwargs, _ = _copied(args, kwargs)
@@ -73,7 +83,7 @@ def _check_fake(op, args, kwargs):
             )
 
 
-def _check_capture(op, args, kwargs):
+def _check_capture(op: CustomOpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     from .._dynamo._compile import compile
 
     plain_args, plain_kwargs, plain_tensors = _copied(args, kwargs)
@@ -85,5 +95,5 @@ def _check_capture(op, args, kwargs):
         raise OpCheckError(f"{op._qualname} gives another result when it is captured")
 
 
-def _same(a, b):
+def _same(a: _C.Tensor, b: _C.Tensor) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and repr(a.tolist()) == repr(b.tolist())

@@ -1,9 +1,11 @@
 """The schema of an operator, from the annotations of a Python function."""
 
+from __future__ import annotations
+
 import inspect
 import types
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from .. import _C
 
@@ -25,7 +27,15 @@ _RETURNS = {_C.Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", _N
 class Parameter:
     """One parameter: name, schema type, whether it is written to, its default, and check(value)."""
 
-    def __init__(self, name, text, accepts, keyword_only, default, mutated):
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        accepts: Callable[[object], bool],
+        keyword_only: bool,
+        default: typing.Any,
+        mutated: int,
+    ) -> None:
         self.name = name
         self.text = text
         self.accepts = accepts
@@ -33,7 +43,7 @@ class Parameter:
         self.default = default
         self.mutated = mutated
 
-    def __str__(self):
+    def __str__(self) -> str:
         text = self.text
         if self.mutated:
             text = text.replace("Tensor", f"Tensor(a{self.mutated - 1}!)", 1)
@@ -44,11 +54,11 @@ class Parameter:
 class Schema:
     """The parameters and the schema types of the results; str() is the schema's text."""
 
-    def __init__(self, parameters, returns):
+    def __init__(self, parameters: list[Parameter], returns: list[str]) -> None:
         self.parameters = parameters
         self.returns = returns
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = []
         for parameter in self.parameters:
             if parameter.keyword_only and "*" not in parts:
@@ -58,7 +68,9 @@ class Schema:
         return f"({', '.join(parts)}) -> {returns}"
 
 
-def infer_schema(prototype_function, /, *, mutates_args, op_name=None):
+def infer_schema(
+    prototype_function: Callable[..., typing.Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None
+) -> str:
     """The schema of a function as text, such as "(Tensor x, SymInt n=1) -> Tensor".
 
     Every parameter and the result need an annotation: Tensor, int, float, bool, str, dtype, device, a Sequence, list or
@@ -67,7 +79,7 @@ def infer_schema(prototype_function, /, *, mutates_args, op_name=None):
     return (op_name or "") + str(schema_of(prototype_function, mutates_args))
 
 
-def schema_of(function, mutates_args):
+def schema_of(function: Callable[..., typing.Any], mutates_args: str | Iterable[str]) -> Schema:
     try:
         hints = typing.get_type_hints(function)
     except NameError as error:
@@ -89,7 +101,14 @@ def schema_of(function, mutates_args):
     return Schema(parameters, _returns(hints["return"], signature))
 
 
-def _parameter(name, parameter, hints, mutates_args, signature, number):
+def _parameter(
+    name: str,
+    parameter: inspect.Parameter,
+    hints: dict[str, typing.Any],
+    mutates_args: str | Iterable[str],
+    signature: inspect.Signature,
+    number: int,
+) -> Parameter:
     if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
         raise ValueError(
             "infer_schema(func): We do not support positional-only args, varargs, or varkwargs. "
@@ -132,11 +151,12 @@ def _type(hint: typing.Any) -> tuple[str, Callable[[object], bool]] | None:
     return None
 
 
-def _returns(hint, signature):
+def _returns(hint: typing.Any, signature: inspect.Signature) -> list[str]:
     if hint is None or hint is type(None):
         return []
     if hint in _RETURNS:
         return [_RETURNS[hint]]
+    origin: typing.Any
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple and args and all(arg in _RETURNS for arg in args):
         return [_RETURNS[arg] for arg in args]
@@ -148,7 +168,7 @@ def _returns(hint, signature):
     )
 
 
-def _default_text(value):
+def _default_text(value: object) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     return str(value).removeprefix("minidynamo.")

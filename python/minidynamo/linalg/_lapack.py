@@ -4,13 +4,26 @@ numpy.linalg is used because it is well maintained, available wherever arrays ar
 own, and works on stacks of matrices. Its threads are its own: minidynamo.set_num_threads does not change them.
 """
 
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    _Described = tuple[memoryview, str, tuple[int, ...], tuple[int, ...]]
+
 _NO_INVERSE = "the inversion could not be completed because the input matrix is singular"
 _NO_SOLUTION = "The solver failed because the input matrix is singular"
 _NOT_POSITIVE = "The factorization could not be completed because the input is not positive-definite"
 _NO_CONVERGENCE = "The algorithm failed to converge; the input may hold values that are not finite"
 
 
-def _lstsq(linalg, matrices, sides, rcond):
+def _lstsq(
+    linalg: ModuleType, matrices: NDArray[Any], sides: NDArray[Any], rcond: float | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
     from itertools import product
 
     import numpy
@@ -23,7 +36,7 @@ def _lstsq(linalg, matrices, sides, rcond):
     return solutions, ranks
 
 
-def _qr(linalg, matrices, mode):
+def _qr(linalg: ModuleType, matrices: NDArray[Any], mode: str) -> tuple[NDArray[Any] | None, NDArray[Any]]:
     if mode == "r":
         return None, linalg.qr(matrices, "r")
     return linalg.qr(matrices, mode)
@@ -48,7 +61,9 @@ _ROUTINES = {
 _ITERATIVE = ("linalg_svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", "linalg_lstsq")
 
 
-def run(routine, operands, mode, tolerance, results):
+def run(
+    routine: str, operands: list[_Described], mode: str, tolerance: float | None, results: list[_Described]
+) -> None:
     """Fills results. Each operand and result is (memory, the dtype's name, sizes, strides in bytes), contiguous.
 
     Raises numpy.linalg.LinAlgError with torch's message, ImportError without NumPy.

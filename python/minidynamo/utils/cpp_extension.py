@@ -3,6 +3,8 @@
 The sources are written against minidynamo/extension.h (namespace torch), which is installed with the package.
 """
 
+from __future__ import annotations
+
 import hashlib
 import importlib.machinery
 import importlib.util
@@ -13,7 +15,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 
 from .. import _C
 
@@ -21,7 +25,7 @@ _COMPILERS = ("c++", "g++", "clang++")
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
-def include_paths(device_type="cpu"):
+def include_paths(device_type: str = "cpu") -> list[str]:
     """The folders with minidynamo/extension.h and Python.h."""
     if device_type != "cpu":
         raise RuntimeError(f"include_paths(): minidynamo runs on CPUs only, not on {device_type!r}")
@@ -29,23 +33,23 @@ def include_paths(device_type="cpu"):
 
 
 def load_inline(
-    name,
-    cpp_sources,
-    cuda_sources=None,
-    functions=None,
-    extra_cflags=None,
-    extra_cuda_cflags=None,
-    extra_ldflags=None,
-    extra_include_paths=None,
-    build_directory=None,
-    verbose=False,
-    with_cuda=None,
-    is_python_module=True,
-    with_pytorch_error_handling=True,
-    keep_intermediates=True,
-    use_pch=False,
-    no_implicit_headers=False,
-):
+    name: str,
+    cpp_sources: str | Iterable[str],
+    cuda_sources: str | Iterable[str] | None = None,
+    functions: str | Iterable[str] | dict[str, str] | None = None,
+    extra_cflags: Iterable[str] | None = None,
+    extra_cuda_cflags: Iterable[str] | None = None,
+    extra_ldflags: Iterable[str] | None = None,
+    extra_include_paths: Iterable[str] | None = None,
+    build_directory: str | os.PathLike[str] | None = None,
+    verbose: bool = False,
+    with_cuda: bool | None = None,
+    is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True,
+    keep_intermediates: bool = True,
+    use_pch: bool = False,
+    no_implicit_headers: bool = False,
+) -> ModuleType:
     """Compiles C++ sources, and returns a module with the named functions.
 
     name                 of the module, a Python identifier
@@ -78,7 +82,12 @@ def load_inline(
     return _module(name, library)
 
 
-def _source(name, cpp_sources, functions, no_implicit_headers):
+def _source(
+    name: str,
+    cpp_sources: str | Iterable[str],
+    functions: str | Iterable[str] | dict[str, str] | None,
+    no_implicit_headers: bool,
+) -> str:
     texts = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("load_inline(): cpp_sources must be a str or a list of str")
@@ -90,7 +99,7 @@ def _source(name, cpp_sources, functions, no_implicit_headers):
     return "\n".join(parts) + "\n"
 
 
-def _documented(functions):
+def _documented(functions: str | Iterable[str] | dict[str, str]) -> dict[str, str]:
     if isinstance(functions, str):
         functions = [functions]
     if not isinstance(functions, dict):
@@ -103,14 +112,16 @@ def _documented(functions):
     return functions
 
 
-def _c_string(text):
-    def escaped(byte):
+def _c_string(text: str) -> str:
+    def escaped(byte: int) -> str:
         return chr(byte) if 32 <= byte < 127 and byte not in b'"\\?' else f"\\{byte:03o}"
 
     return '"' + "".join(map(escaped, text.encode())) + '"'
 
 
-def _command(extra_cflags, extra_ldflags, extra_include_paths):
+def _command(
+    extra_cflags: Iterable[str] | None, extra_ldflags: Iterable[str] | None, extra_include_paths: Iterable[str] | None
+) -> tuple[list[str], list[str]]:
     """The compiler and its flags: before the source, after it."""
     compiler = shlex.split(os.environ.get("CXX", "")) or [next(filter(shutil.which, _COMPILERS), "")]
     if not compiler[0] or shutil.which(compiler[0]) is None:
@@ -126,14 +137,14 @@ def _command(extra_cflags, extra_ldflags, extra_include_paths):
     return [*compiler, *_FLAGS, *folders, *(extra_cflags or ())], list(extra_ldflags or ())
 
 
-def _cache_folder():
+def _cache_folder() -> Path:
     chosen = os.environ.get("MINIDYNAMO_EXTENSIONS_DIR")
     if chosen:
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minidynamo" / "extensions"
 
 
-def _key(source, command):
+def _key(source: str, command: tuple[list[str], list[str]]) -> str:
     """Everything that the result depends on: source, flags, compiler, our headers."""
     version = subprocess.run([command[0][0], "--version"], capture_output=True, check=False).stdout
     headers = [path.read_bytes() for path in sorted(Path(include_paths()[0]).rglob("*.h"))]
@@ -143,7 +154,7 @@ def _key(source, command):
     return digest.hexdigest()[:16]
 
 
-def _build(name, source, command, library, verbose):
+def _build(name: str, source: str, command: tuple[list[str], list[str]], library: Path, verbose: bool) -> None:
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=f".{name}_") as folder:
         path, made = Path(folder) / f"{name}.cpp", Path(folder) / "made.so"
@@ -164,7 +175,7 @@ def _build(name, source, command, library, verbose):
         os.replace(made, library)
 
 
-def _module(name, library):
+def _module(name: str, library: Path) -> ModuleType:
     loader = importlib.machinery.ExtensionFileLoader(name, str(library))
     spec = importlib.util.spec_from_loader(name, loader)
     assert spec is not None
