@@ -1,5 +1,7 @@
 """Capture: its flags, errors and backends, and the functions that control it from a program."""
 
+from __future__ import annotations
+
 import sys
 
 from .. import _C
@@ -22,6 +24,14 @@ from .decorators import (
 )
 from .dims import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 from .traced_calls import call_nonstrict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._explain import ExplainOutput
+    from ._optimize import Optimize
 
 if _C.frame_evaluation:
     for _call in (graph_break, skip_frame, step_unsupported, nonstrict_trace, call_nonstrict):
@@ -65,7 +75,7 @@ __all__ = [
 ]
 
 
-def is_compiling():
+def is_compiling() -> bool:
     """True in captured code, and while a function is traced; False in uncompiled Python."""
     return _C._is_tracing()
 
@@ -74,26 +84,26 @@ if _C.frame_evaluation:
     _C._register_call("is_compiling", is_compiling)
 
 
-def is_dynamo_disable_recursive(method):
+def is_dynamo_disable_recursive(method: object) -> bool | None:
     """For a function under disable(): True if that includes its callees, False for recursive=False. None for others."""
     return getattr(method, "disables_callees", None) if isinstance(method, _C.PolicyFunction) else None
 
 
 def optimize(
-    backend=None,
+    backend: str | Callable[..., Any] | None = None,
     *,
-    nopython=False,
-    error_on_graph_break=None,
-    guard_export_fn=None,
-    guard_fail_fn=None,
-    guard_filter_fn=None,
-    disable=False,
-    dynamic=None,
-    package=None,
-    recompile_limit=None,
-    isolate_recompiles=False,
-    shapes_spec=None,
-):
+    nopython: bool = False,
+    error_on_graph_break: bool | None = None,
+    guard_export_fn: None = None,
+    guard_fail_fn: None = None,
+    guard_filter_fn: Callable[..., Any] | None = None,
+    disable: bool = False,
+    dynamic: bool | None = None,
+    package: None = None,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: None = None,
+) -> Optimize:
     """compile() of the first torchdynamo: a decorator, and a context manager that captures the functions called inside.
 
     nopython is compile()'s fullgraph, guard_filter_fn that of its options. error_on_graph_break applies to what is
@@ -109,7 +119,7 @@ def optimize(
     ):
         if value is not None:
             raise NotImplementedError(f"optimize(): there is no {name}")
-    options = {
+    options: dict[str, Any] = {
         "fullgraph": nopython,
         "disable": disable,
         "dynamic": dynamic,
@@ -121,7 +131,14 @@ def optimize(
     return Optimize(backend, options, error_on_graph_break)
 
 
-def optimize_assert(backend=None, *, dynamic=None, package=None, recompile_limit=None, isolate_recompiles=False):
+def optimize_assert(
+    backend: str | Callable[..., Any] | None = None,
+    *,
+    dynamic: bool | None = None,
+    package: None = None,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+) -> Optimize:
     """optimize() of functions that must be one graph: a graph break is an error."""
     return optimize(
         backend,
@@ -133,19 +150,19 @@ def optimize_assert(backend=None, *, dynamic=None, package=None, recompile_limit
     )
 
 
-def reset():
+def reset() -> None:
     """Forgets everything captured so far, and which graph breaks were logged."""
     _C.reset()
 
 
-def explain(function):
+def explain(function: Callable[..., Any]) -> Callable[..., ExplainOutput]:
     """explain(function)(*args, **kwargs) calls the function captured anew, and returns an ExplainOutput."""
     from ._explain import explain
 
     return explain(function)
 
 
-def why(function):
+def why(function: Callable[..., Any]) -> str:
     """What became of a function, in one sentence: captured whole, up to a graph break, or not at all, and why.
 
     Raises TypeError unless it is a function, a module or a compiled form of one.
@@ -155,7 +172,7 @@ def why(function):
     return why(function)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "OptimizedModule":  # programs without modules never import minidynamo.nn
         from .optimized_module import OptimizedModule
 

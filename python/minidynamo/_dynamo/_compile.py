@@ -1,11 +1,24 @@
 """compile(): from a callable to its captured form."""
 
+from __future__ import annotations
+
 import sys
 from types import FunctionType, MethodType
 
 from .. import _C
+from ._overload import overload
 from .backends import get_default_backend, known_name, lookup_backend
 from .decorators import allow_in_graph, is_module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    from ..nn.module import Module
+    from .optimized_module import OptimizedModule
+
+    _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
 # Known to the extension by name; other backends are passed as callables.
 _NATIVE_BACKENDS = ("onednn", "eager")
@@ -13,19 +26,47 @@ _NATIVE_BACKENDS = ("onednn", "eager")
 _MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
 
+@overload
 def compile(
-    model=None,
+    model: _Callable,
     *,
-    fullgraph=False,
-    dynamic=None,
-    backend=None,
-    mode=None,
-    options=None,
-    name=None,
-    disable=False,
-    recompile_limit=None,
-    isolate_recompiles=False,
-):
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+) -> _Callable: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    name: str | None = ...,
+    disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+) -> Callable[[_Callable], _Callable]: ...
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+) -> Any:
     """Captures what a function does with tensors into graphs, and runs the graphs on a backend.
 
     model            a function, method, class, builtin or object with __call__; left out: a decorator is returned
@@ -58,7 +99,7 @@ def compile(
     guard_filter, backend_options = _split_options(mode, options)
     backend = _chosen_backend(backend, mode, backend_options)
 
-    def decorate(target):
+    def decorate(target: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(target):
             raise AssertionError(f"compile() takes a function or another callable, not {type(target).__name__}")
         if disable or not _frames_can_be_evaluated():
@@ -83,7 +124,7 @@ def compile(
 compile.allow_in_graph = allow_in_graph  # type: ignore[attr-defined]
 
 
-def _compiled_module(module, options):
+def _compiled_module(module: Module, options: dict[str, Any]) -> OptimizedModule:
     from .optimized_module import compiled_module
 
     return compiled_module(module, compile, options)
@@ -93,7 +134,7 @@ _UNMARKED = -1
 _warned = False
 
 
-def _frames_can_be_evaluated():
+def _frames_can_be_evaluated() -> bool:
     global _warned
     if not _C.frame_evaluation and not _warned:
         _warned = True
@@ -102,7 +143,14 @@ def _frames_can_be_evaluated():
     return _C.frame_evaluation
 
 
-def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit, isolate_recompiles):
+def _check_arguments(
+    fullgraph: object,
+    dynamic: object,
+    name: object,
+    disable: object,
+    recompile_limit: object,
+    isolate_recompiles: object,
+) -> None:
     flags = (("fullgraph", fullgraph), ("disable", disable), ("isolate_recompiles", isolate_recompiles))
     for argument, value in flags:
         if not isinstance(value, bool):
@@ -118,7 +166,9 @@ def _check_arguments(fullgraph, dynamic, name, disable, recompile_limit, isolate
             raise ValueError(f"compile(): recompile_limit must be at least 1, not {recompile_limit}")
 
 
-def _split_options(mode, options):
+def _split_options(
+    mode: str | None, options: dict[str, Any] | None
+) -> tuple[Callable[..., Any] | None, dict[str, Any] | None]:
     """The guard filter, and the options of the backend."""
     if mode is not None and options is not None:
         raise RuntimeError("compile(): mode and options cannot both be given")
@@ -133,7 +183,9 @@ def _split_options(mode, options):
     return guard_filter, rest or None
 
 
-def _chosen_backend(backend, mode, options):
+def _chosen_backend(
+    backend: str | Callable[..., Any], mode: str | None, options: dict[str, Any] | None
+) -> str | Callable[..., Any]:
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"compile(): unknown mode {mode!r}; the modes are {', '.join(_MODES)}")
     if options is not None and not isinstance(options, dict):
@@ -155,7 +207,7 @@ def _chosen_backend(backend, mode, options):
     return chosen
 
 
-def _function_of(target):
+def _function_of(target: Callable[..., Any]) -> Callable[..., Any]:
     """The function or bound method whose frame is captured for a callable."""
     if isinstance(target, _C.CompiledFunction):
         return target.__wrapped__  # type: ignore[attr-defined]
@@ -173,13 +225,13 @@ def _function_of(target):
     return _caller_of(target)
 
 
-def _caller_of(target):
+def _caller_of(target: Callable[..., Any]) -> Callable[..., Any]:
     """A Python function that calls a class, a builtin or another object, with a code object of its own.
 
     Captures are stored per code object, so callables that share one would compete for its limit.
     """
 
-    def call(*args, **kwargs):
+    def call(*args: Any, **kwargs: Any) -> Any:
         return target(*args, **kwargs)
 
     call.__code__ = call.__code__.replace(co_name=getattr(target, "__name__", type(target).__name__))

@@ -4,6 +4,8 @@ TorchDynamo's flags that have no effect here are there as well (csrc/base/inert_
 any value. Reading or writing an unknown name raises AttributeError, a value of the wrong type TypeError.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from types import ModuleType
@@ -17,6 +19,15 @@ from .._C import (
     set_config,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+    from unittest import TestCase
+
+    _Callable = TypeVar("_Callable", bound=Callable[..., Any])
+del TYPE_CHECKING  # the name of a flag
+
 _FLAGS = {row["name"]: row for row in config_rows()}
 _ALIASES = config_aliases()
 _INERT = {name: default for name, default, _ in inert_flag_rows()}
@@ -25,7 +36,7 @@ _inert_values: dict[str, object] = {}  # of those that were read or set
 _hidden: set[str] = set()
 
 
-def _set_debug(enabled):
+def _set_debug(enabled: object) -> None:
     """`debug` was the first torchdynamo's switch for the logs of what is captured."""
     from .. import _logging
 
@@ -34,17 +45,17 @@ def _set_debug(enabled):
     _logging.set_logs(graph_breaks=enabled, graph_code=enabled, guards=enabled, recompiles=enabled)
 
 
-def _get_debug():
+def _get_debug() -> bool:
     from .. import _C
 
     return _C.log_enabled("graph_code")
 
 
-def _default_of_inert(name):
+def _default_of_inert(name: str) -> Any:
     return eval(_INERT[name], {"os": os, "package_folder": os.path.dirname(os.path.dirname(__file__))})
 
 
-def _read(name):
+def _read(name: str) -> Any:
     name = _ALIASES.get(name, name)
     if name == "debug":
         return _get_debug()
@@ -55,7 +66,7 @@ def _read(name):
     return _inert_values[name]
 
 
-def _write(name, value):
+def _write(name: str, value: Any) -> None:
     name = _ALIASES.get(name, name)
     if name == "debug":
         _set_debug(value)
@@ -65,7 +76,7 @@ def _write(name, value):
         set_config(name, value)
 
 
-def _write_default(name):
+def _write_default(name: str) -> None:
     if name == "debug":
         _set_debug(False)
     elif name in _INERT:
@@ -82,11 +93,11 @@ class ConfigPatch:
     An unknown flag is the AttributeError of the block or call, before anything is changed.
     """
 
-    def __init__(self, changes):
+    def __init__(self, changes: dict[str, Any]) -> None:
         self.changes = changes
-        self._prior = []
+        self._prior: list[dict[str, Any]] = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         prior = {name: getattr(_module, name) for name in self.changes}
         try:
             for name, value in self.changes.items():
@@ -96,36 +107,36 @@ class ConfigPatch:
             raise
         self._prior.append(prior)
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _restore(self._prior.pop())
 
-    def __call__(self, function):
+    def __call__(self, function: _Callable) -> _Callable:
         if isinstance(function, type) and _is_test_case(function):
-            return _patched_test_case(self, function)
+            return _patched_test_case(self, function)  # type: ignore[return-value]  # a subclass
         from functools import wraps
 
         @wraps(function)
-        def patched(*args, **kwargs):
+        def patched(*args: Any, **kwargs: Any) -> Any:
             with ConfigPatch(self.changes):
                 return function(*args, **kwargs)
 
-        return patched
+        return patched  # type: ignore[return-value]  # called as the function is
 
 
-def _restore(prior):
+def _restore(prior: dict[str, Any]) -> None:
     for name, value in prior.items():
         setattr(_module, name, value)
 
 
-def _is_test_case(cls):
+def _is_test_case(cls: type) -> bool:
     unittest = sys.modules.get("unittest")
     return unittest is not None and issubclass(cls, unittest.TestCase)
 
 
-def _patched_test_case(patch, cls):
+def _patched_test_case(patch: ConfigPatch, cls: type[TestCase]) -> type[TestCase]:
     class TestCase(cls):  # type: ignore[misc, valid-type]
         @classmethod
-        def setUpClass(cls):
+        def setUpClass(cls) -> None:
             patch.__enter__()
             try:
                 super().setUpClass()
@@ -134,7 +145,7 @@ def _patched_test_case(patch, cls):
                 raise
 
         @classmethod
-        def tearDownClass(cls):
+        def tearDownClass(cls) -> None:
             try:
                 super().tearDownClass()
             finally:
@@ -145,7 +156,7 @@ def _patched_test_case(patch, cls):
     return TestCase
 
 
-def patch(arg1=None, arg2=None, **kwargs):
+def patch(arg1: str | dict[str, Any] | None = None, arg2: Any = None, **kwargs: Any) -> ConfigPatch:
     """patch(flag=value, ...), patch("flag", value) or patch({"flag": value}): a context manager and decorator."""
     if arg1 is None:
         if arg2 is not None:
@@ -162,14 +173,14 @@ def patch(arg1=None, arg2=None, **kwargs):
     return ConfigPatch(arg1)
 
 
-def get_config_copy():
+def get_config_copy() -> dict[str, Any]:
     """A copy of all flags as a dict, without aliases."""
     from copy import deepcopy
 
     return {name: deepcopy(_read(name)) for name in (*_FLAGS, *_INERT)}
 
 
-def save_config():
+def save_config() -> bytes:
     """The flags as bytes, for load_config()."""
     import pickle
 
@@ -177,37 +188,37 @@ def save_config():
     return pickle.dumps({name: value for name, value in get_config_copy().items() if name not in left_out}, protocol=2)
 
 
-def load_config(maybe_pickled_config):
+def load_config(maybe_pickled_config: bytes | dict[str, Any]) -> None:
     """Sets the flags to a result of save_config() or get_config_copy(); unknown names are ignored."""
     if not isinstance(maybe_pickled_config, dict):
         import pickle
 
         maybe_pickled_config = pickle.loads(maybe_pickled_config)
-    for name, value in maybe_pickled_config.items():
+    for name, value in maybe_pickled_config.items():  # type: ignore[union-attr]  # a dict by now
         if name in _FLAGS or name in _INERT or name in _ALIASES:
             setattr(_module, name, value)
 
 
 class _ConfigModule(ModuleType):
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if name in _hidden:
             raise AttributeError(f"{self.__name__}.{name} does not exist")
         return _read(name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("__"):
             super().__setattr__(name, value)
             return
         _write(name, value)
         _hidden.discard(name)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         _write_default(name)
         _hidden.add(name)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_FLAGS, *_INERT, *_ALIASES]
 
 

@@ -12,14 +12,26 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from .. import _C
 from .._C import PolicyFunction
 from .._C import _exchange_error_on_graph_break as _exchange
+from ._overload import overload
 from .traced_calls import trace_nonstrict, trace_opaque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from typing import Any, ParamSpec, Self, TypeGuard, TypeVar
+
+    from ..nn.module import Module
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+    _P = ParamSpec("_P")
+    _R = TypeVar("_R")
+    _T = TypeVar("_T")
+
+    # Its name, and the compiled function that owns the forced backend.
+    _Stance = tuple[str, _C.CompiledFunction | None]
 
 
-def graph_break(msg=""):
+def graph_break(msg: str = "") -> None:
     """Ends the captured region here; does nothing in uncompiled Python. The message is shown in the record."""
 
 
@@ -30,23 +42,27 @@ class error_on_graph_break:
     compile(fullgraph=True) takes precedence. The setting belongs to the thread.
     """
 
-    def __init__(self, error_on_graph_break):
+    def __init__(self, error_on_graph_break: bool) -> None:
         if error_on_graph_break is not True and error_on_graph_break is not False:
             raise TypeError(f"error_on_graph_break() takes a bool, not {type(error_on_graph_break).__name__}")
         self._value = error_on_graph_break
-        self._previous = []
+        self._previous: list[bool] = []
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         self._previous.append(_exchange(self._value))
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         _exchange(self._previous.pop())
 
-    def __call__(self, function):
+    def __call__(self, function: _T) -> _T:
         return _decorate(function, error_on_graph_break=self._value)
 
 
-def disable(fn=None, recursive=True, *, reason=None):
+@overload
+def disable(fn: None = None, recursive: bool = True, *, reason: str | None = None) -> Callable[[_T], _T]: ...
+@overload
+def disable(fn: _T, recursive: bool = True, *, reason: str | None = None) -> _T: ...
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Excludes a function from capture, with all that it calls, or with recursive=False only its own frame.
 
     disable(function), @disable and @disable(reason="...") are the forms. A class is treated as by error_on_graph_break.
@@ -60,15 +76,19 @@ def disable(fn=None, recursive=True, *, reason=None):
     return _decorate(fn, disable=True, recursive=recursive, reason=reason)
 
 
-def skip_frame(msg=""):
+def skip_frame(msg: str = "") -> None:
     """Excludes the calling function as a whole from capture; does nothing in uncompiled Python."""
 
 
-def step_unsupported(msg=""):
+def step_unsupported(msg: str = "") -> None:
     """Ends the captured region here and runs the rest of the function uncaptured; does nothing in uncompiled Python."""
 
 
-def allow_in_graph(fn):
+@overload
+def allow_in_graph(fn: list[_Function] | tuple[_Function, ...]) -> list[_Function]: ...
+@overload
+def allow_in_graph(fn: _Function) -> _Function: ...
+def allow_in_graph(fn: Any) -> Any:
     """Puts calls of a function into the graph as one opaque node; accepts a list of functions too.
 
     The function is run once on tensors without data while capturing, and computes its result from its arguments alone.
@@ -84,7 +104,11 @@ def allow_in_graph(fn):
     return fn
 
 
-def disallow_in_graph(fn):
+@overload
+def disallow_in_graph(fn: list[_Function] | tuple[_Function, ...]) -> list[_Function]: ...
+@overload
+def disallow_in_graph(fn: _Function) -> _Function: ...
+def disallow_in_graph(fn: Any) -> Any:
     """Breaks the graph at each call of an operation, such as minidynamo.sub; accepts a list too. Returns its argument.
 
     For functions use disable(). The mark is global until allow_in_graph() removes it.
@@ -101,6 +125,10 @@ def disallow_in_graph(fn):
     return fn
 
 
+@overload
+def forbid_in_graph(fn: list[_Function] | tuple[_Function, ...]) -> list[_Function]: ...
+@overload
+def forbid_in_graph(fn: _Function) -> _Function: ...
 def forbid_in_graph(fn: Any) -> Any:
     """Makes a call of the function during capture an AssertionError, in every mode; accepts a list too."""
     if isinstance(fn, (list, tuple)):
@@ -110,14 +138,14 @@ def forbid_in_graph(fn: Any) -> Any:
     return fn
 
 
-def assume_constant_result(fn):
+def assume_constant_result(fn: _Function) -> _Function:
     """Calls the function while capturing, and uses its result in every later call of the captured code."""
     _require_callable("assume_constant_result", fn)
     _C._mark_call(fn, "constant")
     return fn
 
 
-def nonstrict_trace(traceable_fn):
+def nonstrict_trace(traceable_fn: Callable[_P, _R]) -> Callable[_P, _R]:
     """Captures calls of a function by running it once: its tensor operations go into the graph.
 
     Arguments and results are tensors, numbers, strings, and lists, tuples and dicts of them. Whatever else it does is
@@ -126,14 +154,16 @@ def nonstrict_trace(traceable_fn):
     _require_callable("nonstrict_trace", traceable_fn)
 
     @functools.wraps(traceable_fn)
-    def traced(*args, **kwargs):
+    def traced(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         return traceable_fn(*args, **kwargs)
 
     _C._mark_new_call(traced, "traced", functools.partial(_trace_nonstrict, traceable_fn))
     return traced
 
 
-def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+def substitute_in_graph(
+    original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[[_Function], _Function]:
     """Decorates a Python function that capture traces in place of one that is not written in Python.
 
     Raises TypeError for a different signature, ValueError if there is a replacement already.
@@ -143,7 +173,7 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
     if original_fn in _SUBSTITUTED:
         raise ValueError(f"Duplicate dispatch rule for {original_fn!r}: it has a replacement already")
 
-    def decorate(traceable_fn):
+    def decorate(traceable_fn: _Function) -> _Function:
         if not isinstance(traceable_fn, FunctionType):
             raise TypeError(f"substitute_in_graph() expects a function, not {type(traceable_fn).__name__}")
         if not skip_signature_check:
@@ -155,14 +185,18 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
     return decorate
 
 
-def run(fn=None):
+@overload
+def run(fn: None = None) -> _TemporaryStance: ...
+@overload
+def run(fn: Callable[_P, _R]) -> Callable[_P, _R]: ...
+def run(fn: Any = None) -> Any:
     """Uses existing captures and makes no new ones, in calls of the function, or in a block if fn is omitted."""
     if fn is None:
         return _TemporaryStance(("eager_on_recompile", None))
     _require_callable("run", fn)
 
     @functools.wraps(fn)
-    def running(*args, **kwargs):
+    def running(*args: Any, **kwargs: Any) -> Any:
         with _TemporaryStance(("eager_on_recompile", None)):
             return fn(*args, **kwargs)
 
@@ -170,18 +204,18 @@ def run(fn=None):
 
 
 class _TemporaryStance:
-    def __init__(self, stance, previous=None):
+    def __init__(self, stance: _Stance, previous: _Stance | None = None) -> None:
         self._stance = stance
         self._previous = previous  # what it restores; None: the state at entry
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         previous = _exchange_stance(self._stance)
         if self._previous is None:
             self._previous = previous
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
-        _exchange_stance(self._previous)
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
+        _exchange_stance(self._previous)  # type: ignore[arg-type]  # set by __enter__
 
 
 class set_stance(_TemporaryStance):
@@ -198,25 +232,33 @@ class set_stance(_TemporaryStance):
     but not within disabled parts of it. skip_guard_eval_unsafe is accepted without effect: guards are always checked.
     """
 
-    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+    _previous: _Stance
+
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: str | Callable[..., Any] | None = None,
+    ) -> None:
         if force_backend is not None and stance != "default":
             raise RuntimeError(f"set_stance(): force_backend goes with the stance 'default', not with {stance!r}")
         _refuse_in_compiled_code()
         super().__init__((stance, _forced(force_backend)))
         self._previous = _exchange_stance(self._stance)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         _refuse_in_compiled_code()
         return super().__enter__()
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
         _require_callable("set_stance", function)
         # As a decorator it only applies to the function.
         _exchange_stance(self._previous)
         stance = self._stance
 
         @functools.wraps(function)
-        def with_stance(*args, **kwargs):
+        def with_stance(*args: _P.args, **kwargs: _P.kwargs) -> _R:
             _refuse_in_compiled_code()
             with _TemporaryStance(stance):
                 return function(*args, **kwargs)
@@ -224,18 +266,18 @@ class set_stance(_TemporaryStance):
         return forbid_in_graph(with_stance)
 
 
-def _refuse_in_compiled_code():
+def _refuse_in_compiled_code() -> None:
     if _C._is_in_compiled_code():
         raise RuntimeError("attempted to set_stance in a minidynamo.compile region")
 
 
-def _exchange_stance(stance):
+def _exchange_stance(stance: _Stance) -> _Stance:
     name, handle = stance
     previous = _C._exchange_stance(name)  # which may reject the name
     return previous, _C._exchange_forced_backend(handle)
 
 
-def _forced(backend):
+def _forced(backend: str | Callable[..., Any] | None) -> _C.CompiledFunction | None:
     """Owner of a backend that is forced upon all compiled functions: a compiled function."""
     if backend is None:
         return None
@@ -245,7 +287,7 @@ def _forced(backend):
     return handle if isinstance(handle, _C.CompiledFunction) else None
 
 
-def _nothing():
+def _nothing() -> None:
     pass
 
 
@@ -253,27 +295,27 @@ _DISALLOWED = 0
 _SUBSTITUTED: dict[object, object] = {}
 
 
-def _trace_opaque(function, /, *args, **kwargs):
+def _trace_opaque(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     return trace_opaque(function, *args, **kwargs)
 
 
-def _trace_nonstrict(function, /, *args, **kwargs):
+def _trace_nonstrict(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     return trace_nonstrict(function, *args, **kwargs)
 
 
-def _require_callable(what, function):
+def _require_callable(what: str, function: object) -> None:
     if not callable(function):
         raise AssertionError(f"{what}() expects a callable, not {type(function).__name__}")
 
 
-def _is_operation(function):
+def _is_operation(function: object) -> bool:
     return isinstance(function, (BuiltinFunctionType, MethodDescriptorType)) and (
         getattr(function, "__module__", None) in ("minidynamo", "minidynamo._C", "minidynamo.nn.functional")
         or getattr(function, "__objclass__", None) is _C.Tensor
     )
 
 
-def _compare_signatures(original, traceable):
+def _compare_signatures(original: Callable[..., Any], traceable: Callable[..., Any]) -> None:
     import inspect
 
     try:
@@ -287,7 +329,7 @@ def _compare_signatures(original, traceable):
         )
 
 
-def _decorate(function, **change):
+def _decorate(function: Any, **change: Any) -> Any:
     if isinstance(function, FunctionType):
         return PolicyFunction(function, **change)
     if is_module(function):
@@ -301,13 +343,13 @@ def _decorate(function, **change):
     return PolicyFunction(function, **change)
 
 
-def is_module(target):
+def is_module(target: object) -> TypeGuard[Module]:
     # Programs without modules never import minidynamo.nn.
     nn = sys.modules.get("minidynamo.nn")
     return nn is not None and isinstance(target, nn.Module)
 
 
-def _decorate_class(cls, change):
+def _decorate_class(cls: type, change: dict[str, Any]) -> type:
     for name, value in list(vars(cls).items()):
         if isinstance(value, property):
             accessors = (value.fget, value.fset, value.fdel)

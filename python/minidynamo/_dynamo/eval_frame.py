@@ -5,26 +5,33 @@ though their graphs are empty, so that the tracer, snapshots and the driver are 
 monitors still get every frame. Programs become slower, not different.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
 from .. import _C
 
 
 class _Everywhere:
     """Returned by enable_everywhere(): leaving a `with` block over it disables it."""
 
-    def __init__(self, compiled):
+    def __init__(self, compiled: Callable[..., Any] | None) -> None:
         self._compiled = compiled  # keeps the backend alive
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         disable_everywhere()
 
 
 _enabled: list[_Everywhere] = []
 
 
-def enable_everywhere(*, backend="eager", recompile_limit=None):
+def enable_everywhere(
+    *, backend: str | Callable[..., Any] = "eager", recompile_limit: int | None = None
+) -> _Everywhere:
     """Puts every frame that starts from now on, in every thread, under the evaluator.
 
     A plain call lasts until disable_everywhere(); as a context manager it ends with its block. Calls nest. Where the
@@ -44,7 +51,7 @@ def enable_everywhere(*, backend="eager", recompile_limit=None):
     return mode
 
 
-def disable_everywhere():
+def disable_everywhere() -> None:
     """Undoes one enable_everywhere(). Frames under the evaluator stay there until they return.
 
     Raises RuntimeError if everywhere mode is not enabled.
@@ -56,7 +63,7 @@ def disable_everywhere():
         _C._disable_everywhere()
 
 
-def execution_counters():
+def execution_counters() -> dict[str, Any]:
     """What executed how many instructions since the start or the last reset().
 
     instructions: {"translator", "driver", "interpreter"}, where the interpreter's are those that end or suspend a frame
@@ -77,5 +84,5 @@ def execution_counters():
     }
 
 
-def _nothing():
+def _nothing() -> None:
     pass

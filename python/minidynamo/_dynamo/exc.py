@@ -3,7 +3,15 @@
 Exceptions of user code and of operations propagate unchanged, never wrapped in one of these.
 """
 
+from __future__ import annotations
+
 from enum import Enum, auto
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from traceback import FrameSummary, StackSummary
+    from typing import Any
 
 
 class DynamoException(RuntimeError):
@@ -17,7 +25,13 @@ class Unsupported(DynamoException):
     place in the user's code, the outermost compiled frame first.
     """
 
-    def __init__(self, msg, gb_type=None, gb_id=None, frames=()):
+    def __init__(
+        self,
+        msg: str,
+        gb_type: str | None = None,
+        gb_id: str | None = None,
+        frames: Iterable[tuple[str, int, str]] = (),
+    ) -> None:
         super().__init__(msg)
         self.msg = msg
         self.gb_type = gb_type
@@ -25,18 +39,18 @@ class Unsupported(DynamoException):
         self._frames = list(frames)
 
     @property
-    def real_stack(self):
+    def real_stack(self) -> StackSummary:
         from traceback import StackSummary
 
         return StackSummary.from_list([(file, line, function, None) for file, line, function in self._frames])
 
     @property
-    def innermost_user_frame_summary(self):
+    def innermost_user_frame_summary(self) -> FrameSummary | None:
         """The last entry of real_stack; None if the place is not known."""
         stack = self.real_stack
         return stack[-1] if stack else None
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.msg, self.gb_type, self.gb_id, self._frames)
 
 
@@ -56,13 +70,13 @@ class UserErrorType(Enum):
 class UserError(DynamoException):
     """Wrong use of minidynamo itself."""
 
-    def __init__(self, error_type, msg, case_name=None):
+    def __init__(self, error_type: UserErrorType, msg: str, case_name: str | None = None) -> None:
         super().__init__(msg)
         self.error_type = error_type
         self.msg = msg
         self.case_name = case_name
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.error_type, self.msg, self.case_name)
 
 
@@ -77,34 +91,34 @@ class CaptureMismatch(InternalError):
     reach the region's exit, python is the exception that it raises instead, or None.
     """
 
-    def __init__(self, msg, captured=None, python=None, graph=""):
+    def __init__(self, msg: str, captured: Any = None, python: Any = None, graph: str = "") -> None:
         super().__init__(msg)
         self.msg = msg
         self.captured = captured
         self.python = python
         self.graph = graph
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.msg, self.captured, self.python, self.graph)
 
 
 class BackendCompilerFailed(DynamoException):
     """A backend raised, or returned something that cannot be called. The backend's own exception is the __cause__."""
 
-    def __init__(self, backend_fn, inner_exception):
+    def __init__(self, backend_fn: str | Callable[..., Any], inner_exception: BaseException) -> None:
         self.backend_name = _name_of(backend_fn)
         self.inner_exception = inner_exception
         self._backend_fn = backend_fn
         super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.backend_name, self.inner_exception)
 
 
 class InvalidBackend(DynamoException):
     """There is no backend of this name."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         from .backends import list_backends
 
         self.name = name
@@ -114,7 +128,7 @@ class InvalidBackend(DynamoException):
             "any callable(gm, example_inputs) is a backend too."
         )
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.name,)
 
 
@@ -142,7 +156,7 @@ class FailOnRecompileLimitHit(Exception):
     """The recompile limit was reached by a function compiled with fullgraph=True."""
 
 
-def _name_of(backend):
+def _name_of(backend: str | Callable[..., Any]) -> str:
     return backend if isinstance(backend, str) else getattr(backend, "__name__", type(backend).__name__)
 
 

@@ -3,28 +3,31 @@
 Each operation on a recording tensor becomes a node of the graph. Opaque functions become one node that calls them.
 """
 
+from __future__ import annotations
+
 from .. import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 
 class CannotCapture(Exception):
     """Ends the captured region at the call; `reason` is the name of a row of graph_breaks.def."""
 
-    def __init__(self, reason, context):
+    def __init__(self, reason: str, context: str) -> None:
         super().__init__(reason, context)
         self.reason = reason
         self.context = context
 
 
-def call_nonstrict(function, /, *args, **kwargs):
+def call_nonstrict(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """The function called by nonstrict_trace(function); capture calls trace_nonstrict in its place."""
     return function(*args, **kwargs)
 
 
-def trace_nonstrict(function, /, *args, **kwargs):
+def trace_nonstrict(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     name = getattr(function, "__qualname__", type(function).__name__)
     position = _C._random_position()
     try:
@@ -38,7 +41,7 @@ def trace_nonstrict(function, /, *args, **kwargs):
     return result
 
 
-def trace_opaque(function, /, *args, **kwargs):
+def trace_opaque(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """One node for a function under allow_in_graph: its results are determined by running it on fake tensors.
 
     A result that is an argument, or a view of one or of another result, is that view of it in the graph too.
@@ -57,7 +60,7 @@ def trace_opaque(function, /, *args, **kwargs):
         raise CannotCapture("traced_call", f"{name} returns a tensor that it has not made of its arguments")
     origins = _Origins(views, given, fakes)
 
-    def run(*tensors):
+    def run(*tensors: _C.Tensor) -> tuple[_C.Tensor, ...]:
         args, kwargs = unflatten(template, tensors)
         results = flatten(function(*args, **kwargs))[1]
         if len(results) != len(fakes):
@@ -76,11 +79,13 @@ def trace_opaque(function, /, *args, **kwargs):
 class _Origins:
     """The aliasing of a function's results: each is (a view of) an argument or a tensor created by the function."""
 
-    def __init__(self, views, given, fakes):
+    def __init__(self, views: _C._FakeViews, given: list[_C.Tensor], fakes: list[_C.Tensor]) -> None:
         self.made_fakes: list[_C.Tensor] = []
         # By created tensor: the result that it is, or a view of it and its own sizes and strides.
-        self._direct: list[tuple[int, Any]] = []
-        self._origins = []  # for each result: of an argument?, the index among arguments or created tensors, views
+        self._direct: list[tuple[int, tuple[_C.Size, tuple[int, ...]] | None]] = []
+        self._origins: list[
+            tuple[bool, int, _C._Views]
+        ] = []  # for each result: of an argument?, the index among arguments or created tensors, views
         places = {views.root(fake): (True, position) for position, fake in enumerate(given)}
         for number, fake in enumerate(fakes):
             if not views.views(fake) and views.root(fake) not in places:
@@ -95,30 +100,30 @@ class _Origins:
                 self._direct.append((number, (base.shape, base.stride())))
             self._origins.append((*places[views.root(fake)], views.views(fake)))
 
-    def made(self, results):
+    def made(self, results: list[_C.Tensor]) -> list[_C.Tensor]:
         """The tensors created by a run; one that is not a result itself shares memory with one that is."""
         return [
             results[number] if window is None else results[number].as_strided(*window, 0)
             for number, window in self._direct
         ]
 
-    def views_of(self, tensors, made):
+    def views_of(self, tensors: Sequence[_C.Tensor], made: list[_C.Tensor]) -> list[_C.Tensor]:
         return [views.of((tensors if given else made)[position]) for given, position, views in self._origins]
 
 
 class _Leaf:
     """Placeholder for the tensor of this number in a template."""
 
-    def __init__(self, index):
+    def __init__(self, index: int) -> None:
         self.index = index
 
 
-def flatten(value):
+def flatten(value: Any) -> tuple[Any, list[_C.Tensor]]:
     """(template, tensors) of nested lists, tuples and dicts, without duplicate tensors."""
     tensors: list[_C.Tensor] = []
-    leaves = {}
+    leaves: dict[int, _Leaf] = {}
 
-    def replace(value):
+    def replace(value: Any) -> Any:
         if isinstance(value, _C.Tensor):
             if id(value) not in leaves:
                 leaves[id(value)] = _Leaf(len(tensors))
@@ -133,7 +138,7 @@ def flatten(value):
     return replace(value), tensors
 
 
-def unflatten(template, tensors):
+def unflatten(template: Any, tensors: Sequence[_C.Tensor]) -> Any:
     if isinstance(template, _Leaf):
         return tensors[template.index]
     if type(template) in (list, tuple):
