@@ -1,6 +1,14 @@
 """explain(): what one call of a function captures, and where it breaks. why(): the captures of a function so far."""
 
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from types import CodeType
+from typing import Any
+
 from .. import _C
+from ..fx import GraphModule
 
 
 class BreakReason:
@@ -12,7 +20,7 @@ class BreakReason:
     user_stack  the place, outermost frame first
     """
 
-    def __init__(self, facts):
+    def __init__(self, facts: dict[str, Any]) -> None:
         from traceback import StackSummary
 
         self.reason = facts["text"]
@@ -21,7 +29,7 @@ class BreakReason:
         self.gb_id = facts["id"]
         self.user_stack = StackSummary.from_list([(*frame, None) for frame in facts["user_stack"]])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"BreakReason({self.gb_id}: {self.reason.partition(chr(10))[0]})"
 
 
@@ -45,11 +53,11 @@ class Step:
     fastest_ns: float | None
     mean_ns: float | None
 
-    def __init__(self, facts):
+    def __init__(self, facts: dict[str, Any]) -> None:
         for name in ("text", "kernel", "nodes", "why", "bytes", "flops", "fastest_ns", "mean_ns"):
             setattr(self, name, facts[name])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Step({self.text})"
 
 
@@ -68,13 +76,13 @@ class Plan:
     fastest_ns: float | None
     mean_ns: float | None
 
-    def __init__(self, facts):
+    def __init__(self, facts: dict[str, Any]) -> None:
         self.steps = [Step(step) for step in facts["steps"]]
         self.views = facts["places"]
         for name in ("arena_nbytes", "runs", "fastest_ns", "mean_ns"):
             setattr(self, name, facts[name])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Plan({len(self.steps)} steps)"
 
 
@@ -102,14 +110,14 @@ class Region:
     recompile_reasons: list[str]
     graph: _C.Graph
 
-    def __init__(self, facts):
+    def __init__(self, facts: dict[str, Any]) -> None:
         for name in ("name", "file", "line", "start", "exit", "ops", "guards", "recompile_reasons", "graph"):
             setattr(self, name, facts[name])
         self.walk_ns, self.plan_ns = facts["walk_ns"], facts["plan_ns"]
         self.plan = None if facts["plan"] is None else Plan(facts["plan"])
         self.break_reason = None if facts["break"] is None else BreakReason(facts["break"])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Region({self.name} at line {self.start}, {len(self.ops)} ops, {self.exit})"
 
 
@@ -121,7 +129,13 @@ class ExplainOutput:
     str() is a report, html() a page.
     """
 
-    def __init__(self, graphs, break_reasons, regions, earlier=()):
+    def __init__(
+        self,
+        graphs: list[GraphModule],
+        break_reasons: list[BreakReason],
+        regions: list[Region],
+        earlier: Iterable[Region] = (),
+    ) -> None:
         self.graphs = graphs
         self.graph_count = len(graphs)
         self.ops_per_graph = [
@@ -135,7 +149,7 @@ class ExplainOutput:
         self.out_guards = [guard for region in regions for guard in region.guards]
         self.compile_times = _table_of_times(regions)
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [
             f"Graph Count: {self.graph_count}",
             f"Graph Break Count: {self.graph_break_count}",
@@ -158,7 +172,7 @@ class ExplainOutput:
         lines.extend(f"  {line}" for line in self.compile_times.splitlines())
         return "\n".join(lines)
 
-    def html(self, path=None):
+    def html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Writes the report to a file as one self-contained page, and returns the text of the page."""
         from ._report.page import page_of
 
@@ -168,13 +182,13 @@ class ExplainOutput:
                 file.write(page)
         return page
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from ._report.page import body_of
 
         return body_of(self)
 
 
-def _table_of_times(regions):
+def _table_of_times(regions: list[Region]) -> str:
     rows = [("region", "ops", "capture ms", "plan ms")]
     for region in regions:
         rows.append(
@@ -189,23 +203,23 @@ def _table_of_times(regions):
     return "\n".join(f"{row[0]:<{width}}  {row[1]:>4}  {row[2]:>10}  {row[3]:>8}" for row in rows)
 
 
-def explain(function):
+def explain(function: Callable[..., Any]) -> Callable[..., ExplainOutput]:
     from ._compile import compile
 
     function = _python_function(function)
 
-    def explained(*args, **kwargs):
-        graphs = []
-        breaks = []
+    def explained(*args: Any, **kwargs: Any) -> ExplainOutput:
+        graphs: list[GraphModule] = []
+        breaks: list[dict[str, Any]] = []
 
-        def keep(gm, example_inputs):
+        def keep(gm: GraphModule, example_inputs: list[Any]) -> _C.Plan:
             graphs.append(gm)
             return gm._graph.compiled("onednn", example_inputs)
 
         # A separate backend, so no earlier captures are used.
         captured = compile(function, backend=keep)
 
-        def call():
+        def call() -> None:
             breaks.extend(_C.record_breaks(lambda: captured(*args, **kwargs)))
 
         earlier = _captures_of(function)
@@ -218,7 +232,7 @@ def explain(function):
     return explained
 
 
-def _python_function(function):
+def _python_function(function: Any) -> Any:
     """The function that compile() captures for a module or callable; the argument itself if unknown."""
     from .decorators import is_module
     from .optimized_module import call_of
@@ -229,19 +243,19 @@ def _python_function(function):
     return function
 
 
-def _code_of(function):
+def _code_of(function: object) -> CodeType | None:
     from ._compile import _function_of
 
     return getattr(_function_of(function), "__code__", None) if callable(function) else None
 
 
-def _captures_of(function):
+def _captures_of(function: object) -> list[Region]:
     """The existing regions of the function."""
     code = _code_of(function) if _C.frame_evaluation else None
     return [] if code is None else [Region(facts) for facts in _C.code_captures(code)[0]]
 
 
-def why(function):
+def why(function: Callable[..., Any]) -> str:
     function = _python_function(function)
     if isinstance(function, _C.PolicyFunction) and function.disables_callees is not None:
         scope = "it and what it calls are" if function.disables_callees else "it is"
@@ -255,11 +269,11 @@ def why(function):
     return f"{code.co_qualname} {_what_became_of(captures, limit_was_met)}"
 
 
-def _name_of(function):
+def _name_of(function: object) -> str:
     return getattr(function, "__qualname__", None) or repr(function)
 
 
-def _what_became_of(captures, limit_was_met):
+def _what_became_of(captures: list[dict[str, Any]], limit_was_met: bool) -> str:
     import sys
 
     if not captures:
@@ -293,7 +307,7 @@ def _what_became_of(captures, limit_was_met):
     return "is not captured: there is no operation on tensors in it that anything needs."
 
 
-def _failure_of(file, line, name, is_statement):
+def _failure_of(file: str, line: int, name: str | None, is_statement: bool) -> str:
     name = name or "an exception"
     what = f"it raises {name}" if is_statement else f"an operation fails with {name}"
     return f"{what} at {file}:{line}"

@@ -1,6 +1,10 @@
 """optimize(): the interface of compile() in the first torchdynamo."""
 
+from __future__ import annotations
+
 import functools
+from collections.abc import Callable
+from typing import Any, Self
 
 from .. import _C
 from ._compile import compile
@@ -13,13 +17,13 @@ class Optimize:
     A backend with start() and stop(), such as utils.CompilationProfiler, has them called around each block or call.
     """
 
-    def __init__(self, backend, options, errors):
-        self._backend = backend
+    def __init__(self, backend: str | Callable[..., Any] | None, options: dict[str, Any], errors: bool | None) -> None:
+        self._backend: Any = backend  # perhaps with start() and stop()
         self._options = options
         self._errors = errors  # error_on_graph_break inside; None: as around it
-        self._entered = []
+        self._entered: list[list[Any]] = []
 
-    def __call__(self, function):
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         compiled = compile(function, backend=self._backend, **self._options)
         if self._errors is not None and not self._options["disable"]:
             compiled = error_on_graph_break(self._errors)(compiled)
@@ -27,7 +31,7 @@ class Optimize:
             return compiled
 
         @functools.wraps(function)
-        def watched(*args, **kwargs):
+        def watched(*args: Any, **kwargs: Any) -> Any:
             _C._call_serving(self._backend.start)
             try:
                 return compiled(*args, **kwargs)
@@ -36,7 +40,7 @@ class Optimize:
 
         return watched
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         if hasattr(self._backend, "start"):
             _C._call_serving(self._backend.start)
         # The handle keeps the backend alive alive, to which the block's policy refers by number.
@@ -49,7 +53,7 @@ class Optimize:
         self._entered.append([handle, _C._enter_ambient(handle) if captures else None, errors])
         return self
 
-    def __exit__(self, exc_type, exc_value, traceback):
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         entered = self._entered.pop()
         entered[1] = None  # the end of the block
         if entered[2] is not None:
@@ -58,5 +62,5 @@ class Optimize:
             _C._call_serving(self._backend.stop)
 
 
-def _nothing():
+def _nothing() -> None:
     pass

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +12,15 @@ from .. import _C
 class GuardSource:
     """The source of a guard."""
 
-    def __init__(self, name, owners):
+    def __init__(self, name: str, owners: list[object]) -> None:
         self.name = name
         self._owners = owners
 
-    def is_unspecialized_nn_module(self):
+    def is_unspecialized_nn_module(self) -> bool:
         """Whether the path goes through a module, or ends at one."""
         return any(map(_is_module, self._owners))
 
-    def is_unspecialized_builtin_nn_module(self):
+    def is_unspecialized_builtin_nn_module(self) -> bool:
         """Whether the innermost module on the path is of one of minidynamo.nn's own classes."""
         modules = list(filter(_is_module, self._owners))
         return bool(modules) and type(modules[-1]).__module__.startswith("minidynamo.nn")
@@ -33,10 +34,10 @@ class Guard:
     source: GuardSource
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self.source.name
 
-    def create_fn_name(self):
+    def create_fn_name(self) -> str:
         return self.guard_type
 
 
@@ -61,30 +62,35 @@ class GuardFilterEntry:
     orig_guard: Guard
 
 
-def kept_guards(guard_filter_fn, rows):
+def kept_guards(
+    guard_filter_fn: Callable[[list[GuardFilterEntry]], Iterable[bool]],
+    rows: list[tuple[str, str, bool, Any, list[object], bool]],
+) -> list[bool]:
     """The filter's result for the guards passed by the extension, as a list of bools."""
     entries = [_entry(*row) for row in rows]
     answer = guard_filter_fn(entries)
     kept = list(answer)
     if len(kept) != len(entries):
         raise AssertionError(f"guard_filter_fn must answer for each of {len(entries)} guards, not for {len(kept)}")
-    for answer in kept:
-        if not isinstance(answer, bool):
-            raise AssertionError(f"guard_filter_fn must answer with bools, not {type(answer).__name__}")
+    for each in kept:
+        if not isinstance(each, bool):
+            raise AssertionError(f"guard_filter_fn must answer with bools, not {type(each).__name__}")
     return kept
 
 
-def _entry(kind, name, has_value, value, owners, is_global):
+def _entry(
+    kind: str, name: str, has_value: bool, value: Any, owners: list[object], is_global: bool
+) -> GuardFilterEntry:
     path = [*owners, value] if has_value else owners
     guard = Guard(kind, GuardSource(name, path))
     return GuardFilterEntry(_without_scope(name), has_value, value, kind, (), is_global, guard)
 
 
-def _without_scope(name):
+def _without_scope(name: str) -> str:
     return re.sub(r"L\['(.*?)'\]", r"\1", name)
 
 
-def _is_module(value):
+def _is_module(value: object) -> bool:
     return any(each.__module__ == "minidynamo.nn.module" and each.__name__ == "Module" for each in type(value).__mro__)
 
 

@@ -1,20 +1,26 @@
 """Backends that count and record, and a comparison of nested results: for tests of captured code."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ..fx import GraphModule
 from .backends import lookup_backend
 
 
 class CompileCounter:
     """A backend that counts its graphs and their operations, and runs the operations one by one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.clear()
 
-    def __call__(self, gm, example_inputs):
+    def __call__(self, gm: GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
         self.frame_count += 1
         self.op_count += _op_count(gm)
         return gm.forward
 
-    def clear(self):
+    def clear(self) -> None:
         self.frame_count = 0
         self.op_count = 0
 
@@ -22,40 +28,40 @@ class CompileCounter:
 class CompileCounterWithBackend(CompileCounter):
     """The same in front of another backend; graphs are the counted ones."""
 
-    def __init__(self, backend="eager"):
+    def __init__(self, backend: str | Callable[..., Any] = "eager") -> None:
         self.backend = lookup_backend(backend)
         super().__init__()
 
-    def __call__(self, gm, example_inputs):
+    def __call__(self, gm: GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
         super().__call__(gm, example_inputs)
         self.graphs.append(gm)
         return self.backend(gm, example_inputs)
 
-    def clear(self):
+    def clear(self) -> None:
         super().clear()
-        self.graphs = []
+        self.graphs: list[GraphModule] = []
 
 
 class EagerAndRecordGraphs:
     """A backend that records each graph with its example inputs, and runs it operation by operation."""
 
-    def __init__(self):
-        self.graphs = []
-        self.example_inputs = []
+    def __init__(self) -> None:
+        self.graphs: list[GraphModule] = []
+        self.example_inputs: list[list[Any]] = []
 
-    def __call__(self, gm, example_inputs):
+    def __call__(self, gm: GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
         self.graphs.append(gm)
         self.example_inputs.append(example_inputs)
         return gm.forward
 
 
-def same(a, b, *, tol=1e-4, equal_nan=False, exact_dtype=True):
+def same(a: Any, b: Any, *, tol: float = 1e-4, equal_nan: bool = False, exact_dtype: bool = True) -> bool:
     """Whether two results are equal: containers by element, tensors and floats within a relative tolerance."""
     if _is_tensor(a) or _is_tensor(b):
         return _same_tensors(a, b, tol, equal_nan, exact_dtype)
     if type(a) is not type(b):
         return False
-    options = {"tol": tol, "equal_nan": equal_nan, "exact_dtype": exact_dtype}
+    options: dict[str, Any] = {"tol": tol, "equal_nan": equal_nan, "exact_dtype": exact_dtype}
     if isinstance(a, (list, tuple)):
         return len(a) == len(b) and all(same(x, y, **options) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict):
@@ -65,15 +71,15 @@ def same(a, b, *, tol=1e-4, equal_nan=False, exact_dtype=True):
     return a == b
 
 
-def _op_count(gm):
+def _op_count(gm: GraphModule) -> int:
     return sum(node.op in ("call_function", "call_method", "call_module") for node in gm.graph.nodes)
 
 
-def _is_tensor(value):
+def _is_tensor(value: object) -> bool:
     return hasattr(value, "dtype") and hasattr(value, "tolist")
 
 
-def _same_tensors(a, b, tol, equal_nan, exact_dtype):
+def _same_tensors(a: Any, b: Any, tol: float, equal_nan: bool, exact_dtype: bool) -> bool:
     if not (_is_tensor(a) and _is_tensor(b)) or tuple(a.shape) != tuple(b.shape):
         return False
     if exact_dtype and a.dtype != b.dtype:
@@ -81,7 +87,7 @@ def _same_tensors(a, b, tol, equal_nan, exact_dtype):
     return all(_same_numbers(x, y, tol, equal_nan) for x, y in zip(_flat(a.tolist()), _flat(b.tolist()), strict=True))
 
 
-def _flat(values):
+def _flat(values: Any) -> Iterator[Any]:
     if not isinstance(values, list):
         yield values
         return
@@ -89,7 +95,7 @@ def _flat(values):
         yield from _flat(value)
 
 
-def _same_numbers(a, b, tol, equal_nan):
+def _same_numbers(a: float, b: float, tol: float, equal_nan: bool) -> bool:
     if a != a or b != b:
         return equal_nan and a != a and b != b
     distance = abs(a - b)

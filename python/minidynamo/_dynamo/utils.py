@@ -1,13 +1,18 @@
 """Statistics of captures: counts, times, and a profiler of recompilations."""
 
+from __future__ import annotations
+
 import collections
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .. import _C
+from ..fx import GraphModule
 from . import _events, config
 from .backends import lookup_backend
 
 
-class _Counters(collections.defaultdict):  # type: ignore[type-arg]
+class _Counters(collections.defaultdict):  # type: ignore[type-arg]  # of str to Counter
     """utils.counters: {group: Counter}, updated whenever it is read.
 
     frames       total: captures begun, ok: captures made
@@ -17,11 +22,11 @@ class _Counters(collections.defaultdict):  # type: ignore[type-arg]
     recompiles   total: places captured again, refused: look-ups that a recompile limit refused
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(collections.Counter)
-        self._seen = {}
+        self._seen: dict[tuple[str, str], int] = {}
 
-    def _update_from_engine(self):
+    def _update_from_engine(self) -> None:
         engine = _C.engine_counters()
         values = {
             ("frames", "total"): engine["captures_begun"],
@@ -40,18 +45,18 @@ class _Counters(collections.defaultdict):  # type: ignore[type-arg]
                 super().__getitem__(group)[name] += more
         self._seen = values
 
-    def clear(self):
+    def clear(self) -> None:
         self._update_from_engine()
         super().clear()
 
-    def copy(self):
+    def copy(self) -> dict[str, collections.Counter[str]]:  # type: ignore[override]  # not a _Counters
         return {group: counter.copy() for group, counter in self.items()}
 
 
-def _updated(name):
+def _updated(name: str) -> Callable[..., Any]:
     method = getattr(collections.defaultdict, name)
 
-    def updated(self, *args, **kwargs):
+    def updated(self: _Counters, *args: Any, **kwargs: Any) -> Any:
         self._update_from_engine()
         return method(self, *args, **kwargs)
 
@@ -67,7 +72,7 @@ del _name
 counters = _Counters()
 
 
-def compile_times(repr="str", aggregate=False):
+def compile_times(repr: str = "str", aggregate: bool = False) -> str | tuple[list[str], list[str]]:
     """Durations of captures since the start or the last reset: the last 4096 individually, or the totals.
 
     repr       "str": a table as text; "csv": (headers, rows)
@@ -90,7 +95,7 @@ def compile_times(repr="str", aggregate=False):
     raise ValueError(f"compile_times(): repr must be 'str' or 'csv', not {repr!r}")
 
 
-def _table(headers, rows):
+def _table(headers: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (headers, *rows)]
     lines.insert(1, "  ".join("-" * width for width in widths))
@@ -108,40 +113,40 @@ class CompilationProfiler:
     guard_failures         for each recompilation, the place and the guards that failed
     """
 
-    def __init__(self, backend="eager"):
+    def __init__(self, backend: str | Callable[..., Any] = "eager") -> None:
         self.backend = lookup_backend(backend)
         self.frame_count = 0
         self.op_count = 0
         self._breaks: collections.Counter[str] = collections.Counter()
-        self._failures = []
-        self._patches = []
+        self._failures: list[tuple[str, str]] = []
+        self._patches: list[config.ConfigPatch] = []
 
-    def __call__(self, gm, example_inputs):
+    def __call__(self, gm: GraphModule, example_inputs: list[Any]) -> Callable[..., Any]:
         self.frame_count += 1
         self.op_count += sum(node.op in ("call_function", "call_method") for node in gm.graph.nodes)
         return self.backend(gm, example_inputs)
 
     @property
-    def graph_breaks(self):
+    def graph_breaks(self) -> list[str]:
         return list(self._breaks)
 
     @property
-    def guard_failures(self):
+    def guard_failures(self) -> list[str]:
         return [failure for _, failure in self._failures]
 
-    def start(self):
+    def start(self) -> None:
         """Starts listening; called by optimize()."""
         if not self._patches:
             _events.listen(self._on_event)
         self._patches.append(config.patch(recompile_limit=1))
         self._patches[-1].__enter__()
 
-    def stop(self):
+    def stop(self) -> None:
         self._patches.pop().__exit__(None, None, None)
         if not self._patches:
             _events.stop_listening(self._on_event)
 
-    def _on_event(self, event):
+    def _on_event(self, event: dict[str, Any]) -> None:
         payload = event["payload"]
         if event["kind"] == "graph_break":
             place = "{file}:{line} in {function}".format(**payload)
@@ -151,7 +156,7 @@ class CompilationProfiler:
             guards = [f"{each['compile_id']}: {guard}" for each in payload["failures"] for guard in each["all"]]
             self._failures.append((place, "\n".join([place, *(f"- {guard}" for guard in guards)])))
 
-    def report(self):
+    def report(self) -> str:
         """Text: the graphs and operations seen, each graph break once with its count, each recompilation with its
         failed guards."""
         lines = ["Compilation profiler report", f"Graphs: {self.frame_count}", f"Operations: {self.op_count}", ""]

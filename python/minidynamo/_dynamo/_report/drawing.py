@@ -1,11 +1,18 @@
 """A graph as SVG: inputs on top, each node below all that it uses, in the colour of the step that runs it."""
 
+from __future__ import annotations
+
 import re
 from collections import defaultdict
 from html import escape
 
+from ... import _C
 from ...fx import Graph, Node
+from .._explain import Plan
 from .marks import colour_class
+
+# The left, upper end of a node's box, and its width.
+_Place = tuple[float, float, float]
 
 _MOST_NODES = 250
 _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 38, 18, 30, 4
@@ -13,7 +20,7 @@ _LETTER = 7.3  # width of one at 12 px
 _MOST_LETTERS = 22
 
 
-def drawing_of(native, plan):
+def drawing_of(native: _C.Graph, plan: Plan | None) -> str:
     """The SVG of a minidynamo._C.Graph; plan is a Plan or None."""
     nodes = Graph(native).nodes
     if len(nodes) > _MOST_NODES:
@@ -30,17 +37,17 @@ def drawing_of(native, plan):
     )
 
 
-def _short_type(text):
+def _short_type(text: str) -> str:
     """f32[3, 4] from "f32[3, 4][4, 1]cpu"."""
     found = re.match(r"[^\[]*(\[[^\]]*\])?", text)
     return found[0] if found else text
 
 
-def _shortened(text):
+def _shortened(text: str) -> str:
     return text if len(text) <= _MOST_LETTERS else text[: _MOST_LETTERS - 1] + "…"
 
 
-def _levels(nodes):
+def _levels(nodes: list[Node]) -> dict[Node, int]:
     """The row of each node. Inputs and constants are placed just above their first user."""
     level: dict[Node, int] = {}
     for node in nodes:
@@ -52,7 +59,7 @@ def _levels(nodes):
     return level
 
 
-def _layout(nodes, types):
+def _layout(nodes: list[Node], types: dict[str, str]) -> tuple[dict[Node, _Place], float, float]:
     """(x, y, width) of each node, and the size of the drawing."""
     level = _levels(nodes)
     rows = defaultdict(list)
@@ -73,7 +80,7 @@ def _layout(nodes, types):
             centre[node] = x + widths[node] / 2
             x += widths[node] + _GAP_X
     total = max(spans.values())
-    places = {
+    places: dict[Node, _Place] = {
         node: (
             centre[node] - widths[node] / 2 + total / 2 + _MARGIN,
             level[node] * (_HEIGHT + _GAP_Y) + _MARGIN,
@@ -84,21 +91,21 @@ def _layout(nodes, types):
     return places, total + 2 * _MARGIN, len(rows) * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
 
 
-def _pull(node, centre):
+def _pull(node: Node, centre: dict[Node, float]) -> float:
     around = [centre[each] for each in node.all_input_nodes if each in centre]
     for user in node.users:
         around += [centre[each] for each in user.all_input_nodes if each in centre]
     return sum(around) / len(around) if around else 0
 
 
-def _edge(start, end):
+def _edge(start: _Place, end: _Place) -> str:
     x, y = start[0] + start[2] / 2, start[1] + _HEIGHT
     to_x, to_y = end[0] + end[2] / 2, end[1]
     bend = max(_GAP_Y / 2, (to_y - y) / 2)
     return f'<path d="M{x:.1f} {y} C{x:.1f} {y + bend:.1f} {to_x:.1f} {to_y - bend:.1f} {to_x:.1f} {to_y}"/>'
 
 
-def _box(node, place, type_text, steps, views):
+def _box(node: Node, place: _Place, type_text: str, steps: dict[str, int], views: set[str]) -> str:
     x, y, width = place
     if node.op == "output":
         kind, tip = "md-end", "output"

@@ -1,7 +1,10 @@
 """Assembles the page: figures, source, then each region with its guards, plan and graph."""
 
+from __future__ import annotations
+
 from html import escape
 
+from .._explain import ExplainOutput, Region
 from .drawing import drawing_of
 from .marks import colour_class, duration, graph_chip, is_own, plural, shown_path
 from .plan_bars import plan_table
@@ -16,7 +19,7 @@ _EXITS = {
 }
 
 
-def page_of(report):
+def page_of(report: ExplainOutput) -> str:
     """The text of an HTML file."""
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(_title(report))}</title>'
@@ -26,7 +29,7 @@ def page_of(report):
     )
 
 
-def body_of(report):
+def body_of(report: ExplainOutput) -> str:
     """The same as an element for notebooks."""
     graphs: dict[int, int] = {}  # position of a region: number of its graph
     for at, region in enumerate(report.regions):
@@ -41,11 +44,11 @@ def body_of(report):
     return f'<div class="md-page">{"".join(parts)}</div>'
 
 
-def _title(report):
+def _title(report: ExplainOutput) -> str:
     return f"{report.regions[0].name}: what is captured" if report.regions else "Nothing was captured"
 
 
-def _heading(report):
+def _heading(report: ExplainOutput) -> str:
     if not report.regions:
         return "<h1>Nothing was captured</h1>"
     first = report.regions[0]
@@ -54,10 +57,10 @@ def _heading(report):
     return f'<h1><code>{escape(first.name)}</code> {what}</h1><p class="md-soft md-code">{place}</p>'
 
 
-def _tiles(report):
+def _tiles(report: ExplainOutput) -> str:
     plans = [region.plan for region in report.regions if region.plan and region.plan.runs]
     compiling = sum(region.walk_ns + region.plan_ns for region in report.regions)
-    tiles = [
+    tiles: list[tuple[object, str, str]] = [
         (report.graph_count, "graphs" if report.graph_count != 1 else "graph", ""),
         (
             report.graph_break_count,
@@ -70,7 +73,7 @@ def _tiles(report):
     if report.regions:
         tiles.append((duration(compiling), "to compile", ""))
     if plans:
-        tiles.append((duration(sum(plan.fastest_ns for plan in plans)), "to run the plans", ""))
+        tiles.append((duration(sum(plan.fastest_ns for plan in plans)), "to run the plans", ""))  # type: ignore[misc]  # measured
     cells = "".join(
         f'<div class="md-tile{kind}"><b>{number}</b><span class="md-soft">{name}</span></div>'
         for number, name, kind in tiles
@@ -78,12 +81,12 @@ def _tiles(report):
     return f'<div class="md-tiles">{cells}</div>'
 
 
-def _name_of(region, at, graphs):
+def _name_of(region: Region, at: int, graphs: dict[int, int]) -> str:
     chip = graph_chip(graphs[at]) if at in graphs else '<span class="md-soft">no graph</span>'
     return f"{chip} <code>{escape(region.name)}</code>, line {region.start}"
 
 
-def _compile_times(regions, graphs):
+def _compile_times(regions: list[Region], graphs: dict[int, int]) -> str:
     longest = max(region.walk_ns + region.plan_ns for region in regions) or 1
     rows = []
     for at, region in enumerate(regions):
@@ -104,11 +107,11 @@ def _compile_times(regions, graphs):
     return f'<table class="md-steps">{heading}{"".join(rows)}</table>'
 
 
-def _list(texts):
+def _list(texts: list[str]) -> str:
     return f'<ul class="md-list md-code">{"".join(f"<li>{escape(text)}</li>" for text in texts)}</ul>'
 
 
-def _region(region, at, graphs):
+def _region(region: Region, at: int, graphs: dict[int, int]) -> str:
     colour = f" {colour_class(graphs[at] - 1)}" if at in graphs else ""
     facts = f"{plural(len(region.ops), 'operation')}, {plural(len(region.guards), 'guard')}, {_EXITS[region.exit]}"
     parts = [
@@ -127,7 +130,7 @@ def _region(region, at, graphs):
     return f'<section class="md-panel{colour}">{"".join(parts)}</div></div></section>'
 
 
-def _guards(guards):
+def _guards(guards: list[str]) -> str:
     """KIND: condition."""
     items = []
     for guard in guards:
@@ -137,7 +140,7 @@ def _guards(guards):
     return f'<ul class="md-list md-code md-guards">{"".join(items)}</ul>'
 
 
-def _earlier(regions):
+def _earlier(regions: list[Region]) -> str:
     """Captures of the function by earlier calls, and the reason for each recompilation."""
     if not regions:
         return ""

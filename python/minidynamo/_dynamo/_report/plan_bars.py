@@ -1,11 +1,14 @@
 """A plan as a table: the nodes of each step, its time as a bar, bytes and operations, why it has no more nodes."""
 
+from __future__ import annotations
+
 from html import escape
 
+from .._explain import Plan, Step
 from .marks import colour_class, duration, plural, quantity
 
 
-def plan_table(plan):
+def plan_table(plan: Plan) -> str:
     if not plan.steps:
         return ""
     ns = [step.fastest_ns or 0 for step in plan.steps]
@@ -17,7 +20,7 @@ def plan_table(plan):
     return f'<h3>Plan</h3><p class="md-soft">{_summary(plan)}</p><table class="md-steps">{heading}</tr>{rows}</table>'
 
 
-def _summary(plan):
+def _summary(plan: Plan) -> str:
     nodes = sum(len(step.nodes) for step in plan.steps)
     parts = [f"{plural(nodes, 'operation')} in {plural(len(plan.steps), 'step')}"]
     if plan.views:
@@ -26,11 +29,11 @@ def _summary(plan):
         parts.append(f"{quantity(plan.arena_nbytes, 'B')} of memory between steps")
     if plan.runs:
         measured = "one run, the first" if plan.runs == 1 else f"the fastest of {plan.runs} runs"
-        parts.append(f"{duration(plan.fastest_ns)} in all, {measured}")
+        parts.append(f"{duration(plan.fastest_ns)} in all, {measured}")  # type: ignore[arg-type]  # measured
     return "; ".join(parts) + "."
 
 
-def _row(at, step, share):
+def _row(at: int, step: Step, share: float) -> str:
     nodes = ", ".join(step.nodes)
     details = f'<div class="md-soft md-small">{escape(step.kernel)}</div>'
     if step.why:

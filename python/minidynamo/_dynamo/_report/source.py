@@ -1,5 +1,7 @@
 """The user's source: each line in the colour of the graph that captured it, breaks below the line where they happen."""
 
+from __future__ import annotations
+
 import ast
 import inspect
 import io
@@ -8,19 +10,17 @@ import linecache
 import re
 import tokenize
 from collections import defaultdict
+from collections.abc import Iterable
 from html import escape
 
+from .._explain import BreakReason, ExplainOutput
 from .marks import colour_class, graph_chip, is_own, shown_path
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from .._explain import BreakReason
 
 # CPython's name for unnamed sources: there may be any number, and linecache has at most one (3.13: python -c).
 _SHARED_NAMES = {"<string>", "<stdin>", "<unknown>"}
 
 
-def _lines_of(file):
+def _lines_of(file: str) -> list[str]:
     """The lines of that file; none if they might belong to another source."""
     return [] if file in _SHARED_NAMES else linecache.getlines(file)
 
@@ -28,12 +28,12 @@ def _lines_of(file):
 class _Function:
     """A function of which lines are shown: its file, name, and first and last line."""
 
-    def __init__(self, file, name, first, last):
+    def __init__(self, file: str, name: str, first: int, last: int) -> None:
         self.file, self.name, self.first, self.last = file, name, first, last
         # line: graph: names of operations
         self.ops: defaultdict[int, defaultdict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-        # line: (number, BreakReason)
-        self.breaks: defaultdict[int, list[tuple[int, BreakReason]]] = defaultdict(list)
+        # line: (number, BreakReason, whether it happens there rather than in a call)
+        self.breaks: defaultdict[int, list[tuple[int, BreakReason, bool]]] = defaultdict(list)
 
 
 class Sources:
@@ -42,9 +42,9 @@ class Sources:
     graphs: position of a region among the report's: number of its graph.
     """
 
-    def __init__(self, report, graphs):
-        self._functions = {}
-        self._spans = {}
+    def __init__(self, report: ExplainOutput, graphs: dict[int, int]) -> None:
+        self._functions: dict[tuple[str, str, int], _Function] = {}
+        self._spans: dict[str, list[tuple[int, int, str]]] = {}
         for region in report.regions:
             self._function(region.file, region.name, region.line, region.line)
         for at, region in enumerate(report.regions):
@@ -53,14 +53,15 @@ class Sources:
                     self._function(file, name, line).ops[line][graphs[at]].append(op)
         for number, reason in enumerate(report.break_reasons, 1):
             for frame in reason.user_stack:
-                place = self._function(frame.filename, frame.name, frame.lineno)
-                place.breaks[frame.lineno].append((number, reason, frame is reason.user_stack[-1]))
+                place = self._function(frame.filename, frame.name, frame.lineno)  # type: ignore[arg-type]  # an int
+                found = (number, reason, frame is reason.user_stack[-1])
+                place.breaks[frame.lineno].append(found)  # type: ignore[index]  # likewise
 
-    def html(self):
+    def html(self) -> str:
         shown = [each for each in self._functions.values() if not is_own(each.file)]
         return "\n".join(map(_panel, shown or self._functions.values()))
 
-    def _function(self, file, name, line, first=None):
+    def _function(self, file: str, name: str, line: int, first: int | None = None) -> _Function:
         """The function of that name around that line; two of one name in one file are told apart by their lines."""
         span = self._span(file, name, line, first)
         key = (file, name, span[0])
@@ -70,7 +71,7 @@ class Sources:
         found.first, found.last = min(found.first, span[0]), max(found.last, span[1])
         return found
 
-    def _span(self, file, name, line, first):
+    def _span(self, file: str, name: str, line: int, first: int | None) -> tuple[int, int]:
         around = [span for span in self._defined(file) if span[2] == name and span[0] <= line <= span[1]]
         if around:
             return max(around)[:2]
@@ -82,7 +83,7 @@ class Sources:
                 return known.first, known.last
         return line, line
 
-    def _defined(self, file):
+    def _defined(self, file: str) -> list[tuple[int, int, str]]:
         """(first line, last line, name) of each def in the file."""
         if file not in self._spans:
             kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -91,14 +92,14 @@ class Sources:
             except (SyntaxError, ValueError):
                 tree = ast.Module([], [])
             self._spans[file] = [
-                (min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.end_lineno, node.name)
+                (min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.end_lineno, node.name)  # type: ignore[misc]  # an int
                 for node in ast.walk(tree)
                 if isinstance(node, kinds)
             ]
         return self._spans[file]
 
 
-def _panel(function):
+def _panel(function: _Function) -> str:
     lines = _lines_of(function.file)
     header = (
         f'<header><code><b>{escape(function.name)}</b></code><span class="md-soft md-code">'
@@ -123,7 +124,7 @@ def _panel(function):
     return f'<section class="md-panel">{header}<table class="md-source">{"".join(rows)}</table></section>'
 
 
-def _break_row(found):
+def _break_row(found: tuple[int, BreakReason, bool]) -> str:
     number, reason, is_place = found
     name = f"<b>Graph break {number}</b>"
     if not is_place:
@@ -139,11 +140,11 @@ def _break_row(found):
     return f'<tr class="md-break"><td></td><td colspan="2">{"".join(parts)}</td></tr>'
 
 
-def _coloured(lines):
+def _coloured(lines: list[str]) -> list[str]:
     """The lines as HTML with highlighted keywords, strings, numbers and comments; plain if they do not parse."""
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     cut = [line[margin:] for line in lines]
-    marks = defaultdict(list)  # line: (from column, to column, class)
+    marks: defaultdict[int, list[tuple[int, int, str]]] = defaultdict(list)  # line: (from column, to column, class)
     try:
         for token in tokenize.generate_tokens(io.StringIO("\n".join(cut)).readline):
             kind = _class_of(token)
@@ -158,7 +159,7 @@ def _coloured(lines):
     return [" " * margin + _marked(line, marks.get(at, ())) for at, line in enumerate(cut, 1)]
 
 
-def _class_of(token):
+def _class_of(token: tokenize.TokenInfo) -> str | None:
     name = tokenize.tok_name[token.type]
     if name == "NAME":
         return "md-kw" if keyword.iskeyword(token.string) else None
@@ -169,7 +170,7 @@ def _class_of(token):
     return "md-str" if "STRING" in name else None
 
 
-def _marked(line, marks):
+def _marked(line: str, marks: Iterable[tuple[int, int, str]]) -> str:
     parts, done = [], 0
     for start, end, kind in marks:
         start = max(start, done)  # the parts of an f-string may overlap in 3.12
