@@ -36,7 +36,7 @@ class _PrefixFormatter(logging.Formatter):
         return "\n".join(prefix + line for line in super().format(record).split("\n"))
 
 
-class _StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
+class _StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]  # of TextIO
     """Writes to the current sys.stderr, unless the program has handlers of its own."""
 
     def __init__(self) -> None:

@@ -324,7 +324,7 @@ def _cov_weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -
         if count > 0 and bool((weights < 0).any()):
             raise RuntimeError(f"[cov] {name} cannot be negative")
     if fweights is None or aweights is None:
-        return fweights if aweights is None else aweights  # type: ignore[return-value]
+        return fweights if aweights is None else aweights  # type: ignore[return-value]  # called with one of them
     return fweights * aweights
 
 

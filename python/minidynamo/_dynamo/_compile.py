@@ -121,7 +121,7 @@ def compile(
 
 
 # The place in the first documentation of torch.compile.
-compile.allow_in_graph = allow_in_graph  # type: ignore[attr-defined]
+compile.allow_in_graph = allow_in_graph  # type: ignore[attr-defined]  # an attribute of a function
 
 
 def _compiled_module(module: Module, options: dict[str, Any]) -> OptimizedModule:
@@ -210,7 +210,7 @@ def _chosen_backend(
 def _function_of(target: Callable[..., Any]) -> Callable[..., Any]:
     """The function or bound method whose frame is captured for a callable."""
     if isinstance(target, _C.CompiledFunction):
-        return target.__wrapped__  # type: ignore[attr-defined]
+        return target.__wrapped__  # type: ignore[attr-defined]  # in the dict of each
     if isinstance(target, FunctionType):
         return target
     if _C._call_mark(target) != _UNMARKED:

@@ -6,6 +6,8 @@ visible: where one would be, the original is called instead, as it is if one fai
 of None.
 """
 
+from __future__ import annotations
+
 import bisect
 import collections
 import functools
@@ -16,15 +18,31 @@ import types
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+    from typing import Any, TypeVar
+
+    _T = TypeVar("_T")
+
+    # Of the builtins that are keyword defaults, and of a comparison of heap elements.
+    _Iter = Callable[[Iterable[Any]], Iterator[Any]]
+    _Len = Callable[[Sized], int]
+    _List = type[list[Any]]
+    _Tuple = type[tuple[Any, ...]]
+    _Before = Callable[[Any, Any], bool]
 
 
-def _chain(*iterables):
+def _chain(*iterables: Iterable[_T]) -> Iterator[_T]:
     for iterable in iterables:
         yield from iterable
 
 
-def _islice(iterable, start, *rest, _iter=iter, _next=next):
+def _islice(
+    iterable: Iterable[_T],
+    start: Any,
+    *rest: Any,
+    _iter: _Iter = iter,
+    _next: Callable[..., Any] = next,
+) -> Iterator[_T]:
     stop, step = start, 1
     if rest:
         stop = rest[0]
@@ -51,13 +69,13 @@ def _islice(iterable, start, *rest, _iter=iter, _next=next):
         count += 1
 
 
-def _count(start=0, step=1):
+def _count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
     while True:
         yield start
         start = start + step
 
 
-def _cycle(iterable):
+def _cycle(iterable: Iterable[_T]) -> Iterator[_T]:
     saved = []
     for item in iterable:
         saved.append(item)
@@ -67,7 +85,7 @@ def _cycle(iterable):
             yield item
 
 
-def _repeat(item, *times):
+def _repeat(item: _T, *times: int) -> Iterator[_T]:
     if times:
         count = times[0]
         while count > 0:
@@ -78,7 +96,14 @@ def _repeat(item, *times):
             yield item
 
 
-def _accumulate(iterable, func=None, *, initial=None, _iter=iter, _next=next):
+def _accumulate(
+    iterable: Iterable[Any],
+    func: Callable[[Any, Any], Any] | None = None,
+    *,
+    initial: Any = None,
+    _iter: _Iter = iter,
+    _next: Callable[..., Any] = next,
+) -> Iterator[Any]:
     end: list[Any]
     iterator, end = _iter(iterable), []
     total = initial
@@ -92,14 +117,14 @@ def _accumulate(iterable, func=None, *, initial=None, _iter=iter, _next=next):
         yield total
 
 
-def _takewhile(predicate, iterable):
+def _takewhile(predicate: Callable[[_T], object], iterable: Iterable[_T]) -> Iterator[_T]:
     for item in iterable:
         if not predicate(item):
             return
         yield item
 
 
-def _dropwhile(predicate, iterable):
+def _dropwhile(predicate: Callable[[_T], object], iterable: Iterable[_T]) -> Iterator[_T]:
     dropping = True
     for item in iterable:
         if dropping and predicate(item):
@@ -108,24 +133,28 @@ def _dropwhile(predicate, iterable):
         yield item
 
 
-def _filterfalse(predicate, iterable):
+def _filterfalse(predicate: Callable[[_T], object] | None, iterable: Iterable[_T]) -> Iterator[_T]:
     for item in iterable:
         if not (item if predicate is None else predicate(item)):
             yield item
 
 
-def _starmap(function, iterable):
+def _starmap(function: Callable[..., _T], iterable: Iterable[Iterable[Any]]) -> Iterator[_T]:
     for args in iterable:
         yield function(*args)
 
 
-def _compress(data, selectors, *, _zip=zip):
+def _compress(
+    data: Iterable[_T], selectors: Iterable[object], *, _zip: type[zip[tuple[Any, Any]]] = zip
+) -> Iterator[_T]:
     for item, selected in _zip(data, selectors):
         if selected:
             yield item
 
 
-def _pairwise(iterable, *, _iter=iter, _next=next):
+def _pairwise(
+    iterable: Iterable[_T], *, _iter: _Iter = iter, _next: Callable[..., Any] = next
+) -> Iterator[tuple[_T, _T]]:
     end: list[Any]
     iterator, end = _iter(iterable), []
     left = _next(iterator, end)
@@ -136,14 +165,22 @@ def _pairwise(iterable, *, _iter=iter, _next=next):
         left = right
 
 
-def _product(*iterables, repeat=1, _tuple=tuple):
+def _product(*iterables: Iterable[Any], repeat: int = 1, _tuple: _Tuple = tuple) -> Iterator[tuple[Any, ...]]:
     results: list[tuple[Any, ...]] = [()]
     for pool in [_tuple(iterable) for iterable in iterables] * repeat:
         results = [(*result, item) for result in results for item in pool]
     yield from results
 
 
-def _combinations(iterable, r, *, _tuple=tuple, _range=range, _len=len, _list=list):
+def _combinations(
+    iterable: Iterable[_T],
+    r: int,
+    *,
+    _tuple: _Tuple = tuple,
+    _range: type[range] = range,
+    _len: _Len = len,
+    _list: _List = list,
+) -> Iterator[tuple[_T, ...]]:
     pool = _tuple(iterable)
     n = _len(pool)
     if r > n:
@@ -162,12 +199,20 @@ def _combinations(iterable, r, *, _tuple=tuple, _range=range, _len=len, _list=li
         yield _tuple([pool[i] for i in indices])
 
 
-def _chain_from_iterable(cls, iterables):
+def _chain_from_iterable(cls: type, iterables: Iterable[Iterable[_T]]) -> Iterator[_T]:
     for iterable in iterables:
         yield from iterable
 
 
-def _permutations(iterable, r=None, *, _tuple=tuple, _range=range, _len=len, _list=list):
+def _permutations(
+    iterable: Iterable[_T],
+    r: int | None = None,
+    *,
+    _tuple: _Tuple = tuple,
+    _range: type[range] = range,
+    _len: _Len = len,
+    _list: _List = list,
+) -> Iterator[tuple[_T, ...]]:
     pool = _tuple(iterable)
     n = _len(pool)
     r = n if r is None else r
@@ -192,7 +237,14 @@ def _permutations(iterable, r=None, *, _tuple=tuple, _range=range, _len=len, _li
             return
 
 
-def _combinations_with_replacement(iterable, r, *, _tuple=tuple, _range=range, _len=len):
+def _combinations_with_replacement(
+    iterable: Iterable[_T],
+    r: int,
+    *,
+    _tuple: _Tuple = tuple,
+    _range: type[range] = range,
+    _len: _Len = len,
+) -> Iterator[tuple[_T, ...]]:
     pool = _tuple(iterable)
     n = _len(pool)
     if not n and r:
@@ -209,13 +261,21 @@ def _combinations_with_replacement(iterable, r, *, _tuple=tuple, _range=range, _
         yield _tuple([pool[k] for k in indices])
 
 
-def _count_elements(mapping, iterable, /):
+def _count_elements(mapping: Any, iterable: Iterable[Any], /) -> None:
     for element in iterable:
         mapping[element] = mapping.get(element, 0) + 1
 
 
-def _zip_longest(*iterables, fillvalue=None, _iter=iter, _next=next, _tuple=tuple, _len=len, _range=range):
-    iterators = [_iter(iterable) for iterable in iterables]
+def _zip_longest(
+    *iterables: Iterable[Any],
+    fillvalue: Any = None,
+    _iter: _Iter = iter,
+    _next: Callable[..., Any] = next,
+    _tuple: _Tuple = tuple,
+    _len: _Len = len,
+    _range: type[range] = range,
+) -> Iterator[tuple[Any, ...]]:
+    iterators: list[Any] = [_iter(iterable) for iterable in iterables]
     end: list[Any]
     active, end = _len(iterators), []
     while active:
@@ -233,7 +293,15 @@ def _zip_longest(*iterables, fillvalue=None, _iter=iter, _next=next, _tuple=tupl
         yield _tuple(items)
 
 
-def _reduce(function, iterable, /, *initial, _iter=iter, _next=next, _fail=None):
+def _reduce(
+    function: Callable[[Any, Any], Any],
+    iterable: Iterable[Any],
+    /,
+    *initial: Any,
+    _iter: _Iter = iter,
+    _next: Callable[..., Any] = next,
+    _fail: Any = None,
+) -> Any:
     if initial[1:]:
         _fail()
     end: list[Any]
@@ -246,13 +314,19 @@ def _reduce(function, iterable, /, *initial, _iter=iter, _next=next, _fail=None)
     return value
 
 
-def _groupby(iterable, key=None, *, _iter=iter, _next=next):
+def _groupby(
+    iterable: Iterable[Any],
+    key: Callable[[Any], Any] | None = None,
+    *,
+    _iter: _Iter = iter,
+    _next: Callable[..., Any] = next,
+) -> Iterator[tuple[Any, Iterator[Any]]]:
     end: list[Any]
     iterator, end = _iter(iterable), []
     value = current = target = end
     turn = 0
 
-    def step():
+    def step() -> bool:
         nonlocal value, current
         item = _next(iterator, end)
         if item is end:
@@ -261,7 +335,7 @@ def _groupby(iterable, key=None, *, _iter=iter, _next=next):
         value, current = item, made
         return True
 
-    def group(own_turn, own_key):
+    def group(own_turn: int, own_key: Any) -> Iterator[Any]:
         nonlocal value
         # The preceding groups have ended.
         while turn == own_turn:
@@ -281,12 +355,21 @@ def _groupby(iterable, key=None, *, _iter=iter, _next=next):
         yield current, group(turn, current)
 
 
-def _tee(iterable, n=2, /, *, _iter=iter, _next=next, _range=range, _tuple=tuple):
+def _tee(
+    iterable: Iterable[Any],
+    n: int = 2,
+    /,
+    *,
+    _iter: _Iter = iter,
+    _next: Callable[..., Any] = next,
+    _range: type[range] = range,
+    _tuple: _Tuple = tuple,
+) -> tuple[Iterator[Any], ...]:
     end: list[Any]
     iterator, end = _iter(iterable), []
     waiting: list[list[Any]] = [[] for _ in _range(n)]
 
-    def tee_branch(own):
+    def tee_branch(own: list[Any]) -> Iterator[Any]:
         while True:
             if not own:
                 item = _next(iterator, end)
@@ -299,7 +382,9 @@ def _tee(iterable, n=2, /, *, _iter=iter, _next=next, _range=range, _tuple=tuple
     return _tuple([tee_branch(queue) for queue in waiting])
 
 
-def _iter_until(function, sentinel, *, _stop=StopIteration):
+def _iter_until(
+    function: Callable[[], _T], sentinel: object, *, _stop: type[StopIteration] = StopIteration
+) -> Iterator[_T]:
     while True:
         try:
             value = function()
@@ -310,7 +395,7 @@ def _iter_until(function, sentinel, *, _stop=StopIteration):
         yield value
 
 
-def _items_by_number(items, *, _ended=(IndexError, StopIteration)):
+def _items_by_number(items: Any, *, _ended: tuple[type[Exception], ...] = (IndexError, StopIteration)) -> Iterator[Any]:
     at = 0
     while True:
         try:
@@ -321,21 +406,21 @@ def _items_by_number(items, *, _ended=(IndexError, StopIteration)):
         at += 1
 
 
-def _sum(items, start):
+def _sum(items: Iterable[Any], start: Any) -> Any:
     for item in items:
         start = start + item
     return start
 
 
-def _is_less(a, b):
+def _is_less(a: Any, b: Any) -> bool:
     return a < b
 
 
-def _is_more(a, b):
+def _is_more(a: Any, b: Any) -> bool:
     return b < a
 
 
-def _rise(heap, start, at, item, before):
+def _rise(heap: list[Any], start: int, at: int, item: Any, before: _Before) -> None:
     """Puts the item at `at` or above it, down to `start`: the steps and comparisons of heapq's C functions."""
     while at > start:
         parent = (at - 1) >> 1
@@ -346,7 +431,14 @@ def _rise(heap, start, at, item, before):
     heap[at] = item
 
 
-def _sink(heap, start, item, before, _len=len, _rise=_rise):
+def _sink(
+    heap: list[Any],
+    start: int,
+    item: Any,
+    before: _Before,
+    _len: _Len = len,
+    _rise: Callable[..., None] = _rise,
+) -> None:
     end, at, child = _len(heap), start, 2 * start + 1
     while child < end:
         if child + 1 < end and not before(heap[child], heap[child + 1]):
@@ -357,21 +449,52 @@ def _sink(heap, start, item, before, _len=len, _rise=_rise):
     _rise(heap, start, at, item, before)
 
 
-def _heapify(heap, /, *, _before=_is_less, _len=len, _range=range, _sink=_sink, _type=type, _list=list, _fail=None):
+def _heapify(
+    heap: list[Any],
+    /,
+    *,
+    _before: _Before = _is_less,
+    _len: _Len = len,
+    _range: type[range] = range,
+    _sink: Callable[..., None] = _sink,
+    _type: Callable[[object], type] = type,
+    _list: _List = list,
+    _fail: Any = None,
+) -> None:
     if _type(heap) is not _list:
         _fail()
     for at in _range(_len(heap) // 2 - 1, -1, -1):
         _sink(heap, at, heap[at], _before)
 
 
-def _heappush(heap, item, /, *, _before=_is_less, _len=len, _rise=_rise, _type=type, _list=list, _fail=None):
+def _heappush(
+    heap: list[Any],
+    item: Any,
+    /,
+    *,
+    _before: _Before = _is_less,
+    _len: _Len = len,
+    _rise: Callable[..., None] = _rise,
+    _type: Callable[[object], type] = type,
+    _list: _List = list,
+    _fail: Any = None,
+) -> None:
     if _type(heap) is not _list:
         _fail()
     heap.append(item)
     _rise(heap, 0, _len(heap) - 1, item, _before)
 
 
-def _heappop(heap, /, *, _before=_is_less, _sink=_sink, _type=type, _list=list, _fail=None):
+def _heappop(
+    heap: list[Any],
+    /,
+    *,
+    _before: _Before = _is_less,
+    _sink: Callable[..., None] = _sink,
+    _type: Callable[[object], type] = type,
+    _list: _List = list,
+    _fail: Any = None,
+) -> Any:
     if _type(heap) is not _list or not heap:
         _fail()
     last = heap.pop()
@@ -382,7 +505,17 @@ def _heappop(heap, /, *, _before=_is_less, _sink=_sink, _type=type, _list=list, 
     return first
 
 
-def _heapreplace(heap, item, /, *, _before=_is_less, _sink=_sink, _type=type, _list=list, _fail=None):
+def _heapreplace(
+    heap: list[Any],
+    item: Any,
+    /,
+    *,
+    _before: _Before = _is_less,
+    _sink: Callable[..., None] = _sink,
+    _type: Callable[[object], type] = type,
+    _list: _List = list,
+    _fail: Any = None,
+) -> Any:
     if _type(heap) is not _list or not heap:
         _fail()
     first = heap[0]
@@ -390,7 +523,17 @@ def _heapreplace(heap, item, /, *, _before=_is_less, _sink=_sink, _type=type, _l
     return first
 
 
-def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less, _type=type, _list=list, _fail=None):
+def _heappushpop(
+    heap: list[Any],
+    item: Any,
+    /,
+    *,
+    _sink: Callable[..., None] = _sink,
+    _before: _Before = _is_less,
+    _type: Callable[[object], type] = type,
+    _list: _List = list,
+    _fail: Any = None,
+) -> Any:
     if _type(heap) is not _list:
         _fail()
     if not heap or not heap[0] < item:
@@ -400,7 +543,7 @@ def _heappushpop(heap, item, /, *, _sink=_sink, _before=_is_less, _type=type, _l
     return first
 
 
-def _with_defaults(function, **defaults):
+def _with_defaults(function: Any, **defaults: Any) -> types.FunctionType:
     """A copy of the function with other keyword defaults."""
     twin = types.FunctionType(function.__code__, globals(), function.__name__, function.__defaults__)
     twin.__kwdefaults__ = {**function.__kwdefaults__, **defaults}
@@ -412,7 +555,18 @@ _heappop_max = _with_defaults(_heappop, _before=_is_more)
 _heapreplace_max = _with_defaults(_heapreplace, _before=_is_more)
 
 
-def _bisect_left(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinstance, _dict=dict, _fail=None):
+def _bisect_left(
+    a: Sequence[Any],
+    x: Any,
+    lo: int = 0,
+    hi: int | None = None,
+    *,
+    key: Callable[[Any], Any] | None = None,
+    _len: _Len = len,
+    _isinstance: Callable[[object, type], bool] = isinstance,
+    _dict: type[dict[Any, Any]] = dict,
+    _fail: Any = None,
+) -> int:
     if lo < 0 or _isinstance(a, _dict):
         _fail()
     if hi is None:
@@ -427,7 +581,18 @@ def _bisect_left(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinsta
     return lo
 
 
-def _bisect_right(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinstance, _dict=dict, _fail=None):
+def _bisect_right(
+    a: Sequence[Any],
+    x: Any,
+    lo: int = 0,
+    hi: int | None = None,
+    *,
+    key: Callable[[Any], Any] | None = None,
+    _len: _Len = len,
+    _isinstance: Callable[[object, type], bool] = isinstance,
+    _dict: type[dict[Any, Any]] = dict,
+    _fail: Any = None,
+) -> int:
     if lo < 0 or _isinstance(a, _dict):
         _fail()
     if hi is None:
@@ -442,19 +607,43 @@ def _bisect_right(a, x, lo=0, hi=None, *, key=None, _len=len, _isinstance=isinst
     return lo
 
 
-def _insort_left(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_left):
+def _insort_left(
+    a: list[Any],
+    x: Any,
+    lo: int = 0,
+    hi: int | None = None,
+    *,
+    key: Callable[[Any], Any] | None = None,
+    _bisect: Callable[..., int] = _bisect_left,
+) -> None:
     at = _bisect(a, x if key is None else key(x), lo, hi, key=key)
     a.insert(at, x)
 
 
-def _insort_right(a, x, lo=0, hi=None, *, key=None, _bisect=_bisect_right):
+def _insort_right(
+    a: list[Any],
+    x: Any,
+    lo: int = 0,
+    hi: int | None = None,
+    *,
+    key: Callable[[Any], Any] | None = None,
+    _bisect: Callable[..., int] = _bisect_right,
+) -> None:
     at = _bisect(a, x if key is None else key(x), lo, hi, key=key)
     a.insert(at, x)
 
 
-def _cached_property_get(self, instance, owner=None, /, *, _missing=itertools, _fail=None):
+def _cached_property_get(
+    self: functools.cached_property[Any],
+    instance: object,
+    owner: type | None = None,
+    /,
+    *,
+    _missing: object = itertools,
+    _fail: Any = None,
+) -> Any:
     """Without the lock used before 3.12, which is never contended during a capture."""
-    name = self.attrname
+    name: Any = self.attrname
     if instance is None:
         return self
     if name is None:
@@ -467,19 +656,19 @@ def _cached_property_get(self, instance, owner=None, /, *, _missing=itertools, _
     return value
 
 
-def _setitem(a, b, c, /):
+def _setitem(a: Any, b: Any, c: Any, /) -> None:
     a[b] = c
 
 
-def _delitem(a, b, /):
+def _delitem(a: Any, b: Any, /) -> None:
     del a[b]
 
 
-def _call(obj, /, *args, **kwargs):
+def _call(obj: Callable[..., _T], /, *args: Any, **kwargs: Any) -> _T:
     return obj(*args, **kwargs)
 
 
-def _index_of(a, b, /, *, _fail=None):
+def _index_of(a: Iterable[Any], b: Any, /, *, _fail: Any = None) -> int:  # type: ignore[return]  # _fail() does not return
     at = 0
     for item in a:
         if item is b or item == b:
@@ -488,7 +677,7 @@ def _index_of(a, b, /, *, _fail=None):
     _fail()
 
 
-def _count_of(a, b, /):
+def _count_of(a: Iterable[Any], b: Any, /) -> int:
     count = 0
     for item in a:
         if item is b or item == b:
@@ -496,62 +685,62 @@ def _count_of(a, b, /):
     return count
 
 
-def _in_place_operators():
+def _in_place_operators() -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
     """Yields the functions of the operator module that correspond to statements: a += b ..."""
 
-    def iadd(a, b, /):
+    def iadd(a: Any, b: Any, /) -> Any:
         a += b
         return a
 
-    def isub(a, b, /):
+    def isub(a: Any, b: Any, /) -> Any:
         a -= b
         return a
 
-    def imul(a, b, /):
+    def imul(a: Any, b: Any, /) -> Any:
         a *= b
         return a
 
-    def itruediv(a, b, /):
+    def itruediv(a: Any, b: Any, /) -> Any:
         a /= b
         return a
 
-    def ifloordiv(a, b, /):
+    def ifloordiv(a: Any, b: Any, /) -> Any:
         a //= b
         return a
 
-    def imod(a, b, /):
+    def imod(a: Any, b: Any, /) -> Any:
         a %= b
         return a
 
-    def ipow(a, b, /):
+    def ipow(a: Any, b: Any, /) -> Any:
         a **= b
         return a
 
-    def imatmul(a, b, /):
+    def imatmul(a: Any, b: Any, /) -> Any:
         a @= b
         return a
 
-    def iand(a, b, /):
+    def iand(a: Any, b: Any, /) -> Any:
         a &= b
         return a
 
-    def ior(a, b, /):
+    def ior(a: Any, b: Any, /) -> Any:
         a |= b
         return a
 
-    def ixor(a, b, /):
+    def ixor(a: Any, b: Any, /) -> Any:
         a ^= b
         return a
 
-    def ilshift(a, b, /):
+    def ilshift(a: Any, b: Any, /) -> Any:
         a <<= b
         return a
 
-    def irshift(a, b, /):
+    def irshift(a: Any, b: Any, /) -> Any:
         a >>= b
         return a
 
-    def iconcat(a, b, /):
+    def iconcat(a: Any, b: Any, /) -> Any:
         a += b
         return a
 
@@ -560,9 +749,9 @@ def _in_place_operators():
         yield getattr(operator, function.__name__), function
 
 
-def _operators():
+def _operators() -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
     """Yields the functions of the operator module that correspond to operators."""
-    binary = {
+    binary: dict[str, Callable[..., Any]] = {
         "add": lambda a, b, /: a + b,
         "sub": lambda a, b, /: a - b,
         "mul": lambda a, b, /: a * b,
@@ -588,7 +777,7 @@ def _operators():
         "contains": lambda a, b, /: b in a,
         "concat": lambda a, b, /: a + b,
     }
-    unary = {
+    unary: dict[str, Callable[..., Any]] = {
         "neg": lambda a, /: -a,
         "pos": lambda a, /: +a,
         "invert": lambda a, /: ~a,
@@ -599,7 +788,7 @@ def _operators():
         yield getattr(operator, name), function
 
 
-def _call_itemgetter(items, keywords, obj):
+def _call_itemgetter(items: tuple[Any, ...], keywords: dict[str, Any], obj: Any) -> Any:
     if items[1:]:
         result = []
         for item in items:
@@ -608,7 +797,9 @@ def _call_itemgetter(items, keywords, obj):
     return obj[items[0]]
 
 
-def _call_attrgetter(names, keywords, obj, _getattr=getattr):
+def _call_attrgetter(
+    names: tuple[str, ...], keywords: dict[str, Any], obj: Any, _getattr: Callable[[Any, str], Any] = getattr
+) -> Any:
     result = []
     for name in names:
         value = obj
@@ -618,7 +809,9 @@ def _call_attrgetter(names, keywords, obj, _getattr=getattr):
     return (*result,) if names[1:] else result[0]
 
 
-def _call_methodcaller(args, keywords, obj, _getattr=getattr):
+def _call_methodcaller(
+    args: tuple[Any, ...], keywords: dict[str, Any], obj: Any, _getattr: Callable[[Any, str], Any] = getattr
+) -> Any:
     return _getattr(obj, args[0])(*args[1:], **keywords)
 
 
@@ -648,11 +841,11 @@ _ITERTOOLS = {
 
 
 class _ByNumber:
-    def __getitem__(self, at):
+    def __getitem__(self, at: int) -> Any:
         raise IndexError
 
 
-def register(register_polyfill, register_made_class):
+def register(register_polyfill: Callable[..., object], register_made_class: Callable[..., object]) -> None:
     """Registers each (original, Python function) and each (class, Python function for calling its instances)."""
     shown = {"groupby": type(next(itertools.groupby([1]))[1]), "tee": type(itertools.tee([])[0])}
     register_made_class(operator.itemgetter, _call_itemgetter)

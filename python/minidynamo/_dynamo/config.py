@@ -134,7 +134,7 @@ def _is_test_case(cls: type) -> bool:
 
 
 def _patched_test_case(patch: ConfigPatch, cls: type[TestCase]) -> type[TestCase]:
-    class TestCase(cls):  # type: ignore[misc, valid-type]
+    class TestCase(cls):  # type: ignore[misc, valid-type]  # whichever class was decorated
         @classmethod
         def setUpClass(cls) -> None:
             patch.__enter__()

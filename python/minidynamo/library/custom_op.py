@@ -336,7 +336,7 @@ def _given_schema(function: Callable[..., Any], text: str, mutates_args: str | I
     def prototype(*args: object, **kwargs: object) -> None: ...
 
     signature = inspect.signature(function)
-    prototype.__signature__ = signature  # type: ignore[attr-defined]
+    prototype.__signature__ = signature  # type: ignore[attr-defined]  # inspect reads it
     prototype.__annotations__ = hints
     if set(hints) - {"return"} != set(signature.parameters):
         raise ValueError(f"custom_op(): the schema {text!r} does not have the parameters of the function")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 
     from numpy.typing import NDArray
 
     _Described = tuple[memoryview, str, tuple[int, ...], tuple[int, ...]]
+    _Routine = Callable[[ModuleType, list[NDArray[Any]], str, float | None], Any]
 
 _NO_INVERSE = "the inversion could not be completed because the input matrix is singular"
 _NO_SOLUTION = "The solver failed because the input matrix is singular"
@@ -43,7 +45,7 @@ def _qr(linalg: ModuleType, matrices: NDArray[Any], mode: str) -> tuple[NDArray[
 
 
 # routine: the results for (numpy.linalg, operands, mode, tolerance), and the meaning of a failure.
-_ROUTINES = {
+_ROUTINES: dict[str, tuple[_Routine, str]] = {
     "linalg_inv": (lambda linalg, a, mode, tolerance: linalg.inv(a[0]), _NO_INVERSE),
     "linalg_solve": (lambda linalg, a, mode, tolerance: linalg.solve(a[0], a[1]), _NO_SOLUTION),
     "linalg_cholesky": (lambda linalg, a, mode, tolerance: linalg.cholesky(a[0]), _NOT_POSITIVE),
