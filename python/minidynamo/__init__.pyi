@@ -5,13 +5,15 @@ from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str
 from builtins import tuple as _tuple
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Sequence
+from typing import Any, overload
 
 from . import _C as _C
 from . import _dynamo as _dynamo
 from . import _logging as _logging
 from . import linalg as linalg
+from ._dynamo import explain as explain
+from ._dynamo._compile import compile as compile
 from ._tensor.size_checks import _check as _check
 from ._tensor.size_checks import _check_is_size as _check_is_size
 from . import compiler as compiler
@@ -176,7 +178,6 @@ from ._C import dtype as _dtype
 from ._C import memory_format as _memory_format
 from .library.custom_op import ops as ops
 
-_Callable = TypeVar("_Callable", bound=Callable[..., Any])
 bfloat16: _dtype
 bool: _dtype
 double: _dtype
@@ -199,12 +200,7 @@ contiguous_format: _memory_format
 preserve_format: _memory_format
 newaxis: None
 
-def explain(function: Callable[..., Any]) -> Callable[..., Any]: ...
 def show_config() -> _str: ...
-@overload
-def compile(model: _Callable, *, fullgraph: _bool = ..., dynamic: _bool | None = ..., backend: _str | Callable[..., Any] = ..., mode: _str | None = ..., options: dict[_str, Any] | None = ..., name: _str | None = ..., disable: _bool = ..., recompile_limit: _int | None = ..., isolate_recompiles: _bool = ...) -> _Callable: ...
-@overload
-def compile(model: None = None, *, fullgraph: _bool = ..., dynamic: _bool | None = ..., backend: _str | Callable[..., Any] = ..., mode: _str | None = ..., options: dict[_str, Any] | None = ..., name: _str | None = ..., disable: _bool = ..., recompile_limit: _int | None = ..., isolate_recompiles: _bool = ...) -> Callable[[_Callable], _Callable]: ...
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...

@@ -96,9 +96,19 @@ def test_mypy_sees_wrong_calls(tmp_path):
         "f('text')\n"
         "md.softmax(x, dim='rows')\n"
         "x.no_such_method()\n"
+        "@md.compiler.disable(reason='a class')\n"
+        "class Layers(md.nn.Module):\n"
+        "    def __init__(self) -> None:\n"
+        "        super().__init__()\n"
+        "        self.first = md.nn.Linear(3, 2)\n"
+        "        self.second = md.nn.Linear('three', 2)\n"
+        "    def forward(self, x: md.Tensor, *, twice: bool) -> md.Tensor:\n"
+        "        y: md.Tensor = self.first(x)\n"
+        "        return y\n"
+        "z: md.Tensor = Layers().eval()(x, twice=True)\n"
     )
     environment = {**os.environ, "MYPYPATH": str(ROOT / "python"), "MYPY_CACHE_DIR": str(tmp_path / "cache")}
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(program)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     lines = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
-    assert lines == [8, 9, 10], done.stdout
+    assert lines == [8, 9, 10, 16], done.stdout
