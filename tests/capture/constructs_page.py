@@ -1,4 +1,4 @@
-"""The page of constructs in docs/: which snippets of the corpus are captured whole, and why the others are not."""
+"""Generates docs/constructs.md: which snippets of the corpus are captured whole, and why the others are not."""
 
 import inspect
 import sys
@@ -13,9 +13,9 @@ from minidynamo import _C  # noqa: E402
 
 HEAD = """# Constructs
 
-What `tests/corpus` has a snippet for, topic by topic: the constructs that are captured without a graph break, then
-those that break, and why. A snippet that breaks is still the same as plain Python: that is what all of them are tested for.
-The names are those of the functions in the corpus. As seen on CPython 3.11.
+The snippets of `tests/corpus`, topic by topic: first the constructs that are captured without a graph break, then those
+that break, and why. A snippet that breaks still behaves as in eager Python; every snippet is tested for that.
+The names are those of the functions in the corpus. The results are those of CPython 3.11.
 """
 
 

@@ -1,4 +1,4 @@
-"""Breaks in each place of the language, in the function and in what it calls."""
+"""Graph breaks at every kind of place in the language, in the function and in its callees."""
 
 import sys
 import time

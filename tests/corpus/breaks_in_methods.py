@@ -1,4 +1,4 @@
-"""Breaks inside what Python calls by itself: special methods, properties, keys, generators under a C caller."""
+"""Graph breaks inside methods that Python calls implicitly: special methods, properties, keys, generators under a C caller."""
 
 import functools
 
@@ -8,7 +8,7 @@ from minidynamo._dynamo import graph_break
 
 
 class Breaking:
-    """Every special method breaks in its middle."""
+    """Every special method breaks in the middle."""
 
     def __init__(self, x):
         self.x = x + 1

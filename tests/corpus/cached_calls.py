@@ -1,4 +1,4 @@
-"""Functions under functools.lru_cache and functools.cache: found in the cache or called, with the cache kept up."""
+"""Functions wrapped by functools.lru_cache and functools.cache: found in the cache or called, with the cache kept up to date."""
 
 import functools
 
@@ -23,7 +23,7 @@ def _warm(*calls, **options):
 
 
 def _again(cached, *calls):
-    """The same function each time, with nothing but these calls in its cache."""
+    """The same function each time, with only these calls in its cache."""
 
     def make():
         cached.cache_clear()
@@ -182,12 +182,12 @@ def that_raises_to_the_caller(x, cached, seen):
 
 
 @snippet(lambda: (tensor([1.0]), _cached(function=type)))
-def with_an_argument_that_is_no_constant(x, cached):
+def with_a_nonconstant_argument(x, cached):
     return x, cached([].__class__), cached(Table)
 
 
 @snippet(lambda: (tensor([1.0]), _cached(function=len)))
-def with_an_argument_without_a_hash(x, cached):
+def with_an_unhashable_argument(x, cached):
     try:
         return cached([1])
     except TypeError as error:

@@ -306,7 +306,7 @@ PARTIAL = functools.partial(add, b=2, k=3)
 
 
 @snippet()
-def partial_made_outside(x):
+def partial_created_outside(x):
     return PARTIAL(x) + PARTIAL(x, b=5)
 
 
@@ -381,7 +381,7 @@ def list_filled_by_callee(x):
 
 
 @whole()
-def mutable_default_made_inside(x):
+def mutable_default_created_inside(x):
     def inner(y, items=[]):  # noqa: B006
         items.append(y)
         return len(items)
@@ -406,7 +406,7 @@ def curried_lambdas(x):
 
 
 @whole(lambda: (tensor([1.0]), tensor([2.0]), tensor([3.0])), lambda: (tensor([1.0]),))
-def own_star_arguments(*tensors):
+def star_parameters(*tensors):
     total = tensors[0]
     for other in tensors[1:]:
         total = total + other
@@ -414,7 +414,7 @@ def own_star_arguments(*tensors):
 
 
 @whole()
-def own_default(x, n=3, *, k=2):
+def default_parameter(x, n=3, *, k=2):
     return x * n + k
 
 

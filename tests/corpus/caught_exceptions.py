@@ -1,4 +1,4 @@
-"""Exceptions that are raised and caught in one function: captured, unless Python alone has what is asked of them."""
+"""Exceptions that are raised and caught in one function: captured unless they need something that only the interpreter has."""
 
 import contextlib
 import sys
@@ -23,7 +23,7 @@ class Narrower(Failure):
 
 
 class Bare(ValueError):
-    """Without an __init__ of its own."""
+    """Without a user-defined __init__."""
 
 
 class Counter:
@@ -72,7 +72,7 @@ def fail(text="deep"):
 
 
 @whole()
-def arguments_of_a_caught_one(x):
+def arguments_of_a_caught_exception(x):
     try:
         raise ValueError("a", 2)
     except (KeyError, ValueError) as error:
@@ -80,7 +80,7 @@ def arguments_of_a_caught_one(x):
 
 
 @whole()
-def text_of_a_caught_one(x):
+def text_of_a_caught_exception(x):
     try:
         fail()
     except Exception as error:
@@ -99,7 +99,7 @@ def finally_then_caught(x):
 
 
 @whole()
-def class_of_the_user(x):
+def user_exception_class(x):
     try:
         raise Narrower(7, "seven")
     except Failure as error:
@@ -186,7 +186,7 @@ def generated_manager_that_swallows(x):
 
 
 @snippet(raises=KeyError)
-def generated_manager_that_lets_through(x):
+def generated_manager_that_propagates(x):
     log = []
     with swallows(log):
         x = x + 1
@@ -203,15 +203,15 @@ def suppressed(x):
 
 
 @whole()
-def exit_is_told(x):
+def exit_receives_the_exception(x):
     manager = Suppresses(ValueError)
     with manager:
-        fail("told")
+        fail("text")
     return x, manager.seen
 
 
 @snippet(raises=KeyError)
-def exit_lets_through(x):
+def exit_propagates(x):
     with Suppresses(ValueError):
         x = x + 1
         raise KeyError("through")
@@ -243,7 +243,7 @@ def raised_again_by_a_callee(x):
 
 
 @whole()
-def another_one_in_the_handler(x):
+def another_exception_in_the_handler(x):
     try:
         try:
             fail("first")
@@ -280,7 +280,7 @@ def assertion(x):
 
 
 @whole()
-def changes_before_it_stay(x):
+def changes_before_the_exception_stay(x):
     log, seen = [], {}
     try:
         log.append(1)
@@ -346,7 +346,7 @@ def stop_iteration_inside_a_generator(x):
 
 
 @snippet()
-def traceback_is_there(x):
+def traceback_read(x):
     try:
         fail("seen")
     except ValueError as error:
@@ -355,7 +355,7 @@ def traceback_is_there(x):
 
 
 @whole()
-def context_is_there(x):
+def context_read(x):
     try:
         try:
             fail("first")
@@ -366,7 +366,7 @@ def context_is_there(x):
 
 
 @whole()
-def exc_info_is_there(x):
+def exc_info_read(x):
     try:
         fail("seen")
     except ValueError:
@@ -411,13 +411,13 @@ def break_in_a_callee_of_the_handler(x):
 
 
 @snippet(raises=Failure)
-def one_of_the_user_leaves(x):
+def user_exception_leaves(x):
     x = x + 1
     raise Failure(3, "leaves")
 
 
 @snippet(raises=ValueError)
-def not_the_one_that_is_caught(x):
+def exception_of_another_class(x):
     try:
         x = x + 1
         fail("passes")
@@ -426,7 +426,7 @@ def not_the_one_that_is_caught(x):
 
 
 @snippet(raises=TypeError)
-def clause_that_is_no_class(x):
+def clause_that_is_not_a_class(x):
     try:
         fail()
     except "ValueError":

@@ -1,4 +1,4 @@
-"""Class statements inside of what is compiled: the class is used there, returned, or seen by others."""
+"""Class statements in compiled code: the class is used there, returned, or visible to other code."""
 
 import sys
 from dataclasses import dataclass
@@ -38,17 +38,17 @@ class WithMeta(metaclass=Meta):
     pass
 
 
-TOLD = []
+SET_NAME_CALLS = []
 REGISTRY = {}
 
 
-class Telling:
+class Recording:
     def __set_name__(self, owner, name):
         self.name = name
-        TOLD.append((owner.__name__, name, hasattr(owner, "three")))
+        SET_NAME_CALLS.append((owner.__name__, name, hasattr(owner, "three")))
 
 
-OUTSIDE_NAMED = Telling()
+OUTSIDE_NAMED = Recording()
 
 
 class Marking(type):
@@ -129,7 +129,7 @@ def class_and_objects_are_related(x):
 
 
 @whole()
-def anew_at_each_call(x):
+def new_class_at_each_call(x):
     def make():
         class Local:
             pass
@@ -192,7 +192,7 @@ def with_property_returned(x):
 
 
 @whole()
-def super_of_a_class_from_outside(x):
+def super_of_an_existing_class(x):
     class Local(Outside):
         def __init__(self, x):
             super().__init__(x + 1)
@@ -216,7 +216,7 @@ def subclass_returned(x):
 
 
 @whole()
-def two_bases_from_outside(x):
+def two_existing_bases(x):
     class Local(Mixed, Outside):
         def scaled(self):
             return super().scaled() * 2
@@ -280,7 +280,7 @@ def names_of_the_body(x):
 
 
 @snippet(raises=NameError)
-def name_that_is_not_there(x):
+def missing_name_in_the_body(x):
     class Local:
         y = nowhere  # noqa: F821
 
@@ -339,7 +339,7 @@ def operators(x):
 
 
 @whole()
-def own_look_up(x):
+def user_attribute_lookup(x):
     class Local:
         def __getattr__(self, name):
             return name.upper()
@@ -353,7 +353,7 @@ def own_look_up(x):
 
 
 @whole()
-def own_new(x):
+def user_new(x):
     class Local:
         def __new__(cls, x):
             made = super().__new__(cls)
@@ -512,7 +512,7 @@ def with_slots_and_more(x):
 
 
 @snippet()
-def slot_given_away(x):
+def slot_descriptor_returned(x):
     class Local:
         __slots__ = ("a",)
 
@@ -522,7 +522,7 @@ def slot_given_away(x):
 
 
 @snippet(raises=AttributeError)
-def no_slot_of_that_name(x):
+def attribute_without_a_slot(x):
     class Local:
         __slots__ = ("a",)
 
@@ -532,7 +532,7 @@ def no_slot_of_that_name(x):
 
 
 @snippet(raises=ValueError)
-def slot_beside_an_attribute(x):
+def slot_that_conflicts_with_an_attribute(x):
     class Local:
         __slots__ = ("a",)
         a = 1
@@ -540,21 +540,21 @@ def slot_beside_an_attribute(x):
     return Local, x
 
 
-@whole(state=("TOLD",))
-def names_are_told_in_order(x):
-    TOLD.clear()
+@whole(state=("SET_NAME_CALLS",))
+def set_name_calls_in_order(x):
+    SET_NAME_CALLS.clear()
 
     class Local:
         one = OUTSIDE_NAMED
-        two = Telling()
+        two = Recording()
         three = 3
 
-    Local.late = Telling()
-    return Local.one.name, Local.two.name, hasattr(Local.late, "name"), Local, list(TOLD), x
+    Local.late = Recording()
+    return Local.one.name, Local.two.name, hasattr(Local.late, "name"), Local, list(SET_NAME_CALLS), x
 
 
 @snippet(raises=RuntimeError if sys.version_info < (3, 12) else ValueError)
-def name_is_refused(x):
+def set_name_raises(x):
     class Refusing:
         def __set_name__(self, owner, name):
             raise ValueError(name)
@@ -614,7 +614,7 @@ def registering_metaclass(x):
 
 
 @whole()
-def singleton_by_a_metaclass_made_here(x):
+def singleton_by_a_traced_metaclass(x):
     class Single(type):
         def __call__(cls, *args):
             if not hasattr(cls, "only"):
@@ -629,7 +629,7 @@ def singleton_by_a_metaclass_made_here(x):
 
 
 @snippet()
-def metaclass_with_names_of_its_own(x):
+def metaclass_with_prepare(x):
     class Local(metaclass=Preparing):
         k = 2
 
@@ -659,7 +659,7 @@ def with_finalizer(x):
 
 
 @whole()
-def instance_of_another_made_class_as_attribute(x):
+def instance_of_another_traced_class_as_attribute(x):
     class Descriptor:
         def __get__(self, instance, owner=None):
             return 5 if instance is None else 6
@@ -746,13 +746,13 @@ def as_a_key(x):
 
 
 @whole()
-def made_by_type(x):
+def created_by_type(x):
     made = type("Made", (Outside,), {"extra": 5, "twice": lambda self: self.x * 2})
     return made(x).scaled() * made.extra, made(x).twice(), made.__name__, made.__module__
 
 
 @snippet(raises=TypeError)
-def no_order_of_bases(x):
+def inconsistent_order_of_bases(x):
     class A:
         pass
 
@@ -766,7 +766,7 @@ def no_order_of_bases(x):
 
 
 @snippet(raises=TypeError)
-def base_that_allows_none(x):
+def base_that_cannot_be_subclassed(x):
     class Local(bool):
         pass
 
@@ -774,7 +774,7 @@ def base_that_allows_none(x):
 
 
 @snippet()
-def base_that_is_no_class(x):
+def base_that_is_not_a_class(x):
     class Local(list[int]):
         pass
 
@@ -880,10 +880,10 @@ class Base:
 
 class SlottedBase:
     __slots__ = ("value",)
-    told = []
+    calls = []
 
     def __init_subclass__(cls):
-        SlottedBase.told.append((cls.__name__, cls.__qualname__, hasattr(cls, "kind")))
+        SlottedBase.calls.append((cls.__name__, cls.__qualname__, hasattr(cls, "kind")))
 
 
 class DictBase(dict):
@@ -928,8 +928,8 @@ def keywords_for_the_base_alone(x):
 
 
 @whole()
-def told_of_slotted_classes(x):
-    SlottedBase.told.clear()
+def init_subclass_of_slotted_classes(x):
+    SlottedBase.calls.clear()
 
     class Local(SlottedBase):
         __slots__ = ("other",)
@@ -937,16 +937,16 @@ def told_of_slotted_classes(x):
 
     made = Local()
     made.value, made.other = x, 2
-    return made.value * made.other, list(SlottedBase.told), Local
+    return made.value * made.other, list(SlottedBase.calls), Local
 
 
 @whole()
-def base_made_here_is_told(x):
-    told = []
+def init_subclass_of_a_traced_base(x):
+    calls = []
 
     class Above:
         def __init_subclass__(cls, **options):
-            told.append((cls.__name__, options))
+            calls.append((cls.__name__, options))
 
     class Below(Above, depth=1):
         pass
@@ -954,11 +954,11 @@ def base_made_here_is_told(x):
     class Deeper(Below):
         pass
 
-    return x, told, Above, Below, Deeper
+    return x, calls, Above, Below, Deeper
 
 
 @whole()
-def told_twice_of_two_bases(x):
+def init_subclass_of_two_bases(x):
     order = []
 
     class One:
@@ -986,7 +986,7 @@ def keywords_for_the_metaclass(x):
 
 
 @snippet()
-def keyword_that_nobody_takes(x):
+def unexpected_class_keyword(x):
     try:
 
         class Local(Outside, unknown=1):
@@ -997,7 +997,7 @@ def keyword_that_nobody_takes(x):
 
 
 @snippet()
-def base_refuses(x):
+def init_subclass_raises(x):
     class Strict:
         def __init_subclass__(cls):
             if not hasattr(cls, "name"):
@@ -1016,20 +1016,20 @@ def base_refuses(x):
 
 
 @snippet()
-def told_with_a_break(x):
+def init_subclass_with_a_break(x):
     class Breaking:
         def __init_subclass__(cls):
             minidynamo._dynamo.graph_break()
-            cls.told = True
+            cls.called = True
 
     class Local(Breaking):
         pass
 
-    return x, Local.told
+    return x, Local.called
 
 
 @whole()
-def told_as_by_hand(x):
+def init_subclass_of_a_class_created_by_type(x):
     Local = type("Local", (DictBase,), {"kind": 1})
     return x, Local.default, Local.kind, Local
 
@@ -1043,7 +1043,7 @@ def with_attributes_set_again(cls):
 
 
 @snippet()
-def decorated_class_with_an_object_that_asks_for_its_name(x):
+def decorated_class_with_an_object_with_set_name(x):
     class Named:
         def __set_name__(self, owner, name):
             self.name = name + "!"

@@ -1,4 +1,4 @@
-"""User classes: made inside, attributes, properties, inheritance, dunders, dataclasses, enums, named tuples."""
+"""User-defined classes: created inside, attributes, properties, inheritance, dunders, dataclasses, enums, named tuples."""
 
 import enum
 from abc import ABC, abstractmethod
@@ -31,7 +31,7 @@ class Point:
 
 
 @whole()
-def instance_made_inside(x):
+def instance_created_inside(x):
     p = Point(x, 2)
     return p.x * p.y
 
@@ -42,7 +42,7 @@ def instance_returned(x):
 
 
 @whole()
-def method_makes_instance(x):
+def method_creates_instance(x):
     return Point(x).moved(2).moved(3).x
 
 
@@ -446,7 +446,7 @@ class Frozen:
 
 
 @whole()
-def dataclass_made_inside(x):
+def dataclass_created_inside(x):
     c = Config(2.0)
     c.names.append("a")
     return c.apply(x), c
@@ -485,7 +485,7 @@ class Triple(NamedTuple):
 
 
 @snippet()
-def named_tuple_made_inside(x):
+def named_tuple_created_inside(x):
     p = Pair(x, right=x + 1)
     left, right = p
     return p.left * p[1], left - right, p
@@ -619,13 +619,13 @@ def issubclass_of_plain_classes(x):
 
 
 @snippet()
-def issubclass_with_an_answer_of_its_own(x):
+def issubclass_by_subclass_hook(x):
     x = x + 1
     return x, issubclass(int, AnyNumber), issubclass(bool, (str, AnyNumber)), issubclass(bool, (str, (AnyNumber, int)))
 
 
 @snippet(raises=TypeError)
-def issubclass_of_no_class(x):
+def issubclass_of_a_non_class(x):
     x = x + 1
     return x, issubclass(3, int)
 
@@ -741,7 +741,7 @@ def numbers_by_index(x):
 
 
 @snippet()
-def index_that_is_no_number(x):
+def index_that_is_not_an_integer(x):
     try:
         return [1, 2][Scale("a")]
     except TypeError as error:

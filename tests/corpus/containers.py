@@ -1,4 +1,4 @@
-"""Tuples, lists, dicts, sets and slices: built, unpacked, read, changed."""
+"""Tuples, lists, dicts, sets and slices: built, unpacked, read, modified."""
 
 from collections import OrderedDict, defaultdict, deque
 

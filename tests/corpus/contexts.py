@@ -1,4 +1,4 @@
-"""with statements: user managers, contextlib, the managers of minidynamo."""
+"""with statements: user-defined managers, contextlib, the managers of minidynamo."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""except*, groups of exceptions and what is known of an exception: notes, context, cause, which one is being handled."""
+"""except*, exception groups and the state of an exception: notes, context, cause, and which one is being handled."""
 
 import contextlib
 import sys
@@ -61,7 +61,7 @@ def naked_exception(x):
 
 
 @whole()
-def rest_goes_on(x):
+def rest_propagates(x):
     seen = []
     try:
         try:
@@ -196,7 +196,7 @@ class Group(ExceptionGroup):
 
 
 @snippet()
-def group_of_the_user(x):
+def user_group(x):
     try:
         raise Group("own", [ValueError(1), KeyError(2)])
     except* ValueError as group:
@@ -241,7 +241,7 @@ def noted_and_raised(x):
 
 
 @snippet(raises=TypeError)
-def note_that_is_no_text(x):
+def note_that_is_not_a_string(x):
     ValueError("v").add_note(1)
     return x
 
@@ -407,7 +407,7 @@ def stack_that_catches(x):
 
 
 @snippet(raises=ValueError)
-def stack_that_lets_through(x):
+def stack_that_propagates(x):
     seen = []
     with contextlib.ExitStack() as stack:
         stack.enter_context(_Exits(seen, "only"))
@@ -441,7 +441,7 @@ def stack_under_a_handler(x):
 
 
 @snippet()
-def stack_given_away(x):
+def stack_moved_by_pop_all(x):
     seen = []
     with contextlib.ExitStack() as stack:
         stack.callback(seen.append, 1)

@@ -1,4 +1,4 @@
-"""Generators, and what consumes them."""
+"""Generators and their consumers."""
 
 from differential import snippet, whole
 
@@ -262,7 +262,7 @@ class Odd:
 
 
 @snippet(raises=TypeError)
-def zip_of_an_iter_that_gives_no_iterator(x):
+def zip_of_an_iter_that_returns_no_iterator(x):
     x = x + 1
     return list(zip(Odd(), [x]))
 

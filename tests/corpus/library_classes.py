@@ -1,4 +1,4 @@
-"""What the standard library makes classes of: dataclasses, named tuples, enums, and those of collections and types."""
+"""Classes of the standard library: dataclasses, named tuples, enums, and those of collections and types."""
 
 import enum
 import typing
@@ -24,7 +24,7 @@ class Sized(typing.NamedTuple):
 
 
 @whole()
-def namedtuple_made(x):
+def namedtuple_created(x):
     p = Pair(x, 3)
     return p.left * p.right
 
@@ -182,7 +182,7 @@ class Child(Config):
 
 
 @whole()
-def dataclass_made(x):
+def dataclass_created(x):
     return Config(2.0).apply(x)
 
 
@@ -194,7 +194,7 @@ def dataclass_default_factory(x):
 
 
 @whole()
-def dataclass_frozen_made(x):
+def dataclass_frozen_created(x):
     f = Frozen(3)
     return x * f.a + f.b
 
@@ -436,7 +436,7 @@ def enum_missing_value(x):
 
 
 @snippet()
-def deque_made(x):
+def deque_created(x):
     d = deque([x, x + 1])
     d.append(x + 2)
     d.appendleft(x - 1)
@@ -481,7 +481,7 @@ def deque_iterated(x):
 
 
 @whole()
-def defaultdict_made(x):
+def defaultdict_created(x):
     d = defaultdict(list)
     d["a"].append(x + 1)
     d["a"].append(x)
@@ -517,7 +517,7 @@ def defaultdict_of_caller(x, d):
 
 
 @whole()
-def ordered_dict_made(x):
+def ordered_dict_created(x):
     d = OrderedDict()
     d["a"] = x
     d["b"] = x + 1
@@ -545,7 +545,7 @@ def ordered_dict_of_caller_iterated(d):
 
 
 @whole()
-def counter_made(x):
+def counter_created(x):
     c = Counter("abca")
     return x * c["a"], c["z"], len(c)
 

@@ -1,4 +1,4 @@
-"""Functions of the standard library: functools, itertools, operator, math, copy, and what works on strings."""
+"""Functions of the standard library: functools, itertools, operator, math, copy, and functions on strings."""
 
 import abc
 import bisect
@@ -28,7 +28,7 @@ def scaled(x, by, *, plus=0):
 
 
 @whole()
-def partial_made(x):
+def partial_created(x):
     double = functools.partial(scaled, by=2)
     return double(x) + double(x, plus=1)
 
@@ -99,7 +99,7 @@ def partial_of_method(x):
 
 
 @snippet()
-def cached_property_made(x):
+def cached_property_of_a_created_object(x):
     s = Scaler(x)
     return s.square + s.square
 
@@ -153,7 +153,7 @@ def wraps_called(x):
 
 
 @whole()
-def wraps_made_inside(x):
+def wraps_created_inside(x):
     @functools.wraps(scaled)
     def inner(y):
         return y + 1
@@ -475,8 +475,8 @@ def protocol_with_an_attribute(x):
 
 
 @snippet()
-def protocol_that_nobody_asked_before(x):
-    """Until 3.11 the answer depends on the frames that ask."""
+def protocol_checked_for_the_first_time(x):
+    """Up to 3.11 the result depends on the calling frames."""
 
     @typing.runtime_checkable
     class Sized(typing.Protocol):

@@ -1,4 +1,4 @@
-"""functools, itertools, heapq, bisect, collections and contextlib, in the forms that programs use."""
+"""functools, itertools, heapq, bisect, collections and contextlib, as programs commonly use them."""
 
 import bisect
 import collections
@@ -158,7 +158,7 @@ class Rank:
 
 
 @whole()
-def sorted_by_own_order(x):
+def sorted_by_user_order(x):
     return (
         x,
         [r.n for r in sorted([Rank(3), Rank(1), Rank(2)])],
@@ -167,7 +167,7 @@ def sorted_by_own_order(x):
 
 
 @whole()
-def least_by_own_order(x):
+def least_by_user_order(x):
     return x, min([Rank(3), Rank(1)]).n, min(Rank(3), Rank(1), key=lambda r: r.n).n
 
 
@@ -285,7 +285,7 @@ def queue_as_stack(x):
 
 
 @whole()
-def queue_walked(x):
+def queue_iterated(x):
     queue, seen = collections.deque([3]), []
     while queue:
         n = queue.popleft()
@@ -384,7 +384,7 @@ def mapping_of_caller_with_methods(table):
 
 
 @whole()
-def mapping_made(x):
+def mapping_created(x):
     table = Named(a=x, b=x + 1)
     return table.total(), table.a
 
@@ -395,7 +395,7 @@ class Rows(list):
 
 
 @whole()
-def rows_made(x):
+def rows_created(x):
     rows = Rows([x, x + 1])
     rows.append(x + 2)
     return rows.first() + rows[1], len(rows), [r.sum() for r in rows]
@@ -436,7 +436,7 @@ def chained_maps(x):
 
 
 @whole()
-def namespace_made(x):
+def namespace_created(x):
     ns = types.SimpleNamespace(a=x, b=2)
     ns.c = ns.a * ns.b
     return ns.c, ns
@@ -545,14 +545,14 @@ class Point:
 
 
 @whole()
-def own_keys(x):
+def user_keys(x):
     memo = {Point(1): x}
     memo[Point(1)] = x + 1
     return memo[Point(1)], memo.get(Point(2)), Point(1) in memo, len(memo)
 
 
 @whole()
-def own_keys_in_sets(x):
+def user_keys_in_sets(x):
     seen = {Point(1), Point(2), Point(1)}
     seen.add(Point(2))
     return x, len(seen), Point(2) in seen, Point(3) in seen
@@ -633,7 +633,7 @@ def parameters_named(net, x):
 
 
 @snippet(_net)
-def modules_looked_over(net, x):
+def modules_iterated(net, x):
     return x, [type(m).__name__ for m in net.modules()], [n for n, _ in net.named_children()], len(net.body)
 
 
@@ -765,7 +765,7 @@ def weak_reference_followed(x):
 
 
 @snippet()
-def weak_reference_made(x):
+def weak_reference_created(x):
     t = Target()
     r = weakref.ref(t)
     return x * r().by
@@ -783,7 +783,7 @@ def function_counts_its_calls(x):
 
 
 @whole()
-def function_made_here_has_attributes(x):
+def created_function_has_attributes(x):
     def inner(y):
         return y + inner.by
 
@@ -807,7 +807,7 @@ def queue_empty(x):
 
 
 @snippet(raises=RuntimeError)
-def queue_changed_while_gone_over(x):
+def queue_changed_while_iterated(x):
     queue = collections.deque([1, 2])
     for item in queue:
         queue.append(item)
@@ -864,7 +864,7 @@ class Checked(list):
 
 
 @snippet()
-def rows_with_methods_of_their_own(x):
+def rows_with_user_methods(x):
     rows = Checked([x])
     rows.append(x)
     return rows[1], len(rows), list(rows)
@@ -898,7 +898,7 @@ class Logged(dict):
 
 
 @snippet(lambda: (Logged(a=1), tensor([1.0])))
-def mapping_with_methods_of_its_own(table, x):
+def mapping_with_user_methods(table, x):
     table["b"] = 2
     return x, table["b"], table["c"], "c" in table, table.get("d"), dict(table)
 
@@ -1018,7 +1018,7 @@ class Cloned:
 
 
 @snippet()
-def copies_with_methods_of_their_own(x):
+def copies_with_user_methods(x):
     c = Cloned([1])
     return x, copy.deepcopy(c).parts, copy.copy(c).parts
 
@@ -1116,7 +1116,7 @@ def dataclass_within_itself_as_text(x):
 
 
 @snippet()
-def dataclass_shows_a_tensor(x):
+def repr_of_a_dataclass_with_a_tensor(x):
     return repr(Node("a", [x])) == "text", x + 1
 
 

@@ -38,7 +38,7 @@ def cells_and_free_names(x):
 
 
 @whole()
-def asked_twice(x):
+def called_twice(x):
     one = locals()
     y = 2
     one["added"] = 5
@@ -199,6 +199,6 @@ def numbers():
 
 
 @whole(numbers, lambda: (tensor([1.0]), 5))
-def numbers_that_vary(x, n):
+def dynamic_numbers(x, n):
     m = n + 1
     return locals(), x * m

@@ -209,7 +209,7 @@ THRICE = make_scaler(3.0)
 
 
 @whole()
-def closure_made_outside(x):
+def closure_created_outside(x):
     return THRICE(x)
 
 

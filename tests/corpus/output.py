@@ -1,4 +1,4 @@
-"""print, logging and warnings: made at their place, in one graph where nothing depends on a tensor's value."""
+"""print, logging and warnings: captured in their place, in one graph if no output depends on a tensor's value."""
 
 import io
 import logging
@@ -69,7 +69,7 @@ def known_values(x):
 
 
 @whole(lambda: (one_tensor(), 3), lambda: (one_tensor(), 4), lambda: (one_tensor(), 5))
-def a_number_that_varies(x, n):
+def a_dynamic_number(x, n):
     print("n", n, n * 2, [n], f"<{n + 1}>")
     return x * n
 
@@ -189,7 +189,7 @@ def to_a_stream_in_python(x):
 
 
 @snippet()
-def what_the_stream_was_given(x):
+def text_received_by_the_stream(x):
     WRITER.parts.clear()
     print("one", file=WRITER)
     y = x + 1
@@ -207,7 +207,7 @@ def an_object_with_a_text(x):
 
 
 @whole(lambda: (one_tensor(), 3))
-def objects_made_here(x, n):
+def created_objects(x, n):
     made = Spoken("made")
     print(made, slice(1, n), [slice(n)], ValueError("text", 1), KeyError("k"))
     made.name = "changed"

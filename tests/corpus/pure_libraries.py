@@ -410,7 +410,7 @@ def int_flags(x):
 
 
 @whole()
-def enum_members_looked_over(x):
+def enum_members_iterated(x):
     return (
         x,
         [c.name for c in Color],
@@ -457,7 +457,7 @@ def named_tuple_functions(x):
 
 
 @snippet()
-def named_tuple_class_made_inside(x):
+def named_tuple_class_created_inside(x):
     Pair = collections.namedtuple("Pair", ["a", "b"])
     return Pair(x, 1).a + 1
 
@@ -503,7 +503,7 @@ class Odd(enum.IntEnum):
 
 
 @snippet()
-def enum_members_with_operators_of_their_own(x):
+def enum_members_with_user_operators(x):
     return x, Odd.ONE + 1, Odd.ONE == 1, Odd.ONE - 1, pow(Odd.ONE, 2), int(Odd.ONE), [10, 20, 30][Odd.ONE], hex(Odd.ONE)
 
 

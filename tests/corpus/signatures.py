@@ -1,4 +1,4 @@
-"""inspect.signature() and what it goes through: mappingproxy, the __dict__ of classes, the recursion limit."""
+"""inspect.signature() and what it uses: mappingproxy, the __dict__ of classes, the recursion limit."""
 
 import collections
 import functools
@@ -24,7 +24,7 @@ HALVED = functools.partial(scaled, by=0.5)
 SIGNATURE = inspect.signature(scaled)
 
 
-# Since 3.13 it asks a class by weak references and a cache.
+# Since 3.13 inspection of a class uses weak references and a cache.
 of_classes = whole if sys.version_info < (3, 13) else snippet
 
 
@@ -87,7 +87,7 @@ def signature_of_a_wrapped_function(x):
 
 
 @whole()
-def signature_of_what_was_made_here(x):
+def signature_of_a_nested_function(x):
     def inner(a, /, b, *, c=x):
         return a
 
@@ -154,7 +154,7 @@ def proxy_sees_what_is_written(x, held, proxy):
 
 
 @whole()
-def proxy_that_is_made(x):
+def proxy_created(x):
     held = {"x": x}
     proxy, numbers = types.MappingProxyType(held), types.MappingProxyType({"a": 1})
     held["n"] = 1
@@ -170,17 +170,17 @@ def proxy_of_a_proxy(x):
 
 
 @whole(with_loud_proxy)
-def proxy_asks_the_methods_of_its_mapping(x, proxy):
+def proxy_calls_the_methods_of_its_mapping(x, proxy):
     return x, list(proxy.items()), proxy["a"], proxy.get("b", 4), list(proxy)
 
 
 @snippet(with_loud_proxy)
-def copy_of_a_proxy_asks_its_mapping_for_each_item(x, proxy):
+def copy_of_a_proxy_reads_each_item_of_its_mapping(x, proxy):
     return x, {**proxy}, dict(proxy), dict(proxy, b=2)
 
 
 @snippet()
-def proxy_where_a_dict_is_wanted(x):
+def proxy_instead_of_a_dict(x):
     try:
         return type("Made", (), types.MappingProxyType({"a": 1}))
     except TypeError as error:
@@ -188,11 +188,11 @@ def proxy_where_a_dict_is_wanted(x):
 
 
 @snippet()
-def attributes_that_a_class_method_has_of_its_function(x):
-    def told(cls, a: int): ...
+def attributes_of_a_class_method_and_its_function(x):
+    def method(cls, a: int): ...
 
-    each = [hasattr(made, "__annotations__") for made in (classmethod(told), staticmethod(told), property(told))]
-    return x, each, classmethod(told).__annotations__
+    each = [hasattr(made, "__annotations__") for made in (classmethod(method), staticmethod(method), property(method))]
+    return x, each, classmethod(method).__annotations__
 
 
 @whole(with_proxies)
@@ -256,7 +256,7 @@ def missing_attributes_of_functions(x):
 
 
 @whole()
-def numbers_of_objects_made_here(x):
+def ids_of_created_objects(x):
     part = functools.partial(scaled, x)
     memo = {id(part): part}
     return memo[id(part)](1), id(part) == id(scaled), id(part) in {id(x)}

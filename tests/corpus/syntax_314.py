@@ -1,4 +1,4 @@
-"""Syntax of Python 3.14, and what its compiler makes of older syntax."""
+"""Syntax of Python 3.14, and older syntax that its compiler translates differently."""
 # ruff: noqa: F821
 
 from differential import snippet

@@ -1,4 +1,4 @@
-"""Tensors: what a function does with them besides plain arithmetic."""
+"""Tensors: operations other than plain arithmetic."""
 
 from differential import snippet, whole
 
@@ -92,7 +92,7 @@ def unused_result(x):
 
 
 @whole()
-def constants_made_inside(x):
+def constants_created_inside(x):
     return x + tensor([1.0, 2.0, 3.0])
 
 
@@ -101,7 +101,7 @@ def factories(x):
     return minidynamo.zeros(3) + x, minidynamo.ones(2, 3), minidynamo.arange(4)
 
 
-# Whatever an argument decides the sizes of is captured for its value alone.
+# If an argument determines sizes, the capture is valid for its value only.
 @whole(lambda: (tensor([1.0, -2.0]), 4))
 def arange_of_an_argument(x, n):
     return minidynamo.arange(n), minidynamo.arange(1, n), minidynamo.arange(0, n, 2), minidynamo.linspace(0, n, 3)

@@ -1,4 +1,4 @@
-"""Weak references: made and followed, and functools.singledispatch, which keeps what it found under them."""
+"""Weak references: created and followed, and functools.singledispatch, which caches its results under them."""
 
 import functools
 import weakref
@@ -61,19 +61,19 @@ NODE = Node(2.0)
 
 
 @whole(lambda: (tensor([1.0]), NODE))
-def made_and_followed(x, node):
+def created_and_followed(x, node):
     reference = weakref.ref(node)
     return x * reference().value, reference() is node, reference is weakref.ref(node)
 
 
 @snippet(lambda: (tensor([1.0]), Node(2.0)))
-def made_and_kept(x, node):
+def created_and_kept(x, node):
     reference = weakref.ref(node)
     return x, reference() is node, [reference][0] is weakref.ref(node)
 
 
 @snippet()
-def of_an_object_made_here(x):
+def of_a_created_object(x):
     node = Node(3.0)
     reference = weakref.ref(node)
     alive = reference() is node

@@ -1,4 +1,4 @@
-"""Keys and elements with a hash and an equality of the program's own, which note each call."""
+"""Keys and elements with a user-defined __hash__ and __eq__ that record each call."""
 
 from dataclasses import dataclass
 
@@ -58,14 +58,14 @@ def keys_of_one_hash(x, log):
 
 
 @whole(with_log)
-def the_object_itself_is_not_asked(x, log):
+def identity_skips_equality(x, log):
     a, b = Key(log, 1), Key(log, 11)
     table = {a: x, b: x + 1}
     return table[a], table[b], a in table, b in table
 
 
 @snippet(with_log)
-def beside_numbers_of_its_hash(x, log):
+def with_numbers_of_the_same_hash(x, log):
     table = {1: x, "text": x}
     table[Key(log, 1)] = x + 1
     return table[1], table[Key(log, 1, "b")], 1.0 in table, True in table, len(table)
@@ -99,7 +99,7 @@ def sets(x, log):
 
 
 @whole(with_log)
-def keys_of_one_hash_beside_others(x, log):
+def keys_of_one_hash_among_others(x, log):
     table = {Key(log, 1): x, 11: 5, Key(log, 2): x, Key(log, 11): x + 1, "text": 3}
     table[Key(log, 21)] = 4
     table.update({"more": 1})
@@ -147,7 +147,7 @@ def merged(x, log):
 
 
 @snippet(with_log)
-def kept_by_the_caller(x, log):
+def returned_to_the_caller(x, log):
     table = {Key(log, 1): x + 1}
     table[Key(log, 1, "b")] = x + 2
     return table, {Key(log, 3)}
@@ -212,7 +212,7 @@ def equality_that_raises(x):
 
 
 @snippet(raises=TypeError)
-def no_hash_at_all(x):
+def unhashable_key(x):
     return {Unhashable(): x}
 
 
@@ -243,7 +243,7 @@ def equality_that_changes_the_list(x):
 
 
 @whole(with_log)
-def looked_for_in_lists(x, log):
+def found_in_lists(x, log):
     a, b, c = Key(log, 1), Key(log, 2), Key(log, 1, "b")
     items = [a, b, c, 5]
     found = c in items, items.index(c), items.count(c), Key(log, 7) in items, 5 in items
@@ -252,7 +252,7 @@ def looked_for_in_lists(x, log):
 
 
 @snippet(with_log)
-def looked_for_in_values_of_a_dict(x, log):
+def found_in_values_of_a_dict(x, log):
     a, b = Key(log, 1), Key(log, 2)
     return x + 1, b in {1: a, 2: b}.values(), {1: a} == {1: b}
 

@@ -1,4 +1,4 @@
-"""Objects that the caller can see are changed: once, in order, with aliases and identity kept."""
+"""Objects that the caller can see are modified: once, in order, preserving aliases and identity."""
 
 from differential import snippet, whole
 
@@ -99,7 +99,7 @@ def dict_cleared(x, d):
 
 
 @whole(lambda: (x(), {1: "one"}))
-def dict_keys_that_are_equal(x, d):
+def equal_dict_keys(x, d):
     d[True] = x
     d[1.0] = 2
     return list(d), d[1]
@@ -283,7 +283,7 @@ def dict_grows_while_iterated(x, d):
 
 
 @whole(lambda: (x(), []))
-def made_here_put_outside(x, items):
+def created_containers_in_a_caller_list(x, items):
     inner = [1]
     items.append(inner)
     inner.append(x)
@@ -307,7 +307,7 @@ class Node:
 
 
 @whole(lambda: (x(), Node(0)))
-def objects_made_here_put_outside(x, node):
+def created_objects_in_a_caller_list(x, node):
     node.next = Node(x)
     node.next.next = node
     node.next.next.value = 5
@@ -320,7 +320,7 @@ class WithSetattr:
 
 
 @whole(lambda: (x(), WithSetattr()))
-def own_setattr(x, box):
+def user_setattr(x, box):
     box.a = 1
     return x + 1, box.a
 
@@ -337,7 +337,7 @@ class WithDescriptor:
 
 
 @snippet(lambda: (x(), WithDescriptor()))
-def descriptor_of_a_user(x, box):
+def user_descriptor(x, box):
     box.doubled = 4
     return x + box.doubled
 
@@ -347,14 +347,14 @@ class Frozen:
 
 
 @snippet(lambda: (x(), Frozen()), raises=AttributeError)
-def no_place_for_the_attribute(x, box):
+def attribute_that_cannot_be_set(x, box):
     x = x + 1
     box.a = x
     return x
 
 
 @snippet(lambda: (x(), {}), raises=KeyError)
-def delete_what_is_not_there(x, d):
+def delete_missing_item(x, d):
     d["a"] = 1
     del d["a"]
     del d["a"]
@@ -376,7 +376,7 @@ class Loud:
 
 
 @snippet(lambda: (x(), {Loud(): 1}), raises=ValueError)
-def key_with_its_own_equality(x, d):
+def key_with_user_equality(x, d):
     x = x + 1
     d["key"] = x
     return x
@@ -418,7 +418,7 @@ def two_pairs():
 
 
 @whole(two_pairs, same_pair, two_pairs)
-def cells_that_may_be_one(x, bump, read):
+def cells_that_may_be_identical(x, bump, read):
     bump()
     return x + read(), read()
 

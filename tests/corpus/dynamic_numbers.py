@@ -1,4 +1,4 @@
-"""Numbers that differ from run to run and are decided on, computed with, formatted."""
+"""Numbers that differ from run to run and are branched on, computed with, formatted."""
 
 from differential import snippet, whole
 
@@ -95,7 +95,7 @@ def argument_plus_one(x, n):
 
 
 @whole(*NUMBERS[:5])
-def division_by_what_may_be_zero(x, n):
+def division_by_a_possible_zero(x, n):
     x = x + 1
     try:
         y = 10 // n
@@ -158,7 +158,7 @@ def used_as_index_and_shape(x):
 
 
 @snippet()
-def range_of_a_varying_number(x):
+def range_of_a_dynamic_number(x):
     for i in range(8):
         graph_break()
         for j in range(i):

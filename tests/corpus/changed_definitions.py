@@ -1,4 +1,4 @@
-"""Attributes of classes and functions from outside, set and deleted in what is compiled."""
+"""Attributes of pre-existing classes and functions, set and deleted in compiled code."""
 
 import abc
 
@@ -71,7 +71,7 @@ def count_of_objects(x):
 
 
 @snippet(of_counter)
-def count_left_behind(x):
+def count_read_after_a_break(x):
     Counter()
     Counter()
     y = x * Counter.count
@@ -107,7 +107,7 @@ def set_and_deleted(x):
 
 
 @snippet(of_counter)
-def deleted_that_was_there(x):
+def set_before_a_break_then_deleted(x):
     Counter.late = 1
     minidynamo._dynamo.graph_break()
     del Counter.late
@@ -148,7 +148,7 @@ def set_by_name(x):
 
 
 @whole(of_counter)
-def by_two_ways(x):
+def through_type_and_class(x):
     made = Counter()
     type(made).count = 7
     made.__class__.count += 1
@@ -200,13 +200,13 @@ def of_a_built_in_class(x):
 
 
 @snippet(of_counter, raises=ZeroDivisionError)
-def error_after_it(x):
+def error_after_the_change(x):
     Counter.count = 5
     return x / (1 // 0)
 
 
 @whole(of_counter)
-def error_after_it_is_caught(x):
+def caught_error_after_the_change(x):
     try:
         Counter.count += 5
         Counter.count = 1 // 0
@@ -268,7 +268,7 @@ def one_adder_twice():
 
 
 @whole(two_adders, one_adder_twice)
-def functions_that_may_be_one(x, f, g):
+def functions_that_may_be_identical(x, f, g):
     f.mark = 1
     g.mark = 2
     return f(x), g(x), f.mark, g.mark, f.calls

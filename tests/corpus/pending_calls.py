@@ -1,4 +1,4 @@
-"""Calls inside a builtin, generators that stop half-way, operators of classes, super() in odd places."""
+"""Python code called by a builtin, generators that stop half-way, operators of classes, unusual uses of super()."""
 
 import functools
 import itertools
@@ -152,7 +152,7 @@ def break_inside_a_generator(x, log):
 
 
 @snippet(lambda: (x(), []))
-def break_while_a_generator_waits(x, log):
+def break_while_a_generator_is_suspended(x, log):
     total = x
     for i in plain_numbers(log, 4):
         total = total + i
@@ -214,7 +214,7 @@ def generator_runs_itself(x):
 
 
 @whole()
-def extend_by_what_reads_the_list(x):
+def extend_by_a_generator_that_reads_the_list(x):
     items = [1]
     items.extend(len(items) for _ in range(3))
     items += (sum(items) for _ in range(2))
@@ -253,7 +253,7 @@ def islice_leaves_the_rest(x):
 
 
 @snippet(lambda: (x(), [3, 1]))
-def itertools_shown_to_the_caller(x, items):
+def itertools_returned_to_the_caller(x, items):
     it = itertools.chain(items, [x])
     next(it)
     return x + 1, type(it).__name__, it
@@ -273,7 +273,7 @@ def shadowed(x):
 
 
 @whole()
-def names_of_the_user_are_not_seen_by_stand_ins(x):
+def user_names_are_not_seen_by_polyfills(x):
     tuple = list = range = len = iter = next = zip = None  # noqa: A001
     return x + 1, [p for p in itertools.product([1, 2], [3])], tuple, list, range, len, iter, next, zip
 
@@ -322,7 +322,7 @@ class Sub(Vector):
 
 
 class Shy:
-    """Answers its own kind only, and writes down who was asked."""
+    """Supports only operands of its own kind, and records which methods are called."""
 
     asked = []
 

@@ -1,4 +1,4 @@
-"""Methods that Python calls by itself and that note each call: not one more and not one less than in plain Python."""
+"""Special methods that record each call: called exactly as often as in eager Python."""
 
 import copy
 from collections import defaultdict
@@ -265,7 +265,7 @@ def one_set_under_two_names(x, a, b):
 
 
 @snippet(with_log({1, 2}), raises=RuntimeError)
-def set_changed_while_gone_over(x, log, held):
+def set_changed_while_iterated(x, log, held):
     for n in held:
         log.append(n)
         held.add(n + 10)
@@ -273,7 +273,7 @@ def set_changed_while_gone_over(x, log, held):
 
 
 @snippet(with_log())
-def sets_made_here_kept(x, log):
+def created_sets_kept(x, log):
     s = {3, 1, "a"}
     log.append(s)
     t = s | {5}
@@ -284,7 +284,7 @@ def sets_made_here_kept(x, log):
 
 
 @snippet(with_log(), raises=RuntimeError)
-def dict_made_here_that_grows_while_gone_over(x, log):
+def created_dict_grows_while_iterated(x, log):
     table = {"a": x, "b": x + 1}
     for key in table:
         log.append(key)
@@ -293,7 +293,7 @@ def dict_made_here_that_grows_while_gone_over(x, log):
 
 
 @snippet(with_log(), raises=RuntimeError)
-def set_made_here_that_grows_while_gone_over(x, log):
+def created_set_grows_while_iterated(x, log):
     items = {1, 2}
     for n in items:
         log.append(n)
@@ -302,7 +302,7 @@ def set_made_here_that_grows_while_gone_over(x, log):
 
 
 @snippet(with_log())
-def set_made_here_that_changes_while_gone_over(x, log):
+def created_set_changes_while_iterated(x, log):
     items = {1, 2, 3}
     for n in items:
         log.append(n)
@@ -313,7 +313,7 @@ def set_made_here_that_changes_while_gone_over(x, log):
 
 
 @snippet(with_log())
-def containers_that_hold_themselves(x, log):
+def containers_that_contain_themselves(x, log):
     items = [1]
     items += [items, items]
     table = {}
@@ -342,12 +342,12 @@ def truth_by_length(x, log):
 
 
 @snippet(with_log(), raises=ValueError)
-def length_below_nothing(x, log):
+def negative_length(x, log):
     return x if Sized(log, -1) else x + 1
 
 
 @snippet(with_log(), raises=TypeError)
-def length_that_is_no_number(x, log):
+def length_that_is_not_a_number(x, log):
     return x, bool(Sized(log, "a"))
 
 
@@ -357,12 +357,12 @@ class Doubtful:
 
 
 @snippet(with_log(), raises=TypeError)
-def truth_that_is_no_bool(x, log):
+def truth_that_is_not_a_bool(x, log):
     return x, any([0, Doubtful()])
 
 
 class Measured:
-    """Iterated by __iter__ or by number; notes what is asked of it."""
+    """Iterated by __iter__ or by __getitem__; records which methods are called."""
 
     def __init__(self, log, length=2):
         self.log = log
@@ -405,7 +405,7 @@ def taking(*args):
 
 
 @whole(with_log())
-def length_is_asked_for(x, log):
+def length_is_called(x, log):
     a = Measured(log)
     out = [x]
     out.extend(a)
@@ -414,19 +414,19 @@ def length_is_asked_for(x, log):
 
 
 @whole(with_log())
-def length_is_not_asked_for(x, log):
+def length_is_not_called(x, log):
     a = Measured(log)
     return x, set(a), sum(a), max(a), [n for n in a], {*a, 7}, dict.fromkeys(a, 1), any(a), list(zip(a, a))
 
 
 @whole(with_log())
-def length_that_there_is_not(x, log):
+def length_of_none(x, log):
     a = Measured(log, None)
     return x, list(a), [*a]
 
 
 @snippet(with_log())
-def length_that_is_no_length(x, log):
+def invalid_length(x, log):
     results = []
     for length in (-1, "two", True, 10**30):
         try:
@@ -437,7 +437,7 @@ def length_that_is_no_length(x, log):
 
 
 @snippet(with_log())
-def list_extended_by_who_looks_at_it(x, log):
+def list_extended_by_an_iterator_that_reads_it(x, log):
     class Looking:
         def __init__(self, items):
             self.items = items
@@ -453,7 +453,7 @@ def list_extended_by_who_looks_at_it(x, log):
 
 
 @whole(with_log())
-def gone_over_by_number(x, log):
+def iterated_by_getitem(x, log):
     y = x
     for n in ByNumber(log):
         y = y + n
@@ -471,12 +471,12 @@ def gone_over_by_number(x, log):
 
 
 @whole(with_log())
-def gone_over_by_number_until_stopped(x, log):
+def iterated_by_getitem_until_stopped(x, log):
     return x, [n for n in ByNumber(log, 2, StopIteration)], list(ByNumberWithLength(log)), next(iter(ByNumber(log)))
 
 
 @snippet(with_log())
-def by_number_and_an_error(x, log):
+def iterated_by_getitem_with_an_error(x, log):
     try:
         return [n for n in ByNumber(log, 2, KeyError)]
     except KeyError as error:
@@ -484,7 +484,7 @@ def by_number_and_an_error(x, log):
 
 
 @snippet(with_log())
-def by_number_and_a_break(x, log):
+def iterated_by_getitem_with_a_break(x, log):
     for n in ByNumber(log):
         minidynamo._dynamo.graph_break()
         x = x + n
@@ -492,7 +492,7 @@ def by_number_and_a_break(x, log):
 
 
 @snippet(with_log())
-def iterator_by_number_is_shown(x, log):
+def iterator_over_getitem(x, log):
     iterator = iter(ByNumber(log))
     first = next(iterator)
     return x, first, type(iterator).__name__, list(iterator), list(iterator)
@@ -503,7 +503,7 @@ class NoIteration(ByNumber):
 
 
 @snippet(with_log())
-def iteration_is_refused(x, log):
+def iteration_is_disabled(x, log):
     try:
         list(NoIteration(log))
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Operands that an operation does not want, iterators given to what takes nothing from them, and results that are an operand."""
+"""Operands of unexpected types, iterators passed to calls that consume nothing, and results that are one of the operands."""
 
 import bisect
 import collections
@@ -25,7 +25,7 @@ def steps(log, *values):
 
 
 @snippet(with_log)
-def iterator_where_a_number_is_wanted(x, log):
+def iterator_instead_of_a_number(x, log):
     iterator, said = iter([1, 2]), []
     for call in (math.cos, math.lgamma, range, "a".center, b"a".find, slice):
         for operand in (iterator, steps(log, 1, 2), enumerate("ab")):
@@ -47,7 +47,7 @@ def iterator_that_fails_half_way(x, log):
 
 
 @snippet()
-def heap_that_is_no_list(x):
+def heap_that_is_not_a_list(x):
     said = []
     for call in (heapq.heappop, heapq.heapify):
         for heap in (collections.deque([2, 1]), {}, "ab"):
@@ -69,7 +69,7 @@ class Noted(list):
 
 
 @snippet(lambda: (tensor([1.0]), Noted([1, 3])))
-def heap_of_a_class_of_its_own(x, heap):
+def heap_of_a_list_subclass(x, heap):
     heapq.heappush(heap, 2)
     return x + 1, heapq.heappop(heap), heap
 
@@ -88,7 +88,7 @@ def reduce_with_too_much(x):
 
 
 @snippet(lambda: (tensor([1.0]), collections.OrderedDict(a=1, b=2)))
-def last_given_twice(x, caller):
+def last_passed_twice(x, caller):
     said = []
     for ordered in (collections.OrderedDict(a=1, b=2), caller):
         for call in (lambda o: o.popitem(True, last=False), lambda o: o.move_to_end("a", True, last=False)):
@@ -103,7 +103,7 @@ class Level(enum.IntEnum):
     LOW = 1
 
 
-class Told:
+class Recording:
     def __init__(self, log):
         self.log = log
 
@@ -119,14 +119,19 @@ class Told:
 
 
 @snippet(with_log)
-def member_is_given_to_a_method(x, log):
-    told = Told(log)
-    found = told in [Level.LOW], collections.deque([told]).count(Level.LOW), Level.LOW == told, told != Level.LOW
-    return x + (Level.LOW + told), found
+def member_passed_to_a_method(x, log):
+    recording = Recording(log)
+    found = (
+        recording in [Level.LOW],
+        collections.deque([recording]).count(Level.LOW),
+        Level.LOW == recording,
+        recording != Level.LOW,
+    )
+    return x + (Level.LOW + recording), found
 
 
 @snippet()
-def iterators_that_have_ended(x):
+def exhausted_iterators(x):
     made = [iter([1]), iter((1,)), iter("a"), iter("ä"), iter({1}), iter({1: 2}), iter({1: 2}.items()), iter(range(1))]
     made += [reversed([1]), reversed((1,))]
     for iterator in made:
@@ -170,7 +175,7 @@ class Generic:
 
 
 @snippet()
-def class_method_around_what_is_not_a_function(x):
+def class_method_of_a_non_function(x):
     x = x + 1
     alias = Generic.__class_getitem__(graph_break() or 1)
     named = Generic().__class_getitem__
@@ -198,7 +203,7 @@ def with_sets():
 
 
 @snippet(with_sets)
-def sets_that_are_merged_by_their_tables(x, one, other):
+def sets_merged_by_their_hash_tables(x, one, other):
     copied, updated, removed = set(one), {0}, {1, 9}
     updated.update(other)
     removed.difference_update(one)
@@ -216,7 +221,7 @@ def with_sevens():
 
 
 @snippet(with_sevens)
-def dicts_with_items_of_their_own(x, held):
+def dicts_with_user_items(x, held):
     ordered, plain = collections.OrderedDict(held), dict(held)
     later = collections.OrderedDict()
     later.update(held)

@@ -1,4 +1,4 @@
-"""Exceptions of the program's own classes: made, raised, caught and handed out; and methods that bear a policy."""
+"""Exceptions of user-defined classes: created, raised, caught and returned; and methods with a policy of their own."""
 
 from differential import snippet, whole
 
@@ -106,13 +106,13 @@ def each_is_raised_and_caught(x, name):
 
 
 @snippet(*_each()[:10])
-def each_is_handed_out(x, name):
+def each_is_returned(x, name):
     error = MAKERS[name](x)
     return error, x * 3
 
 
 @snippet(*_each()[:10])
-def each_lives_on_behind_a_break(x, name):
+def each_survives_a_break(x, name):
     error = MAKERS[name](x)
     graph_break()
     y = x * 3
@@ -127,7 +127,7 @@ def raised_from_another(x, name):
 
 
 @whole()
-def nothing_of_it_breaks(x):
+def raised_and_caught_without_a_break(x):
     try:
         raise Derived("text")
     except WithKeyword as error:
@@ -135,7 +135,7 @@ def nothing_of_it_breaks(x):
 
 
 class Bearing:
-    """Methods that Python calls by itself, each under a policy of its own."""
+    """Special methods, each with a policy of its own."""
 
     def __init__(self, x):
         self.x = x
@@ -251,7 +251,7 @@ def _together(*args, **keywords):
 
 
 @snippet()
-def containers_that_were_begun_before_a_break(x):
+def containers_started_before_a_break(x):
     stars = _together(*[_broken(x), x], *(_broken(1), 2), *[x + 1], k=x)
     return stars, _together(a=x, **{"b": _broken(x + 1)}, **{"c": x * 2}), {**{"a": _broken(x)}, **{"a": x + 5, "d": 3}}
 
@@ -280,7 +280,7 @@ class Missing(KeyError):
 
 
 @whole()
-def texts_of_users_exceptions(x):
+def texts_of_user_exceptions(x):
     texts = []
     for error in (Worded(1, "one"), Reworded(2, "two"), Missing("three")):
         try:
@@ -291,5 +291,5 @@ def texts_of_users_exceptions(x):
 
 
 @snippet()
-def representations_of_users_exceptions(x):
+def representations_of_user_exceptions(x):
     return x, repr(Worded(1, "one")), f"{Missing('three')!r}"

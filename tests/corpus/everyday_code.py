@@ -1,4 +1,4 @@
-"""Builtins, attributes of functions and types, deletions, sets, strings: what small helpers are made of."""
+"""Builtins, attributes of functions and types, deletions, sets, strings: common in small helper functions."""
 
 import sys
 
@@ -198,7 +198,7 @@ def list_methods(x):
 
 
 @whole()
-def set_of_caller_like(x):
+def set_modified(x):
     s = {1, 2}
     s.add(3)
     s.discard(1)
@@ -918,7 +918,7 @@ def exception_chain_read(x):
 
 
 @whole()
-def slices_made(x):
+def slices_created(x):
     s = slice(1, 3)
     return x[s], [0, 1, 2, 3][s], s.start, s.stop, s.step, s.indices(10), s == slice(1, 3)
 
