@@ -154,7 +154,7 @@ class TorchEagerBackend(Torch):
 
 
 CONTENDERS = {
-    "plain Python": PlainPython(),
+    "Python": PlainPython(),
     "NumPy": NumPy(),
     "minidynamo.compile": Minidynamo(),
     "Numba": Numba(),

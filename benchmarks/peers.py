@@ -72,7 +72,7 @@ class Peer:
 class Python(Peer):
     """The same function on one float: what the call itself costs."""
 
-    name = "plain Python, a float"
+    name = "Python, a float"
     language = "python"
     counts = False
 

@@ -43,9 +43,9 @@ def speed(facts):
 
 
 def limit_of(row, measured):
-    """Seconds: for calls those of a plain Python call."""
+    """Seconds: for calls that of an eager Python call."""
     if row.group == "calls":
-        return measured["contenders"].get("plain Python, a float", {}).get("min")
+        return measured["contenders"].get("Python, a float", {}).get("min")
     return measured["limit"]
 
 

@@ -2,7 +2,7 @@
 
 For each row all contenders are timed in turn, in processes that live on. Results are checked against NumPy in float64
 before anything is timed. `limit` is the time that the machine would need to copy the row's bytes once or for its matrix
-products (see roofline.py), for calls that of a plain Python call. peak is the resident memory of the process through
+products (see roofline.py), for calls that of an eager Python call. peak is the resident memory of the process through
 compilation and the first calls. report.py makes the table.
 """
 

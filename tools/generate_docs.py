@@ -1,8 +1,8 @@
-"""Writes the pages of docs/ that are made from tables and tests: tools/generate_docs.py [--check] [PAGE ...]
+"""Writes the pages of docs/ that are generated from tables and tests: tools/generate_docs.py [--check] [PAGE ...]
 
-Needs the built package. --check writes nothing and fails if a page is not what its table says. Without names it does
-the pages made from tables; constructs.md, which runs the whole corpus, and accuracy.md, which measures, have to be
-named.
+Needs the built package. --check writes nothing and fails if a page differs from what would be generated. Without names
+it covers the pages generated from tables; constructs.md, which runs the whole corpus, and accuracy.md, which measures,
+have to be named.
 """
 
 import inspect
@@ -26,8 +26,8 @@ def graph_breaks():
     parts = [
         "# Graph breaks\n",
         "Why a captured region ends before its function does. The table is `csrc/symbolic/breaks/graph_breaks.def`.",
-        "A reason that is marked *silent* is no graph break to the program: it is neither logged nor counted, and no",
-        "error under `error_on_graph_break(True)`.\n",
+        "A reason marked *silent* is not a graph break to the program: it is neither logged nor counted, and it is",
+        "not an error under `error_on_graph_break(True)`.\n",
     ]
     for row in _C.graph_break_rows():
         parts.append(f"## {row['id']}\n")
@@ -60,20 +60,20 @@ def config():
 
 CONFIG = """# Configuration
 
-The flags of `minidynamo._dynamo.config`, for the whole process; the table is `csrc/base/config_flags.def`. A value of
-another type is a `TypeError`, an unknown name an `AttributeError`.
+The flags of `minidynamo._dynamo.config`, which hold for the whole process; the table is `csrc/base/config_flags.def`. A
+value of another type raises `TypeError`, an unknown name `AttributeError`.
 
 `config.patch(flag=value, ...)`, `config.patch("flag", value)` and `config.patch({"flag": value})` set flags for a
 block, for each call of the function that they decorate, or for a `unittest.TestCase`; so does
-`unittest.mock.patch.object(config, "flag", value)`. `config.get_config_copy()` gives all flags as a dict,
-`config.save_config()` as bytes, and `config.load_config()` takes either.
+`unittest.mock.patch.object(config, "flag", value)`. `config.get_config_copy()` returns all flags as a dict,
+`config.save_config()` returns them as bytes, and `config.load_config()` accepts either.
 
 """
 
 INERT = """
 ## Flags of TorchDynamo without effect
 
-They are there with their defaults in TorchDynamo 2.13, so that programs that set them run, and take any value. The
+They exist, with their defaults in TorchDynamo 2.13, so that programs that set them run, and they accept any value. The
 table is `csrc/base/inert_flags.def`.
 
 """
@@ -81,31 +81,31 @@ table is `csrc/base/inert_flags.def`.
 
 LOGS = """# Logs
 
-Nothing but warnings is printed by default. `MINIDYNAMO_LOGS` is a comma list of names:
+By default only warnings are printed. `MINIDYNAMO_LOGS` is a comma-separated list of names:
 
 | setting | meaning |
 | --- | --- |
-| `graph_breaks` | an artifact of the table below is on; `-graph_breaks` is off |
+| `graph_breaks` | turns on an artifact of the table below; `-graph_breaks` turns it off |
 | `dynamo`, `all` | level INFO: the steps of each capture, a summary at exit |
 | `+dynamo`, `+all` | level DEBUG: also every artifact that is marked *yes* below |
 | `-dynamo`, `-all` | level ERROR: not even warnings |
 | `my.module`, `+my.module`, `-my.module` | the level of another logger of the program |
-| `help`, `+help` | ends the program with the list, or the whole list |
+| `help`, `+help` | prints the list, or the whole list, and exits |
 
-Anything else is a ValueError at import. `minidynamo._logging.set_logs(graph_breaks=True, dynamo=logging.INFO)` does the
-same in a program, unless `MINIDYNAMO_LOGS` is set. Records go to the loggers `minidynamo.NAME` of the standard library,
-warnings and steps to `minidynamo`; as long as a program has not imported `logging`, its warnings are printed to stderr
-without it. `MINIDYNAMO_LOGS_OUT=FILE` writes them to a file, `MINIDYNAMO_LOGS_FORMAT` is a
-format of `logging`. The table is `csrc/base/log_artifacts.def`.
+Anything else raises ValueError at import. `minidynamo._logging.set_logs(graph_breaks=True, dynamo=logging.INFO)` does
+the same in a program, unless `MINIDYNAMO_LOGS` is set. Records go to the loggers `minidynamo.NAME` of the standard
+library, warnings and steps to `minidynamo`; as long as a program has not imported `logging`, warnings are printed to
+stderr without it. `MINIDYNAMO_LOGS_OUT=FILE` writes the records to a file, `MINIDYNAMO_LOGS_FORMAT` is a format string
+of `logging`. The table is `csrc/base/log_artifacts.def`.
 
 """
 
 TRACES = """
 ## Structured traces
 
-`MINIDYNAMO_TRACE=directory` writes what happens while programs are captured, as one JSON object a line, to
-`directory/minidynamo_PID.jsonl`, one file for each process; a child of `fork` has its own. The directory is made, the
-file only when something is captured; what cannot be written is told in one warning, and changes nothing else. Each
+`MINIDYNAMO_TRACE=directory` writes the events of each capture, one JSON object per line, to
+`directory/minidynamo_PID.jsonl`, one file for each process; a child of `fork` has its own. The directory is created at
+once, the file only when something is captured. If writing fails, one warning reports it; nothing else changes. Each
 object has
 
 - `time`, seconds since 1970
@@ -161,8 +161,8 @@ def forms(row):
 
 MEMORY_FORMATS = [
     ("`contiguous_format`", "row-major: the last dim varies fastest"),
-    ("`preserve_format`", "those of a tensor that fills its memory; else without gaps, the dims in the same order"),
-    ("`channels_last`", "of (N, C, H, W): the channels of one place side by side, as if (N, H, W, C) were row-major"),
+    ("`preserve_format`", "those of the tensor if it is dense; else dense, with the dims in the same order"),
+    ("`channels_last`", "of (N, C, H, W): the channels of one pixel are adjacent, as if (N, H, W, C) were row-major"),
     ("`channels_last_3d`", "of (N, C, D, H, W): as if (N, D, H, W, C) were row-major"),
 ]
 
@@ -172,28 +172,27 @@ def ops():
     parts = [
         "# Ops\n",
         "Every op on tensors; the table is `csrc/tensor/ops/ops.def`. Names, arguments and results are torch's.",
-        "`Number` is a tensor or a Python number, `int[*]` takes `f(2, 3)` and `f((2, 3))`, `?` allows `None`,",
-        "and what follows `*` is given by name. Overloads of one name have a suffix after a dot: the first that",
-        "takes the arguments is called.\n",
+        "`Number` is a tensor or a Python number, `int[*]` accepts `f(2, 3)` and `f((2, 3))`, `?` allows `None`,",
+        "and arguments after `*` are keyword-only. Overloads of one name have a suffix after a dot: the first that",
+        "accepts the arguments is called.\n",
         "An op raises `TypeError` for an argument of the wrong type, `IndexError` for a dim or an index out of range,",
-        "`NotImplementedError` for a dtype that it has no code for, and `RuntimeError` for shapes and dtypes that",
+        "`NotImplementedError` for a dtype that it does not support, and `RuntimeError` for shapes and dtypes that",
         "do not fit together; the message names the op and the shapes.\n",
         "## Memory formats\n",
-        "`memory_format` is one of four objects of the class `minidynamo.memory_format`, which a name as text does not",
-        "stand for. It says in which order the dims of a new tensor lie in memory, nothing else: sizes and elements",
-        "are the same. What is wrong in an order (`channels_last` of a tensor that has not 4 dims) is a",
-        "`RuntimeError`.\n",
+        "`memory_format` is one of four objects of the class `minidynamo.memory_format`; a string is not accepted. It",
+        "determines the order of the dims of a new tensor in memory and nothing else: sizes and elements are the same.",
+        "A format that does not apply (`channels_last` for a tensor without 4 dims) raises `RuntimeError`.\n",
         table(("format", "strides of the result"), MEMORY_FORMATS),
-        "`preserve_format`, which `None` means, is the default of everything but `contiguous` and `empty`. `to`, the",
+        "`preserve_format`, also written `None`, is the default of everything but `contiguous` and `empty`. `to`, the",
         "conversions such as `float` and `double`, `is_contiguous` and `nn.Module.to` (for the parameters and buffers",
-        "with 4 or 5 dims) take formats as well. `contiguous` and `to` give the tensor itself where it lies so already",
-        "and nothing else is asked for. No operation is computed in another way for it.\n",
+        "with 4 or 5 dims) accept formats as well. `contiguous` and `to` return the tensor itself if it has the format",
+        "already and no other conversion is requested. The format does not change how an operation is computed.\n",
     ]
     for kind, title in OP_KINDS.items():
         parts.append(f"## {title}\n")
         parts.append(
             table(
-                ("op", "what it gives", "called as"),
+                ("op", "result", "called as"),
                 [(f"`{r['schema']}`", r["doc"], forms(r)) for r in rows if r["kind"] == kind],
             )
         )
@@ -204,23 +203,23 @@ def ops():
     return "\n".join(parts)
 
 
-COMPOSITES = """## Made of others
+COMPOSITES = """## Composite ops
 
-Python functions over the ops above, in `python/minidynamo/_composites` and `python/minidynamo/nn/functional`. In
-captured code their ops are in the graph.
+Python functions built from the ops above, in `python/minidynamo/_composites` and `python/minidynamo/nn/functional`. In
+captured code the graph contains their ops.
 """
 
 
 LINALG = """### linalg
 
 Decompositions and solutions are computed by the LAPACK of NumPy, through `numpy.linalg` on the tensors' own memory:
-it is kept well, installed nearly everywhere, and minidynamo links no LAPACK of its own. Without NumPy they raise
-`ImportError`; the rest of `minidynamo` does without. In captured code each is one op of the graph. Matrices are
-float32 or float64; float32 ones of inverses, solutions and determinants are computed in float64 and rounded. A matrix
-without inverse or decomposition raises `linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its own,
-which `set_num_threads` does not change.
+it is well maintained and installed nearly everywhere, and minidynamo links no LAPACK of its own. Without NumPy they
+raise `ImportError`; the rest of `minidynamo` does not need it. In captured code each is one op of the graph. Matrices
+are float32 or float64; inverses, solutions and determinants of float32 matrices are computed in float64 and rounded. A
+matrix without inverse or decomposition raises `linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its
+own, which `set_num_threads` does not affect.
 
-Not there, because there are no complex numbers: `eig` and `eigvals`; nor LU factors, which NumPy does not give.
+`eig` and `eigvals` are missing because there are no complex numbers, and LU factors because NumPy does not offer them.
 """
 
 
@@ -246,18 +245,18 @@ def composites():
     rows = []
     for name in sorted({*_composites.functions, *_composites.methods}):
         function = _composites.functions.get(name) or _composites.methods[name]
-        faces = [f"`{name}()`"] if name in _composites.functions else []
-        faces += [f"`Tensor.{name}()`"] if name in _composites.methods else []
-        rows.append((f"`{signature_of(name, function)}`", first_paragraph(function), ", ".join(faces)))
+        variants = [f"`{name}()`"] if name in _composites.functions else []
+        variants += [f"`Tensor.{name}()`"] if name in _composites.methods else []
+        rows.append((f"`{signature_of(name, function)}`", first_paragraph(function), ", ".join(variants)))
     yield COMPOSITES
-    yield table(("op", "what it gives", "called as"), rows)
+    yield table(("op", "result", "called as"), rows)
     yield "### nn.functional\n"
     rows = [(f"`{signature_of(name, f)}`", first_paragraph(f)) for name, f in sorted(functional.COMPOSITES.items())]
-    yield table(("function", "what it gives"), rows)
+    yield table(("function", "result"), rows)
     yield LINALG
     functions = {name: getattr(linalg, name) for name in linalg.__all__ if name != "LinAlgError"}
     rows = [(f"`{signature_of(name, f)}`", first_paragraph(f)) for name, f in sorted(functions.items())]
-    yield table(("function", "what it gives"), rows)
+    yield table(("function", "result"), rows)
 
 
 RESULTS = Path(__file__).parent.parent / "tests" / "cpython" / "results"
@@ -265,7 +264,7 @@ RESULTS = Path(__file__).parent.parent / "tests" / "cpython" / "results"
 EVERYWHERE = """# Everywhere mode
 
 `minidynamo._dynamo.eval_frame.enable_everywhere()` puts every Python frame that starts from then on, in every
-thread of the process, under the frame evaluator. It is there to test the evaluator with ordinary programs.
+thread of the process, under the frame evaluator. It serves to test the evaluator with ordinary programs.
 
     from minidynamo._dynamo.eval_frame import enable_everywhere, execution_counters
 
@@ -273,31 +272,32 @@ thread of the process, under the frame evaluator. It is there to test the evalua
         program()
     print(execution_counters())
 
-Otherwise a frame in which nothing worth running was captured is left to the interpreter. Here its regions are kept
-and run though their graphs are empty: the translator walks, the snapshot is restored, the driver executes the
-instruction at which the region ends, and so on to the end. Past the recompile limit the driver executes the rest of
-the frame. Generators and coroutines come under the evaluator each time that they are resumed.
-`MINIDYNAMO_SNAPSHOT_STRESS=n` ends every region after n instructions. Programs get slower, not different.
+Normally a frame in which nothing worth running was captured is left to the interpreter. In everywhere mode its regions
+are kept and run although their graphs are empty: the region is traced, its snapshot is restored, the driver executes
+the instruction at which the region ends, and so on to the end of the frame. Past the recompile limit the driver
+executes the rest of the frame. Generators and coroutines come under the evaluator each time that they are resumed.
+`MINIDYNAMO_SNAPSHOT_STRESS=n` ends every region after n instructions. Programs get slower, but behave the same.
 
-A plain call lasts until `disable_everywhere()`, and calls nest. While the mode is off it costs nothing.
+Called outside a `with` statement, the mode lasts until `disable_everywhere()`; calls nest. While the mode is off it
+costs nothing.
 
-## Who executed what
+## Execution counters
 
-`execution_counters()` tells how many instructions were executed by the *translator* (those that a region covers,
-counted for each run, calls inlined into it included), by the *driver*, and by the *interpreter* for them: the
-return, yield or reraise by which a frame is left, which is always the interpreter's. What the interpreter does in
-frames that were handed over is not in this number, since nobody can count it; the frames are, by reason.
-`MINIDYNAMO_LOGS=handover` logs each.
+`execution_counters()` returns how many instructions were executed by the *translator* (those that a region covers,
+counted for each run, inlined calls included), by the *driver*, and by the *interpreter* on their behalf: the
+return, yield or reraise that leaves a frame is always executed by the interpreter. The instructions that the
+interpreter executes after a frame has bailed out cannot be counted and are not included; those frames are counted, by
+reason. `MINIDYNAMO_LOGS=handover` logs each bail-out.
 """
 
 EVERYWHERE_RESULTS = """## CPython's own tests
 
-`python -m tests.cpython` runs CPython's regression tests but those that need the network or a display, each module in
-processes of its own: without a hook, with an idle hook (one that only calls the interpreter), in everywhere mode, and
-so with a region for every 3 instructions. The module is the first that such a process imports after minidynamo, under
-the hook. Compared is test by test: what passes under the idle hook has to pass under everywhere mode. An idle
-hook loses tests by itself, because every Python call then takes C stack and because inlined calls are off; no
-evaluator by PEP 523 can avoid that.
+`python -m tests.cpython` runs CPython's regression tests except those that need the network or a display, each module
+in separate processes: without a hook, with an idle hook (one that only calls the interpreter), in everywhere mode, and
+in everywhere mode with regions of at most 3 instructions. The module is the first one that the process imports after
+minidynamo, under the hook. Results are compared test by test: a test that passes under the idle hook must pass in
+everywhere mode. An idle hook alone makes some tests fail, because every Python call then uses C stack and because
+inlined calls are off; no PEP 523 evaluator can avoid that.
 """
 
 
@@ -324,12 +324,12 @@ def cpython_results(summary):
         counters = totals(modules, way)
         if not counters:
             continue
-        handed_over = sum(counters["hand_overs"].values())
+        bailouts = sum(counters["hand_overs"].values())
         cells = (
             sum("counters" in ways.get(way, {}) for ways in modules.values()),
             *(counters["instructions"][who] for who in ("translator", "driver", "interpreter")),
             counters["frames_driven"],
-            handed_over,
+            bailouts,
             counters["snapshots_restored"],
         )
         rows.append((way, *(f"{cell:,}" for cell in cells), f"{100 * outside(counters):.1f} %"))
@@ -340,12 +340,12 @@ def cpython_results(summary):
         "driver",
         "interpreter",
         "frames driven",
-        "handed over",
+        "bail-outs",
         "snapshots",
-        "outside",
+        "outside the interpreter",
     )
     parts.append(table(header, rows))
-    parts.append("Tests that pass, of those that ran; a dash: this way the module was not run:\n")
+    parts.append("Tests that passed, of those that ran; a dash means that the module was not run in this way:\n")
     rows = [(f"`{name}`", *(text_of(ways.get(way)) for way in WAYS)) for name, ways in modules.items()]
     parts.append(table(("module", *WAYS), rows))
     for way, reference in {"everywhere": "idle", "stressed": "idle", "idle": "plain"}.items():
@@ -354,7 +354,7 @@ def cpython_results(summary):
         against = "no hook" if way == "idle" else "the idle hook"
         parts.append(f"Lost by *{way}* against {against}, in {count} modules: {len(tests) or 'none'}.\n")
         if tests:
-            rows = [(f"`{test.removeprefix('test.')}`", reason or "not looked into") for test, reason in tests.items()]
+            rows = [(f"`{test.removeprefix('test.')}`", reason or "not investigated") for test, reason in tests.items()]
             parts.append(table(("test", "cause"), rows))
     return parts
 

@@ -1,9 +1,9 @@
 """CPython's own tests under everywhere mode: python -m tests.cpython [--json FILE] [--ways ...] [MODULE ...]
 
-Runs each module without a hook, under an idle hook, in everywhere mode, and so with the stress switch. Prints a row for
-each, with the tests that pass and who executed how many instructions; then the tests that were lost against an idle hook,
-and what the idle hook loses by itself. Exits with 1 if a test was lost for which no reason is known, or a process failed.
-With --json the results are put in the place of those that the file has of the same module and way.
+Runs each module without a hook, under an idle hook, in everywhere mode, and in everywhere mode with the stress switch. Prints a
+row for each: how many tests pass, and how many instructions were executed by what; then the tests that were lost against an idle
+hook, and those that the idle hook itself loses. Exits with 1 if a test was lost for an unknown reason, or a process failed. With
+--json the results replace those of the same module and way in the file.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from .modules import all_modules
-from .running import WAYS, is_there, losses, outside, read_results, run, text_of, totals, write_results
+from .running import WAYS, exists, losses, outside, read_results, run, text_of, totals, write_results
 
 
 def run_module(module, ways, arguments):
@@ -29,7 +29,8 @@ def run_module(module, ways, arguments):
 
 
 def show(modules):
-    """Prints the totals and the tests that were lost; returns those of everywhere mode for which no reason is known."""
+    """Prints the totals and the tests that were lost; returns those of everywhere mode that were lost for an unknown
+    reason."""
     without_reason = []
     for way in ("everywhere", "stressed"):
         counters = totals(modules, way)
@@ -56,14 +57,14 @@ def main():
     arguments = parser.parse_args()
     if arguments.messages:
         arguments.messages.mkdir(parents=True, exist_ok=True)
-    modules = [module for module in arguments.modules or all_modules() if is_there(module)]
+    modules = [module for module in arguments.modules or all_modules() if exists(module)]
     if not modules:
         sys.exit("this Python has no such test modules")
     print(f"{'module':28}", *(f"{way:>14}" for way in WAYS), "outside", flush=True)
     results = {}
     for module in modules:
         results[module] = run_module(module, [way for way in WAYS if way in arguments.ways], arguments)
-        # A long run that is ended early has its results so far, and two runs may share a file.
+        # Written after each module: a run that is interrupted keeps its results, and two runs may share a file.
         if arguments.json:
             stored = {"python": platform.python_version(), "modules": {}}
             if arguments.json.exists():

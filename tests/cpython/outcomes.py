@@ -1,10 +1,10 @@
-"""How each test of a module ended: "ok", "skip", "fail" or "error" by test id, the first that is not "ok" counting."""
+"""The outcome of each test of a module: "ok", "skip", "fail" or "error" by test id; the first that is not "ok" counts."""
 
 import unittest
 
 
 def name_of(test):
-    """Its id, also where the test itself has an attribute of this name."""
+    """Its id, even if the test itself has an attribute of this name."""
     return type(test).id(test)
 
 

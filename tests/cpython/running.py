@@ -1,4 +1,4 @@
-"""Runs test modules of CPython in processes of their own and compares their outcomes by test."""
+"""Runs test modules of CPython in separate processes and compares their outcomes by test."""
 
 import contextlib
 import importlib.util
@@ -14,21 +14,21 @@ from pathlib import Path
 from .modules import known_reason, reason_of_idle
 
 WORKER = Path(__file__).parent / "worker.py"
-# mode of worker.py and instructions to a region (0: as many as there are), by the name of the way to run
+# mode of worker.py and instructions per region (0: no limit), by the name of the way
 WAYS = {"plain": ("plain", 0), "idle": ("idle", 0), "everywhere": ("everywhere", 0), "stressed": ("everywhere", 3)}
 
 
-# A test that takes more fails, rather than the machine.
+# A test that needs more fails, instead of exhausting the machine.
 BYTES = 6 << 30
 
 
-def is_there(module):
+def exists(module):
     """Whether the running Python has this test module."""
     return importlib.util.find_spec("test") is not None and importlib.util.find_spec(f"test.{module}") is not None
 
 
 def asks_for_resources(module):
-    """Whether the tests want to know if they may use the network and the like, which they may not."""
+    """Whether the tests check if they may use resources such as the network, which they may not."""
     origin = Path(importlib.util.find_spec(f"test.{module}").origin)
     files = origin.parent.rglob("*.py") if origin.name == "__init__.py" else [origin]
     words = ("requires_resource", "is_resource_enabled", "support.requires(", "import requires")
@@ -36,14 +36,14 @@ def asks_for_resources(module):
 
 
 def run(module, way, timeout=600):
-    """Runs a module one way. Returns what the results keep and the tests' messages.
+    """Runs a module one way. Returns the result to store and the tests' messages.
 
-    Kept is {"tests": how many ran, "not_ok": {test: outcome}, "counters"}, or {"error"} if the process failed.
+    The result is {"tests": how many ran, "not_ok": {test: outcome}, "counters"}, or {"error"} if the process failed.
     """
     mode, stress = WAYS[way]
-    # The tests write into the working directory and find the package where this process found it.
+    # The tests write into the working directory and import the package that this process imported.
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    # Removed by itself in the end, whatever the tests have left there.
+    # Removed by itself at the end, whatever the tests have left there.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
         place, result = Path(directory, "tests"), Path(directory, "result.json")
         place.mkdir()
@@ -86,13 +86,13 @@ def end_of(process, timeout):
 
 
 def without_zeros(counters):
-    """Nested dicts of numbers without what is zero."""
+    """Nested dicts of numbers without the zeros."""
     found = {name: without_zeros(value) if isinstance(value, dict) else value for name, value in counters.items()}
     return {name: value for name, value in found.items() if value}
 
 
 def read_results(path):
-    """{"python", "modules": {module: {way: result}}} of a file that write_results() made."""
+    """{"python", "modules": {module: {way: result}}} from a file that write_results() wrote."""
     stored = json.loads(path.read_text())
     for ways in stored["modules"].values():
         for way, result in ways.items():
@@ -103,7 +103,8 @@ def read_results(path):
 
 
 def write_results(path, stored):
-    """A line for each module and way; of the tests that do not pass, those that fare otherwise than in the plain way."""
+    """One line for each module and way; of the tests that do not pass, only those with another outcome than in the
+    plain way."""
     lines = []
     for module, ways in sorted(stored["modules"].items()):
         rows = [f'  "{way}": {json.dumps(compact(ways, way), sort_keys=True)}' for way in WAYS if way in ways]
@@ -126,7 +127,7 @@ def failed(result):
 
 
 def lost(reference, found, reason_of=known_reason):
-    """Tests that pass in the reference and not here: {test: reason, or None where no reason is known}."""
+    """Tests that pass in the reference and not here: {test: reason, or None if it is unknown}."""
     if "error" in reference:
         return {}
     if "error" in found:
@@ -150,7 +151,7 @@ def losses(modules, reference, way):
 
 
 def totals(modules, way):
-    """The counters of all modules that were run this way, added."""
+    """The sum of the counters of all modules that were run this way."""
     total = {}
     for ways in modules.values():
         add_counters(total, ways.get(way, {}).get("counters", {}))

@@ -1,4 +1,4 @@
-"""CPython's own tests pass in everywhere mode where they pass under an idle hook; and the mode itself."""
+"""CPython's own tests pass in everywhere mode if they pass under an idle hook; and tests of the mode itself."""
 
 import functools
 import json
@@ -15,10 +15,10 @@ from minidynamo._dynamo import eval_frame
 
 from .modules import QUICK, all_modules
 from .outcomes import Outcomes
-from .running import is_there, lost, outside, run
+from .running import exists, lost, outside, run
 
-needs_tests = pytest.mark.skipif(not is_there("test_grammar"), reason="this Python has no test package")
-# Frames of pytest itself would be driven; what is counted is asked in processes of their own.
+needs_tests = pytest.mark.skipif(not exists("test_grammar"), reason="this Python has no test package")
+# Frames of pytest itself would be driven, so counters are read in separate processes.
 pytestmark = pytest.mark.skipif(not _C.frame_evaluation, reason="no frame evaluator for this Python")
 
 
@@ -95,7 +95,7 @@ print(json.dumps(execution_counters()))
 """
 
 
-def test_counters_tell_who_executed_what():
+def test_counters_of_translator_driver_and_interpreter():
     counters = in_process(COUNTED)
     instructions = counters["instructions"]
     assert min(instructions.values()) > 0
@@ -158,13 +158,13 @@ print(json.dumps(result))
 @pytest.mark.parametrize(
     "call", ["calls(100)", "calls(150000)", "next(numbers(150000))", "steps(100)", "steps(150000)"]
 )
-def test_deep_recursion_ends_as_in_plain_python(call, small):
+def test_deep_recursion_ends_as_in_eager_python(call, small):
     def ended(evaluator):
         program = DEEP.replace("CALL", call).replace("SMALL", str(small)).replace("EVALUATOR", evaluator)
         return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
     plain, driven = ended("contextlib.nullcontext()"), ended("enable_everywhere()")
-    # Where the C stack ends plain Python is killed.
+    # If the C stack overflows, eager Python is killed.
     if plain.returncode == 0:
         assert (driven.returncode, driven.stdout) == (0, plain.stdout), driven.stderr[-2000:]
 
@@ -216,7 +216,7 @@ print(json.dumps({}))
 """
 
 
-def test_hand_overs_are_logged(monkeypatch):
+def test_bailouts_are_logged(monkeypatch):
     monkeypatch.setenv("MINIDYNAMO_LOGS", "handover")
     done = subprocess.run([sys.executable, "-c", LOGGED], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -1,10 +1,10 @@
 """Runs one test module of CPython in one way: python worker.py RESULT MODE MODULE [STRESS]
 
 MODE is "plain" (no hook), "idle" (a hook that only calls the interpreter) or "everywhere"; STRESS ends every region after
-so many instructions. RESULT is the file to write a JSON object to: outcomes by test id, and the counters of the evaluator.
-What tests fail with goes to standard error.
+this number of instructions. RESULT is the file to write a JSON object to: outcomes by test id, and the counters of the
+evaluator. The messages of failing tests go to standard error.
 
-Nothing is imported before the module is, under the hook: what it imports, it imports first.
+Nothing is imported before the module, under the hook: its imports are first imports.
 """
 
 import sys
@@ -13,12 +13,12 @@ import minidynamo
 from minidynamo import _C
 from minidynamo._dynamo import eval_frame
 
-# A walk follows loops; the tests have long ones.
+# A trace unrolls loops; the tests have long ones.
 WALK_LIMIT = 1000
 
 
 def start_hook(mode):
-    """Returns what ends it."""
+    """Returns the function that ends it."""
     if mode == "everywhere":
         eval_frame.enable_everywhere()
         return eval_frame.disable_everywhere
@@ -30,7 +30,7 @@ def start_hook(mode):
 
 
 def run_tests(module, without_resources):
-    """The result of the tests; what makes the module as a whole skip is the outcome of one test."""
+    """The result of the tests; a skip of the whole module is the outcome of one test."""
     if without_resources:
         import test.support
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # Rooms still to be rewritten. The list may only shrink: a room without findings must be removed.
-NOT_YET = ["docs", "tests"]
+NOT_YET = ["tests"]
 C_SUFFIXES = {".h", ".cpp", ".c", ".inl", ".def"}
 GENERATED = {"docs/accuracy.md", "docs/graph_break_ids.txt"}
 C_TOKEN = re.compile(
