@@ -1,4 +1,5 @@
-"""A backend that fails, and what it returned failing later: under each policy, with and without config.suppress_errors."""
+"""A backend that fails, and the callable that it returned failing later: under each policy, with and without
+config.suppress_errors."""
 
 import traceback
 
@@ -20,7 +21,7 @@ def fresh():
 
 
 class Backend:
-    """Counts its calls, and those of what it returned."""
+    """Counts its calls, and those of the callable that it returned."""
 
     def __init__(self):
         self.calls = self.runs = 0
@@ -111,7 +112,7 @@ def in_a_callee(x):
 
 
 def in_a_handler(x):
-    """What a program does with its own exceptions is not meant for this one."""
+    """The program's own except clauses must not catch the failure of a backend."""
     try:
         with error_on_graph_break(False):
             graph_break()
@@ -172,14 +173,15 @@ POLICIES = (plainly, with_errors, without_errors, with_fullgraph, by_optimize, i
 
 
 def both(policies, places):
-    """All of both, but fullgraph with a place behind a break, which is an error of another kind."""
+    """All pairs, without fullgraph and a place after a break, which is an error of another kind."""
     return [
         (policy, place) for policy in policies for place in places if policy is not with_fullgraph or place is places[0]
     ]
 
 
 def breaks_are_errors(policy, place):
-    """Where the region begins whose graph the backend is given: behind a break in the block that allows that break."""
+    """Whether breaks are errors where the region for the backend begins: not after a break in the block that allows
+    that break."""
     return policy is with_fullgraph or (policy is with_errors and place is at_entry)
 
 
@@ -193,7 +195,7 @@ def test_a_backend_that_fails(failure, policy, place, suppressed, caplog):
     with config.patch(suppress_errors=suppressed), caplog.at_level("WARNING", "minidynamo"):
         for _ in range(3):
             x = minidynamo.ones(2)
-            # As with torch: where breaks are errors, failures are.
+            # As in torch: where breaks are errors, failures are errors too.
             if suppressed and not breaks_are_errors(policy, place):
                 assert call(x).tolist() == x.sin().tolist()
                 continue
@@ -239,7 +241,7 @@ def test_an_interrupt_is_no_failure():
             minidynamo.compile(at_entry, backend=backend)(minidynamo.ones(2))
 
 
-# ---- what a backend returned
+# ---- failures of what a backend returned
 
 
 class WhenRun(Backend):
@@ -335,7 +337,7 @@ def run_in_a_callee(x):
 @pytest.mark.parametrize("suppressed", [False, True])
 @pytest.mark.parametrize(("policy", "place"), both(POLICIES, [run_at_entry, run_behind_a_break, run_in_a_callee]))
 @pytest.mark.parametrize("failure", RUN_FAILURES)
-def test_what_a_backend_returned_fails(failure, policy, place, suppressed):
+def test_the_callable_of_a_backend_fails(failure, policy, place, suppressed):
     backend = failure()
     call = policy(place, backend)
     events.clear()
@@ -343,14 +345,14 @@ def test_what_a_backend_returned_fails(failure, policy, place, suppressed):
         for count in (1, 2, 3):
             with pytest.raises(failure.error, match=failure.text) as caught:
                 call(minidynamo.ones(2))
-            # One frame of each function, and no other.
+            # One frame for each function, and no other.
             functions = [entry.name for entry in traceback.extract_tb(caught.value.__traceback__)]
             assert functions.count("run_at_entry") + functions.count("run_behind_a_break") == 1
             assert (backend.calls, backend.runs) == (1, count)
     assert events == ([] if place is run_at_entry else ["before"] * 3)
 
 
-def test_the_programs_handlers_see_what_the_callable_raises():
+def test_the_programs_handlers_catch_exceptions_of_the_callable():
     def function(x):
         try:
             graph_break()

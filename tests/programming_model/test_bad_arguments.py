@@ -1,4 +1,4 @@
-"""Wrong arguments give the exception that plain Python gives, or a clear one of ours."""
+"""Wrong arguments raise the exception of eager Python, or a clear one of ours."""
 
 import logging
 
@@ -58,7 +58,7 @@ BAD_CALLS = {
 
 @pytest.mark.parametrize("backend", ["eager", "onednn"])
 @pytest.mark.parametrize("case", BAD_CALLS)
-def test_a_bad_call_fails_as_in_plain_python(case, backend):
+def test_a_bad_call_fails_as_in_eager_python(case, backend):
     function, make = BAD_CALLS[case]
     plain = observe(function, make())
     assert plain.error is not None
@@ -85,7 +85,7 @@ def test_unknown_backend():
 
 
 @pytest.mark.parametrize("target", [3, "text", None.__class__.__mro__, [add]])
-def test_compile_of_something_that_cannot_be_called(target):
+def test_compile_of_a_non_callable(target):
     with pytest.raises((AssertionError, TypeError)):
         minidynamo.compile(target)
 

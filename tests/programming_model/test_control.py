@@ -1,4 +1,4 @@
-"""What a program says to capture: disable, disallow, allow, forbid, skip, stances and the functions that ask."""
+"""How a program controls capture: disable, disallow, allow, forbid, skip, stances and the functions that query it."""
 
 import math
 import threading
@@ -56,7 +56,7 @@ def test_disable_in_its_forms():
         compiler.disable(3)
 
 
-def test_disable_holds_for_what_is_called():
+def test_disable_applies_to_callees():
     counter = CompileCounter()
     seen = []
 
@@ -70,7 +70,7 @@ def test_disable_holds_for_what_is_called():
     assert counter.frame_count == 0 and seen == [False]
 
 
-def test_disable_without_recursion_captures_what_is_called():
+def test_disable_without_recursion_captures_callees():
     counter = CompileCounter()
 
     @compiler.disable(recursive=False)
@@ -159,7 +159,7 @@ def test_step_unsupported_leaves_the_rest_of_the_frame_to_python():
             compiled = minidynamo.compile(caller, backend=counter)
             for _ in range(3):
                 assert compiled(ones()).tolist() == expected
-            # Before the break, the helper that the rest calls, and what the caller does with the result.
+            # Before the break, the helper that the rest calls, and the caller's use of the result.
             assert counter.frame_count == 3
     for strict in (
         minidynamo.compile(caller, fullgraph=True),
@@ -232,7 +232,7 @@ def test_an_allowed_function_that_needs_data_breaks():
 
     function = minidynamo.compile(lambda x: opaque(x) + 1)
     assert function(ones()).tolist() == [3.0, 3.0]
-    # The function is then called as a frame of its own, which breaks where it needs the data.
+    # The function is then called in a frame of its own, which breaks where it needs the data.
     assert reasons(lambda x: opaque(x) + 1, ones()) == ["MD0062", "MD0018"]
 
 
@@ -291,7 +291,7 @@ def test_nonstrict_trace_breaks_where_data_is_needed():
         minidynamo.compile(function, fullgraph=True)(ones())
 
 
-def test_a_tensor_kept_from_a_traced_call_is_an_error_when_it_is_used():
+def test_using_a_tensor_kept_from_a_traced_call_is_an_error():
     kept = []
 
     def traced(x):
@@ -341,7 +341,7 @@ def test_a_replacement_is_followed():
         compiler.substitute_in_graph(math.perm)(3)
 
 
-# ---- asking
+# ---- queries
 
 
 def test_is_compiling():
@@ -387,7 +387,7 @@ def test_stances():
     assert counter.frame_count == 2
 
 
-def test_a_stance_for_a_function_and_for_good():
+def test_a_stance_for_a_function_and_permanently():
     counter = CompileCounter()
     compiled = minidynamo.compile(lambda x: x + 1, backend=counter)
 
@@ -483,10 +483,10 @@ def test_a_stance_cannot_be_set_within_compiled_code(function):
             compiled(ones())
     counter = CompileCounter()
     minidynamo.compile(lambda x: x + 1, backend=counter)(ones())
-    assert counter.frame_count == 1  # it is as it was
+    assert counter.frame_count == 1  # it is unchanged
 
 
-def test_what_is_disabled_within_compiled_code_sets_stances():
+def test_disabled_functions_within_compiled_code_set_stances():
     def inner(x):
         with compiler.set_stance("force_eager"):
             return with_a_stance(x)
@@ -576,7 +576,7 @@ def test_optimize_assert_takes_no_break():
         minidynamo._dynamo.optimize_assert("eager")(function)(ones())
 
 
-def test_whether_disable_covers_what_is_called():
+def test_whether_disable_covers_callees():
     asked = minidynamo._dynamo.is_dynamo_disable_recursive
     assert asked(compiler.disable(helper)) is True
     assert asked(compiler.disable(helper, recursive=False)) is False

@@ -1,4 +1,4 @@
-"""How many regions are captured, and that the same work is not captured twice."""
+"""How many regions are captured, and that the same code is not captured twice."""
 
 import logging
 
@@ -18,7 +18,7 @@ def fresh():
 
 
 class Growth:
-    """What the engine's counters grew by in a with block."""
+    """The growth of the engine's counters in a with block."""
 
     def __enter__(self):
         self._before = count_engine()
@@ -66,7 +66,7 @@ def test_a_while_loop_with_a_break():
             n -= 1
         return x
 
-    # The second value of the counter makes it a number that Python looks at: one capture serves all that follow.
+    # From the second value of the counter on it is dynamic: one capture serves all later ones.
     with Growth() as growth:
         assert minidynamo.compile(loop)(ones(), 100).tolist() == loop(ones(), 100).tolist()
     assert growth.recompiles <= 2
@@ -242,7 +242,7 @@ def recursive(x, n):
     ids=lambda function: function.__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("stress", [0, 1, 2, 5])
-def test_what_callers_do_after_a_nested_break(function, stress):
+def test_callers_after_a_nested_break(function, stress):
     expected = function(ones()).tolist()
     with minidynamo._dynamo.config.patch(snapshot_stress=stress):
         compiled = minidynamo.compile(function, backend="eager")
@@ -267,7 +267,7 @@ def test_a_caller_that_changes_is_captured_again():
     assert counter.frame_count == 2
 
 
-def test_two_callers_of_one_callee_do_not_share_what_comes_after():
+def test_two_callers_of_one_callee_do_not_share_later_captures():
     def callee(x):
         graph_break()
         return x + 1
@@ -434,7 +434,7 @@ def test_default_dtype_is_guarded():
         minidynamo.set_default_dtype(minidynamo.float32)
 
 
-def test_captures_die_with_what_they_hold():
+def test_captures_die_with_the_objects_they_reference():
     import gc
     import weakref
 

@@ -1,4 +1,4 @@
-"""The user's frames are the user's: what a callee, a traceback and the collector see."""
+"""The program's frames, as a callee, a traceback and the collector see them, are those of eager Python."""
 
 import gc
 import sys
@@ -26,7 +26,7 @@ def ones():
 
 @minidynamo.compiler.disable
 def look(depth=1):
-    """Notes the stack above: code object, line relative to its function, of each frame of this file."""
+    """Records the stack above: code object and line relative to its function, for each frame of this file."""
     frame = sys._getframe(depth)
     stack = []
     while frame is not None:
@@ -94,8 +94,8 @@ def test_a_frame_kept_by_a_callee_stays_readable():
 
 
 def code_objects():
-    """All code objects that anything the collector knows leads to."""
-    gc.unfreeze()  # what was there before the tests counts too
+    """All code objects reachable from any object known to the collector."""
+    gc.unfreeze()  # objects from before the tests count too
     found = {}
     todo = [o for thing in gc.get_objects() for o in gc.get_referents(thing) if type(o) is types.CodeType]
     while todo:
@@ -106,9 +106,9 @@ def code_objects():
     return found
 
 
-def test_no_code_object_is_made():
+def test_no_code_object_is_created():
     compiled = minidynamo.compile(root)
-    compiled(ones())  # imports whatever the engine imports on its first capture
+    compiled(ones())  # imports the modules that the engine imports on its first capture
     minidynamo._dynamo.reset()
     before = code_objects()
     for _ in range(2):
@@ -202,7 +202,7 @@ def test_tracers_see_a_compiled_function_as_plain(kind):
     assert compiled(ones()).tolist() == root(ones()).tolist()
 
 
-def test_what_a_compiled_function_looks_like():
+def test_attributes_of_a_compiled_function():
     import inspect
 
     def function(x: int, *, k=2) -> int:

@@ -1,4 +1,4 @@
-"""The names of TorchDynamo's programming model: each is here, or the docs say why not."""
+"""The names of TorchDynamo's programming model: each exists, or the docs say why not."""
 
 import importlib
 import re
@@ -47,7 +47,7 @@ def find(path):
 
 
 @pytest.mark.parametrize("place", NAMES)
-def test_each_name_is_here_or_explained(place):
+def test_each_name_exists_or_is_explained(place):
     names = NAMES[place].split()
     holder = find(place)
     assert [name for name in names if hasattr(holder, name) == (name in ABSENT)] == []

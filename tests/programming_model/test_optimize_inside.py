@@ -1,4 +1,4 @@
-"""optimize() inside a function that is under optimize() or compile(): the value of plain Python, whatever is optimised with what."""
+"""optimize() inside a function that is under optimize() or compile(): the value of eager Python, whatever the nesting."""
 
 import functools
 
@@ -133,7 +133,7 @@ OUTER = {
 }
 
 
-def told(result):
+def describe(result):
     return result.tolist() if isinstance(result, minidynamo.Tensor) else (type(result), result.x.tolist())
 
 
@@ -147,10 +147,10 @@ def test_optimize_inside(form, target):
             def program(x, backend=backend):
                 return FORMS[form](backend, TARGETS[target], x * 2)
 
-            expected = told(TARGETS[target](minidynamo.ones(2) * 2))
+            expected = describe(TARGETS[target](minidynamo.ones(2) * 2))
             compiled = outer(program)
             for _ in range(2):
-                assert told(compiled(minidynamo.ones(2))) == expected
+                assert describe(compiled(minidynamo.ones(2))) == expected
 
 
 def test_a_block_around_it():
@@ -188,7 +188,7 @@ def test_error_on_graph_break_of_optimize(errors):
 
 
 @pytest.mark.parametrize("keyword", ["guard_export_fn", "guard_fail_fn", "package", "shapes_spec"])
-def test_keywords_of_torch_that_are_not_there(keyword):
+def test_missing_keywords_of_torch(keyword):
     assert optimize("eager", **{keyword: None})(whole)(minidynamo.ones(1)).shape == (1,)
     with pytest.raises(NotImplementedError, match=keyword):
         optimize("eager", **{keyword: print})

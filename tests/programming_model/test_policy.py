@@ -117,7 +117,7 @@ def test_decorating_inside_of_captured_code_keeps_one_graph(function):
 
 
 @pytest.mark.counts_regions
-def test_what_is_decorated_inside_is_under_its_setting():
+def test_functions_decorated_inside_run_under_their_setting():
     def allowed(x):
         return error_on_graph_break(False)(breaks)(x)
 
@@ -136,7 +136,7 @@ def test_what_is_decorated_inside_is_under_its_setting():
 
 
 @pytest.mark.counts_regions
-def test_fullgraph_refuses_what_our_own_functions_cannot_do_in_a_graph():
+def test_fullgraph_rejects_library_functions_that_break():
     def function(x):
         x = x + 1
         return error_on_graph_break(True)(abs)(x) * 2
@@ -222,7 +222,7 @@ def test_several_graphs_are_allowed_under_error_on_graph_break():
 
 
 @pytest.mark.counts_regions
-def test_a_capture_made_under_false_is_not_used_under_true():
+def test_a_capture_under_false_is_not_used_under_true():
     compiled = minidynamo.compile(breaks)
     assert compiled(ones()).tolist() == [4.0] * 2
     with error_on_graph_break(True), pytest.raises(Unsupported):
@@ -260,7 +260,7 @@ def test_an_error_after_a_break_runs_with_and_finally():
 
 
 def fails_first(x, log):
-    """The region ends where reshape() raises: what comes after the call is met in a frame that runs."""
+    """The region ends where reshape() raises: the code after the call is reached in a running frame."""
     try:
         x.reshape(7, 7)
     except RuntimeError:
@@ -303,8 +303,8 @@ def test_the_functions_own_handlers_do_not_end_the_error(function):
     assert function.__name__ in names
 
 
-def test_handlers_end_what_is_not_the_captures():
-    """A call of another compiled function has its error to itself, and so has an exception that the program makes."""
+def test_handlers_catch_errors_of_other_calls():
+    """The error of another compiled function belongs to that call, and an exception of the program to the program."""
 
     def calls_another(x, log):
         x = x + 1

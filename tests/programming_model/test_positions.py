@@ -1,4 +1,4 @@
-"""An exception's traceback has the functions, lines and columns of plain Python, wherever the frame broke."""
+"""An exception's traceback has the functions, lines and columns of eager Python, wherever the frame broke."""
 
 import contextlib
 import linecache
@@ -235,7 +235,7 @@ def observe(called):
         code = entry.tb_frame.f_code
         places.append((code.co_name, entry.tb_lineno, list(code.co_positions())[entry.tb_lasti // 2]))
         entry = entry.tb_next
-    message = str(error).partition("\n")[0]  # pytest adds to that of an assert
+    message = str(error).partition("\n")[0]  # pytest adds it to that of an assert
     return type(error), message, repr(error.__cause__), repr(error.__context__), places
 
 
@@ -250,7 +250,7 @@ def test_positions(function, nested):
             assert observe(compiled) == plain
 
 
-def test_expressions_fail_where_they_say():
+def test_expressions_fail_at_their_columns():
     for number, expression in enumerate(EXPRESSIONS):
         *_, (name, line, columns) = [
             place for place in observe(FUNCTIONS[-len(EXPRESSIONS) + number])[-1] if "expr" in place[0]

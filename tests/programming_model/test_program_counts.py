@@ -1,4 +1,4 @@
-"""Graphs and breaks of the programs are those of counts.json, and each that torch counts otherwise is explained in the docs."""
+"""The graphs and breaks of the programs are those of counts.json, and the docs explain each difference from torch."""
 
 import json
 import re

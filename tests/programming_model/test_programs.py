@@ -1,4 +1,5 @@
-"""Every program of programs/ in each mode, with nested breaks and without: what plain Python gives, or the policy's error."""
+"""Every program of programs/ in each mode, with nested breaks and without: the results of eager Python, or the
+policy's error."""
 
 import linecache
 import re
@@ -61,7 +62,7 @@ def hold_policy_error(program, mode, seen, log):
     if not log:
         assert tensor.tolist() == arguments()[0].tolist()
         assert seen.printed == ""
-    # Before anything has run the first break is the error; later the one that the program forbids.
+    # Before any code has run the first break is the error; later it is the one that the program forbids.
     marks = "break" if mode == "fullgraph" else "error" if log else "break|error"
     frames = re.findall(r'File "(.*)", line (\d+), in ', str(seen.error))
     file, line = [frame for frame in frames if frame[0] in FILES][-1]

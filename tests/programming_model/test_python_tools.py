@@ -1,4 +1,5 @@
-"""Debuggers, tracers, profilers and whatever else looks at frames: on a compiled function they show what they show on a plain one."""
+"""Debuggers, tracers, profilers and other tools that inspect frames: they show the same for a compiled function as
+for a plain one."""
 
 import bdb
 import contextlib
@@ -33,7 +34,7 @@ def ones():
 
 @minidynamo.compiler.disable
 def visit(number):
-    """Where the functions below break; runs what the test wants to be run there."""
+    """The functions below break here; runs the code that the test sets."""
     for action in AT_THE_BREAK:
         action(number)
 
@@ -72,7 +73,7 @@ USERS = {function.__code__.co_name: function for function in (root, middle, visi
 
 @contextlib.contextmanager
 def uncollected():
-    """A tool that looks on would be shown the callbacks that others have hung into the collector."""
+    """A tool would otherwise also see the callbacks that others have registered with the collector."""
     gc.disable()
     try:
         yield
@@ -81,7 +82,7 @@ def uncollected():
 
 
 def same_as_plain(show, function=root):
-    """Holds that show(function) gives for the compiled function, cold and warm, what it gives for the plain one."""
+    """Asserts that show(function) returns the same for the compiled function, cold and warm, as for the plain one."""
     compiled = minidynamo.compile(function)
     plain = None
     for call, called in {"plain": function, "cold": compiled, "warm": compiled, "captured unseen": compiled}.items():
@@ -108,7 +109,7 @@ def doing(action):
 
 
 def seen_at(action):
-    """A show() that calls action(number) at each break and lists what it returns, with the function's result."""
+    """Returns a show() that calls action(number) at each break and lists the results, with the function's result."""
 
     def show(function):
         seen = []
@@ -123,7 +124,7 @@ def seen_at(action):
 
 
 def debugging(commands, at):
-    """What pdb prints when it is entered at the break `at` and given the commands."""
+    """The output of pdb if it is entered at the break `at` and gets the commands."""
 
     def show(function):
         transcript = io.StringIO()
@@ -160,7 +161,7 @@ STEPPING = {
 
 @pytest.mark.parametrize("at", [10, 11, 1, 20])
 @pytest.mark.parametrize("case", STEPPING)
-def test_pdb_steps_on_after_a_break(case, at):
+def test_pdb_continues_after_a_break(case, at):
     transcript, _ = same_as_plain(debugging(STEPPING[case], at))
     assert transcript.count("(Pdb)") >= 2
 
@@ -309,7 +310,7 @@ def test_settrace_before_the_call(opcodes):
             sys.settrace(None)
         return events
 
-    show(root)  # 3.12 gives opcode events of a function from its second traced call on
+    show(root)  # 3.12 reports opcode events of a function from its second traced call on
     events = same_as_plain(show)
     assert {event for _, event, *_ in events} >= {"call", "line", "return"}
 

@@ -26,7 +26,7 @@ def ones(n=2):
 
 
 class Seen:
-    """What serving code leaves behind, and what shows whether somebody captured it."""
+    """The side effects of serving code, and what shows whether it was captured."""
 
     def __init__(self):
         self.runs = 0
@@ -37,7 +37,8 @@ class Seen:
         self.runs += 1
         graph_break()
         assert minidynamo.compiler.is_compiling() == self.while_tracing
-        # What is run while tracing is the program's too: where captures are checked, plain Python calls it under its policy.
+        # Code that runs while tracing is the program's: if captures are checked, eager Python calls it under that
+        # policy.
         assert _C._error_on_graph_break() is False or (self.while_tracing and _dynamo.config.check_captures > 0)
         value = functools.reduce(lambda a, b: a + b, map(self.part, [1, 2]))
         return value, sum(self.generate()), ones().sum().item()
@@ -142,7 +143,7 @@ def serve_as_both(form, seen):
 
 
 def serve_as_thread(form, seen):
-    """What a backend returns hands its work to a thread, and waits for it."""
+    """The callable that a backend returns passes its work to a thread, and waits for it."""
 
     def backend(gm, example_inputs):
         def run(*args):
@@ -237,7 +238,7 @@ def serve_as_constant(form, seen):
 
 
 def serve_as_finalizer(form, seen):
-    """Of what a backend returned, when its captures are dropped."""
+    """A finalizer of the callable that a backend returned, which runs when its captures are dropped."""
 
     class Run:
         def __init__(self, gm):
@@ -289,7 +290,7 @@ def program_that_calls(compiled):
 
 
 def calls_of(policy, settings):
-    """calls(x): calls of the program under a policy, all of which give sin(x) + 1."""
+    """calls(x): calls of the program under a policy, all of which return sin(x) + 1."""
     keywords = {key: settings[key] for key in ("backend", "options") if key in settings}
     if policy == "fullgraph":
         keywords["fullgraph"] = True
@@ -324,7 +325,7 @@ POLICIES = (
     "from a compiled frame",
     "everywhere",
 )
-PROGRAM = {"program", "program_with_a_break", "dropping", "watched"}  # the last is optimize()'s
+PROGRAM = {"program", "program_with_a_break", "dropping", "watched"}  # the last is that of optimize()
 NAMES = "work part generate function <lambda> method of_class __call__ inner run helper backend keep tell emit passes"
 SERVING = {*NAMES.split(), "__del__", "sine", "none"}
 
@@ -338,7 +339,7 @@ def dropping(x):
 
 @pytest.fixture
 def served():
-    """served(settings): the surroundings that a kind of serving code needs."""
+    """served(settings): the context that a kind of serving code needs."""
     logger = logging.getLogger("minidynamo")
     undo = []
 
@@ -366,7 +367,8 @@ def served():
         each()
 
 
-# Functions under all policies, other callables under three. Everywhere mode is for all threads, those of a backend too.
+# Functions under all policies, other callables under three. Everywhere mode applies to all threads, a backend's as
+# well.
 CASES = [
     (kind, policy, form)
     for kind in KINDS

@@ -19,7 +19,7 @@ def work(x, weight):
 
 
 def run_threads(function, seconds, count=8):
-    """Each thread has a shape of its own; returns how many calls were made."""
+    """Each thread has its own shape; returns how many calls were made."""
     errors, calls = [], [0] * count
     end = time.monotonic() + seconds
 
@@ -49,7 +49,7 @@ def close(result, expected):
 
 
 @pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.slow)])
-def test_eight_threads_with_shapes_of_their_own(seconds):
+def test_eight_threads_with_different_shapes(seconds):
     minidynamo._dynamo.reset()
     calls, errors = run_threads(minidynamo.compile(work), seconds)
     assert errors == []

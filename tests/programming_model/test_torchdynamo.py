@@ -1,4 +1,4 @@
-"""The ways of the first torchdynamo: optimize(), its config names, its profiler."""
+"""The interface of the first torchdynamo: optimize(), its config names, its profiler."""
 
 import pytest
 

@@ -3,8 +3,8 @@
     python tests/programming_model/torch_counts.py              counts in minidynamo
     python tests/programming_model/torch_counts.py --torch      counts in torch, where that is installed
 
-The names of programs may follow, to count only those. Counted are, for the first call with backend "eager", the graphs that hold
-an operation, and the records of breaks. A program whose call raises something else than in plain Python has `null`.
+The names of programs may follow, to count only those. For the first call with backend "eager", it counts the graphs that contain
+an operation, and the records of breaks. A program whose call raises another exception than in eager Python has `null`.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 """Short programs with breaks in each place, policies that nest in each way, controls and errors.
 
-Each takes a tensor and a list that it may write to. The line at which capture first ends is marked `# break`; where a policy
-inside of the program makes another one the error, that is marked `# error`.
-The programs are written in the names that torch has too, so that torch_counts.py can run them there.
+Each takes a tensor and a list that it may write to. The line at which capture first ends is marked `# break`; if a policy
+inside the program makes another one the error, that is marked `# error`.
+The programs use names that torch has too, so that torch_counts.py can run them there.
 """
 
 import importlib

@@ -1,4 +1,5 @@
-"""disable, allow_in_graph and its kin, graph_break and skip_frame, the functions that ask, C functions and listed modules."""
+"""disable, allow_in_graph and related functions, graph_break and skip_frame, the query functions, C functions and
+listed modules."""
 
 import collections
 import json
@@ -111,7 +112,7 @@ def a_disabled_function_in_map(x, log):
 
 
 @program()
-def disable_made_inside(x, log):
+def disable_created_inside(x, log):
     own = compiler.disable(lambda y: y * 2)
     return own(x + 1) + 1  # break
 

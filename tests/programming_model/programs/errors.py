@@ -1,4 +1,4 @@
-"""Exceptions of the user's code arrive as themselves: type, text, place, handlers, cause and context."""
+"""Exceptions of user code are unchanged: type, text, place, handlers, cause and context."""
 
 import minidynamo as torch
 from minidynamo import tensor
@@ -54,7 +54,7 @@ def caught_after_a_break(x, log):
 
 
 class Coded(Problem):
-    """Without an __init__ of its own."""
+    """Without a user-defined __init__."""
 
 
 class Bare(ValueError):
@@ -396,7 +396,7 @@ def swallowed_by_exit_after_a_break(x, log):
 
 
 @program(raises=KeyError)
-def raised_by_what_runs_at_a_break(x, log):
+def raised_by_code_that_runs_at_a_break(x, log):
     try:
         x = x + 1
         log.append(raises_key_error(log))  # break
@@ -411,7 +411,7 @@ def raises_key_error(log):
 
 
 @program()
-def raised_by_what_runs_at_a_break_and_caught_above(x, log):
+def raised_by_code_that_runs_at_a_break_and_caught_above(x, log):
     def callee(y):
         y = y + 1
         try:

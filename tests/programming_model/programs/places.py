@@ -496,7 +496,7 @@ def in_a_nested_comprehension(x, log):
 
 @program()
 def in_a_generator_expression(x, log):
-    return sum(inner(x + i) for i in range(2))  # break, held by sum
+    return sum(inner(x + i) for i in range(2))  # break, below sum
 
 
 @program()
@@ -893,13 +893,13 @@ def in_a_sort_key(x, log):
 
 @program()
 def in_map(x, log):
-    return [y + 1 for y in map(inner, [x, x + 1])]  # break, held by map
+    return [y + 1 for y in map(inner, [x, x + 1])]  # break, below map
 
 
 @program()
 def in_reduce(x, log):
     def add(a, b):
-        graph_break()  # break, held by reduce
+        graph_break()  # break, below reduce
         return a + b
 
     y = x + 1

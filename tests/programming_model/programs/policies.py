@@ -1,4 +1,4 @@
-"""error_on_graph_break, fullgraph and nested compile: who decides, and when its error is raised."""
+"""error_on_graph_break, fullgraph and nested compile: which setting applies, and when its error is raised."""
 
 import minidynamo as torch
 from minidynamo._dynamo import error_on_graph_break, graph_break
@@ -77,7 +77,7 @@ def forbids_after_a_break_that_is_allowed(x, log):
 
 
 @program(default=RUNS, strict=["first"])
-def back_to_what_was_after_the_block(x, log):
+def restored_after_the_block(x, log):
     with error_on_graph_break(False):
         x = notes(x, log, "first")
     x = x + 1
@@ -87,7 +87,7 @@ def back_to_what_was_after_the_block(x, log):
 
 
 @program(default=RUNS, strict=[])
-def back_to_what_was_when_the_block_raises(x, log):
+def restored_when_the_block_raises(x, log):
     try:
         with error_on_graph_break(True):
             raise KeyError("k")

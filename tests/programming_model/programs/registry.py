@@ -1,24 +1,25 @@
-"""How a program says what it does in each mode."""
+"""How a program declares its outcome in each mode."""
 
 from dataclasses import dataclass
 
 PROGRAMS = {}
-RUNS = None  # as in plain Python
+RUNS = None  # as in eager Python
 
 
 @dataclass(frozen=True)
 class Program:
     name: str
     function: object
-    raises: type | None  # what plain Python raises
-    # For each mode: RUNS, or what is in the list when the policy's error has left the function.
+    raises: type | None  # the exception of eager Python
+    # For each mode: RUNS, or the contents of the list when the policy's error has left the function.
     default: list | None
     error_on_graph_break: list | None
     fullgraph: list | None
 
 
 def program(*, raises=None, default=RUNS, strict=(), fullgraph=()):
-    """A program that breaks: under both stricter modes an error before anything has happened, unless it says otherwise."""
+    """A program that breaks: under both stricter modes an error before anything has happened, unless it declares
+    otherwise."""
 
     def register(function):
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
