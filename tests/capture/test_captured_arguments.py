@@ -1,4 +1,4 @@
-"""Arguments of the wrong kind: compiled code takes and refuses what plain code does, with the same words."""
+"""Arguments of the wrong kind: compiled code accepts and rejects the same ones as eager code, with the same messages."""
 
 import array
 import collections
@@ -15,7 +15,7 @@ import pytest
 import minidynamo as md
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
-from op_samples import SAMPLES, UNDETERMINED, cases, faces, realize  # noqa: E402
+from op_samples import SAMPLES, UNDETERMINED, cases, realize, variants  # noqa: E402
 
 
 class Pair(collections.namedtuple("Pair", "a b")):
@@ -46,7 +46,7 @@ class Real(float):
     pass
 
 
-# Made anew for each call, so that an iterator is not used up.
+# Created anew for each call, so that an iterator is not exhausted.
 VALUES = {
     "deque of ints": lambda: collections.deque([1, 0]),
     "deque of tensors": lambda: collections.deque([md.ones(1), md.ones(1)]),
@@ -101,7 +101,7 @@ VALUES = {
     "module": lambda: sys,
     "function": lambda: len,
 }
-# What says where a thing is in memory.
+# Parts of a text that depend on addresses.
 ADDRESS = " at 0x"
 ERRORS = Exception
 
@@ -122,7 +122,7 @@ def outcome(call, args, keywords):
 
 
 def close(a, b):
-    """Equal to rounding, which fused loops do once where ops do it twice."""
+    """Equal up to rounding: a fused loop rounds once where separate ops round twice."""
     if type(a) is not list or type(b) is not list or len(a) != len(b):
         return a == b
     for x, y in zip(a, b, strict=True):
@@ -144,19 +144,20 @@ def replaced(case, place, value):
 
 
 def calls():
-    """(identifier, face, case, place, name of the value) of one sample of each row, each argument by each value."""
+    """(identifier, variant, case, place, name of the value) for one sample of each row: each argument replaced by
+    each value."""
     for case in cases(lambda row: row["name"] not in UNDETERMINED):
         row, number, args, keywords = case
         # The sample with the most arguments.
         longest = max(range(len(SAMPLES[row["name"]])), key=lambda n: sum(map(len, SAMPLES[row["name"]][n])))
         if number != longest:
             continue
-        for face, call in faces(row).items():
+        for variant, call in variants(row).items():
             for place in [*range(len(args)), *keywords]:
-                if face in ("method", "in_place") and place == 0:
+                if variant in ("method", "in_place") and place == 0:
                     continue
                 for name in VALUES:
-                    yield f"{row['name']}-{face}-{place}-{name}", call, case, place, name
+                    yield f"{row['name']}-{variant}-{place}-{name}", call, case, place, name
 
 
 def check(identifier, call, case, place, name):
@@ -168,7 +169,7 @@ def check(identifier, call, case, place, name):
         assert close(found, plain), (identifier, found, plain)
 
 
-SHARES = 12  # of the table, so that each runs in seconds
+SHARES = 12  # of the table, so that each part runs in seconds
 
 
 def share_of(identifier, shares):

@@ -1,8 +1,8 @@
-"""What is drawn at random, at any length: python -m tests.drawn [GENERATOR ...] [--count N] [--seed S] [--checked] [--jobs J]
+"""Random tests of any length: python -m tests.drawn [GENERATOR ...] [--count N] [--seed S] [--checked] [--jobs J]
 
-Each generator of the table, or those named, makes N programs from the seeds S, S + 1 ... in processes of some hundreds each, so that
-one that ends the process is found too. Prints a row for each, with the first failure; exits with 1 if there was one.
---checked compares the first ten hits of each capture with plain Python (config.check_captures), for those that can be.
+Each generator of the table, or each named one, makes N programs from the seeds S, S + 1 ... in separate processes of some hundreds
+each, so that a crash of the process is found too. Prints a row for each, with the first failure; exits with 1 if there was one.
+--checked compares the first ten hits of each capture with eager Python (config.check_captures), for those that can be compared.
 """
 
 import argparse

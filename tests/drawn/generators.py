@@ -40,7 +40,7 @@ GENERATORS = {
     "calls": Generator("test_op_fuzz", run="run_calls", needs="torch"),
     "operations": Generator("test_ops_differential", run="run_drawn"),
     "interpolation": Generator("test_interpolation", check="check_drawn", checked=False, needs="torch"),
-    "byte_images": Generator("test_byte_images", check="check_drawn", checked=False, needs="torch"),
+    "byte_images": Generator("test_byte_interpolation", check="check_drawn", checked=False, needs="torch"),
     "bad_arguments": Generator("test_bad_input", check="check_drawn", checked=False),
     "row_loops": Generator("test_plan_rows", check="check_drawn"),
     "chosen_rows": Generator("test_plan_chosen_rows", check="check_drawn"),

@@ -1,4 +1,4 @@
-"""Runs a generator in processes of its own, a part of its seeds in each."""
+"""Runs a generator in separate processes, each with a part of its seeds."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class Result:
 
 
 def run_part(name, count, seed, checked):
-    """(hits by what became of them, "" or the failure) of one process."""
+    """(numbers of hits by outcome, "" or the failure) of one process."""
     command = [sys.executable, "-m", "tests.drawn.worker", name, str(count), str(seed)]
     environment = os.environ | {"MINIDYNAMO_CHECK_CAPTURES": "10" if checked else "0"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, errors="replace")

@@ -1,4 +1,5 @@
-"""One process of a generator: python -m tests.drawn.worker NAME COUNT SEED. Prints as JSON what became of the hits."""
+"""One process of a generator: python -m tests.drawn.worker NAME COUNT SEED. Prints the numbers of hits by outcome as
+JSON."""
 
 import json
 import sys
@@ -19,7 +20,7 @@ def main(name, count, seed):
         run(min(AT_ONCE, seed + count - start), start)
         minidynamo._dynamo.reset()
     counts = _C.check_captures_counts()
-    # Also those whose exception the program handled.
+    # Including those whose exception the program handled.
     assert counts["mismatches"] == 0, f"{counts['mismatches']} mismatches from seed {seed}"
     print(json.dumps({kind: counts[kind] for kind in ("compared", "uncompared")}))
 

@@ -1,8 +1,8 @@
 """How far pointwise ops are from the exact result, in units in the last place (ULP).
 
-The reference is NumPy's long double, of 64 bits of mantissa on x86-64; operands are what the dtype can hold, so that only
+The reference is NumPy's long double, with a mantissa of 64 bits on x86-64; operands are numbers of the dtype, so that only
 the op's own error counts. One ULP is the distance of the two numbers of the dtype around the exact result. Half an ULP is
-the least that is possible; for the 16-bit dtypes all operands are tried.
+the minimum; for the 16-bit dtypes all operands are tried.
 """
 
 import math
@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 
 def exp_of_minus_square(x):
-    """exp(-x * x), with the square in two parts, since an error of it is one of the exponent."""
+    """exp(-x * x), with the square in two parts, since an error of the square is one of the exponent."""
     head = (x * wide(2**40 + 1)) - (x * wide(2**40 + 1) - x)
     return np.exp(-head * head) * np.exp(-(x - head) * (x + head))
 
@@ -132,7 +132,7 @@ CASES = (
 
 
 def to_dtype(values, dtype):
-    """float64 numbers as the nearest of the dtype, still float64, and the tensor of them."""
+    """float64 numbers rounded to the nearest of the dtype, still as float64, and the tensor of them."""
     tensor = md.tensor(np.asarray(values, dtype=np.float64)).to(getattr(md, dtype))
     return tensor.to(md.float64).numpy(), tensor
 
@@ -165,7 +165,7 @@ def operands_of(case, dtype, count, seed):
 
 
 def errors_in_ulp(got, exact, dtype):
-    """How far each result is; where the exact one is beyond the largest number, infinity is no error."""
+    """The error of each result; if the exact result is beyond the largest number, infinity is no error."""
     mantissa, smallest, largest = FORMATS[dtype]
     exponent = np.maximum(np.frexp(exact)[1] - 1, smallest).astype(np.float64)
     unit = np.exp2((exponent - mantissa).astype(wide))
@@ -176,7 +176,7 @@ def errors_in_ulp(got, exact, dtype):
     return np.where(right, 0.0, np.where(np.isnan(error), np.inf, error).astype(np.float64))
 
 
-# In ULP. What is in none of these is held to the first.
+# In ULP. Ops that are in none of these must satisfy the first.
 BOUND = {"float32": 4.0, "float64": 4.0, "bfloat16": 0.51, "float16": 0.53}
 # 1 + erf(x) loses the digits that erf has in common with -1: torch's formula.
 BOUNDS = {("gelu", "float32"): 600.0, ("gelu", "float64"): 600.0}
@@ -188,7 +188,7 @@ class Worst(NamedTuple):
 
 
 def measured(case, dtype, count=200_000, run=None, seed=1):
-    """The largest error of an op for a dtype, and where it is. run is another implementation, of float64 arrays."""
+    """The largest error of an op for a dtype, and where it occurs. run is another implementation, over float64 arrays."""
     values, tensors = [], []
     for drawn in operands_of(case, dtype, count, seed):
         held, tensor = to_dtype(drawn, dtype)
@@ -203,7 +203,7 @@ def measured(case, dtype, count=200_000, run=None, seed=1):
 
 
 def with_torch(case):
-    """torch's implementation of a case, of float64 arrays of numbers that dtype holds."""
+    """torch's implementation of a case, over float64 arrays of numbers of that dtype."""
     import torch
 
     home = torch if hasattr(torch, case.name) else torch.nn.functional
@@ -245,7 +245,7 @@ NOTES = """
 
 
 def page():
-    """docs/accuracy.md. Needs torch."""
+    """Returns docs/accuracy.md. Needs torch."""
     import torch
 
     from minidynamo import _C

@@ -1,4 +1,4 @@
-"""Calls of every composite operation: (name, face, args, keywords). Tensors are described as in op_samples."""
+"""Calls of every composite operation: (name, variant, args, keywords). Tensors are described as in op_samples."""
 
 import math
 
@@ -21,7 +21,7 @@ FACTOR = Data("f", 2, 2, values=[2.0, 0.0, 1.0, 1.5])
 # Orthonormal columns of either sign are right: here LAPACKs agree.
 SPREAD = Data("f", 3, 2, values=[3.0, 1.0, 0.0, 2.0, 0.0, 0.0])
 
-# Faces: f(...) as a function, .f(...) as a method.
+# Variants: f(...) as a function, .f(...) as a method.
 FUNCTIONS = {
     "tile": [call(X, (2,)), call(X, (2, 1, 3)), call(f(), (2,))],
     "ravel": [call(X), call(f())],

@@ -1,16 +1,16 @@
-"""What is unlike in two results, one of minidynamo and one of torch."""
+"""Finds the differences between two results, one of minidynamo and one of torch."""
 
 import torch
 from database_translation import converted, parts_of, to_torch
 
 import minidynamo as md
 
-# Of the largest element of torch's result. 16-bit results: `is_near_half`.
+# Relative to the largest element of torch's result. 16-bit results: `is_near_half`.
 TOLERANCES = {"float64": 1e-10, "float32": 1e-4}
 
 
 def tolerance_of_database(op, dtype):
-    """(atol, rtol), the largest that torch's own tests allow for this operator and dtype; (0, 0): no own ones."""
+    """(atol, rtol), the largest that torch's own tests allow for this operator and dtype; (0, 0) if they specify none."""
     allowed = [
         wrapper.d[dtype]
         for entry in op.decorators
@@ -23,7 +23,7 @@ def tolerance_of_database(op, dtype):
 
 
 def unit_in_last_place(values, dtype):
-    """Of each element, as a double: the distance to the next number of the dtype."""
+    """For each element, as a double: the distance to the next number of the dtype."""
     _, exponent = torch.frexp(values.abs().double())
     smallest = torch.finfo(dtype).smallest_normal
     unit = torch.ldexp(torch.tensor(torch.finfo(dtype).eps, dtype=torch.float64), exponent - 1)
@@ -31,9 +31,10 @@ def unit_in_last_place(values, dtype):
 
 
 def is_near_half(ours, theirs, exact, dtype, allowed):
-    """One unit in the last place, or the database's own tolerance; or no further from the exact result than torch's is.
+    """Within one unit in the last place or the database's own tolerance, or no further from the exact result than torch's.
 
-    `exact()` gives torch's result of the same call in float64, None where there is none."""
+    `exact()` returns torch's result of the same call in float64, or None if there is none.
+    """
     atol, rtol = allowed
     bound = torch.maximum(unit_in_last_place(theirs, dtype), atol + rtol * theirs.abs())
     if bool(((ours - theirs).abs() <= bound).all()):
@@ -73,7 +74,7 @@ def chosen(whole, mask):
 
 
 def difference(ours, theirs, values=True, exact=lambda: None, allowed=(0.0, 0.0)):
-    """What is unlike in two results; "": nothing. `exact()`: torch's result of the same call in float64."""
+    """The difference between two results; "" if none. `exact()`: torch's result of the same call in float64."""
     ours, theirs = parts_of(ours), parts_of(theirs)
     if len(ours) != len(theirs):
         return f"{len(ours)} results, torch gives {len(theirs)}"
@@ -103,12 +104,12 @@ def part_of(result, number):
     return parts[number] if number < len(parts) and isinstance(parts[number], torch.Tensor) else None
 
 
-# Of equal elements any may be the one that an index names: (operator, which positional argument is its dim).
+# An index may name any of several equal elements: (operator, which positional argument is its dim).
 POSITIONS = {"sort": 0, "argsort": 0, "mode": 0, "topk": 1}
 
 
 def names_equal_elements(name, sample, ours, theirs):
-    """Whether two results differ in which of equal elements they name, and in nothing else."""
+    """Whether two results differ only in which of several equal elements they name."""
     if name not in POSITIONS:
         return False
     given = sample.args[POSITIONS[name]] if len(sample.args) > POSITIONS[name] else sample.kwargs.get("dim", -1)
@@ -124,12 +125,12 @@ def names_equal_elements(name, sample, ours, theirs):
 
 
 def class_of(error):
-    """The name of the class of an exception: both libraries have a LinAlgError of their own."""
+    """The name of the class of an exception: each library has its own LinAlgError."""
     return type(error).__name__.lstrip("_")
 
 
 def difference_of_errors(ours, theirs, result=None):
-    """Of a call that at least one of two libraries refuses; "": both do, with one class of exception."""
+    """For a call that at least one of two libraries rejects; "" if both do, with the same class of exception."""
     if ours is not None and theirs is not None and class_of(ours) == class_of(theirs):
         return ""
     mine = f"{class_of(ours)}: {str(ours)[:140]}" if ours is not None else "is taken"

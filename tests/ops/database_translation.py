@@ -1,7 +1,7 @@
 """Calls of torch's operator database translated to minidynamo: names, arguments, tensors and results.
 
-An entry of the database calls torch through functions, methods, partials and lambdas. `translated` makes the same callable
-over minidynamo, so that both libraries are given the same call.
+An entry of the database calls torch through functions, methods, partials and lambdas. `translated` builds the same callable
+over minidynamo, so that both libraries receive the same call.
 """
 
 import contextlib
@@ -91,7 +91,7 @@ def translated(function):
 
 
 def dtype_not_here(value):
-    """What minidynamo has none of, a dtype or a layout, in a value; "": nothing."""
+    """A dtype or layout in a value that minidynamo does not have; "" if none."""
     if isinstance(value, torch.Tensor):
         if value.layout != torch.strided:
             return str(value.layout).removeprefix("torch.")
@@ -111,7 +111,7 @@ def dtype_not_here(value):
 
 
 def copied(tensor):
-    """The same elements at the same places of memory that nobody else has."""
+    """The same elements with the same layout, in memory that no other tensor shares."""
     whole = tensor.untyped_storage().nbytes() // tensor.element_size()
     if whole == 0 or (tensor.is_contiguous() and tensor.numel() == whole):
         return tensor.detach().clone()

@@ -1,4 +1,4 @@
-"""Calls of every function of minidynamo.linalg, good and bad: (args, keywords)."""
+"""Calls of every function of minidynamo.linalg, valid and invalid: (args, keywords)."""
 
 import numpy as np
 from op_samples import Data, call, f

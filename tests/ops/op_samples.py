@@ -1,4 +1,4 @@
-"""Good calls for every row of the op table. Tensors are described by `Data`, so that any library can make them."""
+"""Valid calls for every row of the op table. Tensors are described by `Data`, so that any library can create them."""
 
 import math
 import zlib
@@ -10,7 +10,8 @@ ROWS = _C._op_rows()
 
 
 class Data:
-    """A tensor of small numbers: floats ("f"), positive floats ("p"), whole numbers ("i"), truth values ("b"), or given ones."""
+    """A tensor of small numbers: floats ("f"), positive floats ("p"), integers ("i"), bools ("b"), or the numbers
+    passed in."""
 
     def __init__(self, kind, *shape, values=None, dtype=None):
         self.kind, self.shape, self.values, self.dtype = kind, shape, values, dtype
@@ -28,7 +29,7 @@ class Data:
         return [n / 100 + 0.01 if self.kind == "p" else (n - 48) / 16 for n in drawn]
 
     def make(self, library):
-        # Of no numbers, a library would make floats.
+        # From an empty list a library would create floats.
         dtype = self.dtype or {"b": "bool", "i": "int64"}.get(self.kind, "float32")
         flat = library.tensor(self.numbers(), dtype=getattr(library, dtype))
         return flat if self.values is not None and not self.shape else flat.reshape(self.shape)
@@ -227,11 +228,11 @@ SAMPLES = {
     "randperm": [call(5), call(0)],
 }  # fmt: skip
 
-# What has no value of its own to compare.
+# Ops whose results have no defined value to compare.
 UNDETERMINED = {"empty", "empty_like", "new_empty"}
-# In graphs these have faces of their own.
-FACELESS = {
-    row["name"] for row in ROWS if not any(row[face] for face in ("function", "method", "functional", "in_place"))
+# In graphs these have variants of their own.
+WITHOUT_VARIANTS = {
+    row["name"] for row in ROWS if not any(row[variant] for variant in ("function", "method", "functional", "in_place"))
 }
 
 
@@ -240,11 +241,11 @@ def python_name(row):
 
 
 def cases(wanted=lambda row: True):
-    """(row, number, args, keywords) of every sample of the rows that are wanted."""
+    """(row, number, args, keywords) of every sample of the rows that `wanted` accepts."""
     return [
         (row, number, *sample)
         for row in ROWS
-        if row["name"] not in FACELESS and wanted(row)
+        if row["name"] not in WITHOUT_VARIANTS and wanted(row)
         for number, sample in enumerate(SAMPLES[row["name"]])
     ]
 
@@ -253,13 +254,13 @@ def case_id(case):
     return f"{case[0]['name']}-{case[1]}"
 
 
-def faces(row, library=md):
-    """The callables of a row, by the name of the face."""
+def variants(row, library=md):
+    """The callables of a row, by the name of the variant."""
     name = python_name(row)
     owners = {"function": library, "method": library.Tensor, "functional": library.nn.functional}
     if row["method"] and "int[*]" in row["schema"] and library is not md:
-        del owners["function"]  # torch's functions take no sizes one by one, ours do
-    found = {face: getattr(owner, name, None) for face, owner in owners.items() if row[face]}
+        del owners["function"]  # torch's functions do not accept sizes as separate arguments, ours do
+    found = {variant: getattr(owner, name, None) for variant, owner in owners.items() if row[variant]}
     if row["in_place"]:
         found["in_place"] = getattr(library.Tensor, name + "_", None)
     return found

@@ -25,19 +25,19 @@ from database_translation import (
 
 import minidynamo as md
 
-# What memory holds that nobody wrote.
+# These return uninitialised memory.
 UNDETERMINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_"}
 
 
 class Outcome(NamedTuple):
-    """Of one sample. kind: "right", "different", "absent" (text: why), "refused" (by both)."""
+    """The outcome of one sample. kind: "right", "different", "absent" (text: why), "refused" (by both)."""
 
     kind: str
     text: str = ""
 
 
 def entries():
-    """(identifier, OpInfo) of all operators but those that torch compiles for CUDA alone."""
+    """(identifier, OpInfo) of all operators except those that torch compiles for CUDA only."""
     ops = (op for op in invocations.op_db if not isinstance(op.op, torch.cuda.jiterator._JittedFunction))
     return [(f"{op.name}.{op.variant_test_name}".rstrip("."), op) for op in ops]
 
@@ -49,7 +49,7 @@ def seed(number):
 
 
 def outcome(call, *args, **keywords):
-    """(result, exception); Missing where a name is looked for that minidynamo has none of."""
+    """(result, exception); Missing for a name that minidynamo does not have."""
     seed(1)
     try:
         return call(*args, **keywords), None
@@ -64,7 +64,8 @@ def outcome(call, *args, **keywords):
 
 
 def reason_of_absence(error):
-    """Why a call that torch takes is not taken here, where the exception says that it is not there at all; "": it does not."""
+    """Why minidynamo rejects a call that torch accepts, if the exception says that it is not supported at all; ""
+    otherwise."""
     text = str(error)
     if isinstance(error, NotImplementedError) and "not implemented for '" in text:
         return f"dtype {text.rpartition(' for ')[2].strip(chr(39))}"
@@ -92,7 +93,7 @@ def run_torch(function, sample):
 
 
 def is_random(function, sample):
-    """Whether another seed gives other numbers."""
+    """Whether another seed leads to other numbers."""
     runs = []
     for number in (1, 2):
         result, _ = run_torch(lambda *a, number=number, **k: (seed(number), unseeded(function)(*a, **k))[1], sample)
@@ -101,7 +102,7 @@ def is_random(function, sample):
 
 
 def in_float64(function, sample):
-    """torch's result of the same call on float64; None: torch does not take it."""
+    """torch's result of the same call on float64, or None if torch rejects it."""
 
     def widened(value):
         if isinstance(value, torch.Tensor):
@@ -112,7 +113,7 @@ def in_float64(function, sample):
     return None if error is not None else result
 
 
-# ---- ways to call: (op, call of torch -> call of minidynamo); None: the operator has no such form ----
+# ---- ways to call: (op, call of torch -> call of minidynamo); None if the operator has no such form ----
 
 
 def compiled(call):
@@ -127,7 +128,7 @@ def compiled(call):
 
 
 def with_input(call):
-    """The result and what the call left in its input."""
+    """The result and the input as the call left it."""
     return lambda input, *args, **keywords: (call(input, *args, **keywords), input)
 
 
@@ -191,7 +192,7 @@ def outcome_of_sample(name, op, sample, call, ours_call):
 
 
 def outcomes(name, op, dtype_name, way="function", only=lambda number: True, compared=lambda sample: True):
-    """Of the samples that `only` and `compared` choose: one outcome each. An operator that is not here at all has one for all."""
+    """One outcome for each sample that `only` and `compared` select. A missing operator has a single outcome."""
     dtype = getattr(torch, dtype_name)
     calls = FORMS[way](op)
     if dtype not in op.dtypes or calls is None:
@@ -209,7 +210,8 @@ def outcomes(name, op, dtype_name, way="function", only=lambda number: True, com
 
 
 def error_outcomes(name, op, compared=lambda sample: True):
-    """Of the calls that torch's database has as wrong ones: refused by both with one class of exception, or different."""
+    """For the calls that torch's database lists as invalid: rejected by both with one class of exception, or
+    different."""
     if op.error_inputs_func is None:
         return
     try:
@@ -236,7 +238,7 @@ def outcome_of_error(op, sample, call):
         return Outcome("right")
     try:
         given = [converted(sample.input), converted(list(sample.args)), converted(sample.kwargs)]
-    except ValueError as refused:  # more dims than minidynamo's tensors have
+    except ValueError as refused:  # more dims than minidynamo supports
         return Outcome("absent", str(refused))
     try:
         _, ours = outcome(call, given[0], *given[1], **given[2])
@@ -247,7 +249,7 @@ def outcome_of_error(op, sample, call):
 
 
 def memory_of(tensor):
-    """The first byte and the one behind the last; None: no elements."""
+    """The addresses of the first byte and past the last, or None without elements."""
     if tensor.numel() == 0:
         return None
     extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
@@ -267,7 +269,8 @@ def is_writable(tensor):
 
 
 def layout(result, given, kind):
-    """Of each result: its strides, the inputs whose memory it shares, those that it is, and whether it can be written."""
+    """For each result: its strides, the inputs whose memory it shares, the inputs that it is, and whether it is
+    writable."""
     inputs, rows = tensors_in(given, kind), []
     for tensor in tensors_in(result, kind):
         memory = memory_of(tensor)
@@ -288,7 +291,7 @@ def layout(result, given, kind):
 
 
 def layout_outcomes(name, op, dtype_name="float32", strides=True, only=lambda number: True):
-    """Where results share memory with inputs, lie, or can be written otherwise than torch's."""
+    """Whether results share memory with inputs, have strides, or are writable in another way than torch's."""
     dtype = getattr(torch, dtype_name)
     if dtype not in op.dtypes:
         return
@@ -306,7 +309,7 @@ def layout_outcomes(name, op, dtype_name="float32", strides=True, only=lambda nu
 
 
 def layout_difference(op, here, sample, strides):
-    """None: the results cannot be compared."""
+    """None if the results cannot be compared."""
     given = [copy_of(sample.input), copy_of(list(sample.args)), copy_of(sample.kwargs)]
     theirs, error = outcome(op.op, given[0], *given[1], **given[2])
     try:
@@ -342,7 +345,7 @@ WAYS = {
 
 
 def report(ways, dtypes, wanted):
-    """Prints each difference, and for each operator in which of four rows of the table it is."""
+    """Prints each difference, and in which of the four rows of the table each operator is."""
     warnings.simplefilter("ignore")
     table = {"right": [], "different": [], "absent": [], "without samples": []}
     counts, reasons = {}, {}

@@ -1,4 +1,4 @@
-"""Errors of pointwise ops in ULP, long sums, and numbers that are no ordinary ones; against torch where it is installed."""
+"""Errors of pointwise ops in ULP, long sums, and special values; against torch where it is installed."""
 
 import math
 
@@ -79,7 +79,7 @@ def test_long_means_norms_and_running_sums(many):
 FLOAT_OPS = sorted(
     row["name"] for row in md._C._op_rows() if row["kind"] in ("PointwiseUnary", "PointwiseBinary") and row["function"]
 )
-# Dots: overloads. Numbers of bits: no floating dtype has them.
+# Dots: overloads. Operations on bits: no floating dtype has them.
 FLOAT_OPS = [name for name in FLOAT_OPS if "." not in name and not name.startswith("bitwise")]
 
 
@@ -95,7 +95,8 @@ def unusual(dtype):
 
 
 def left_out(name, dtype, a, b=()):
-    """Where torch's vector code gives NaN for a rest whose quotient is too large, or has the sign of a NaN as it comes."""
+    """Cases where torch's vector code returns NaN for the remainder of too large a quotient, or an arbitrary sign of
+    NaN."""
     divisor = np.abs(np.array(b if len(b) else a))
     if name in ("fmod", "remainder"):
         with np.errstate(all="ignore"):
@@ -104,11 +105,11 @@ def left_out(name, dtype, a, b=()):
     return np.isnan(divisor) & (name == "copysign")
 
 
-# Which of 0.0 and -0.0 is the larger depends in torch on the number of elements.
+# In torch it depends on the number of elements which of 0.0 and -0.0 is the larger.
 @pytest.mark.skipif(torch is None, reason="torch is not installed")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FLOAT_OPS)
-def test_unusual_numbers_as_torch_has_them(name, dtype):
+def test_special_values_are_those_of_torch(name, dtype):
     values = unusual(dtype)
     binary = next(row["kind"] for row in md._C._op_rows() if row["name"] == name) == "PointwiseBinary"
     a = [x for x in values for _ in values] if binary else values

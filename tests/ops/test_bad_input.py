@@ -1,4 +1,4 @@
-"""Wrong calls of every op: a clear exception with the op's name, never a crash or an internal error."""
+"""Invalid calls of every op: a clear exception with the op's name, never a crash or an internal error."""
 
 import random
 import re
@@ -9,7 +9,7 @@ import minidynamo as md
 from minidynamo import _C
 
 ROWS = _C._op_rows()
-# What a user's mistake may become; an InternalError, a SystemError or a crash is a bug.
+# Acceptable exceptions for a user's mistake; an InternalError, a SystemError or a crash is a bug.
 USER_ERRORS = (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError, OverflowError, MemoryError)
 
 
@@ -66,7 +66,7 @@ def test_wrong_types(name, function, rows):
         for wrong in (object(), {}, 1j, lambda: 0):
             for position in range(len(params)):
                 if position == 0 and is_descriptor(function):
-                    continue  # the descriptor itself refuses a self that is no Tensor
+                    continue  # the descriptor itself rejects a self that is not a Tensor
                 args = [good_value(kind) for kind, _, _ in params[:position]]
                 with pytest.raises(TypeError) as caught:
                     function(*args, **{params[position][1]: wrong})

@@ -1,4 +1,4 @@
-"""Operations made of others: eager, compiled into one graph, and against NumPy and torch where it is installed."""
+"""Composite operations: eager, compiled into one graph, and against NumPy and torch where it is installed."""
 
 import math
 import re
@@ -29,7 +29,7 @@ def cases(table, owner):
 
 
 CASES = [*cases(FUNCTIONS, "function"), *cases(METHODS, "method")]
-# torch says these with another class, or not at all.
+# torch raises another class for these, or does not raise.
 OTHER_CLASSES = {"tensor_split-2", "hstack-4", "vstack-4", "dstack-4", "column_stack-4"}
 
 
@@ -37,7 +37,7 @@ def case_id(case):
     return f"{case[0]}-{case[1]}{'-method' if case[4] == 'method' else ''}"
 
 
-def face(name, owner, library):
+def variant(name, owner, library):
     return getattr(library if owner == "function" else library.Tensor, name)
 
 
@@ -63,7 +63,7 @@ def test_every_composite_has_samples():
     assert {*_composites.functions, *_composites.methods} - tested - random == set()
 
 
-def test_every_composite_says_what_it_does_and_takes_types():
+def test_every_composite_has_documentation_and_types():
     for table in (_composites.functions, _composites.methods):
         for name, function in table.items():
             assert function.__doc__, name
@@ -73,7 +73,7 @@ def test_every_composite_says_what_it_does_and_takes_types():
 @pytest.mark.parametrize("case", CASES, ids=case_id)
 def test_one_graph(case):
     name, number, args, keywords, owner = case
-    call = face(name, owner, md)
+    call = variant(name, owner, md)
     plain = outcome(call, *made((0, 0, args, keywords)))
     compiled = md.compile(lambda *a, **k: call(*a, **k), fullgraph=True)
     assert_same(plain, outcome(compiled, *made((0, 0, args, keywords))), "compiled")
@@ -86,8 +86,8 @@ def test_against_torch(case):
     if torch is None:
         pytest.skip("torch is not installed")
     name, number, args, keywords, owner = case
-    ours = outcome(face(name, owner, md), *made((0, 0, args, keywords)))
-    theirs = outcome(face(name, owner, torch), *made((0, 0, args, keywords), torch))
+    ours = outcome(variant(name, owner, md), *made((0, 0, args, keywords)))
+    theirs = outcome(variant(name, owner, torch), *made((0, 0, args, keywords), torch))
     if case_id(case) in OTHER_CLASSES and ours[1] is not None and theirs[1] is not None:
         return
     assert_same(ours, theirs, "torch")
@@ -95,9 +95,9 @@ def test_against_torch(case):
 
 
 @pytest.mark.parametrize("case", cases(BREAKING, "function"), ids=case_id)
-def test_breaks_of_what_depends_on_data(case):
+def test_data_dependent_composites_break(case):
     name, number, args, keywords, owner = case
-    call = face(name, owner, md)
+    call = variant(name, owner, md)
     plain = outcome(call, *made((0, 0, args, keywords)))
     compiled = md.compile(lambda *a, **k: call(*a, **k))
     for _ in range(2):
@@ -146,7 +146,7 @@ def test_einsum_by_lists_of_subscripts():
     assert md.equal(md.einsum("ij,jk->ik", [a, b]), a @ b)
 
 
-def test_einsum_of_whole_numbers_and_halves():
+def test_einsum_of_integers_and_halves():
     x = md.arange(6).reshape(2, 3)
     assert md.einsum("ij,kj->ik", x, x).tolist() == [[5, 14], [14, 50]]
     assert md.einsum("ij->i", x.to(md.int32)).dtype == md.int64  # a sum, as in torch
@@ -200,7 +200,7 @@ def test_a_method_in_captured_code_is_guarded():
         assert md.equal(compiled(x), run(x))
 
 
-# ---- views in place, .H, type()
+# ---- in-place views, .H, type()
 
 
 def test_views_in_place_change_the_object():
@@ -281,5 +281,5 @@ def test_operands_of_several_dtypes_are_one_in_the_graph():
     assert compiled(flags, x).tolist() == md.logaddexp(flags.to(md.float32), x).tolist()
 
 
-def test_covariances_with_a_correction_that_no_machine_number_holds():
+def test_covariances_with_a_correction_beyond_64_bits():
     assert md.cov(md.rand(3, 4), correction=-(2**63)).abs().max() < 1e-18

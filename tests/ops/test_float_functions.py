@@ -1,4 +1,5 @@
-"""exp, log, sin, cos, erf, tanh and what is made of them, of float32: loops compute them by whole vectors, each element for itself."""
+"""exp, log, sin, cos, erf, tanh and functions built from them, in float32: vectorised loops compute each element
+independently."""
 
 import math
 
@@ -41,7 +42,7 @@ def test_error(name):
 
 @pytest.mark.skipif(not LARGEST_ERROR, reason="the C library's functions")
 @pytest.mark.parametrize("name", IN_VECTORS)
-def test_an_element_does_not_depend_on_its_place(name):
+def test_an_element_does_not_depend_on_its_position(name):
     function = function_of(name)
     values = md.tensor(operands())
     whole = function(values).numpy().view(np.int32)
@@ -119,7 +120,7 @@ def test_sine_and_cosine_of_all_magnitudes(name):
     assert (np.abs(results - exact) <= 3e-7 * np.maximum(np.abs(exact), 2.0**-126)).all()
 
 
-def test_sine_and_cosine_of_what_is_no_number():
+def test_sine_and_cosine_of_nan_and_infinity():
     values = md.tensor([math.inf, -math.inf, math.nan] * 11)
     assert np.isnan(md.sin(values).numpy()).all() and np.isnan(md.cos(values).numpy()).all()
     values = md.tensor([0.0, -0.0])

@@ -1,4 +1,5 @@
-"""In-place forms, out= forms, indexing and its writes, views that share storage: against NumPy, errors in torch's classes."""
+"""In-place variants, out= variants, indexing and its writes, views that share storage: against NumPy, errors of
+torch's classes."""
 
 import numpy as np
 import pytest
@@ -14,13 +15,13 @@ def t(data, dtype=md.float32):
     return md.tensor(data, dtype=dtype)
 
 
-def test_every_row_with_the_face_has_its_method():
+def test_every_row_with_the_variant_has_its_method():
     for name in IN_PLACE:
         assert callable(getattr(md.Tensor, name + "_")), name
 
 
 @pytest.mark.parametrize("name", ["neg", "abs", "sqrt", "exp", "relu", "tanh", "sigmoid", "floor", "sign"])
-def test_a_unary_form_writes_the_functions_result_and_gives_self(name):
+def test_a_unary_variant_writes_the_functions_result_and_returns_self(name):
     x = t([[0.5, 1.5], [2.0, 4.0]])
     expected = getattr(x, name)().tolist()
     assert getattr(x, name + "_")() is x
@@ -29,7 +30,7 @@ def test_a_unary_form_writes_the_functions_result_and_gives_self(name):
 
 @pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "remainder", "eq", "lt", "floor_divide"])
 @pytest.mark.parametrize("other", [3.0, [2.0, 5.0], [[1.0], [2.0]]])
-def test_a_binary_form_broadcasts_into_self(name, other):
+def test_a_binary_variant_broadcasts_into_self(name, other):
     x = t([[1.0, 2.0], [3.0, 4.0]])
     other = t(other) if isinstance(other, list) else other
     expected = getattr(x, name)(other).float().tolist()
@@ -58,7 +59,7 @@ def test_operators_write_in_place_and_keep_the_object():
     assert n is kept and n.tolist() == [(((0 << 2 | 1) & 5) ^ 2) >> 1, (((1 << 2 | 1) & 5) ^ 2) >> 1]
 
 
-def test_matmul_has_no_in_place_form_and_rebinds():
+def test_matmul_has_no_in_place_variant_and_rebinds():
     x = md.eye(2)
     old = x
     x @= t([[1.0, 2.0], [3.0, 4.0]])
@@ -114,7 +115,7 @@ def test_versions_count_writes_of_the_storage():
         (lambda: md.add(md.zeros(2), 1, out=3), TypeError, "argument 'out' must be Tensor"),
     ],
 )
-def test_what_cannot_be_written_raises_as_torch_does_and_changes_nothing(call, error, words):
+def test_failing_writes_raise_as_in_torch_and_change_nothing(call, error, words):
     with pytest.raises(error) as caught:
         call()
     assert words in str(caught.value)
@@ -129,7 +130,7 @@ def test_results_are_cast_down_to_the_target():
     assert n.tolist() == [3, -3]
 
 
-def test_writes_to_strided_windows():
+def test_writes_to_strided_views():
     x = md.arange(12, dtype=md.float32).reshape(3, 4)
     expected = np.arange(12, dtype=np.float32).reshape(3, 4)
     x.t()[1:3].mul_(10)
@@ -299,7 +300,7 @@ def test_index_functions():
 
 
 @pytest.mark.parametrize("place", [-1, 7, 2**40])
-def test_sums_of_many_values_are_not_begun_with_an_index_out_of_range(place):
+def test_sums_with_an_index_out_of_range_write_nothing(place):
     sums, index = md.arange(7.0), md.arange(1000) % 7
     assert md.zeros(7).scatter_add_(0, index, md.ones(1000)).tolist() == [143.0] * 6 + [142.0]
     for at in (0, 500, 999):
@@ -376,7 +377,7 @@ def test_views_of_a_resized_out_see_the_result():
     with pytest.warns(UserWarning, match="was resized"):
         md.add(md.zeros(2), 1, out=row[1])
     assert row.tolist() == [[0, 0, 0], [1, 1, 0]]
-    with pytest.warns(UserWarning, match="was resized"):  # no room: memory of its own
+    with pytest.warns(UserWarning, match="was resized"):  # too small: a buffer of its own
         md.add(md.zeros(5), 1, out=target)
     assert target.tolist() == [1] * 5 and view.tolist() == [5, 5]
 

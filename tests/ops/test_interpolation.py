@@ -1,4 +1,4 @@
-"""Resolutions of images against torch: all modes and dtypes; sizes, scales, and scales at which a size stays."""
+"""Interpolation of images against torch: all modes and dtypes; sizes, scales, and scales that leave a size unchanged."""
 
 import importlib.util
 import random
@@ -21,7 +21,7 @@ MODES = {
     "trilinear": (3,),
 }
 SCALES = (0.3, 0.5, 1.0, 1.1, 1.3, 2.0, 2.1, 2.7)
-# Of the largest element. In the dtypes of 16 bits torch itself rounds on the way.
+# Relative to the largest element. In the 16-bit dtypes torch itself rounds intermediate results.
 TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 2e-2, torch.float16: 3e-3}
 
 
@@ -59,7 +59,7 @@ def check_drawn(seed):
     except (NotImplementedError, RuntimeError):
         return refuses(keywords, image)
     if keywords.get("antialias") and expected.shape[3] == 1 != expected.shape[2]:
-        return None  # torch weighs its columns as if they were rows
+        return None  # torch weighs the columns as if they were rows
     result = torch.from_dlpack(
         minidynamo.nn.functional.interpolate(minidynamo.from_dlpack(image), **keywords).contiguous()
     )

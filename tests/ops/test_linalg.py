@@ -21,9 +21,9 @@ except ImportError:
 
 ERRORS = (TypeError, ValueError, RuntimeError, IndexError, NotImplementedError)
 CASES = [(name, number, *sample) for name, samples in SAMPLES.items() for number, sample in enumerate(samples)]
-# How large a result is depends on the rank.
+# The size of a result depends on the rank.
 BREAKING = {("lstsq", "gelsd"), ("lstsq", "gelss")}
-# torch says these with another class, or gives something: see the test of each.
+# torch raises another class for these, or returns a result: see the test of each.
 THEIRS_DIFFER = {"cholesky-4", "solve_triangular-6", "tensorsolve-1"}
 
 
@@ -56,7 +56,8 @@ def parts(result):
 
 
 def without_signs(name, args, found):
-    """Columns of Q, U and eigenvectors are right with either sign, and beyond the rank in any basis: what is made of them."""
+    """Columns of Q, U and eigenvectors may have either sign, and beyond the rank any basis: values that do not
+    depend on that."""
     arrays = [np.asarray(part.tolist(), dtype=np.float64).reshape(tuple(part.shape)) for part in found]
     if name == "svd":
         U, S, Vh = arrays
@@ -225,7 +226,7 @@ def test_no_warnings_of_numpy(recwarn):
 
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan")])
 @pytest.mark.parametrize("name", ["svd", "svdvals", "eigh", "eigvalsh", "pinv"])
-def test_what_is_not_finite_does_not_converge(name, number):
+def test_non_finite_matrices_do_not_converge(name, number):
     function = getattr(md.linalg, name)
     matrix = md.arange(9, dtype=md.float32).reshape(3, 3)
     matrix[0, 1] = matrix[1, 0] = number

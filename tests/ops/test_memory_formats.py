@@ -1,4 +1,4 @@
-"""Memory formats: the strides, and whether the tensor itself comes back, as torch's; in captured code as well."""
+"""Memory formats: the strides, and whether the tensor itself is returned, as in torch; in captured code as well."""
 
 import copy
 import math
@@ -37,7 +37,7 @@ CALLS = {
 
 
 def orders(rank):
-    """Ways in which the dims lie: in order, in reverse, with the channels last, and two swapped."""
+    """Orders of the dims in memory: in order, in reverse, with the channels last, and two swapped."""
     yield tuple(range(rank))
     if rank > 1:
         yield tuple(reversed(range(rank)))
@@ -58,7 +58,7 @@ def facts(lib, shape, order, dtype, call, name):
     return tuple(result.shape), result.stride(), str(result.dtype).rpartition(".")[2], result is x, result.tolist()
 
 
-# None and what is no format at all are arguments as well.
+# None and values that are not formats are arguments as well.
 @pytest.mark.parametrize("name", [*FORMATS, None, "a text", 3])
 @pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
 def test_as_torch(call, name):
@@ -73,7 +73,7 @@ def test_as_torch(call, name):
 @pytest.mark.parametrize("name", FORMATS[:3])
 @pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
 def test_captured(call, name):
-    md._dynamo.reset()  # all calls are made by one piece of code
+    md._dynamo.reset()  # all calls are made by one code object
     given = getattr(md, name)
     x = md.arange(24.0).reshape(1, 2, 3, 4)
     try:
@@ -121,7 +121,7 @@ def test_code_of_a_graph_names_the_format():
     assert "memory_format=minidynamo.channels_last" in graphs[0].code
 
 
-def test_a_format_given_as_an_argument_is_guarded():
+def test_a_format_passed_as_an_argument_is_guarded():
     function = md.compile(lambda x, given: x.clone(memory_format=given) + 1, fullgraph=True)
     x = md.ones(1, 2, 3, 4)
     assert function(x, md.channels_last).stride() == (24, 1, 8, 2)

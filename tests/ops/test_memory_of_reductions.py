@@ -1,4 +1,5 @@
-"""What a reduction or scan takes beside its input and its result: no copy of the input in a wider dtype."""
+"""Memory that a reduction or scan takes in addition to its input and its result: no copy of the input in a wider
+dtype."""
 
 import os
 import subprocess
@@ -61,7 +62,7 @@ SLACK = 1 << 20
 @pytest.mark.parametrize("how", ["plain", "compiled"])
 def test_no_wider_copy(how, name, dtype, sizes):
     command = [sys.executable, "-c", PROGRAM, CALLS[name], dtype, sizes, how]
-    # A check keeps the plan's result beside Python's.
+    # A check keeps the plan's result in addition to Python's.
     unchecked = os.environ | {"MINIDYNAMO_CHECK_CAPTURES": "0"}
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=unchecked)
     if "Permission" in done.stderr:

@@ -1,12 +1,12 @@
 """Wrong sizes, ranks, dtypes and dims for every row of the op table: the message names the op and the shapes.
 
-The class is torch's, and torch refuses the same calls, where torch is installed.
+The class is torch's, and torch rejects the same calls, where torch is installed.
 """
 
 import math
 
 import pytest
-from op_samples import FACELESS, ROWS, SAMPLES, UNDETERMINED, Data, faces, python_name, realize
+from op_samples import ROWS, SAMPLES, UNDETERMINED, WITHOUT_VARIANTS, Data, python_name, realize, variants
 
 import minidynamo as md
 
@@ -17,7 +17,7 @@ except ImportError:
     pass
 
 ERRORS = (TypeError, ValueError, RuntimeError, IndexError, OverflowError, MemoryError)
-# torch's class comes from something that it calls on the way.
+# torch's class comes from a function that it calls internally.
 OTHER_CLASSES = {
     "index_copy-sizes-(0,)-()",
     "index_fill-sizes-(0,)-(0,)",
@@ -30,7 +30,7 @@ KINDS = "fib"
 
 
 def replaced(parts, place, new):
-    """A copy of a nested list with what stands at the place replaced."""
+    """A copy of a nested list with the item at the place replaced."""
     copy = list(parts)
     copy[place[0]] = new if len(place) == 1 else replaced(copy[place[0]], place[1:], new)
     return copy
@@ -49,7 +49,7 @@ def is_int(part):
 
 
 def wrong_calls(row):
-    """(what is wrong, args, keywords): the first samples with one argument replaced."""
+    """(description, args, keywords): the first samples with one argument replaced."""
     seen = set()
     for args, keywords in SAMPLES[row["name"]][:2]:
         args = list(args)
@@ -75,7 +75,7 @@ def once(seen, what, args, keywords):
         yield what, args, keywords
 
 
-CASES = [(row, *wrong) for row in ROWS if row["name"] not in FACELESS for wrong in wrong_calls(row)]
+CASES = [(row, *wrong) for row in ROWS if row["name"] not in WITHOUT_VARIANTS for wrong in wrong_calls(row)]
 IDS = [f"{case[0]['name']}-{case[1]}" for case in CASES]
 
 
@@ -102,9 +102,9 @@ def fresh():
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_wrong_calls(case):
     row, what, args, keywords = case
-    by_face = faces(row)
-    name = next(iter(by_face if torch is None else faces(row, torch)), next(iter(by_face)))
-    call = by_face[name]
+    by_variant = variants(row)
+    name = next(iter(by_variant if torch is None else variants(row, torch)), next(iter(by_variant)))
+    call = by_variant[name]
     result, error = outcome(call, args, keywords)
     if error is not None:
         text = str(error)
@@ -115,7 +115,7 @@ def test_wrong_calls(case):
     assert type(error) is type(compiled_error) and str(error) == str(compiled_error)
     if torch is None:
         return
-    theirs = faces(row, torch).get(name)
+    theirs = variants(row, torch).get(name)
     if theirs is None:
         return
     their_result, their_error = outcome(theirs, args, keywords, torch)
@@ -130,7 +130,7 @@ def test_wrong_calls(case):
         assert str(result.dtype).split(".")[1] == str(their_result.dtype).split(".")[1]
 
 
-# Values that hardly any parameter takes. torch accepts a few where this has no use for them.
+# Values that hardly any parameter accepts. torch accepts a few if it does not use them.
 WRONG_VALUES = {"class": object, "dict": {"a": 1}, "bytes": b"x", "huge": 10**30}
 
 
@@ -140,31 +140,31 @@ def wrong_values(row):
         for place in range(len(args)):
             yield f"{what}-{place}", [*args[:place], value, *args[place + 1 :]], keywords
         for name in keywords:
-            if what != "bytes":  # torch takes them as text
+            if what != "bytes":  # torch accepts them as text
                 yield f"{what}-{name}", args, {**keywords, name: value}
     yield "too many", [*args, *[None] * 7], keywords
     yield "unknown keyword", args, {**keywords, "nonsense": 1}
 
 
-# torch takes a number for the tensor in copy_, and none on the left of a comparison's function.
+# torch accepts a number as the tensor in copy_, and no number on the left of a comparison function.
 OTHER_VALUE_CASES = {"copy-huge-1", *(f"{name}-huge-0" for name in ("eq", "ne", "lt", "le", "gt", "ge"))}
-VALUE_CASES = [(row, *wrong) for row in ROWS if row["name"] not in FACELESS for wrong in wrong_values(row)]
+VALUE_CASES = [(row, *wrong) for row in ROWS if row["name"] not in WITHOUT_VARIANTS for wrong in wrong_values(row)]
 
 
 @pytest.mark.parametrize("case", VALUE_CASES, ids=[f"{case[0]['name']}-{case[1]}" for case in VALUE_CASES])
 def test_wrong_values(case):
     row, what, args, keywords = case
-    for name, call in faces(row).items():
+    for name, call in variants(row).items():
         if name in ("method", "in_place") and not (args and isinstance(args[0], Data)):
             continue
         _, error = outcome(call, args, keywords)
         assert error is None or python_name(row) in str(error), error
-        theirs = faces(row, torch).get(name) if torch is not None else None
+        theirs = variants(row, torch).get(name) if torch is not None else None
         if theirs is None or f"{row['name']}-{what}" in OTHER_VALUE_CASES:
             continue
         try:
             _, their_error = outcome(theirs, args, keywords, torch)
-        except AttributeError:  # torch's Python code looks at attributes first
+        except AttributeError:  # torch's Python code reads attributes first
             assert isinstance(error, TypeError)
             continue
         assert (error is None) == (their_error is None), (error, their_error)
@@ -186,7 +186,7 @@ BEYOND_MEMORY = {
 
 @pytest.mark.parametrize("power", [60, 61, 62])
 @pytest.mark.parametrize("name", BEYOND_MEMORY)
-def test_bytes_that_no_memory_or_number_holds(name, power):
+def test_sizes_beyond_memory_and_64_bits(name, power):
     md._dynamo.reset()
     call, raised = BEYOND_MEMORY[name], []
     for run in (call, md.compile(call), md.compile(call, dynamic=True)):

@@ -1,8 +1,8 @@
-"""Ops called with arguments that are not quite right: rows of the table, composites, layers' functions and linear algebra.
+"""Ops called with slightly wrong arguments: rows of the table, composites, functional layers and linear algebra.
 
-A good sample is changed: other dtypes, sizes, layouts, numbers and indices, far out of range, too. Held are: no crash, eager and
-compiled alike, and torch's outcome where it is installed: an equal result, or an exception of the same class. The short form is
-in the suite; `python -m tests.drawn calls` makes as many calls as one likes, under tools/asan.sh with sanitizers.
+A valid sample is changed: other dtypes, sizes, layouts, numbers and indices, including values far out of range. Required are: no
+crash, the same eager and compiled, and torch's outcome where it is installed: an equal result, or an exception of the same class.
+The short form is in the suite; `python -m tests.drawn calls` makes any number of calls, under tools/asan.sh with sanitizers.
 """
 
 import itertools
@@ -17,7 +17,7 @@ import pytest
 np = pytest.importorskip("numpy")
 from composite_samples import BREAKING, FUNCTIONS, METHODS  # noqa: E402
 from linalg_samples import SAMPLES as LINALG  # noqa: E402
-from op_samples import ROWS, SAMPLES, UNDETERMINED, Data, Named, faces  # noqa: E402
+from op_samples import ROWS, SAMPLES, UNDETERMINED, Data, Named, variants  # noqa: E402
 
 import minidynamo as md  # noqa: E402
 
@@ -42,7 +42,7 @@ DTYPES = ("float32", "float64", "bfloat16", "float16", "int64", "int32", "int16"
 LAYOUTS = ("plain", "transposed", "strided", "expanded", "offset", "reversed")
 HOSTILE = (-1, 0, 1, 2, 3, -2, -3, 7, -(2**31), 2**44, 2**62, -(2**62), 2**63 - 1, -(2**63))
 SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e-45, 3e38)
-# torch itself runs for ever, or for gigabytes, with numbers that are too large.
+# With numbers that are too large torch itself runs forever, or takes gigabytes.
 SMALL_NUMBERS = {
     "arange.start",
     "tensor_split",
@@ -55,12 +55,12 @@ SMALL_NUMBERS = {
     "vander",
     "multi_dot",
 }
-# These are documented for "float, double, cfloat and cdouble", and may be anything where a matrix is nearly singular.
+# These are documented for "float, double, cfloat and cdouble", and are arbitrary for nearly singular matrices.
 DECOMPOSITIONS = set(
     "cholesky cond det eigh eigvalsh inv lstsq matrix_power matrix_rank pinv qr slogdet solve solve_triangular svd svdvals"
     " tensorinv tensorsolve inverse logdet pinverse cholesky_inverse cholesky_solve".split()
 )
-# Drawn or uninitialised numbers have no value to compare, either.
+# Random or uninitialised numbers have no value to compare, either.
 NO_VALUES = {
     *UNDETERMINED,
     *DECOMPOSITIONS,
@@ -78,31 +78,31 @@ NO_VALUES = {
 
 
 def entries():
-    """(name, samples, {face: name of the owner})."""
+    """(name, samples, {variant: name of the owner})."""
     for row in ROWS:
         if row["name"] in SAMPLES:
-            found = [face for face in faces(row) if face != "in_place"]
+            found = [variant for variant in variants(row) if variant != "in_place"]
             if found:
                 yield row["name"], SAMPLES[row["name"]], found[0]
-    for table, face in ((FUNCTIONS, "function"), (METHODS, "method"), (BREAKING, "function")):
-        yield from ((name, samples, face) for name, samples in table.items())
+    for table, variant in ((FUNCTIONS, "function"), (METHODS, "method"), (BREAKING, "function")):
+        yield from ((name, samples, variant) for name, samples in table.items())
     yield from ((name, samples, "linalg") for name, samples in LINALG.items())
 
 
 ENTRIES = list(entries())
 
 
-def owner_of(library, face):
+def owner_of(library, variant):
     return {
         "function": library,
         "method": library.Tensor,
         "functional": library.nn.functional,
         "linalg": library.linalg,
-    }[face]
+    }[variant]
 
 
 class Fuzzed:
-    """A tensor of a layout: `base` has it in memory, `arranged` gives the view."""
+    """A tensor with a layout: `base` holds its memory, `arranged` returns the view."""
 
     def __init__(self, shape, dtype, layout, values):
         self.shape, self.dtype, self.layout, self.values = shape, dtype, layout, values
@@ -136,7 +136,7 @@ class Fuzzed:
 
 
 def fuzzed(data, rng):
-    """A tensor argument, changed by chance."""
+    """A tensor argument, changed at random."""
     numbers = data.numbers()
     shape, values = data.shape, [float(value) for value in (numbers if isinstance(numbers, list) else [numbers])]
     dtype = data.dtype or {"b": "bool", "i": "int64"}.get(data.kind, "float32")
@@ -164,7 +164,7 @@ def fuzzed(data, rng):
 
 
 def changed(value, rng, large):
-    """An argument, changed by chance."""
+    """An argument, changed at random."""
     if isinstance(value, Data):
         return fuzzed(value, rng)
     if isinstance(value, (list, tuple)):
@@ -208,7 +208,7 @@ def outcome(call, args, keywords, library):
 
 
 def their_outcome(call, args, keywords):
-    """torch's outcome, and whether it warned that it will not take such arguments any more."""
+    """torch's outcome, and whether it warned that such arguments are deprecated."""
     torch.set_warn_always(True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -231,14 +231,14 @@ def array_of(tensor):
 
 
 def difference(ours, theirs, name, exact):
-    """What differs between two results, None if nothing does."""
+    """The difference between two results, or None."""
     ours, theirs = tensors(ours), tensors(theirs)
     if len(ours) != len(theirs):
         return f"{len(ours)} tensors, not {len(theirs)}"
     for a, b in zip(ours, theirs, strict=True):
         if tuple(a.shape) != tuple(b.shape) or str(a.dtype).split(".")[1] != str(b.dtype).split(".")[1]:
             return f"{a.dtype}{tuple(a.shape)}, not {b.dtype}{tuple(b.shape)}"
-        # A view may have more elements than memory, and one without elements more rows.
+        # A view may have more elements than its memory, and one without elements more rows.
         if name in NO_VALUES or not 0 < math.prod(a.shape) <= 2**24:
             continue
         tolerance = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4}.get(str(a.dtype).split(".")[1], 1e-8)
@@ -251,14 +251,15 @@ def difference(ours, theirs, name, exact):
 
 
 def unspecified(x, y):
-    """What becomes of infinities and NaN on the way, and of floats that no integer holds, is not the same everywhere."""
+    """Results for infinities and NaN in intermediate values, and for floats beyond every integer, differ between
+    implementations."""
     return (
         not (np.isfinite(x).all() and np.isfinite(y).all()) or (np.abs(y) >= 2**31).any() or (np.abs(x) >= 2**31).any()
     )
 
 
 def has_absurd_sizes(value):
-    """torch makes tensors without elements whose other sizes no memory could have."""
+    """torch creates tensors without elements whose other sizes no memory could hold."""
     if isinstance(value, (list, tuple)):
         return any(has_absurd_sizes(part) for part in value)
     return any(has_absurd_sizes(part) for part in value.values()) if isinstance(value, dict) else is_absurd(value)
@@ -294,15 +295,15 @@ def same_class(error, theirs):
     )
 
 
-def is_undocumented(face, name, args, keywords):
-    """Calls of which torch makes something that its documentation does not speak of, or forbids."""
+def is_undocumented(variant, name, args, keywords):
+    """Calls that torch accepts although its documentation does not mention or forbids them."""
     if name in DECOMPOSITIONS:
         return any(isinstance(value, Fuzzed) and value.dtype not in ("float32", "float64") for value in args)
     if name == "vecdot":
         return not -len(args[0].shape) <= keywords.get("dim", -1) < len(args[0].shape)
     if name.startswith("addcmul"):  # "otherwise an integer"
         return isinstance(keywords.get("value"), float) and args[0].dtype in DTYPES[4:]
-    if name == "lerp":  # a 0-d weight of another dtype is taken, no other tensor
+    if name == "lerp":  # a 0-d weight of another dtype is accepted, no other tensor
         return len({value.dtype for value in args if isinstance(value, Fuzzed)}) > 1
     if name in ("scatter", "scatter_add"):  # a LongTensor
         return args[2].dtype not in ("int32", "int64")
@@ -326,8 +327,8 @@ def is_most_frequent(line, chosen, *_, **__):
     return any(np.array_equal(chosen, [value], equal_nan=True) for value in values[counts == counts.max()])
 
 
-# Where values are equal, or as frequent, any of them may be taken: the place of dim among the arguments, its default, and
-# what holds of a line and the values that were chosen of it.
+# Among equal or equally frequent values any one may be selected: the position of dim among the arguments, its default,
+# and the condition on a slice and the values selected from it.
 CHOSEN = {
     "topk": (2, -1, are_extreme),
     "median": (1, None, is_lower_median),
@@ -336,10 +337,10 @@ CHOSEN = {
 
 
 def is_chosen(ours, theirs, name, args, keywords):
-    """Whether the values and indices are such as may be taken of the lines of the argument."""
+    """Whether the values and indices are a valid selection from the slices of the argument."""
     at, default, holds = CHOSEN[name]
     if not math.prod(args[0].shape):
-        return args[0].dtype in DTYPES[4:]  # of nothing there is no number
+        return args[0].dtype in DTYPES[4:]  # an empty slice has no value
     dim = keywords.get("dim", args[at] if len(args) > at else default)
     if dim is None or not args[0].shape or shapes(ours) != shapes(theirs):
         return False
@@ -358,7 +359,7 @@ def is_chosen(ours, theirs, name, args, keywords):
 
 
 def is_histogram(ours, theirs, name, args, keywords):
-    """torch's float32 overflows between the places of large numbers."""
+    """torch's float32 overflows between the bins of large numbers."""
     lines, bins = array_of(args[0].make(md)), len(ours)
     span = tuple(float(keywords.get(key, args[at] if len(args) > at else 0)) for at, key in ((2, "min"), (3, "max")))
     counts = np.histogram(lines, bins, span if span[0] != span[1] else None)[0]
@@ -366,17 +367,17 @@ def is_histogram(ours, theirs, name, args, keywords):
 
 
 def is_broadcast_solution(ours, theirs, name, args, keywords):
-    """torch takes some matrices of right-hand sides for stacks of vectors."""
+    """torch treats some matrices of right-hand sides as batches of vectors."""
     (*stack, _, n), (*other, _, k) = args[0].shape, args[1].shape
     return shapes(ours)[0] == (*np.broadcast_shapes(tuple(stack), tuple(other)), n, k)
 
 
-# What holds of a right result that is not torch's.
+# Conditions on a correct result that differs from torch's.
 VALID = {**dict.fromkeys(CHOSEN, is_chosen), "histc": is_histogram, "lstsq": is_broadcast_solution}
 
 
 class Session:
-    """Draws calls from a seed and counts what became of them."""
+    """Draws calls from a seed and counts their outcomes."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
@@ -384,16 +385,16 @@ class Session:
         self.differing = []
 
     def step(self, number):
-        name, samples, face = self.rng.choice(ENTRIES)
+        name, samples, variant = self.rng.choice(ENTRIES)
         args, keywords = self.rng.choice(samples)
         large = name not in SMALL_NUMBERS
         args = [changed(value, self.rng, large) for value in args]
         keywords = {key: changed(value, self.rng, large) for key, value in keywords.items()}
         python_name = name.partition(".")[0]
-        call = getattr(owner_of(md, face), python_name)
+        call = getattr(owner_of(md, variant), python_name)
         ours, error = outcome(call, args, keywords, md)
         self.counts["raised" if error else "returned"] += 1
-        what = (face, name, args, keywords)
+        what = (variant, name, args, keywords)
         if number % 4 == 0:
             md._dynamo.reset()
             captured, captured_error = outcome(md.compile(lambda *a, **k: call(*a, **k)), args, keywords, md)
@@ -401,16 +402,18 @@ class Session:
             if error is None:
                 assert difference(captured, ours, name, False) is None, (what, captured, ours)
             self.counts["compiled"] += 1
-        if torch is not None and hasattr(owner_of(torch, face), python_name):
-            self.compare(what, ours, error, *their_outcome(getattr(owner_of(torch, face), python_name), args, keywords))
+        if torch is not None and hasattr(owner_of(torch, variant), python_name):
+            self.compare(
+                what, ours, error, *their_outcome(getattr(owner_of(torch, variant), python_name), args, keywords)
+            )
 
     def compare(self, what, ours, error, theirs, their_error, deprecated):
         name = what[1]
         if error is None and their_error is not None:
-            self.counts["taken here alone"] += 1  # mixed dtypes, sizes one by one: torch takes less
+            self.counts["taken here alone"] += 1  # mixed dtypes, sizes as separate arguments: torch accepts less
         elif error is not None and their_error is None:
             if all(tensor.numel() == 0 for tensor in tensors(theirs)):
-                self.counts["of no elements"] += 1  # torch does not look at the other arguments
+                self.counts["of no elements"] += 1  # torch does not check the other arguments
             elif deprecated:
                 self.counts["deprecated"] += 1
             elif is_undocumented(*what):

@@ -1,9 +1,10 @@
-"""Every row of the op table by every face: eager, compiled, in place and with out=; against torch where it is installed."""
+"""Every row of the op table in every variant: eager, compiled, in place and with out=; against torch where it is
+installed."""
 
 import math
 
 import pytest
-from op_samples import FACELESS, ROWS, SAMPLES, UNDETERMINED, case_id, cases, faces, python_name, realize
+from op_samples import ROWS, SAMPLES, UNDETERMINED, WITHOUT_VARIANTS, case_id, cases, python_name, realize, variants
 
 import minidynamo as md
 
@@ -29,7 +30,7 @@ def fresh():
 
 
 def test_every_row_has_samples():
-    assert {row["name"] for row in ROWS} - FACELESS == set(SAMPLES)
+    assert {row["name"] for row in ROWS} - WITHOUT_VARIANTS == set(SAMPLES)
 
 
 def made(case, library=md):
@@ -89,58 +90,58 @@ IDS = [case_id(case) for case in CASES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_faces_eager_and_compiled(case):
+def test_variants_eager_and_compiled(case):
     row = case[0]
     values = row["name"] not in UNDETERMINED
-    calls = {name: face for name, face in faces(row).items() if name != "in_place"}
+    calls = {name: variant for name, variant in variants(row).items() if name != "in_place"}
     if not calls:
         assert row["in_place"]
         return
     first = None
-    for name, face in calls.items():
+    for name, variant in calls.items():
         args, keywords = made(case)
         if name == "method" and not isinstance(args[0], md.Tensor):
             continue  # where(condition, ...) and a number on the left have no method
-        eager = outcome(face, args, keywords)
+        eager = outcome(variant, args, keywords)
         assert eager[1] is None, eager[1]
         first = first or eager
         assert_same_outcome(eager, first, values=values)
-        captured = outcome(compiled(face), args, keywords)
+        captured = outcome(compiled(variant), args, keywords)
         assert type(captured[0]) is type(eager[0])
-        # Fused loops contract a * b + c: equal to rounding.
+        # Fused loops contract a * b + c: equal up to rounding.
         assert_same_outcome(captured, eager, exact=False, values=values)
 
 
 @pytest.mark.parametrize("case", cases(lambda row: row["name"] not in NO_GRAPH), ids=case_id)
 def test_no_row_breaks_the_graph(case):
     args, keywords = made(case)
-    for name, face in faces(case[0]).items():
+    for name, variant in variants(case[0]).items():
         if name in ("method", "in_place") and not isinstance(args[0], md.Tensor):
             continue
-        eager = outcome(face, *made(case))
+        eager = outcome(variant, *made(case))
         if eager[1] is not None:
-            continue  # an in-place form that cannot hold the result
+            continue  # an in-place variant whose dtype cannot hold the result
         args, keywords = made(case)
-        md.compile(lambda *a, face=face, **k: face(*a, **k), fullgraph=True)(*args, **keywords)
+        md.compile(lambda *a, variant=variant, **k: variant(*a, **k), fullgraph=True)(*args, **keywords)
 
 
 @pytest.mark.parametrize("case", cases(lambda row: row["in_place"]), ids=case_id)
-def test_in_place_forms(case):
+def test_in_place_variants(case):
     row = case[0]
-    face = faces(row)["in_place"]
+    variant = variants(row)["in_place"]
     args, keywords = made(case)
     if not isinstance(args[0], md.Tensor):
         return
-    written = outcome(face, args, keywords)
+    written = outcome(variant, args, keywords)
     assert written[1] is not None or written[0] is args[0]
     again, keywords = made(case)
-    captured = outcome(compiled(face), again, keywords)
+    captured = outcome(compiled(variant), again, keywords)
     assert_same_outcome(captured, written, exact=False)
     assert captured[1] is not None or captured[0] is again[0]
-    assert_equal(again[0], args[0], exact=False)  # unchanged where it raised
-    if "function" in faces(row) and written[1] is None:
+    assert_equal(again[0], args[0], exact=False)  # unchanged if it raised
+    if "function" in variants(row) and written[1] is None:
         fresh, keywords = made(case)
-        plain = faces(row)["function"](*fresh, **keywords)
+        plain = variants(row)["function"](*fresh, **keywords)
         assert_equal(plain.to(args[0].dtype), written[0].contiguous() if plain.is_contiguous() else written[0])
     if torch is not None and hasattr(torch.Tensor, python_name(row) + "_"):
         theirs, keywords = made(case, torch)
@@ -155,8 +156,8 @@ def fresh_outs(result, library=md):
 
 
 @pytest.mark.parametrize("case", cases(lambda row: row["out"] and row["name"] not in UNDETERMINED), ids=case_id)
-def test_out_forms(case):
-    call = faces(case[0])["function"]
+def test_out_variants(case):
+    call = variants(case[0])["function"]
     args, keywords = made(case)
     plain, error = outcome(call, args, keywords)
     assert error is None
@@ -176,14 +177,14 @@ def test_against_torch(case):
         pytest.skip("torch is not installed")
     row = case[0]
     compared = 0
-    for name, face in faces(row).items():
-        theirs = faces(row, torch).get(name)
+    for name, variant in variants(row).items():
+        theirs = variants(row, torch).get(name)
         args, keywords = made(case)
         if theirs is None or name == "in_place" or (name == "method" and not isinstance(args[0], md.Tensor)):
             continue
         values = row["kind"] != "Random" and row["name"] not in UNDETERMINED
         assert_same_outcome(
-            outcome(face, args, keywords),
+            outcome(variant, args, keywords),
             outcome(theirs, *made(case, torch)),
             exact=False,
             values=values,

@@ -1,4 +1,5 @@
-"""torch's operator database, where torch 2.13 is installed: a part of the samples here, all of them in the exhaustive test."""
+"""torch's operator database, where torch 2.13 is installed: a part of the samples here, all of them in the
+exhaustive test."""
 
 import importlib.util
 import pathlib
@@ -15,24 +16,25 @@ if not torch.__version__.startswith("2.13"):
     pytest.skip("the database of another version of torch", allow_module_level=True)
 import operator_database as database
 
-# Operators with a sample whose result is another one that torch's documentation allows just as well.
+# Operators with a sample for which torch's documentation allows other results as well.
 OPEN = {
     "linalg.eigh": "eigenvectors are unique up to their signs, and to rotations among those of one eigenvalue",
     "linalg.svd": "singular vectors are unique up to their signs, those of no singular value up to rotations",
     "svd": "as linalg.svd",
 }
-# Reflected operators whose samples on a number, Tensor.__rsub__(2, x), are not compared; all others of theirs are. torch documents
-# none of these calls. A slot of a type refuses them with TypeError, as int.__rsub__(x, 2) does; torch's are functions in
-# Python, whose bodies tell what happens: those that call a function of both operands give its result, and so do ours.
+# Reflected operators whose samples on a number, Tensor.__rsub__(2, x), are not compared; all their other samples are.
+# torch documents none of these calls. A type slot rejects them with TypeError, as int.__rsub__(x, 2) does; torch's are
+# Python functions, whose bodies determine the outcome: those that call a function of both operands return its result,
+# and so do ours.
 OPEN_ON_A_NUMBER = {
     "__rsub__": "torch gives NotImplemented: rsub(2, x) takes no number first",
     "__rdiv__": "AttributeError from the inside of torch's: 2 has no method reciprocal()",
 }
 ENTRIES = dict(database.entries())
 COMPARED = sorted(set(ENTRIES) - set(OPEN))
-# Of samples, each how many-th is compared here.
+# Only every n-th sample is compared here.
 SPARSE = 7
-# An operator, and the names of torch's that its samples use and that are not here.
+# An operator, and the names of torch that its samples use and that minidynamo does not have.
 LISTED = pathlib.Path(__file__).with_name("operator_database_absent.txt")
 
 
@@ -56,7 +58,7 @@ def quiet():
 
 
 def is_own(why):
-    """Whether a reason of absence is the operator's own: not a dtype or a layout that no tensor has here."""
+    """Whether a reason of absence is specific to the operator: not an unsupported dtype or layout."""
     kind, _, which = why.partition(" ")
     return kind in ("name", "keyword") or which in database.DTYPES
 
@@ -66,7 +68,7 @@ def is_compared(name):
 
 
 def check(name, found):
-    """Nothing differs, and what is absent is listed."""
+    """Checks that nothing differs, and that everything absent is listed."""
     found = list(found)
     assert not database.differences(found), "\n".join(database.differences(found))
     assert {why for why in database.absences(found) if is_own(why)} <= ABSENT.get(name, set())

@@ -13,7 +13,7 @@ np = pytest.importorskip("numpy")
 
 FLOATS = (md.float16, md.float32, md.float64)
 INTEGERS = (md.uint8, md.int8, md.int16, md.int32, md.int64)
-# Relative to the size of the result; transcendental functions of low precision included.
+# Relative to the size of the result; includes transcendental functions of low precision.
 TOLERANCE = {md.float16: 2e-3, md.float32: 2e-6, md.float64: 1e-12}
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, -2.5, 3.7, 100.0, math.inf, -math.inf, math.nan]
@@ -24,7 +24,7 @@ def numpy_dtype(dtype):
 
 
 def layouts(dtype):
-    """The same kind of data in several layouts: (tensor, array)."""
+    """The same data in several layouts: (tensor, array)."""
     values = np.array(SPECIAL if dtype in FLOATS else [0, 1, 2, 3, 5, 7, 11, 100, 126, 1, 0, 2, 9])
     data = np.resize(values, (3, 4, 5)).astype(numpy_dtype(dtype))
     whole = md.tensor(data)
@@ -91,7 +91,7 @@ UNARY = {
 def test_unary_of_floats(name, dtype):
     for x, a in layouts(dtype):
         with np.errstate(all="ignore"):
-            # In float64, then rounded: the best result that the dtype can have.
+            # In float64, then rounded: the best result that the dtype can hold.
             expected = UNARY[name](a.astype(np.float64))
             if name == "sign":
                 expected = np.nan_to_num(expected)  # torch's sign of NaN is 0
@@ -281,7 +281,7 @@ def test_reductions_of_integers():
         md.ones(3, dtype=md.int32).mean()
 
 
-def test_reductions_of_nothing():
+def test_reductions_of_empty_tensors():
     empty = md.zeros(0, 3)
     assert empty.sum().item() == 0 and empty.sum(0).tolist() == [0, 0, 0] and empty.sum(1).shape == (0,)
     assert empty.prod().item() == 1 and empty.all().item() is True and empty.any().item() is False
@@ -291,7 +291,7 @@ def test_reductions_of_nothing():
             getattr(empty, name)()
 
 
-def test_max_min_and_their_places():
+def test_max_min_and_their_indices():
     data = np.array([[1.0, 5.0, 2.0], [7.0, 0.0, 7.0]], dtype=np.float32)
     x = md.tensor(data)
     assert x.max().item() == 7 and x.min().item() == 0
@@ -475,7 +475,7 @@ def test_equal_and_allclose():
         md.allclose(x, x.double())
 
 
-def test_names_of_parameters_as_torch_has_them():
+def test_names_of_parameters_are_those_of_torch():
     x = md.tensor([1.0, -2.0])
     assert md.abs(input=x).tolist() == [1, 2] and md.add(input=x, other=1).tolist() == [2, -1]
     assert md.multiply(x, 2).tolist() == (x * 2).tolist() and md.clip(x, 0).tolist() == [1, 0]
@@ -496,7 +496,7 @@ def test_functions_describe_themselves():
 
 # ---- torch as the oracle ----
 
-# What a parameter of each type is tried with; the first that torch takes as well is compared.
+# Values to try for each type of parameter; the first that torch accepts as well is compared.
 ARGUMENTS = {
     "Tensor": ["x"],
     "Number": ["x", 2],
@@ -525,7 +525,7 @@ def calls(row):
 
 
 COMPARED_KINDS = ("PointwiseUnary", "PointwiseBinary", "PointwiseTernary", "Compare", "Reduction", "Softmax", "View")
-# Of tensors of one number, which the calls below have not: in op_samples.py.
+# Tensors of one number, which the calls below do not have: in op_samples.py.
 OF_ONE_NUMBER = ("narrow.tensor",)
 COMPARED = [
     row
@@ -549,17 +549,17 @@ def test_against_torch(row):
 
                 name = row["name"].partition(".")[0]
                 if name == "where" and dtype == "uint8":
-                    continue  # torch takes such a condition with a warning that it will not
+                    continue  # torch accepts such a condition with a deprecation warning
                 try:
                     expected = getattr(torch, name)(*made(torch, data))
-                except Exception:  # what torch refuses, eager may refuse too; it must not crash
+                except Exception:  # where torch raises, eager may raise too; it must not crash
                     try:
                         getattr(md, name)(*made(md, data))
                     except Exception as error:
                         assert str(error)
                     continue
                 ours = getattr(md, name)(*made(md, data))
-                # A number to the power of a tensor: torch's result is laid out row by row, ours as the tensor is.
+                # A number to the power of a tensor: torch's result is row-major, ours has the layout of the tensor.
                 compare_with_torch(ours, expected, strides=not (name == "pow" and arguments[0] == 2))
                 compared += 1
     assert compared > 0
@@ -584,7 +584,7 @@ def test_a_diagonal_far_outside_is_empty(offset):
     assert md.compile(lambda x: x.diagonal(offset) + 1)(x).shape == (0,)
 
 
-def test_covariances_of_whole_numbers():
+def test_covariances_of_integers():
     x = md.tensor([[2, 1, 0], [0, -1, 5]])
     for function in (md.cov, md.corrcoef):
         assert function(x).dtype == md.float32 and function(x).tolist() == function(x.float()).tolist()

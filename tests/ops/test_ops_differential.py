@@ -1,6 +1,6 @@
-"""Ops on drawn tensors: eager and compiled against NumPy, and against torch where it is installed.
+"""Ops on random tensors: eager and compiled against NumPy, and against torch where it is installed.
 
-Drawn are dtype, shape, layout, special values and arguments. `python -m tests.drawn operations` runs more of them.
+Dtype, shape, layout, special values and arguments are random. `python -m tests.drawn operations` runs more of them.
 """
 
 import math
@@ -36,7 +36,7 @@ BITS = ("bitwise_and", "bitwise_or", "bitwise_xor")
 COMPARE = ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor")
 REDUCE = ("sum", "mean", "amax", "amin", "prod", "any", "all", "argmax", "argmin", "var", "std")
 # NumPy has these under the same or another name; promotion and some results differ from torch's, so that NumPy is
-# asked on one floating dtype only.
+# compared for one floating dtype only.
 NUMPY_NAMES = {
     "neg": "negative", "round": "rint", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "sub": "subtract", "mul": "multiply",
     "div": "divide", "pow": "power", "atan2": "arctan2", "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
@@ -226,7 +226,7 @@ def binary_cases(draw):
 def check_binary(case):
     name, a, b, scalar = case
     other = b if scalar is None else scalar
-    # Which of two zeros is the larger one is not specified: torch's vector code differs from its scalar code.
+    # It is unspecified which of two zeros is the larger one: torch's vector code differs from its scalar code.
     check(method(name), method(name), [a, other], case, exact=name in ("add", "sub", "mul"))
     if scalar is None and name not in ("remainder", "floor_divide", "pow", *BITS):
         against_numpy(name, [a, b], case)
@@ -245,7 +245,7 @@ def check_in_place(case):
     name, a, b, scalar = case
     unary = name in ("sqrt", "relu", "neg")
     if name == "copy" and a.dtype not in FLOATS and not (np.abs(b.numpys().astype(np.float64)) < 127).all():
-        return  # what an integer becomes of a float that it cannot hold is not specified
+        return  # the conversion to an integer of a float out of its range is unspecified
     other = [] if unary else [b if scalar is None or name == "copy" else scalar]
 
     def write(x, *args):
@@ -278,7 +278,7 @@ def check_reduction(case):
     else:
         call = lambda x: getattr(x, name)(dim=dim, keepdim=keepdim)  # noqa: E731
     if name in ("argmax", "argmin", "amax", "amin") and np.isnan(operand.numpys().astype(np.float64)).any():
-        return  # which NaN, and of which sign, is not specified
+        return  # the NaN and its sign are unspecified
     check(call, call, [operand], case)
 
 

@@ -1,4 +1,4 @@
-"""torch's type promotion, against tables made with torch."""
+"""torch's type promotion, against tables generated with torch."""
 
 import itertools
 
@@ -122,7 +122,7 @@ def test_comparisons_are_bool():
     for a, b in itertools.product(NAMES, NAMES):
         assert (ones(a, 2) == ones(b, 2)).dtype is md.bool
         assert (ones(a, 2) < ones(b)).dtype is md.bool
-    # The operands meet before they are compared: 300 does not become 44.
+    # The operands are promoted before they are compared: 300 does not become 44.
     assert (md.tensor([44], dtype=md.uint8) == md.tensor([300])).tolist() == [False]
 
 
@@ -131,7 +131,7 @@ def test_sums_of_integers_are_int64():
         assert short(ones(name, 2).sum().dtype) == (name if CATEGORY[name] == 2 else "i64")
 
 
-def test_matmul_wants_one_dtype():
+def test_matmul_requires_one_dtype():
     with pytest.raises(RuntimeError, match=r"matmul.*float32.*float64"):
         md.matmul(md.ones(2, 2), md.ones(2, 2, dtype=md.float64))
 

@@ -1,4 +1,4 @@
-"""Reflected operators called by name, on tensors and on what is none, beside torch's where it is installed."""
+"""Reflected operators called by name, on tensors and on other objects, compared with torch's where it is installed."""
 
 import importlib.util
 
@@ -19,7 +19,7 @@ class Own(md.Tensor):
         return "its own"
 
 
-# What torch's methods of these names do is a function of both operands, whichever is the tensor.
+# torch's methods of these names are functions of both operands, whichever is the tensor.
 OPEN = {
     "mod": [7.0, 5.0, 3.0],
     "pow": [2.0, 3.0, 1.5],
@@ -27,7 +27,7 @@ OPEN = {
     "lshift": [4, 2, 1],
     "rshift": [40, 20, 10],
 }
-# These take a tensor alone as the right operand.
+# These accept only a tensor as the right operand.
 CLOSED = ["add", "sub", "mul", "truediv", "and", "or", "xor"]
 NUMBER = 2
 
@@ -60,7 +60,7 @@ def test_right_operand_of_any_kind(name, way):
     assert way(name, x, "text") is NotImplemented
     if torch is not None:
         theirs = torch.tensor(elements)
-        # torch's floor_divide takes two numbers, the others do not: that is no call of an operator.
+        # torch's floor_divide accepts two numbers, the others do not: that is no call of an operator.
         numbers = [] if name == "floordiv" else [(NUMBER, 3)]
         for left, right in [(NUMBER, "x"), ("x", NUMBER), ("x", "x"), *numbers, ("text", 3), ("x", "text")]:
             ours = way(name, *[x if side == "x" else side for side in (left, right)])

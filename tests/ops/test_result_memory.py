@@ -1,4 +1,4 @@
-"""Results that are new tensors in torch are new here, also where no element has to move; views and identities likewise."""
+"""Results that are new tensors in torch are new here, even if no element has to move; likewise views and identities."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""addr, addmv, addmm, addbmm and baddbmm against torch: dtypes, beta and alpha of all kinds; elements, or the class of the refusal."""
+"""addr, addmv, addmm, addbmm and baddbmm against torch: dtypes, beta and alpha of all kinds; elements, or the class
+of the error."""
 
 import itertools
 import math
@@ -18,7 +19,7 @@ SHAPES = {
     "addbmm": ((3, 2), (5, 3, 4), (5, 4, 2)),
     "baddbmm": ((5, 3, 2), (5, 3, 4), (5, 4, 2)),
 }
-# addr promotes its tensors; the others take one dtype.
+# addr promotes its tensors; the others require one dtype.
 PAIRS = {
     name: itertools.product(DTYPES, DTYPES)
     if name == "addr"
@@ -68,7 +69,7 @@ def test_as_torch(name, own, other):
     wrong = []
     for beta, alpha in [*((number, 1) for number in NUMBERS), *((1, number) for number in NUMBERS)]:
         if other.startswith("float") and math.isinf(alpha) and name != "addr":
-            continue  # whether a product or a factor is multiplied by it is the BLAS library's choice
+            continue  # the BLAS library chooses whether it scales the product or a factor
         ours, theirs = (outcome(lib, name, own, other, beta, alpha) for lib in (md, torch))
         if not same(ours, theirs):
             wrong.append((beta, alpha, ours, theirs))

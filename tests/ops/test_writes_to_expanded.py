@@ -1,4 +1,4 @@
-"""Writes into tensors of which several elements are one place in memory: refused where torch refuses, plain and compiled."""
+"""Writes to tensors with several elements at one address: rejected where torch rejects them, eager and compiled."""
 
 import pytest
 
@@ -64,7 +64,7 @@ WRITES = {
     "softmax(out)": lambda lib, x: lib.softmax(ones(lib, x), 0, out=x),
     "masked_select(out)": lambda lib, x: lib.masked_select(ones(lib, x), ones(lib, x) > 0, out=x),
 }
-# torch takes these and warns that it will not for ever: which of the writes to one place stays is nowhere said.
+# torch accepts these with a deprecation warning: which of the writes to one address wins is unspecified.
 REFUSED_HERE = {
     "masked_fill_": lambda lib, x: x.masked_fill_(ones(lib, x) > 0, 2),
     "index_fill_": lambda lib, x: x.index_fill_(0, lib.tensor([0]), 2),

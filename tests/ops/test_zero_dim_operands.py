@@ -1,4 +1,4 @@
-"""Operands without dims where torch takes them beside others: index_copy, index_add, the weight of lerp."""
+"""0-d operands that torch accepts next to others: index_copy, index_add, the weight of lerp."""
 
 import pytest
 

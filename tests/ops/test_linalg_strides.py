@@ -1,4 +1,4 @@
-"""The strides of what linear algebra gives, as torch's: matrices of a decomposition lie by columns."""
+"""The strides of the results of linear algebra, as in torch: matrices of a decomposition are column-major."""
 
 import math
 
@@ -8,7 +8,7 @@ import minidynamo as md
 
 torch = pytest.importorskip("torch")
 
-# Each takes the library, then a stack of matrices: positive definite, or any.
+# Each takes the library, then a batch of matrices: positive definite, or any.
 DEFINITE = {
     "cholesky": lambda lib, x: lib.linalg.cholesky(x),
     "cholesky(upper)": lambda lib, x: lib.linalg.cholesky(x, upper=True),
@@ -63,7 +63,7 @@ def numbers(lib, shape, definite):
 
 
 def layouts(lib, x):
-    """The same elements: in rows, in columns, with gaps, and with the stack as the last dim in memory."""
+    """The same elements: row-major, column-major, with gaps, and with the batch as the last dim in memory."""
     yield x
     yield x.mT.contiguous().mT
     wide = lib.zeros(*x.shape[:-1], x.shape[-1] * 2)

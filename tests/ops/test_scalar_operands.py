@@ -1,4 +1,5 @@
-"""A number beside a tensor, for all kinds of numbers, dtypes and places: torch's elements, or its refusal."""
+"""A number as an operand next to a tensor, for all kinds of numbers, dtypes and positions: torch's elements, or its
+error."""
 
 import math
 
@@ -90,7 +91,7 @@ CALLS = {
     "divtrunc": lambda lib, x, n: lib.div(x, n, rounding_mode="trunc"),
 }
 ROUNDED = {"divfloor", "divtrunc"}
-# What is not as torch's: (calls, (dtype, number) -> whether it is so, why).
+# Differences from torch: (calls, (dtype, number) -> whether it applies, why).
 LEFT = [
     ({"div", "true_divide", "copysign", "xlogy"}, lambda dtype, n: dtype == "bool" and n >= 2**63,
      "torch refuses an int of 64 bits without sign beside a bool, where it is the second alone"),
@@ -135,7 +136,7 @@ def is_near(ours, theirs, dtype):
 
 def is_same(ours, theirs, dtype, number):
     if isinstance(ours, type) or isinstance(theirs, type):
-        # Of a number of more than 64 bits, or a dtype that is not taken at all, either may be seen first.
+        # For a number of more than 64 bits together with an unsupported dtype, either may be reported.
         either = isinstance(number, int) and abs(number) >= 2**63 or NotImplementedError in (ours, theirs)
         return ours == theirs or (either and isinstance(ours, type) and isinstance(theirs, type))
     return ours[0] == theirs[0] and all(is_near(a, b, ours[0]) for a, b in zip(ours[1], theirs[1], strict=True))
@@ -157,7 +158,7 @@ def test_as_torch(name):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("left", LEFT, ids=[why for _, _, why in LEFT])
-def test_what_is_left_still_differs(left):
+def test_known_differences_still_exist(left):
     names, holds, _ = left
     for name in names:
         given = [(dtype, number) for dtype in DTYPES for number in NUMBERS if holds(dtype, number)]

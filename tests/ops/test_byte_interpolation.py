@@ -1,4 +1,4 @@
-"""Images of bytes at other resolutions: torch's numbers, to the last bit. Drawn ones where torch is installed."""
+"""Interpolation of byte images: bit-identical to torch. Random ones where torch is installed."""
 
 import importlib.util
 import random
@@ -13,7 +13,7 @@ if TORCH := importlib.util.find_spec("torch") is not None:
 
 SCALES = (0.5, 1.0, 1.1, 1.3, 2.0, 2.7, (1.1, 0.6), (1.0, 1.5))
 IMAGE = [[200, 110, 40], [220, 255, 3]]
-# torch 2.13's numbers; in float32, rounded once, one at least of each is another one.
+# torch 2.13's numbers; computed in float32 and rounded once, at least one of each would differ.
 NUMBERS = [
     ({"mode": "bilinear", "size": (3, 5)}, [[200, 164, 110, 68, 40], [210, 199, 183, 86, 22], [220, 234, 255, 104, 3]]),
     ({"mode": "bilinear", "scale_factor": (1.5, 0.7)}, [[181, 65], [205, 79], [228, 93]]),
@@ -35,7 +35,7 @@ def test_numbers(keywords, expected):
 
 @pytest.mark.parametrize("name", ["int8", "int32", "int64", "bool"])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
-def test_other_whole_numbers(name, mode):
+def test_other_integer_dtypes(name, mode):
     image = minidynamo.zeros(1, 1, 3, 3).to(getattr(minidynamo, name))
     with pytest.raises(NotImplementedError, match=f"{mode} is not implemented for"):
         interpolate(image, size=(4, 4), mode=mode)
@@ -82,7 +82,7 @@ def check_drawn(seed):
             interpolate(minidynamo.from_dlpack(image), **keywords)
         return
     if shape[1] > 4 and expected.shape[3] == 1 != expected.shape[2]:
-        # torch weighs its columns as if they were rows, and gives the first pixel for all: four channels are right.
+        # torch weighs the columns as if they were rows, and returns the first pixel for all: four channels are right.
         image, shape = image[:, :4], (shape[0], 4, *shape[2:])
         expected = torch.nn.functional.interpolate(image, **keywords)
     result = torch.from_dlpack(interpolate(minidynamo.from_dlpack(image), **keywords))

@@ -1,4 +1,6 @@
-"""Convolutions, means of windows and sums of products of whole numbers, which dtypes have them, and pools of no channels: as torch's."""
+"""Integer dtypes: convolutions, mean pooling and sums of products, which dtypes are supported, and pooling without channels, as in
+torch.
+"""
 
 import itertools
 import random
@@ -36,7 +38,7 @@ def numbers(shape, dtype, seed):
 
 
 def compared(call, *tensors):
-    """The same call of both libraries: one dtype, one set of values, or one class of exception."""
+    """The same call in both libraries: one dtype, one set of values, or one class of exception."""
 
     def outcome(lib, given):
         try:
@@ -107,5 +109,5 @@ MAKERS = {
 @pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 @pytest.mark.parametrize("dtype", ["float64", "int64"])
 @pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
-def test_makers_make_what_out_holds(make, dtype):
+def test_creation_with_out_has_its_dtype(make, dtype):
     compared(make, torch.zeros(2, dtype=getattr(torch, dtype)))

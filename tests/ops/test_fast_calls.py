@@ -1,4 +1,5 @@
-"""The short way of the plainest calls gives what the way of all calls gives: values, dtype, requires_grad, exceptions."""
+"""The fast path for the simplest calls has the same results as the general path: values, dtype, requires_grad,
+exceptions."""
 
 import itertools
 
@@ -18,7 +19,7 @@ def tensor(dtype, values=(0, 1, 2, 5)):
 
 
 def strided(tensor):
-    """The same elements with gaps, which only the long way takes."""
+    """The same elements with gaps, for which only the general path exists."""
     wide = md.stack([tensor, tensor], 1)
     assert not wide[:, 0].is_contiguous()
     return wide[:, 0]
@@ -81,7 +82,7 @@ def test_requires_grad():
         assert not (x + y).requires_grad
 
 
-def test_subclasses_keep_their_way():
+def test_subclasses_take_the_general_path():
     parameter = md.nn.Parameter(md.ones(3))
     assert type(parameter + 1) is md.Tensor and (parameter + 1).requires_grad
 

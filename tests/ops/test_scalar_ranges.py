@@ -1,4 +1,4 @@
-"""Numbers that an element's dtype cannot hold, and what torch's classes of errors are for them."""
+"""Numbers that an element's dtype cannot hold, and torch's classes of errors for them."""
 
 import math
 
@@ -16,7 +16,7 @@ REFUSED = [
     (md.int16, 40000), (md.int32, 2**31), (md.int32, 1e10), (md.int64, 1e20), (md.int64, math.inf),
     (md.int32, math.nan), (md.float32, 1e40), (md.float32, -1e40), (md.float16, 70000), (md.bfloat16, -3.4e38),
 ]  # fmt: skip
-# (dtype, number, the element that it makes)
+# (dtype, number, the resulting element)
 TAKEN = [
     (UINT8, -1, 255), (UINT8, -255, 1), (UINT8, 255, 255), (INT8, -128, -128), (INT8, 1.7, 1), (INT8, True, 1),
     (md.bool, 200, True), (md.bool, math.nan, True), (md.float32, math.inf, math.inf), (md.float16, math.inf, math.inf),
@@ -68,7 +68,7 @@ def test_filling(way, compiled):
     for dtype, number in REFUSED:
         x = md.zeros(2, dtype=dtype)
         if way is set_item and dtype in (md.float16, md.bfloat16):
-            # As torch, which fills a single element without looking at what these hold.
+            # As torch, which fills a single element of these without checking the range.
             assert call(x, number)[0].item() == math.copysign(math.inf, number)
             continue
         with pytest.raises(RuntimeError, match="value cannot be converted to type .* without overflow"):
@@ -78,7 +78,7 @@ def test_filling(way, compiled):
         assert call(md.zeros(2, dtype=dtype), number).tolist()[0] == element
 
 
-# Calls of a tensor x of two elements and a number, by the dtype of x: (way, what torch 2.13 takes, what it refuses).
+# Calls with a tensor x of two elements and a number, by the dtype of x: (way, accepted by torch 2.13, rejected by it).
 CHECKED = {
     "clamp(min)": lambda x, n: x.clamp(min=n),
     "clamp(max)": lambda x, n: x.clamp(max=n),
@@ -115,7 +115,7 @@ def test_numbers_that_must_fit(name, compiled):
     call = md.compile(CHECKED[name]) if compiled else CHECKED[name]
     for dtype, number in TOO_LARGE.items():
         if name == "hardtanh" and dtype is UINT8:
-            continue  # takes no negative bounds
+            continue  # rejects negative bounds
         x = md.ones(2, dtype=dtype)
         for fitting in (3, 3, 5):  # as constants of a graph, and as its inputs
             call(x, fitting)
@@ -156,7 +156,7 @@ def test_linspace():
     assert md.linspace(0, 1e6, 1, dtype=md.float16).tolist() == [0.0]
 
 
-# Ints from 2 ** 63 to 2 ** 64 - 1: floats beside floats, else modulo 2 ** 64.
+# Ints from 2 ** 63 to 2 ** 64 - 1: floats next to floats, else modulo 2 ** 64.
 WIDE = [
     (lambda x, n: x + n, md.int64, [-(2**63) + 1] * 2),
     (lambda x, n: n - x, md.int64, [2**63 - 1] * 2),
@@ -175,7 +175,7 @@ WIDE = [
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 @pytest.mark.parametrize("number", range(len(WIDE)))
-def test_ints_of_64_bits_without_sign(number, compiled):
+def test_unsigned_64_bit_ints(number, compiled):
     function, dtype, wanted = WIDE[number]
     call = md.compile(function) if compiled else function
     for _ in range(3):
