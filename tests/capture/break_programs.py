@@ -1,4 +1,4 @@
-"""A program for each row of csrc/symbolic/breaks/graph_breaks.def, whose first break is that row's."""
+"""One program for each row of csrc/symbolic/breaks/graph_breaks.def; its first break has that row's reason."""
 
 import array
 import contextlib
@@ -31,10 +31,10 @@ def one_tensor():
 class Program:
     gb_id: str
     function: Callable
-    calls: tuple  # each returns fresh arguments; they are made in turn, and the last meets the reason
-    state: tuple  # names of globals that the function changes
-    around: Callable  # returns the context of the calls
-    without: Callable | None  # for a silent reason: the same without its cause
+    calls: tuple  # each returns fresh arguments; they are called in turn, and the last call meets the reason
+    state: tuple  # names of globals that the function modifies
+    around: Callable  # returns the context manager around the calls
+    without: Callable | None  # for a silent reason: the same program without its cause
     recorded: bool  # whether the calls record the break
 
 
@@ -48,7 +48,7 @@ def meets(gb_id, *calls, state=(), around=contextlib.nullcontext, without=None, 
     return register
 
 
-# Asked for
+# Requested by the program
 
 
 @compiler.disable
@@ -71,13 +71,13 @@ def sub_disallowed():
 
 
 @meets("MD0001")
-def asks_for_a_break(x):
+def calls_graph_break(x):
     graph_break()
     return x + 1
 
 
 @meets("MD0002")
-def asks_to_be_skipped(x):
+def calls_skip_frame(x):
     skip_frame()
     return x + 1
 
@@ -104,7 +104,7 @@ def calls_a_disallowed_op(x):
 
 
 @meets("MD0064")
-def asks_for_its_rest_to_be_left_alone(x):
+def leaves_its_rest_to_python(x):
     step_unsupported()
     return x + 1
 
@@ -136,7 +136,7 @@ LOGGER.addHandler(KeepsTexts())
 
 
 def with_array():
-    """Of a type that is written in C, which is not known."""
+    """The type is written in C and unknown to capture."""
     return minidynamo.ones(3), array.array("i", [1, 2])
 
 
@@ -216,7 +216,7 @@ def returns_a_list(x):
 
 
 @meets("MD0020")
-def asks_for_the_address(x):
+def reads_the_address(x):
     return x + x.data_ptr() % 1
 
 
@@ -314,7 +314,7 @@ def sets_a_global(x):
     return x + 1
 
 
-# The code of a module, which has names instead of local variables.
+# Module code, which has names instead of local variables.
 SETS_A_NAME = types.FunctionType(compile("name = 3\n", "<module>", "exec"), {})
 
 
@@ -379,7 +379,7 @@ meets("MD0036", state=("kept",))(types.FunctionType(sets_a_global.__code__, Name
 
 
 @meets("MD0038", lambda: (minidynamo.ones(3), iter([1, 2])))
-def asks_an_iterator_for_one_item(x, items):
+def takes_one_item_of_an_iterator(x, items):
     return x + next(items)
 
 
@@ -445,12 +445,12 @@ def adds_arrays(x, numbers):
 
 
 @meets("MD0050", with_array)
-def asks_for_the_length_of_an_array(x, numbers):
+def reads_the_length_of_an_array(x, numbers):
     return x + len(numbers)
 
 
 @meets("MD0051", with_array)
-def looks_for_an_item_of_an_array(x, numbers):
+def searches_an_array(x, numbers):
     return x + (2 in numbers)
 
 
@@ -484,7 +484,7 @@ def calls_itself_too_deeply(x):
     return x + factorial(5)
 
 
-# Python makes the call; only where breaks are errors it is one.
+# Python makes the call; it is an error only where breaks are errors.
 @meets(
     "MD0057",
     lambda: (minidynamo.ones(3), "a"),
@@ -496,7 +496,7 @@ def is_captured_for_each_text(x, text):
     return x + len(text)
 
 
-# Silent ones
+# Silent reasons
 
 
 class Finalized:
@@ -550,16 +550,16 @@ def is_cut_by_the_switch(x):
     return (x + 1) * 2
 
 
-def with_whole_numbers():
+def with_integers():
     return (minidynamo.ones(3, dtype=minidynamo.int64),)
 
 
-def multiplies_behind_an_operator(x):
+def multiplies_after_an_operator(x):
     return doubled(x) * x
 
 
-@meets("MD0060", with_whole_numbers, without=multiplies_behind_an_operator)
-def divides_behind_an_operator(x):
+@meets("MD0060", with_integers, without=multiplies_after_an_operator)
+def divides_after_an_operator(x):
     return doubled(x) // x
 
 
@@ -578,11 +578,11 @@ def decides_on_a_number(x):
     return y + 1 if number > 5 else y - 1
 
 
-def keeps_what_the_list_holds(x, objects, deaths):
+def keeps_the_items_of_the_list(x, objects, deaths):
     return (x + 1) * 2, list(deaths)
 
 
-@meets("MD0066", with_the_last_reference, without=keeps_what_the_list_holds)
+@meets("MD0066", with_the_last_reference, without=keeps_the_items_of_the_list)
 def clears_a_list(x, objects, deaths):
     y = x + 1
     objects.clear()

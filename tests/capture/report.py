@@ -1,6 +1,6 @@
 """Prints which constructs of the corpus are captured without a break: python tests/capture/report.py
 
-One line for each snippet that breaks, and the totals by topic.
+One line per snippet that breaks, then the totals by topic.
 """
 
 import sys

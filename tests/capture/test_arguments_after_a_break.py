@@ -1,4 +1,4 @@
-"""The *args and **kwargs of a call are one object each, before a break and after it."""
+"""The *args and **kwargs of a call keep their identity across a break."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def closed_over(x, *rest, **names):
     return x + names["c"], inner() is names
 
 
-def given_away(x, *rest, **names):
+def passed_on(x, *rest, **names):
     out = [rest, names]
     graph_break()
     names.clear()
@@ -75,7 +75,7 @@ def raised_by_an_output(x, **names):
 
 
 PROGRAMS = [
-    written, deleted, updated_twice, kept, kept_in_a_list, closed_over, given_away, without_a_break, raised_by_an_output,
+    written, deleted, updated_twice, kept, kept_in_a_list, closed_over, passed_on, without_a_break, raised_by_an_output,
 ]  # fmt: skip
 
 
@@ -88,7 +88,7 @@ def shown(value):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_as_in_plain_python(program):
+def test_as_in_eager_python(program):
     compiled = minidynamo.compile(program)
     rest = (3, 4) if program.__code__.co_flags & 4 else ()
     for _ in range(2):

@@ -1,6 +1,6 @@
-"""Each reason of csrc/symbolic/breaks/graph_breaks.def is met by a program of break_programs.py, which does what plain Python does.
+"""Each reason of csrc/symbolic/breaks/graph_breaks.def is met by a program of break_programs.py, with the results of eager Python.
 
-A silent reason is not reported. It is seen by a region that ends in the middle of the function; a program that lacks its cause
+A silent reason is not reported. It shows as a region that ends in the middle of the function; the program without its cause
 has no such region.
 """
 
@@ -34,7 +34,8 @@ def fresh():
 
 @contextlib.contextmanager
 def unchanged(program):
-    """The globals that the program changes are what they were; returns a function that puts them back."""
+    """Checks that the globals that the program modifies are in their initial state; returns a function that restores
+    them."""
     namespace = program.function.__globals__
     initial = {name: copy.deepcopy(namespace[name]) for name in program.state}
 
@@ -48,7 +49,7 @@ def unchanged(program):
 
 
 def captures_of(function, make):
-    """The regions that a call captures, and the ids of the breaks that it records."""
+    """Returns the regions that a call captures, and the ids of the breaks that it records."""
     breaks = []
     regions = _C.record_captures(lambda: breaks.extend(_C.record_breaks(lambda: observe(function, make()))))
     return regions, [found["id"] for found in breaks]
@@ -63,7 +64,7 @@ def test_each_row_has_a_program():
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: ROWS[program.gb_id]["name"])
-def test_results_are_those_of_python(program):
+def test_results_are_those_of_eager_python(program):
     compiled = minidynamo.compile(program.function)
     with unchanged(program) as restore, program.around():
         for make in program.calls * 3:
@@ -84,7 +85,7 @@ def test_reported(program):
 
 
 @each_program(silent=False)
-def test_an_error_where_breaks_are_errors(program):
+def test_raises_if_breaks_are_errors(program):
     compiled = minidynamo.compile(program.function)
     *earlier, last = [make() for make in program.calls]
     with unchanged(program), program.around(), error_on_graph_break(True):
@@ -106,13 +107,13 @@ def test_silent(program):
 
 
 @each_program(silent=True)
-def test_no_error_where_breaks_are_errors(program):
+def test_silent_reasons_do_not_raise(program):
     compiled = minidynamo.compile(program.function)
     with program.around(), error_on_graph_break(True):
         for make in program.calls:
             try:
                 compiled(*make())
-            except Unsupported as error:  # of what comes before it
+            except Unsupported as error:  # for the part before the break
                 assert error.gb_id != program.gb_id
 
 

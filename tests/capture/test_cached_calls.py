@@ -1,4 +1,4 @@
-"""The state of a functools.lru_cache after compiled calls is the one that plain calls leave."""
+"""After compiled calls a functools.lru_cache is in the same state as after uncompiled calls."""
 
 import functools
 
@@ -58,7 +58,7 @@ def _observed(function, made, x):
 @pytest.mark.parametrize("typed", [False, True])
 @pytest.mark.parametrize("maxsize", [None, 0, 1, 2, 3, 128])
 @pytest.mark.parametrize("function", [hits_and_misses, failures, failure_for_the_caller, more_than_fit])
-def test_the_cache_is_kept_up(function, maxsize, typed):
+def test_the_cache_is_updated(function, maxsize, typed):
     compiled = minidynamo.compile(function)
     plain_cache, compiled_cache = _make(maxsize, typed), _make(maxsize, typed)
     x = tensor([1.0, 2.0])
@@ -69,8 +69,8 @@ def test_the_cache_is_kept_up(function, maxsize, typed):
         assert _observed(compiled, compiled_cache, x) == _observed(function, plain_cache, x)
 
 
-def test_the_order_of_use_is_kept_up():
-    """What was found last is dropped last."""
+def test_the_order_of_use_is_updated():
+    """The least recently used entry is dropped first."""
     plain_cache, compiled_cache = _make(2, False), _make(2, False)
     compiled = minidynamo.compile(lambda cached, x: x + cached(1)[0])
     for cached, _ in (plain_cache, compiled_cache):
@@ -83,7 +83,7 @@ def test_the_order_of_use_is_kept_up():
     assert plain_cache[0].cache_info() == compiled_cache[0].cache_info()
 
 
-def test_what_was_cleared_is_called_again():
+def test_cleared_results_are_computed_again():
     cached, seen = _make(None, False)
     compiled = minidynamo.compile(lambda x: x + cached(2)[0], fullgraph=True)
     for _ in range(3):
@@ -95,8 +95,8 @@ def test_what_was_cleared_is_called_again():
     assert cached.cache_info()[:2] == (0, 1)
 
 
-def test_what_the_cache_keeps_is_seen_anew():
-    """Another result for the same call, as a call after a change of what the function reads would leave."""
+def test_a_replaced_result_is_noticed():
+    """Replaces the result of the same call, as a call does after a change of something that the function reads."""
     scale = [1.0]
 
     @functools.cache
@@ -131,7 +131,7 @@ def test_not_a_number_is_found_by_identity():
 
 
 def test_equal_constants_share_an_entry():
-    """Those that functools takes for equal, and no others."""
+    """Constants share an entry exactly if functools considers them equal."""
     plain_cache, compiled_cache = _make(None, False), _make(None, False)
     compiled = minidynamo.compile(lambda cached, n: cached(n)[0], fullgraph=True)
     for n in (1, True, 1.0, 2.0, 2, 1 + 0j, 1):
@@ -162,7 +162,7 @@ def test_methods_have_an_entry_for_each_object():
     assert (first.calls, second.calls) == (1, 1)
 
 
-def test_an_object_given_a_hash_of_its_own_is_python_s():
+def test_an_object_that_gets_a_user_hash_is_left_to_python():
     class Equal(Row):
         def __hash__(self):
             return 1
@@ -183,7 +183,7 @@ def test_an_object_given_a_hash_of_its_own_is_python_s():
 
 
 def test_results_are_dropped_with_the_cache():
-    """Nothing of ours keeps them."""
+    """No capture keeps the results alive."""
     import gc
     import weakref
 

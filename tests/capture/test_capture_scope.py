@@ -1,4 +1,4 @@
-"""Which frames that run during a compiled call are captured, and what is said of those that are not."""
+"""Which frames that run during a compiled call are captured, and what is reported about the others."""
 
 import logging
 import subprocess
@@ -44,7 +44,7 @@ def warned(caplog):
 
 def test_a_function_without_operations_reaches_the_limit_silently(warned):
     def helper(value):
-        graph_break()  # makes it a root: what calls it is not Python
+        graph_break()  # makes it a root, since its caller is not Python code
         return len(value)
 
     def f(x):
@@ -57,7 +57,7 @@ def test_a_function_without_operations_reaches_the_limit_silently(warned):
     assert warned() == []
 
 
-def test_a_function_with_operations_is_warned_of(warned):
+def test_a_function_with_operations_causes_a_warning(warned):
     def f(x, text):
         return x + len(text)
 
@@ -69,8 +69,8 @@ def test_a_function_with_operations_is_warned_of(warned):
     assert max(map(len, message.splitlines())) < 250  # a long constant is cut
 
 
-def test_packages_of_the_list_are_inlined_but_no_roots(tmp_path):
-    """A file of site-packages/numpy/ stands for the package's functions."""
+def test_listed_packages_are_inlined_but_never_roots(tmp_path):
+    """A file in site-packages/numpy/ stands for the functions of the package."""
     source = "def called_at_a_break(x):\n    return x * 2 + 1\n"
     path = str(tmp_path / "site-packages" / "{}" / "module.py")
     counts = {}
@@ -100,8 +100,8 @@ def test_packages_of_the_list_are_inlined_but_no_roots(tmp_path):
         ("x * torch.finfo(x.dtype).bits", "32.0"),
     ],
 )
-def test_parts_that_are_loaded_when_first_asked_for(expression, expected):
-    """In a fresh process nothing has asked for them: no break all the same."""
+def test_parts_that_are_loaded_lazily(expression, expected):
+    """In a fresh process, where no code has loaded them: no break either."""
     program = f"""
         import minidynamo as torch
 

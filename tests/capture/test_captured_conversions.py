@@ -1,4 +1,4 @@
-"""Conversions of tensors inside of captured code: what eager calls give, without a break."""
+"""Conversions of tensors in captured code: the results of eager calls, without a break."""
 
 import pytest
 
@@ -9,7 +9,7 @@ OTHER = md.tensor([1, 2])
 
 
 def check(function, *args):
-    """One graph, and the values, dtypes and identities of an eager call."""
+    """Checks that one graph is captured, and that values, dtypes and identities are those of an eager call."""
     md._dynamo.reset()  # the functions of one loop share their code
     expected = function(*args)
     result = md.compile(function, fullgraph=True)(*args)
@@ -54,7 +54,7 @@ def test_forms(convert):
     check(convert, X, OTHER)
 
 
-def test_nothing_to_change_is_the_same_tensor():
+def test_a_conversion_without_effect_returns_the_same_tensor():
     def f(x, y):
         return (
             x.float() is x,

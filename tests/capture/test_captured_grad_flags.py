@@ -1,4 +1,5 @@
-"""What a region knows of requires_grad and is_leaf, beside plain Python: drawn programs of views and writes under grad modes."""
+"""What a region knows about requires_grad and is_leaf, against eager Python: drawn programs of views and writes
+under grad modes."""
 
 import itertools
 import random
@@ -16,7 +17,7 @@ MODES = [
     "torch.set_grad_enabled(True)",
     "torch.inference_mode()",
 ]
-# {a}, {b}: tensors of the program of two rows; {n}: a new name. What is made has two rows, too.
+# {a}, {b}: tensors of the program with two rows; {n}: a new name. Results have two rows, too.
 STATEMENTS = [
     "{n} = {a} * 2",
     "{n} = {a} + {b}",
@@ -56,7 +57,7 @@ FACTS = "({0}.requires_grad, {0}.is_leaf)"
 
 
 def program(draw, length):
-    """A function of a parameter, of a computed tensor that requires grad, and of a plain tensor."""
+    """Returns a function of a parameter, of a computed tensor that requires grad, and of an ordinary tensor."""
     names, lines, new = ["w", "c", "x"], [], itertools.count()
     for _ in range(length):
         mode, count = draw.choice(MODES), draw.randint(1, 2)

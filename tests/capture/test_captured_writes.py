@@ -1,4 +1,5 @@
-"""In-place ops, views and aliases inside captured regions: values, identity, shared storage and versions as in plain Python."""
+"""In-place ops, views and aliases in captured regions: values, identity, shared storage and versions as in eager
+Python."""
 
 import random
 
@@ -20,7 +21,7 @@ def flat(value):
 
 
 def places(inputs, results):
-    """Which results are which inputs, and which tensors lie over the same memory."""
+    """Which results are which inputs, and which tensors share memory."""
     tensors = [value for value in [*inputs, *flat(results)] if isinstance(value, md.Tensor)]
     same = [[a is b for b in tensors] for a in tensors]
     bases = sorted({t.data_ptr() - t.storage_offset() * t.element_size() for t in tensors})
@@ -45,7 +46,7 @@ def outcome(function, args):
     before = [facts(value) for value in flat(results)]
     layout = places(args, results)
     versions = [value._version for value in [*args, *flat(results)] if isinstance(value, md.Tensor)]
-    # What shares memory shows it: a write through one tensor is seen through the others.
+    # Checks that memory is shared: a write through one tensor is visible through the others.
     for value in flat(results):
         if isinstance(value, md.Tensor) and value.numel() > 0 and 0 not in value.stride():
             value.logical_not_() if value.dtype is md.bool else value.add_(1)
@@ -169,11 +170,11 @@ def test_writes_before_and_after_a_break():
         z[0] = 0
         return x, y, z
 
-    # After the break x and y are two inputs that share memory: the one that reads x is a graph of its own.
+    # After the break x and y are two inputs that share memory: the code that reads x is a graph of its own.
     check(f, X, graphs=3)
 
 
-def test_a_tensor_held_across_a_break_sees_later_writes():
+def test_a_tensor_kept_across_a_break_sees_later_writes():
     def f(x):
         view = x.t()
         total = view.sum()
@@ -244,14 +245,14 @@ def test_layouts_that_are_not_dense_are_left_to_eager():
 
     for window in (X.t(), X[:, ::2], X[1:, 1:3], X[0, 0], X[:0]):
 
-        def on_window(base, window=window):
+        def on_view(base, window=window):
             view = base.as_strided(tuple(window.shape), window.stride(), window.storage_offset())
             return md.compile(f)(view), base
 
         def plain(base, window=window):
             return f(base.as_strided(tuple(window.shape), window.stride(), window.storage_offset())), base
 
-        assert [facts(v) for v in flat(on_window(X.clone()))] == [facts(v) for v in flat(plain(X.clone()))]
+        assert [facts(v) for v in flat(on_view(X.clone()))] == [facts(v) for v in flat(plain(X.clone()))]
 
 
 @pytest.mark.parametrize(
@@ -432,7 +433,7 @@ def test_the_overload_is_chosen_as_eager_does():
     check(f, X, graphs=1)
 
 
-def test_powers_of_a_number_that_varies():
+def test_powers_of_a_dynamic_number():
     def f(x, n):
         return x**n
 
@@ -450,7 +451,7 @@ def out_of_an_operand(x):
     return md.mul(x, x, out=x), x + 1
 
 
-def out_made_here(x):
+def out_created_here(x):
     y = md.empty(3, 4)
     md.sub(x, 2, out=y)
     return y.t(), y
@@ -491,7 +492,7 @@ def out_of_a_product(x, y):
     [
         out_of_an_argument,
         out_of_an_operand,
-        out_made_here,
+        out_created_here,
         out_into_a_view,
         out_of_another_dtype,
         out_under_none,
@@ -503,7 +504,7 @@ def test_out_is_written_in_the_graph(function):
     check(function, *args, graphs=1)
 
 
-def test_out_beside_views_of_itself():
+def test_out_together_with_its_views():
     check(out_of_a_product, X, X.flip(0))
     check(lambda x: md.add(x[0], x[1], out=x[2]) + x[2], X)
     check(lambda x: md.add(x[:2], 1, out=x[1:]), X)
@@ -550,7 +551,7 @@ def test_out_where_gradients_are_kept():
         assert md.compile(f)(x, X.clone()).tolist() == (X + 1).tolist()
 
 
-# ---- writes into what was computed with a gradient
+# ---- writes into tensors that were computed with a gradient
 
 
 def writes_whole(h, w):
@@ -581,7 +582,7 @@ def writes_without_gradient(h, w):
     return x, x.requires_grad
 
 
-def writes_what_is_detached(h, w):
+def writes_to_a_detached_tensor(h, w):
     x = (h * w).detach()
     x.relu_()
     return x
@@ -605,12 +606,12 @@ def writes_a_leaf(h, w):
         (writes_a_part, False),
         (writes_through_a_view, False),
         (writes_without_gradient, False),
-        (writes_what_is_detached, False),
+        (writes_to_a_detached_tensor, False),
         (gets_a_gradient, True),
         (writes_a_leaf, True),
     ],
 )
-def test_requires_grad_of_what_is_written(function, breaks):
+def test_requires_grad_of_written_tensors(function, breaks):
     def outcome(call):
         h, w = md.arange(-2, 4.0).reshape(2, 3), md.ones(2, 3, requires_grad=True)
         try:

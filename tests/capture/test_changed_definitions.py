@@ -1,7 +1,8 @@
-"""A table of ways to change what an expression gives between two calls: special methods, bases, registries, modules, names, cells.
+"""A table of changes between two calls that change the value of an expression: special methods, bases, registries, modules, names,
+cells.
 
-A row has a set-up, an expression, and changes. Each change is made before the next two calls, in a world of its own for plain Python
-and for the compiled function; what both give is compared, exceptions included.
+A row has a set-up, an expression, and changes. Each change is made before the next two calls, in separate worlds for eager Python
+and for the compiled function; the results of both are compared, exceptions included.
 """
 
 import contextlib
@@ -69,7 +70,7 @@ def used(o):
     with o as value: return value
 """
 
-# A special method (or none), the expressions that ask for it, two ways to define it.
+# A special method (or none), the expressions that call it, two ways to define it.
 METHODS = {
     "__len__": (["len(o)", "bool(o)", "1 if o else 2", "not o"], "lambda self: 3", "lambda self: 0"),
     "__bool__": (
@@ -119,17 +120,17 @@ METHODS = {
     "__eq__": (
         ["o == 1", "o != 1", "o in [1]", "[o] == [1]", "o == b", "[1].count(o)"],
         "lambda self, other: True",
-        "lambda self, other: 'told'",
+        "lambda self, other: 'other'",
     ),
-    "__ne__": (["o != 1", "o == 1"], "lambda self, other: 'told'", "lambda self, other: False"),
+    "__ne__": (["o != 1", "o == 1"], "lambda self, other: 'other'", "lambda self, other: False"),
     "__lt__": (
         ["o < 1", "1 > o", "sorted([o, o]) == [o, o]", "o < b"],
         "lambda self, other: True",
-        "lambda self, other: 'told'",
+        "lambda self, other: 'other'",
     ),
-    "__le__": (["o <= 1", "1 >= o"], "lambda self, other: True", "lambda self, other: 'told'"),
-    "__gt__": (["o > 1", "1 < o", "b < o"], "lambda self, other: True", "lambda self, other: 'told'"),
-    "__ge__": (["o >= 1", "1 <= o"], "lambda self, other: True", "lambda self, other: 'told'"),
+    "__le__": (["o <= 1", "1 >= o"], "lambda self, other: True", "lambda self, other: 'other'"),
+    "__gt__": (["o > 1", "1 < o", "b < o"], "lambda self, other: True", "lambda self, other: 'other'"),
+    "__ge__": (["o >= 1", "1 <= o"], "lambda self, other: True", "lambda self, other: 'other'"),
     "__hash__": (["hash(o) == 5", "{o: 1}[o]", "len({o, o})"], "lambda self: 5", "None"),
     "__add__": (["o + 1", "o + b", "sum([o], o)"], "lambda self, other: 1", "lambda self, other: NotImplemented"),
     "__radd__": (["1 + o", "b + o", "sum([o])"], "lambda self, other: 1", "lambda self, other: NotImplemented"),
@@ -374,7 +375,7 @@ ROWS = [
     ("except, other bases", "", "caught(G, E), caught(G, F)", "G.__bases__ = (F,)", "G.__bases__ = (E,)"),
     ("except of a tuple", "", "caught(G, ValueError, E), caught(G, KeyError, F)", "G.__bases__ = (F,)"),
     ("except inside", "", "handled(G, E), handled(G, F)", "G.__bases__ = (F,)"),
-    ("except of an exception from outside", "g = G()", "caught(lambda text: g, E)", "G.__bases__ = (F,)"),
+    ("except of a pre-existing exception", "g = G()", "caught(lambda text: g, E)", "G.__bases__ = (F,)"),
     ("except*", "", "grouped(G, E), grouped(G, F)", "G.__bases__ = (F,)"),
     (
         "except of IndexError ends iteration",
@@ -836,7 +837,7 @@ ROWS = [
         "hasattr(a, '__torch_function__')",
         "del A.__torch_function__",
     ),
-    # What is read and thrown away may still fail.
+    # Values that are read and discarded may still fail.
     (
         "code then identity",
         "def make():\n    def f(): return 1\n    return f\ng=make()\nh=make()\ntable={g:1}\nk=g",
@@ -1169,9 +1170,9 @@ ROWS = [
         "A.__hash__=None",
     ),
 ]
-# What a method is asked for together with.
+# Methods that are called together with another one.
 BESIDE = {"__enter__": "A.__exit__ = lambda self, *error: None", "__exit__": "A.__enter__ = lambda self: 1"}
-# Nothing changes in plain Python either: abstract base classes remember their answers, methods are looked for in the class alone.
+# No change in eager Python either: abstract base classes cache their results, methods are looked up in the class alone.
 UNCHANGED = {
     "callable of an instance's own",
     "hashable",
@@ -1255,7 +1256,7 @@ def test_a_change_is_seen(row):
 
 
 def test_the_rows_change_something():
-    """A row whose changes change nothing in plain Python would hold whatever capture did."""
+    """A row whose changes have no effect in eager Python would pass whatever capture did."""
     still = set()
     for row in ROWS:
         world = World(row, compiled=False)

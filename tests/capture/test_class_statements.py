@@ -1,5 +1,6 @@
-"""Class statements: the class of the running frame is the one that the interpreter makes, whatever metaclasses, descriptors, slots,
-cells and hooks are met on the way; kept over a break, returned, changed afterwards."""
+"""Class statements: the running frame gets the class that the interpreter would create, whatever metaclasses, descriptors, slots,
+cells and hooks are involved; the class is kept over a break, returned, modified afterwards.
+"""
 
 import pytest
 
@@ -99,7 +100,7 @@ def names_of(cls):
     return [(n, type(v).__name__) for n, v in vars(cls).items() if n not in skipped]
 """
 
-# The body of the function up to a break, then what is looked at behind it.
+# The body of the function up to a break, then the expression that is compared after it.
 PROGRAMS = {
     "metaclass property": ("class C(metaclass=Meta):\n label = 5\n both = 6", "C.label, C().label, C.both, C().both"),
     "property over a metaclass property": (
@@ -160,8 +161,8 @@ PROGRAMS = {
     "set_name twice": ("class C:\n a = b = Named()\nC.c = Named.__new__(Named)", "C.a, log"),
     "set_name of a global": ("class C:\n a = GLOBAL\n b = GLOBAL\nC().a = 4", "GLOBAL.name, log"),
     "set_name inside": (
-        "class N:\n def __set_name__(self, owner, name): self.told = (owner, name)\nclass C:\n n = N()",
-        "C.n.told == (C, 'n')",
+        "class N:\n def __set_name__(self, owner, name): self.arguments = (owner, name)\nclass C:\n n = N()",
+        "C.n.arguments == (C, 'n')",
     ),
     "set_name raises": (
         "class N:\n def __set_name__(self, owner, name): raise KeyError(name)\ntry:\n class C:\n  n = N()\nexcept Exception as error: e = type(error).__name__, getattr(error, '__notes__', None)",
@@ -353,7 +354,7 @@ def outcome(source, breaks, compiles):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_class_is_the_one_that_python_makes(program):
+def test_a_class_is_the_one_that_python_creates(program):
     body, looked = PROGRAMS[program]
     for end in ENDS.values():
         lines = "\n".join("    " + line for line in (body + "\n" + end.format(looked=looked)).split("\n"))

@@ -1,4 +1,4 @@
-"""Codecs and handlers of their errors: those of programs run when the program runs them, however they are reached."""
+"""Codecs and their error handlers: those of the program run when the program runs them, however they are reached."""
 
 import codecs
 import encodings
@@ -10,7 +10,7 @@ import minidynamo
 
 X = minidynamo.ones(2)
 
-# Texts and bytes without and with what some codec cannot say.
+# Texts and bytes with and without characters that some codec cannot represent.
 TEXTS = ["", "plain", "a\xff", "a\u20ac", "\U0001f600!", "a\udcffb", "\ud800"]
 BYTES = [b"", b"plain", b"a\xff", b"\xe2\x82\xac", b"\xed\xa0\x80", b"a\0b\0", b"\xff\xfe\0\0a\0\0\0", b"\x00\xd8"]
 BUILT_IN = ["utf-8", "UTF8", "utf_16", "UTF-32", "ascii", "US-ASCII", "latin-1", "iso-8859-1", "ISO8859_1", "Latin1"]
@@ -47,7 +47,8 @@ def outcome(function, *args):
 
 
 def folds(convert):
-    """The function with its conversion's operands as constants, which capture knows; captured by nobody yet."""
+    """Returns the function with the operands of the conversion as constants, which capture knows; it has not been
+    captured yet."""
 
     def make(value, name, errors):
         minidynamo._dynamo.reset()
@@ -76,7 +77,7 @@ def test_conversions(way):
 
 @pytest.fixture
 def handler():
-    """Registers handlers that count; takes them away in the end."""
+    """Registers handlers that count their calls; unregisters them at the end."""
     saved = {name: codecs.lookup_error(name) for name in ERRORS[:8]}
     seen = []
 
@@ -108,7 +109,7 @@ DECODE = [
 
 
 @pytest.mark.parametrize("errors", ["counting", *ERRORS[:8]])
-def test_handlers_of_the_programs(handler, errors):
+def test_handlers_of_the_program(handler, errors):
     for convert, value, name in ENCODE + DECODE:
         plain = folds(convert)(value, name, errors)
         compiled = minidynamo.compile(plain)
@@ -117,7 +118,7 @@ def test_handlers_of_the_programs(handler, errors):
             handler.seen.clear()
             results = []
             for mark in "aab":
-                # Registered anew between calls.
+                # Registered again between calls.
                 handler(errors, mark)
                 results.append(outcome(function, X))
             rows.append((results, list(handler.seen)))
@@ -125,7 +126,7 @@ def test_handlers_of_the_programs(handler, errors):
 
 
 @pytest.mark.parametrize("errors", ERRORS[:8])
-def test_a_handler_that_comes_later(handler, errors):
+def test_a_handler_that_is_registered_later(handler, errors):
     for convert, value, name in ENCODE + DECODE:
         original = codecs.lookup_error(errors)
         plain = folds(convert)(value, name, errors)
@@ -160,7 +161,7 @@ class OwnCodec:
         return codecs.CodecInfo(self.encode, self.decode, name=name) if name == self.name else None
 
     def __enter__(self):
-        # The same object is to be unregistered.
+        # The object that was registered must be unregistered.
         self.registered = self.search
         codecs.register(self.registered)
         return self
@@ -173,7 +174,7 @@ class OwnCodec:
     "way", [*(("encode", way) for way in ENCODERS), *(("decode", way) for way in DECODERS)], ids=str
 )
 @pytest.mark.parametrize("spelled", ["ours_", "OURS_", "ours!"])
-def test_codecs_of_the_programs(way, spelled):
+def test_codecs_of_the_program(way, spelled):
     convert = (ENCODERS if way[0] == "encode" else DECODERS)[way[1]]
     plain = folds(convert)("text" if way[0] == "encode" else b"text", spelled, "strict")
     compiled = minidynamo.compile(plain)
@@ -181,7 +182,7 @@ def test_codecs_of_the_programs(way, spelled):
     for function in (plain, compiled):
         row = [outcome(function, X)]
         for mark in "ab":
-            # Unregistered and registered anew, as another one.
+            # Unregistered and registered again, as a new object.
             with OwnCodec("ours_", mark) as codec:
                 row += [outcome(function, X), outcome(function, X), codec.calls]
             row.append(outcome(function, X))
@@ -189,8 +190,8 @@ def test_codecs_of_the_programs(way, spelled):
     assert rows[0] == rows[1]
 
 
-def test_a_codec_in_the_place_of_another():
-    """The names for which the interpreter looks nothing up stay what they are; others do not."""
+def test_a_codec_that_replaces_another():
+    """The names for which the interpreter does no look-up keep their codecs; others do not."""
     for name in ("ascii", "utf-8", "latin-1", "utf-16", "cp1252", "latin2"):
 
         def function(x, name=name):
@@ -219,7 +220,7 @@ class Counter:
         return f"<{self.count}>", error.end
 
 
-def test_a_handler_sees_what_was_written_before():
+def test_a_handler_sees_earlier_writes():
     counter = Counter()
     codecs.register_error("counter", counter)
 
@@ -261,7 +262,7 @@ def test_names_of_files():
         lambda: bytes("abc", "ascii"),
     ],
 )
-def test_what_needs_no_registry_is_captured(convert):
+def test_conversions_without_a_registry_are_captured(convert):
     minidynamo._dynamo.reset()
     compiled = minidynamo.compile(lambda x: (convert(), x + 1), fullgraph=True)
     assert compiled(X)[0] == convert()

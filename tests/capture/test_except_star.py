@@ -1,4 +1,5 @@
-"""except* where the exception comes from outside the region, or the block breaks: plain and compiled, tracebacks included."""
+"""except* with an exception that was raised before the region, or a block that breaks: plain and compiled,
+tracebacks included."""
 
 import contextlib
 import sys
@@ -257,13 +258,13 @@ def f(x):
 }
 
 
-def told(error, seen=()):
+def describe(error, seen=()):
     if error is None or error in seen:
         return None
     seen = (*seen, error)
     lines = [(each.name, each.lineno) for each in traceback.extract_tb(error.__traceback__) if each.filename == "<p>"]
     parts = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    chain = [told(each, seen) for each in (error.__context__, error.__cause__, *parts)]
+    chain = [describe(each, seen) for each in (error.__context__, error.__cause__, *parts)]
     notes = getattr(error, "__notes__", None)
     return type(error).__name__, str(error), lines, chain, error.__suppress_context__, notes
 
@@ -293,7 +294,7 @@ def outcome(source, compiles):
         try:
             seen.append(repr(function(ones(2))))
         except BaseException as error:
-            seen.append(told(error))
+            seen.append(describe(error))
         seen += [str(log), sys.exc_info()]
         log.clear()
     return seen

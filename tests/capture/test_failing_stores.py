@@ -1,5 +1,6 @@
-"""Stores and deletions inside `try`: what fails does so at its instruction, where the program's handler sees it, and what does not
-fail is done. Each is tried on an object from outside and on one that is made in the same function, plain and compiled."""
+"""Stores and deletions inside `try`: a failing one raises at its instruction, where the program's handler sees it, and a valid one
+takes effect. Each is tried on a pre-existing object and on one that the same function creates, plain and compiled.
+"""
 
 import pytest
 
@@ -145,7 +146,7 @@ def generating():
     yield 1
 """
 
-# How the object comes to be, and what is tried with it as `o`.
+# How the object is created, and what is tried with it as `o`.
 STORES = {
     "zoneinfo.ZoneInfo('UTC')": ("o.key = 'x'", "o.new = 1"),
     "Zone('UTC')": (

@@ -1,4 +1,4 @@
-"""The __dict__ of a function that is made inside: what is there under the name of a descriptor is no attribute."""
+"""The __dict__ of a function that is created inside: an entry under the name of a descriptor is not an attribute."""
 
 import functools
 
@@ -10,7 +10,7 @@ NAMES = [name for name in dir(type(lambda: None)) if name not in ("__class__", "
 
 
 class Decorated:
-    """Of a class."""
+    """A decorator that is a class."""
 
     attribute = 3
 
@@ -46,7 +46,7 @@ def by_update_wrapper(function, name, value):
 WAYS = [value for name, value in dict(globals()).items() if name.startswith("by_")]
 
 
-def told(function, name):
+def describe(function, name):
     value = getattr(function, name, "none")
     same_each_time = isinstance(value, (str, int, type(None), tuple, dict))
     return value if same_each_time and name not in ("__dict__", "__globals__", "__builtins__") else type(value).__name__
@@ -61,19 +61,19 @@ def test_written_and_read(name, way, breaks):
             return y + 1
 
         way(made, name, "written")
-        before = told(made, name)
+        before = describe(made, name)
         if breaks:
             minidynamo._dynamo.graph_break()
         in_dict = made.__dict__.get(name)
         made.attribute = 5
-        return made(x).tolist(), before, told(made, name), in_dict, sorted(made.__dict__), made.attribute, made
+        return made(x).tolist(), before, describe(made, name), in_dict, sorted(made.__dict__), made.attribute, made
 
     *expected, _ = function(minidynamo.ones(2))
     compiled = minidynamo.compile(function)
     for _ in range(2):
         *got, made = compiled(minidynamo.ones(2))
         assert got == expected
-        assert told(made, name) == expected[2] and made.__dict__[name] == "written"
+        assert describe(made, name) == expected[2] and made.__dict__[name] == "written"
 
 
 def test_wraps_of_a_class():
@@ -86,6 +86,14 @@ def test_wraps_of_a_class():
 
     plain, compiled = function(minidynamo.ones(2))[1], minidynamo.compile(function)(minidynamo.ones(2))[1]
     assert {**plain.__dict__} == {**compiled.__dict__}
-    assert (plain.__name__, plain.__doc__, plain.__wrapped__) == ("Decorated", "Of a class.", Decorated)
-    assert (compiled.__name__, compiled.__doc__, compiled.__wrapped__) == ("Decorated", "Of a class.", Decorated)
+    assert (plain.__name__, plain.__doc__, plain.__wrapped__) == (
+        "Decorated",
+        "A decorator that is a class.",
+        Decorated,
+    )
+    assert (compiled.__name__, compiled.__doc__, compiled.__wrapped__) == (
+        "Decorated",
+        "A decorator that is a class.",
+        Decorated,
+    )
     assert compiled(minidynamo.ones(1)).tolist() == [2.0]

@@ -1,6 +1,6 @@
-"""What a capture read and is changed afterwards is noticed: each change is made between two calls of a compiled function.
+"""A change to something that a capture has read is noticed: each change is made between two calls of a compiled function.
 
-Each case gives a function and what changes; the calls before and after it must give what plain Python gives.
+Each case has a function and a change; the calls before and after it must return what eager Python returns.
 """
 
 import abc
@@ -22,7 +22,7 @@ CASES = {}
 
 
 def case(make):
-    """Registers make(): (function, change), with classes of their own each time."""
+    """Registers make(), which returns (function, change) with new classes each time."""
     CASES[make.__name__] = make
     return make
 
@@ -36,7 +36,7 @@ def set_on(owner, name, value):
 
 
 @case
-def what_a_protocol_asks_for():
+def members_of_a_protocol():
     @typing.runtime_checkable
     class Sized(typing.Protocol):
         size: int
@@ -61,10 +61,10 @@ def names_of_a_class():
 
 
 @case
-def what_a_signature_tells():
-    def told(a, b=2): ...
+def a_signature():
+    def described(a, b=2): ...
 
-    return lambda x: (x, str(inspect.signature(told))), set_on(told, "__defaults__", (3,))
+    return lambda x: (x, str(inspect.signature(described))), set_on(described, "__defaults__", (3,))
 
 
 @case
@@ -412,7 +412,7 @@ def elements_of_a_set():
 
 
 @case
-def elements_of_a_set_gone_over():
+def elements_of_a_set_iterated():
     held = {1, 2}
     return lambda x: sum(held) * x, lambda: held.add(8)
 
@@ -542,7 +542,7 @@ def test_the_change_is_seen(name, backend):
         sys.modules.pop("some_module_of_a_test", None)
 
 
-# What Python itself does not see.
+# Changes that Python itself does not notice.
 UNCHANGED = {"equality_of_a_key"}
 
 
@@ -554,7 +554,7 @@ class Kind(metaclass=Checked):
     pass
 
 
-def test_a_check_that_a_metaclass_gets_and_changes(monkeypatch):
+def test_an_instance_check_is_added_to_a_metaclass_and_changes(monkeypatch):
     captured = minidynamo.compile(lambda x: (isinstance(3, Kind), issubclass(int, Kind), x + 1), fullgraph=True)
     x = minidynamo.tensor([1.0])
     assert captured(x)[:2] == (False, False)
@@ -571,7 +571,7 @@ class Switch:
     pass
 
 
-def test_what_tells_truth_is_given_to_a_class_and_changes(monkeypatch):
+def test_a_truth_method_is_added_to_a_class_and_changes(monkeypatch):
     captured = minidynamo.compile(
         lambda x, switch: (1 if switch else 0, bool(switch), any([switch]), not switch, x + 1), fullgraph=True
     )
@@ -624,8 +624,8 @@ def test_the_equality_of_keys_of_one_hash_changes(monkeypatch):
     assert captured(x)[:3] == ("two", 3, True)
 
 
-def test_a_dataclass_that_is_being_shown():
-    """What is in the middle of its own text shows itself as dots, whoever asks for the text."""
+def test_a_dataclass_whose_repr_is_running():
+    """An object whose repr is running is shown as dots, whatever code calls repr."""
 
     @dataclasses.dataclass
     class Outer:
@@ -682,7 +682,7 @@ def test_members_of_an_enum_are_read_again():
     assert list(compiled(x, Mode.TRAIN, Level.HIGH)[0]) == list(keep(x, Mode.TRAIN, Level.HIGH)[0])
 
 
-def test_how_an_object_is_gone_over_may_change():
+def test_the_iteration_of_an_object_may_change():
     class Rows:
         def __init__(self, log):
             self.log = log
@@ -722,7 +722,7 @@ def test_how_an_object_is_gone_over_may_change():
 @pytest.mark.parametrize(
     "copy", [lambda x, held: {**held}, lambda x, held: dict(held), lambda x, held: {"c": x} | held]
 )
-def test_an_ordered_dict_is_asked_for_its_keys_by_its_class(copy):
+def test_the_class_of_an_ordered_dict_provides_its_keys(copy):
     class Ordered(collections.OrderedDict):
         pass
 

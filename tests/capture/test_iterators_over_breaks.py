@@ -1,5 +1,6 @@
-"""All containers times all iterators over them: alone, under two names, advanced, ended, met by a change, held by the container
-that they go over; rebuilt at a break, plain and compiled."""
+"""All containers times all iterators over them: alone, under two names, advanced, exhausted, invalidated by a change, referenced by
+the container that they iterate over; rebuilt at a break, plain and compiled.
+"""
 
 import pytest
 
@@ -57,7 +58,7 @@ ITERATORS = {
     "nested": "enumerate(zip({0}, iter({0})))",
     "generator": "(each for each in {})",
 }
-# These, with the containers above and those below, are gone through in one situation each: `KIND`.
+# These, with the containers above and those below, are tested in one situation each: `KIND`.
 MORE_CONTAINERS = {
     "wide str": "'a\\xe9b'",
     "empty str": "''",
@@ -113,13 +114,13 @@ MORE_ITERATORS = {
     "reversed items": "reversed(dict.fromkeys({}).items())",
 }
 KIND = (
-    "rest = [told(it), next(it, None)]",
+    "rest = [describe(it), next(it, None)]",
     "BREAK()",
-    "rest += [told(it), list(it)]",
+    "rest += [describe(it), list(it)]",
     "BREAK()",
-    "rest += [told(it), next(it, None)]",
+    "rest += [describe(it), next(it, None)]",
 )
-# What the program does with the iterator `it` over `made`; `held` is what it keeps beside them.
+# What the program does with the iterator `it` over `made`; `held` is another reference that it keeps.
 SITUATIONS = {
     "alone": ("BREAK()", "rest = list(it)"),
     "advanced": ("next(it, None)", "BREAK()", "rest = list(it)"),
@@ -151,7 +152,7 @@ SITUATIONS = {
     "in a closure": ("held = lambda: list(it)", "BREAK()", "rest = held()", "held = None"),
     "returned": ("rest = it",),
 }
-# The container holds what holds the iterator.
+# The container references the object that references the iterator.
 CYCLES = {
     "deque": ("made = collections.deque([inner, 2])", "it = iter(made)"),
     "bounded deque": ("made = collections.deque([1, 2, inner], 2)", "it = iter(made)"),
@@ -184,7 +185,7 @@ CYCLES = {
     "enumerate": ("made = collections.deque([inner, 2])", "it = enumerate(made)"),
     "zip": ("made = collections.deque([inner, 2])", "it = zip(made, iter(made))"),
 }
-# Changes after the iterator was made, which it notices, or does not.
+# Changes after the creation of the iterator, whether it notices them or not.
 CHANGES = {
     "list": ("made.append(4)", "made.pop()", "made[0] = 9", "made.clear()", "made.reverse()", "made.insert(0, 8)"),
     "deque": (
@@ -234,7 +235,7 @@ class Own:
 def shown(value):
     return str(value)
 
-def told(it):
+def describe(it):
     return type(it).__name__, it is iter(it), tried(lambda: operator.length_hint(it)), tried(lambda: it.__reduce__()[0])
 
 def tried(ask):
@@ -282,20 +283,20 @@ def nothing_stays():
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 @pytest.mark.parametrize("iterator", ITERATORS)
-def test_an_iterator_goes_on_behind_a_break(iterator, situation):
+def test_an_iterator_continues_after_a_break(iterator, situation):
     for container in CONTAINERS.values():
         check([f"made = {container}", f"it = {ITERATORS[iterator].format('made')}", *SITUATIONS[situation]])
 
 
 @pytest.mark.parametrize("iterator", [*ITERATORS, *MORE_ITERATORS])
-def test_an_iterator_stays_of_its_kind(iterator):
+def test_an_iterator_keeps_its_type(iterator):
     form = (ITERATORS | MORE_ITERATORS)[iterator]
     for container in (CONTAINERS | MORE_CONTAINERS).values():
         check([f"made = {container}", f"it = {form.format('made')}", *KIND])
 
 
 @pytest.mark.parametrize("cycle", CYCLES)
-def test_a_container_holds_its_iterator(cycle):
+def test_a_container_references_its_iterator(cycle):
     for end in ("rest = [type(each).__name__ for each in it]", "rest = [next(it, None) is inner, len(list(it))]"):
         check([*CYCLES[cycle], "inner.append(it)", "held = len(inner)", "BREAK()", end])
         check([*CYCLES[cycle], "inner.append(it)", "inner.append(made)", "keep = (inner, it, made)", "BREAK()", end])
@@ -307,8 +308,8 @@ LONGER = ("made.append(7)", "made.extend((7, 8, 9, 6, 5))", "made += [7, 6]", "m
 
 @pytest.mark.parametrize("kind", ("list", "list subclass", "bytearray"))
 @pytest.mark.parametrize("iterator", ("iter", "enumerate", "zip", "map", "reversed", "generator"))
-def test_a_place_behind_the_end(kind, iterator):
-    """Where a sequence has become shorter than the iterator's place, and grows again behind a break."""
+def test_a_position_past_the_end(kind, iterator):
+    """The sequence has become shorter than the position of the iterator, and grows again after a break."""
     start = [f"made = {CONTAINERS[kind]}", f"it = {ITERATORS[iterator].format('made')}"]
     for taken in (1, 2, 3):
         for shorter in SHORTER:
@@ -317,7 +318,7 @@ def test_a_place_behind_the_end(kind, iterator):
 
 
 @pytest.mark.parametrize("kind", CHANGES)
-def test_an_iterator_meets_a_change(kind):
+def test_an_iterator_notices_a_change(kind):
     for iterator in ("iter", "enumerate", "zip", "map", "reversed", "generator"):
         for change in CHANGES[kind]:
             made = [f"made = {CONTAINERS[kind]}", f"it = {ITERATORS[iterator].format('made')}"]

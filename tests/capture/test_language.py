@@ -1,4 +1,4 @@
-"""Every snippet of the corpus behaves the same compiled as plain, cold and warm, under each backend."""
+"""Every snippet of the corpus behaves the same compiled and uncompiled, cold and warm, under each backend."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def test_captured_whole(name):
 
 @pytest.mark.parametrize("name", SNIPPETS)
 def test_regions_may_end_anywhere(name):
-    """With each region cut after n instructions every snapshot is restored, and nobody can tell."""
+    """With each region cut after n instructions every snapshot is restored, and the results are the same."""
     for instructions in (1, 2, 3, 7):
         with minidynamo._dynamo.config.patch(snapshot_stress=instructions, suppress_internal_errors=False):
             check(SNIPPETS[name])

@@ -1,4 +1,4 @@
-"""Nothing that a compiled call makes outlives it, and what it is given has the references that it had before."""
+"""No object that a compiled call creates outlives it, and its arguments have the same reference counts as before."""
 
 import contextlib
 import gc
@@ -24,7 +24,8 @@ def call_quietly(function, args):
 
 
 def growth(function, make):
-    """Memory blocks and objects that CALLS calls leave behind at the least, and the references to the arguments that they keep."""
+    """Minimum of memory blocks and objects that remain after CALLS calls, and of references to the arguments that
+    they keep."""
     args = make()
     for _ in range(5):
         call_quietly(function, args)
@@ -36,7 +37,8 @@ def growth(function, make):
     gc.collect()
     kept = [after - before for after, before in zip((sys.getrefcount(arg) for arg in args), references)]
     blocks, objects = round_growth(function, make)
-    # Free lists, tables and caches of the interpreter fill for a while (asyncio's some ten rounds); a leak goes on.
+    # Free lists, tables and caches of the interpreter fill up for a while (asyncio's for about ten rounds); leaks go
+    # on.
     for _ in range(ROUNDS):
         if max(blocks, objects) <= 0:
             break
@@ -53,7 +55,7 @@ def round_growth(function, make):
     return sys.getallocatedblocks() - blocks, len(gc.get_objects()) - objects
 
 
-# What a snippet keeps by itself (in a list of its module, say) it keeps as plain Python too.
+# Objects that a snippet keeps itself (in a list of its module, say) are kept in eager Python too.
 def check_leaks(name, stress):
     snippet = SNIPPETS[name]
     minidynamo._dynamo.reset()

@@ -1,4 +1,5 @@
-"""What a frame that has returned held is let go of, though the region that it was part of went on into its callers."""
+"""The references of a frame that has returned are released, although the region that it was part of continued into
+its callers."""
 
 import gc
 import sys
@@ -19,7 +20,7 @@ def collect():
     return 1
 
 
-def test_an_object_that_was_made_through_a_break_dies():
+def test_an_object_that_was_created_across_a_break_dies():
     seen = []
 
     def inner(x):
@@ -89,7 +90,7 @@ class Link:
         self.parent = weakref.ref(parent, lambda _: myself())
 
 
-def test_a_weak_reference_does_not_give_what_waits_for_its_deallocation():
+def test_a_weak_reference_does_not_return_an_object_pending_deallocation():
     chain = weakref.WeakKeyDictionary()
     last = first = Link(None)
     for _ in range(200):

@@ -1,4 +1,4 @@
-"""Dicts of many keys, made and changed inside a region: a look-up finds the key that dict finds, whatever was done before."""
+"""Dicts with many keys, built and changed in a region: a look-up finds the same key as dict, whatever was done before."""
 
 import collections
 import types
@@ -119,7 +119,7 @@ def moved_to_the_ends(keys):
 @pytest.mark.parametrize("kind", KEYS)
 @pytest.mark.parametrize("deed", DEEDS)
 @pytest.mark.parametrize("breaks", [False, True])
-def test_dict_made_inside(kind, deed, breaks):
+def test_dict_created_inside(kind, deed, breaks):
     make, count = KEYS[kind], COUNT
 
     def program(start):
@@ -145,7 +145,7 @@ def test_order_of_a_long_dict(kind):
         assert repr(compiled(keys)) == repr(moved_to_the_ends(keys))
 
 
-def test_key_of_a_subclass_beside_its_equal():
+def test_key_of_a_subclass_next_to_an_equal_key():
     def program(texts):
         d = {f"k{n}": n for n in range(COUNT)}
         return [d.get(text, "none") for text in texts for _ in range(40)], Text("k3") in d
@@ -155,7 +155,7 @@ def test_key_of_a_subclass_beside_its_equal():
     assert compiled(texts) == program(texts)
 
 
-# Each of its instructions puts 17 keys into the dict that is there.
+# Each of its instructions puts 17 keys into the existing dict.
 def test_display_of_many_keys():
     text = "{" + ",".join(f"{n}: '{n}'" for n in range(20000)) + "}"
     code = compile(text, "display", "eval")
@@ -165,13 +165,13 @@ def test_display_of_many_keys():
     assert list(got.items()) == list(wanted.items())
 
 
-# ---- dicts of so many entries that going through them at each store would take minutes: each is captured as a whole ----
+# ---- dicts with very many entries, where a pass over them at each store would take minutes: each is captured as a whole ----
 MANY = 10_000
 
 
 @pytest.fixture
 def all_in_one_region():
-    """However many steps it takes: what a step costs is the question here."""
+    """Without a limit on the number of steps: this tests the cost of a step."""
     with minidynamo._dynamo.config.patch(walk_limit=10_000_000):
         yield
 
@@ -181,7 +181,7 @@ CONSTANTS = {
     "texts": lambda n: f"key{n}",
     "tuples": lambda n: (n, f"key{n}", 1.5),
 }
-# Each leaves a dict of MANY keys; `outside` is an empty dict of the caller's.
+# Each leaves a dict of MANY keys; `outside` is an empty dict passed in by the caller.
 WAYS = {
     "dict() of pairs": "d = dict(zip(keys, keys))",
     "dict() of a dict": "d = dict(dict.fromkeys(keys, 1))",
@@ -196,18 +196,18 @@ WAYS = {
     "gone over": "d = dict(dict.fromkeys(keys, 1).items())",
     "keys gone over": "d = dict.fromkeys(dict.fromkeys(keys, 1))",
     "stored twice": "d = dict(zip(keys + keys, keys[::-1] + keys))",
-    "into one from outside": "d = outside\n    d.update(zip(keys, keys))",
-    "into one from outside, twice": "d = outside\n    d.update(zip(keys, keys))\n    d.update(dict.fromkeys(keys, 1))",
-    "into one from outside, in place": "d = outside\n    d |= dict.fromkeys(keys, 1)",
+    "into a pre-existing one": "d = outside\n    d.update(zip(keys, keys))",
+    "into a pre-existing one, twice": "d = outside\n    d.update(zip(keys, keys))\n    d.update(dict.fromkeys(keys, 1))",
+    "into a pre-existing one, in place": "d = outside\n    d |= dict.fromkeys(keys, 1)",
     "an OrderedDict": "d = collections.OrderedDict(zip(keys, keys))",
     "a loop": "d = {}\n    for key in keys[:9000]:\n        d[key] = 1\n    d.update(dict.fromkeys(keys, 2))",
-    "a loop into one from outside": "d = outside\n    for key in keys[:9000]:\n        d[key] = 1\n    d.update(zip(keys, keys))",
+    "a loop into a pre-existing one": "d = outside\n    for key in keys[:9000]:\n        d[key] = 1\n    d.update(zip(keys, keys))",
     "beside id()": "d = {id(outside): 1}\n    d = dict.fromkeys(keys, d[id(outside)])",
 }
 
 
 def with_constant(source, value):
-    """The function `program` of the source, with a value in the place of the constant "VALUE"."""
+    """Returns the function `program` of the source, with a value in place of the constant "VALUE"."""
     names = {"collections": collections}
     exec(source, names)
     code = names["program"].__code__
@@ -230,7 +230,7 @@ def test_dict_of_very_many_keys(way, kind, all_in_one_region):
 
 
 def test_call_with_very_many_keywords(all_in_one_region):
-    """**mapping twice: what is given already is looked for at each of them."""
+    """**mapping twice: each key is looked up among the keywords that were passed already."""
     keys = tuple(f"k{n}" for n in range(MANY))
     program = with_constant(
         "def program():\n    keys = 'VALUE'\n"
@@ -242,7 +242,7 @@ def test_call_with_very_many_keywords(all_in_one_region):
 
 
 def test_set_of_very_many_elements(all_in_one_region):
-    """Gone over while nothing changes it, and changed one by one."""
+    """Iterated over while it does not change, and changed one element at a time."""
     program = with_constant(
         "def program(outside):\n    elements = 'VALUE'\n    s = set(elements)\n"
         "    total = sum(list(s))\n    for n in elements[:9000]:\n        s.discard(n)\n        outside.discard(n)\n"

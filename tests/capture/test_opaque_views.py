@@ -1,4 +1,5 @@
-"""Functions under allow_in_graph that return an argument, a view, a view of a view: memory is shared as in plain Python."""
+"""Functions under allow_in_graph that return an argument, a view, a view of a view: memory is shared as in eager
+Python."""
 
 import itertools
 
@@ -172,16 +173,16 @@ PROGRAMS = [
 OPTIONS = ({}, {"backend": "eager"}, {"dynamic": True}, {"backend": "eager", "dynamic": True})
 
 
-def told(value):
+def describe(value):
     if isinstance(value, md.Tensor):
         return "tensor", tuple(value.shape), value.stride(), value.storage_offset(), value.tolist()
     if isinstance(value, (list, tuple)):
-        return type(value).__name__, [told(item) for item in value]
-    return [(key, told(item)) for key, item in value.items()] if isinstance(value, dict) else value
+        return type(value).__name__, [describe(item) for item in value]
+    return [(key, describe(item)) for key, item in value.items()] if isinstance(value, dict) else value
 
 
 def sharing(tensors):
-    """Which are one object, and which share memory: a write into one is seen in the other."""
+    """Which tensors are the same object, and which share memory: a write to one is visible in the other."""
     found = []
     for a, b in itertools.combinations(tensors, 2):
         before = b.tolist()
@@ -199,8 +200,8 @@ def outcome(program, f, rows):
     try:
         result = program(f, x)
     except Exception as error:
-        return type(error).__name__, str(error), told(x), list(RUNS)
-    return told(result), told(x), told(TABLE), list(RUNS), sharing([x, TABLE, *leaves(result)])
+        return type(error).__name__, str(error), describe(x), list(RUNS)
+    return describe(result), describe(x), describe(TABLE), list(RUNS), sharing([x, TABLE, *leaves(result)])
 
 
 FLAGS = {"verify_graphs": True, "suppress_internal_errors": False}
@@ -238,7 +239,7 @@ def mismatches(mark, name, program, options):
 
 @pytest.mark.parametrize("mark", [allow_in_graph, nonstrict_trace], ids=["allow_in_graph", "nonstrict_trace"])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_as_plain_python(name, mark):
+def test_as_in_eager_python(name, mark):
     found = []
     for number, program in enumerate(PROGRAMS):
         found += mismatches(mark, name, program, OPTIONS[number % len(OPTIONS)])

@@ -1,4 +1,4 @@
-"""Results of custom operators require grad by what they are given, whatever else the frame holds when they run."""
+"""Whether results of custom operators require grad depends on their arguments only, not on other tensors in the frame."""
 
 import pytest
 
@@ -27,7 +27,7 @@ GIVEN = {
 @pytest.mark.parametrize("grad", [True, False], ids=["grad", "no_grad"])
 @pytest.mark.parametrize("backend", ["onednn", "eager"])
 @pytest.mark.parametrize("name", GIVEN)
-def test_beside_locals_that_require_grad(name, backend, grad):
+def test_with_locals_that_require_grad(name, backend, grad):
     def function(x):
         base = x * 2
         given = GIVEN[name](base)

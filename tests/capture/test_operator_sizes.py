@@ -1,4 +1,4 @@
-"""Custom operators beside sizes that differ from call to call: what they write and give, as in plain Python."""
+"""Custom operators with sizes that differ from call to call: their writes and results, as in eager Python."""
 
 import pytest
 
@@ -247,11 +247,11 @@ WAYS = {
 SIZES = (3, 4, 5, 2, 3, 7)
 
 
-def told(value):
+def describe(value):
     if isinstance(value, md.Tensor):
         return "tensor", tuple(value.shape), value.stride(), value.tolist()
     if isinstance(value, (list, tuple)):
-        return type(value), [told(item) for item in value]
+        return type(value), [describe(item) for item in value]
     return value
 
 
@@ -262,7 +262,7 @@ def outcome(function, n, marked):
         md._dynamo.mark_dynamic(x, 0)
     RUNS.clear()
     result = function(c, x)
-    return told(result), told(c), told(x), list(RUNS), (c._version > 0, x._version > 0)
+    return describe(result), describe(c), describe(x), list(RUNS), (c._version > 0, x._version > 0)
 
 
 FLAGS = {"verify_graphs": True, "suppress_internal_errors": False, "recompile_limit": 64}
@@ -281,7 +281,7 @@ def checked():
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_as_plain_python(program, way):
+def test_as_in_eager_python(program, way):
     if way == "fullgraph" and program is broken:
         pytest.skip("has a break")
     if way == "marked" and program in (without_writes, view_of_the_region):
@@ -309,7 +309,7 @@ def test_one_region_for_all_sizes():
     assert len(captured) == 1
 
 
-def test_a_result_of_another_size_than_the_fake_says():
+def test_a_result_with_another_size_than_the_fake():
     @md.library.custom_op("sizes::wrong", mutates_args=())
     def wrong(x: md.Tensor) -> md.Tensor:
         return x[:2] * 1

@@ -1,4 +1,5 @@
-"""Custom operators that write to their arguments: captured, with what plain Python gives, aliases and failures included."""
+"""Custom operators that write to their arguments: captured, with the results of eager Python, aliases and failures
+included."""
 
 import traceback
 
@@ -24,7 +25,7 @@ def add_(x: Tensor, n: float) -> None:
 
 @library.custom_op("writes::take", mutates_args=("x",))
 def take(x: Tensor) -> Tensor:
-    """Zeroes x and returns what it was."""
+    """Zeroes x and returns its previous value."""
     old = x.clone()
     x.zero_()
     return old
@@ -204,7 +205,7 @@ def test_captured_as_one_graph(function, shapes, backend):
 
 
 @pytest.mark.parametrize(("function", "shapes"), PROGRAMS, ids=lambda value: getattr(value, "__name__", None))
-def test_identity_of_what_is_returned(function, shapes):
+def test_identity_of_the_result(function, shapes):
     args, expected_args = tensors(*shapes), tensors(*shapes)
     expected, result = function(*expected_args), minidynamo.compile(function)(*args)
     if isinstance(expected, tuple):
@@ -260,7 +261,7 @@ def test_a_tensor_that_requires_grad_is_left_to_python():
 
 
 @pytest.mark.parametrize("mode", ["default", "fullgraph"])
-def test_what_an_operator_wrote_before_it_failed(mode):
+def test_writes_of_an_operator_before_it_failed(mode):
     def function(x):
         fail(x)
 
@@ -282,7 +283,7 @@ def test_what_an_operator_wrote_before_it_failed(mode):
 
 
 @pytest.mark.parametrize("mode", ["default", "fullgraph"])
-def test_what_was_written_before_an_operator_failed(mode):
+def test_writes_before_an_operator_that_failed(mode):
     def function(x, y):
         x.add_(1)
         add_(y, 2.0)

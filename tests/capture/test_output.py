@@ -1,4 +1,5 @@
-"""print, logging and warnings in captured code: their place, the frames that they see, and what they change meanwhile."""
+"""print, logging and warnings in captured code: their order, the frames that they see, and what they change in the
+meantime."""
 
 import contextlib
 import io
@@ -40,7 +41,7 @@ class State:
 
 
 class Stream:
-    """Calls `action(text)` for what is written, with the frame of the print."""
+    """Calls `action(text)` for the text that is written, with the frame of the print."""
 
     def __init__(self, action):
         self.action = action
@@ -98,7 +99,7 @@ def test_with_the_flag_off_each_is_a_break(capsys):
 
 @WITHOUT_STRESS
 @pytest.mark.parametrize("what", ["tensor", "list", "dict"])
-def test_what_depends_on_a_tensor_is_a_break(what, capsys):
+def test_output_of_a_tensor_is_a_break(what, capsys):
     def function(x):
         y = x + 1
         print({"tensor": y, "list": [y], "dict": {"k": y}}[what])
@@ -110,24 +111,24 @@ def test_what_depends_on_a_tensor_is_a_break(what, capsys):
 
 
 @WITHOUT_STRESS
-def test_a_text_that_breaks_is_the_break_of_the_print(capsys):
-    class Told:
+def test_a_repr_that_breaks_is_the_break_of_the_print(capsys):
+    class WithRepr:
         def __repr__(self):
             minidynamo._dynamo.graph_break()
-            return "told"
+            return "text"
 
     def function(x):
         y = x + 1
-        print(Told())
+        print(WithRepr())
         return y * 2
 
     report = explain(function)(ones())
     assert report.graph_count == 2
     assert "Call to `print`" in report.break_reasons[0].reason
-    assert capsys.readouterr().out == "told\n"
+    assert capsys.readouterr().out == "text\n"
 
 
-# ---- where it goes
+# ---- where it is written
 
 
 def test_where_stdout_is_at_the_call(capsys):
@@ -157,12 +158,12 @@ def test_a_stream_that_is_changed_later():
     function = minidynamo.compile(lambda x: (print("a", file=out), x + 1)[1])
     function(ones())
 
-    class Told(io.StringIO):
+    class RecordingStream(io.StringIO):
         def write(self, text):
             seen.append(text)
             return super().write(text)
 
-    out = Told()
+    out = RecordingStream()
     function(ones())
     assert out.getvalue() == "a\n" and seen == ["a", "\n"]
 
@@ -248,7 +249,7 @@ def test_locals_of_the_frame():
     assert seen == []
 
 
-def test_mutations_so_far_and_no_further():
+def test_only_earlier_mutations_are_visible():
     seen = []
     state, total = State(), ones()
 
@@ -355,7 +356,7 @@ def test_a_local_tensor_is_changed_by_the_code_that_is_run():
     same_as_plain(lambda each: [value.tolist() for value in each(ones())], function)
 
 
-def test_what_it_wrote_is_changed_by_the_code_that_is_run():
+def test_written_values_are_changed_by_the_code_that_is_run():
     state = State()
     cell = 0
     stream = Stream(lambda text, frame: change())
@@ -397,7 +398,7 @@ def test_random_numbers_keep_their_order():
     same_as_plain(show, function)
 
 
-def test_a_local_that_is_an_iterator_goes_on():
+def test_a_local_iterator_continues():
     state = State()
     stream = Stream(lambda text, frame: setattr(state, "n", state.n + 1))
 
@@ -512,7 +513,7 @@ def test_an_encoding_that_does_not_have_the_character():
     assert same_as_plain(show, function)[0] == "UnicodeEncodeError"
 
 
-def test_warnings_as_errors_leave_what_came_before():
+def test_warnings_as_errors_keep_earlier_effects():
     state = State()
 
     def function(x):
@@ -648,7 +649,7 @@ def texts(logger):
     return found
 
 
-def test_levels_are_looked_at(logger):
+def test_levels_are_guarded(logger):
     def function(x):
         logger.debug("debug %s", "value")
         y = x + 1
@@ -784,7 +785,7 @@ def test_no_reference_is_kept():
         return x + 1
 
     compiled = minidynamo.compile(function)
-    what, x = Told(), ones()
+    what, x = WithRepr(), ones()
     for _ in range(20):
         compiled(x, what)
     before = sys.getrefcount(what), sys.getrefcount(x), sys.getrefcount(out), sys.getrefcount(stream)
@@ -793,6 +794,6 @@ def test_no_reference_is_kept():
     assert (sys.getrefcount(what), sys.getrefcount(x), sys.getrefcount(out), sys.getrefcount(stream)) == before
 
 
-class Told:
+class WithRepr:
     def __repr__(self):
-        return "told"
+        return "text"

@@ -1,4 +1,4 @@
-"""Random numbers in captured code: the same ones, in the same order, as plain Python draws, whatever happens on the way."""
+"""Random numbers in captured code: the same ones, in the same order, as in eager Python, whatever else happens."""
 
 import pytest
 from at_once import at_once
@@ -10,7 +10,7 @@ BACKENDS = ("onednn", "eager")
 
 
 def drawn(function, args, calls=3):
-    """What calls give from one seed, exceptions included, and the numbers that come after them."""
+    """The results of calls from one seed, exceptions included, and the random numbers that follow."""
     md.manual_seed(7)
     results = []
     for _ in range(calls):
@@ -165,7 +165,7 @@ def test_a_traced_call_that_draws_is_left_to_python():
     check(lambda x: (noise_like(x) * 2, md.rand(1)), X, graphs=1)
 
 
-def test_a_seed_that_is_no_number_of_a_graph():
+def test_a_seed_that_is_not_a_scalar_of_the_graph():
     def f(x, seed):
         md.manual_seed(seed)
         return md.rand(2) + x[:2]
@@ -188,7 +188,7 @@ def test_leaves_are_made_by_python():
         made.add_(1)
 
 
-def test_threads_draw_numbers_of_their_own():
+def test_threads_have_separate_generators():
     compiled = md.compile(lambda x: x + md.rand(3))
     results = []
 

@@ -1,4 +1,4 @@
-"""item(), tolist(), int() and float() of tensors: breaks by default, numbers of the graph with capture_scalar_outputs."""
+"""item(), tolist(), int() and float() of tensors: breaks by default, scalars in the graph with capture_scalar_outputs."""
 
 import itertools
 import math
@@ -29,18 +29,18 @@ def captured():
         yield
 
 
-def told(value):
+def describe(value):
     if isinstance(value, minidynamo.Tensor):
         return str(value.dtype), tuple(value.shape), value.requires_grad, repr(value.tolist())
     if isinstance(value, (list, tuple)):
-        return type(value), [told(item) for item in value]
+        return type(value), [describe(item) for item in value]
     return type(value), repr(value)
 
 
 def outcome(function, args):
     """The value, or the exception with its text and its lines in this file."""
     try:
-        return told(function(*args))
+        return describe(function(*args))
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == __file__]
         return type(error), str(error), lines[1:]
@@ -101,7 +101,7 @@ FULLGRAPH = {
 
 @pytest.mark.parametrize("name", FULLGRAPH)
 def test_numbers_stay_in_the_graph_under_fullgraph(name):
-    """As in TorchDynamo 2.13, whatever the flag says."""
+    """As in TorchDynamo 2.13, whatever the flag is."""
     function = FULLGRAPH[name]
     with minidynamo._dynamo.config.patch(capture_scalar_outputs=False):
         captured = minidynamo.compile(function, fullgraph=True)
@@ -210,7 +210,7 @@ def test_tensor_operations(name, x_dtype):
         check(function, [lambda v=v: (made(data, x_dtype), made(v, n_dtype)) for v in values_of(n_dtype)])
 
 
-def test_one_graph_holds_it():
+def test_one_graph_contains_it():
     def scaled(x):
         n = x.sum().item()
         return x * n + n * 2, n
@@ -270,7 +270,7 @@ def test_breaks_by_default():
             check(function, [lambda: (minidynamo.ones(3),)])
 
 
-def test_numbers_larger_than_64_bits_are_pythons():
+def test_numbers_larger_than_64_bits_are_left_to_python():
     def squared(x):
         n = x.item() * x.item() * x.item()
         return n, minidynamo.ones(2) + 1
@@ -310,10 +310,10 @@ def test_eager_backend():
     compiled = minidynamo.compile(scaled, backend="eager", fullgraph=True)
     for value in (1.0, 2.5):
         x = minidynamo.full((2,), value)
-        assert told(compiled(x)) == told(scaled(x))
+        assert describe(compiled(x)) == describe(scaled(x))
 
 
-def test_after_a_custom_operator_whole_numbers_are_pythons():
+def test_after_a_custom_operator_integers_are_left_to_python():
     calls = []
 
     @minidynamo.library.custom_op("scalars::noted", mutates_args=())
@@ -338,5 +338,5 @@ def test_after_a_custom_operator_whole_numbers_are_pythons():
         for number in (3, 2**40, 5):
             x, n = minidynamo.ones(2), minidynamo.tensor(number)
             calls.clear()
-            assert told(compiled(x, n)) == told(function(x, n))
+            assert describe(compiled(x, n)) == describe(function(x, n))
             assert len(calls) == 2

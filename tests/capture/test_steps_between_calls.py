@@ -1,6 +1,6 @@
-"""Programs and what changes between their calls, by kinds: each step's result or exception, plain and compiled.
+"""Programs with changes between their calls, by kind: the result or exception of each step, plain and compiled.
 
-A row is what is set up, with a function f that is compiled, and the steps: an expression that is evaluated, or statements.
+A row has a set-up, with a function f that is compiled, and the steps: an expression that is evaluated, or statements.
 """
 
 import re
@@ -1528,7 +1528,7 @@ ARRAYS = {
         ["f(ones(2))", "f(ones(2))"],
     )
 }
-# y is made with a number n that varies, behind a break; then something is decided on its size.
+# y is created with a dynamic number n, after a break; then there is a branch on its size.
 MAKERS = [
     "md.arange(n)",
     "md.zeros(n,2)",
@@ -1643,14 +1643,14 @@ ROWS = [(kind, name) for kind, rows in KINDS.items() for name in rows]
 
 
 @pytest.mark.parametrize(("kind", "name"), ROWS, ids=[f"{kind}-{at}" for at, (kind, _) in enumerate(ROWS)])
-def test_each_step_is_as_in_plain_python(kind, name):
+def test_each_step_is_as_in_eager_python(kind, name):
     if kind == "arrays":
         pytest.importorskip("numpy")
     check(*KINDS[kind][name])
 
 
 @pytest.mark.parametrize("maker", MAKERS)
-def test_decisions_on_sizes_behind_a_break(maker):
+def test_branches_on_sizes_after_a_break(maker):
     for decision in DECISIONS:
         setup = f"""
 x = md.arange(8.0)

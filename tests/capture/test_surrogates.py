@@ -1,4 +1,5 @@
-"""Names, paths and texts with lone surrogates, which UTF-8 cannot say: values and exceptions stay those of plain Python."""
+"""Names, paths and texts with lone surrogates, which UTF-8 cannot encode: values and exceptions are those of eager
+Python."""
 
 import pytest
 
@@ -67,7 +68,7 @@ def raising(x):
 
 
 def with_surrogates(source):
-    """The function f of the source, whose file and names are no UTF-8."""
+    """Returns the function f of the source, whose file and names are not valid UTF-8."""
     namespace = {"__name__": __name__}
     exec(compile(source, "/no/dir\udc80/file.py", "exec"), namespace)
     for function in (namespace["f"], namespace["g"]):

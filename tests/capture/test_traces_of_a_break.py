@@ -1,4 +1,5 @@
-"""How often a function is traced until its region ends: a break below pending calls costs two traces, however many calls there are."""
+"""How often a function is traced until its region ends: a break below pending calls costs two traces, however many
+calls there are."""
 
 import logging
 import time

@@ -1,5 +1,6 @@
-"""What has no hash as a key: the exception and its words are those of the running interpreter, which says them in another way for
-each operation on a dict or a set since 3.14, and asks an empty dict that is popped from for no hash at all."""
+"""Unhashable keys: the exception and its message are those of the running interpreter. Since 3.14 the message differs by operation on
+a dict or a set, and pop() on an empty dict does not hash the key.
+"""
 
 import collections
 import re
@@ -22,7 +23,7 @@ class Raising:
 
 
 class Key:
-    """Counts how often its hash is asked for."""
+    """Counts how often its hash is computed."""
 
     def __init__(self):
         self.asked = 0
@@ -74,7 +75,7 @@ def matched(c, k):
 
 
 def taken_from(taker, k):
-    """What is left of the iterator, and whether it was an exception that left it."""
+    """The remaining items of the iterator, and whether an exception ended it."""
     keys = iter(["b", k, "d"])
     try:
         taker(keys)
@@ -184,30 +185,30 @@ def handles(use):
     return program
 
 
-def of_what_is_made(use):
+def of_created_objects(use):
     def program(make, kind):
         return use(make(), kind())
 
     return program
 
 
-def from_outside(use):
+def of_pre_existing_objects(use):
     return lambda c, k: (use(c, k), len(c))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("container", "use"), USES, ids=" ".join)
-def test_key_without_a_hash(container, use, kind):
+def test_unhashable_key(container, use, kind):
     use = {"dict": DICT_USES, "set": SET_USES}[container][use]
-    for way in (raises, handles, of_what_is_made, from_outside):
+    for way in (raises, handles, of_created_objects, of_pre_existing_objects):
         program = way(use)
         compiled = minidynamo.compile(program)
         for make in CONTAINERS[container]:
             make_key = KINDS[kind]
             arguments = (
                 (lambda: (make(), make_key()))
-                if way is from_outside
-                else (lambda: (make, make_key if way is of_what_is_made else make_key()))
+                if way is of_pre_existing_objects
+                else (lambda: (make, make_key if way is of_created_objects else make_key()))
             )
             for _ in range(2):
                 expected = outcome(program, *arguments())
@@ -216,12 +217,12 @@ def test_key_without_a_hash(container, use, kind):
 
 
 def without_addresses(found):
-    """Two objects of one kind have two addresses."""
+    """Removes addresses, which differ between two objects of one kind."""
     return tuple(re.sub(r" at 0x[0-9a-f]+", "", part) if isinstance(part, str) else part for part in found)
 
 
-def test_hash_is_not_asked_of_an_empty_dict():
-    """dict.pop looks at the key where something may be found."""
+def test_an_empty_dict_does_not_hash_the_key():
+    """dict.pop hashes the key only if the dict is not empty."""
 
     def program(key, d):
         inside, filled = {}, {"text": 1}
@@ -234,7 +235,7 @@ def test_hash_is_not_asked_of_an_empty_dict():
 
 
 def test_the_first_key_of_a_process():
-    """What the words of this version are is found out at the first one, while its exception waits."""
+    """The message of this version is determined at the first one, while its exception is pending."""
     program = """
 import minidynamo
 

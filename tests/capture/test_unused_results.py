@@ -1,4 +1,4 @@
-"""A result that nobody uses is not computed, and yet what computing it raises is raised."""
+"""An unused result is not computed, but an exception that its computation raises is still raised."""
 
 import math
 
@@ -14,7 +14,7 @@ OUTSIDE = md.tensor([7])
 ZEROS = md.zeros(2, 2)
 HUGE = 10**400
 
-# (name, function of a tensor and one more thing, the tensor, values that are fine, one that fails)
+# (name, function of a tensor and one more argument, the tensor, values that pass, one that fails)
 TENSORS = [
     ("x * n", lambda x, n: x * n, FLOATS, [2, 3, 5], 10**30),
     ("x + n", lambda x, n: x + n, INTS, [2, 3, 5], 10**30),
@@ -105,7 +105,7 @@ def test_raises(function, x, fine, failing, backend):
 
 
 @pytest.mark.parametrize("backend", ["eager", "onednn"])
-def test_raises_before_what_comes_after(backend):
+def test_raises_before_later_effects(backend):
     def raises_twice(x, n):
         x * n
         raise KeyError(n)

@@ -29,7 +29,7 @@ class Generator:
 GENERATORS = {
     "programs": Generator("random_programs.test_random_programs", check="check_seed"),
     "arithmetic": Generator("random_programs.test_arithmetic", check="check_seed"),
-    "iterators": Generator("test_iterators_and_changes", check="check"),
+    "iterators": Generator("test_iterators_over_changing_containers", check="check"),
     "grad_flags": Generator("test_captured_grad_flags", check="check_drawn"),
     "writes": Generator("test_captured_writes", check="run_program"),
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),

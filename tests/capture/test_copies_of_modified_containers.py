@@ -1,4 +1,5 @@
-"""An object made from a container holds what the container held then, whether it was written to just before or just after."""
+"""An object built from a container holds the items that the container had then, whether it was written to just
+before or just after."""
 
 import array
 import collections
@@ -20,7 +21,7 @@ CONTAINERS = {
     "deque": ("collections.deque([3, 1])", ["c.append(7)", "c.appendleft(2)", "c.clear()"]),
     "bytearray": ("bytearray(b'ab')", ["c.append(99)", "c[0] = 100"]),
 }
-# One that does not take a container raises, as in plain Python.
+# One that does not accept a container raises, as in eager Python.
 MAKERS = [
     "tuple(c)",
     "list(c)",
@@ -94,7 +95,7 @@ def shown(made):
     if hasattr(made, "__next__"):
         try:
             return type(made), list(itertools.islice(made, 12))
-        except RuntimeError as error:  # the container changed since
+        except RuntimeError as error:  # the container as it is after the write
             return type(made), str(error)
     if isinstance(made, memoryview):
         return made.tobytes()
@@ -112,7 +113,7 @@ def outcome(function, literal):
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_an_object_made_from_a_written_container(container, maker):
+def test_an_object_built_from_a_modified_container(container, maker):
     literal, writes = CONTAINERS[container]
     for write, place, order in itertools.product(writes, PLACES, ORDERS):
         function = program(literal, write, maker, place, order)

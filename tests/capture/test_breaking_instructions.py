@@ -1,4 +1,4 @@
-"""An instruction that has appended something to the graph before it breaks: the region ends before it, as if it had not begun."""
+"""An instruction that breaks after it has appended to the graph: the region ends before it, as if it had not started."""
 
 import contextlib
 import io
@@ -32,7 +32,7 @@ def two(a: md.Tensor, b: md.Tensor) -> None:
 
 @allow_in_graph
 def hidden(x):
-    return x * 2 if x.sum() > 0 else x  # asks for data
+    return x * 2 if x.sum() > 0 else x  # needs data
 
 
 @nonstrict_trace
@@ -41,7 +41,7 @@ def traced(x):
     return y + float(y.sum())
 
 
-# What makes y of x, an argument.
+# Computes y from x, an argument.
 MAKERS = {
     "turned": "y = (x * 2).t()",
     "row": "y = (x * 2)[0]",
@@ -63,7 +63,7 @@ WRITES = {
     "twice": "y += 1; y.sub_(2)",
     "out": "md.add(y.detach(), 1, out=y.detach())",
 }
-# Each breaks while it looks at what it is given, or after it has appended something.
+# Each breaks while it reads its operands, or after it has appended to the graph.
 BREAKERS = {
     "written_operator": "bump(y)",
     "view_of_it": "bump(y[1:])",
@@ -97,10 +97,10 @@ def program(maker, write, breaker, before):
     return names["f"]
 
 
-def told(value):
+def describe(value):
     if isinstance(value, md.Tensor):
         return "tensor", tuple(value.shape), value.stride(), value.requires_grad, value.tolist()
-    return [told(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return [describe(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def outcome(function, requires_grad):
@@ -111,10 +111,10 @@ def outcome(function, requires_grad):
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
         try:
-            result = told(function(x, leaf, source))
+            result = describe(function(x, leaf, source))
         except Exception as error:
             result = type(error).__name__, str(error), error.__traceback__.tb_next.tb_lineno
-    return result, told(x), told(leaf), list(RUNS), output.getvalue()
+    return result, describe(x), describe(leaf), list(RUNS), output.getvalue()
 
 
 FLAGS = {"verify_graphs": True, "suppress_internal_errors": False}
@@ -132,7 +132,7 @@ def checked():
 
 @pytest.mark.parametrize("requires_grad", [False, True])
 @pytest.mark.parametrize("breaker", BREAKERS)
-def test_as_plain_python(breaker, requires_grad):
+def test_as_in_eager_python(breaker, requires_grad):
     wrong = []
     for number, (maker, write) in enumerate(itertools.product(MAKERS, WRITES)):
         function = program(maker, write, breaker, list(BEFORE)[number % 2])
@@ -147,8 +147,8 @@ def test_as_plain_python(breaker, requires_grad):
     assert wrong == []
 
 
-def test_what_a_broken_instruction_looked_at_is_not_guarded():
-    """The number is looked at for a call that cannot be traced: Python makes it, whatever the number is."""
+def test_values_read_by_a_breaking_instruction_are_not_guarded():
+    """The number is read for a call that cannot be traced: Python makes the call, whatever the number is."""
 
     @allow_in_graph
     def times(x, k):

@@ -1,4 +1,6 @@
-"""Lists that hold themselves, or one list in many places, compared with what they are not: the answer or RecursionError of plain Python, and no crash."""
+"""Lists that contain themselves, or one list in many places, compared with other lists: the result or RecursionError of eager Python,
+and no crash.
+"""
 
 import pytest
 
@@ -24,7 +26,7 @@ def sliced():
 
 
 def shared():
-    """Of 2 ** 60 numbers to one who looks into each place."""
+    """Contains 2 ** 60 numbers if every place is visited."""
     items = [1]
     for _ in range(60):
         items = [items, items]

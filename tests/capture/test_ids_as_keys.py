@@ -1,4 +1,5 @@
-"""Numbers of id() as keys: a container tells two of them apart, and from other numbers, as Python does, whichever objects they are of."""
+"""Results of id() as keys: a container distinguishes them from each other and from other numbers as Python does, for
+all objects."""
 
 import collections
 
@@ -13,7 +14,7 @@ class Plain:
 
 
 class Hashed:
-    """Its hash is a number that the program has, and it equals that number."""
+    """Its hash is an integer of the program, and it equals that integer."""
 
     def __init__(self, number):
         self.number = number
@@ -139,7 +140,7 @@ def removed_from_list(a, b):
     return len(items)
 
 
-def in_own_keys(a, b):
+def in_user_keys(a, b):
     return b in {Hashed(a)}, b in {Hashed(a): 1}, Hashed(a) in {b}
 
 
@@ -200,7 +201,7 @@ USES = {
     "compared": lambda a, b: (a == b, a != b, (a,) == (b,), [a] == [b]),
     "hash": lambda a, b: (hash(a) == hash(b), hash(a) == a % ((1 << 61) - 1)),
     "tuples": lambda a, b: (len({(a, 1), (b, 1)}), (b, 1) in {(a, 1): 1}),
-    "keys of their own": in_own_keys,
+    "user keys": in_user_keys,
     "among numbers": many_numbers,
 }
 
@@ -209,7 +210,7 @@ TEXT = "a text of the program's"
 FIRST, SECOND = Plain(), Plain()
 ITEMS = ["item"]
 
-# What is asked for: calls of one compiled function, one after another.
+# The calls of one compiled function, in this order.
 PAIRS = {
     "objects": [(FIRST, SECOND), (FIRST, FIRST), (SECOND, FIRST), (SECOND, SECOND)],
     "the same objects first": [(FIRST, FIRST), (FIRST, SECOND)],
@@ -223,14 +224,14 @@ PAIRS = {
 }
 
 
-def asked_together(use):
+def both_in_one_call(use):
     def program(x, y):
         return use(id(x), id(y))
 
     return program
 
 
-def asked_twice(use):
+def called_twice(use):
     def program(x, y):
         first = id(x)
         return use(first, id(x)), use(id(y), id(y)), use(id(y), first)
@@ -238,7 +239,7 @@ def asked_twice(use):
     return program
 
 
-def asked_before_and_after_a_break(use):
+def called_before_and_after_a_break(use):
     def program(x, y):
         a = id(x)
         graph_break()
@@ -247,7 +248,7 @@ def asked_before_and_after_a_break(use):
     return program
 
 
-def asked_before_a_break(use):
+def called_before_a_break(use):
     def program(x, y):
         a, b = id(x), id(y)
         graph_break()
@@ -256,7 +257,7 @@ def asked_before_a_break(use):
     return program
 
 
-def asked_by_the_caller(use):
+def called_by_the_caller(use):
     def program(x, y):
         return inner(x, id(x), id(y))
 
@@ -267,14 +268,14 @@ def asked_by_the_caller(use):
     return program
 
 
-def asked_of_numbers(use):
+def compared_with_numbers(use):
     def program(x, a, b):
         return use(id(x), a), use(b, id(x))
 
     return program
 
 
-def of_what_is_made(use):
+def of_created_objects(use):
     def program(x, y):
         made, other = Plain(), [x]
         a = id(made), id(other)
@@ -284,12 +285,12 @@ def of_what_is_made(use):
 
 
 ASKED = [
-    asked_together,
-    asked_twice,
-    asked_before_and_after_a_break,
-    asked_before_a_break,
-    asked_by_the_caller,
-    of_what_is_made,
+    both_in_one_call,
+    called_twice,
+    called_before_and_after_a_break,
+    called_before_a_break,
+    called_by_the_caller,
+    of_created_objects,
 ]
 
 
@@ -305,9 +306,9 @@ def test_keys(use, asked):
 
 
 @pytest.mark.parametrize("use", USES)
-def test_number_from_outside(use):
+def test_a_pre_existing_id(use):
     for pairs in PAIRS.values():
-        program = asked_of_numbers(USES[use])
+        program = compared_with_numbers(USES[use])
         compiled = minidynamo.compile(program)
         for x, y in pairs:
             for _ in range(2):
@@ -338,7 +339,7 @@ def number_written_first(x, y, s, d):
 
 
 @pytest.mark.parametrize("deed", [looked_up, written_first, number_written_first])
-def test_containers_from_outside(deed):
+def test_pre_existing_containers(deed):
     compiled = minidynamo.compile(deed)
     for x, y in PAIRS["objects"]:
         results = []
@@ -349,7 +350,7 @@ def test_containers_from_outside(deed):
 
 
 def test_memo_stays_captured():
-    """What deepcopy does: keys of id() alone, of objects that are told apart."""
+    """As in deepcopy: the keys are results of id() only, of objects that are known to be distinct."""
 
     def program(x, y):
         memo = {}

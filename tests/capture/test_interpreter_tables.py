@@ -1,5 +1,6 @@
-"""What the interpreter and the library look up by themselves (modules, builtins, hooks, registries, caches) is written and then used
-in one function: what is used sees what was written."""
+"""Tables that the interpreter and the library consult implicitly (modules, builtins, hooks, registries, caches) are written and then
+used in one function: the use sees the write.
+"""
 
 import sys
 import types
@@ -36,7 +37,7 @@ def kind(value): return "any"
 def cached(n): return [n]
 """
 
-# What is done first, what sees it, what is put back at the end.
+# What is done first, what observes it, what is restored at the end.
 PROGRAMS = {
     "a module that is blocked": (
         "sys.modules['colorsys'] = None",
@@ -339,7 +340,7 @@ def outcome(source, compiles, monkeypatch):
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_is_used_sees_what_was_written(program, monkeypatch):
+def test_uses_see_earlier_writes(program, monkeypatch):
     first, use, after = PROGRAMS[program]
     body = f"{first}\ny = x + 1\n{use}"
     in_try = "try:\n" + "\n".join(" " + line for line in body.split("\n")) + "\nfinally:\n"

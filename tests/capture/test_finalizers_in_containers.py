@@ -1,6 +1,6 @@
-"""What dies where it is dropped: containers times operations times ways to notice, plain and compiled, in the same order.
+"""Objects die where they are dropped: containers times operations times ways to observe it, plain and compiled, in the same order.
 
-What the program notices is written to LOG with the length that the container has then.
+Each death is written to LOG with the length that the container has at that moment.
 """
 
 import re
@@ -35,7 +35,7 @@ def box(a,b):
 def slot(a,b):
     o=Slot(); o.a=a; o.b=b; return o
 """
-# `mk` makes what is noticed when it dies.
+# `mk` creates an object whose death is observed.
 WAYS = {
     "del": ("mk=Dying",),
     "weakref": (
@@ -268,7 +268,7 @@ def f(x, C):
 
 def outcome(source, compiles, given):
     log, seen = [], []
-    # By number: the order of a set is the same in each run.
+    # Numbers, since the order of a set of them is the same in each run.
     names = {"LOG": log, "BREAK": graph_break if compiles else int, "HASH": lambda node: node.n}
     exec(source, names)
     function = minidynamo.compile(names["f"]) if compiles else names["f"]
@@ -290,7 +290,7 @@ def outcome(source, compiles, given):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_it_dies_where_it_is_dropped(container, way):
+def test_objects_die_where_they_are_dropped(container, way):
     for operation in OPERATIONS[container]:
         for situation in SITUATIONS:
             source = program(way, container, operation, situation)

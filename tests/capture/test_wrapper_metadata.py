@@ -1,6 +1,7 @@
-"""What a wrapper made inside copies of its function: what the function showed then, whatever it is given before or after.
+"""A wrapper created inside copies the metadata of its function as it is at that moment, whatever is assigned before or after.
 
-A table of wrappers, of names and of ways to change them, with functions made inside and from outside, alone and over a graph break.
+A table of wrappers, of names and of ways to change them, with functions created inside and pre-existing ones, alone and over a
+graph break.
 """
 
 import builtins
@@ -33,7 +34,7 @@ SHOWN = (*NAMES, "kept")
 
 
 def shown(wrapper, inside):
-    """Of the wrapper and of the function in it."""
+    """The names of the wrapper and of the function that it wraps."""
     owner = getattr(wrapper, "fget", None) or wrapper
     names = {name: getattr(owner, name, "none") for name in SHOWN}
     own = {name: getattr(wrapper, "__dict__", {}).get(name, "none") for name in SHOWN}
@@ -41,7 +42,7 @@ def shown(wrapper, inside):
     return names, own, wrapper.__doc__, {name: getattr(inside, name, "none") for name in SHOWN}, same
 
 
-def made_here(documented):
+def created_here(documented):
     if documented:
 
         def function(y: float, z=4):
@@ -62,7 +63,7 @@ def change(function, names):
 
 
 def wrap_inside(x, wrapper, outside, documented, before, after, breaks):
-    function = outside or made_here(documented)
+    function = outside or created_here(documented)
     function.kept = 1
     change(function, before)
     made = WRAPPERS[wrapper](function)
@@ -81,14 +82,14 @@ CHANGES += [((name,), ()) for name in NAMES] + [((), tuple(NAMES)), (tuple(NAMES
 @pytest.mark.parametrize("breaks", ["never", "between", "after"])
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 @pytest.mark.parametrize("kind", ["outside", "plain", "documented"])
-def test_wrapper_shows_what_its_function_showed(kind, wrapper, breaks):
+def test_a_wrapper_copies_the_metadata_of_its_function(kind, wrapper, breaks):
     x = minidynamo.ones(2)
     for before, after in CHANGES:
         minidynamo._dynamo.reset()
         compiled = minidynamo.compile(wrap_inside)
         expected, got = [], []
         for run, into in ((wrap_inside, expected), (compiled, got), (compiled, got)):
-            outside = made_here(False) if kind == "outside" else None
+            outside = created_here(False) if kind == "outside" else None
             _, made, function = run(x, wrapper, outside, kind == "documented", before, after, breaks)
             into.append(shown(made, function))
         assert got == expected * 2, (before, after)
@@ -141,20 +142,20 @@ def plain(x, before, after):
 CHANGED = [(), ("name",), ("del name",), ("builtins",), ("item",), ("name", "builtins")]
 
 
-def made_beside(compiles, before, after):
-    """In a module of its own: what the function made in it takes of the module's globals."""
+def created_in_another_module(compiles, before, after):
+    """In a separate module: what the function that is created in it takes from the globals of the module."""
     module = {"__name__": "module", "__builtins__": builtins.__dict__}
     exec(WRITTEN, module)  # noqa: S102
     run = minidynamo.compile(module["plain"]) if compiles else module["plain"]
-    told = []
+    found = []
     for _ in range(3):
         module.update(__name__="module", __builtins__=builtins.__dict__)
         made = run(minidynamo.ones(2), before, after)[1]
-        told.append((made.__module__, made(), made.__builtins__ is module["__builtins__"], module.get("__name__")))
-    return told
+        found.append((made.__module__, made(), made.__builtins__ is module["__builtins__"], module.get("__name__")))
+    return found
 
 
 @pytest.mark.parametrize("after", [(), ("name",), ("builtins",)], ids=str)
 @pytest.mark.parametrize("before", CHANGED, ids=str)
-def test_function_takes_its_globals_as_they_are_when_it_is_made(before, after):
-    assert made_beside(True, before, after) == made_beside(False, before, after)
+def test_a_function_reads_its_globals_when_it_is_created(before, after):
+    assert created_in_another_module(True, before, after) == created_in_another_module(False, before, after)

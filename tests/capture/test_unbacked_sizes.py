@@ -1,4 +1,4 @@
-"""Sizes that are numbers out of tensors, zeros(x.item()): in one graph, whatever the number turns out to be."""
+"""Unbacked sizes, taken from the elements of tensors as in zeros(x.item()): one graph, whatever the value is."""
 
 import pytest
 
@@ -16,9 +16,9 @@ def fresh():
     _dynamo.reset()
 
 
-def told(value):
+def describe(value):
     if isinstance(value, (list, tuple)):
-        return type(value).__name__, [told(item) for item in value]
+        return type(value).__name__, [describe(item) for item in value]
     if isinstance(value, minidynamo.Tensor):
         return str(value.dtype), tuple(value.shape), value.stride(), value.tolist()
     return type(value), value
@@ -26,7 +26,7 @@ def told(value):
 
 def outcome(function, *args):
     try:
-        return told(function(*args))
+        return describe(function(*args))
     except Exception as error:
         return type(error), str(error)
 
@@ -39,7 +39,7 @@ def pair(x):
     return md.stack([x, x + 1]).tolist()
 
 
-# What is asked of x, a whole number in a tensor.
+# Functions of x, an integer in a tensor.
 FUNCTIONS = {
     "zeros": lambda x: md.zeros(x.item()),
     "of_a_tuple": lambda x: md.zeros((x.item(), 3)),
@@ -90,7 +90,7 @@ CHECKS = _dynamo.config.check_captures > 0
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_one_graph_as_plain_python(name, backend):
+def test_one_graph_as_in_eager_python(name, backend):
     function = FUNCTIONS[name]
 
     def program(x):
@@ -101,11 +101,11 @@ def test_one_graph_as_plain_python(name, backend):
     for number in NUMBERS:
         x = md.tensor(number)
         assert outcome(compiled, x) == outcome(program, x), number
-    # Under config.check_captures the frame of a plan that fails goes to the interpreter, and what it calls is captured.
+    # Under config.check_captures the interpreter continues the frame of a failed plan, and its callees are captured.
     assert CHECKS or counted("regions_captured") == before + 1
 
 
-def test_no_call_is_pythons_where_nothing_was_relied_on():
+def test_no_call_is_left_to_python_without_assertions():
     compiled = minidynamo.compile(lambda x: md.zeros(x.item()), fullgraph=True)
     before = counted("plan_failures")
     for number in NUMBERS:
@@ -113,7 +113,7 @@ def test_no_call_is_pythons_where_nothing_was_relied_on():
     assert counted("plan_failures") == before
 
 
-def test_what_shape_rules_relied_on_is_looked_at_in_each_run():
+def test_assertions_of_shape_rules_are_checked_in_each_run():
     def program(x, y):
         return y + md.ones(x.item())
 
@@ -121,13 +121,13 @@ def test_what_shape_rules_relied_on_is_looked_at_in_each_run():
     y = md.ones(3)
     assert compiled(md.tensor(3), y).shape == (3,)
     before = counted("plan_failures")
-    assert compiled(md.tensor(1), y).shape == (3,)  # broadcast, which 3 is not
+    assert compiled(md.tensor(1), y).shape == (3,)  # a broadcast that does not fit 3
     assert counted("plan_failures") == before + 1
     with pytest.raises(RuntimeError):
         compiled(md.tensor(2), y)
 
 
-def test_sizes_of_inputs_beside_them():
+def test_together_with_sizes_of_inputs():
     def program(x, n):
         k = n.item()
         return x[:k] * 2, md.zeros(k, x.shape[1]) + x.shape[0]
@@ -135,7 +135,7 @@ def test_sizes_of_inputs_beside_them():
     compiled = minidynamo.compile(program, fullgraph=True, dynamic=True)
     for rows, columns, number in ((5, 3, 2), (6, 4, 5), (6, 2, 9), (7, 2, 0)):
         x, n = md.ones(rows, columns), md.tensor(number)
-        assert told(compiled(x, n)) == told(program(x, n))
+        assert describe(compiled(x, n)) == describe(program(x, n))
 
 
 def test_random_numbers_come_in_their_order():
@@ -147,9 +147,9 @@ def test_random_numbers_come_in_their_order():
     compiled = minidynamo.compile(program, fullgraph=True)
     for number in NUMBERS:
         md.manual_seed(5)
-        expected = told(program(md.tensor(number)))
+        expected = describe(program(md.tensor(number)))
         md.manual_seed(5)
-        assert told(compiled(md.tensor(number))) == expected
+        assert describe(compiled(md.tensor(number))) == expected
 
 
 def test_a_failed_check_draws_no_random_numbers():
@@ -169,7 +169,7 @@ def test_a_failed_check_draws_no_random_numbers():
     assert states[0] == states[1]
 
 
-def test_writes_happen_where_python_does_them():
+def test_writes_happen_in_their_order():
     def program(x, out):
         out.add_(1)
         n = x.item()
@@ -180,8 +180,8 @@ def test_writes_happen_where_python_does_them():
     compiled = minidynamo.compile(program, fullgraph=True)
     for number in (2, 3, 0, 8):
         x, out, y, other = md.tensor(number), md.zeros(5), md.tensor(number), md.zeros(5)
-        assert told(compiled(x, out)) == told(program(y, other))
-        assert told([x, out]) == told([y, other])
+        assert describe(compiled(x, out)) == describe(program(y, other))
+        assert describe([x, out]) == describe([y, other])
 
 
 DECISIONS = {
@@ -195,7 +195,7 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize("name", DECISIONS)
-def test_the_programs_decisions_break(name):
+def test_branches_of_the_program_break(name):
     function = DECISIONS[name]
 
     def program(x):
@@ -210,10 +210,10 @@ def test_the_programs_decisions_break(name):
             assert outcome(compiled, md.tensor(number)) == outcome(program, md.tensor(number)), number
 
 
-def test_beside_a_custom_operator_it_breaks():
+def test_together_with_a_custom_operator_it_breaks():
     calls = []
 
-    @minidynamo.library.custom_op("told_sizes::noted", mutates_args=())
+    @minidynamo.library.custom_op("unbacked_sizes::noted", mutates_args=())
     def noted(x: minidynamo.Tensor) -> minidynamo.Tensor:
         calls.append(1)
         return x.clone()
@@ -238,11 +238,11 @@ def test_beside_a_custom_operator_it_breaks():
             compiled = minidynamo.compile(function)
             for number in NUMBERS:
                 calls.clear()
-                assert told(compiled(md.tensor(number))) == told(function(md.tensor(number)))
+                assert describe(compiled(md.tensor(number))) == describe(function(md.tensor(number)))
                 assert len(calls) == 2
 
 
-def test_the_graph_tells_where_the_size_comes_from():
+def test_the_graph_shows_the_origin_of_the_size():
     seen = []
 
     def backend(gm, examples):
@@ -263,7 +263,7 @@ def test_explain_shows_one_graph():
     assert "u0" in report.html()
 
 
-def test_a_loop_over_it_is_relied_on():
+def test_a_loop_over_it_is_asserted():
     def program(x):
         total = md.zeros(1)
         for row in md.ones(x.item(), 2):
@@ -272,7 +272,7 @@ def test_a_loop_over_it_is_relied_on():
 
     compiled = minidynamo.compile(program, fullgraph=True)
     for number in NUMBERS:
-        assert told(compiled(md.tensor(number))) == told(program(md.tensor(number)))
+        assert describe(compiled(md.tensor(number))) == describe(program(md.tensor(number)))
 
 
 def test_by_default_it_breaks_and_the_rest_is_one_capture_for_all_sizes():
@@ -281,7 +281,7 @@ def test_by_default_it_breaks_and_the_rest_is_one_capture_for_all_sizes():
         assert compiled(md.tensor(number)).shape == (number,)
 
 
-def test_checks_of_pythons_numbers():
+def test_checks_of_python_numbers():
     for function in (md._check, minidynamo.compile(lambda *args: md._check(*args), fullgraph=True)):
         assert function(True) is None
         with pytest.raises(RuntimeError, match="Expected cond to be True, but got False"):

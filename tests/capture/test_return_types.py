@@ -1,4 +1,4 @@
-"""Results under names (max, min, sort, topk): the same type eager and captured, before and after a graph break."""
+"""Results with named fields (max, min, sort, topk): the same type eager and captured, before and after a graph break."""
 
 import pytest
 
@@ -95,12 +95,12 @@ def test_as_an_argument():
     for dim in (0, 1):
         pair = md.tensor(X).max(dim)
         assert leaves(compiled(pair, 1.5)) == leaves(add(pair, 1.5))
-    # A plain tuple has no such names: Python says so.
+    # A plain tuple has no such names, and raises.
     with pytest.raises(AttributeError, match="values"):
         md.compile(add)(tuple(pair), 1.5)
 
 
-def test_a_missing_name_raises_as_plain_python():
+def test_a_missing_name_raises_as_in_eager_python():
     def wrong(x):
         return x.max(0).value
 
@@ -112,7 +112,7 @@ def test_a_missing_name_raises_as_plain_python():
 
 
 def test_sizes_from_numbers():
-    """What the shape of a result depends on is not an input of the graph."""
+    """Sizes that the shape of a result depends on are not inputs of the graph."""
     compiled = md.compile(lambda n, step: md.arange(n) + md.arange(0, n, step).sum())
     for n, step in ((4, 1), (5, 1), (6, 2), (6.0, 2), (7, 0.5)):
         expected = md.arange(n) + md.arange(0, n, step).sum()

@@ -1,4 +1,5 @@
-"""An exception group holds what its list held when it was made, also where the list was written to just before."""
+"""An exception group holds the items that its list had when it was created, also if the list was written to just
+before."""
 
 import pytest
 
@@ -35,7 +36,7 @@ def outcome(function, count):
 @pytest.mark.parametrize("count", [0, 1, 3])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("write", WRITES)
-def test_a_group_of_a_list_that_was_written_to(write, place, count):
+def test_a_group_of_a_modified_list(write, place, count):
     namespace = {"BaseExceptionGroup": BaseExceptionGroup}
     making = "" if "group =" in WRITES[write] else "    group = BaseExceptionGroup('m', errors)\n"
     source = (

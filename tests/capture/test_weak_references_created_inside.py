@@ -1,4 +1,4 @@
-"""Weak references to objects that are made in the function that takes them, and what the library keeps by them."""
+"""Weak references to objects that are created in the same function, and what the standard library stores under them."""
 
 import pytest
 
@@ -168,19 +168,19 @@ def outcome(lines, compiles):
 
 
 @pytest.mark.parametrize("use", USES)
-def test_references_to_what_is_made_inside(use):
+def test_references_to_objects_created_inside(use):
     for name, referent in REFERENTS.items():
         made = ["class o: pass"] if referent is None else [f"o = {referent}"]
         lines = [*made, *USES[use]]
         if name == "frozenset" and "del o" in lines:
-            continue  # one of constants is a constant of the region, which keeps it
+            continue  # a tuple of constants is a constant of the region, which keeps it alive
         wanted = outcome(lines, False)
         assert outcome(lines, True) == wanted, (name, lines)
     minidynamo._dynamo.reset()
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_what_the_library_keeps_by_them(program):
+def test_tables_of_the_standard_library(program):
     wanted = outcome(PROGRAMS[program], False)
     assert outcome(PROGRAMS[program], True) == wanted
     minidynamo._dynamo.reset()

@@ -1,4 +1,5 @@
-"""What capture makes to know a class statement by is seen by nobody, and is gone with the walk."""
+"""The class that the tracer creates to stand for a class statement is invisible to the program and gone after the
+trace."""
 
 import gc
 import sys
@@ -19,7 +20,7 @@ def names_of_subclasses():
 
 
 @pytest.mark.counts_python_runs
-def test_only_the_programs_own_class_is_a_subclass():
+def test_only_the_class_of_the_program_is_a_subclass():
     @minidynamo.compile(fullgraph=True)
     def make(x):
         class Local(Base):
@@ -62,7 +63,7 @@ def test_a_region_that_breaks_leaves_no_class_behind():
         gc.enable()
 
 
-def test_a_class_dies_when_the_program_lets_go_of_it():
+def test_a_class_dies_when_the_program_releases_it():
     @minidynamo.compile(fullgraph=True)
     def make(x):
         class Local(Base):
@@ -167,7 +168,7 @@ def test_the_order_of_bases_is_noticed():
     assert run(x).tolist() == [2.0]
 
 
-def test_an_iterator_of_a_class_made_in_the_region_lives_on_under_another():
+def test_an_iterator_of_a_traced_class_survives_under_another_class():
     def choose(kind):
         class Numbers:
             def __iter__(self):
@@ -225,7 +226,7 @@ def names_of_class(x):
     return x + 1, sorted(vars(Local)), Local.f(None) is Local
 
 
-def test_annotations_are_those_of_plain_python():
+def test_annotations_are_those_of_eager_python():
     x = tensor([1.0])
     result, local = minidynamo.compile(annotated, fullgraph=True)(x)
     assert result.item() == 3.0
@@ -285,7 +286,7 @@ def test_a_metaclass_that_changes_is_followed(monkeypatch):
     assert make_class(x)[0].__name__ == "Other"
 
 
-def test_a_metaclass_that_gets_a_way_of_its_own_is_left_to_python(monkeypatch):
+def test_a_metaclass_that_gets_user_methods_is_left_to_python(monkeypatch):
     captured = minidynamo.compile(class_with_meta)
     x = tensor([1.0])
     assert not hasattr(captured(x)[0], "first")
@@ -293,20 +294,20 @@ def test_a_metaclass_that_gets_a_way_of_its_own_is_left_to_python(monkeypatch):
     assert captured(x)[0].first == 7
 
 
-def test_a_name_is_told_once_and_by_whom_it_is_told_is_followed(monkeypatch):
-    told = []
+def test_set_name_is_called_once_and_guarded(monkeypatch):
+    calls = []
     x = tensor([1.0])
     make_class(x)
     assert NAMED.name == "named"
-    monkeypatch.setattr(Named, "__set_name__", lambda self, owner, name: told.append((owner, name)))
+    monkeypatch.setattr(Named, "__set_name__", lambda self, owner, name: calls.append((owner, name)))
     local = make_class(x)[0]
-    assert told == [(local, "named")]
+    assert calls == [(local, "named")]
     monkeypatch.delattr(Named, "__set_name__")
     make_class(x)
-    assert len(told) == 1
+    assert len(calls) == 1
 
 
-def test_names_that_the_metaclass_describes_are_the_classes_own():
+def test_names_with_descriptors_in_the_metaclass_belong_to_the_class():
     def make(x):
         class Local:
             @property
@@ -326,7 +327,7 @@ def test_names_that_the_metaclass_describes_are_the_classes_own():
     assert local.__bases__ == (object,) and local.__mro__ == (local, object)
 
 
-def test_who_hears_of_a_class_may_change():
+def test_init_subclass_may_change():
     class Parent:
         pass
 
@@ -334,18 +335,18 @@ def test_who_hears_of_a_class_may_change():
         class Local(Parent):
             pass
 
-        return getattr(Local, "told", "nothing"), Local.__mro__[1:], x + 1
+        return getattr(Local, "calls", "nothing"), Local.__mro__[1:], x + 1
 
     compiled = minidynamo.compile(make)
-    told = []
+    calls = []
 
     def first(cls, **options):
-        told.append(cls.__name__)
-        cls.told = "first"
+        calls.append(cls.__name__)
+        cls.calls = "first"
 
     def second(cls, **options):
-        told.append(2)
-        cls.told = "second"
+        calls.append(2)
+        cls.calls = "second"
 
     for hook in (None, first, second, None, first):
         if hook is not None:
@@ -354,15 +355,15 @@ def test_who_hears_of_a_class_may_change():
             del Parent.__init_subclass__
         for _ in range(3):
             plain = make(tensor([1.0]))[:2]
-            heard = told[:]
-            told.clear()
+            expected = calls[:]
+            calls.clear()
             assert compiled(tensor([1.0]))[:2] == plain
-            assert told == heard
-            told.clear()
+            assert calls == expected
+            calls.clear()
 
 
 @pytest.mark.counts_python_runs
-def test_a_class_that_its_bases_heard_of_is_a_class_like_others():
+def test_a_class_after_init_subclass_is_an_ordinary_class():
     heard = []
 
     class Parent:

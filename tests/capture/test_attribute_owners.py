@@ -1,7 +1,8 @@
-"""Every kind of object that can have attributes, times every way to read one: what is read between changes is what plain Python reads.
+"""Every kind of object that can have attributes, times every way to read one: compiled code reads what eager Python reads, also
+after changes.
 
-An owner is made anew for plain Python and for the compiled function; each change is made to both. What an owner does not allow
-(an attribute of an int) it refuses in both.
+A fresh owner is created for eager Python and for the compiled function; each change is made to both. What an owner does not
+allow (an attribute on an int) must fail in both.
 """
 
 import contextlib
@@ -88,7 +89,7 @@ def code(): pass
 KEPT = Plain()
 """
 
-# What makes the owner.
+# Creates the owner.
 OWNERS = {
     "tensor": "minidynamo.ones(2)",
     "tensor with an attribute": "(lambda t: (setattr(t, 'other', 1), t)[1])(minidynamo.ones(2))",
@@ -194,7 +195,7 @@ OWNERS = {
     "signature": "inspect.signature(function)",
 }
 
-# What reads it. `o` is the owner; `d` is what is said where there is nothing.
+# Reads the attribute: `o` is the owner, `d` the default for a missing attribute.
 READS = {
     "o.attr": "o.attr",
     "getattr": "getattr(o, 'attr')",
@@ -225,7 +226,7 @@ READS = {
     "sorted": "sorted([o], key=lambda each: each.attr) == [o]",
     "super": "super(type(o), o).attr",
 }
-# Those that are tried with the owner as an argument, too.
+# Those that are also tried with the owner as an argument.
 AS_ARGUMENT = ["o.attr", "getattr with a default", "hasattr", "vars", "class pattern"]
 READERS = """
 def raised(error): raise error
@@ -280,7 +281,7 @@ def shown(value):
 
 
 class World:
-    """One owner and the function that reads it; plain Python has one of its own."""
+    """One owner and the function that reads it; eager Python has a separate one."""
 
     def __init__(self, owner, read, as_argument, compiled):
         self.names = {"__name__": "owners", "COROUTINES": {}, "d": -9}
@@ -301,7 +302,7 @@ class World:
             return type(error).__name__, re.sub(" at 0x[0-9a-f]+", "", str(error))
 
     def change(self, text):
-        # What an owner does not allow leaves it as it is.
+        # A change that the owner does not allow leaves it unchanged.
         with contextlib.suppress(Exception):
             exec(text, self.names)
 
@@ -338,7 +339,7 @@ def undo(world):
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_what_is_read_is_what_is_there(owner):
+def test_reads_follow_changes(owner):
     minidynamo._dynamo.reset()
     found = {}
     for read in READS:

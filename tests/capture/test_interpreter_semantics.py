@@ -1,4 +1,5 @@
-"""What CPython's own tests found under everywhere mode (tests/cpython): plain Python and compiled code agree."""
+"""Subtle behaviour of builtins, containers, frames and threads that CPython's own tests rely on: eager and compiled
+code agree."""
 
 import collections
 import decimal
@@ -32,7 +33,8 @@ def outcome(function, *arguments):
 
 
 def check(function, *arguments):
-    """Compiled, compiled region by region, and under everywhere mode, the function does what it does in plain Python."""
+    """Checks that the function behaves as in eager Python when compiled, when compiled region by region, and in
+    everywhere mode."""
     expected = outcome(function, *arguments)
     minidynamo._dynamo.reset()
     assert outcome(minidynamo.compile(function, backend="eager"), *arguments) == expected
@@ -88,7 +90,7 @@ def test_text_of_an_iterator():
         lambda: itertools.accumulate(3),
     ],
 )
-def test_iterator_functions_look_at_their_arguments_at_once(call):
+def test_iterator_functions_check_their_arguments_at_once(call):
     def function():
         try:
             call()
@@ -117,7 +119,7 @@ def test_a_tuple_times_one_is_itself():
     assert check(function, (1, 2, 3)) == ("result", [True] * 4)
 
 
-def test_nan_is_not_itself():
+def test_nan_is_not_equal_to_itself():
     nan = float("nan")
 
     def function(number):
@@ -127,7 +129,7 @@ def test_nan_is_not_itself():
     assert check(function, complex(nan, 0)) == ("result", (False, True, True, True))
 
 
-def test_keys_that_change_while_they_are_gone_over():
+def test_keys_that_change_during_iteration():
     def over(view):
         numbers = {0: 0}
         for _ in view(numbers):
@@ -138,7 +140,7 @@ def test_keys_that_change_while_they_are_gone_over():
         assert check(over, view)[0] is RuntimeError
 
 
-def test_keys_of_a_dict_from_outside_that_change():
+def test_keys_of_a_pre_existing_dict_that_change():
     def function():
         numbers = {0: 0}
 
@@ -170,7 +172,7 @@ class Dynamic:
         raise AttributeError
 
 
-def test_an_attribute_error_learns_what_was_asked_for():
+def test_an_attribute_error_has_its_name_and_object():
     def function(thing):
         try:
             thing.bluch  # noqa: B018
@@ -213,22 +215,22 @@ class Meta(type):
         return type.mro(cls)
 
 
-def test_super_of_a_class_that_is_being_made():
+def test_super_of_a_class_that_is_being_created():
     with enable_everywhere():
         made = Meta("Made", (), {})
     assert made.__mro__ == (made, object)
 
 
 def delegating():
-    return (yield from waiting())
+    return (yield from suspended())
 
 
-def waiting():
+def suspended():
     try:
         yield
     except KeyboardInterrupt:
         return "innermost"
-    return "nobody"
+    return "no frame"
 
 
 @pytest.mark.parametrize("calls_wait", [False, True])
@@ -238,7 +240,7 @@ def test_a_signal_reaches_the_innermost_generator(calls_wait):
         pytest.skip("the interrupt has a handler")
     left = 1000 * calls_wait
 
-    # So many that some still wait when the signal comes: Python makes 32 of them at a time.
+    # Enough that some are still pending when the signal arrives: Python makes 32 of them at a time.
     def again():
         nonlocal left
         left -= 1
@@ -274,7 +276,7 @@ def test_pending_calls_leave_a_frame_under_the_driver():
     assert execution_counters()["hand_overs"]["pending_call"] == before
 
 
-# In a process of its own: a test runner cannot do without memory.
+# In a separate process: a test runner cannot run without memory.
 WITHOUT_MEMORY = """
 import _testcapi
 import minidynamo
@@ -303,7 +305,7 @@ print(execution_counters()["hand_overs"]["no_memory"] > 0)
 """
 
 
-def test_frames_run_where_there_is_no_memory_to_capture_them():
+def test_frames_run_without_memory_to_capture_them():
     pytest.importorskip("_testcapi")
     done = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True, timeout=60)
     plain, *others = done.stdout.split()
@@ -331,7 +333,7 @@ class Plain:
 
 
 def changes(function):
-    """What a compiled function says of an object before it gets an attribute, with it, and without it again."""
+    """What a compiled function reports about an object before it gets an attribute, with it, and after its deletion."""
     compiled = minidynamo.compile(function, backend="eager")
     thing = Plain()
     seen = [compiled(thing)]
@@ -341,7 +343,7 @@ def changes(function):
     return [*seen, compiled(thing)]
 
 
-def test_that_an_attribute_is_there_is_guarded():
+def test_the_existence_of_an_attribute_is_guarded():
     def reads(thing):
         try:
             thing.x  # noqa: B018
@@ -380,13 +382,13 @@ class Posing:
         return getattr(object.__getattribute__(self, "thing"), name)
 
 
-def test_an_instance_of_what_it_poses_as():
+def test_an_instance_that_overrides_class():
     thing = Plain()
     assert check(lambda posing: isinstance(posing, Plain), Posing(thing)) == ("result", True)
     assert check(lambda proxy: isinstance(proxy, Plain), weakref.proxy(thing)) == ("result", True)
 
 
-def test_super_of_what_is_no_instance():
+def test_super_of_a_non_instance():
     def function(thing):
         try:
             super(Row, thing)
@@ -405,14 +407,14 @@ def test_a_dict_in_itself_is_compared_by_python():
     assert check(function)[0] is RecursionError
 
 
-def test_a_container_made_of_made_parts():
+def test_a_container_of_created_parts():
     made = check(lambda: [collections.defaultdict(functools.partial(dict, a=1))["x"]])
     assert made == ("result", [{"a": 1}])
     nested = minidynamo.compile(lambda: collections.defaultdict(functools.partial(collections.defaultdict, dict)))()
     assert nested[1][2] == {}
 
 
-def test_a_walk_keeps_no_cycles():
+def test_a_trace_keeps_no_cycles():
     def function(thing):
         thing.itself = thing
         items = []
@@ -456,7 +458,7 @@ def broken(value):
 
 
 @pytest.mark.parametrize("order", [(OverClass, OverMethod), (OverMethod, OverClass)])
-def test_what_lies_below_a_callable_is_guarded(order):
+def test_objects_reached_through_a_callable_are_guarded(order):
     x = minidynamo.ones(2)
 
     def test(thing, x):
@@ -522,7 +524,7 @@ def test_types_of_iterators():
     check(lambda: [list(reversed(range(2, 20, 5))), list(reversed(range(0))), list(reversed(range(9, 0, -4)))])
 
 
-def test_iter_with_a_sentinel_wants_a_callable():
+def test_iter_with_a_sentinel_requires_a_callable():
     assert check(lambda: iter(42, 42))[0] is TypeError
 
 
@@ -557,7 +559,7 @@ def test_rules_of_class_patterns():
     assert check(by_keyword, NameTwice())[0] is TypeError
 
 
-def test_the_room_of_a_deque_is_guarded():
+def test_the_free_space_of_a_deque_is_guarded():
     def append(items):
         items.append(5)
         copy = items.copy()
@@ -568,7 +570,7 @@ def test_the_room_of_a_deque_is_guarded():
         assert compiled(collections.deque([1, 2], room)) == append(collections.deque([1, 2], room))
 
 
-def test_who_goes_over_a_deque_while_it_changes():
+def test_iteration_over_a_deque_while_it_changes():
     def replace(items):
         items[1] = 9
 
@@ -607,7 +609,7 @@ class OwnElements(list):
         return list.__getitem__(self, at)
 
 
-def test_a_slice_of_a_list_of_a_class_of_its_own():
+def test_a_slice_of_a_list_subclass():
     def store():
         items = OwnElements([1, 2, 3])
         graph_break()
@@ -634,7 +636,7 @@ class Reversing(dict):
     __iter__ = keys
 
 
-def test_the_view_of_a_dict_with_its_own_keys():
+def test_the_view_of_a_dict_with_user_keys():
     def view(items):
         keys = dict.keys(items)
         graph_break()
@@ -652,7 +654,7 @@ class Base:
         super()
 
 
-def test_super_of_a_cell_and_of_nothing():
+def test_super_of_a_cell_and_without_arguments():
     cell = (lambda kept: lambda: kept)(Base()).__closure__[0]
     assert check(lambda: Base.of_cell(cell))[0] is TypeError
     assert check(lambda: Base.deleted(None))[0] is RuntimeError
@@ -671,11 +673,11 @@ def test_methods_of_objects_have_their_types():
     check(lambda: (type(object().__init__), type([].append), type(dict.fromkeys), type(Base().of_cell)))
 
 
-def test_numbers_of_many_objects():
+def test_ids_of_many_objects():
     check(lambda items: len(set(map(id, list(enumerate(items))))), range(10, 2000, 2))
 
 
-def test_a_number_of_id_as_a_key_of_the_callers_dict():
+def test_an_id_as_a_key_of_the_callers_dict():
     def remember(memo, one, other):
         memo[id(one)] = "one"
         memo[id(other)] = "other"
@@ -690,7 +692,7 @@ def test_a_long_iteration_in_c_ends_the_region():
         check(lambda: sum(number for number in range(5000)))
 
 
-def test_the_length_of_a_range_that_no_c_number_tells():
+def test_the_length_of_a_range_beyond_c_integers():
     assert check(lambda: len(range(-(2**62), 2**62)))[0] is OverflowError
 
 
@@ -712,7 +714,7 @@ def test_a_level_that_is_set_past_the_cache():
         counts = []
         for level in (None, logging.INFO, logging.DEBUG):
             if level is not None:
-                logger.level = level  # the cache still knows that it is not enabled
+                logger.level = level  # the cache still holds that the level is not enabled
             function(minidynamo.ones(2))
             counts.append(len(seen))
         logger.setLevel(logging.INFO)
@@ -734,7 +736,7 @@ class WithSlotNames:
         raise AttributeError(name)
 
 
-def test_slot_names_that_a_class_gives():
+def test_slot_names_from_an_iterator():
     assert check(lambda: WithSlotNames().__reduce_ex__(2)[2]) == ("result", (None, {"spam": 42}))
 
 
@@ -788,7 +790,7 @@ def test_other_threads_get_their_turn_in_a_loop_of_regions():
     assert done.stdout == "[True]\n", done.stderr
 
 
-def test_warnings_of_the_standard_library_are_given_at_their_place():
+def test_warnings_of_the_standard_library_have_their_place():
     def function(text):
         re.purge()
         return re.sub("(x)(y)(z)(x)(y)(z)(x)(y)(z)(x)?", rf"\g<{text}1>", "xyzxyzxyz")
@@ -818,7 +820,7 @@ def test_inverted_bool_warns_each_time():
     assert warned(minidynamo.compile(function, backend="eager")) == warned(function)
 
 
-def test_there_is_one_empty_tuple():
+def test_the_empty_tuple_is_a_singleton():
     def function(count, given):
         def gives(*arguments):
             return arguments
@@ -871,7 +873,7 @@ def test_a_cell_with_the_name_of_a_variable_of_a_comprehension():
     assert check(early) == ("result", ([2, 2, 2], 4))
 
 
-def test_what_getattr_looked_up_is_in_its_error():
+def test_the_error_of_getattr_has_the_name_and_object():
     class Hooked:
         def __getattr__(self, name):
             raise AttributeError
@@ -911,7 +913,7 @@ def test_locals_of_an_inlined_frame_that_returned():
         return dict(frame.f_locals), first
 
     assert check(function, 1, 2) == ("result", ({"second": 2, "third": 3}, 1))
-    # The caller goes on in the region in which the callee returns.
+    # The caller continues in the region in which the callee returns.
     assert check(lambda: own_frame(5, 6).f_locals["third"] + len([])) == ("result", 11)
 
 
@@ -920,7 +922,7 @@ class Raised(list):
         return list.__getitem__(self, index) + 100
 
 
-def test_a_list_that_reads_its_own_way_is_extended():
+def test_a_list_with_user_iteration_is_extended():
     def function():
         numbers = Raised()
         graph_break()
@@ -976,7 +978,7 @@ def test_a_sum_of_numbers_out_of_a_tensor_before_a_tensor():
             assert minidynamo.compile(total)(x).tolist() == total(x).tolist()
 
 
-def test_a_class_whose_text_is_no_utf8():
+def test_a_class_whose_repr_is_not_utf8():
     def make(x):
         y = x + 1
         try:
@@ -1001,7 +1003,7 @@ NO_CLASS_STATEMENT = (
 
 
 @pytest.mark.parametrize("cls", NO_CLASS_STATEMENT, ids=lambda cls: cls.__name__)
-def test_object_makes_no_objects_of_classes_in_c(cls):
+def test_object_new_rejects_classes_in_c(cls):
     def make(x):
         return type(object.__new__(cls)), (x + 1).tolist()
 
@@ -1033,7 +1035,7 @@ def test_a_factory_that_stores_the_item_itself():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="f_locals of a frame is written through since 3.13")
-def test_locals_have_what_was_put_beside_them():
+def test_locals_include_added_names():
     def names(x):
         y = x + 1
         sys._getframe().f_locals["z"] = 2
@@ -1067,7 +1069,7 @@ def context_in_a_circle():
 
 
 @pytest.mark.parametrize("make", (own_context, context_in_a_circle))
-def test_a_circle_of_contexts_does_not_hang(make):
+def test_a_cycle_of_contexts_does_not_hang(make):
     def chain(x):
         error, seen = make(), []
         while error is not None and len(seen) < 6:
@@ -1093,7 +1095,7 @@ class OfCompared(metaclass=Compared):
     pass
 
 
-def test_a_metaclass_is_asked_whether_a_class_equals_itself():
+def test_a_metaclass_decides_whether_a_class_equals_itself():
     def program():
         return OfCompared == OfCompared, OfCompared != OfCompared
 
@@ -1132,7 +1134,7 @@ names = [f.__annotate__.__qualname__ for f in (plain, plain(1), Holder.method)]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 14), reason="__annotate__ is of 3.14")
-def test_what_makes_annotations_is_named_as_python_names_it():
+def test_the_annotate_function_has_the_name_that_python_uses():
     plain, ours = {}, {}
     exec(ANNOTATED, plain)
     with enable_everywhere():

@@ -1,4 +1,5 @@
-"""Modules that are imported when a compiled function first needs them, in the ways in which libraries put their imports off."""
+"""Modules that are imported when a compiled function first needs them, by the means that libraries use to defer
+imports."""
 
 import sys
 

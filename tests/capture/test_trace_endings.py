@@ -1,4 +1,4 @@
-"""How a trace ends where it cannot go on: the table in csrc/symbolic/trace/endings.def, row by row."""
+"""How a trace ends when it cannot continue: the table in csrc/symbolic/trace/endings.def, row by row."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import pytest
 
 from minidynamo import _C
 
-# Facts that hold, and the row that is taken; the first of a row is the least that leads to it.
+# The facts that hold, and the row that is chosen; the first case of a row has the fewest facts that lead to it.
 CASES = [
     ("breaks", "Break"),
     ("breaks is_inside", "BreakInside"),
@@ -39,11 +39,11 @@ CASES = [
 
 
 @pytest.mark.parametrize(("facts", "ending"), CASES)
-def test_which_row_is_taken(facts, ending):
+def test_which_row_is_chosen(facts, ending):
     assert _C._decide_ending(*facts.split()) == ending
 
 
-def test_each_row_can_be_taken():
+def test_each_row_can_be_chosen():
     assert {ending for _, ending in CASES} == set(_C._ending_rows())
 
 

@@ -1,4 +1,5 @@
-"""What a region found of weak references, weak tables and handled exceptions is asked again at each call."""
+"""The state of weak references, weak tables and handled exceptions that a region has read is checked again at each
+call."""
 
 import functools
 import gc
@@ -10,7 +11,7 @@ import pytest
 import minidynamo
 from minidynamo import tensor
 
-MANY = 12  # calls after which guards are checked by what they rest on
+MANY = 12  # the calls after which guards are checked through their memo
 
 
 class Node:
@@ -24,7 +25,7 @@ def _warm(compiled, *args):
     return result
 
 
-def test_the_handled_exception_is_asked_for_each_time():
+def test_the_handled_exception_is_read_each_time():
     compiled = minidynamo.compile(lambda x: (x + 1, sys.exc_info()[0], sys.exception()))
     assert _warm(compiled, tensor([1.0]))[1:] == (None, None)
     try:
@@ -92,7 +93,7 @@ def test_a_later_registration_is_dispatched_to():
     assert scale.dispatch(str)("a") == 5.0
 
 
-def test_dispatch_keeps_its_table_as_plain_calls_do():
+def test_dispatch_updates_its_table_as_uncompiled_calls_do():
     @functools.singledispatch
     def scale(value):
         return 1.0
@@ -115,7 +116,7 @@ def test_dispatch_keeps_its_table_as_plain_calls_do():
 
 
 @pytest.mark.parametrize("maxsize", [None, 8])
-def test_a_cache_is_asked_each_time(maxsize):
+def test_a_cache_is_read_each_time(maxsize):
     calls = []
 
     @functools.lru_cache(maxsize)

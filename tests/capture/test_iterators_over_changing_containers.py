@@ -1,4 +1,4 @@
-"""Iterators over containers that change meanwhile: random programs, plain and compiled."""
+"""Iterators over containers that change during the iteration: random programs, plain and compiled."""
 
 import collections
 import random
@@ -20,7 +20,7 @@ SEQUENCE_CHANGES = (
     "if {0}: {0}.pop()",
     "if {0}: {0}[0] = {1}",
 )
-# Without popitem: it moves the place where the dict puts its next key, which an iterator in the middle of the dict can tell.
+# No popitem: it changes where the dict puts its next key, which an iterator in the middle of the dict can notice.
 DICT_CHANGES = ("{0}['k{1}'] = {1}", "{0}.pop('a', 0)", "{0}['b'] = {1}", "{0}.clear()", "{0}.update(z=1)")
 TAKEN = ("next({}, 'end')", "next({}, 'end')", "list({})")
 
@@ -30,7 +30,8 @@ def outcome_of(take):
 
 
 def random_program(seed):
-    """Two lists, two dicts and a deque, one of each the caller's; iterators over them, taken from and met by changes."""
+    """Two lists, two dicts and a deque, one of each passed in by the caller; iterators over them, advanced and
+    affected by changes."""
     choose = random.Random(seed)
     lines = ["def f(x, a, d, q):", "    out, l, m = [], [1, 2, 3, 4], {'a': 1, 'b': 2, 'c': 3}"]
     iterators = []
@@ -80,7 +81,7 @@ def check(seed):
 
 
 @pytest.mark.parametrize("first", range(0, 400, 50))
-def test_iterators_meet_changes(first):
+def test_iterators_notice_changes(first):
     for seed in range(first, first + 50):
         check(seed)
     minidynamo._dynamo.reset()
@@ -95,7 +96,7 @@ COUNTED = {
 
 
 @pytest.mark.parametrize("kind", COUNTED)
-def test_an_iterator_is_asked_for_itself_once(kind):
+def test_iter_is_called_once_on_an_iterator(kind):
     asked = []
 
     class Numbers:
@@ -144,7 +145,7 @@ MAKERS = {
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_an_iterator_that_several_objects_hold_is_one(kind):
+def test_an_iterator_with_several_references_stays_one_object(kind):
     make = MAKERS[kind]
     minidynamo._dynamo.reset()  # the kinds share one code object, and its limit
 
@@ -162,7 +163,7 @@ def test_an_iterator_that_several_objects_hold_is_one(kind):
         assert [next(first.held), next(second.held)] == list(MAKERS[kind]())[1:3]
 
 
-def test_an_iterator_inside_what_it_goes_over_keeps_its_place():
+def test_an_iterator_inside_its_own_container_keeps_its_position():
     def hold(x):
         items = [0, 1]
         holder = Holder()

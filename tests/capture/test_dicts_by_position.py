@@ -1,4 +1,5 @@
-"""Dicts of all classes that a program may have, with keys that are found by their place: read, iterated over, changed over a break."""
+"""Dicts of every class that a program may use, with keys that are found by position: read, iterated over, changed
+over a break."""
 
 import collections
 
@@ -53,14 +54,14 @@ def read_by_key(d, keys):
     return found
 
 
-def values_gone_over(d, keys):
+def values_iterated(d, keys):
     for values in d.values():
         graph_break()
         values.append(2)
     return any(d.values())
 
 
-def items_gone_over(d, keys):
+def items_iterated(d, keys):
     found = []
     for key, values in d.items():
         graph_break()
@@ -68,7 +69,7 @@ def items_gone_over(d, keys):
     return found
 
 
-def keys_gone_over(d, keys):
+def keys_iterated(d, keys):
     return [(key, d[key][0]) for key in d]
 
 
@@ -86,7 +87,7 @@ def copied(d, keys):
     return list(both.items())
 
 
-WAYS = [read_by_key, values_gone_over, items_gone_over, keys_gone_over, changed, copied]
+WAYS = [read_by_key, values_iterated, items_iterated, keys_iterated, changed, copied]
 
 
 def made(make, keys):
@@ -100,14 +101,14 @@ def made(make, keys):
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("everywhere", [False, True])
-def test_dict(cls, mix, way, everywhere):
+def test_dicts(cls, mix, way, everywhere):
     keys = MIXES[mix]
 
     def program(d):
         return way(d, keys)
 
     compiled = program if everywhere else minidynamo.compile(program)
-    # A dict of the same keys, one in another order, and one that has been moved about.
+    # A dict with the same keys, one in another order, and one whose keys have been moved.
     for order in (keys, keys, keys[::-1], keys[1:] + keys[:1], keys):
         plain, ours = made(CLASSES[cls], order), made(CLASSES[cls], order)
         for d in (plain, ours):
