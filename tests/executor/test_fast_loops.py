@@ -1,4 +1,4 @@
-"""What vectorised loops must get right: precision, operands that their fast forms do not cover, edges of blocks and tiles."""
+"""Requirements on vectorised loops: precision, operands that the fast paths do not cover, edges of blocks and tiles."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def rng():
 
 
 def bits(values):
-    """Equal where the values are, NaN and the sign of zero included."""
+    """Asserts bitwise equality, including NaN and the sign of zero."""
     values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
     return values.view(f"u{values.itemsize}")
 
@@ -39,7 +39,7 @@ def test_pow_is_precise(rng, dtype, units):
         normal = (exact > np.finfo(dtype).tiny) & (exact < np.finfo(dtype).max)
         unit = np.spacing(exact[normal].astype(dtype)).astype(np.longdouble)
         assert (np.abs(got[normal] - exact[normal]) / unit).max() < units
-        # Beyond: what is rounded to zero, a subnormal or infinity.
+        # Beyond: values that round to zero, a subnormal or infinity.
         with np.errstate(all="ignore"):
             beyond = exact[~normal].astype(dtype)
         np.testing.assert_allclose(got[~normal], beyond, rtol=1e-5, atol=8 * np.finfo(dtype).smallest_subnormal)
@@ -60,14 +60,14 @@ def test_powers_of_negative_numbers(rng, dtype, length):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_small_whole_powers_are_exact(dtype):
+def test_small_integer_powers_are_exact(dtype):
     base, exponent = (grid.ravel().astype(dtype) for grid in np.meshgrid(np.arange(-12, 13), np.arange(0, 6)))
     exact = [float(int(a) ** int(b)) for a, b in zip(base, exponent, strict=True)]
     assert (md.pow(md.tensor(base), md.tensor(exponent)).numpy() == exact).all()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_special_operands_between_plain_ones(rng, dtype):
+def test_special_operands_between_ordinary_ones(rng, dtype):
     tiny = np.finfo(dtype).tiny
     special = np.array([0.0, -0.0, 1, -1, 2, -2, 0.5, 3, -3, np.inf, -np.inf, np.nan, tiny, tiny / 8], dtype)
     a, b = (grid.ravel() for grid in np.meshgrid(special, special))
@@ -89,7 +89,7 @@ def test_special_operands_between_plain_ones(rng, dtype):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("scale", [1, 1e3, 1e12])
-def test_rests_are_exact(rng, dtype, scale):
+def test_remainders_are_exact(rng, dtype, scale):
     a = (rng.standard_normal(5001) * scale).astype(dtype)
     b = rng.standard_normal(5001).astype(dtype)
     rest = np.fmod(a, b)
@@ -106,7 +106,7 @@ def test_rests_are_exact(rng, dtype, scale):
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64"])
 @pytest.mark.parametrize("length", LENGTHS)
-def test_whole_numbers_add_up(rng, dtype, length):
+def test_integers_add_up(rng, dtype, length):
     values = (
         rng.integers(0, 2, length).astype(dtype) if dtype == "bool" else rng.integers(-99, 99, length).astype(dtype)
     )
@@ -120,11 +120,11 @@ def test_whole_numbers_add_up(rng, dtype, length):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("length", LENGTHS)
-def test_where_the_best_is(rng, dtype, length):
+def test_argmin_and_argmax(rng, dtype, length):
     values = rng.standard_normal(length).astype(dtype)
     assert md.tensor(values).argmin().item() == int(values.argmin())
     assert md.tensor(values).argmax().item() == int(values.argmax())
-    values[:] = 1  # the first of many
+    values[:] = 1  # the first of several
     assert md.tensor(values).argmin().item() == 0
     values[[0, -1]] = -0.0, 0.0  # equal
     assert md.tensor(values).argmin().item() == 0
@@ -167,7 +167,7 @@ def test_products_of_odd_sizes(rng, dtype, shape, transposed):
     np.testing.assert_allclose(one, a.astype("float64") @ b.astype("float64"), rtol=tolerance, atol=tolerance)
     if dtype == "float64":
         assert (one == two).all()
-    rows = md.tensor(np.repeat(a, 2, axis=0))[::2]  # rows that do not follow one another
+    rows = md.tensor(np.repeat(a, 2, axis=0))[::2]  # rows that are not contiguous
     np.testing.assert_allclose((rows @ right).numpy(), one, rtol=tolerance, atol=tolerance)
 
 

@@ -1,4 +1,4 @@
-"""Machine code of fused loops against the loops over tiles: the same bits."""
+"""Machine code of fused loops against the loops over tiles: bit-identical results."""
 
 import random
 
@@ -92,7 +92,8 @@ WHOLE_PAIRS = [
 
 
 def random_program(seed, one, two):
-    """(function, positions of its operands) over a list of values that begins with the arguments; what is returned."""
+    """(function, positions of its operands) over a list of values that begins with the arguments; and which are
+    returned."""
     draw = random.Random(seed)
     program = []
     for count in range(3, draw.choice([5, 12, 40])):
@@ -133,7 +134,7 @@ def check_whole_numbers(seed):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_random_programs_of_whole_numbers(seed):
+def test_random_programs_of_integers(seed):
     check_whole_numbers(seed)
 
 
@@ -162,7 +163,7 @@ def test_stencils():
 
 
 def diffusion(u, v):
-    """Many neighbours out of two buffers, two results."""
+    """Many neighbours from two buffers, two results."""
 
     def around(x):
         return x[:-2, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2] + x[1:-1, 2:] - 4 * x[1:-1, 1:-1]
@@ -184,7 +185,7 @@ def test_neighbours(width, dtype):
     u, v = some(), some()
     check(diffusion, u, v)
     check(diffusion, u, u)
-    # Other distances from the start of a cache line, other steps from row to row, one buffer for both.
+    # Other offsets from the start of a cache line, other row strides, one buffer for both.
     both = minidynamo.cat([u, v, u, v]).reshape(84, width)
     check(diffusion, both[3:40, 1:], both[40:77, 1:])
     check(diffusion, both[3:63:3, :-1], both[4:64:3, 1:])
@@ -212,7 +213,7 @@ def test_results_over_their_operands():
 
 
 def drawn(rng, dtype, count, kind):
-    """Floats of every bit pattern, around 1, with zeros of both signs, of far apart magnitudes, next to powers of two."""
+    """Floats of every bit pattern, near 1, zeros of both signs, of very different magnitudes, next to powers of two."""
     whole = {"f": numpy.uint32, "d": numpy.uint64}[dtype.char]
     if kind == "bits":
         return rng.integers(0, numpy.iinfo(whole).max, count, dtype=whole, endpoint=True).view(dtype)
@@ -231,7 +232,7 @@ def drawn(rng, dtype, count, kind):
 @pytest.mark.parametrize("dtype", [numpy.float32, numpy.float64], ids=lambda dtype: dtype.__name__)
 @pytest.mark.parametrize("kind", ["bits", "normal", "zeros", "magnitudes", "powers"])
 def test_quotients_by_one_number_are_rounded_once(dtype, kind):
-    """The code multiplies where it is sure of the result, and divides elsewhere."""
+    """The code multiplies where the result is certain to be exact, and divides elsewhere."""
     dtype = numpy.dtype(dtype)
     rng = numpy.random.default_rng(11)
     alone = minidynamo.compile(lambda x, d: x / d, fullgraph=True)
@@ -251,7 +252,7 @@ def test_quotients_by_one_number_are_rounded_once(dtype, kind):
 
 
 def test_many_divisors():
-    """More than registers hold what is made of them."""
+    """More than there are registers for."""
 
     def function(x, *divisors):
         for divisor in divisors:
@@ -272,8 +273,8 @@ def test_more_values_than_registers():
     check(function, *(unusual(70, dtype=f32) for _ in range(45)))
 
 
-def test_code_that_was_made_stays_what_it_is():
-    """Rows that begin off a vector's alignment, after the flag is turned off: the plan keeps its code."""
+def test_existing_code_is_kept():
+    """Unaligned rows, after the flag has been turned off: the plan keeps its code."""
     minidynamo.set_num_threads(1)
     try:
         config.machine_code = True
@@ -290,21 +291,21 @@ def test_code_that_was_made_stays_what_it_is():
         minidynamo.set_num_threads(2)
 
 
-def test_the_log_says_what_is_machine_code(caplog):
+def test_the_log_shows_what_is_machine_code(caplog):
     def function(x):
         return (x * 2 + 1).abs()
 
-    def told(machine_code):
+    def log_of(machine_code):
         caplog.clear()
         run(function, (minidynamo.randn(100),), machine_code)
         return caplog.text
 
     minidynamo._logging.set_logs(kernels=True)
     try:
-        text = told(True)
+        text = log_of(True)
         assert "one pass" in text
         has_vectors = "(avx2)" in text or "(avx512)" in text
         assert ("machine code of 3 operations" in text) == has_vectors
-        assert "one pass" in told(False) and "machine code" not in caplog.text
+        assert "one pass" in log_of(False) and "machine code" not in caplog.text
     finally:
         minidynamo._logging.set_logs()

@@ -1,4 +1,4 @@
-"""Products, convolutions and attention in plans: in pieces, with what follows them, with packed weights; against eager."""
+"""Products, convolutions and attention in plans: split, fused with what follows, with packed weights; against eager."""
 
 import ctypes
 import itertools
@@ -17,7 +17,7 @@ def noise(*sizes, dtype=minidynamo.float32):
 
 
 def near(result, expected, dtype=None):
-    """dtype: in which a step on the way was rounded, if not that of the result."""
+    """dtype: that of an intermediate rounding, if it differs from that of the result."""
     assert result.dtype == expected.dtype and result.shape == expected.shape
     tolerance = TOLERANCE[dtype or result.dtype]
     scale = 1 + expected.to(minidynamo.float64).abs().max().item()
@@ -25,7 +25,7 @@ def near(result, expected, dtype=None):
 
 
 def check(function, *args, calls=4, dtype=None):
-    """Compiled like eager, in each of some calls: weights are packed after the first ones."""
+    """Compiled like eager, in each of several calls: weights are packed after the first ones."""
     minidynamo._dynamo.reset()
     compiled = minidynamo.compile(function, fullgraph=True)
     for _ in range(calls):
@@ -53,7 +53,7 @@ SHAPES += [(200, 300, 96), (512, 64, 64)]
 
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
-def test_linear_and_what_follows(sizes, dtype):
+def test_linear_and_its_epilogue(sizes, dtype):
     m, k, n = sizes
     x, w, b = noise(m, k, dtype=dtype), noise(n, k, dtype=dtype) / k**0.5, noise(n, dtype=dtype)
     residual = noise(m, n, dtype=dtype)
@@ -112,7 +112,7 @@ def test_attention_over_heads_that_are_views():
 
 @pytest.mark.parametrize("images", [1, 2, 9])
 @pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
-def test_convolutions_and_what_follows(images, dtype):
+def test_convolutions_and_their_epilogue(images, dtype):
     cases = itertools.product((1, 4), (1, 2), (False, True))
     for groups, stride, has_bias in cases:
         x, w = noise(images, 8, 12, 10, dtype=dtype), noise(96, 8 // groups, 3, 3, dtype=dtype)
@@ -125,7 +125,7 @@ def test_convolutions_and_what_follows(images, dtype):
 
 @pytest.mark.parametrize("images", [1, 3])
 def test_batch_norm_joins_the_convolution_before_it(images):
-    """Its factors are worked out between the two; a residual is added in the same step."""
+    """Its factors are computed between the two; a residual is added in the same step."""
     convolution, norm = nn.Conv2d(4, 8, 3, padding=1, bias=False), nn.BatchNorm2d(8)
     norm.running_mean = minidynamo.randn(8)
     norm.running_var = minidynamo.rand(8) + 0.5
@@ -164,10 +164,10 @@ def test_a_recurrent_loop_is_one_product_over_time():
     check(lambda: loop(x, h, False))
     check(lambda: loop(x, h, True))
     assert sum(nodes[0].startswith("linear") for nodes in steps(lambda: loop(x, h, False)[0])) == 7
-    # Half of a long tensor or less is not worth the whole product.
+    # For half of a long tensor or less the whole product does not pay off.
     long = noise(100, 3, 8)
     check(lambda: loop(long, h, False))
-    # What is returned keeps memory of its own.
+    # Returned results have separate memory.
     rows = minidynamo.compile(lambda: [F.linear(x[t], w) for t in range(6)])()
     assert (
         len({row.untyped_storage().data_ptr() if hasattr(row, "untyped_storage") else row.data_ptr() for row in rows})
@@ -189,7 +189,7 @@ WRITES = {
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("write", WRITES)
-def test_packed_weights_follow_what_is_written(write, compiled):
+def test_packed_weights_follow_writes(write, compiled):
     pytest.importorskip("numpy")
     x, weight = noise(40, 256), noise(128, 256)
     images, kernel = noise(2, 16, 9, 9), noise(32, 16, 3, 3)
@@ -210,7 +210,7 @@ def test_packed_weights_follow_what_is_written(write, compiled):
         near(minidynamo.compile(runs[0][0])(), F.linear(x, minidynamo.full((128, 256), value)))
 
 
-def test_one_memory_is_packed_for_each_way_to_read_it():
+def test_one_buffer_is_packed_for_each_layout():
     x, w = noise(32, 256), noise(256, 256)
     b, c = noise(4, 32, 9), noise(32, 32, 3)
     functions = [lambda: x @ w, lambda: F.linear(x, w), lambda: x @ w[:, :128], lambda: x[:, :128] @ w[:128]]

@@ -1,4 +1,4 @@
-"""Convolutions with kernels of 3 x 3 by tiles of 2 x 2 results: values, special values, and where they are taken."""
+"""Convolutions with 3 x 3 kernels by tiles of 2 x 2 results: values, special values, and when they are used."""
 
 import logging
 import math
@@ -76,7 +76,7 @@ def test_the_same_bits_whichever_way(is_compiled):
     x, weight, bias = operands(2, 48, 64, 33, 30, True)
     expected = convolve(x, weight, bias, 1)
     function = minidynamo.compile(convolve, fullgraph=True) if is_compiled else convolve
-    for _ in range(8):  # the weights are packed meanwhile
+    for _ in range(8):  # the weights are packed in the meantime
         assert same_bits(function(x, weight, bias, 1), expected)
     threads = minidynamo.get_num_threads()
     minidynamo.set_num_threads(1)
@@ -89,7 +89,7 @@ def test_the_same_bits_whichever_way(is_compiled):
     assert largest_error(function(x, weight, bias, 1), x, weight, bias, 1) < 4e-7
 
 
-def test_whole_numbers_are_exact():
+def test_integers_are_exact():
     x = minidynamo.randint(-50, 50, (1, 32, 30, 30)).to(F32)
     weight = minidynamo.randint(-9, 9, (32, 32, 3, 3)).to(F32)
     assert (convolve(x, weight, None, 1).to(F64) == exact(x, weight, None, 1)).all().item()
@@ -97,7 +97,7 @@ def test_whole_numbers_are_exact():
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 3e38, -1e25])
 @pytest.mark.parametrize("is_weight", [False, True])
-def test_what_is_not_finite_or_huge_stays_where_it_was(value, is_weight):
+def test_infinite_and_huge_values_stay_local(value, is_weight):
     x, weight, bias = operands(2, 32, 64, 28, 28, True)
     weight.mul_(0.1)
     x[1, 3, 10, 11] = value
@@ -133,7 +133,7 @@ def kernels(caplog, function, *arguments):
         ((1, 64, 64, 8, 8), False),
     ],
 )
-def test_where_it_pays(caplog, shape, is_tiled):
+def test_when_it_is_used(caplog, shape, is_tiled):
     x, weight, _ = operands(*shape, False)
     assert ("(Winograd)" in kernels(caplog, lambda: convolve(x, weight, None, 1))) == is_tiled
 

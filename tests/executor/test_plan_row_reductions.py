@@ -1,4 +1,4 @@
-"""Reductions over the last dim in fused loops, which then go row by row: against the graph run op by op."""
+"""Reductions over the last dim in fused loops, which then run row by row: against the graph run op by op."""
 
 import random
 
@@ -48,7 +48,7 @@ def two_inputs(x, w, b):
     return (x * y).sum(-1, keepdim=True) / (x.norm() + y.square().sum(-1, keepdim=True).sqrt())
 
 
-def chosen(x, w, b):
+def selected(x, w, b):
     return minidynamo.where(x > x.mean(-1, keepdim=True), x, w)
 
 
@@ -67,13 +67,13 @@ def mean_and_spread(x, w, b):
     return (x + 100 - centre) / (variance + 1e-5).sqrt(), centre, x.std(-1, keepdim=True) + x.mean(-1, keepdim=True)
 
 
-def spread_seen_outside(x, w, b):
+def spread_returned(x, w, b):
     deviation = x.std(-1, keepdim=True)
     return (x - x.mean(-1, keepdim=True)) / deviation, deviation
 
 
-FUNCTIONS = [layer_norm, rms_norm, standardise, scaled, soft, without_the_dim, seen_on_the_way, two_inputs, chosen]
-FUNCTIONS += [of_another_dtype, later_loop, mean_and_spread, spread_seen_outside]
+FUNCTIONS = [layer_norm, rms_norm, standardise, scaled, soft, without_the_dim, seen_on_the_way, two_inputs, selected]
+FUNCTIONS += [of_another_dtype, later_loop, mean_and_spread, spread_returned]
 SIZES = [
     (1, 64),
     (5, 64),
@@ -132,7 +132,7 @@ def test_rows(function, sizes, dtype):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_rows_that_do_not_lie_one_after_another(function):
+def test_rows_that_are_not_contiguous(function):
     w, b = minidynamo.randn(128), minidynamo.randn(128)
     large = minidynamo.randn(256, 6, 128)
     for x in (large[::3], large.transpose(0, 1), large[:, 2], large[:, :, :1].expand(256, 6, 128)):
@@ -143,8 +143,8 @@ def test_rows_that_do_not_lie_one_after_another(function):
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 @pytest.mark.parametrize("rows", [2, 3, 4, 7, 300])
-@minidynamo._dynamo.config.patch(check_captures=0)  # which gives the kernels' own bits
-def test_each_row_is_what_it_is_alone(rows, function):
+@minidynamo._dynamo.config.patch(check_captures=0)  # so that the results have exactly the bits of the kernels
+def test_each_row_is_computed_independently(rows, function):
     if function is two_inputs:
         pytest.skip("takes the norm of all rows")
     x, w, b = minidynamo.randn(rows, 100), minidynamo.randn(100), minidynamo.randn(100)
@@ -158,7 +158,7 @@ def test_each_row_is_what_it_is_alone(rows, function):
             same_bits(all_rows[row : row + 1], one)
 
 
-def test_what_a_reduction_leaves_without_the_dim_is_broadcast_along_another_one():
+def test_a_reduction_without_keepdim_is_broadcast_along_another_dim():
     for sizes in ((64, 64), (64, 64, 64), (64,)):
         x = minidynamo.randn(*sizes)
         check(lambda x: x - x.sum(-1), x)
@@ -215,7 +215,7 @@ def same_bits(result, expected):
 @pytest.mark.parametrize("dtype", [f32, f64], ids=str)
 @pytest.mark.parametrize("length", [1, 2, 3, 8, 31, 63])
 @pytest.mark.parametrize("fold", FOLDS)
-def test_short_rows_are_folded_as_their_kernel_does(fold, length, dtype):
+def test_short_rows_are_reduced_as_in_their_kernel(fold, length, dtype):
     x, y = minidynamo.randn(20, 70, length, dtype=dtype), minidynamo.randn(70, length, dtype=dtype)
     x[0], x[1, 3], x[2, 5, -1] = -0.0, float("nan"), float("inf")
     for function in (
@@ -258,11 +258,11 @@ def steps(function, *args):
     return [step.nodes for step in region.plan.steps]
 
 
-def test_what_is_one_step():
+def test_fused_steps():
     x, w = minidynamo.randn(20, 256), minidynamo.randn(256)
     for function in (layer_norm, rms_norm, standardise, soft, scaled):
         assert len(steps(function, x, w, w)) == 1, function
-    # A reduction alone has a kernel that shares out long rows; short and very long rows are not folded in a loop.
+    # A lone reduction has a kernel that splits long rows; short and very long rows are not reduced in a loop.
     assert steps(lambda x: x.sum(-1), x) == [["sum_1"]]
     assert len(steps(lambda x: x - x.mean(-1, keepdim=True), minidynamo.randn(20, 63))) == 2
     assert len(steps(lambda x: x - x.mean(-1, keepdim=True), minidynamo.randn(20, 9000))) == 2
@@ -272,7 +272,7 @@ def test_what_is_one_step():
 @pytest.mark.parametrize("dtype", [minidynamo.float32, minidynamo.float64], ids=str)
 @pytest.mark.parametrize("first", [0, 1, 5])
 def test_heads_of_rows_that_begin_inside_a_cache_line(dtype, first):
-    """Rows of a part of a field: most of what is read lies alike, some elements after the start of a cache line."""
+    """Rows of a slice of a field: most reads are aligned alike, some elements after the start of a cache line."""
 
     def neighbours(u):
         centre = u[1:-1, 1:-1]

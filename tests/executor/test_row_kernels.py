@@ -1,4 +1,4 @@
-"""Rows that kernels and fused loops go over: norms, exponentials, extremes, and rows added by index."""
+"""Rows that kernels and fused loops traverse: norms, exponentials, extremes, and rows added by index."""
 
 import numpy
 import pytest
@@ -45,7 +45,7 @@ def test_moments_of_rows_with_infinite_and_missing_elements(length):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("length", LENGTHS)
-def test_squares_within_the_fold_that_sums_them(dtype, length):
+def test_squares_within_the_reduction_that_sums_them(dtype, length):
     x, wide = rows(length, dtype), rows(length, dtype).astype("float64")
     tolerance = 2e-6 if dtype == "float32" else 1e-13
     forms = (lambda t: t * t, torch.square, lambda t: t**2, lambda t: (t + 1) * (t + 1))
@@ -57,7 +57,7 @@ def test_squares_within_the_fold_that_sums_them(dtype, length):
             numpy.testing.assert_allclose(found, wanted, rtol=tolerance)
 
 
-def test_squares_that_something_else_reads_too():
+def test_squares_with_another_reader():
     x = rows(1024)
     wide = x.astype("float64")
 
@@ -100,7 +100,7 @@ def test_extremes_of_rows_with_missing_elements(dtype, length):
         numpy.testing.assert_array_equal(compiled(lambda t: getattr(t, name)(-1), x), wanted)
 
 
-def test_places_out_of_the_tensor_that_is_written_to():
+def test_indices_out_of_range_of_the_destination():
     for step in (1, 10**9):
         x, y = torch.tensor([1, 1, 0, 2, 3]), torch.tensor([[3, 5], [1, 5], [0, 5], [1, 5]])
         expected = x.index_add(0, x.clone(), torch.full((5,), step))

@@ -1,4 +1,4 @@
-"""Loops that read rows where an index says, and add them up where another one does: as the operations by themselves do."""
+"""Loops that gather rows by one index and scatter-add them by another: same results as the separate operations."""
 
 import random
 
@@ -88,7 +88,7 @@ def selected(x, w, s, t):
     return x.index_select(0, s % x.shape[0]) + w[:, None] * 2
 
 
-def looked_up(x, w, s, t):
+def embedding_lookup(x, w, s, t):
     return F.embedding(s % x.shape[0], x).exp().clamp(max=5)
 
 
@@ -130,7 +130,7 @@ def test_rows(function, dtype):
 
 
 @pytest.mark.parametrize("dtype", [f32, f64], ids=str)
-@pytest.mark.parametrize("function", [normed, looked_up], ids=lambda function: function.__name__)
+@pytest.mark.parametrize("function", [normed, embedding_lookup], ids=lambda function: function.__name__)
 def test_rows_of_numbers(function, dtype):
     x, w = minidynamo.randn(ROWS, 96, dtype=dtype), minidynamo.randn(COUNT, dtype=dtype)
     s = places(COUNT)
@@ -154,12 +154,12 @@ def test_threads(threads, width):
         minidynamo.set_num_threads(before)
 
 
-def test_what_is_one_step():
+def test_fused_steps():
     x, w, s, t = values(ROWS, WIDTH), minidynamo.randn(COUNT), places(COUNT), places(COUNT)
     for function in (scaled, differences, normed, selected, messages, copied, onto_itself):
         assert is_one_step(function, x, w, s, t), function.__name__
     assert steps(lambda x, s: x[s].sum(1), x, places(8, 9)) == [["index", "sum_1"]]
-    # Rows that are too short, or seen elsewhere.
+    # Rows that are too short, or that are used elsewhere.
     assert steps(scaled, values(ROWS, 8), w, s, t) == [["index"], ["mul"]]
     assert steps(seen, x, w, s, t) == [["index"], ["mul"]]
 
@@ -247,7 +247,7 @@ def test_an_index_that_is_part_of_the_values():
     check(lambda x: (lambda y: y[y[:, 0].contiguous()] + y)(x + 0), minidynamo.randint(0, 20, (20, 70)))
 
 
-def test_what_is_there_before_stays_where_it_is_used_again():
+def test_the_destination_is_preserved_if_it_is_used_again():
     x, w, s, t = values(ROWS, WIDTH), minidynamo.randn(COUNT), places(COUNT), places(COUNT)
 
     def reused(x, w, s, t):
@@ -297,7 +297,7 @@ def test_other_factors():
 
 @pytest.mark.parametrize("wrong", [ROWS, -ROWS - 1, 2**62, -(2**63)])
 @pytest.mark.parametrize("function", [scaled, differences, messages, onto_itself, copied], ids=lambda f: f.__name__)
-def test_places_outside_raise_as_the_operation_does(function, wrong):
+def test_indices_out_of_range_raise_as_the_operation_does(function, wrong):
     x, w = values(ROWS, WIDTH), minidynamo.randn(COUNT)
     compiled = minidynamo.compile(function)
     for bad in (0, 1):
@@ -313,7 +313,7 @@ def test_places_outside_raise_as_the_operation_does(function, wrong):
     check(function, x, w, places(COUNT), places(COUNT))
 
 
-def test_places_before_the_first_row_are_wrong_for_lookups():
+def test_negative_indices_are_wrong_for_lookups():
     x = minidynamo.randn(ROWS, 64)
     for function in (lambda x, s: x.index_select(0, s) + 1, lambda x, s: F.embedding(s, x) + 1):
         index = minidynamo.tensor([3, -1, 2])
