@@ -15,7 +15,7 @@ from .generators import GENERATORS, TESTS, load
 
 # Modules that draw something else than programs, calls or files, with what.
 NO_GENERATORS = {
-    "guards/test_index.py": "the order of calls",
+    "guards/test_guard_index.py": "the order of calls",
     "ops/test_integer_convolutions.py": "elements",
     "api/test_check_captures.py": "programs of a generator of the table",
 }

@@ -1,8 +1,8 @@
-"""Makers of tensors and decisions on their sizes, by three tables: what makes a tensor of a number k, what asks for its size, and
-where k comes from.
+"""Makers of tensors and branches on their sizes, as three tables: the expression that creates a tensor from a number k, the
+statements that read its size, and the origin of k.
 
-write(maker, decision, entry) gives the text of a program `program(k)`; each is a Python program of its own, so that what it gives
-for k is plain Python's to say.
+write(maker, decision, entry) returns the text of a program `program(k)`; each is a separate Python program, so that eager Python
+determines the expected result for k.
 """
 
 import math
@@ -60,7 +60,7 @@ MAKERS = {
     "numbers": "tensor([1.0] * k)",
 }
 
-# Statements over y, k and x that leave what they found in r.
+# Statements over y, k and x that store their findings in r.
 DECISIONS = {
     "len_above": "if len(y) > 4: y = y + 1\nr = y",
     "len_below": "r = 'few' if len(y) < 3 else 'many'",
@@ -186,7 +186,7 @@ DECISIONS = {
     "returned": "r = len(y) > 3, len(y) == k, y.shape[0] - k",
 }
 
-# Where k comes from: `k` is the argument, {maker} the expression, {decision} the statements.
+# The origin of k: `k` is the argument, {maker} the expression, {decision} the statements.
 ENTRIES = {
     "after_a_break": "torch._dynamo.graph_break()\ny = {maker}\n{decision}\nreturn r",
     "break_between": "y = {maker}\ntorch._dynamo.graph_break()\n{decision}\nreturn r",
@@ -263,7 +263,7 @@ def program(k, sized):
 
 
 def write(maker, decision, entry):
-    """The text of one program."""
+    """The source of one program."""
     lines = ENTRIES[entry].split("\n")
     text = []
     for line in lines:
@@ -277,12 +277,12 @@ def write(maker, decision, entry):
 
 
 def combinations():
-    """All of them, (maker, decision, entry, way)."""
+    """All combinations: (maker, decision, entry, way)."""
     return [(m, d, e, w) for m in MAKERS for d in DECISIONS for e in ENTRIES for w in WAYS]
 
 
 def drawn(count, seed):
-    """Each maker with each decision, under entries and ways that are drawn, as often as makes this many."""
+    """Each maker with each decision, under entries and ways drawn at random, repeated until there are this many."""
     source = random.Random(seed)
     pairs = [(maker, decision) for maker in MAKERS for decision in DECISIONS]
     found = []

@@ -1,7 +1,7 @@
-"""Functions of many kinds over sizes, each with the arguments that one random call has.
+"""Functions of many kinds over sizes, each with the arguments of one random call.
 
-A row of FUNCTIONS is (arguments, function): `arguments(draw)` makes one call's arguments from a Draw, which gives the same ones for
-the same seed.
+A row of FUNCTIONS is (arguments, function): `arguments(draw)` creates one call's arguments from a Draw, which draws the same ones
+for the same seed.
 """
 
 import math
@@ -11,7 +11,7 @@ from collections import namedtuple
 import minidynamo
 from minidynamo.nn import functional as F
 
-# Small, so that sizes of different dims meet often, and with the ones that rules treat in their own way.
+# Small, so that sizes of different dims often coincide, including those that have special rules.
 SIZES = (0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8)
 
 
@@ -31,7 +31,7 @@ class Draw:
         return self.random.random() < chance
 
     def tensor(self, *sizes, dtype=minidynamo.float32, plain=False):
-        """Of these sizes, mostly row after row, sometimes transposed, with gaps, from an offset, or expanded."""
+        """Of these sizes, mostly contiguous, sometimes transposed, with gaps, from an offset, or expanded."""
         layout = "plain" if plain or self.flip(0.6) else self.random.choice(("turned", "gaps", "offset", "expanded"))
         if layout == "turned":
             return self._filled(dtype, *reversed(sizes)).permute(*reversed(range(len(sizes))))
@@ -82,7 +82,7 @@ def matrix_and_numbers(draw):
 
 
 def mostly(draw, size):
-    """The size, now and then one, or another."""
+    """The size, sometimes 1 or another one."""
     return size if draw.flip(0.7) else 1 if draw.flip() else draw.size()
 
 
@@ -477,7 +477,7 @@ def select_positive(x):
     return x[x > 0] + 1
 
 
-# --- making tensors
+# --- creating tensors
 
 
 @over(matrix)
@@ -586,7 +586,7 @@ def keys_of_sizes(values):
     values[values["a"].shape] = 1
 
 
-# --- deciding by sizes
+# --- branches on sizes
 
 
 @over(vector)
@@ -845,7 +845,7 @@ def numbers_in_a_list(x, numbers, flag, ratio):
     return (y + b if flag else y - b), minidynamo.ones(b) * ratio, int(ratio) + x.shape[0], max(a, b, x.shape[0])
 
 
-# --- output on the way
+# --- output in between
 
 
 @over(matrix)

@@ -1,4 +1,5 @@
-"""Functions called with one size after another. Each program: (compile's options, function, calls); torch takes them as well."""
+"""Functions called with one size after another. Each program: (compile's options, function, calls); torch accepts
+them as well."""
 
 import minidynamo
 from minidynamo import _dynamo

@@ -1,4 +1,4 @@
-"""A code object with very many regions: what one of them costs does not grow with their number."""
+"""A code object with very many regions: the cost of one of them does not grow with their number."""
 
 import gc
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.counts_regions
 
 
 def counts_of_two_calls(captured, result):
-    """Returns how many regions ran and how many places of caches were looked at, cold and warm."""
+    """Returns how many regions ran and how many cache buckets were visited, cold and warm."""
     counts = []
     for _ in range(2):
         before = dict(minidynamo._C.engine_counters())
@@ -21,7 +21,7 @@ def counts_of_two_calls(captured, result):
 
 
 def visited(parts):
-    """Returns how many places of its cache one cold and one warm call of a function with this many breaks looked at."""
+    """Returns how many cache buckets one cold and one warm call of a function with this many breaks visited."""
     lines = "\n".join("    x = x + 1\n    minidynamo._dynamo.graph_break()" for _ in range(parts))
     namespace = {"minidynamo": minidynamo}
     exec(f"def broken(x):\n{lines}\n    return x + 1", namespace)  # noqa: S102
@@ -58,7 +58,7 @@ def test_an_entry_whose_object_died_is_swept_at_the_next_one():
 
 
 def reached_by(paths):
-    """Returns how many places of its cache a function looked at that breaks below so many different callers, cold and warm."""
+    """Returns how many cache buckets a function visited that breaks below `paths` different callers, cold and warm."""
     lines = "\n".join(f"def path_{number}(x):\n    return broken(x) + {number}" for number in range(paths))
     calls = "\n".join(f"    x = path_{number}(x)" for number in range(paths))
     namespace = {"minidynamo": minidynamo}

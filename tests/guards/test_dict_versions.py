@@ -1,5 +1,6 @@
-"""Guards remember what they found in a dict of a certain version: every way to change a dict, an object's attributes or a
-module must be noticed by the next check, however often the guards held before."""
+"""Guards memoise look-ups in a dict by its version: every way to change a dict, an object's attributes or a module must be noticed
+by the next check, however often the guards held before.
+"""
 
 import ctypes
 import sys
@@ -87,7 +88,7 @@ class Thing:
 
 
 class Many:
-    """Has more attributes than are kept in line."""
+    """Has more attributes than are stored inline."""
 
     def __init__(self):
         for number in range(60):
@@ -232,7 +233,7 @@ def test_classes_without_the_attribute():
 
 
 def test_many_classes():
-    """More than have a version, and at addresses of others."""
+    """More classes than there are versions, at addresses of earlier ones."""
     program = found("TypeAttr", 1)
     for number in range(3000):
         kind = type("Kind", (), {KEY: number % 2})

@@ -1,7 +1,7 @@
 """For each kind of guard: a change to a running program that must be noticed, and one that must not cost a capture.
 
-A case gives the function, the calls and changes that are served by one capture, and the change after which a call needs
-another one. Every call is compared with plain Python, so that a guard that is missing shows as a wrong result.
+A case returns the function, the calls and changes that are served by one capture, and the change after which a call needs
+another one. Every call is compared with eager Python, so that a missing guard shows as a wrong result.
 """
 
 import abc
@@ -275,7 +275,7 @@ def attributes_of_a_tensor():
 
 
 @case("ABSENT")
-def an_attribute_beside_others():
+def an_attribute_among_others():
     x = ones(2)
     x.other = 1
 
@@ -317,7 +317,7 @@ def a_key_comes():
 
 
 @case("PRESENT")
-def what_is_handed_on():
+def what_is_passed_on():
     def hand_on(x, holder):
         return x + 1, holder.value
 
@@ -388,7 +388,7 @@ def a_branch_on_a_size():
     def branch(x):
         return x + 1 if x.shape[0] < 10 else x - 1
 
-    # The second size makes it symbolic: what the branch asks is all that is guarded from then on.
+    # The second size makes it symbolic: from then on only the condition of the branch is guarded.
     return branch, [(ones(3),), (ones(4),), (ones(5),), (ones(9),)], (ones(12),)
 
 
@@ -472,7 +472,7 @@ def arguments_of(given):
 
 
 def snapshot(value):
-    """What a caller can see of arguments and results."""
+    """The observable state of arguments and results."""
     if isinstance(value, minidynamo.Tensor):
         return (str(value.dtype), value.requires_grad, value.tolist())
     if isinstance(value, (tuple, list)):
@@ -497,7 +497,7 @@ PARAMETERS = [(kind, make) for kind, makes in CASES.items() for make in makes]
 
 
 def played(make, compile_function):
-    """Plays the case; gives what was seen after each call, and the captures after each."""
+    """Plays the case; returns what was observed after each call, and the captures after each."""
     minidynamo.manual_seed(0)
     function, served, other = make()
     count = CompileCounter()
@@ -536,12 +536,12 @@ def test_change(kind, make):
     else:
         assert captures[: len(served)] == [first] * len(served)
     if other is not None:
-        # What writes by code in Python is left to Python.
+        # Output through Python code is left to Python.
         assert captures[-1] > first or kind == "TEXT_STREAM"
 
 
 @pytest.mark.parametrize(("kind", "make"), PARAMETERS, ids=[f"{kind}-{make.__name__}" for kind, make in PARAMETERS])
-def test_the_guard_is_there_and_is_named(kind, make):
+def test_the_guard_exists_and_is_named(kind, make):
     """The capture holds a guard of this kind."""
     function, served, _ = make()
     captured = minidynamo.compile(function)
@@ -564,8 +564,8 @@ def test_every_kind_has_a_case():
     assert set(CASES) == set(_C._testing.GUARD_KINDS)
 
 
-def test_counts_of_what_is_made_anew():
-    """Five instances of one class, five closures and five lambdas of one code: one capture each."""
+def test_captures_of_new_instances():
+    """Five instances of one class, five closures and five lambdas of one code object: one capture each."""
     for make in (
         lambda number: nn.Linear(2, 2),
         lambda number: make_adder(1),

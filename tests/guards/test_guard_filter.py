@@ -1,4 +1,4 @@
-"""guard_filter_fn: what it is shown, what it drops, and what stays guarded whatever it says."""
+"""guard_filter_fn: the entries that it receives, the guards that it drops, and those that it cannot drop."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def compiled(function, guard_filter_fn, **arguments):
     return minidynamo.compile(function, backend=count, options={"guard_filter_fn": guard_filter_fn}, **arguments), count
 
 
-def test_what_a_filter_is_shown():
+def test_entries_that_a_filter_receives():
     shown = []
 
     def keep_all(entries):
@@ -99,8 +99,8 @@ def test_own_modules_are_guarded_where_only_inbuilt_ones_are_skipped():
 
 
 @pytest.mark.parametrize("name", [name for name in compiler.__all__ if name.endswith("_unsafe")])
-def test_what_a_region_reads_stays_guarded(name):
-    """Whatever a filter says, memory is never read for what it is not."""
+def test_values_that_a_region_reads_stay_guarded(name):
+    """Whatever a filter returns, memory is never read as another type."""
     net, x = Net(), minidynamo.ones(2, 3)
     captured, _ = compiled(net, getattr(compiler, name), dynamic=False)
     captured(x)
@@ -124,7 +124,7 @@ def test_what_a_region_reads_stays_guarded(name):
         captured(x)
 
 
-def test_what_a_region_writes_to_stays_guarded():
+def test_objects_that_a_region_writes_to_stay_guarded():
     def program(holder, x):
         holder.append(1)
         return x + 1
@@ -147,7 +147,7 @@ def test_what_a_region_writes_to_stays_guarded():
         captured([], "text")
 
 
-def test_frames_behind_a_break_stay_guarded():
+def test_frames_after_a_break_stay_guarded():
     def first(x):
         minidynamo._dynamo.graph_break()
         return x + 1
@@ -189,7 +189,7 @@ def test_misuse():
         minidynamo.compile(by_name, mode="default", options={"guard_filter_fn": compiler.skip_all_guards_unsafe})
 
 
-def test_the_backend_is_not_given_the_filter():
+def test_the_backend_does_not_receive_the_filter():
     given = []
 
     def backend(gm, example_inputs, options=None):

@@ -1,4 +1,5 @@
-"""Guard programs: for every kind of guard a change that must fail and one that must not, for every source what it fetches."""
+"""Guard programs: for every kind of guard a change that must fail and one that must pass, for every source the
+object it fetches."""
 
 import abc
 import builtins
@@ -26,7 +27,7 @@ def make_program(function=lambda x, y: None):
 
 
 def sealed(add, function=None):
-    """A program whose only guards are what `add(program, source of x)` adds."""
+    """A program whose only guards are those that `add(program, source of x)` adds."""
     program = make_program(function) if function is not None else make_program()
     add(program, program.local("x"))
     program.seal()
@@ -46,7 +47,7 @@ class Slotted:
 
 
 class HostileKey:
-    """Compares by Python code, and hashes like 7."""
+    """Its __eq__ is Python code, and its hash is 7."""
 
     def __hash__(self):
         return 7
@@ -75,13 +76,13 @@ NAN = math.nan
 OTHER_NAN = -math.nan
 
 
-class ToldStream(io.StringIO):
+class StreamWithWrite(io.StringIO):
     def write(self, text):
         return super().write(text)
 
 
 class KeptStream(io.TextIOWrapper):
-    """As pytest makes them: nothing of writing is its own."""
+    """As pytest creates them: a subclass that overrides no method for writing."""
 
 
 class RawStream(io.RawIOBase):
@@ -102,7 +103,7 @@ PLAIN_STREAMS = [
     open(os.devnull, "w", encoding="latin-1"),
 ]
 OTHER_STREAMS = [
-    ToldStream(),
+    StreamWithWrite(),
     with_own_write(),
     io.TextIOWrapper(io.BufferedWriter(RawStream()), encoding="utf-8"),
     io.TextIOWrapper(io.BytesIO(), encoding="cp1252"),
@@ -287,7 +288,7 @@ def property_of_point(getter):
     return property(getter)
 
 
-# name: (text, function, source(program), args, what it fetches, args where nothing is there, args of other types)
+# name: (text, function, source(program), args, fetched object, args for which the path is missing, args of other types)
 def on_x(kind, key=None, index=0):
     return lambda program: program.source(kind, program.local("x"), key, index)
 
@@ -487,7 +488,7 @@ def test_a_global_that_changes(monkeypatch):
     assert program.explain(()) == "G['shadow'] is unset"
 
 
-def test_attributes_after_the_instance_dict_was_made():
+def test_attributes_after_the_instance_dict_was_created():
     program = make_program()
     program.equals_match(program.source("InstanceAttr", program.local("x"), "a"), 1)
     program.seal()
@@ -565,7 +566,7 @@ def test_a_slot_whose_class_is_gone():
 
 
 @pytest.mark.parametrize("key", [3, object.__dict__["__class__"], type.__dict__["__basicsize__"]])
-def test_what_is_no_slot_is_refused(key):
+def test_other_descriptors_are_rejected_as_slots(key):
     program = make_program()
     with pytest.raises(RuntimeError):
         program.source("SlotAttr", program.local("x"), key)
@@ -671,7 +672,7 @@ def test_implied_guards_are_dropped(add, kinds):
     assert [line.split(":")[0] for line in sealed(add).lines()] == kinds
 
 
-def test_class_assignment_is_noticed_beside_the_identity():
+def test_class_assignment_is_noticed_in_addition_to_the_identity():
     class First:
         pass
 
@@ -715,7 +716,7 @@ NOT_HOLDABLE = [[], {}, Slotted(), (1, []), [].__add__, object()]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="these are objects of plain Python")
-def test_what_forgets_its_weak_references_is_not_held():
+def test_objects_that_lose_their_weak_references_are_rejected():
     """CPython 3.12 and later free `P.args` without clearing its weak references: a guard would read freed memory."""
     parameters = typing.ParamSpec("P")
     assert testing.GuardProgram.can_hold(parameters)
@@ -723,13 +724,13 @@ def test_what_forgets_its_weak_references_is_not_held():
     assert not testing.GuardProgram.can_hold(parameters.kwargs)
 
 
-def test_what_can_be_held():
+def test_objects_that_guards_can_reference():
     assert [value for value in HOLDABLE if not testing.GuardProgram.can_hold(value)] == []
     assert [value for value in NOT_HOLDABLE if testing.GuardProgram.can_hold(value)] == []
 
 
 @pytest.mark.parametrize("value", NOT_HOLDABLE, ids=lambda value: type(value).__name__)
-def test_what_cannot_be_held_is_refused(value):
+def test_objects_that_guards_cannot_reference(value):
     program = make_program()
     with pytest.raises(RuntimeError, match="cannot hold"):
         program.id_match(program.local("x"), value)
@@ -783,7 +784,7 @@ def test_an_object_dies_and_takes_the_entry_with_it(what):
     assert len(program.lines()) == 1
 
 
-def test_the_listener_is_told_once():
+def test_the_listener_is_called_once():
     values = [Point() for _ in range(10)]
 
     def add(program, x):
@@ -823,7 +824,7 @@ def test_an_object_that_outlives_the_guards():
 
 
 def test_the_guards_die_in_the_callback_of_another_reference():
-    """The collector may hold our callback while the guards go."""
+    """The collector may keep our callback alive while the guards die."""
     value = Point()
     value.itself = value
     holder = []

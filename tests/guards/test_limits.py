@@ -1,4 +1,4 @@
-"""The recompile limits: what is captured, what is told, what raises, and that what exists still serves."""
+"""The recompile limits: what is captured, what is reported, what raises, and that existing captures remain in use."""
 
 import linecache
 import logging
@@ -120,7 +120,8 @@ def test_under_error_on_graph_break(where):
                 return captured(x, text)
 
     elif where == "in a loop":
-        # The loop over an iterator from outside is the interpreter's, and no graph break: a region starts in its body.
+        # The interpreter runs a loop over a pre-existing iterator, which is no graph break: a region starts in the
+        # body.
         def program(x, text, items):
             for _ in items:
                 x = x + len(text)
@@ -260,7 +261,7 @@ def test_the_accumulated_limit(caplog):
 
 
 def test_captures_die_with_their_backend():
-    """A capture for a backend, or of an isolated function, that is gone counts no more."""
+    """A capture for a backend that is gone, or of an isolated function that is gone, does not count."""
     x = minidynamo.ones(2)
     with config.patch(accumulated_recompile_limit=3):
         for _ in range(6):
@@ -278,7 +279,7 @@ def keep_all(guards):
     return [True for _ in guards]
 
 
-def test_a_backend_dies_with_what_was_made_for_it():
+def test_a_backend_dies_with_its_captures():
     class Backend:
         def __call__(self, gm, example_inputs):
             return gm.forward
@@ -292,7 +293,7 @@ def test_a_backend_dies_with_what_was_made_for_it():
 
 
 def test_the_accumulated_limit_is_of_one_place():
-    """A function with many breaks has as many places, each with captures of its own."""
+    """A function with many breaks has as many places, each with its own captures."""
 
     def program(x):
         for _ in range(6):
@@ -331,14 +332,14 @@ def test_numbers_that_only_feed_shapes_are_captured_twice():
     assert count.frame_count <= 2
 
 
-def test_nobody_is_told_of_functions_without_operations(caplog):
+def test_functions_without_operations_cause_no_warning(caplog):
     captured = minidynamo.compile(lambda text: text + "!", recompile_limit=1)
     for text in texts(20):
         assert captured(text) == text + "!"
     assert warnings_in(caplog) == []
 
 
-def test_fail_on_recompile_tells_why():
+def test_fail_on_recompile_has_the_reason():
     captured = minidynamo.compile(add_length)
     captured(minidynamo.ones(2), "a")
     with minidynamo.compiler.set_stance("fail_on_recompile"):

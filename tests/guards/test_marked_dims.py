@@ -1,4 +1,4 @@
-"""mark_dynamic and its like, and the errors of their misuse."""
+"""mark_dynamic and similar functions, and the errors of their misuse."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How often sizes and numbers that change make a function be compiled again, beside what torch 2.13 does."""
+"""How often changing sizes and numbers cause a function to be recompiled, compared with torch 2.13."""
 
 import json
 from pathlib import Path

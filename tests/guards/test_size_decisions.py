@@ -1,6 +1,6 @@
-"""A decision on a size that a varying number has made: in each call as plain Python decides.
+"""Branches on a size that comes from a dynamic number: in each call as in eager Python.
 
-The programs are size_decisions.py. `python -m tests.drawn size_decisions` runs more, `pytest -m exhaustive` all.
+The programs are in size_decisions.py. `python -m tests.drawn size_decisions` runs more, `pytest -m exhaustive` all.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ import minidynamo
 from minidynamo._dynamo import config
 
 
-def told(value):
-    """A value with all that a program can see of it."""
+def describe(value):
+    """A value with everything that a program can observe about it."""
     if isinstance(value, minidynamo.Tensor):
         return "tensor", tuple(value.shape), value.stride(), str(value.dtype), repr(value.tolist())
     if isinstance(value, (list, tuple)):
-        return type(value).__name__, [told(item) for item in value]
+        return type(value).__name__, [describe(item) for item in value]
     if isinstance(value, dict):
-        return "dict", [(told(key), told(item)) for key, item in value.items()]
+        return "dict", [(describe(key), describe(item)) for key, item in value.items()]
     return type(value).__name__, repr(value)
 
 
@@ -31,7 +31,7 @@ def outcome(function, k, marked):
         minidynamo._dynamo.maybe_mark_dynamic(sized, 0)
     minidynamo.manual_seed(1)
     try:
-        return told(function(k, sized))
+        return describe(function(k, sized))
     except Exception as error:
         return type(error).__name__, str(error), error.__traceback__.tb_next.tb_lineno
 
@@ -49,7 +49,7 @@ def flags(values):
 
 
 def mismatches(maker, decision, entry, way):
-    """What differs from plain Python in some call, as texts."""
+    """The differences from eager Python in any call, as texts."""
     options, values, marked = size_decisions.WAYS[way]
     text = size_decisions.write(maker, decision, entry)
     names = {}
@@ -92,7 +92,7 @@ def test_every_combination(maker):
 
 
 def test_the_programs_differ_by_k():
-    """Were a decision the same for all numbers, it could not be taken from another call."""
+    """If a branch were the same for all numbers, using the result of another call would go unnoticed."""
     deciding = 0
     for maker, decision, entry, _ in size_decisions.drawn(400, 9):
         names = {}
@@ -102,7 +102,7 @@ def test_the_programs_differ_by_k():
     assert deciding > 250
 
 
-def test_what_holds_for_all_numbers_is_no_decision():
+def test_conditions_that_hold_for_all_numbers_are_not_guarded():
     def asserts(number):
         k = number.item()
         y = minidynamo.ones(k, 3)
@@ -111,4 +111,4 @@ def test_what_holds_for_all_numbers_is_no_decision():
 
     compiled = minidynamo.compile(asserts, fullgraph=True)
     for k in (3, 2, 5):
-        assert told(compiled(minidynamo.tensor(k))) == told(asserts(minidynamo.tensor(k)))
+        assert describe(compiled(minidynamo.tensor(k))) == describe(asserts(minidynamo.tensor(k)))

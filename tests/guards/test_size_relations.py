@@ -1,4 +1,4 @@
-"""What a capture asks of sizes: for each question, sizes that need another capture and sizes that do not."""
+"""Relations between sizes that a capture depends on: for each, sizes that need another capture and sizes that do not."""
 
 import pytest
 
@@ -83,7 +83,7 @@ def head(x):
     return x[:3]
 
 
-# function, the shapes of two calls that leave a capture with symbols, shapes for which it holds, shapes that need another.
+# function, the shapes of two calls that leave a symbolic capture, shapes for which it holds, shapes that need another.
 RELATIONS = [
     (smaller, [(2,), (3,)], [(4,), (1,), (0,)], [(5,), (9,)]),
     (not_smaller, [(6,), (7,)], [(5,), (20,)], [(4,), (0,)]),

@@ -1,6 +1,6 @@
-"""Functions over sizes, called with one set of shapes after another: compiled as plain Python.
+"""Functions over sizes, called with one set of shapes after another: compiled as in eager Python.
 
-The functions and their arguments are size_functions.py. `python -m tests.drawn size_sequences` runs more.
+The functions and their arguments are in size_functions.py. `python -m tests.drawn size_sequences` runs more.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ MODES = {
 CALLS = 12
 
 
-def told(value):
-    """A value with all that a program can see of it."""
+def describe(value):
+    """A value with everything that a program can observe about it."""
     if isinstance(value, minidynamo.Tensor):
         return (
             "tensor",
@@ -35,14 +35,15 @@ def told(value):
             repr(value.tolist()),
         )
     if isinstance(value, (list, tuple)):
-        return type(value).__name__, [told(item) for item in value]
+        return type(value).__name__, [describe(item) for item in value]
     if isinstance(value, dict):
-        return "dict", [(told(key), told(item)) for key, item in value.items()]
+        return "dict", [(describe(key), describe(item)) for key, item in value.items()]
     return type(value).__name__, repr(value)
 
 
 def outcome(function, arguments, seed):
-    """The result or exception, what became of the arguments, what was printed, and which results share memory with arguments."""
+    """The result or exception, the state of the arguments afterwards, the output, and which results share memory
+    with arguments."""
     args = arguments(Draw(seed))
     tensors = [arg for arg in args if isinstance(arg, minidynamo.Tensor)]
     output = io.StringIO()
@@ -55,7 +56,7 @@ def outcome(function, arguments, seed):
             for frame in traceback.extract_tb(error.__traceback__)
             if frame.filename.endswith("functions.py")
         ]
-        return type(error).__name__, str(error), lines, told(args), output.getvalue()
+        return type(error).__name__, str(error), lines, describe(args), output.getvalue()
     results = result if isinstance(result, tuple) else (result,)
     shared = [
         [item is tensor, item.numel() > 0 and item.data_ptr() == tensor.data_ptr()]
@@ -63,7 +64,7 @@ def outcome(function, arguments, seed):
         if isinstance(item, minidynamo.Tensor)
         for tensor in tensors
     ]
-    return told(result), told(args), shared, output.getvalue()
+    return describe(result), describe(args), shared, output.getvalue()
 
 
 def check(mode, arguments, function, seeds):
@@ -74,7 +75,7 @@ def check(mode, arguments, function, seeds):
         for call, seed in enumerate(seeds):
             expected = outcome(function, arguments, seed)
             found = outcome(compiled, arguments, seed)
-            assert found == expected, f"call {call} of seeds {seeds}: {told(arguments(Draw(seed)))}"
+            assert found == expected, f"call {call} of seeds {seeds}: {describe(arguments(Draw(seed)))}"
 
 
 @pytest.mark.parametrize("mode", MODES)

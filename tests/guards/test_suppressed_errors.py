@@ -1,4 +1,5 @@
-"""config.suppress_errors: what else than a graph break ends a capture with an exception. As torch has it: not where breaks are errors."""
+"""config.suppress_errors: exceptions other than graph breaks that end a capture. As in torch, it has no effect where
+breaks are errors."""
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_suppressed(case, policy, suppressed, caplog):
                 continue
             with pytest.raises(error):
                 compiled(argument)
-    # One for each place: a function that is called by one that is left to Python is captured for itself.
+    # One warning per place: a callee of a function that is left to Python is captured on its own.
     warnings = [record.getMessage() for record in caplog.records if "is left to Python" in record.getMessage()]
     assert bool(warnings) == (suppressed and policy not in ("fullgraph", "errors"))
     assert len(warnings) == len(set(warnings))

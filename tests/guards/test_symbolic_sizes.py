@@ -1,4 +1,4 @@
-"""Captured once, right for every size: against plain Python."""
+"""Captured once, right for every size: against eager Python."""
 
 import random
 
@@ -133,12 +133,12 @@ FUNCTIONS = [
     attention,
     pointwise,
 ]
-# What it is compiled as lives over all examples of one test: most sizes meet a capture that others made.
+# The compiled function lives through all examples of one test: most sizes meet a capture from earlier ones.
 MODES = [None, True]
 
 
 def outcome(function, shape):
-    """Results and what became of the argument, or the exception."""
+    """Results and the state of the argument afterwards, or the exception."""
     x = make(*shape)
     try:
         return plain(function(x)), plain(x)
@@ -156,7 +156,7 @@ def plain(value):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_as_plain_python(function, mode):
+def test_as_in_eager_python(function, mode):
     compiled = minidynamo.compile(function, dynamic=mode, recompile_limit=64)
     size = st.integers(0, 9)
 
@@ -169,7 +169,7 @@ def test_as_plain_python(function, mode):
 
 
 def check_drawn(number):
-    """One function over sizes that are drawn, as one that was compiled for others before."""
+    """One function over drawn sizes, compiled for other sizes before."""
     draw = random.Random(number)
     function = draw.choice(FUNCTIONS)
     compiled = minidynamo.compile(function, dynamic=draw.choice(MODES), recompile_limit=64)
@@ -186,7 +186,7 @@ def test_drawn_calls(start):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_numbers_beside_sizes(mode):
+def test_numbers_together_with_sizes(mode):
     def function(x, n):
         head = x[:n] * n
         return head, minidynamo.zeros(n) if n >= 0 else n, x.shape[0] - n
@@ -250,7 +250,7 @@ def test_other_layouts(arrange, mode):
     check()
 
 
-def test_a_custom_operator_gives_tensors_of_the_sizes_seen():
+def test_a_custom_operator_returns_tensors_of_the_sizes_it_sees():
     @minidynamo.library.custom_op("symbolic_sizes::copied", mutates_args=())
     def copied(x: minidynamo.Tensor) -> minidynamo.Tensor:
         return x.clone()

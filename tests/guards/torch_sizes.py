@@ -1,9 +1,9 @@
-"""Counts what each program of size_programs.py compiles after each call, here and in torch, and stores it in size_counts.json.
+"""Counts how often each program of size_programs.py is compiled after each call, here and in torch, and writes size_counts.json.
 
     python tests/guards/torch_sizes.py              counts in minidynamo
     python tests/guards/torch_sizes.py --torch      counts in torch, where that is installed
 
-Counted are the calls of a backend. A call that raises has the name of the exception in the place of its count.
+The calls of a backend are counted. For a call that raises, the name of the exception replaces the count.
 """
 
 import json

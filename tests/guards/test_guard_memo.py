@@ -1,6 +1,6 @@
-"""After a pass of all guards only what they rest on is compared: words of memory, versions of dicts and types.
+"""After all guards have passed once, only their dependencies are compared: words of memory, versions of dicts and types.
 
-Whatever changes, the short way has to say what the whole program says: explain() runs that, and is "" where it holds.
+Whatever changes, this fast path must agree with the full program: explain() runs that, and returns "" if the guards hold.
 """
 
 import gc
@@ -54,7 +54,7 @@ def other_code():
 
 
 class Guards:
-    """Guards on everything that can be reached from an object, as a walk would put them."""
+    """Guards on everything reachable from an object, as a trace would add them."""
 
     def __init__(self, root):
         self.program = _C._testing.GuardProgram(lambda root: None)
@@ -107,7 +107,7 @@ class Guards:
                 program.absent(kind)
 
     def agree(self, root):
-        """The answer, which does not depend on how it is found."""
+        """The result of the check, which must be the same by every path."""
         holds = self.program.explain((root,)) == ""
         for _ in range(4):
             assert self.program.check((root,)) == holds
@@ -115,7 +115,7 @@ class Guards:
 
 
 def vars_of(value):
-    """Without making a __dict__ where there is none."""
+    """Does not create a __dict__ if there is none."""
     return {name: getattr(value, name) for name in ("a", "b") if name in dir(value) and name not in dir(type(value))}
 
 
@@ -154,7 +154,7 @@ def tree(draw, depth=0):
 
 
 def everything(root):
-    """All objects that can be changed, the root first."""
+    """All objects that can be modified, the root first."""
     found, queue = [], [root]
     while queue:
         value = queue.pop(0)
@@ -176,7 +176,7 @@ def everything(root):
 
 
 def change(draw, value):
-    """Changes it in one of the ways in which it can be changed; gives what undoes that."""
+    """Changes it in one of the possible ways; returns the function that undoes it."""
     if isinstance(value, minidynamo.Tensor):
         if draw(st.booleans()):
             value.requires_grad_(not value.requires_grad)
@@ -302,7 +302,7 @@ def test_random_changes_of_random_objects():
 
 
 @pytest.mark.skipif(not HAS_VERSIONS, reason="dicts have no versions")
-def test_the_short_way_is_taken():
+def test_the_fast_path_is_taken():
     root = Node()
     root.__dict__.update(a={"x": [1, 2], "y": minidynamo.ones(2)}, b=Node())
     root.b.a = make_function(3)
@@ -338,7 +338,7 @@ def test_an_attribute_that_no_object_of_the_class_has_yet(has_dict):
 @pytest.mark.parametrize("make", [lambda n: 10**6 + n, lambda n: "t" * (n + 20), lambda n: [n], lambda n: {"x": n}])
 @pytest.mark.parametrize("kind", [Node, ManyAttributes, Slots])
 def test_another_object_at_the_same_address(make, kind):
-    """What was there is gone, and its address is used again."""
+    """The previous object is gone, and its address is used again."""
     root = Node()
     root.a = kind()
     root.a.b = make(0)

@@ -1,4 +1,5 @@
-"""A class whose dict has a key that is no str: Python asks the key while it looks for a name, and capture never asks once more."""
+"""A class whose dict has a key that is not a str: Python compares it when it looks up a name, and capture never adds
+a comparison."""
 
 import pytest
 
@@ -7,7 +8,7 @@ from minidynamo import ones
 
 
 class Key:
-    """Stands where a name of a class stands, and counts who asks whether it is that name."""
+    """A key with the hash of an attribute name; counts how often it is compared with a name."""
 
     def __init__(self, name):
         self.name = name
@@ -40,7 +41,7 @@ def by_a_method(x, made):
     return x + 1, made().method()
 
 
-def times_asked(function, compiled):
+def comparisons_of(function, compiled):
     key = Key("title")
     made = type("Made", (Base,), {key: 5})
     callee = minidynamo.compile(function) if compiled else function
@@ -54,5 +55,5 @@ def times_asked(function, compiled):
 
 @pytest.mark.filterwarnings("ignore:non-string key")
 @pytest.mark.parametrize("function", [of_a_class, of_an_object, by_a_method])
-def test_keys_are_asked_as_often_as_python_asks(function):
-    assert times_asked(function, compiled=True) == times_asked(function, compiled=False)
+def test_keys_are_compared_as_often_as_in_eager_python(function):
+    assert comparisons_of(function, compiled=True) == comparisons_of(function, compiled=False)

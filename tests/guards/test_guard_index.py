@@ -1,4 +1,4 @@
-"""Many captures of one place: the index finds what a search one by one finds, whatever the captures differ in."""
+"""Many captures of one place: the index finds the same capture as a linear search, whatever the captures differ in."""
 
 import gc
 import itertools
@@ -26,7 +26,7 @@ def kinds():
 
 
 def played(function, calls, seed, **arguments):
-    """Calls in three orders; every result is plain Python's, and nothing is captured twice."""
+    """Calls in three orders; every result is that of eager Python, and nothing is captured twice."""
     count = CompileCounter()
     captured = minidynamo.compile(function, backend=count, **arguments)
     for args in calls:
@@ -51,7 +51,7 @@ def test_sizes():
 
 
 def test_sizes_and_symbolic_sizes():
-    """Where a capture has symbolic sizes, sizes tell nothing."""
+    """If a capture has symbolic sizes, sizes do not discriminate."""
     calls = [(minidynamo.ones(size, dtype=dtype),) for dtype in DTYPES for size in (5, 6, 7, 9, 1)]
     made = played(lambda x: x * 2, calls, 3, recompile_limit=64)
     assert made <= 16
@@ -86,7 +86,7 @@ def test_classes_and_functions():
     assert played(by_function, [(minidynamo.ones(2), each) for each in functions], 6, recompile_limit=64) == 12
 
 
-def test_what_is_reached_through_an_argument():
+def test_objects_reached_through_an_argument():
     class Settings:
         def __init__(self, mode):
             self.mode = mode
@@ -98,7 +98,7 @@ def test_what_is_reached_through_an_argument():
     assert played(by_mode, calls, 7, recompile_limit=64) == 20
 
 
-def test_an_argument_that_only_some_captures_look_at():
+def test_an_argument_that_only_some_captures_read():
     def maybe(x, how, text):
         return x + len(text) if how == "length" else x * 2
 
