@@ -1,4 +1,4 @@
-"""Somebody else sets the evaluator of frames while frames of ours are running: they go on where they are."""
+"""Another library sets the frame evaluator while frames of ours are running: they continue where they are."""
 
 import contextlib
 
@@ -54,7 +54,7 @@ def restore():
 
 
 @pytest.mark.parametrize("how", ("default", "record"))
-def test_frames_in_flight_go_on(how):
+def test_running_frames_continue(how):
     expected = body(minidynamo.ones(2), None)
     compiled = minidynamo.compile(body)
     for each in (None, how, None, how, how):

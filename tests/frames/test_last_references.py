@@ -1,4 +1,5 @@
-"""What an object does when it dies happens where plain Python lets it die, also when it was made before a break."""
+"""Finalizers and weakref callbacks run where eager Python runs them, also for objects that were created before a
+break."""
 
 import functools
 import types
@@ -225,7 +226,7 @@ FUNCTIONS = [
     unpacked,
     overwritten_list,
     unset_container,
-    # A check keeps what the frame held at the region's start.
+    # A check keeps the values that the frame held at the region's start.
     pytest.param(popped, marks=pytest.mark.counts_python_runs),
     pytest.param(cleared, marks=pytest.mark.counts_python_runs),
     left_by_exception,
@@ -241,7 +242,7 @@ def outcome(function):
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_dies_in_its_place(function):
+def test_objects_die_in_their_place(function):
     expected = outcome(function)
     assert expected[1]
     compiled = minidynamo.compile(function)
@@ -270,7 +271,7 @@ def with_attribute(owner, dying):
 
 
 def watched_by(watched):
-    """A weak reference to it tells the log."""
+    """The callback of a weak reference to it writes to the log."""
     WATCHING.append(weakref.ref(watched, lambda reference: LOG.append("gone")))
 
 
@@ -287,7 +288,7 @@ def function_of_watched_code():
 
 
 WATCHING = []
-# What something else alone holds dies with it.
+# Objects with a single other owner die with it.
 HOLDERS = {
     "itself": Dying,
     "closure": lambda: closure_of(Dying()),
@@ -304,7 +305,7 @@ HOLDERS = {
     "cell": lambda: types.CellType(Dying()),
     "shared": lambda: KEPT,
 }
-# Only under the evaluator everywhere is it looked for weak references.
+# Weak references to these are considered in everywhere mode only.
 WATCHED = {"function": watched_function, "code": function_of_watched_code}
 KEPT = Dying()
 
@@ -358,7 +359,7 @@ def ends_of_life(drop, make, way):
 @pytest.mark.parametrize(
     "drop", [delete_attribute, store_attribute, delete_item, store_item, delete_global, store_global]
 )
-def test_what_only_an_object_holds_dies_where_that_is_dropped(drop):
+def test_objects_with_a_single_owner_die_with_it(drop):
     for name, make in HOLDERS.items():
         wanted = ends_of_life(drop, make, "plain")
         assert wanted == (name != "shared")

@@ -1,4 +1,5 @@
-"""Objects die when they do in plain Python, as far as the program can tell: in the order of its other effects, not in cycles."""
+"""Objects die when they do in eager Python, as far as the program can observe: in order with its other effects,
+except in cycles."""
 
 import gc
 

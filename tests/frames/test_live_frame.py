@@ -1,6 +1,7 @@
-"""Frames executed by the concrete executor against plain Python: values, exceptions, tracebacks, frames seen from inside."""
+"""Frames executed by the concrete executor against eager Python: values, exceptions, tracebacks, introspection of
+the frame."""
 # ruff: noqa: F811, F821, I001
-# The snippets are written as they are meant to be executed.
+# The snippets are written exactly as they are to be executed.
 
 import contextlib
 import gc
@@ -17,7 +18,8 @@ testing = _C._testing
 VERSION = sys.version_info[:2]
 
 
-# ---- snippets: each function is called plainly and concretely; results, or exceptions and tracebacks, must agree
+# ---- snippets: each function is run by the interpreter and concretely, with the same results, exceptions and
+# tracebacks
 
 
 def arithmetic():
@@ -633,7 +635,7 @@ def through(*options):
 def test_snippet(function):
     expected = outcome(plainly, function)
     if function is raise_recursion:
-        # Where the limit hits depends on who counts; the kind of exception does not.
+        # Where the limit is reached depends on what counts calls; the kind of exception does not.
         assert outcome(through(), function)[1][0][:2] == expected[1][0][:2]
         return
     assert outcome(through(), function) == expected
@@ -654,7 +656,7 @@ def test_run_concretely():
         testing.run_concretely(lambda: 1 / 0)
 
 
-def test_nothing_is_handed_over_in_ordinary_code():
+def test_ordinary_code_does_not_bail_out():
     frames = testing.ConcreteFrames()
     frames.start()
     try:

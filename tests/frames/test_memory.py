@@ -1,4 +1,4 @@
-"""What compiling leaves behind: nothing, once the function, the object or the capture is gone."""
+"""Memory that compiling leaves behind: none, once the function, the object or the capture is gone."""
 
 import gc
 import sys
@@ -15,7 +15,7 @@ from minidynamo._dynamo import config, mark_dynamic
 
 
 def resident():
-    """Bytes of memory that this process has."""
+    """Bytes of memory that this process uses."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
@@ -25,14 +25,14 @@ MEGABYTE = 1 << 20
 
 
 def make_function(number):
-    """A function of its own, with a code object of its own."""
+    """A new function with a new code object."""
     namespace = {}
     exec(f"def f{number}(x):\n    return (x + {number}).relu() * 2\n", namespace)
     return namespace[f"f{number}"]
 
 
 def settled_growth(step, rounds, warm_up):
-    """What the later half of the rounds adds, when the first ones have filled the allocators' pools."""
+    """The growth during the later half of the rounds, after the first ones have filled the allocators' pools."""
     for number in range(warm_up):
         step(number)
     gc.collect()
@@ -53,7 +53,7 @@ def test_functions_compiled_and_dropped(count, dynamic):
         compiled = minidynamo.compile(make_function(number), dynamic=dynamic)
         assert compiled(x).tolist() == [2.0 * (number + 1)] * 3
 
-    # 72 kB each is what it would be if they stayed.
+    # They would take 72 kB each if they were kept.
     assert settled_growth(step, count, 300) < 2 * MEGABYTE + 100 * count
 
 
@@ -77,7 +77,7 @@ def test_a_thousand_shapes_through_one_function(dynamic):
 
 
 @needs_proc
-def test_reset_gives_the_memory_back():
+def test_reset_releases_the_memory():
     def f(x, n):
         return x + n.size
 
@@ -105,7 +105,7 @@ class Block(minidynamo.nn.Module):
 
 
 @needs_proc
-def test_modules_made_and_deleted():
+def test_modules_created_and_deleted():
     def step(number):
         module = Block(128)
         compiled = minidynamo.compile(module)
@@ -116,7 +116,7 @@ def test_modules_made_and_deleted():
 
 
 @needs_proc
-def test_modules_given_to_one_function():
+def test_modules_passed_to_one_function():
     def call(module, x):
         return module(x) + 1
 
@@ -136,7 +136,7 @@ def test_explaining_leaves_no_captures():
 
 
 def dies(reference):
-    """Without help of the cycle collector where there is no cycle."""
+    """Without the help of the cycle collector if there is no cycle."""
     return reference() is None
 
 
@@ -226,7 +226,7 @@ def test_entries_die_with_an_object_that_they_hold():
     assert len(_C.code_captures(kind_of.__code__)[0]) == 2
     del First, kind
     gc.collect()
-    # At once, not when the next entry comes: what it holds may be large.
+    # At once, not when the next entry is added: the objects that it holds may be large.
     assert len(_C.code_captures(kind_of.__code__)[0]) == 1
     assert compiled(minidynamo.ones(2), Second).tolist() == [6.0, 6.0]
     del Second

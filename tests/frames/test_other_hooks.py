@@ -1,5 +1,6 @@
-"""Another library's evaluator of frames beside this one: before, inside and around it. The other one sees the frames that it would see
-without this library."""
+"""The frame evaluator of another library next to this one: before, inside and around it. The other one sees the same frames as
+without this library.
+"""
 
 import contextlib
 import gc
@@ -27,7 +28,8 @@ def ones():
 
 @contextlib.contextmanager
 def watched(names):
-    """The names of the functions that another evaluator is given, as TorchDynamo is around a call of what it compiles."""
+    """Collects the names of the functions that another evaluator sees; TorchDynamo sets its own like this around a
+    compiled call."""
     _testinternalcapi.set_eval_frame_record(names)
     try:
         yield
@@ -138,7 +140,7 @@ def seen_plainly(call, value):
 @pytest.mark.parametrize("fullgraph_inside", [False, True])
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("value", [2, "tensor"])
-def test_a_hook_inside_of_a_captured_function(call, value, fullgraph_inside):
+def test_a_hook_inside_a_captured_function(call, value, fullgraph_inside):
     value = ones() if value == "tensor" else value
     expected, result = seen_plainly(call, value)
     names = []
@@ -159,7 +161,7 @@ def test_a_hook_inside_of_a_captured_function(call, value, fullgraph_inside):
         assert y.tolist() == [3.0, 3.0] and same(z, result)
         for name in expected:
             assert names.count(name) >= expected.count(name), (name, names, expected)
-    # What comes behind is captured again.
+    # The code after it is captured again.
     assert _dynamo.explain(outer)(ones(), value).graph_count >= 2
 
 
@@ -192,7 +194,7 @@ def test_a_hook_that_comes_and_goes_in_the_functions_own_frame(call, policy):
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_hook_that_was_there_before(call):
+def test_a_pre_existing_hook(call):
     """It sees the frames in which nothing is captured."""
     expected, result = seen_plainly(call, 2)
     names = []
@@ -213,14 +215,16 @@ def test_a_hook_that_was_there_before(call):
             y, z = compiled(ones())
             helper(1)
             seen = list(names)
-        seen = [name for name in seen if name != "gc_callback"]  # Hypothesis's, whenever garbage is collected
+        seen = [
+            name for name in seen if name != "gc_callback"
+        ]  # the callback of Hypothesis, whenever garbage is collected
         assert y.tolist() == [3.0, 3.0] and same(z, result)
         assert "breaking" in seen and seen[-2:] == ["helper", "leaf"]
         for name in expected:
             assert seen.count(name) >= expected.count(name), (name, seen, expected)
 
 
-def test_captures_go_on_behind_it():
+def test_captures_continue_after_it():
     names = []
 
     def inside():
@@ -245,7 +249,7 @@ def test_captures_go_on_behind_it():
 
 
 def test_hooks_in_several_threads():
-    """The evaluator is the process's: nothing but frames that are not captured may come of it."""
+    """The evaluator is global to the process: the only effect may be frames that are not captured."""
 
     def function(x):
         y = x * 2

@@ -1,4 +1,4 @@
-"""What the code of a custom operator sees of its callers, compiled and plain."""
+"""What the code of a custom operator sees of its callers, compiled and uncompiled."""
 
 import sys
 import traceback
@@ -431,7 +431,7 @@ WHOLE = [each for each in FUNCTIONS if each not in BREAKS]
 
 
 def observe(function, what):
-    """What a call showed: stack, warnings with their places, or the traceback; and the result."""
+    """Returns what a call observed: stack, warnings with their places, or the traceback; and the result."""
     SEEN.clear()
     LOG.clear()
     THING.n = 3
@@ -479,7 +479,7 @@ def test_tracebacks(function):
     compiled = minidynamo.compile(function, fullgraph=function in WHOLE)
     for _ in range(2):
         assert observe(compiled, "fail") == expected
-    # And it goes on working.
+    # And later calls work.
     assert observe(compiled, "nothing") == observe(function, "nothing")
 
 
@@ -501,7 +501,7 @@ def test_an_operator_runs_under_the_modes_of_its_place():
         assert seen == [False, True, True] and minidynamo.is_grad_enabled()
 
 
-def test_what_cannot_be_told_breaks():
+def test_unknown_frames_break():
     def generated(x):
         def generate():
             try:
@@ -607,7 +607,7 @@ WITH_LOCALS = [
 
 @pytest.mark.parametrize("keep", [False, True], ids=["live", "all"])
 @pytest.mark.parametrize("function", WITH_LOCALS, ids=lambda function: function.__name__)
-def test_locals_are_what_plain_python_shows(function, keep):
+def test_locals_are_those_of_eager_python(function, keep):
     seen = []
     ACTIONS["locals"] = lambda: seen.append(frames_of_this_file())
     function(ones(), "locals")
@@ -617,7 +617,7 @@ def test_locals_are_what_plain_python_shows(function, keep):
         compiled = minidynamo.compile(function, fullgraph=not STRESS)
         for _ in range(2):
             compiled(ones(), "locals")
-            # Iterators are not shown, and dead tensors only where that is asked for.
+            # Iterators are not shown, and dead tensors only if requested.
             assert len(seen) == len(expected)
             for frames, plain_frames in zip(seen, expected):
                 assert [name for name, _ in frames] == [name for name, _ in plain_frames]
