@@ -1,6 +1,6 @@
-"""The programs whose traces are kept: one for each mechanism of capture, small enough that a person reads its record.
+"""The programs whose traces are recorded: one for each mechanism of capture, small enough for a person to read the record.
 
-A program is a function and the arguments of its calls; each call is traced or hits what an earlier one traced.
+A program is a function and the arguments of its calls; each call is traced or hits the capture of an earlier one.
 """
 
 import collections
@@ -88,7 +88,7 @@ def dtypes_that_promote(x):
 
 
 @program(lambda: (md.arange(4.0), md.tensor([3, 0])))
-def chosen_rows(x, index):
+def indexed_rows(x, index):
     return x[index], x[x > 1]
 
 
@@ -108,7 +108,7 @@ def random_numbers(x):
 
 
 @program(*of_lengths(4, 5, 6))
-def length_that_varies(x):
+def dynamic_length(x):
     return x * x.shape[0]
 
 
@@ -120,12 +120,12 @@ def branch_on_a_length(x):
 
 
 @program(lambda: (md.ones(2), 2), lambda: (md.ones(2), 3), lambda: (md.ones(2), 4))
-def number_that_varies(x, n):
+def dynamic_number(x, n):
     return x * n + n // 2
 
 
 @program(lambda: (md.ones(2), 1.5), lambda: (md.ones(2), 2.5))
-def float_that_varies(x, factor):
+def dynamic_float(x, factor):
     return x * factor
 
 
@@ -142,7 +142,7 @@ def branch_on_a_tensor(x):
     return x - 1
 
 
-# Python's own data
+# Built-in types
 
 
 @program(lambda: ({"a": md.ones(2), "b": 3},))
@@ -284,12 +284,12 @@ class Pair:
 
 
 @program()
-def object_made_inside(x):
+def object_created_inside(x):
     return Pair(x + 1)
 
 
 @program()
-def class_made_inside(x):
+def class_created_inside(x):
     class Local:
         factor = 3
 

@@ -1,7 +1,7 @@
-"""A program's record: its source, and what each log artifact says while it is called, without places that vary.
+"""A program's record: its source, and the output of each log artifact while it is called, without addresses and paths that vary.
 
-A record is text in sections. Source and bytecode are those of one version of Python, in which the other versions' records
-of the rest agree with it, or have a file of their own.
+A record is text in sections. Source and bytecode are those of one version of Python; the records of the other versions
+either agree with the rest, or are stored in separate files.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 import minidynamo
 
 HERE = Path(__file__).parent
-BASE = (3, 11)  # whose source and bytecode are kept
+BASE = (3, 11)  # the version whose source and bytecode are recorded
 ARTIFACTS = ("bytecode", "graph", "guards", "snapshot", "plan", "handover", "graph_breaks")
 PROGRAMS = str(HERE / "programs.py")
 
@@ -31,7 +31,7 @@ class Collected(logging.Handler):
 
 @contextlib.contextmanager
 def collected():
-    """The sections that the logs tell meanwhile; nothing is printed."""
+    """The sections that the logs write in the meantime; nothing is printed."""
     handler, logger = Collected(), logging.getLogger("minidynamo")
     propagates, logger.propagate = logger.propagate, False
     logger.addHandler(handler)
@@ -45,15 +45,16 @@ def collected():
 
 
 def without_callers(text):
-    """A user stack without the frames that are not of the programs' file."""
+    """A user stack without the frames outside the programs' file."""
     head, title, stack = text.partition("User code traceback:\n")
     frames = re.findall(r"  File .*\n(?:    .*\n?)*", stack)
     return head + title + "".join(frame for frame in frames if f'"{PROGRAMS}"' in frame)
 
 
 def without_places(text, first_line):
-    """Addresses by the order of their first appearance, the programs' file by its name, its lines from the function's first;
-    other files by their names, without lines."""
+    """Replaces addresses by the order of their first appearance, the programs' file by its name, its lines by those relative to
+    the function, other files by their names, without lines.
+    """
     seen = {}
     text = re.sub(
         r"0x[0-9a-f]{6,}", lambda match: seen.setdefault(match[0], f"<address {len(seen)}>"), without_callers(text)
@@ -120,7 +121,7 @@ def own_path(name):
 
 
 def expected(name):
-    """What is kept for this version: its own file, or the base's without what is the base's alone."""
+    """The record for this version: its own file, or the base's without the sections that only the base has."""
     if sys.version_info[:2] == BASE:
         return sections_of(base_path(name).read_text())
     path = own_path(name)
@@ -135,7 +136,7 @@ def comparable(sections):
 
 
 def update(name, sections):
-    """Writes the base's file, or this version's where it differs from the base's."""
+    """Writes the base's file, or this version's file if it differs from the base's."""
     if sys.version_info[:2] == BASE:
         base_path(name).write_text(text_of(sections))
         return

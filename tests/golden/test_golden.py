@@ -1,4 +1,4 @@
-"""What is captured of each program is what its record says; --update-golden writes the records anew."""
+"""The capture of each program is the one in its record; --update-golden rewrites the records."""
 
 import difflib
 
@@ -24,11 +24,11 @@ def test_record(name, request):
 
 
 def test_a_record_of_a_second_run_is_equal():
-    """Nothing in a record depends on what ran before."""
-    for name in ("pointwise_chain", "class_made_inside", "break_in_a_call"):
+    """No record depends on what ran before."""
+    for name in ("pointwise_chain", "class_created_inside", "break_in_a_call"):
         assert record(name, PROGRAMS[name]) == record(name, PROGRAMS[name])
 
 
-def test_each_artifact_is_met():
+def test_each_artifact_is_recorded():
     said = {title.split()[2] for program in PROGRAMS for title in expected(program) if title.startswith("call")}
     assert {"graph", "guards", "snapshot", "plan", "handover", "graph_breaks"} <= said
