@@ -43,7 +43,7 @@ def test_backends_known_by_name(graph, inputs, name):
     assert values(graph.compiled(lookup_backend(name), inputs)(*inputs)) == EXPECTED
 
 
-def test_what_a_backend_is_given(graph, inputs):
+def test_what_a_backend_receives(graph, inputs):
     given = []
 
     def backend(gm, example_inputs):
@@ -104,7 +104,7 @@ def test_a_backend_that_is_interrupted(graph, inputs):
         graph.compiled(interrupted, inputs)
 
 
-def test_an_exception_of_the_callable_arrives_as_itself(graph, inputs):
+def test_an_exception_of_the_callable_is_unchanged(graph, inputs):
     def backend(gm, example_inputs):
         def run(*args):
             raise IndexError("of the user")
@@ -126,7 +126,7 @@ def test_an_exception_of_the_callable_arrives_as_itself(graph, inputs):
         (lambda x: (x.to(minidynamo.float64), x), RuntimeError, r"output 0 must be f32\[3\].*not f64\[3\]"),
     ],
 )
-def test_what_the_callable_returns_is_checked(graph, inputs, result, error, text):
+def test_results_of_the_callable_are_checked(graph, inputs, result, error, text):
     plan = graph.compiled(lambda gm, example_inputs: lambda x, n: result(x), inputs)
     with pytest.raises(error, match=text):
         plan(*inputs)
@@ -137,7 +137,7 @@ def test_an_unknown_name(graph, inputs):
         graph.compiled("nope", inputs)
 
 
-def test_a_plan_lets_go_of_its_callable(graph, inputs):
+def test_a_plan_releases_its_callable(graph, inputs):
     def run(x, n):
         return x, x
 

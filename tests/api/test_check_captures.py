@@ -1,7 +1,7 @@
-"""config.check_captures: what is captured wrongly is found, what is captured rightly is not, and each side effect happens once.
+"""config.check_captures: wrong captures are found, correct ones pass, and each side effect happens once.
 
-Faults are put in from outside: a backend whose callable gives something else, and guards that are dropped, so that what an earlier
-call saw stands for what this one sees.
+The tests inject faults: a backend whose callable returns a wrong result, and guards that are dropped, so that values read in an
+earlier call are used in this one.
 """
 
 import collections
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("checked")
 
 @pytest.fixture
 def no_mismatches():
-    """Here they are wanted."""
+    """Overrides the fixture of conftest.py: here mismatches are expected."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def grown(before):
     return tuple(now - then for now, then in zip(hits(), before, strict=True))
 
 
-# ---- backends that give something else
+# ---- backends that return wrong results
 
 FAULTS = {
     "value": lambda x, y: (y * 1.001, y),
@@ -66,7 +66,7 @@ def twice_and_thrice(x):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_backend_that_gives_something_else(fault):
+def test_a_backend_that_returns_wrong_results(fault):
     def backend(gm, example_inputs):
         return lambda x: FAULTS[fault](x, x * 2)
 
@@ -400,7 +400,7 @@ def test_nothing_is_checked_without_the_flag():
     assert grown(before) == (0, 0, 0)
 
 
-def test_captured_code_is_told_that_it_is():
+def test_is_compiling_is_true_in_captured_code():
     def program(x):
         return x + (1 if minidynamo.compiler.is_compiling() else 2)
 
@@ -430,7 +430,7 @@ def test_counters():
     assert counters["check_captures"]["mismatches"] == 0
 
 
-def test_what_is_not_compared_is_counted():
+def test_uncompared_hits_are_counted():
     @minidynamo.library.custom_op("check_captures::double", mutates_args=())
     def double(x: minidynamo.Tensor) -> minidynamo.Tensor:
         ran.append(1)
@@ -447,7 +447,7 @@ def test_what_is_not_compared_is_counted():
     assert len(ran) == 1
 
 
-# ---- what a region gives in all kinds
+# ---- all kinds of values that a region returns
 
 
 def give_many(x, n):
@@ -492,7 +492,7 @@ def test_random_programs(seed):
     assert uncompared <= compared
 
 
-# ---- what a whole run is judged by
+# ---- the criteria for a whole run
 
 
 @pytest.mark.parametrize(
@@ -532,7 +532,7 @@ double.register_fake(lambda x: minidynamo.empty_like(x))
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(("function", "status"), [("lambda x: x + 1", 0), ("lambda x: double(x)", 1)])
 def test_a_run_is_judged(tmp_path, monkeypatch, workers, function, status):
-    """With an operator in Python no hit is compared; the least numbers are set down for so small a run."""
+    """With a Python operator no hit is compared; the minimum numbers are lowered for so small a run."""
     here = Path(__file__).parents[1]
     (tmp_path / "conftest.py").write_text(
         f"import sys\nsys.path.insert(0, {str(here)!r})\nimport checked_shares\nchecked_shares.LEAST_HITS = 8\n"

@@ -121,7 +121,7 @@ def test_which_function_is_captured(monkeypatch):
         def method(self, x):
             return x + 2
 
-    # What the extension would be given; no call is captured here.
+    # Stands for the extension's class; no call is captured here.
     monkeypatch.setattr(_compile._C, "CompiledFunction", type("CompiledFunction", (), {}), raising=False)
     instance = Callable()
     assert _compile._function_of(f) is f

@@ -90,12 +90,12 @@ def test_patch_restores_after_an_exception_and_nests():
 def test_patch_decorates():
     @config.patch(recompile_limit=3)
     def limit(depth=1):
-        """A doc string."""
+        """A docstring."""
         return limit(depth - 1) if depth else config.recompile_limit
 
     assert limit() == 3
     assert limit.__name__ == "limit"
-    assert limit.__doc__ == "A doc string."
+    assert limit.__doc__ == "A docstring."
     assert config.recompile_limit == ROWS["recompile_limit"]["default"]
 
 
@@ -166,7 +166,7 @@ def test_every_way_to_set_a_flag_for_a_time(name, way):
 
     assert decorated(1, key=2) == (True, (1,), 2) and decorated.__name__ == "decorated"
     assert getattr(config, name) == before
-    if before is not None or way is not patched_by_name:  # which takes None for no value
+    if before is not None or way is not patched_by_name:  # for which None means no value
         with way(name, value), way(name, before):
             assert getattr(config, name) == before
     assert getattr(config, name) == before
@@ -189,7 +189,7 @@ def test_a_test_case_is_patched(way):
 
 
 @pytest.mark.parametrize("name", ["verbose", "cprofile", "cache_size_limit", "debug"])
-def test_a_flag_that_is_deleted_is_gone_until_it_is_set(name):
+def test_a_deleted_flag_is_missing_until_it_is_set(name):
     before = getattr(config, name)
     delattr(config, name)
     assert not hasattr(config, name)
@@ -198,7 +198,7 @@ def test_a_flag_that_is_deleted_is_gone_until_it_is_set(name):
 
 
 @pytest.mark.parametrize("name", ["recompile_limit", "cprofile"])
-def test_deleting_a_flag_gives_it_its_default(name):
+def test_deleting_a_flag_restores_its_default(name):
     default = config.get_config_copy()[name]
     setattr(config, name, 7)
     delattr(config, name)
@@ -233,7 +233,7 @@ def test_saved_and_loaded():
     assert config.get_config_copy() == copied
 
 
-# Documented as different: a break in an inlined function keeps the graphs of its callers.
+# Documented difference: a break in an inlined function keeps the graphs of its callers.
 DIFFERENT_DEFAULTS = {"nested_graph_breaks"}
 
 

@@ -1,4 +1,4 @@
-"""copy, deepcopy and pickle of what compile() returns and of modules that hold it, as of torch.compile's results."""
+"""copy, deepcopy and pickle of the results of compile() and of modules that contain them, as with torch.compile."""
 
 import copy
 import inspect
@@ -53,7 +53,7 @@ class Net(nn.Module):
 
 
 class Holder(nn.Module):
-    """Compiled things in all places where a module can have them."""
+    """Compiled objects in all places where a module can have them."""
 
     def __init__(self, act):
         super().__init__()
@@ -100,7 +100,7 @@ def test_a_decorated_function_is_copied_by_reference(function, how):
 def test_any_compiled_function_is_its_own_copy(make):
     compiled = make()
     assert copy.copy(compiled) is copy.deepcopy(compiled) is compiled
-    # By reference: the name is another object's.
+    # Pickled by reference: the name refers to another object.
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(compiled)
 
@@ -121,7 +121,7 @@ def test_a_compiled_module(how):
     if how not in PICKLES:
         assert counter.frame_count == captured + 1
     if how != "copy":
-        # Its parameters are its own.
+        # The parameters are not shared.
         with minidynamo.no_grad():
             made.linear.weight.zero_()
         assert not same(made(X), wanted) and same(compiled(X), wanted)
@@ -201,7 +201,7 @@ def test_module_compile_captures_hooks_and_counts_alone():
     assert same(whole(X), plain + 1)
 
 
-def test_options_go_along():
+def test_options_are_copied():
     compiled = minidynamo.compile(Net(), fullgraph=True)
     compiled._orig_mod.forward = lambda x: (minidynamo._dynamo.graph_break(), x)[1]
     with pytest.raises(minidynamo._dynamo.exc.Unsupported):
@@ -216,7 +216,7 @@ NAMES = "__name__ __qualname__ __doc__ __module__".split()
 
 
 @pytest.mark.parametrize("bound", [False, True])
-def test_what_a_function_has_goes_through(bound):
+def test_attributes_of_the_function_are_forwarded(bound):
     function = Net().forward if bound else double
     compiled = minidynamo.compile(function)
     for name in [*FIELDS, *NAMES, *(["__type_params__"] if sys.version_info >= (3, 12) else [])]:
@@ -230,7 +230,7 @@ def test_what_a_function_has_goes_through(bound):
     assert len({compiled, minidynamo.compile(function)}) == 2
 
 
-def test_what_a_function_has_can_be_set():
+def test_attributes_of_the_function_can_be_set():
     def function(x, by=2):
         return x * by
 

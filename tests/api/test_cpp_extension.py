@@ -110,7 +110,7 @@ def test_writes_are_seen(module):
     product = minidynamo.compile(lambda x: x @ weights)
     assert product(x).tolist() == [[2.0, 2.0], [2.0, 2.0]]
     module.add_in_place(weights.t(), 1)
-    # What was packed of the weights is not used again.
+    # Packed copies of the weights are not used again.
     assert product(x).tolist() == [[4.0, 4.0], [4.0, 4.0]]
 
 
@@ -206,7 +206,7 @@ def files(folder):
     return sorted(path.name for path in Path(folder).iterdir())
 
 
-def test_a_build_is_kept_under_what_it_was_made_from(tmp_path, capfd, monkeypatch):
+def test_a_build_is_cached_by_its_sources_and_flags(tmp_path, capfd, monkeypatch):
     def build(value, **options):
         return load_inline("small", SMALL % value, functions="one", build_directory=tmp_path, **options)
 
@@ -218,7 +218,7 @@ def test_a_build_is_kept_under_what_it_was_made_from(tmp_path, capfd, monkeypatc
     assert build(1, verbose=True).one() == 1
     assert "up to date" in capfd.readouterr().err
     monkeypatch.undo()
-    # Under the same name: what was loaded before stays as it is.
+    # Under the same name: the module that was loaded before is unaffected.
     older = build(1)
     assert build(2).one() == 2 and older.one() == 1
     assert len(files(tmp_path)) == 2
@@ -297,8 +297,8 @@ def test_warnings_of_a_strict_compiler(tmp_path):
     load_inline("strict", SOURCE, functions=FUNCTIONS, build_directory=tmp_path, extra_cflags=flags)
 
 
-def test_in_a_process_of_its_own(folder, module):
-    """The build is found again, and the module is the first thing that is called."""
+def test_in_a_separate_process(folder, module):
+    """The build is reused, and the module is the first thing that is called."""
     script = f"""
         import sys
         from minidynamo.utils import cpp_extension

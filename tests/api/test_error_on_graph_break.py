@@ -1,4 +1,5 @@
-"""error_on_graph_break and disable outside of compiled calls: what they set, and what they keep of a function."""
+"""error_on_graph_break and disable outside of compiled calls: what they set, and which attributes of the function
+they preserve."""
 
 import asyncio
 import copy
@@ -20,7 +21,7 @@ def current():
 
 @error_on_graph_break(True)
 def documented(a: int, b=2, *, c=3) -> str:
-    """Says what it was given."""
+    """Returns its arguments."""
     return f"{a} {b} {c} {current()}"
 
 
@@ -123,12 +124,12 @@ def test_only_a_callable_is_decorated(value):
         error_on_graph_break(True)(value)
 
 
-def test_what_is_kept_of_a_function():
+def test_attributes_that_are_preserved():
     inner = documented.__wrapped__
     assert documented(1) == "1 2 3 True" and inner(1, c=0) == "1 2 0 False"
     assert documented(1, b=5, c=6) == "1 5 6 True"
     assert documented.__name__ == "documented" and documented.__qualname__ == "documented"
-    assert documented.__doc__ == "Says what it was given." and documented.__module__ == __name__
+    assert documented.__doc__ == "Returns its arguments." and documented.__module__ == __name__
     assert inspect.signature(documented) == inspect.signature(inner)
     assert inspect.unwrap(documented) is inner and inspect.getsource(documented) == inspect.getsource(inner)
     assert documented.__annotations__ == {"a": int, "return": str}
@@ -217,7 +218,7 @@ def test_an_exception_restores():
     assert [frame.name for frame in caught.traceback][-1] == "fail"
 
 
-def test_nothing_is_leaked():
+def test_no_references_leak():
     def f():
         pass
 

@@ -1,4 +1,4 @@
-"""compiler.set_stance(force_backend=...): every compiled function gets another backend."""
+"""compiler.set_stance(force_backend=...): every compiled function uses another backend."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def make():
     return own, forced, minidynamo.compile(lambda x: x + 1, backend=own)
 
 
-def test_the_own_backends_captures_stay():
+def test_captures_of_the_own_backend_stay():
     own, forced, compiled = make()
     compiled(ones())
     with compiler.set_stance(force_backend=forced):
@@ -95,7 +95,7 @@ def test_by_name(name):
     assert own.frame_count == 0
 
 
-def test_a_backend_that_nobody_else_keeps():
+def test_a_backend_without_other_references():
     own, _, compiled = make()
     calls = []
     compiler.set_stance(force_backend=lambda gm, inputs: calls.append(1) or gm.forward)

@@ -193,7 +193,7 @@ def test_an_operator_whose_result_is_not_used_is_called():
                 assert calls == [1, 1]
 
 
-def test_an_exception_has_the_place_of_plain_python():
+def test_an_exception_has_the_place_of_eager_python():
     @library.custom_op("testlib::fails", mutates_args=())
     def fails(x: Tensor) -> Tensor:
         raise ValueError("no")
@@ -264,7 +264,7 @@ def test_an_operator_is_not_called_twice_when_a_later_step_fails():
 
 
 @pytest.mark.counts_regions
-def test_a_result_that_is_not_what_the_fake_says():
+def test_a_result_that_differs_from_the_fake():
     @library.custom_op("testlib::lies", mutates_args=())
     def lies(x: Tensor) -> Tensor:
         return x[:1].clone()
@@ -334,7 +334,7 @@ def test_compile_of_an_operator():
 
 
 @pytest.mark.counts_regions
-def test_the_reason_for_leaving_a_frame_alone_is_its_own():
+def test_skipped_frames_have_a_reason_of_their_own():
     def function(x):
         return x + 1
 
@@ -344,7 +344,7 @@ def test_the_reason_for_leaving_a_frame_alone_is_its_own():
     assert "slow" in report.break_reasons[0].reason
 
 
-def test_register_autograd_keeps_what_nothing_calls():
+def test_register_autograd_stores_functions_that_are_not_called():
     @library.custom_op("lib::with_gradient", mutates_args=())
     def with_gradient(x: Tensor) -> Tensor:
         return x * 2

@@ -29,7 +29,7 @@ def test_command_line_prints_the_configuration():
         assert row["name"] in printed
 
 
-def test_show_config_tells_what_was_changed():
+def test_show_config_lists_changed_flags():
     with minidynamo._dynamo.config.patch(walk_limit=77):
         assert re.search(r"walk_limit +77 \(default 100000\)", minidynamo.show_config())
     assert re.search(r"walk_limit +100000 \(default\)", minidynamo.show_config())

@@ -1,4 +1,4 @@
-"""Each log artifact on a program that has something to tell: what it says, and that it says nothing when it is off."""
+"""Each log artifact for a program that triggers it: what it prints, and that it prints nothing when it is off."""
 
 import logging
 
@@ -50,7 +50,7 @@ LINE = program.__code__.co_firstlineno
 FILE = __file__
 
 
-def test_nothing_is_said_by_default(caplog, capfd):
+def test_nothing_is_logged_by_default(caplog, capfd):
     run()
     assert caplog.records == []
     assert capfd.readouterr() == ("", "")
@@ -58,7 +58,7 @@ def test_nothing_is_said_by_default(caplog, capfd):
 
 def test_bytecode(caplog):
     records = records_of(caplog, "bytecode")
-    # Each code object once, though it was captured twice and from two places.
+    # Each code object once, although it was captured twice and from two places.
     assert len(records) == 1
     assert records[0].startswith(f"ORIGINAL BYTECODE program {FILE} line {LINE}\n")
     assert "LOAD_FAST" in records[0] and "RETURN_VALUE" in records[0]
@@ -94,7 +94,7 @@ def test_graph_sizes(caplog):
 def test_guards(caplog):
     first = records_of(caplog, "guards")[0]
     assert first.startswith(f"GUARDS: program ({FILE}:{LINE})\n+- TENSOR_MATCH: L['x'] is ")
-    # As they are checked: what others imply is not among them.
+    # In the order of the checks, without those that others imply.
     assert "type(L['x'])" not in first
     assert "+- CODE_MATCH: F.__globals__['helper'].__code__ is <code helper" in first
 
@@ -137,7 +137,7 @@ def test_recompiles_verbose(caplog):
     assert lines[0].startswith("Recompiling function function in ")
     assert lines[2] == "    guard 0 failures:"
     failures = [line.partition(": ")[2] for line in lines[3:] if line.startswith("    - ") and "/0: " in line]
-    # All that fail, where the recompiles log names the first.
+    # All guards that fail, where the recompiles log names only the first.
     assert len(failures) == 3
     assert any("dtype mismatch" in failure for failure in failures)
     assert any("L['name']" in failure for failure in failures)
@@ -188,7 +188,7 @@ def test_verbose_guards(caplog):
     assert float(latency.split()[-2]) > 0
 
 
-def test_info_tells_the_steps(caplog):
+def test_info_logs_the_steps(caplog):
     set_logs(dynamo=logging.INFO)
     minidynamo.compile(helper)(minidynamo.ones(2))
     steps = [record.getMessage() for record in caplog.records]

@@ -64,7 +64,7 @@ def test_counters_outlive_a_reset():
     assert counters["frames"]["ok"] == 4
 
 
-def test_a_capture_that_raises_is_begun_and_not_ok():
+def test_a_capture_that_raises_is_counted_but_not_ok():
     with pytest.raises(minidynamo._dynamo.exc.Unsupported):
         minidynamo.compile(broken, fullgraph=True)(minidynamo.ones(2))
     assert counters["frames"] == {"total": 1}

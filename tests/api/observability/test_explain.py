@@ -1,4 +1,4 @@
-"""explain(): what one call captures, as fields, report and page. why(): what became of a function."""
+"""explain(): what one call captures, as fields, report and page. why(): how a function was captured."""
 
 import re
 
@@ -104,7 +104,7 @@ def test_a_plan_says_what_is_not_fused_and_why():
     assert region.plan.views == ["t"]
 
 
-def test_what_may_not_be_repeated_runs_once():
+def test_unrepeatable_code_runs_once():
     drawn = minidynamo.explain(lambda x: x + minidynamo.rand(3))(ones())
     assert [region.plan.runs for region in drawn.regions] == [1]
     minidynamo.manual_seed(4)
@@ -128,7 +128,7 @@ def test_why_it_was_captured_again():
     assert first.recompile_reasons == [] and "L['name']" in second.recompile_reasons[0]
 
 
-def test_a_compiled_module_is_told_of_with_its_earlier_captures():
+def test_a_compiled_module_is_reported_with_its_earlier_captures():
     compiled = minidynamo.compile(minidynamo.nn.Linear(3, 2))
     compiled(ones(1, 3))
     report = minidynamo.explain(compiled)(ones(1, 3))

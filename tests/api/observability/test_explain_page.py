@@ -1,4 +1,4 @@
-"""The page of explain(): what it holds, and what a browser shows of it."""
+"""The page of explain(): its contents, and how a browser renders it."""
 
 import linecache
 import re
@@ -39,7 +39,7 @@ FIRST = two_breaks.__code__.co_firstlineno
 
 
 class Page(HTMLParser):
-    """The texts of a page by tag and class; complains of tags that are not closed."""
+    """Collects the texts of a page by tag and class; reports tags that are not closed."""
 
     EMPTY = {"meta", "line", "rect"}
 
@@ -81,13 +81,13 @@ def page_of_two_breaks(path=None):
     return report, report.html(path)
 
 
-def test_the_page_needs_nothing_else(tmp_path):
+def test_the_page_is_self_contained(tmp_path):
     report, text = page_of_two_breaks(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == text
     page = Page(text)
     assert page.links == [] and "<script" not in text and "@import" not in text and "url(" not in text
     assert "http" not in re.sub(r"https://docs\S*", "", text)
-    # A notebook gets the same without the frame of a file, and its own style stays as it is.
+    # A notebook gets the same without the frame of a file, and its own style is unaffected.
     body = report._repr_html_()
     assert body in text and body.startswith('<div class="md-page">') and "<body" not in body
     rules = re.findall(r"([^{}]+)\{[^{}]*\}", re.search("<style>(.*)</style>", body, re.DOTALL)[1])
@@ -105,7 +105,7 @@ def test_lines_carry_their_graphs():
         f"{FIRST + 5} return z.sum()graph 3",
         f"{inner.__code__.co_firstlineno + 1} return x.relu() + 1graph 1",
     }
-    # Those without a graph are there too.
+    # Functions without a graph are listed too.
     assert "_dynamo.graph_break(msg=" in "".join(page.texts["table"])
 
 
@@ -144,7 +144,7 @@ def test_why_earlier_calls_captured_again_is_on_the_page():
     assert "the first" in earlier and "L['name']" in earlier
 
 
-def test_methods_of_one_name_are_told_apart():
+def test_methods_of_one_name_are_distinguished():
     class First(minidynamo.nn.Module):
         def forward(self, x):
             return x + 1
@@ -170,10 +170,10 @@ def page_of_source(source, name):
     return text
 
 
-# python -c and interactive Pythons keep a source of theirs in linecache under such a name.
+# python -c and interactive Pythons keep their source in linecache under such a name.
 @pytest.mark.parametrize("kept", [None, "print('another')\n", "def f(x):\n    return x - 'another'\n"])
 @pytest.mark.parametrize("name", ["<string>", "<stdin>", "<unknown>"])
-def test_source_that_is_not_there(name, kept, monkeypatch):
+def test_missing_source(name, kept, monkeypatch):
     if kept is None:
         monkeypatch.delitem(linecache.cache, name, raising=False)
     else:
@@ -203,7 +203,7 @@ def test_a_large_graph_is_not_drawn():
 
 
 def browse(*arguments):
-    """Runs Chromium without a window; a sandbox is not to be had in containers."""
+    """Runs Chromium headless; containers do not offer a sandbox."""
     command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
@@ -211,7 +211,7 @@ def browse(*arguments):
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
 def test_a_browser_shows_it(tmp_path):
     report, _ = page_of_two_breaks(tmp_path / "page.html")
-    # What is measured is written into the page by a script of the test's: the page itself has none.
+    # A script of the test writes the measurements into the page: the page itself has no scripts.
     probe = """<script>
       const show = (name, found) => document.body.setAttribute("data-" + name, found);
       const all = (selector) => [...document.querySelectorAll(selector)];

@@ -1,4 +1,4 @@
-"""What the user reads about a graph break: exception, log record, documentation."""
+"""The texts of a graph break that a user reads: exception, log record, documentation."""
 
 import hashlib
 import logging
@@ -16,7 +16,7 @@ from minidynamo._dynamo import exc
 ROOT = Path(__file__).parents[3]
 ROWS = _C.graph_break_rows()
 HERE = __file__
-# The text of this file's first line is what the stacks below show.
+# The stacks below show the first line of this file.
 STACK = [(HERE, 1, "outer"), (HERE, 1, "inner")]
 SOURCE = '"""What the user reads about a graph break: exception, log record, documentation."""'
 
@@ -70,7 +70,7 @@ def test_the_ledger_only_grows():
     )
 
 
-def test_each_reason_is_given_somewhere():
+def test_each_reason_is_used_somewhere():
     sources = "".join(path.read_text() for path in (ROOT / "csrc").rglob("*") if path.suffix in {".cpp", ".h", ".inl"})
     python = "".join(path.read_text() for path in (ROOT / "python").rglob("*.py"))
     refusals = (ROOT / "csrc/frontends/tensor_refusals.def").read_text()
@@ -170,7 +170,7 @@ def test_unknown_names():
         _C.log_graph_break("print_call", "c", STACK, opcode="NOPE")
 
 
-def test_pages_made_from_tables_are_current():
+def test_pages_generated_from_tables_are_current():
     command = [sys.executable, str(ROOT / "tools" / "generate_docs.py"), "--check"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr

@@ -53,7 +53,7 @@ def test_text_is_not_a_format(caplog):
     assert caplog.messages == ["100 %s %d"]
 
 
-def test_debug_switches_on_what_is_not_off_by_default():
+def test_debug_switches_on_artifacts_that_are_not_off_by_default():
     set_logs(dynamo=logging.DEBUG, guards=False)
     for name, row in ROWS.items():
         assert _C.log_enabled(name) == (not row["off_in_all"] and name != "guards")
@@ -100,7 +100,7 @@ def test_warning(caplog):
     assert caplog.record_tuples == [("minidynamo", logging.WARNING, "be careful")]
 
 
-def test_a_failing_handler_does_not_change_what_the_program_does(capsys):
+def test_a_failing_handler_does_not_change_the_program(capsys):
     class Failing(logging.Handler):
         def emit(self, record):
             raise RuntimeError("the disk is full")
@@ -173,7 +173,7 @@ def test_levels_of_the_component():
     assert "GUARDS" in run(warn, MINIDYNAMO_LOGS="+dynamo").stderr
 
 
-def test_a_format_of_the_users():
+def test_a_user_defined_format():
     result = run(EMIT_ALL, MINIDYNAMO_LOGS="guards", MINIDYNAMO_LOGS_FORMAT="%(levelname)s|%(name)s|%(message)s")
     assert result.stderr == "DEBUG|minidynamo.guards|said\n"
 

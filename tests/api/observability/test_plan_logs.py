@@ -1,4 +1,4 @@
-"""The logs plan, kernels and perf: what runs together, what computes it, how long it takes."""
+"""The logs plan, kernels and perf: what is fused, which kernel computes it, how long it takes."""
 
 import logging
 import re
@@ -40,7 +40,7 @@ def layer(x, w):
     return y.t(), y.softmax(1)
 
 
-# Large enough for a primitive of oneDNN.
+# Large enough for a oneDNN primitive.
 ROWS, INNER, COLUMNS = 128, 64, 96
 
 
@@ -72,7 +72,7 @@ def test_kernels(records):
     assert second[1:] == (f"{2 * product / 1000:.1f} kB", f"{12 * ROWS * COLUMNS / 1000:.0f} kFLOP")
 
 
-def test_perf_tells_of_runs_1_and_10_and_100(records):
+def test_perf_logs_runs_1_and_10_and_100(records):
     compiled = minidynamo.compile(layer)
     for _ in range(120):
         compiled(*arguments())
@@ -97,7 +97,7 @@ def test_each_set_of_sizes_has_its_plan(records):
     assert [re.search(r" for (\w+ = \d+): ", text)[1] for text in texts] == ["s0 = 3", "s0 = 4", "s0 = 5"]
 
 
-def test_what_is_off_is_not_measured(records):
+def test_nothing_is_measured_if_the_log_is_off(records):
     minidynamo._logging.set_logs()
     minidynamo.compile(layer)(*arguments())
     assert records.texts == []

@@ -1,4 +1,4 @@
-"""MINIDYNAMO_TRACE: what is written, that each line is JSON, and that it never disturbs the program."""
+"""MINIDYNAMO_TRACE: which events are written, that each line is JSON, and that writing never disturbs the program."""
 
 import json
 import os
@@ -172,7 +172,7 @@ def test_a_child_of_fork_has_a_file_of_its_own(tmp_path):
     starts = {lines[0]["payload"]["pid"]: lines[0]["payload"]["parent_pid"] for lines in files}
     assert len(files) == 2 and len(starts) == 2
     assert set(starts) & set(starts.values()) != set()
-    # The child's captures alone are in its file.
+    # The child's file has only the captures of the child.
     assert sorted(len([line for line in lines if line["kind"] == "capture_end"]) for lines in files) == [1, 2]
 
 
