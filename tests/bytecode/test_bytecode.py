@@ -32,7 +32,7 @@ def compiled(path):
         try:
             return compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
         except (SyntaxError, ValueError):
-            return None  # bad files that the standard library's own tests keep
+            return None  # invalid files that the standard library's own tests use
 
 
 def raw_instructions(code):
@@ -58,7 +58,7 @@ def covered_by_entry(code, units):
 
 
 def expected_depths(code):
-    """Depth on entry by first unit, from dis.stack_effect and the exception table alone."""
+    """Depth on entry by first unit, computed only from dis.stack_effect and the exception table."""
     rows = raw_instructions(code)
     position = {row[0]: k for k, row in enumerate(rows)}
     position.update({row[1]: k for k, row in enumerate(rows)})
@@ -114,7 +114,7 @@ def check_targets(code, rows, raw):
             continue
         destination = rows[units[unit][1]]
         if name == "FOR_ITER" and VERSION >= (3, 12):
-            # Behind END_FOR and, on 3.13, POP_TOP; dis gives END_FOR itself.
+            # After END_FOR and, on 3.13, POP_TOP; dis reports END_FOR itself.
             target += 2 if VERSION >= (3, 13) else 1
         assert destination[3] == target, (code, unit, name)
     assert len(units) == sum(row[5] is not None for row in raw), code
@@ -146,7 +146,7 @@ def test_part_of_the_standard_library():
     names = ["contextlib.py", "ast.py", "dataclasses.py", "functools.py", "typing.py", "inspect.py", "re/_parser.py",
              "asyncio/tasks.py", "asyncio/streams.py", "test/test_generators.py", "test/test_patma.py",
              "test/test_coroutines.py", "test/test_except_star.py", "test/test_with.py", "test/test_fstring.py"]  # fmt: skip
-    present = [STDLIB / name for name in names if (STDLIB / name).exists()]  # Debian's Python has no tests
+    present = [STDLIB / name for name in names if (STDLIB / name).exists()]  # Debian's Python comes without tests
     assert check_files(present) > (1000 if len(present) == len(names) else 500)
 
 

@@ -1,11 +1,11 @@
-"""Code objects carry values of minidynamo's beside those of other libraries, which never notice."""
+"""Code objects carry values of minidynamo in addition to those of other libraries, which are not affected."""
 
 import subprocess
 import sys
 
 import pytest
 
-# Another library: a place for its values on code objects, and what it is told when one of them dies.
+# Another library: it has a slot for its values on code objects, and a callback for the death of one of them.
 LIBRARY = """
 import ctypes
 import sys
@@ -36,13 +36,14 @@ def value_on(code):
 REQUEST = """
 place = request(release)
 """
-# The interpreter calls a release with NULL for each code object that has a value at a later place, to the very end.
+# The interpreter calls a release callback with NULL for each code object that has a value in a later slot, even at
+# exit.
 REQUEST_BEFORE = """
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(release))
 place = request(release)
 """
 
-# How code of the program comes under the evaluator: `call(function)` calls it twice.
+# The ways in which code of the program comes under the evaluator: `call(function)` calls it twice.
 WAYS = """
 import minidynamo
 from minidynamo._dynamo import graph_break
@@ -102,7 +103,7 @@ for i in range(3):
 assert released == [], released
 """
 
-# Values of both on one code object, whoever is first.
+# Values of both on one code object, whichever is first.
 BESIDE = """
 for before in (True, False):
     del released[:]
@@ -123,7 +124,7 @@ for before in (True, False):
     assert [value for value in released if value] == [100, 200], released
 """
 
-# The library's callback dies with the module, before the code objects that the collector finds in the end.
+# The library's callback dies with the module, before the code objects that the collector finds at exit.
 AT_EXIT = """
 function = made()
 assert call(function) == WANTED
@@ -141,7 +142,7 @@ def run(program):
 
 
 @pytest.mark.parametrize("way", CALLS)
-def test_code_dies_without_a_word_to_a_library_that_came_later(way):
+def test_code_dies_without_calling_back_a_later_library(way):
     run(f"{LIBRARY}{WAYS}{REQUEST}call = call_{way}\n{ALONE}")
 
 
@@ -152,5 +153,5 @@ def test_values_of_both_on_one_code_object(order, way):
 
 
 @pytest.mark.parametrize("way", CALLS)
-def test_code_that_outlives_the_callback_of_a_library_that_came_later(way):
+def test_code_that_outlives_the_callback_of_a_later_library(way):
     run(f"{LIBRARY}{WAYS}{REQUEST}call = call_{way}\n{AT_EXIT}")

@@ -1,4 +1,4 @@
-"""minidynamo.fx: what a backend is given."""
+"""minidynamo.fx: what a backend receives."""
 
 import operator
 
@@ -71,7 +71,7 @@ def test_find_nodes(gm):
 
 
 def interpret(gm, *inputs):
-    """Runs the nodes as torch.fx.Interpreter does: the attributes are enough to do so."""
+    """Runs the nodes as torch.fx.Interpreter does: the attributes suffice for that."""
     values, remaining = {}, list(inputs)
 
     def value_of(arg):
@@ -149,7 +149,7 @@ def captured_graph(function, *args):
 
 
 @pytest.mark.counts_regions
-def test_calls_are_told_as_they_were_written():
+def test_calls_are_recorded_as_they_were_written():
     def step(x, n, weights):
         return minidynamo.add(-x * n, 1).sub(2 / weights["w"]) // 3 >= ~weights["mask"]
 
@@ -182,7 +182,7 @@ def test_calls_are_told_as_they_were_written():
 
 @pytest.mark.counts_regions
 def test_code_is_python():
-    """forward() of the printed source gives what the graph gives, whatever the arguments are called."""
+    """forward() of the printed source returns the results of the graph, whatever the arguments are called."""
 
     def step(self, x, *more, **named):
         return x + self["a b"] + self["a_b"][:] * more[0] - named["L_x_"].long()

@@ -100,7 +100,7 @@ def test_a_plan_is_for_one_layout(x):
     assert graph.eager()(minidynamo.ones(4, 3))[1].tolist() == [[1.0, 2.0, 4.0]] * 4
 
 
-def test_a_plan_says_what_it_does():
+def test_a_plan_describes_itself():
     plan = parse(MLP).lower()
     assert str(plan) and plan.estimated_ns >= 0
 

@@ -1,4 +1,5 @@
-"""The convolutional network that torch trained: one graph, and torch's digits, in float32 and bfloat16."""
+"""The convolutional network trained with torch: one graph, and the digits that torch predicts, in float32 and
+bfloat16."""
 
 import sys
 from pathlib import Path
@@ -26,7 +27,7 @@ def example(monkeypatch):
 
 # A bfloat16 has 8 bits: of 1797 images a few may be too close to call.
 @pytest.mark.parametrize(("dtype", "others", "apart"), [("float32", 0, 1e-5), ("bfloat16", 3, 0.1)])
-def test_digits_as_torch_has_them(example, dtype, others, apart):
+def test_digits_are_those_of_torch(example, dtype, others, apart):
     images, labels = example.read_images()
     expected, probabilities = example.read_expected()
     kind = getattr(md, dtype)

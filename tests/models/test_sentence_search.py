@@ -1,4 +1,4 @@
-"""The sentence search: its encoder as one graph for all sizes, its passages, and a search where the model is installed."""
+"""The sentence search: its encoder as one graph for all sizes, its passages, and a search if the model is installed."""
 
 import importlib.util
 import sys

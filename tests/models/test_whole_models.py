@@ -1,4 +1,4 @@
-"""Whole programs give what torch gives, eager and compiled; without torch, compiled is compared with eager."""
+"""Whole programs return the results of torch, eager and compiled; without torch, compiled is compared with eager."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,7 @@ def numbers(torch, *sizes, seed=0, scale=1.0):
 
 
 def filled(torch, module):
-    """The module with weights that depend on the sizes alone; running variances stay positive."""
+    """The module with weights that depend only on the sizes; running variances stay positive."""
     with torch.no_grad():
         for at, (name, value) in enumerate(module.state_dict().items()):
             if value.is_floating_point():

@@ -20,7 +20,7 @@ ERRORS = (TypeError, ValueError, RuntimeError, IndexError, AssertionError)
 
 
 class T:
-    """A tensor to be: normal numbers of a shape, whole ones below `below`, or given ones."""
+    """Describes a tensor: normal numbers of a shape, integers below `below`, or the numbers passed in."""
 
     def __init__(self, *shape, below=None, values=None, dtype="float32", positive=False):
         self.shape, self.below, self.values, self.dtype, self.positive = shape, below, values, dtype, positive
@@ -325,7 +325,7 @@ def numpy_conv2d(x, w, stride, padding):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
 @pytest.mark.parametrize("stride, padding", [(1, 0), (2, 1)])
-def test_convolution_is_the_sum_that_it_says(dtype, stride, padding):
+def test_convolution_is_the_documented_sum(dtype, stride, padding):
     x, w = IMAGE.array().astype("float64"), T(6, 4, 3, 3).array().astype("float64")
     ours = F.conv2d(md.tensor(x).to(getattr(md, dtype)), md.tensor(w).to(getattr(md, dtype)), None, stride, padding)
     assert str(ours.dtype) == f"minidynamo.{dtype}"

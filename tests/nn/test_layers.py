@@ -1,4 +1,5 @@
-"""Layers: parameters, text and results as torch's where it is installed; compiled into one graph; NumPy for the main ones."""
+"""Layers: parameters, repr and results as in torch where it is installed; compiled into one graph; the main ones
+against NumPy."""
 
 import inspect
 
@@ -178,7 +179,7 @@ def build(case, library):
 
 
 def make(inputs, library):
-    """Tensors of one description are one tensor, as of self-attention."""
+    """Tensors with the same description are the same tensor, as in self-attention."""
     made = {}
     return [made.setdefault(id(part), part.make(library)) if isinstance(part, T) else part for part in inputs]
 
@@ -209,7 +210,7 @@ def test_one_graph(case):
     state = {name: value.clone() for name, value in module.state_dict().items()}
     plain = module(*inputs())
     changed = {name: value.clone() for name, value in module.state_dict().items()}
-    breaks = case[1][1].get("momentum", 0) is None  # the mean of all batches divides by a number that is counted
+    breaks = case[1][1].get("momentum", 0) is None  # the mean of all batches divides by a counted number
     compiled = md.compile(module, fullgraph=not breaks)
     for _ in range(2):
         module.load_state_dict(state)
@@ -276,7 +277,7 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
-def test_lstm_is_what_it_says():
+def test_lstm_follows_its_formulas():
     lstm = nn.LSTM(4, 3, dtype=md.float64)
     x = np.random.default_rng(0).standard_normal((5, 2, 4))
     weights = {name: value.detach().numpy() for name, value in lstm.named_parameters()}
@@ -298,7 +299,7 @@ def test_lstm_is_what_it_says():
     np.testing.assert_allclose(cell[0].detach().numpy(), c, rtol=1e-10)
 
 
-def test_gru_is_what_it_says():
+def test_gru_follows_its_formulas():
     gru = nn.GRU(4, 3, dtype=md.float64)
     x = np.random.default_rng(0).standard_normal((5, 2, 4))
     weights = {name: value.detach().numpy() for name, value in gru.named_parameters()}
@@ -311,7 +312,7 @@ def test_gru_is_what_it_says():
     np.testing.assert_allclose(gru(md.tensor(x))[1][0].detach().numpy(), h, rtol=1e-10)
 
 
-def test_attention_is_what_it_says():
+def test_attention_follows_its_formula():
     attention = nn.MultiheadAttention(6, 1, batch_first=True, dtype=md.float64)
     x = np.random.default_rng(0).standard_normal((1, 4, 6))
     q, k, v = np.split(x @ attention.in_proj_weight.detach().numpy().T, 3, -1)

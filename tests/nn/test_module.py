@@ -1,4 +1,4 @@
-"""nn.Module: what it registers, its hooks and modes, its state, and that it is captured without a break."""
+"""nn.Module: registration, hooks and modes, its state, and that it is captured without a break."""
 
 import copy
 import pickle
@@ -43,7 +43,7 @@ def same(a, b):
     return minidynamo._dynamo.testing.same(a, b, tol=1e-6)
 
 
-def test_what_is_set_is_registered_by_its_kind():
+def test_attributes_are_registered_by_their_kind():
     block = Block()
     assert [name for name, _ in block.named_parameters()] == ["scale", "linear.weight", "linear.bias"]
     assert [name for name, _ in block.named_buffers()] == ["shift", "scratch"]
@@ -101,7 +101,7 @@ def test_a_shared_parameter_is_listed_once():
     assert len(net.state_dict()) == 9
 
 
-def test_hooks_see_and_change_what_passes():
+def test_hooks_see_and_change_arguments_and_results():
     block = Block()
     x = minidynamo.randn(2, 4)
     plain = block(x)
@@ -311,7 +311,7 @@ def test_modules_do_not_compete_for_captures():
 
 
 @pytest.mark.counts_regions
-def test_what_a_module_holds_is_seen_when_it_changes():
+def test_changes_of_module_attributes_are_noticed():
     block = Block()
     compiled = minidynamo.compile(block, fullgraph=True)
     x = minidynamo.randn(2, 4)

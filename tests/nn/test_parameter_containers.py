@@ -1,4 +1,4 @@
-"""ParameterList and ParameterDict: as torch has them where it is installed, and what they promise by themselves."""
+"""ParameterList and ParameterDict: as in torch where it is installed, and the documented behaviour itself."""
 
 import copy
 import pickle
@@ -56,7 +56,7 @@ def dict_story(lib):
     return out
 
 
-def told(story):
+def describe(story):
     return str(story).replace("torch.", "").replace("minidynamo.", "")
 
 
@@ -64,7 +64,7 @@ def told(story):
 def test_as_torch(story):
     if torch is None:
         pytest.skip("torch is not installed")
-    assert told(story(minidynamo)) == told(story(torch))
+    assert describe(story(minidynamo)) == describe(story(torch))
 
 
 class Weighted(minidynamo.nn.Module):

@@ -1,4 +1,6 @@
-"""What tensor(), as_tensor() and ops are given beside tensors: what it holds or says of itself at each call counts, not at the first."""
+"""Arguments of tensor(), as_tensor() and ops other than tensors: their contents and attributes are read at each call, not only at the
+first.
+"""
 
 import array
 import collections
@@ -39,7 +41,7 @@ class OfDeque(collections.deque):
 
 
 class Backwards(list):
-    """Plain Python goes over the list's own elements, whatever the class says."""
+    """Eager Python iterates over the list's own elements, whatever the class defines."""
 
     def __iter__(self):
         return iter(self[::-1])
@@ -92,7 +94,7 @@ def outcome(function, data):
 
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("buffer", BUFFERS)
-def test_a_buffer_that_is_filled_anew(buffer, maker):
+def test_a_buffer_that_is_filled_again(buffer, maker):
     minidynamo._dynamo.reset()
     compiled = minidynamo.compile(MAKERS[maker])
     ours, plain = BUFFERS[buffer](), BUFFERS[buffer]()
@@ -100,7 +102,7 @@ def test_a_buffer_that_is_filled_anew(buffer, maker):
         for data in (ours, plain):
             data[0] = type(data[0])(step + 3)
         assert outcome(compiled, ours) == outcome(MAKERS[maker], plain)
-        # What was written through a tensor that shares the memory is there.
+        # A write through a tensor that shares the memory is visible.
         assert list(ours) == list(plain)
 
 
@@ -263,11 +265,11 @@ def test_how_often_a_method_is_called(kind):
     calls = []
     method = "__index__" if kind is Index else "__float__"
 
-    class Told(kind):
+    class Counting(kind):
         pass
 
-    setattr(Told, method, lambda self: calls.append(1) or getattr(kind, method)(self))
-    held = Told(1)
+    setattr(Counting, method, lambda self: calls.append(1) or getattr(kind, method)(self))
+    held = Counting(1)
     compiled = minidynamo.compile(lambda x, n: x + n)
     for _ in range(3):
         compiled(tensor([1.0]), held)
@@ -275,7 +277,7 @@ def test_how_often_a_method_is_called(kind):
 
 
 @pytest.mark.skipif(numpy is None, reason="needs numpy")
-def test_memory_is_shared_as_in_plain_python():
+def test_memory_is_shared_as_in_eager_python():
     @minidynamo.compile
     def write(a):
         t = minidynamo.as_tensor(a)
@@ -293,7 +295,7 @@ def element_of(x, held):
 
 
 @pytest.mark.parametrize("make", [*BUFFERS.values(), lambda: {0: 1.0}, lambda: {1.0}])
-def test_what_is_handed_to_a_traced_call(make):
+def test_arguments_of_a_traced_call(make):
     minidynamo._dynamo.reset()
     traced = minidynamo._dynamo.nonstrict_trace(element_of)
     compiled = minidynamo.compile(lambda x, held: traced(x, held) * 2)

@@ -1,4 +1,4 @@
-"""Tensors of other libraries: refused by name beside ours, taken where data is asked for."""
+"""Tensors of other libraries: rejected by name as operands, accepted where data is expected."""
 
 import operator
 
@@ -17,7 +17,7 @@ needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
 
 
 class Foreign:
-    """What another library's tensor shows: __dlpack__, operators of its own that do not know ours, and one number."""
+    """The interface of another library's tensor: __dlpack__, its own operators, which reject ours, and one number."""
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -120,7 +120,7 @@ def test_functions(function, name, compiled):
     refused(md.compile(call) if compiled else call, md.ones(3), other)
 
 
-def test_every_row_refuses_them():
+def test_every_row_rejects_them():
     for row in _C._op_rows():
         if not row["function"] or "Tensor self" not in row["schema"].split(",")[0]:
             continue
@@ -135,7 +135,7 @@ def test_arrays(compiled):
     x, array = md.ones(3), np.full(3, 2.0, dtype=np.float32)
     for name in ("add", "where", "cat", "max", "linear", "einsum", "out"):
         refused(make(FUNCTIONS[name]), x, array)
-    # Operators take arrays, as torch's do.
+    # Operators accept arrays, as torch's do.
     for call in (lambda a, b: a + b, lambda a, b: b * a, lambda a, b: a < b):
         for result in (make(call)(x, array), make(call)(array, x)):
             assert type(result) is md.Tensor
@@ -178,7 +178,7 @@ def test_data(name, make):
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
-def test_whose_memory_it_is(compiled):
+def test_memory_is_shared_or_copied(compiled):
     own = md.zeros(3)
     made = (
         (lambda t: (md.tensor(t), md.as_tensor(t)))

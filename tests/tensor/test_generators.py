@@ -1,4 +1,4 @@
-"""Generators of random numbers, and what is drawn from them: reproducible, also on several threads."""
+"""Random number generators: reproducible, also on several threads."""
 
 import math
 
@@ -57,7 +57,7 @@ def test_threads_do_not_matter(name):
         md.set_num_threads(before)
 
 
-def test_state_is_taken_and_given_back():
+def test_state_is_saved_and_restored():
     g = md.Generator()
     state = g.manual_seed(3).get_state()
     assert g.initial_seed() == 3 and state.dtype == md.uint8

@@ -1,4 +1,4 @@
-"""DLPack from a producer that lies: an error that names the field, and what is right beside it is taken."""
+"""DLPack from an incorrect producer: an error that names the field; correct input of the same producer is accepted."""
 
 import ctypes
 
@@ -127,6 +127,6 @@ def test_right_ones(name, versioned):
 
 
 @pytest.mark.parametrize("dtype", [(5, 64, 1), (1, 32, 1), (2, 32, 4), (8, 8, 1), (3, 64, 1)])
-def test_types_that_are_not_there(dtype):
+def test_unsupported_types(dtype):
     with pytest.raises(RuntimeError, match="Unsupported type code"):
         md.from_dlpack(capsule(dtype=dtype))

@@ -1,4 +1,4 @@
-"""load() and safetensors of what is no file of theirs: refused early, and without waiting or filling memory."""
+"""load() and safetensors on other files: rejected early, without waiting or filling memory."""
 
 import io
 import json
@@ -52,7 +52,7 @@ JUNK = {
 
 
 class Counting(io.RawIOBase):
-    """A file object that counts what is read of it, of an unknown size."""
+    """A file object of unknown size that counts how much is read."""
 
     def __init__(self, file):
         self.file = file
@@ -81,7 +81,7 @@ def sparse(tmp_path):
 
 
 def bytes_read(call):
-    """What this process reads from files in a call that is refused."""
+    """The number of bytes that this process reads from files in a call that raises."""
 
     def count():
         with open("/proc/self/io") as file:
@@ -110,12 +110,12 @@ def test_junk_is_refused_within_a_mebibyte(kind, way, sparse):
     path = sparse(JUNK[kind])
     if kind in ("more values than there are", "fewer values than there are") and "stream" in way:
         pytest.skip("only reading tells how much there is")
-    # The count has a little of its own.
+    # The counting itself reads a little.
     assert bytes_read(lambda: WAYS[way](path)) <= MIB + 4096
 
 
 @pytest.mark.parametrize("load", [minidynamo.load, safetensors.load_file, safetensors.metadata])
-def test_what_is_no_regular_file(load, tmp_path):
+def test_irregular_files(load, tmp_path):
     fifo, place = tmp_path / "fifo", tmp_path / "socket"
     os.mkfifo(fifo)
     listening = socket.socket(socket.AF_UNIX)
@@ -165,18 +165,18 @@ def is_right(state):
     return state["a"].tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]] and state["b"].tolist() == [True]
 
 
-def test_right_ones_beside(tmp_path):
+def test_valid_files(tmp_path):
     path = tmp_path / "good"
     path.write_bytes(GOOD)
     for way in WAYS.values():
         assert is_right(way(path))
     assert is_right(minidynamo.load(io.BytesIO(GOOD))) and is_right(safetensors.load(GOOD))
     assert is_right(safetensors.load(bytearray(GOOD))) and is_right(safetensors.load(memoryview(GOOD)))
-    # From where the file object stands.
+    # From the current position of the file object.
     file = io.BytesIO(b"before" + GOOD)
     file.seek(6)
     assert is_right(minidynamo.load(file)) and file.read() == b""
-    # A pipe has no size, and gives what it has at the time.
+    # A pipe has no size, and returns the bytes available at the time.
     read, write = os.pipe()
     with os.fdopen(read, "rb") as source, os.fdopen(write, "wb", buffering=0) as sink:
 
@@ -230,7 +230,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("kind", STATES)
-def test_a_state_that_is_no_dict(kind):
+def test_a_state_that_is_not_a_dict(kind):
     layer = minidynamo.nn.Linear(2, 2)
     before = layer.weight.tolist()
     for strict in (True, False):

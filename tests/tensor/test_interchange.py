@@ -1,4 +1,4 @@
-"""DLPack both ways, NumPy in expressions, memory kept for new tensors."""
+"""DLPack both ways, NumPy in expressions, memory reused for new tensors."""
 
 import gc
 import weakref
@@ -13,7 +13,7 @@ np = pytest.importorskip("numpy")
 @pytest.mark.parametrize(
     "dtype", [md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.float32, md.float64]
 )
-def test_numpy_takes_dlpack_and_gives_it(dtype):
+def test_numpy_imports_and_exports_dlpack(dtype):
     x = md.tensor([[1, 0, 1], [0, 1, 1]]).to(dtype)
     array = np.from_dlpack(x.t())
     assert array.shape == (3, 2) and array.tolist() == x.t().tolist()
@@ -62,7 +62,7 @@ def test_bfloat16_and_empty_and_scalar():
         assert back.dtype is x.dtype and back.shape == x.shape and back.tolist() == x.tolist()
 
 
-def test_what_cannot_be_shared():
+def test_tensors_that_cannot_be_shared():
     with pytest.raises(BufferError, match="require gradient"):
         md.zeros(2, requires_grad=True).__dlpack__()
     with pytest.raises(RuntimeError, match="stream"):

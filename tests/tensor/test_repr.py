@@ -1,4 +1,4 @@
-"""How tensors print: as torch prints them, whatever they hold."""
+"""The repr of tensors: as in torch, whatever they contain."""
 
 import math
 import re

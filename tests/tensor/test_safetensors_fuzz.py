@@ -1,4 +1,4 @@
-"""Files that are no good safetensors: a good one, changed at random. Each is read, or is a ValueError; nothing else happens."""
+"""Corrupt safetensors files: a valid one, changed at random. Each is read, or raises ValueError; nothing else happens."""
 
 import json
 import random
@@ -78,7 +78,7 @@ def packed(rng):
 
 
 def read(data, path):
-    """The tensors of a file by each way, or None if it is refused."""
+    """The tensors of a file by each way, or None if it is rejected."""
     path.write_bytes(data)
     results = []
     for load in (lambda: safetensors.load(data), lambda: safetensors.load_file(path)):
@@ -103,8 +103,8 @@ def run(count, seed, path):
         for name, tensor in from_bytes.items():
             assert tensor.shape == from_file[name].shape
             if tensor.numel() == 0:
-                continue  # of which the sizes may be anything
-            # Every element is read, and the two ways agree: NaN is not equal to itself, text is.
+                continue  # whose sizes may be anything
+            # Every element is read, and the two ways agree: compared as text, since NaN is not equal to itself.
             assert repr(tensor.tolist()) == repr(from_file[name].tolist()), (number, name, data)
     return accepted
 

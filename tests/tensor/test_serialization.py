@@ -1,4 +1,4 @@
-"""save() and load(): what comes back, what is refused, and that nothing is unpickled without being asked."""
+"""save() and load(): what is restored, what is rejected, and that nothing is unpickled unless requested."""
 
 import io
 import json
@@ -79,7 +79,7 @@ def test_state_of_a_module(tmp_path):
     assert other(x).tolist() == model(x).tolist()
 
 
-def test_what_is_not_a_tensor_is_refused_before_the_file_is_touched(tmp_path):
+def test_other_objects_are_rejected_before_the_file_is_touched(tmp_path):
     path = tmp_path / "kept"
     path.write_text("kept")
     for value in (3, "text", [minidynamo.ones(1)], {"a": 3}, {1: minidynamo.ones(1)}, {"a": {"b": minidynamo.ones(1)}}):
@@ -103,7 +103,7 @@ def explode(number):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_a_pickle_is_read_only_when_asked_for(tmp_path, protocol):
+def test_a_pickle_is_read_only_on_request(tmp_path, protocol):
     path = tmp_path / "bomb"
     path.write_bytes(pickle.dumps(Bomb(), protocol=protocol))
     WENT_OFF.clear()

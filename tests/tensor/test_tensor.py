@@ -84,14 +84,14 @@ def test_tensor_of_bad_data(data, error, message):
         md.tensor(data)
 
 
-def test_tensor_of_a_list_that_holds_itself():
+def test_tensor_of_a_list_that_contains_itself():
     data = []
     data.append(data)
     with pytest.raises(ValueError, match="too many dimensions"):
         md.tensor(data)
 
 
-def test_tensor_of_a_list_that_shrinks_meanwhile():
+def test_tensor_of_a_list_that_shrinks_during_the_call():
     class Number:
         def __float__(self):
             data.clear()
@@ -225,7 +225,7 @@ def test_tensors_come_and_go():
     assert len({id(x) for x in again}) == 200
 
 
-# ---- gradients' flags ----
+# ---- grad flags ----
 
 
 def test_requires_grad():
@@ -554,7 +554,7 @@ def test_from_numpy_layouts():
         assert x.shape == view.shape and x.tolist() == view.tolist()
 
 
-def test_from_numpy_of_what_it_cannot_share():
+def test_from_numpy_of_arrays_that_cannot_be_shared():
     with pytest.raises(ValueError, match="negative"):
         md.from_numpy(np.ones(3)[::-1])
     with pytest.raises(ValueError, match="byte order"):
