@@ -1,4 +1,4 @@
-"""Settings and dtypes of tests on drawn tensors."""
+"""Settings and dtypes of tests on random tensors."""
 
 import hypothesis
 from hypothesis import HealthCheck, settings
@@ -9,7 +9,7 @@ DTYPES = (*FLOATS, *INTEGERS, "bool")
 
 
 def drawn(count, seed):
-    """Count examples, however long they take: of the same seed the same ones."""
+    """Count examples without a time limit; the same ones for the same seed."""
     rules = settings(
         max_examples=count,
         deadline=None,

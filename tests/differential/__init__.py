@@ -1,7 +1,7 @@
-"""Runs a function as plain Python and compiled, and holds that nobody can tell the two apart.
+"""Runs a function eagerly and compiled, and asserts that the two cannot be distinguished.
 
-Compared are: the result, what became of the arguments and of the named globals, which of all these objects are the same
-object, what was printed, the warnings and their lines, and the exception with its message, its chain and its traceback.
+It compares the result, the arguments and the named globals afterwards, which of all these objects are the same object, the
+printed output, the warnings and their lines, and the exception with its message, its chain and its traceback.
 """
 
 from .checking import Report, assert_same, check, count_engine

@@ -9,7 +9,7 @@ from minidynamo import _C
 from .comparing import differences
 from .observing import observe
 
-# Plans may add in another order and fuse; op by op the values are the same bits.
+# Plans may add in another order and fuse; computed op by op the values are bit-identical.
 TOLERANCE = {"eager": 0.0, "onednn": 2e-6}
 
 
@@ -25,7 +25,7 @@ def count_engine():
 
 
 def check(snippet, backend="eager", fullgraph=False, **compile_options):
-    """Runs a Snippet plainly and compiled on fresh arguments: three times on the first, then on all of them, twice."""
+    """Runs a Snippet eagerly and compiled on fresh arguments: three times on the first, then on all of them, twice."""
     minidynamo._dynamo.reset()
     function = snippet.function
     compiled = minidynamo.compile(function, backend=backend, fullgraph=fullgraph, **compile_options)
@@ -56,7 +56,7 @@ def _growth(before, after):
 
 
 def _hold_expected(snippet, plain):
-    """A snippet that does not run as its author meant would test nothing."""
+    """Asserts that the snippet runs as its author intended; otherwise it would test nothing."""
     raised = type(plain.error) if plain.error is not None else None
     if raised is not None and "<locals>" in raised.__qualname__:
         raised = raised.__base__
@@ -65,7 +65,7 @@ def _hold_expected(snippet, plain):
 
 
 def assert_same(plain, seen, where, tolerance=0.0):
-    """Holds that two Outcomes are the same."""
+    """Asserts that two Outcomes are the same."""
     if (plain.error is None) != (seen.error is None):
         raise AssertionError(f"{where}: plain raised {plain.error!r}, compiled {seen.error!r}") from seen.error
     found = differences(

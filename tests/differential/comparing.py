@@ -1,4 +1,4 @@
-"""Finds where two values, each made of objects of its own, are not the same."""
+"""Finds where two values, each built of separate objects, differ."""
 
 import functools
 import math
@@ -47,14 +47,14 @@ class _Comparison:
 
     def same_type(self, path, left, right):
         one, other = type(left), type(right)
-        # A class statement that ran twice made two classes of one name.
+        # A class statement that ran twice created two classes of one name.
         if one is other or (one.__qualname__ == other.__qualname__ and "<locals>" in one.__qualname__):
             return True
         self.differ(path, f"a {one.__qualname__} and a {other.__qualname__}: {left!r:.200} and {right!r:.200}")
         return False
 
     def first_sight(self, path, left, right):
-        """Pairs two objects for good; False if they were compared before, or are paired with others."""
+        """Pairs two objects permanently; False if they were compared before, or are paired with others."""
         partner, taken = self.partners.get(id(left)), self.taken.get(id(right))
         if partner is None and taken is None:
             self.partners[id(left)] = right
@@ -130,7 +130,7 @@ class _Comparison:
             self.compare(f"{path}.cell_contents", *contents)
 
     def compare_classes(self, path, left, right):
-        """Two classes of one class statement: all that is in them, in its order."""
+        """Compares two classes created by one class statement: all their entries, in order."""
         for name in ("__name__", "__qualname__", "__bases__"):
             self.compare(f"{path}.{name}", getattr(left, name), getattr(right, name))
         self.compare_items(f"{path} names", list(vars(left)), list(vars(right)))
@@ -155,7 +155,7 @@ class _Comparison:
                     self.compare(f"{path}.{name}", getattr(left, name, absent), getattr(right, name, absent))
 
 
-# What makes two objects of a built-in type the same, beside what is in their __dict__.
+# The attributes that define equality of two objects of a built-in type, besides their __dict__.
 _PARTS = {
     types.FunctionType: ("__code__", "__name__", "__defaults__", "__kwdefaults__", "__closure__"),
     types.MethodType: ("__self__", "__func__"),

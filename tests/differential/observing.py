@@ -1,4 +1,4 @@
-"""Runs a call once and records all that can be seen of it."""
+"""Runs a call once and records everything observable about it."""
 
 import io
 import sys
@@ -19,7 +19,7 @@ class Outcome:
 
 def observe(function, args, namespace=None, state=()):
     """Calls function(*args). `state` names globals of `namespace` whose values afterwards belong to the outcome."""
-    # An exact TextIOWrapper, as sys.stdout is in a program; a StringIO would be treated as a user's object.
+    # An exact TextIOWrapper, as sys.stdout is in a program; a StringIO would be treated as a user-defined object.
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     saved, sys.stdout = sys.stdout, stdout
     result = error = None

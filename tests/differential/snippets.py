@@ -1,4 +1,4 @@
-"""The pieces of Python that the language tests run: a function, its arguments, what it may break on."""
+"""The pieces of Python that the language tests run: a function, its arguments, and what may break."""
 
 import sys
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ _SNIPPETS = {}
 class Snippet:
     function: object
     makers: tuple  # each returns fresh arguments; the first is called three times, then all of them twice in turn
-    state: tuple  # names of globals that the function changes
+    state: tuple  # names of globals that the function modifies
     raises: type | None
-    breaks: int | None  # graph breaks of the first call; None: as many as it likes
-    fullgraph: bool  # captured whole
+    breaks: int | None  # graph breaks of the first call; None: any number
+    fullgraph: bool  # whether it is captured whole
 
     @property
     def name(self):
@@ -21,7 +21,7 @@ class Snippet:
 
 
 def snippet(*makers, state=(), raises=None, breaks=None, fullgraph=None):
-    """Registers the decorated function, which stays as it is."""
+    """Registers the decorated function, which is returned unchanged."""
 
     def register(function):
         whole = breaks == 0 if fullgraph is None else fullgraph
@@ -41,7 +41,8 @@ def whole(*makers, **options):
 
 
 def whole_on_311(*makers, **options):
-    """The same where the standard library is part of what is captured: that differs between versions, and 3.11's is held to it."""
+    """The same for code that captures parts of the standard library, which differ between versions; required on 3.11
+    only."""
     return (whole if sys.version_info[:2] == (3, 11) else snippet)(*makers, **options)
 
 

@@ -1,4 +1,4 @@
-"""The check must notice each kind of difference: it is tried on pairs of functions that differ in one thing."""
+"""The check must notice each kind of difference: it is tried on pairs of functions that differ in one respect."""
 
 import warnings
 

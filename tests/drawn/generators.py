@@ -1,6 +1,6 @@
-"""The table of what makes programs, calls or files from a seed and holds them against an oracle.
+"""The table of generators that make programs, calls or files from a seed and compare them with an oracle.
 
-A row says how many the suite runs itself, in the module named, with other seeds.
+The suite itself runs a smaller number of each, with other seeds, in the module that the row names.
 """
 
 import importlib
@@ -10,20 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
-# Their modules find each other by name, as under pytest.
+# The modules import each other by name, as under pytest.
 FOLDERS = (TESTS, *sorted(path for path in TESTS.iterdir() if path.is_dir() and not (path / "__init__.py").exists()))
 
 
 @dataclass(frozen=True)
 class Generator:
-    """What a module draws: `run(count, seed)` makes count programs, or `check(seed)` makes one. Raises where one is wrong."""
+    """The generator of a module: `run(count, seed)` makes count programs, or `check(seed)` makes one. Raises if one
+    is wrong."""
 
     module: str = ""
-    binary: tuple = ()  # or a C++ test and what of it, which takes a seed and a number itself
+    binary: tuple = ()  # or a C++ test and its subcommand, which takes a seed and a number itself
     run: str = ""
     check: str = ""
-    checked: bool = True  # whether config.check_captures may be on: it compiles, and draws no random numbers beside
-    needs: str = ""  # the module that it is held against
+    checked: bool = (
+        True  # whether config.check_captures may be on: the generator compiles, and draws no other random numbers
+    )
+    needs: str = ""  # the module that it is compared with
 
 
 GENERATORS = {
@@ -54,7 +57,7 @@ GENERATORS = {
 
 
 def run_binary(name, what, count, seed):
-    """The one of those in the build folders that was built last."""
+    """The most recent build of the binary in the build folders."""
     built = sorted((TESTS.parent / "build").glob(f"*/{name}"), key=lambda path: path.stat().st_mtime)
     assert built, f"{name} is not built: tools/dev_build.sh, or make test"
     done = subprocess.run([built[-1], "--drawn", what, str(seed), str(count)], capture_output=True, text=True)
@@ -62,7 +65,7 @@ def run_binary(name, what, count, seed):
 
 
 def load(name):
-    """run(count, seed) of a row."""
+    """Returns run(count, seed) of a row."""
     row = GENERATORS[name]
     if row.binary:
         return lambda count, seed: run_binary(*row.binary, count, seed)

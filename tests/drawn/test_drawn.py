@@ -1,4 +1,5 @@
-"""python -m tests.drawn: each generator runs, tells of a failure, and nothing that draws is missing from the table."""
+"""python -m tests.drawn: each generator runs and reports failures, and the table lists every module that draws at
+random."""
 
 import ast
 import re
@@ -13,7 +14,7 @@ from minidynamo._dynamo import config
 from . import running
 from .generators import GENERATORS, TESTS, load
 
-# Modules that draw something else than programs, calls or files, with what.
+# Modules that draw something other than programs, calls or files, with what.
 NO_GENERATORS = {
     "guards/test_guard_index.py": "the order of calls",
     "ops/test_integer_convolutions.py": "elements",
@@ -29,7 +30,7 @@ def draws(path):
     return "Random" in names or uses_hypothesis
 
 
-def test_what_draws_is_in_the_table():
+def test_modules_that_draw_are_in_the_table():
     modules = {row.module.rpartition(".")[2] for row in GENERATORS.values()}
     found = {path.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if draws(path)}
     missing = {str(path) for path in found if path.stem not in modules}
@@ -73,8 +74,8 @@ def check(seed):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_failure_is_told(fault, monkeypatch, tmp_path):
-    text, told = FAULTS[fault]
+def test_a_failure_is_reported(fault, monkeypatch, tmp_path):
+    text, message = FAULTS[fault]
     (tmp_path / "broken.py").write_text(f"import os\n{text}\n")
     start = (
         f"import runpy, sys; sys.path[:0] = [{str(running.ROOT)!r}, {str(tmp_path)!r}]\n"
@@ -91,7 +92,7 @@ def test_a_failure_is_told(fault, monkeypatch, tmp_path):
     monkeypatch.setattr(running.subprocess, "run", run_broken)
     result = running.run("broken", 20, 0, checked=True)
     (failure,) = result.failures
-    assert told in failure
+    assert message in failure
     assert re.search(r"worker broken 20 0 exits with -?\d", failure)
     assert str(result).startswith("broken: 20 from seed 0, 1 failed")
 

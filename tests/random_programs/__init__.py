@@ -1,1 +1,1 @@
-"""Random small programs, run as plain Python and compiled."""
+"""Random small programs, run eagerly and compiled."""

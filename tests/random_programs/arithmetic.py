@@ -1,4 +1,4 @@
-"""Writes small functions of two numbers of any magnitude, and of tensors that they meet."""
+"""Writes small functions of two numbers of any magnitude, and of tensors combined with them."""
 
 WHOLE = [0, 1, -1, 2, 3, 4, 5, 7, 10, 64, 100, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -(2**63), 10**30, True, False]
 FLOATS = [0.0, -0.0, 1.0, 1.5, 2.0, -3.25, 0.1, 1e16, 1e300, float("inf"), float("-inf"), float("nan"), 5e-324]
@@ -6,7 +6,7 @@ FLOATS = [0.0, -0.0, 1.0, 1.5, 2.0, -3.25, 0.1, 1e16, 1e300, float("inf"), float
 LITERALS = ["0", "1", "2", "-1", "3", "1.5", "0.0", "True", "2.0"]
 BINARY = ["+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"]
 COMPARISONS = ["<", "<=", "==", "!=", ">", ">=", "is", "is not"]
-# Of one number, another one: texts times numbers would not fit into memory.
+# From one number to another: texts times numbers would not fit into memory.
 UNARY = [
     "-{}", "+{}", "~{}", "not {}", "abs({})", "int({})", "float({})", "bool({})", "complex({})", "round({})",
     "round({}, 1)", "hash(int({}))", "pow({}, 2)", "divmod({}, 3)[1]", "sum([{}, 1])", "max({}, 2)", "min({}, 2.5)",
@@ -17,7 +17,7 @@ UNARY = [
     "math.sqrt({})", "math.log({})", "math.exp({})", "math.pow({}, 2)", "math.fmod({}, 3)", "math.gcd({}, 6)",
     "math.isnan({})", "math.isfinite({})", "math.copysign(1.0, {})",
 ]  # fmt: skip
-# Of the numbers a and b.
+# Over the numbers a and b.
 TEXTS = [
     "str(a)",
     "f'{a}'",
@@ -27,7 +27,7 @@ TEXTS = [
     "'{}:{:g}'.format(a, b)",
     "hex(a)",
 ]
-# Of floats x, whole numbers i and one number.
+# Over floats x, integers i and one number.
 OF_TENSORS = [
     "x * {}", "x + {}", "{} - x", "x / {}", "x // {}", "x % {}", "x ** {}", "x > {}", "i * {}", "i + {}", "i // {}",
     "i % {}", "i ** {}", "i & {}", "i << {}", "i == {}", "x.add(x, alpha={})", "x.pow({})", "x.clamp({})",
@@ -59,7 +59,7 @@ class ArithmeticWriter:
         if random.random() < 0.45:
             return f"({random.choice(UNARY).format(self.number(depth - 1))})"
         operator, right = random.choice(BINARY), self.number(depth - 1)
-        # What takes hours as plain Python says nothing.
+        # Programs that take hours in eager Python are useless.
         if operator in ("**", "<<"):
             right = random.choice(["0", "1", "2", "-1", "3", "0.5", f"({right} % 5)"])
         return f"({self.number(depth - 1)} {operator} {right})"
@@ -131,7 +131,7 @@ class ArithmeticWriter:
 
 
 def choose_numbers(random):
-    """From which the arguments n and m of one function are taken."""
+    """The numbers from which the arguments n and m of one function are drawn."""
     of_n = random.choice([WHOLE, WHOLE, FLOATS, FLOATS, WHOLE + FLOATS])
     of_m = random.choice([WHOLE, FLOATS, WHOLE + FLOATS])
     return tuple(values[1:10] if random.random() < 0.5 else values for values in (of_n, of_m))

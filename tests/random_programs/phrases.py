@@ -1,4 +1,4 @@
-"""What random programs are made of: the classes and functions they use, and the phrases of each type.
+"""The building blocks of random programs: the classes and functions they use, and the phrases of each type.
 
 In a phrase {t} {i} {f} {b} {s} {l} {q} {d} {o} {e} {p} stand for expressions of a type: tensor, int, float, bool, str, list of ints,
 list of tensors, dict of tensors, Box, set of ints, tuple of a tensor and an int. {{ and }} are braces.
@@ -316,7 +316,7 @@ LITERALS = {
     "p": ["(minidynamo.ones(3), 1)"],
 }
 
-# Statements that change a container {n}.
+# Statements that modify a container {n}.
 CHANGES = {
     "l": ["{n}.append({i})", "{n}.insert(0, {i})", "{n}.extend({l}[:4])", "{n}.sort()", "{n}.reverse()", "{n}[0] = {i}",
           "{n}.pop()", "del {n}[0]", "{n}.clear()", "{n}[1:] = {l}[:6]", "{n}.remove({i})", "{n}[0] += {i}", "{n}.extend(counts({i} % 3))",
@@ -329,14 +329,14 @@ CHANGES = {
     "e": ["{n}.add({i})", "{n}.discard({i})", "{n} |= {e}", "{n}.remove({i})", "{n}.update({l})"],
 }  # fmt: skip
 
-# Statements that change a tensor {n}, mostly in place.
+# Statements that modify a tensor {n}, mostly in place.
 WRITES = [
     "{n} = {n} + 1", "{n} *= 2", "{n} += {t}", "{n} = {n}.clone()", "{n}.add_({t})", "{n}[0] = {i}", "{n}[1:] = {f}", "{n}[1:] += {i}",
     "{n}[:2].mul_({i})", "{n}.view(-1)[0] = {f}", "{n}.fill_({i})", "{n}.copy_({t})", "{n}[:] = {t}", "{n}[-1] -= {t}[0]",
     "{n}.clamp_(-1, 1)", "{n}[{t} > 0] = {f}", "{n}.unsqueeze(0).neg_()", "minidynamo.add({t}, 1, out={n})", "{n}[{i}] = 1.0",
 ]  # fmt: skip
 
-# What ends the body of a try.
+# The last statement in the body of a try.
 TROUBLES = [
     "raise ValueError('planned')", "{l}[9]", "{d}['missing']", "{i} // ({i} * 0)", "assert {b}, 'asserted'", "pass", "{t} + None",
     "{t}.reshape(5)", "{o}.absent", "raise Planned('hard', {i})", "fails({t}, {i})", "graph_break()", "paused(fails({t}, 5))",

@@ -1,4 +1,4 @@
-"""Runs one random program plainly and compiled, in one process."""
+"""Runs one random program eagerly and compiled, in one process."""
 
 from differential.checking import check
 from differential.observing import observe

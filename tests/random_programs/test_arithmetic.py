@@ -1,4 +1,4 @@
-"""Functions of numbers of any magnitude give compiled what they give as plain Python, call after call."""
+"""Functions of numbers of any magnitude return the same compiled as in eager Python, call after call."""
 
 import math
 import operator

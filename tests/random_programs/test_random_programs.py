@@ -1,4 +1,4 @@
-"""Random programs give compiled what they give as plain Python."""
+"""Random programs behave the same compiled as in eager Python."""
 
 import random
 

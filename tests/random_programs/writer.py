@@ -1,6 +1,6 @@
 """Writes small functions over tensors, numbers and containers, with control flow, breaks, exceptions and mutation.
 
-Every program ends: loops are over finite things or count down. A program may raise; then it must raise when compiled as well.
+Every program terminates: loops are over finite iterables or count down. A program may raise; then it must raise when compiled as well.
 """
 
 from .phrases import CHANGES, EXPRESSIONS, LITERALS, PREAMBLE, TROUBLES, WRITES
@@ -14,7 +14,7 @@ class Writer:
     def __init__(self, random):
         self.random = random
         self.lines = []
-        self.names = {}  # variables that are surely set: name to type
+        self.names = {}  # variables that are certainly bound: name to type
         self.indent = 1
         self.budget = 40
         self.fresh = 0
@@ -62,7 +62,7 @@ class Writer:
         return text
 
     def block(self, size):
-        """Statements one level deeper; what they define is forgotten afterwards."""
+        """Statements one level deeper; the names that they define are forgotten afterwards."""
         known = dict(self.names)
         self.indent += 1
         for _ in range(size):
@@ -118,7 +118,7 @@ class Writer:
         name = self.new_name()
         over, kind = self.random.choice([("range({i} % 4)", "i"), ("{l}", "i"), ("{q}", "t"), ("{d}.values()", "t"),
                                          ("list({d})", "s"), ("range(3)", "i"), ("reversed({l})", "i")])  # fmt: skip
-        # A copy, so that a loop that changes what it goes over ends.
+        # A copy, so that a loop that changes the container it iterates over ends.
         text = over.replace("{i}", self.expression("i")).replace("{l}", f"list({self.expression('l')})[:3]")
         text = text.replace("{q}", f"list({self.expression('q')})[:3]").replace("{d}", f"dict({self.expression('d')})")
         if self.random.random() < 0.2:
@@ -156,7 +156,7 @@ class Writer:
         self.indent -= 1
         self.names[name] = "i"
         self.loops += 1
-        # Not in scope of the body: nothing there may set the counter back.
+        # Not in the scope of the body: no statement there may reset the counter.
         del self.names[name]
         self.block(self.random.randint(1, 2))
         self.loops -= 1
@@ -285,7 +285,7 @@ class Writer:
         self.line(self.fill(self.random.choice(WRITES).replace("{n}", name), 1))
 
     def change_tensors(self):
-        """Writes through a view, seen through the tensor and another view of it."""
+        """Writes through a view, observed through the tensor and another view of it."""
         name = self.pick("t")
         if name is None:
             return self.assign()
@@ -310,7 +310,7 @@ class Writer:
             self.indent -= 1
 
     def finish(self):
-        """A finally that runs after whatever happened, and may return, break or raise itself."""
+        """A finally that runs in any case, and may return, break or raise itself."""
         self.line("try:")
         self.block(self.random.randint(1, 2))
         self.indent += 1
@@ -336,7 +336,7 @@ class Writer:
         self.indent -= 1
 
     def collect(self):
-        """Closures made in a loop, called after it."""
+        """Closures created in a loop, called after it."""
         made, number, result = self.new_name(), self.new_name(), self.new_name()
         self.line(f"{made} = []")
         self.line(f"for {number} in range({self.random.randint(1, 3)}):")
@@ -461,7 +461,7 @@ def write_program(random):
         source = _write_program(random)
         try:
             compile(source, "<random program>", "exec")
-        except SyntaxError:  # An assignment expression where none may be, a break inside finally.
+        except SyntaxError:  # An assignment expression where none is allowed, a break inside finally.
             continue
         return source
 
