@@ -1,4 +1,4 @@
-"""Runs the text of the seeds as it is printed: `torch` is minidynamo, and `header_code` is empty."""
+"""Runs the text of the seeds as printed: `torch` is minidynamo, and `header_code` is empty."""
 
 import ast
 import contextlib
@@ -26,7 +26,7 @@ class Collect(logging.Handler):
 
 
 class Notebook:
-    """Cells that share one namespace; run() gives what the cell's last line evaluates to."""
+    """Cells that share one namespace; run() returns the value of the cell's last line."""
 
     def __init__(self, handler):
         self.namespace = {"__name__": "__main__"}

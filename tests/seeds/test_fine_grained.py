@@ -80,7 +80,7 @@ def test_disallow_in_graph_breaks_at_an_operation(program):
         assert function(X).tolist() == [0.0, 3.0]
         assert (counter.frame_count, counter.op_count) == (2, 2)
     finally:
-        # The flag is global, as the page warns: allow_in_graph takes it back.
+        # The flag is global, as the page warns: allow_in_graph restores it.
         program.run("torch.compile.allow_in_graph(torch.sub)", "<allow>")
     function, counter = compiled(program, "g")
     assert function(X).tolist() == [0.0, 3.0]

@@ -1,4 +1,4 @@
-"""What the cells of the notebook do: values, records of the log, errors and the places that they name."""
+"""The behaviour of the notebook's cells: values, records of the log, errors and the places that they name."""
 
 import pytest
 from cells import CELLS
@@ -91,7 +91,7 @@ def test_the_error_of_cell_5_names_the_lines(notebook):
     notebook.run(CELLS[1], "<cell 1>")
     notebook.run(CELLS[5], "<cell 5>")
     places = [line.strip() for line in notebook.output.splitlines() if 'File "<cell 5>"' in line]
-    # The frame that went on after the first break is fn itself; the decorator's wrapper is not shown.
+    # The frame that continued after the first break is fn itself; the decorator's wrapper is not shown.
     assert places == [
         'File "<cell 5>", line 15, in fn',
         'File "<cell 5>", line 8, in inner',

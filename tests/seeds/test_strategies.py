@@ -1,4 +1,4 @@
-"""Snippets of the page on `fullgraph=True`, as printed there, and what they print."""
+"""Snippets of the page on `fullgraph=True`, as printed there, and their output."""
 
 import os
 
@@ -202,7 +202,7 @@ def test_strategy_2_a_compiled_kernel_as_a_custom_operator(notebook, capfd):
 
 
 @pytest.mark.counts_regions
-def test_strategy_3_what_is_not_to_be_compiled(notebook):
+def test_strategy_3_code_that_is_not_compiled(notebook):
     notebook.run(IMPORTS, "<imports>")
     notebook.run(SAVE, "<save>")
     assert notebook.output.startswith("Call to a function that is never captured\n")

@@ -1,4 +1,4 @@
-"""The troubleshooting page of the first torchdynamo: each of its snippets, with what is left open there filled in."""
+"""The troubleshooting page of the first torchdynamo: each of its snippets, with its gaps filled in."""
 
 import logging
 
@@ -57,7 +57,7 @@ def test_the_recompilation_profiler(program):
     assert "Graph break in user code at <setup>:13" in program.output
     profiler = program.namespace["prof"]
     assert len(profiler.graph_breaks) >= 1
-    # As if cache_size_limit were 1: that another size does not fit is listed with the guard that failed.
+    # As if cache_size_limit were 1: a call that does not fit the capture is listed with the guard that failed.
     assert any("size mismatch at index 0. expected 2, actual 3" in failure for failure in profiler.guard_failures)
     assert "size mismatch at index 0. expected 2, actual 3" in program.output
     assert minidynamo._dynamo.config.cache_size_limit > 1

@@ -1,5 +1,6 @@
-"""The troubleshooting page, followed step by step on a model with a planted graph break and a planted recompile, and
-both mended as it says."""
+"""The troubleshooting page, followed step by step on a model with a planted graph break and a planted recompile, both fixed as it
+advises.
+"""
 
 import logging
 
@@ -16,7 +17,7 @@ LOG = []
 
 
 class Planted(nn.Module):
-    """`remember` breaks the graph; `names` asks for another capture at each call."""
+    """`remember` breaks the graph; `names` requires another capture at each call."""
 
     def __init__(self):
         super().__init__()
@@ -79,7 +80,7 @@ def test_step_1_the_profiler_lists_the_reasons_for_breaks(model, x):
 
 def test_step_1_the_profiler_lists_failing_guards_for_each_recompilation(model, x):
     profiler = profiled(model, x)
-    # As if the limit were 1: the place after the break is captured for the first name, and fits no other.
+    # As if the limit were 1: the place after the break is captured for the first name, which matches no other.
     assert len(profiler.guard_failures) == len(NAMES) - 1
     for failure in profiler.guard_failures:
         assert failure.startswith(f"Planted.forward ({__file__}:")
@@ -136,7 +137,8 @@ def test_step_4_debug_shows_graphs_and_guards(model, x, caplog):
 
 
 def test_step_5_mended(x):
-    """What the report asks for: the call that breaks is gone, and what varied is a number that only feeds tensors."""
+    """The fix that the report suggests: the call that breaks is gone, and the varying value is a number that is only
+    used in tensors."""
     model = Mended()
     count = CompileCounter()
     compiled = minidynamo.compile(model, fullgraph=True, backend=count)

@@ -1,4 +1,4 @@
-"""CPython's own tests with every frame executed concretely pass where they pass under an idle hook."""
+"""CPython's own tests with every frame executed concretely pass if they pass under an idle hook."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 RUNNER = Path(__file__).parent / "run_cpython_tests.py"
-# Not here: test_dis asks what the evaluator has specialised.
+# Not included: test_dis checks what the interpreter has specialised.
 MODULES = """
 test_asyncgen test_augassign test_binop test_bool test_builtin test_call test_code test_collections test_compile
 test_context test_contextlib test_copy test_coroutines test_dataclasses test_decorators test_descr test_dict
@@ -20,10 +20,10 @@ test_listcomps test_metaclass test_named_expressions test_opcodes test_patma tes
 test_property test_raise test_re test_scope test_set test_super test_traceback test_tuple test_type_params
 test_types test_unpack test_unpack_ex test_warnings test_weakref test_with test_yield_from
 """.split()
-# Asleep most of the time, and at the mercy of the clock.
+# Asleep most of the time, and sensitive to timing.
 WAITS = ["test_signal"]
 QUICK = ["test_iter", "test_raise", "test_with"]
-# Both start tracing and raise in one instruction: one event more than the evaluator's.
+# Both start tracing and raise in one instruction: one event more than in the interpreter.
 KNOWN = {"test_09_settrace_and_raise"}
 
 pytestmark = pytest.mark.skipif(
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
 
 def outcomes(mode, rate, seed, modules, directory):
     command = [sys.executable, "-W", "ignore", str(RUNNER), mode, str(rate), str(seed), *modules]
-    # The tests write into the working directory and find the package where this process found it.
+    # The tests write into the working directory and import the package that this process imported.
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
     done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -54,7 +54,7 @@ def compare(rate, seed, modules, directory):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("module", WAITS)
-def test_module_that_waits(module, tmp_path):
+def test_modules_that_sleep(module, tmp_path):
     compare(0.02, 11, [module], tmp_path)
 
 
@@ -63,7 +63,7 @@ def test_a_few_modules(tmp_path):
     assert counters["random_hand_overs"] > 100 and counters["unwound"] and counters["thrown"]
 
 
-# The share of instructions before which the interpreter takes a frame over: without any, in the long run alone.
+# The share of instructions before which a frame bails out to the interpreter; a rate of 0 in the long run only.
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [pytest.param(0, marks=pytest.mark.exhaustive), 0.02])
 @pytest.mark.parametrize("module", MODULES)

@@ -1,4 +1,4 @@
-"""Recursion reaches the depth that it reaches in plain Python, and ends there with the same exception."""
+"""Recursion reaches the same depth as in eager Python, and ends there with the same exception."""
 
 import subprocess
 import sys
@@ -137,7 +137,8 @@ def run(source, depths, limit, stack=0, after="", options=""):
 MIB = 1 << 20
 
 
-# Calls with *args and **kwargs go through C code in plain Python as well: 20,000 of them overflow the stack of the main thread.
+# Calls with *args and **kwargs go through C code in eager Python as well: 20,000 of them overflow the main thread's
+# stack.
 USES_C_STACK = {"keyword arguments and defaults", "decorated"}
 
 
@@ -147,8 +148,8 @@ def test_raised_limit(kind):
     assert run(KINDS[kind], (5000, 4000 if kind in USES_C_STACK else 20000), 10**6) == ["same"] * 2 + ["done"]
 
 
-# CPython 3.13 frees a traceback entry by entry, each in a C call within the last, up to 10,000 deep: on 256 KiB
-# more than some 8,000 entries end plain Python too.
+# CPython 3.13 frees a traceback entry by entry, each in a C call within the last, up to 10,000 deep: on 256 KiB more
+# than some 8,000 entries crash eager Python too.
 def deepest(kind, stack):
     overflows = sys.version_info[:2] == (3, 13) and kind == "raised from the bottom" and stack < MIB
     return 5000 if overflows else 20000
@@ -160,7 +161,7 @@ def test_threads_with_stacks_of_all_sizes(kind, stack):
     assert run(KINDS[kind], (10, 1000, deepest(kind, stack)), 10**6, stack) == ["same"] * 3 + ["done"]
 
 
-# From well below the limit to well above; what is near depends on how many frames the program itself has.
+# From well below the limit to well above; which depths are near it depends on how many frames the program itself has.
 @pytest.mark.parametrize("kind", KINDS)
 def test_ordinary_limit(kind):
     assert run(KINDS[kind], (10, 400, 800, 1100, 3000, 50), 1000) == ["same"] * 6 + ["done"]
@@ -173,7 +174,7 @@ def test_other_limits(limit):
 
 
 def test_exactly_the_limit():
-    """The deepest call that does not raise is the same one, to a frame."""
+    """The deepest call that does not raise is exactly the same one."""
     assert run(KINDS["function"], tuple(range(80, 101)), 100) == ["same"] * 21 + ["done"]
     assert run(KINDS["numbers alone"], tuple(range(80, 101)), 100) == ["same"] * 21 + ["done"]
 
@@ -223,13 +224,13 @@ for plain in (down, method_down):
 
 
 def test_few_calls_left():
-    """Calls that a region has inlined, few or many, do not go beyond the limit."""
+    """Inlined calls of a region, few or many, do not exceed the limit."""
     ended = subprocess.run([sys.executable, "-c", FEW_LEFT], capture_output=True, text=True, timeout=300)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.splitlines() == ["[]"] * 4
 
 
-# The recursion goes through the compiled function itself: C code at each level, for which a large stack has room.
+# The recursion goes through the compiled function itself: C code at each level, which fits on a large stack.
 def test_compiled_at_each_level():
     source = """
 def f(x, n):
@@ -245,8 +246,8 @@ plain, g = twin, compiled
     assert run(source, (1000, 3000, 8000, 20000), 50000, 512 * MIB, twin) == ["same"] * 4 + ["done"]
 
 
-def test_no_hook_is_left_away():
-    """After a recursion for which the hook made way, frames are captured as before."""
+def test_the_hook_is_restored():
+    """After a recursion that paused the hook, frames are captured as before."""
     after = """
 import atexit
 def later(x):

@@ -1,4 +1,4 @@
-"""Signals that arrive while a plan runs: when their handlers run, and what one that raises leaves behind."""
+"""Signals that arrive while a plan runs: when their handlers run, and the state after one that raises."""
 
 import signal
 import subprocess
@@ -7,8 +7,8 @@ import textwrap
 
 import pytest
 
-# send() makes the other thread send a signal as soon as it gets the GIL, which with this interval is when a plan releases it, and
-# gets a processor; interrupted() calls until that has been in time.
+# send() makes the other thread send a signal as soon as it gets the GIL, which with this interval is when a plan
+# releases it, and a processor; interrupted() repeats the call until the signal was in time.
 PRELUDE = """
 import os, signal, sys, threading, time, traceback
 import minidynamo as md
@@ -170,14 +170,14 @@ def test_a_handler_that_raises_before_anything_is_written(function):
 def test_ctrl_c():
     definition = "def f(x):\n            return x.cumsum(0).cumsum(0)"
     program = RAISED.format(definition=definition, argument="md.ones(BIG)", backend="onednn")
-    # A shell starts what runs in the background with SIGINT ignored.
+    # A shell starts background processes with SIGINT ignored.
     program = program.replace(
         "signal.signal(signal.SIGUSR1, handler)", "signal.signal(signal.SIGINT, signal.default_int_handler)"
     )
     assert run_program(program, signal.SIGINT) == "0 0 0 "
 
 
-# Behind a call of Python code the handler waits for the end of the region, and for all its effects.
+# After a call of Python code the handler waits for the end of the region, and for all its effects.
 AFTER_A_CALL = """
         def tell_inside(x):
             if armed:
@@ -231,12 +231,12 @@ AFTER_A_CALL = """
         ("print(end='')\n            return y", "raise Stop", (7, 8), "True True 1 [1] 0"),
     ],
 )
-def test_behind_a_call(end, handler, lines, expected):
+def test_after_a_call(end, handler, lines, expected):
     program = AFTER_A_CALL.format(end=end, handler=handler, lines=lines)
     assert run_program(program).strip() == expected
 
 
-def test_what_a_handler_changes_is_seen():
+def test_changes_by_a_handler_are_noticed():
     out = run_program("""
         factor = 2
 

@@ -1,4 +1,4 @@
-"""Threads whose C stack is small: what does not fit is Python's, and nothing overflows."""
+"""Threads with a small C stack: Python executes what does not fit, and nothing overflows."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 KIB = 1024
 
-# What a thread does with f, g ... of the prelude.
+# The code that a thread runs with f, g ... of the prelude.
 STAGES = {
     "capture": "md.compile(lambda x: (x * 2).relu().sum())(md.ones(10)).item()",
     "capture of a large function": "md.compile(large)(md.ones(10)).item()",
@@ -79,7 +79,7 @@ def test_stages(stage):
     assert ended.stdout.startswith("True"), ended.stdout
 
 
-# Frames of C code that lie deep on a large stack find as little as those on a small one.
+# Frames below C code deep on a large stack have as little room as those on a small one.
 def test_deep_below_c_code():
     program = textwrap.dedent("""
         import sys, threading

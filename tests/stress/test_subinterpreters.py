@@ -1,4 +1,4 @@
-"""minidynamo lives in the main interpreter alone; another one is told so at once."""
+"""minidynamo works in the main interpreter only; importing it in another one raises at once."""
 
 import subprocess
 import sys

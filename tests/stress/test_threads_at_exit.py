@@ -1,4 +1,4 @@
-"""A process ends quietly whatever its daemon threads are doing, and however it ends."""
+"""A process ends cleanly whatever its daemon threads are doing, and however it ends."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 RUNS = 4
 
-# What a daemon thread does again and again: each leaves and takes the GIL somewhere else below this library's frames.
+# The loop of a daemon thread: each releases and takes the GIL at another point below this library's frames.
 STAGES = {
     "plan without the GIL": "f(md.ones(200_000))",
     "plan with the GIL": "f(md.ones(3))",
@@ -138,7 +138,7 @@ while len(begun) < 20:
 
 def run_program(stage, ending):
     program = PROGRAM.format(stage=stage, ending=textwrap.dedent(ending))
-    # From 3.12 on fork() warns where there are threads.
+    # From 3.12 on fork() warns if there are threads.
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
@@ -160,5 +160,5 @@ def test_endings(stage, ending):
     check(STAGES[stage], ENDINGS[ending])
 
 
-def test_that_an_exception_in_the_thread_would_be_seen():
+def test_an_exception_in_the_thread_would_be_noticed():
     assert "ZeroDivisionError" in run_program("begun.extend([None] * 20); 1 / 0", "time.sleep(0.1)").stderr
