@@ -1,10 +1,11 @@
-"""Work of several threads at the same time."""
+"""Runs work in several threads at the same time."""
 
 import threading
 
 
 def at_once(work, count):
-    """Calls work(number) for each number below count in a thread of its own, and raises what one of them raised."""
+    """Calls work(number) for each number below count, each in its own thread, and raises the exception of one that
+    raised."""
     errors = []
 
     def run(number):

@@ -1,35 +1,35 @@
-"""How much of a run under config.check_captures was compared with plain Python, and whether that is enough."""
+"""How much of a run under config.check_captures was compared with eager Python, and whether that is enough."""
 
 from minidynamo import _C
 
 MOST_UNCOMPARED = 0.10  # of the hits
 MOST_UNCHECKED = 0.02  # of the tests
-# Of fewer there is no share to speak of: a run of some files.
+# In a run of only some files the shares mean nothing.
 LEAST_HITS, LEAST_TESTS = 5000, 2000
 
 
 class CheckedShares:
-    """Of this process and, in the one that leads others, of those."""
+    """The counts of this process and, in the controller of pytest-xdist, of its workers."""
 
     def __init__(self):
         self.of_workers = []
         self.tests = self.unchecked = 0
 
     def collected(self, items):
-        """Each process of pytest-xdist collects all of them."""
+        """Each process of pytest-xdist collects all tests."""
         self.tests = len(items)
         self.unchecked = sum(is_unchecked(item) for item in items)
 
-    def told(self):
-        """What a worker tells the process that leads it."""
+    def report(self):
+        """The report of a worker to the controller."""
         return {"hits": _C.check_captures_counts(), "tests": self.tests, "unchecked": self.unchecked}
 
-    def hear(self, told):
-        self.of_workers.append(told["hits"])
-        self.tests, self.unchecked = told["tests"], told["unchecked"]
+    def add_worker(self, report):
+        self.of_workers.append(report["hits"])
+        self.tests, self.unchecked = report["tests"], report["unchecked"]
 
     def hits(self):
-        """By what became of them and, where not compared, by the reason."""
+        """By outcome and, for those not compared, by reason."""
         parts = [_C.check_captures_counts(), *self.of_workers]
         return {name: sum(part[name] for part in parts) for name in parts[0]}
 
@@ -55,7 +55,7 @@ def total_of(hits):
 
 
 def complaints(hits, tests, unchecked):
-    """What is wrong with a run, as texts."""
+    """The problems of a run, as texts."""
     found = []
     total = total_of(hits)
     if total >= LEAST_HITS and hits["uncompared"] > MOST_UNCOMPARED * total:

@@ -1,7 +1,7 @@
-"""Makes the packages beside the tests importable; under switches for testing, tests run or are judged in another way.
+"""Makes the packages next to the tests importable; under switches for testing, runs or judges tests in other ways.
 
---one-in N: of the tests whose results no version of Python changes only one in N runs, on each version another one.
-config.snapshot_stress: regions end where the switch says. config.check_captures: no hit may be a mismatch, also where the program
+--one-in N: of the tests whose results do not depend on the version of Python only one in N runs, a different one on each version.
+config.snapshot_stress: regions end where the switch says. config.check_captures: no hit may be a mismatch, even if the program
 handles the exception; the summary says how many were compared, and a run that compares too few of them fails.
 """
 
@@ -18,7 +18,7 @@ import minidynamo
 from minidynamo import _C
 
 SETTINGS = minidynamo._dynamo.config
-# Of the whole session: a test may switch it off.
+# For the whole session: a test may switch it off.
 CHECKS = SETTINGS.check_captures > 0
 shares = CheckedShares()
 
@@ -32,7 +32,7 @@ def pytest_addoption(parser):
 
 
 def keep_one_in(count, config, items):
-    """Leaves out the others, as if they had been deselected."""
+    """Deselects the other tests."""
     ours = [item for item in items if item.path.is_relative_to(HERE)]
     places = {item: item.path.relative_to(HERE) for item in ours}
     same = [item for item in ours if {places[item].parts[0], places[item].as_posix()} & SAME_ON_EACH_VERSION]
@@ -56,7 +56,7 @@ def skip_unchecked(items):
                 item.add_marker(pytest.mark.skip(reason=f"unchecked: {UNCHECKED[name]}"))
 
 
-@pytest.hookimpl(trylast=True)  # of what is left by -m and -k
+@pytest.hookimpl(trylast=True)  # of those that -m and -k select
 def pytest_collection_modifyitems(config, items):
     keep_one_in(config.getoption("--one-in"), config, items)
     if SETTINGS.snapshot_stress != 0:
@@ -67,7 +67,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """What collecting 30,000 tests leaves is out of the collector's sight: each gc.collect() of a test would walk through it."""
+    """Hides the objects of collecting 30,000 tests from the collector: each gc.collect() of a test would traverse
+    them."""
     gc.collect()
     gc.freeze()
 
@@ -79,19 +80,19 @@ if CHECKS:
         before = _C.check_captures_counts()["mismatches"]
         yield
         found = _C.check_captures_counts()["mismatches"] - before
-        assert found == 0, f"{found} hits gave what plain Python does not come to"
+        assert found == 0, f"{found} hits differ from eager Python"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(session):
         if hasattr(session.config, "workeroutput"):
-            session.config.workeroutput["checked_shares"] = shares.told()
+            session.config.workeroutput["checked_shares"] = shares.report()
         elif shares.complaints() and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(node):
         if hasattr(node, "workeroutput"):
-            shares.hear(node.workeroutput["checked_shares"])
+            shares.add_worker(node.workeroutput["checked_shares"])
 
     def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_sep("-", "captures checked")

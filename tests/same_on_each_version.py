@@ -1,4 +1,4 @@
-"""Tests of what the tensor library computes and of what is read from files: files and folders beside this one."""
+"""Tests of the computations of the tensor library and of reading files: files and folders in this directory."""
 
 SAME_ON_EACH_VERSION = {
     *("executor", "models", "nn", "ops"),
@@ -9,7 +9,7 @@ SAME_ON_EACH_VERSION = {
         "tensor/test_safetensors_fuzz.py",
     ),
     *("api/test_cpp_extension.py", "structure/test_benchmarks.py"),
-    *("structure/test_import_circles.py", "structure/test_layering.py", "structure/test_parts_of_the_tracer.py"),
+    *("structure/test_import_cycles.py", "structure/test_layering.py", "structure/test_parts_of_the_tracer.py"),
     *("structure/test_tables.py", "structure/test_types.py", "structure/test_words.py"),
     "structure/test_length_of_functions.py",
 }

@@ -1,4 +1,4 @@
-"""The benchmarks' workloads give the right results in one graph, and what is made of measurements is right."""
+"""The benchmarks' workloads return correct results in one graph, and the evaluation of measurements is correct."""
 
 import json
 import math

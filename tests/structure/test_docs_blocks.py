@@ -1,6 +1,6 @@
 """Runs every ```python block of README.md and docs/**/*.md, page by page, each page in a fresh namespace.
 
-What a block says in comments is held:
+Comments in a block are checked:
     # prints: TEXT    one line of its output; all lines that it prints must be listed, in order
     # raises: TEXT    "Type: message" of the exception that ends the block; without it none may
 `...` in TEXT stands for anything, and `# prints: ...` alone for any number of lines. A block that starts with `>>>` is run as
@@ -145,7 +145,7 @@ f(1)  # raises: ZeroDivisionError: division...
         ("<function f", "<function g"),
     ],
 )
-def test_what_a_block_says_is_held(old, new, tmp_path, monkeypatch):
+def test_comments_of_a_block_are_checked(old, new, tmp_path, monkeypatch):
     if old is None:
         return run_page("page.md", GOOD, tmp_path, monkeypatch)
     assert old in GOOD

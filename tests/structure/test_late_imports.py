@@ -1,6 +1,6 @@
-"""Nothing is imported in the midst of a program's frame but by the program: what capture needs is there before.
+"""Only the program imports modules while one of its frames runs: the modules that capture needs are imported before.
 
-A module may be loading just then, or be one of a test's own in the place of another (CPython's test_ordered_dict).
+A module may be loading at that time, or be a test's replacement for another one (CPython's test_ordered_dict).
 """
 
 import ast
@@ -19,7 +19,8 @@ SOURCES = ROOT / "csrc"
 PACKAGE = ROOT / "python" / "minidynamo"
 
 IMPORTS = re.compile(r"\bPyImport_(Import\w*|AddModule\w*|ExecCodeModule\w*|ReloadModule)\b|\bmodule_::import\b")
-# Where C++ may import: the place of all others, and what is done before anything is captured or because the program asked for it.
+# Where C++ may import: the function for all library modules, imports before any capture, and imports that a program
+# requests.
 IN_CPP = {
     "cpython/imports.cpp": "import_library_modules(), with minidynamo",
     "cpython/cached_function.c": "functools and builtins, loaded by then, when the first cached function is met",
@@ -27,11 +28,11 @@ IN_CPP = {
     "frontends/minidynamo/tensor_interchange.cpp": "numpy, by Tensor.numpy()",
 }
 
-# Functions of the package that import: a program calls each, and means to.
+# Functions of the package that import, and that a program calls for that purpose.
 CALLED_BY_PROGRAMS = {
     "__init__.py": {"show_config", "__getattr__"},
     "_dynamo/_compile.py": {"_compiled_module", "_split_options", "_chosen_backend", "_caller_of"},
-    "linalg/_lapack.py": {"_lstsq", "run"},  # NumPy is what decompositions are made of
+    "linalg/_lapack.py": {"_lstsq", "run"},  # NumPy computes the decompositions
     "_logging.py": {"_tell_steps", "_tell_summary", "_is_module"},
     "_log_records.py": {"use_logging"},
     "_serialization/saving.py": {"load", "_packed", "_unpacked", "_unpickled"},
@@ -48,7 +49,7 @@ CALLED_BY_PROGRAMS = {
     "nn/module.py": {"compile"},
     "utils/__init__.py": {"__getattr__"},
 }
-# Reached in the midst of frames.
+# Reached while frames run.
 OF_LOADED_MODULES = {"_log_records.py": {"_loggers": "minidynamo._logging, if `logging` is loaded"}}
 
 
@@ -62,7 +63,7 @@ def test_cpp_sources():
 
 
 def importing_functions(tree):
-    """Names of the functions and methods in whose bodies something is imported."""
+    """Names of the functions and methods that contain an import."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             inner = [each for each in ast.walk(node) if isinstance(each, (ast.Import, ast.ImportFrom))]
@@ -85,13 +86,13 @@ def test_python_sources():
         assert found <= allowed | set(OF_LOADED_MODULES.get(name, {})), name
 
 
-def test_the_lists_name_what_is_there():
+def test_the_lists_name_existing_files():
     for name, allowed in CALLED_BY_PROGRAMS.items():
         found = set(importing_functions(ast.parse((PACKAGE / name).read_text())))
         assert found and (allowed is None or allowed <= found), (name, (allowed or set()) - found)
 
 
-# No statement of it imports once `seen` is watched.
+# No statement of it imports after `seen` has started to record.
 PROGRAM = """
 import sys
 import minidynamo as md
@@ -183,7 +184,7 @@ print("SEEN", seen)
 @pytest.mark.parametrize("imports", ["", "import logging, linecache"], ids=["bare", "with logging"])
 def test_nothing_is_imported_while_programs_run(imports):
     program = PROGRAM.format(imports=imports)
-    # Without site, which imports modules of its own; the package is found where it is.
+    # Without site, which imports modules of its own; the package is imported from the same place.
     environment = {**os.environ, "PYTHONPATH": str(Path(minidynamo.__file__).parent.parent)}
     command = [sys.executable, "-S", "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
@@ -251,6 +252,6 @@ print("DONE")
 """
 
 
-def test_what_the_program_has_put_there_before():
+def test_modules_that_the_program_has_replaced():
     done = subprocess.run([sys.executable, "-c", REPLACED], capture_output=True, text=True, timeout=120)
     assert done.stdout.endswith("DONE\n"), done.stderr

@@ -17,12 +17,12 @@ ROOMS = {
     "frontends": ["", "minidynamo"],
     "symbolic": "values breaks state trace facts sizes effects tensors attributes calls exceptions builtins opcodes exit".split(),
 }
-# What runs a program's code calls everything else, and is called by it: the sources of these rooms may include each other's headers.
-# Their headers follow the order.
+# Code that executes a program calls everything else, and is called by it: the sources of these rooms may include each
+# other's headers. Their headers follow the order.
 MUTUAL_SOURCES = {
     "symbolic": set("trace facts sizes effects tensors attributes calls exceptions builtins exit".split())
 }
-# What a step is, and what it may know of its plan: headers that come before the first room.
+# The interface of a step, and the parts of its plan that it may use: headers that come before the first room.
 BEFORE_ROOMS = {
     "executor": "fusion_groups.h lowering.h not_fused.def plan_facts.h run_state.h step.h buffer_assignment.h".split(),
 }
@@ -42,7 +42,7 @@ def allowed_folders(folder):
 
 
 def place_of(folder, rest):
-    """Where a file stands among the rooms of its folder: a number, larger for what comes later."""
+    """The position of a file's room in its folder: a number, larger for later rooms."""
     if rest in BEFORE_ROOMS.get(folder, []):
         return -1
     room, _, name = rest.rpartition("/")
@@ -50,7 +50,7 @@ def place_of(folder, rest):
 
 
 def violations(folder, name, text):
-    """What the includes of a file break, as a list of texts. name: within the folder."""
+    """The violations among the includes of a file, as a list of texts. name: within the folder."""
     found = []
     room = name.rpartition("/")[0]
     mutual = MUTUAL_SOURCES.get(folder, set()) if name.endswith(".cpp") else set()
@@ -179,6 +179,6 @@ def test_no_fast_math():
             assert line.lstrip().startswith("#") or not re.search(r"-ffast-math|-Ofast", line), path
 
 
-def test_each_test_that_runs_in_part_is_there():
+def test_each_test_that_runs_in_part_exists():
     missing = [name for name in SAME_ON_EACH_VERSION if not (Path(__file__).parents[1] / name).exists()]
     assert not missing

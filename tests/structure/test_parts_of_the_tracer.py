@@ -1,4 +1,4 @@
-"""The tracer and the parts that it owns: how much each may offer, and which others each may know."""
+"""The tracer and the parts that it owns: the size of their interfaces, and which other parts each may include."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ MOST_LINES_OF_TRACER = 200
 
 
 def public_functions(text, name):
-    """Names of the public member functions of a class, overloads once."""
+    """Names of the public member functions of a class; overloads count once."""
     body = text[re.search(rf"^class {name}(?: : public \w+)? \{{", text, re.MULTILINE).end() :]
     body = body[: re.search(r"^\};", body, re.MULTILINE).start()]
     body = re.sub(r"//.*", "", body).partition("\n private:")[0]
@@ -41,19 +41,19 @@ def header(stem):
     return (SYMBOLIC / f"{stem}.h").read_text()
 
 
-def test_what_the_tracer_offers():
+def test_the_interface_of_the_tracer():
     assert len(public_functions(header("trace/tracer"), "Tracer")) <= MOST_FUNCTIONS_OF_TRACER
     assert len(header("trace/tracer").splitlines()) <= MOST_LINES_OF_TRACER
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_what_a_part_offers(part):
+def test_the_interface_of_a_part(part):
     stem, _ = PARTS[part]
     assert 0 < len(public_functions(header(f"state/{stem}"), part)) <= MOST_FUNCTIONS_OF_A_PART
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_knows_those_below_it_alone(part):
+def test_a_part_includes_only_parts_below_it(part):
     stem, below = PARTS[part]
     source = STATE / f"{stem}.cpp"
     text = header(f"state/{stem}") + (source.read_text() if source.exists() else "")

@@ -1,4 +1,4 @@
-"""What the code may not do beside its tables: leave a row to a default, or tell an op by its name."""
+"""The code next to the tables must not leave a row to a default, or identify an op by its name."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ NAME_ASKED = re.compile(r'\b(?:op|row)(?:\(\))?(?:->|\.)name(?:\.\w+\(| [!=]= )"
 
 
 def block_after(text, start):
-    """The text between the first brace from `start` on and the one that closes it."""
+    """The text between the first brace from `start` on and the matching one."""
     begin = text.index("{", start)
     depth = 0
     for at in range(begin, len(text)):
@@ -64,5 +64,5 @@ def test_a_default_is_found(text, found):
 @pytest.mark.parametrize(
     "text", ['node.op->name == "sum"', 'if (row.name != "sum")', 'call.row.name.starts_with("arg")']
 )
-def test_an_asked_name_is_found(text):
+def test_a_compared_name_is_found(text):
     assert NAME_ASKED.search(text)

@@ -1,4 +1,4 @@
-"""The pages for contributors name places that exist, and each page of docs/ is found from the index."""
+"""The pages for contributors name existing paths, and each page of docs/ is reachable from the index."""
 
 import re
 from pathlib import Path
@@ -9,11 +9,11 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PLACE = re.compile(r"`([\w./-]+\.(?:def|h|cpp|c|inl|py|txt|md))`")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
-# Where a name without its folder may stand.
+# A name without its folder may refer to a file in any of these.
 FOLDERS = [ROOT, ROOT / "csrc", DOCS, *sorted(path for path in (ROOT / "csrc").rglob("*") if path.is_dir())]
 
 
-def is_there(name):
+def exists(name):
     return any((folder / name).exists() for folder in FOLDERS)
 
 
@@ -22,11 +22,11 @@ def links(page):
 
 
 @pytest.mark.parametrize("page", ["architecture.md", "adding.md", "adding_a_python_version.md", "frames.md"])
-def test_files_that_a_page_names_are_there(page):
+def test_files_that_a_page_names_exist(page):
     names = PLACE.findall((DOCS / page).read_text())
-    # What a page tells how to make, and what its port to another version would be called.
+    # Files that a page tells the reader to create, and the names of their counterparts for another version.
     made = {"py3XX.c", "py315.c", "opcodes_315.def", "opcodes_3xx.def", "opcodes_3XX.def"}
-    assert [name for name in names if Path(name).name not in made and not is_there(name)] == []
+    assert [name for name in names if Path(name).name not in made and not exists(name)] == []
     assert names
 
 

@@ -1,4 +1,4 @@
-"""Modules of the package import each other in one direction."""
+"""Modules of the package import each other without cycles."""
 
 import ast
 from pathlib import Path
@@ -30,7 +30,8 @@ def runs_at_import(nodes):
 
 
 def imported(name, path, modules):
-    """The modules that an import of the module `name` imports by name. Its own packages, which come before it, are not among them."""
+    """The modules that the module `name` imports by name, except the packages that contain it, which are imported
+    before it."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = set()
     for node in runs_at_import(ast.parse(path.read_text()).body):
@@ -43,13 +44,13 @@ def imported(name, path, modules):
             found |= submodules
             if len(submodules) < len(node.names):
                 found.add(base)
-    # A module comes after the packages around it.
+    # A module is imported after the packages that contain it.
     found |= {".".join(each.split(".")[:depth]) for each in found for depth in range(1, each.count(".") + 1)}
     return {each for each in found & modules.keys() if each != name and not name.startswith(each + ".")}
 
 
 def circles(modules):
-    """Sets of modules of which each reaches each other one (Tarjan)."""
+    """Strongly connected components with more than one module (Tarjan)."""
     edges = {name: imported(name, path, modules) for name, path in modules.items()}
     order, low, stack, found = {}, {}, [], []
 
@@ -74,7 +75,7 @@ def circles(modules):
     return found
 
 
-def test_no_circles():
+def test_no_cycles():
     assert circles(modules_in(PACKAGE)) == []
 
 
@@ -90,7 +91,7 @@ def test_no_circles():
         ({"__init__.py": "from .a import f", "a.py": "from . import b", "b.py": "from . import _C"}, []),
     ],
 )
-def test_a_circle_is_found(tmp_path, files, expected):
+def test_a_cycle_is_found(tmp_path, files, expected):
     package = tmp_path / "p"
     for name, text in {"__init__.py": "", **files}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
