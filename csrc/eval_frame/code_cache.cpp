@@ -165,25 +165,25 @@ CodeCache::Bucket& CodeCache::find_or_add(const CacheKey& key) {
   return *buckets_.emplace(buckets_.begin() + behind, key);
 }
 
-CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view) {
+CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view, FetchedObjects* fetched) {
   Bucket* bucket = find(key);
-  return bucket != nullptr ? bucket->search(view) : nullptr;
+  return bucket != nullptr ? bucket->search(view, fetched) : nullptr;
 }
 
-CacheEntryPtr CodeCache::Bucket::search(const LocalsView& view) {
-  if (index.empty()) return search_in_turn(view);
-  if (entries[last_found]->guards.check(view)) return entries[last_found];
+CacheEntryPtr CodeCache::Bucket::search(const LocalsView& view, FetchedObjects* fetched) {
+  if (index.empty()) return search_in_turn(view, fetched);
+  if (entries[last_found]->guards.check(view, fetched)) return entries[last_found];
   for (const auto& [hash, number] : index.candidates(view)) {
-    if (number == last_found || !entries[number]->guards.check(view)) continue;
+    if (number == last_found || !entries[number]->guards.check(view, fetched)) continue;
     last_found = number;
     return entries[number];
   }
   return nullptr;
 }
 
-CacheEntryPtr CodeCache::Bucket::search_in_turn(const LocalsView& view) {
+CacheEntryPtr CodeCache::Bucket::search_in_turn(const LocalsView& view, FetchedObjects* fetched) {
   for (size_t i = 0; i < entries.size(); ++i) {
-    if (!entries[i]->guards.check(view)) continue;
+    if (!entries[i]->guards.check(view, fetched)) continue;
     if (i > 0) std::rotate(entries.begin(), entries.begin() + i, entries.begin() + i + 1);
     return entries.front();
   }

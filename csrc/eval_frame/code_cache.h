@@ -54,7 +54,8 @@ class CodeCache : private GuardDeathListener {
 
   // The entry whose guards hold, or null. Tries the last hit first, then the candidates found by an index over
   // discriminating sources; entries that the index cannot distinguish are tried in turn.
-  CacheEntryPtr lookup(const CacheKey& key, const LocalsView& view);
+  // `fetched` may be null.
+  CacheEntryPtr lookup(const CacheKey& key, const LocalsView& view, FetchedObjects* fetched = nullptr);
   // Seals the guards and assigns the entry's id. `view` is the one that it was captured for.
   void insert(const CacheKey& key, CacheEntryPtr entry, const LocalsView& view);
   // Live entries, newest first.
@@ -117,8 +118,8 @@ class CodeCache : private GuardDeathListener {
     GuardIndex index;
     size_t last_found = 0;  // in entries, with an index
 
-    CacheEntryPtr search(const LocalsView& view);
-    CacheEntryPtr search_in_turn(const LocalsView& view);
+    CacheEntryPtr search(const LocalsView& view, FetchedObjects* fetched);
+    CacheEntryPtr search_in_turn(const LocalsView& view, FetchedObjects* fetched);
     void note_discriminating_source(const LocalsView& view);
     void build_index();
   };

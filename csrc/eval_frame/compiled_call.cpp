@@ -100,10 +100,11 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   if (!slots.bound()) return call_undriven(function, args, nargsf, keyword_names);
   const Bytecode* bytecode = Bytecode::of(reinterpret_cast<PyCodeObject*>(python_function->func_code));
   Bailout why;
-  auto [entry, memory] = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr}, why);
+  FetchedObjects fetched;
+  RegionEntryPtr entry = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr}, why, fetched);
   if (entry == nullptr || entry->region.exit == ExitKind::Bailout)
     return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
-  RegionRun run(std::move(entry), slots.view(), memory);
+  RegionRun run(std::move(entry), slots.view(), &fetched);
   CallInFrame in_frame{function, policy, args, nargsf, keyword_names, slots};
   if (run.entry()->needs_frame()) return in_frame.run_inside(run);
   try {

@@ -182,11 +182,12 @@ FrameDriver::Advance FrameDriver::advance() {
   try {
     RegionPlace place{frame_.bytecode(), frame_.index(), frame_.depth(), view(), policy_, callers_};
     Bailout why;
-    auto [entry, memory] = find_or_capture(place, why);
+    FetchedObjects fetched;
+    RegionEntryPtr entry = find_or_capture(place, why, fetched);
     if (entry == nullptr) return run_uncaptured(why);
     if (entry->region.exit == ExitKind::Bailout) return bail_out_here(bailout_of(entry->region));
     if (is_unprofitable(*entry)) return bail_out_here(Bailout::empty_regions);
-    run.emplace(std::move(entry), place.view, memory);
+    run.emplace(std::move(entry), place.view, &fetched);
     return run_region(*run);
   } catch (const CaptureError& error) {
     keep_capture_error(error);

@@ -78,7 +78,8 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   add_slots(raw, bytecode->slot_count(), slots);
   RegionPlace place{*bytecode, 0, 0, view_of(raw, slots), policy, nullptr};
   Bailout why;
-  auto [entry, memory] = find_or_capture(place, why);
+  FetchedObjects fetched;
+  RegionEntryPtr entry = find_or_capture(place, why, fetched);
   if (entry != nullptr && entry->region.exit == ExitKind::Bailout) {
     why = bailout_of(entry->region);
     entry = nullptr;
@@ -88,7 +89,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   if (entry == nullptr) return leave_to_interpreter(ts, raw, why);
   if (entry->plan == nullptr && !policy->keeps_empty_regions && another_hook_is_there())
     return leave_to_interpreter(ts, raw, Bailout::another_hook);
-  RegionRun run(std::move(entry), place.view, memory);
+  RegionRun run(std::move(entry), place.view, &fetched);
   bool inside = run.entry()->needs_frame();
   if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, run.failure());
   return drive(ts, raw, policy,

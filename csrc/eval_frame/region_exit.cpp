@@ -104,14 +104,14 @@ bool has_room_for(const CapturedRegion& region) {
 
 }  // namespace
 
-RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemo* memory)
+RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const FetchedObjects* fetched)
     : entry_(std::move(entry)),
       view_(view),
-      exit_(entry_->region.snapshot, view, memory),
+      exit_(entry_->region.snapshot, view, fetched),
       inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
       outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
   ++counters().regions_run;
-  read_inputs([&](const RegionInput& place) { return remembered(place.source, view, memory); }, true);
+  read_inputs([&](const RegionInput& place) { return fetch_once(place.source, view, fetched); }, true);
   if (!region().outputs.empty()) replay_.emplace(*entry_, view);
   if (!unfit_ && compute_numbers())
     read_inputs([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);

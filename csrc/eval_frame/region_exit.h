@@ -27,8 +27,8 @@ struct HeldExit {
 class ExitValues {
  public:
   // Fetches the sources in the snapshot.
-  ExitValues(const Snapshot& snapshot, const LocalsView& view, const GuardMemo* memory = nullptr)
-      : snapshot_(snapshot), builder_(snapshot, view, memory) {}
+  ExitValues(const Snapshot& snapshot, const LocalsView& view, const FetchedObjects* fetched = nullptr)
+      : snapshot_(snapshot), builder_(snapshot, view, fetched) {}
   ValueBuilder& builder() { return builder_; }
   // For exit Return: applies the effects and returns the result. Null: stopped at deferred I/O.
   Ref take_result(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
@@ -50,8 +50,9 @@ class ExitValues {
 // One run of one region, from the check of its guards until its values are written.
 class RegionRun {
  public:
-  // Fetches the graph's inputs and the snapshot's sources. Keeps `entry` alive; `memory` is the memo from its lookup.
-  RegionRun(RegionEntryPtr entry, const LocalsView& view, const GuardMemo* memory = nullptr);
+  // Fetches the graph's inputs and the snapshot's sources. Keeps `entry` alive; `fetched`: by its guards, checked just now; may be
+  // null.
+  RegionRun(RegionEntryPtr entry, const LocalsView& view, const FetchedObjects* fetched = nullptr);
 
   const CapturedRegion& region() const { return entry_->region; }
   const RegionEntryPtr& entry() const { return entry_; }

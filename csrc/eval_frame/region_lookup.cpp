@@ -308,15 +308,13 @@ RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache,
 
 }  // namespace
 
-FoundRegion find_or_capture(const RegionPlace& place, Bailout& why) {
+RegionEntryPtr find_or_capture(const RegionPlace& place, Bailout& why, FetchedObjects& fetched) {
   why = Bailout::worthless;
   if (place.index > 0 && !keeps_empty_regions(place) && only_returns(place.bytecode, place.index)) return {};
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
-  if (CacheEntryPtr found = cache.lookup(key, place.view)) {
-    const GuardMemo* memory = found->guards.last_memory();
-    return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why), memory};
-  }
+  if (CacheEntryPtr found = cache.lookup(key, place.view, &fetched))
+    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
   why = Bailout::no_stack;
   if (pv_stack_left() < kCaptureStack) return {};
   why = Bailout::recompile_limit;
@@ -324,12 +322,12 @@ FoundRegion find_or_capture(const RegionPlace& place, Bailout& why) {
   CaptureLock turn(cache);
   why = Bailout::captured_elsewhere;
   if (!turn.is_ours()) return {};
-  if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view) : nullptr)
-    return {unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why)};
+  if (CacheEntryPtr found = turn.waited() ? cache.lookup(key, place.view, &fetched) : nullptr)
+    return unless_monitored(std::static_pointer_cast<RegionEntry>(std::move(found)), why);
   why = Bailout::recompile_limit;
   InternalWork internal_work;
   try {
-    return {unless_monitored(capture_within_limits(place, cache, key), why)};
+    return unless_monitored(capture_within_limits(place, cache, key), why);
   } catch (const CaptureError&) {
     if (!is_suppressed(place)) throw;
     why = Bailout::internal_error;
@@ -341,7 +339,7 @@ FoundRegion find_or_capture(const RegionPlace& place, Bailout& why) {
   } catch (...) {
     if (!was_want_of_memory()) {
       why = Bailout::internal_error;
-      return {report_if_bug(place)};
+      return report_if_bug(place);
     }
     why = Bailout::no_memory;
     return {};

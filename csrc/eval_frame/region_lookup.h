@@ -2,7 +2,7 @@
 #pragma once
 #include "eval_frame/bailout.h"
 #include "eval_frame/region_entry.h"
-#include "guards/guard_memo.h"
+#include "guards/fetched_objects.h"
 #include "snapshot/policy.h"
 
 namespace md {
@@ -16,16 +16,11 @@ struct RegionPlace {
   CallerChainPtr callers;  // null if there are none
 };
 
-// A region, and the memo of its guards, valid until the next lookup (may be null).
-struct FoundRegion {
-  RegionEntryPtr entry;
-  const GuardMemo* memory = nullptr;
-};
-
 // Null, with the reason in `why`: the limit is reached (one warning), capture failed by an internal bug (one warning),
 // or nothing is left to capture. Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes
 // breaks errors, a backend's exception, InternalError if config.suppress_internal_errors is off.
-FoundRegion find_or_capture(const RegionPlace& place, Bailout& why);
+// Of a region that was there, `fetched` has the objects that its guards found.
+RegionEntryPtr find_or_capture(const RegionPlace& place, Bailout& why, FetchedObjects& fetched);
 
 // Why a region without a plan bails out.
 inline Bailout bailout_of(const CapturedRegion& region) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "guards/fetch_step.h"
+#include "guards/fetched_objects.h"
 #include "guards/memo_recorder.h"
 
 namespace md {
@@ -47,34 +48,41 @@ bool GuardMemo::tensors_hold(const LocalsView& view) {
   return true;
 }
 
-GuardMemo::Answer GuardMemo::check(const LocalsView& view) {
+GuardMemo::Answer GuardMemo::check(const LocalsView& view, PyObject** registers) {
   if (!words_hold(view) || !tensors_hold(view)) return Answer::Unknown;
-  auto** registers = static_cast<PyObject**>(alloca(program_.register_count() * sizeof(PyObject*)));
   for (uint32_t which : presets_) registers[which] = objects_[which];
   return GuardProgram::check(steps_, view, registers) ? Answer::Holds : Answer::Fails;
 }
 
-bool GuardMemos::check(const GuardProgram& program, const LocalsView& view) {
+bool GuardMemos::check(const GuardProgram& program, const LocalsView& view, FetchedObjects* fetched) {
+  PyObject** registers = fetched != nullptr
+                             ? fetched->start(program)
+                             : static_cast<PyObject**>(alloca(program.register_count() * sizeof(PyObject*)));
   auto found = std::ranges::find_if(memories_, [&](const auto& memory) { return memory->has_roots_of(view); });
-  if (found == memories_.end()) return check_whole(program, view);
-  std::rotate(memories_.begin(), found, found + 1);
-  GuardMemo& memory = *memories_.front();
-  ++running_;
-  GuardMemo::Answer answer = memory.check(view);
-  --running_;
-  if (answer == GuardMemo::Answer::Unknown || memory.is_stale()) {
-    drop(memory);
-    return check_whole(program, view);
+  GuardMemo::Answer answer = GuardMemo::Answer::Unknown;
+  const GuardMemo* memo = nullptr;
+  if (found != memories_.end()) {
+    std::rotate(memories_.begin(), found, found + 1);
+    GuardMemo& memory = *memories_.front();
+    ++running_;
+    answer = memory.check(view, registers);
+    --running_;
+    if (answer == GuardMemo::Answer::Unknown || memory.is_stale()) {
+      answer = GuardMemo::Answer::Unknown;
+      drop(memory);
+    } else if (answer == GuardMemo::Answer::Holds) {
+      memo = &memory;
+      ++memory.hits;
+    }
   }
-  bool holds = answer == GuardMemo::Answer::Holds;
-  last_ = holds ? &memory : nullptr;
-  memory.hits += holds ? 1 : 0;
+  bool holds =
+      answer == GuardMemo::Answer::Unknown ? check_whole(program, view, registers) : answer == GuardMemo::Answer::Holds;
+  last_ = memo;
+  if (holds && fetched != nullptr) fetched->finish(program, memo);
   return holds;
 }
 
-bool GuardMemos::check_whole(const GuardProgram& program, const LocalsView& view) {
-  last_ = nullptr;
-  auto** registers = static_cast<PyObject**>(alloca(program.register_count() * sizeof(PyObject*)));
+bool GuardMemos::check_whole(const GuardProgram& program, const LocalsView& view, PyObject** registers) {
   ++running_;
   bool holds = program.check(view, registers);
   --running_;

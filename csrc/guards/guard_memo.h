@@ -14,16 +14,14 @@ namespace md {
 class GuardMemo {
  public:
   enum class Answer : uint8_t { Holds, Fails, Unknown };  // Unknown: run the program
-  Answer check(const LocalsView& view);
+  // registers: as many as the program has.
+  Answer check(const LocalsView& view, PyObject** registers);
 
   // Whether the roots, through which everything in the memo was reached, are the same objects.
   bool has_roots_of(const LocalsView& view) const;
 
-  // The object at a source, borrowed, if this memo answered the last check and it held; null if unknown.
-  PyObject* object_at(const Source* source) const {
-    uint32_t at = program_.register_of(source);
-    return at != kNoRegister && known_[at] ? objects_[at] : nullptr;
-  }
+  // The object in a register, borrowed, if the memo knows it; valid if the memo answered the last check and it held.
+  PyObject* object_in(uint32_t which) const { return known_[which] ? objects_[which] : nullptr; }
 
   // Cost of a check: words compared, and instructions run.
   size_t words() const { return witnesses_.size(); }
@@ -74,22 +72,18 @@ class GuardMemo {
   std::vector<GuardInstruction> steps_;     // the part that is not memoised
 };
 
-// fetch(), answered by the memo if it knows the object; `memory` may be null.
-inline Ref remembered(const Source* source, const LocalsView& view, const GuardMemo* memory) {
-  PyObject* object = memory != nullptr ? memory->object_at(source) : nullptr;
-  return object != nullptr ? Ref::share(object) : fetch(source, view);
-}
+class FetchedObjects;
 
 // The memos of one guard program, with different roots.
 class GuardMemos {
  public:
-  // The program's result for this view.
-  bool check(const GuardProgram& program, const LocalsView& view);
+  // The program's result for this view. If it holds, `fetched`, which may be null, has the objects.
+  bool check(const GuardProgram& program, const LocalsView& view, FetchedObjects* fetched);
   // The memo that answered the last successful check; null if the full program ran.
   const GuardMemo* last() const { return last_; }
 
  private:
-  bool check_whole(const GuardProgram& program, const LocalsView& view);
+  bool check_whole(const GuardProgram& program, const LocalsView& view, PyObject** registers);
   static constexpr int kMostPatience = 1024;
   bool wants_memory(const GuardProgram& program);
   static bool pays(const GuardProgram& program, const GuardMemo& memory);

@@ -370,8 +370,8 @@ void GuardSet::seal(GuardDeathListener* listener) {
 
 void GuardSet::stop_listening() { impl_->notice.listen(nullptr); }
 
-bool GuardSet::check(const LocalsView& view) const {
-  return impl_->sealed && !impl_->notice.dead() && impl_->memories.check(impl_->program, view);
+bool GuardSet::check(const LocalsView& view, FetchedObjects* fetched) const {
+  return impl_->sealed && !impl_->notice.dead() && impl_->memories.check(impl_->program, view, fetched);
 }
 
 const GuardMemo* GuardSet::last_memory() const { return impl_->memories.last(); }

@@ -22,6 +22,7 @@ enum class GuardKind : uint8_t {
 };
 const char* guard_kind_name(GuardKind kind);
 
+class FetchedObjects;
 struct TensorFamily;
 
 // Called once when an object that a guard holds weakly dies: the owner drops the entry.
@@ -98,9 +99,9 @@ class GuardSet {
   // Whether a weakly held object has died: check() is false from then on.
   bool dead() const;
 
-  // False before seal.
-  bool check(const LocalsView& view) const;
-  // The memo that answered the last check, null if the program ran or the check failed; valid until the next check.
+  // False before seal. If they hold, `fetched`, which may be null, has the objects at the sources.
+  bool check(const LocalsView& view, FetchedObjects* fetched = nullptr) const;
+  // The memo that answered the last check, for tests; null if the program ran or the check failed.
   const class GuardMemo* last_memory() const;
   // The text of the first failing guard, "" if none: `tensor 'x' size mismatch at index 0. expected 3, actual 4`,
   // `L['flag'] == True`. `L['x'] is missing`. `bytecode` provides the names of slots.

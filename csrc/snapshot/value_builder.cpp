@@ -31,12 +31,12 @@ void set_position(PyObject* iterator, int position) {
 
 }  // namespace
 
-ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemo* memory)
+ValueBuilder::ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const FetchedObjects* fetched)
     : snapshot_(snapshot), view_(view), values_(snapshot.recipes.size()) {
   for (size_t id = 0; id < snapshot.recipes.size(); ++id) {
     const Recipe& recipe = snapshot.recipes[id];
     if (recipe.kind != RecipeKind::Source) continue;
-    values_[id] = remembered(recipe.source, view, memory);
+    values_[id] = fetch_once(recipe.source, view, fetched);
     MD_ASSERT(values_[id], "a value that an exit needs is gone");
   }
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/inline_array.h"
-#include "guards/guard_memo.h"
+#include "guards/fetched_objects.h"
 #include "snapshot/snapshot.h"
 #include "tensor/tensor.h"
 
@@ -15,9 +15,9 @@ namespace md {
 
 class ValueBuilder {
  public:
-  // Fetches all Source recipes; throws Error(Internal) if one is gone, with nothing changed. `memory`: the memo of the
+  // Fetches all Source recipes; throws Error(Internal) if one is gone, with nothing changed. `fetched`: by the
   // region's guards, checked just now; may be null.
-  ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const GuardMemo* memory = nullptr);
+  ValueBuilder(const Snapshot& snapshot, const LocalsView& view, const FetchedObjects* fetched = nullptr);
 
   // Whether the sources still yield the objects that were fetched.
   bool is_current() const;
