@@ -18,7 +18,7 @@ ROWS = _C.graph_break_rows()
 HERE = __file__
 # The stacks below show the first line of this file.
 STACK = [(HERE, 1, "outer"), (HERE, 1, "inner")]
-SOURCE = '"""What the user reads about a graph break: exception, log record, documentation."""'
+SOURCE = Path(HERE).read_text().splitlines()[0]
 
 
 def unsupported(name, context="the context", stack=STACK, explanation=""):
