@@ -82,7 +82,7 @@ class ResultMemory : public OutputMemory {
       view.strides = strides.data();
       Ref object = family.empty(view);
       TensorView made;
-      if (!family.read(object, made)) return {};
+      if (!read_view(family, object, made)) return {};
       return tensor_over_new(std::move(object), made);
     } catch (const PythonError&) {
       PyErr_Clear();

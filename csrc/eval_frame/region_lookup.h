@@ -19,7 +19,7 @@ struct RegionPlace {
 // Null, with the reason in `why`: the limit is reached (one warning), capture failed by an internal bug (one warning),
 // or nothing is left to capture. Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes
 // breaks errors, a backend's exception, InternalError if config.suppress_internal_errors is off.
-// Of a region that was there, `fetched` has the objects that its guards found.
+// For an existing region, `fetched` has the objects that its guards found.
 RegionEntryPtr find_or_capture(const RegionPlace& place, Bailout& why, FetchedObjects& fetched);
 
 // Why a region without a plan bails out.

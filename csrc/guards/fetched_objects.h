@@ -1,7 +1,5 @@
 // The objects that a guard check found at its sources, so that a region does not fetch them again.
 #pragma once
-#include <algorithm>
-
 #include "base/inline_vector.h"
 #include "guards/guard_memo.h"
 
@@ -10,13 +8,11 @@ namespace md {
 // Borrowed: valid until the next check of the same guards, and while no Python code runs.
 class FetchedObjects {
  public:
-  // The registers for a check of the program, all null.
+  // The registers for a check of the program, uninitialised: a check that holds has filled those that it needs.
   PyObject** start(const GuardProgram& program) {
     program_ = nullptr;
     registers_.clear();
-    PyObject** registers = registers_.append(program.register_count());
-    std::fill_n(registers, program.register_count(), nullptr);
-    return registers;
+    return registers_.append(program.register_count());
   }
   // The check held. `memo` answered it, or is null.
   void finish(const GuardProgram& program, const GuardMemo* memo) {

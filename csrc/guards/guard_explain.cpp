@@ -186,7 +186,7 @@ std::string dims_mismatch(const char* what, const int64_t* expected, const int64
 
 std::string tensor_mismatch(const TensorExpectation& expected, PyObject* object) {
   TensorView actual;
-  if (!expected.family->read(object, actual)) return actual.refusal;
+  if (!read_view(*expected.family, object, actual)) return actual.refusal;
   if (actual.dtype != expected.dtype) {
     return str_cat("dtype mismatch. expected ", row(expected.dtype).name, ", actual ", row(actual.dtype).name);
   }

@@ -39,7 +39,7 @@ size_t sizes_hash(size_t hash, const int64_t* sizes, int rank) {
 size_t detail_hash(PyObject* object, Detail detail) {
   if (const TensorFamily* family = family_of(object)) {
     TensorView view;
-    if (!family->read(object, view)) return 0;
+    if (!read_view(*family, object, view)) return 0;
     size_t hash = tensor_hash(view.dtype, view.rank, view.requires_grad);
     return detail == Detail::Sizes ? sizes_hash(hash, view.sizes, view.rank) : hash;
   }

@@ -64,6 +64,8 @@ bool GuardMemos::check(const GuardProgram& program, const LocalsView& view, Fetc
   if (found != memories_.end()) {
     std::rotate(memories_.begin(), found, found + 1);
     GuardMemo& memory = *memories_.front();
+    // What the memo knows is not loaded.
+    std::fill_n(registers, program.register_count(), nullptr);
     ++running_;
     answer = memory.check(view, registers);
     --running_;

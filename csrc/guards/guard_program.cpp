@@ -29,13 +29,7 @@ bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, cons
   return true;
 }
 
-bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
-  const Guard& guard = *in.operand;
-  PyObject* object = registers[in.target];
-  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != *guard.object.cell()) return false;
-  const TensorExpectation& expected = guard.tensor;
-  TensorView view;
-  if (expected.has_dict(object) || !expected.family->read(object, view)) return false;
+inline bool fits(const TensorExpectation& expected, const TensorView& view) {
   if (view.dtype != expected.dtype || view.rank != expected.rank || view.requires_grad != expected.requires_grad ||
       view.witness != expected.witness) {
     return false;
@@ -46,6 +40,21 @@ bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, 
       return !expected.stride_over.empty() && fits_symbolic(expected, view.sizes, view.strides);
   }
   return true;
+}
+
+bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const Guard& guard = *in.operand;
+  PyObject* object = registers[in.target];
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != *guard.object.cell()) return false;
+  const TensorExpectation& expected = guard.tensor;
+  if (expected.has_dict(object)) return false;
+  // The view of a contained tensor stays in registers.
+  if (auto* contained = expected.family->contained) {
+    const TensorImpl& impl = *contained(object).impl();
+    return impl.kind() == TensorKind::Real && fits(expected, view_of(impl));
+  }
+  TensorView view;
+  return expected.family->read(object, view) && fits(expected, view);
 }
 
 bool check_TYPE_MATCH(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {

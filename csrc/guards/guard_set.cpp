@@ -418,7 +418,7 @@ static void add_varying_sizes(const Guard& guard, const LocalsView& view, const 
   if (!object || object.type() != guard.type()) return;
   const TensorExpectation& expected = guard.tensor;
   TensorView now;
-  bool is_alike = expected.family->read(object, now) && now.rank == expected.rank && now.dtype == expected.dtype;
+  bool is_alike = read_view(*expected.family, object, now) && now.rank == expected.rank && now.dtype == expected.dtype;
   if (!is_alike) return;
   for (int i = 0; i < expected.rank; ++i) {
     bool differs = expected.dims[static_cast<size_t>(i)] != TensorExpectation::kAnyDim &&

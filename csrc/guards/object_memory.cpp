@@ -46,18 +46,10 @@ Owner* owner_of(const Tensor& tensor) {
   return tensor->storage() ? static_cast<Owner*>(tensor->storage()->context_of(release_owner)) : nullptr;
 }
 
-TensorView view_of(const Tensor& tensor) {
-  return {.dtype = tensor->dtype(),
-          .requires_grad = tensor.requires_grad(),
-          .rank = tensor->rank(),
-          .sizes = tensor->sizes(),
-          .strides = tensor->strides(),
-          .data = tensor->data()};
-}
-
 bool is_whole(const TensorFamily& family, PyObject* object, const TensorView& wanted) {
   TensorView view;
-  if (!family.read(object, view) || view.data != wanted.data || view.dtype != wanted.dtype || view.rank != wanted.rank)
+  if (!read_view(family, object, view) || view.data != wanted.data || view.dtype != wanted.dtype ||
+      view.rank != wanted.rank)
     return false;
   return std::equal(view.sizes, view.sizes + view.rank, wanted.sizes) &&
          std::equal(view.strides, view.strides + view.rank, wanted.strides);
@@ -74,7 +66,7 @@ Tensor tensor_over_new(Ref object, const TensorView& view) { return over(std::mo
 
 Ref object_of_result(const TensorFamily& family, Tensor result) {
   if (family.wrap != nullptr) return family.wrap(std::move(result));
-  TensorView view = view_of(result);
+  TensorView view = view_of(*result.impl());
   if (Owner* owner = owner_of(result)) {
     bool is_itself = owner->is_new && is_whole(family, owner->object, view);
     if (!is_itself) return family.alias(owner->object, view);

@@ -9,7 +9,7 @@ std::optional<int64_t> read_size(const SizePlace& place, BorrowedRef object) {
   if (place.dim >= 0) {
     const TensorFamily* family = family_of(object);
     TensorView view;
-    if (family == nullptr || !family->read(object, view) || place.dim >= view.rank) return std::nullopt;
+    if (family == nullptr || !read_view(*family, object, view) || place.dim >= view.rank) return std::nullopt;
     return view.sizes[place.dim];
   }
   if (!PyLong_CheckExact(object.get())) return std::nullopt;

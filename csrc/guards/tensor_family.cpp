@@ -56,8 +56,18 @@ const TensorFamily& default_family() {
   return *families().front();
 }
 
-Tensor hold(const TensorFamily& family, BorrowedRef object) {
-  if (family.hold != nullptr) return family.hold(object);
+bool read_view(const TensorFamily& family, PyObject* object, TensorView& view) {
+  if (family.contained == nullptr) return family.read(object, view);
+  const TensorImpl& impl = *family.contained(object).impl();
+  if (impl.kind() == TensorKind::Real) {
+    view = view_of(impl);
+    return true;
+  }
+  view.refusal = "is not a real tensor";
+  return false;
+}
+
+Tensor hold_memory(const TensorFamily& family, BorrowedRef object) {
   TensorView view;
   return family.read(object, view) ? tensor_over(object, view) : Tensor();
 }

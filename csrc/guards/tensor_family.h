@@ -50,12 +50,12 @@ struct TensorFamily {
 
   // ---- objects
 
-  // Reads the object without allocating. False: it is not captured, for the reason in `view`.
+  // Reads the object without allocating. False: it is not captured, for the reason in `view`. Call read_view().
   bool (*read)(PyObject* object, TensorView& view);
   bool (*is_writable)(PyObject* object);
-  // An owner of the object's memory. Null: a tensor over the memory that read() describes.
-  Tensor (*hold)(PyObject* object);
-  // The object of a result: for a family whose objects contain a Tensor. Null: results are objects of empty() and alias().
+  // For a family whose objects contain a Tensor: that tensor, and a new object of one; read() is then null. Null: hold()
+  // makes a tensor over the memory that read() describes, and results are objects of empty() and alias().
+  const Tensor& (*contained)(PyObject* object);
   Ref (*wrap)(Tensor tensor);
   // A new object with uninitialised memory of the library's own; `view.data` is ignored.
   Ref (*empty)(const TensorView& view);
@@ -106,8 +106,25 @@ std::span<const TensorFamily* const> tensor_families();
 // The family of results that no operand determines, and of the graphs that backends receive.
 const TensorFamily& default_family();
 
-// An owner of the memory of an object of the family; undefined if it is not captured.
-Tensor hold(const TensorFamily& family, BorrowedRef object);
+// An owner of the memory of an object of the family, whose storage counts as shared with other code unless the object
+// contains the tensor; undefined if it is not captured.
+Tensor hold_memory(const TensorFamily& family, BorrowedRef object);
+inline Tensor hold(const TensorFamily& family, BorrowedRef object) {
+  return family.contained != nullptr ? Tensor(family.contained(object)) : hold_memory(family, object);
+}
+// What a tensor is; only for real ones.
+inline TensorView view_of(const TensorImpl& impl) {
+  TensorView view;
+  view.dtype = impl.dtype();
+  view.requires_grad = impl.spec().requires_grad;
+  view.rank = impl.rank();
+  view.sizes = impl.sizes();
+  view.strides = impl.strides();
+  view.data = impl.data();
+  return view;
+}
+// False: the object is not captured, for the reason in `view`.
+bool read_view(const TensorFamily& family, PyObject* object, TensorView& view);
 // The same for any object; undefined if it is not a tensor.
 Tensor tensor_of_object(BorrowedRef object);
 // The row of a callable of any family; null if none knows it.

@@ -323,7 +323,7 @@ bool register_family(PyObject* module) {
   family.rank = 1;
   family.read = read;
   family.is_writable = is_writable;
-  family.hold = nullptr;
+  family.contained = nullptr;
   family.wrap = nullptr;
   family.empty = empty;
   family.alias = alias;

@@ -19,28 +19,10 @@ namespace {
 
 // ---- objects
 
-bool read(PyObject* object, TensorView& view) {
-  const TensorImpl* impl = tensor_of(object).impl();
-  if (impl->kind() != TensorKind::Real) {
-    view.refusal = "is not a real tensor";
-    return false;
-  }
-  const TensorSpec& spec = impl->spec();
-  view.dtype = spec.dtype;
-  view.requires_grad = spec.requires_grad;
-  view.rank = spec.rank();
-  view.sizes = impl->sizes();
-  view.strides = impl->strides();
-  view.data = impl->data();
-  return true;
-}
-
 bool is_writable(PyObject* object) {
   const StoragePtr& storage = tensor_of(object)->storage();
   return storage && !storage->read_only();
 }
-
-Tensor hold(PyObject* object) { return tensor_of(object); }
 
 Ref empty(const TensorView& view) { return wrap_tensor(Tensor::empty(view.spec())); }
 
@@ -133,9 +115,9 @@ const TensorCallable* find(PyObject* callable) { return callables().find(callabl
 constexpr TensorFamily kFamily{
     .name = "minidynamo",
     .rank = 0,
-    .read = read,
+    .read = nullptr,
     .is_writable = is_writable,
-    .hold = hold,
+    .contained = tensor_of,
     .wrap = wrap_tensor,
     .empty = empty,
     .alias = alias,

@@ -162,7 +162,7 @@ bool is_dynamic(const TraceStart& start, const Source* source, PyTypeObject* typ
 ValuePtr value_at(Tracer& tracer, const Source* source, Ref object) {
   if (ValuePtr known = tracer.values().find(source)) return known;
   TensorView view;
-  if (const TensorFamily* family = family_of(object.get()); family != nullptr && family->read(object, view))
+  if (const TensorFamily* family = family_of(object.get()); family != nullptr && read_view(*family, object, view))
     return tensor_at(tracer, source, *family, view, std::move(object));
   auto known = make_value<ObjectValue>(std::move(object), source);
   known->is_dynamic = is_dynamic(tracer.entry().start(), source, known->object.type());

@@ -53,7 +53,7 @@ void ValueReader::guard_tensor(TensorValue* tensor) {
   if (tensor->source == nullptr || tensor->guarded) return;
   // A spec that has lost its symbols since was specialised by relations.
   TensorView view;
-  tensor->family->read(tensor->object, view);
+  read_view(*tensor->family, tensor->object, view);
   guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over, view.witness);
   tensor->guarded = true;
 }
