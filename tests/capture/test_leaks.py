@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import io
+import logging
 import sys
 import warnings
 
@@ -17,8 +18,24 @@ CALLS = 20
 ROUNDS = 20
 
 
+@contextlib.contextmanager
+def without_kept_records():
+    """pytest's handlers keep each record, with the frames of its exception."""
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, [logging.NullHandler()]
+    try:
+        yield
+    finally:
+        root.handlers = handlers
+
+
 def call_quietly(function, args):
-    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+    with (
+        contextlib.suppress(Exception),
+        contextlib.redirect_stdout(io.StringIO()),
+        warnings.catch_warnings(),
+        without_kept_records(),
+    ):
         warnings.simplefilter("ignore")
         function(*args)
 
