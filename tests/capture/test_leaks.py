@@ -20,13 +20,17 @@ ROUNDS = 20
 
 @contextlib.contextmanager
 def without_kept_records():
-    """pytest's handlers keep each record, with the frames of its exception."""
-    root = logging.getLogger()
-    handlers, root.handlers = root.handlers, [logging.NullHandler()]
+    """pytest's handlers, on the root and on loggers that do not propagate, keep each record with its exception's frames."""
+    loggers = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+    handlers = {logger: logger.handlers for logger in loggers if isinstance(logger, logging.Logger)}
     try:
+        for logger, all_of_it in handlers.items():
+            logger.handlers = [each for each in all_of_it if not type(each).__module__.startswith("_pytest")]
+        logging.getLogger().handlers.append(logging.NullHandler())
         yield
     finally:
-        root.handlers = handlers
+        for logger, all_of_it in handlers.items():
+            logger.handlers = all_of_it
 
 
 def call_quietly(function, args):
