@@ -1,12 +1,12 @@
 #include "frontends/minidynamo/family.h"
 
-#include "cpython/object_layout.h"
 #include "cpython/text.h"
 #include "frontends/arg_binding.h"
 #include "frontends/dtype_object.h"
 #include "frontends/indexing.h"
 #include "frontends/minidynamo/op_functions.h"
 #include "frontends/minidynamo/tensor_object.h"
+#include "frontends/minidynamo/tensor_slots.h"
 #include "frontends/operators.h"
 #include "frontends/promotion.h"
 #include "frontends/size_object.h"
@@ -161,10 +161,10 @@ const TensorFamily& own_family() { return kFamily; }
 void register_own_family() {
   register_tensor_type(&tensor_type, kFamily);
   add_op_methods();
-  PyObject *name, *descriptor;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(pv_type_dict(&tensor_type), &position, &name, &descriptor) != 0)
-    if (Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) add_method(descriptor);
+  for (const PyMethodDef* method = tensor_methods(); method->ml_name != nullptr; ++method) {
+    Ref descriptor = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&tensor_type), method->ml_name));
+    if (Py_IS_TYPE(descriptor.get(), &PyMethodDescr_Type)) add_method(descriptor);
+  }
 }
 
 void add_own_callable(BorrowedRef callable, TensorCallable meaning) {
