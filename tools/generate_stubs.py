@@ -289,7 +289,7 @@ def generate(module):
             functions.append("\n".join(function_lines(name, member)))
         elif not name.startswith("__pybind11"):
             constants.append(f"{name}: {constant_type(member)}")
-    classes += named_results()
+    classes += return_types()
     parts = [op_signatures.ALIASES_OF_TYPES, "\n".join(constants), "\n".join(functions), "\n\n".join(classes)]
     body = "\n\n".join(filter(None, parts))
     names = sorted({*re.findall(r"\b(?:Any|Callable|Iterable|Iterator|Mapping|Sequence|Supports\w+|overload)\b", body)})
@@ -301,7 +301,7 @@ def generate(module):
     return "\n".join([HEADER, "", op_signatures.ALIASES, *imports, "", body, ""])
 
 
-def named_results():
+def return_types():
     """A class for each set of result names in the op table."""
     from minidynamo import _C
 
@@ -364,7 +364,7 @@ def generate_package(module):
             home = "._C" if hasattr(module, name) else home.replace("minidynamo.", ".")
             imports.append(f"from {home} import {getattr(value, '__name__', name)} as {name}")
     dtypes = [*module._dtypes, *tensor_names._DTYPE_ALIASES]
-    results = sorted(set(re.findall(r"class (_\w+)\(", "\n".join(named_results()))))
+    results = sorted(set(re.findall(r"class (_\w+)\(", "\n".join(return_types()))))
     modules = [name for name in minidynamo._LAZY_MODULES if name != "_logging"]
     lines = [
         HEADER,

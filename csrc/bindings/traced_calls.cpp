@@ -74,7 +74,7 @@ void note_written(const py::object& tensor) {
 bool is_one_window(const py::object& a, const py::object& b) {
   const Tensor &first = tensor_of(a.ptr()), &second = tensor_of(b.ptr());
   bool are_real = first->kind() == TensorKind::Real && second->kind() == TensorKind::Real;
-  return are_real && first->storage().get() == second->storage().get() && is_same_window(first, second);
+  return are_real && first->storage().get() == second->storage().get() && is_same_view(first, second);
 }
 
 struct Views {

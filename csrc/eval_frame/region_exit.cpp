@@ -49,8 +49,7 @@ bool read_input(BorrowedRef object, GraphInput& input) {
 }
 
 bool same_input(const GraphInput& a, const GraphInput& b) {
-  if (a.tensor.defined() && b.tensor.defined())
-    return is_same(a.tensor, b.tensor) || is_same_window(a.tensor, b.tensor);
+  if (a.tensor.defined() && b.tensor.defined()) return is_same(a.tensor, b.tensor) || is_same_view(a.tensor, b.tensor);
   if (a.tensor.defined() || b.tensor.defined()) return false;
   if (a.scalar.kind() != b.scalar.kind()) return false;
   return a.scalar.is_float() ? a.scalar.as_double() == b.scalar.as_double() : a.scalar.as_int() == b.scalar.as_int();

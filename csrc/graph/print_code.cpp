@@ -239,17 +239,17 @@ std::string_view method_name(const OpRow& op) { return op.kind == OpKind::Cast ?
 
 CallForm call_form(const Node& node) {
   if (node.op->kind == OpKind::Cast) return CallForm::Method;  // including those inserted by promotion
-  bool has_function = (node.op->faces & (kFunction | kFunctional)) != 0;
+  bool has_function = (node.op->variants & (kFunction | kFunctional)) != 0;
   bool self_is_value = !node.operands.empty() && std::holds_alternative<ValueRef>(node.operands[0]);
-  if (node.form == CallForm::Function && !has_function && (node.op->faces & kMethod) != 0) return CallForm::Method;
+  if (node.form == CallForm::Function && !has_function && (node.op->variants & kMethod) != 0) return CallForm::Method;
   if (node.form == CallForm::Method && !self_is_value) return CallForm::Function;
   return node.form == CallForm::Operator && operator_symbol(*node.op) == nullptr ? CallForm::Function : node.form;
 }
 
 std::string op_path(const OpRow& op) {
-  if (op.faces & kFunction) return str_cat("minidynamo.", python_name(op));
-  if (op.faces & kFunctional) return str_cat("minidynamo.nn.functional.", python_name(op));
-  if (op.faces == kUnseen && op.kind != OpKind::HostCall) return str_cat("minidynamo.ops.prims.", python_name(op));
+  if (op.variants & kFunction) return str_cat("minidynamo.", python_name(op));
+  if (op.variants & kFunctional) return str_cat("minidynamo.nn.functional.", python_name(op));
+  if (op.variants == kUnseen && op.kind != OpKind::HostCall) return str_cat("minidynamo.ops.prims.", python_name(op));
   std::string path = str_cat("minidynamo.ops.", python_name(op));
   for (size_t at = path.find("::"); at != std::string::npos; at = path.find("::")) path.replace(at, 2, ".");
   return path;

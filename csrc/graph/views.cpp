@@ -20,7 +20,7 @@ std::vector<OutSpec> view_outs(const Node& node) {
   return outs;
 }
 
-bool is_window(const Node& node) {
+bool is_strided_view(const Node& node) {
   if (!is_op(node, OpKind::View)) return false;
   std::vector<OutSpec> outs = view_outs(node);
   return std::none_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; });

@@ -9,6 +9,6 @@ namespace md {
 // The shape rule's results for the node's operands: sizes, strides, and the offset of each result in operand 0.
 std::vector<OutSpec> view_outs(const Node& node);
 // All results alias operand 0.
-bool is_window(const Node& node);
+bool is_strided_view(const Node& node);
 
 }  // namespace md

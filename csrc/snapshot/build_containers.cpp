@@ -1,5 +1,5 @@
 // Recipes of tuples, lists, dicts, sets, slices and cells.
-#include "guards/named_results.h"
+#include "guards/return_types.h"
 #include "snapshot/recipe_rows.h"
 
 namespace md {
@@ -54,7 +54,7 @@ Ref make_TypedTuple(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   std::vector<Ref> parts = builder.build_parts(recipe);
   auto* type = reinterpret_cast<PyTypeObject*>(parts[0].get());
   Ref items = tuple_of(std::span(parts).subspan(1));
-  if (is_named_results(type)) return make_named_results(type, items.get());
+  if (is_return_type(type)) return make_returned(type, items.get());
   Ref args = check(PyTuple_Pack(1, items.get()));
   return check(PyTuple_Type.tp_new(type, args, nullptr));
 }

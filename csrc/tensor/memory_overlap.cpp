@@ -26,7 +26,7 @@ bool ranges_meet(const Tensor& a, const Tensor& b) {
   return x.begin < y.end && y.begin < x.end;
 }
 
-bool is_same_window(const Tensor& a, const Tensor& b) {
+bool is_same_view(const Tensor& a, const Tensor& b) {
   return a->data() == b->data() && a->dtype() == b->dtype() && same(a->spec().sizes, b->spec().sizes) &&
          same(a->spec().strides, b->spec().strides);
 }
@@ -54,7 +54,7 @@ bool is_dense(const TensorSpec& spec) {
 
 bool overlaps_in_part(const Tensor& written, const Tensor& read) {
   if (written->numel() == 0 || read->numel() == 0 || !ranges_meet(written, read)) return false;
-  if (is_same(written, read) || is_same_window(written, read)) return false;
+  if (is_same(written, read) || is_same_view(written, read)) return false;
   return is_dense(written.spec()) && is_dense(read.spec());
 }
 

@@ -7,7 +7,7 @@ namespace md {
 // For real tensors: whether the byte ranges from first to last element intersect; false means definitely disjoint.
 bool ranges_meet(const Tensor& a, const Tensor& b);
 // Whether they are the same strided view of memory: the same elements in the same order.
-bool is_same_window(const Tensor& a, const Tensor& b);
+bool is_same_view(const Tensor& a, const Tensor& b);
 // Whether two indices refer to the same element, as far as single strides tell: an expanded dim.
 bool has_expanded_dim(const TensorSpec& spec);
 // Whether sizes and strides fill a range without gaps, in some order of dims.

@@ -127,7 +127,7 @@ def test_random_programs(seed):
     check_floats(seed)
 
 
-def check_whole_numbers(seed):
+def check_integers(seed):
     function = as_function(*random_program(seed, WHOLE, WHOLE_PAIRS))
     for dtype in (i32, i64):
         check(function, *(minidynamo.randint(-50, 50, (7, 75), dtype=dtype) for _ in range(3)))
@@ -135,14 +135,14 @@ def check_whole_numbers(seed):
 
 @pytest.mark.parametrize("seed", range(30))
 def test_random_programs_of_integers(seed):
-    check_whole_numbers(seed)
+    check_integers(seed)
 
 
 def check_drawn(seed):
     minidynamo.manual_seed(seed)
     before = config.machine_code
     try:
-        (check_floats if seed % 3 else check_whole_numbers)(seed)
+        (check_floats if seed % 3 else check_integers)(seed)
     finally:
         config.machine_code = before
 

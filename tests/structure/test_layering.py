@@ -103,7 +103,7 @@ def test_includes(path):
         ("tensor", "tensor.h", "#include <Python.h>"),
         ("tensor", "kernels/matmul_kernels.cpp", "#include <oneapi/dnnl/dnnl.hpp>"),
         ("tensor", "tensor.h", '#include "tensor/ops/op_row.h"'),
-        ("tensor", "simd/loops.inl", '#include "tensor/kernels/lines.h"'),
+        ("tensor", "simd/loops.inl", '#include "tensor/kernels/dim_slices.h"'),
         ("executor", "loops/loop_op.h", '#include "executor/plan.h"'),
         ("executor", "step.h", '#include "executor/loops/loop_program.h"'),
         ("eval_frame", "driver.cpp", '#include "internal/pycore_frame.h"'),

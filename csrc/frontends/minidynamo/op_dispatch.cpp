@@ -14,7 +14,7 @@
 #include "frontends/minidynamo/generator_object.h"
 #include "frontends/minidynamo/tensor_buffer.h"
 #include "frontends/minidynamo/tensor_object.h"
-#include "guards/named_results.h"
+#include "guards/return_types.h"
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/tensor_modes.h"
 
@@ -289,8 +289,8 @@ Ref wrap_results(const OpRow& row, std::vector<Tensor> results) {
   bool one = row.schema.returns.size() == 1 && row.schema.returns[0] == ParamType::Tensor;
   if (one) return wrap_tensor(std::move(results.at(0)));
   Ref tuple = wrap_tuple(results);
-  PyTypeObject* named = row.schema.returns.size() > 1 ? named_results_type(row) : nullptr;
-  return named == nullptr ? tuple : make_named_results(named, tuple.get());
+  PyTypeObject* named = row.schema.returns.size() > 1 ? return_type_of(row) : nullptr;
+  return named == nullptr ? tuple : make_returned(named, tuple.get());
 }
 
 void require_no_leaf_write(BorrowedRef self) {
@@ -361,8 +361,8 @@ Ref dispatch_with_out(const OpRow& row, PyObject* const* args, Py_ssize_t arg_co
   for (PyObject* object : objects) targets.push_back(tensor_of(object));
   std::vector<Tensor> written = apply_out(*call.row, call.args, targets, warn_of_resize);
   for (size_t i = 0; i < objects.size(); ++i) replace_tensor(objects[i], written[i]);
-  PyTypeObject* named = objects.size() > 1 ? named_results_type(*call.row) : nullptr;
-  return named == nullptr ? Ref::share(out) : make_named_results(named, check(PySequence_Tuple(out)).get());
+  PyTypeObject* named = objects.size() > 1 ? return_type_of(*call.row) : nullptr;
+  return named == nullptr ? Ref::share(out) : make_returned(named, check(PySequence_Tuple(out)).get());
 }
 
 // A function call without `generator`, which provides the numbers.
@@ -383,7 +383,7 @@ Ref dispatch_write(const OpRow& row, const CallValues& values) {
   }
   require_no_leaf_write(values[0]);
   PreparedCall call = prepare(row, values);
-  if (!(call.row->faces & kInPlace)) {
+  if (!(call.row->variants & kInPlace)) {
     raise(ErrorKind::Type, in_place_name(row), "() received an invalid combination of arguments");
   }
   apply_in_place(*call.row, call.args);

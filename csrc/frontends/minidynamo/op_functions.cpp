@@ -95,8 +95,8 @@ constexpr OpAlias kAliases[] = {
 // A Python name in the table and the first of its rows, which the callable stands for.
 struct NamedOp {
   std::string name;
-  size_t index;   // of its first row
-  uint8_t faces;  // of all its rows
+  size_t index;      // of its first row
+  uint8_t variants;  // of all its rows
 };
 
 std::vector<NamedOp> named_ops() {
@@ -107,9 +107,9 @@ std::vector<NamedOp> named_ops() {
     static_rows[i] = rows[i];
     std::vector<const OpRow*> overloads = op_overloads(python_name(*rows[i]));
     if (overloads[0] != rows[i]) continue;
-    uint8_t faces = 0;
-    for (const OpRow* row : overloads) faces |= row->faces;
-    ops.push_back({std::string(python_name(*rows[i])), i, faces});
+    uint8_t variants = 0;
+    for (const OpRow* row : overloads) variants |= row->variants;
+    ops.push_back({std::string(python_name(*rows[i])), i, variants});
   }
   for (const OpAlias& alias : kAliases) {
     auto op = std::find_if(ops.begin(), ops.end(), [&](const NamedOp& named) { return named.name == alias.op; });
@@ -153,7 +153,7 @@ Ref make_functions(Selected selected, const char* module_name) {
   Ref functions = check(PyDict_New());
   Ref module = check(PyUnicode_FromString(module_name));
   for (const NamedOp& op : named_ops()) {
-    if (!selected(op.faces)) continue;
+    if (!selected(op.variants)) continue;
     auto* def = new PyMethodDef(method_def(op, false));
     Ref function = check(PyCFunction_NewEx(def, nullptr, module));
     add_own_callable(function,
@@ -168,20 +168,20 @@ Ref make_functions(Selected selected, const char* module_name) {
 std::vector<PyMethodDef> op_method_defs() {
   std::vector<PyMethodDef> defs;
   for (const NamedOp& op : named_ops()) {
-    if (op.faces & kMethod) defs.push_back(method_def(op, true));
-    if (op.faces & kInPlace) defs.push_back(in_place_def(op));
+    if (op.variants & kMethod) defs.push_back(method_def(op, true));
+    if (op.variants & kInPlace) defs.push_back(in_place_def(op));
   }
   return defs;
 }
 
 Ref make_op_functions() {
-  return make_functions([](uint8_t faces) { return (faces & kFunction) != 0; }, "minidynamo");
+  return make_functions([](uint8_t variants) { return (variants & kFunction) != 0; }, "minidynamo");
 }
 Ref make_functional_functions() {
-  return make_functions([](uint8_t faces) { return (faces & kFunctional) != 0; }, "minidynamo.nn.functional");
+  return make_functions([](uint8_t variants) { return (variants & kFunctional) != 0; }, "minidynamo.nn.functional");
 }
 Ref make_prims_functions() {
-  return make_functions([](uint8_t faces) { return faces == 0; }, "minidynamo.ops.prims");
+  return make_functions([](uint8_t variants) { return variants == 0; }, "minidynamo.ops.prims");
 }
 
 void add_op_methods() {
@@ -189,8 +189,8 @@ void add_op_methods() {
   auto method = [&](const std::string& name) { return check(PyObject_GetAttrString(type, name.c_str())); };
   for (const NamedOp& op : named_ops()) {
     const OpRow* row = static_rows[op.index];
-    if (op.faces & kMethod) add_own_callable(method(op.name), {.kind = TensorCallableKind::Op, .row = row});
-    if (op.faces & kInPlace)
+    if (op.variants & kMethod) add_own_callable(method(op.name), {.kind = TensorCallableKind::Op, .row = row});
+    if (op.variants & kInPlace)
       add_own_callable(method(op.name + "_"), {.kind = TensorCallableKind::InPlaceOp, .row = row});
   }
 }

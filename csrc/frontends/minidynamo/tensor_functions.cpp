@@ -301,10 +301,10 @@ PyObject* list_op_rows(PyObject*, PyObject*) {
       Ref entry = check(Py_BuildValue(
           "{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O}", "name", row->name.c_str(), "schema", row->schema.text.c_str(),
           "kind", kind_name(row->kind), "doc", row->doc.c_str(), "function",
-          (row->faces & kFunction) ? Py_True : Py_False, "method", (row->faces & kMethod) ? Py_True : Py_False,
-          "operator", (row->faces & kOperator) ? Py_True : Py_False, "functional",
-          (row->faces & kFunctional) ? Py_True : Py_False, "in_place", (row->faces & kInPlace) ? Py_True : Py_False,
-          "out", row->takes_out() ? Py_True : Py_False));
+          (row->variants & kFunction) ? Py_True : Py_False, "method", (row->variants & kMethod) ? Py_True : Py_False,
+          "operator", (row->variants & kOperator) ? Py_True : Py_False, "functional",
+          (row->variants & kFunctional) ? Py_True : Py_False, "in_place",
+          (row->variants & kInPlace) ? Py_True : Py_False, "out", row->takes_out() ? Py_True : Py_False));
       check_status(PyList_Append(rows, entry));
     }
     return rows;

@@ -39,7 +39,7 @@ PyObject* binary_in_place(PyObject* a, PyObject* b) {
 }
 bool has_in_place_face(BinaryCode code) {
   const OpRow* row = binary_operator_row(binary_operator(code));
-  return row != nullptr && (row->faces & kInPlace);
+  return row != nullptr && (row->variants & kInPlace);
 }
 
 // The slots of `**` also receive the modulus of pow().

@@ -40,9 +40,9 @@ Tensor apply_steps(const Tensor& tensor, std::vector<IndexStep>& steps) {
 
 Tensor index_tensor(const Tensor& tensor, BorrowedRef key) {
   IndexPlan plan = index_plan(tensor.spec(), key, tensor_from_key);
-  Tensor window = apply_steps(tensor, plan.steps);
-  if (!plan.indices.empty()) return apply_named("index", {window, plan.indices, plan.dims});
-  return plan.steps.empty() ? apply_named("alias", {window}) : window;
+  Tensor view = apply_steps(tensor, plan.steps);
+  if (!plan.indices.empty()) return apply_named("index", {view, plan.indices, plan.dims});
+  return plan.steps.empty() ? apply_named("alias", {view}) : view;
 }
 
 // What x[key] = value accepts besides tensors and numbers: arrays.
@@ -90,21 +90,21 @@ bool is_one_number(const Arg& value) {
 void store(const Tensor& tensor, BorrowedRef key, BorrowedRef object) {
   IndexPlan plan = index_plan(tensor.spec(), key, tensor_from_key);
   Arg value = value_to_store(object);
-  Tensor window = apply_steps(tensor, plan.steps);
+  Tensor view = apply_steps(tensor, plan.steps);
   if (plan.indices.empty()) {
     if (const Tensor* source = std::get_if<Tensor>(&value)) {
-      return write_named("copy", {window, without_leading_ones(*source, window->rank())});
+      return write_named("copy", {view, without_leading_ones(*source, view->rank())});
     }
     // fill_ writes the same value everywhere and accepts these; an assignment does not.
-    if (window->kind() == TensorKind::Real) require_elements_apart(*find_op("fill"), window);
-    return write_named("fill", {window, value});
+    if (view->kind() == TensorKind::Real) require_elements_apart(*find_op("fill"), view);
+    return write_named("fill", {view, value});
   }
   if (plan.mask.defined() && is_one_number(value)) {
     Tensor mask = plan.mask;
-    while (mask->rank() < window->rank()) mask = apply_named("unsqueeze", {mask, Scalar(int64_t{-1})});
-    return write_named("masked_fill", {window, mask, value});
+    while (mask->rank() < view->rank()) mask = apply_named("unsqueeze", {mask, Scalar(int64_t{-1})});
+    return write_named("masked_fill", {view, mask, value});
   }
-  write_named("index_put", {window, plan.indices, plan.dims, value});
+  write_named("index_put", {view, plan.indices, plan.dims, value});
 }
 
 PyObject* subscript(PyObject* self, PyObject* key) {

@@ -6,7 +6,7 @@
 #include "cpython/text.h"
 #include "guards/constants.h"
 #include "guards/guarded_ref.h"
-#include "guards/named_results.h"
+#include "guards/return_types.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
@@ -279,9 +279,9 @@ ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
   return known != nullptr && known->object.get() == descriptor ? found : nullptr;
 }
 
-Bound AttributeLookup::on_named_results() {
+Bound AttributeLookup::on_return_type() {
   PyTypeObject* type = tracer_.values().exact_type(object_);
-  std::optional<int> index = named_result_index(type, name_);
+  std::optional<int> index = return_field(type, name_);
   if (index) return {(*elements_of(tracer_, object_))[static_cast<size_t>(*index)]};
   PyObject* descriptor = _PyType_Lookup(type, name_);
   if (descriptor == nullptr) return missing();

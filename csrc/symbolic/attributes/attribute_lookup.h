@@ -41,7 +41,7 @@ class AttributeLookup {
   // An attribute that the program has set on a pre-existing tensor; null if there is none, which is guarded.
   ValuePtr own_of_tensor(const TensorValue* tensor);
   // A field of a struct sequence, or else a method of tuple.
-  Bound on_named_results();
+  Bound on_return_type();
   // A method of an exact built-in type: its descriptor, unbound.
   Bound on_builtin();
   // The object's own attribute, from a slot or its storage; null if there is none.

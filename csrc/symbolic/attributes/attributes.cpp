@@ -4,7 +4,7 @@
 #include "cpython/object_protocol.h"
 #include "guards/constants.h"
 #include "guards/guarded_ref.h"
-#include "guards/named_results.h"
+#include "guards/return_types.h"
 #include "symbolic/attributes/attribute_lookup.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
@@ -28,7 +28,7 @@ ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
 Bound look_up(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool probing) {
   if (is_shape(object)) return look_up(tracer, known_shape(tracer, object), name, probing);
   AttributeLookup lookup(tracer, object, name, probing);
-  if (is_named_results(type_of(object))) return lookup.on_named_results();
+  if (is_return_type(type_of(object))) return lookup.on_return_type();
   switch (object->kind) {
     case ValueKind::Super:
       return lookup.on_super();

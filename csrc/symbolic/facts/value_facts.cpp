@@ -2,7 +2,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "cpython/errors.h"
 #include "cpython/imports.h"
-#include "guards/named_results.h"
+#include "guards/return_types.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/pending_writes.h"
@@ -127,7 +127,7 @@ bool is_plain_tuple(Tracer& tracer, const ValuePtr& value) {
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return false;
   if (is_shape(value)) return true;
   auto* known = as<ObjectValue>(value);
-  if ((known != nullptr && known->source == nullptr) || is_named_results(type)) return true;
+  if ((known != nullptr && known->source == nullptr) || is_return_type(type)) return true;
   // sys.version_info and similar: immutable struct sequence types of C.
   static PyObject* const kFields = PyUnicode_InternFromString("n_sequence_fields");
   bool is_struct = !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && _PyType_Lookup(type, kFields) != nullptr;
@@ -360,7 +360,7 @@ std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, Object
   if (!sized) return std::nullopt;
   tracer.values().exact_type(value);
   int64_t length = PyObject_Size(object);
-  bool fixed = is_named_results(Py_TYPE(object));  // by the type
+  bool fixed = is_return_type(Py_TYPE(object));  // by the type
   if (known.source != nullptr && !known.length_guarded && !fixed) {
     tracer.guards().length(known.source, length);
     known.length_guarded = true;

@@ -62,19 +62,19 @@ ValueRef GraphBuilder::scalar_input(const ValuePtr& value) {
   return ref;
 }
 
-Window GraphBuilder::window_of(const TensorValue& tensor) {
+StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
   const TensorSpec& base = graph_->info(tensor.base->original).spec;
-  Window window{base.sizes, base.strides, 0};
+  StridedView view{base.sizes, base.strides, 0};
   ValueRef current = tensor.base->original;
   for (const ViewStep& step : tensor.views) {
     std::vector<Operand> operands = step.operands;
     operands[0] = current;
     Node* node = add_op(*step.row, std::move(operands));
     OutSpec out = view_outs(*node)[static_cast<size_t>(step.out)];
-    window = {out.spec.sizes, out.spec.strides, window.offset + out.view_offset};
+    view = {out.spec.sizes, out.spec.strides, view.offset + out.view_offset};
     current = {node, step.out};
   }
-  return window;
+  return view;
 }
 
 ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
@@ -162,9 +162,9 @@ ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
   const TensorSpec& layout = graph_->info(tensor->base->original).spec;
   ValueRef next = value;
   if (!tensor->views.empty()) {
-    Window window = window_of(*tensor);
+    StridedView view = strided_view_of(*tensor);
     Node* node =
-        add_op(*scatter, {tensor->base->current, value, window.sizes, window.strides, Scalar::symbolic(window.offset)});
+        add_op(*scatter, {tensor->base->current, value, view.sizes, view.strides, Scalar::symbolic(view.offset)});
     next = {node, 0};
   } else if (!same_layout(graph_->info(value).spec, layout)) {
     Node* node = add_op(*copy, {tensor->base->current, value, Scalar(false)});

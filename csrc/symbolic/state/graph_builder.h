@@ -19,7 +19,7 @@ struct TracedModes {
 };
 
 // The strided view of a tensor into its base.
-struct Window {
+struct StridedView {
   DimVec sizes, strides;
   Dim offset = 0;
 };
@@ -61,7 +61,7 @@ class GraphBuilder {
   ValueRef output_value(TensorValue* tensor);
   // The same view of the input as it was at the region's start; only for inputs and their views.
   ValueRef original_value(TensorValue* tensor) { return derive(base_of(tensor)->original, *tensor); }
-  Window window_of(const TensorValue& tensor);
+  StridedView strided_view_of(const TensorValue& tensor);
 
   // --- writes
   // The tensor holds this value from here on.

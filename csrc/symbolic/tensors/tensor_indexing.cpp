@@ -167,7 +167,7 @@ class SymbolicKey {
 };
 
 // The strided view of the tensor after all view steps.
-ValuePtr window_of(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
+ValuePtr view_at(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, const std::vector<IndexStep>& steps) {
   ValueRef current = tracer.builder().graph_value(tensor);
   TensorValue* viewed = tensor;
   ValuePtr result(tensor);
@@ -179,9 +179,9 @@ ValuePtr window_of(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, 
       Node* node = tracer.builder().add_op(*step.row, std::move(operands));
       node->outs[0].spec.requires_grad = grad;
       current = {node, 0};
-      auto window = make_value<TensorValue>(current, node->outs[0].spec, *tensor->family);
-      tracer.builder().make_alias(window.get(), viewed, *node, 0);
-      result = window;
+      auto view = make_value<TensorValue>(current, node->outs[0].spec, *tensor->family);
+      tracer.builder().make_alias(view.get(), viewed, *node, 0);
+      result = view;
       viewed = as<TensorValue>(result);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
@@ -251,10 +251,10 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   SymbolicKey parsed(tracer, *tensor->family, numbers_of_rows(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(tracer, tensor, parsed, plan.steps);
-  if (plan.indices.empty()) return window;
+  ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);
+  if (plan.indices.empty()) return view;
   auto [indices, dims] = places(tracer, parsed, plan);
-  return call_op(tracer, *index, {{window, indices, dims}, {}}, CallForm::Function);
+  return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
 }
 
 void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
@@ -275,16 +275,16 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   SymbolicKey parsed(tracer, *tensor->family, numbers_of_rows(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
-  ValuePtr window = window_of(tracer, tensor, parsed, plan.steps);
+  ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);
   if (!plan.indices.empty()) {
     auto [indices, dims] = places(tracer, parsed, plan);
-    call_in_place(tracer, *index_put, {{window, indices, dims, value}, {}});
+    call_in_place(tracer, *index_put, {{view, indices, dims, value}, {}});
     return;
   }
-  if (source != nullptr && source->spec.rank() > as<TensorValue>(window)->spec.rank())
+  if (source != nullptr && source->spec.rank() > as<TensorValue>(view)->spec.rank())
     graph_break(BreakReason::tensor_write, "a value of more dims than the place for it");
-  if (has_expanded_dim(as<TensorValue>(window)->spec)) raise_here();
-  call_in_place(tracer, source != nullptr ? *copy : *fill, {{window, value}, {}});
+  if (has_expanded_dim(as<TensorValue>(view)->spec)) raise_here();
+  call_in_place(tracer, source != nullptr ? *copy : *fill, {{view, value}, {}});
 }
 
 }  // namespace md

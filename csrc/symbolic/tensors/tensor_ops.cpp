@@ -8,7 +8,7 @@
 #include "graph/gradient.h"
 #include "graph/views.h"
 #include "guards/guarded_ref.h"
-#include "guards/named_results.h"
+#include "guards/return_types.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/host_call_sites.h"
 #include "symbolic/facts/enum_values.h"
@@ -408,7 +408,7 @@ class OpCapture {
 
   // The tensor that a view is taken of: the value bound to parameter 0.
   ValuePtr viewed(const Node& node) const {
-    if (!is_op(node, OpKind::View) || viewed_at_ < 0 || !is_window(node)) return nullptr;
+    if (!is_op(node, OpKind::View) || viewed_at_ < 0 || !is_strided_view(node)) return nullptr;
     const ValuePtr& value = values_[static_cast<size_t>(viewed_at_)];
     return is_tensor(value) ? value : nullptr;
   }
@@ -429,7 +429,7 @@ class OpCapture {
     const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     auto sequence = make_value<SequenceValue>(false, std::move(results));
-    PyTypeObject* named = returns.size() > 1 ? named_results_type(*row_) : nullptr;
+    PyTypeObject* named = returns.size() > 1 ? return_type_of(*row_) : nullptr;
     if (named != nullptr) sequence->type = tracer_.values().constant(reinterpret_cast<PyObject*>(named));
     return sequence;
   }

@@ -18,19 +18,19 @@ namespace {
 // index_put has no Python name of its own: it implements x[i, j] = y.
 bool has_in_place_form(const OpRow& row) {
   static const OpRow* const index_put = find_op("index_put");
-  return (row.faces & kInPlace) || &row == index_put;
+  return (row.variants & kInPlace) || &row == index_put;
 }
 
-bool same_window(const Window& a, const Window& b) {
+bool same_view(const StridedView& a, const StridedView& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
 }
 
-bool are_apart(const Window& a, const Window& b) {
-  auto end = [](const Window& window) {
-    int64_t last = window.offset.value();
-    for (int i = 0; i < window.sizes.size(); ++i) {
-      if (window.sizes[i].value() == 0) return window.offset.value();
-      last += (window.sizes[i].value() - 1) * window.strides[i].value();
+bool are_apart(const StridedView& a, const StridedView& b) {
+  auto end = [](const StridedView& view) {
+    int64_t last = view.offset.value();
+    for (int i = 0; i < view.sizes.size(); ++i) {
+      if (view.sizes[i].value() == 0) return view.offset.value();
+      last += (view.sizes[i].value() - 1) * view.strides[i].value();
     }
     return last + 1;
   };
@@ -54,8 +54,8 @@ void check_read_beside_write(Tracer& tracer, const std::string& op, TensorValue*
     graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
   tracer.builder().graph_value(tensor);
   if (tensor == target || tensor->base != tracer.builder().base_of(target)) return;
-  Window read = tracer.builder().window_of(*tensor), written = tracer.builder().window_of(*target);
-  if (!same_window(read, written) && !are_apart(read, written))
+  StridedView read = tracer.builder().strided_view_of(*tensor), written = tracer.builder().strided_view_of(*target);
+  if (!same_view(read, written) && !are_apart(read, written))
     graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
 }
 

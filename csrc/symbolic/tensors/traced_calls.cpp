@@ -130,7 +130,7 @@ std::vector<Tensor> TraceRecorder::record(const OpRow& row, std::span<const Arg>
   for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_floating(out.spec.dtype);
   std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
   const Tensor* viewed = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
-  if (viewed == nullptr || !viewed->defined() || !is_recording(*viewed) || !is_window(*node)) return outs;
+  if (viewed == nullptr || !viewed->defined() || !is_recording(*viewed) || !is_strided_view(*node)) return outs;
   auto* of = as<TensorValue>(value_of(capture, *viewed));
   if (outs.size() == 1 && row.is_argument(of->spec, node->outs[0].spec)) return {*viewed};
   for (size_t i = 0; i < outs.size(); ++i)

@@ -32,7 +32,7 @@ void add_typed(void* dst, const void* src) {
 
 void start_from_self(const OpCall& call, const Tensor& out) {
   const Tensor& self = tensor_arg(call, 0);
-  if (!is_same_window(self, out)) copy_elements(self, out);
+  if (!is_same_view(self, out)) copy_elements(self, out);
 }
 
 void copy_run(size_t item, const char* src, char* dst, int64_t n) {

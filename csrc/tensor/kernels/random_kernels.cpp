@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tensor/fill.h"
-#include "tensor/kernels/lines.h"
+#include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/random.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tensor/gemm/gemm.h"
-#include "tensor/kernels/lines.h"
+#include "tensor/kernels/dim_slices.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"

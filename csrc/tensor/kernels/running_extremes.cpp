@@ -1,7 +1,7 @@
 // cummax, cummin: the running extreme along a dim, and the index where it last occurred.
 #include <type_traits>
 
-#include "tensor/kernels/lines.h"
+#include "tensor/kernels/dim_slices.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
@@ -37,14 +37,14 @@ void take(Best<T>& best, T value, const Better& better) {
 
 template <typename T, typename Better>
 void run(const Tensor& self, int dim, std::span<Tensor> outs, const Better& better) {
-  scan_lines<T>(self, outs[0], dim, 2.0, Best<T>(), [&](T* values, int64_t n, Best<T>& best) {
+  scan_slices<T>(self, outs[0], dim, 2.0, Best<T>(), [&](T* values, int64_t n, Best<T>& best) {
     for (int64_t i = 0; i < n; ++i) {
       take(best, values[i], better);
       values[i] = best.value;
     }
   });
   // A double represents every index exactly.
-  scan_lines<T>(self, outs[1], dim, 2.0, Best<T>(), [&](T* values, int64_t n, Best<T>& best) {
+  scan_slices<T>(self, outs[1], dim, 2.0, Best<T>(), [&](T* values, int64_t n, Best<T>& best) {
     for (int64_t i = 0; i < n; ++i) {
       take(best, values[i], better);
       values[i] = static_cast<T>(best.place);

@@ -1,7 +1,7 @@
 // Ops on whole slices: softmax, log_softmax, layer_norm, cumsum, cumprod.
 #include <cmath>
 
-#include "tensor/kernels/lines.h"
+#include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/softmax.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -13,7 +13,7 @@ namespace {
 
 // dst may be src.
 template <typename T>
-void softmax_line(const FloatLoops<T>& run, const T* src, T* dst, int64_t n) {
+void softmax_slice(const FloatLoops<T>& run, const T* src, T* dst, int64_t n) {
   T shift = run.max(src, n);
   T scale = T(1) / run.exp_sum(src, shift, dst, n);
   const void* operands[] = {dst, &scale};
@@ -21,7 +21,7 @@ void softmax_line(const FloatLoops<T>& run, const T* src, T* dst, int64_t n) {
 }
 
 template <typename T>
-void log_softmax_line(const FloatLoops<T>& run, T* values, int64_t n) {
+void log_softmax_slice(const FloatLoops<T>& run, T* values, int64_t n) {
   T shift = run.max(values, n);
   std::vector<T> exponentials(static_cast<size_t>(n));
   T log_sum = std::log(run.exp_sum(values, shift, exponentials.data(), n));
@@ -55,10 +55,10 @@ void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     const FloatLoops<T>& run = loops_of<T>();
-    auto line = [&](const T* src, T* dst, int64_t n) { softmax_line<T>(run, src, dst, n); };
-    if (!logarithm && for_plain_rows<T>(self, out, dim, 0.5, line)) return;
-    for_lines<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
-      logarithm ? log_softmax_line<T>(run, values, n) : softmax_line<T>(run, values, values, n);
+    auto slice = [&](const T* src, T* dst, int64_t n) { softmax_slice<T>(run, src, dst, n); };
+    if (!logarithm && for_plain_rows<T>(self, out, dim, 0.5, slice)) return;
+    for_slices<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
+      logarithm ? log_softmax_slice<T>(run, values, n) : softmax_slice<T>(run, values, values, n);
     });
   });
 }
@@ -76,7 +76,7 @@ void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combin
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   if (!is_floating(out->dtype())) {
     auto start = static_cast<uint64_t>(neutral);
-    scan_lines<int64_t>(self, out, dim, 1.0, start, [&](int64_t* values, int64_t n, uint64_t& total) {
+    scan_slices<int64_t>(self, out, dim, 1.0, start, [&](int64_t* values, int64_t n, uint64_t& total) {
       for (int64_t i = 0; i < n; ++i) {
         total = combine(total, static_cast<uint64_t>(values[i]));
         values[i] = static_cast<int64_t>(total);
@@ -86,7 +86,7 @@ void accumulate(const OpCall& call, const Tensor& out, int neutral, const Combin
   }
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     // In double: float32 would lose a bit with each doubling of the length.
-    scan_lines<T>(self, out, dim, 1.0, double(neutral), [&](T* values, int64_t n, double& total) {
+    scan_slices<T>(self, out, dim, 1.0, double(neutral), [&](T* values, int64_t n, double& total) {
       for (int64_t i = 0; i < n; ++i) {
         total = combine(total, static_cast<double>(values[i]));
         values[i] = static_cast<T>(total);
@@ -115,7 +115,7 @@ void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
     const FloatLoops<T>& run = loops_of<T>();
     if (dtype == dtype_of<T>()) {
       T* row = static_cast<T*>(values);
-      for (int64_t i = 0; i < rows; ++i, row += n) softmax_line<T>(run, row, row, n);
+      for (int64_t i = 0; i < rows; ++i, row += n) softmax_slice<T>(run, row, row, n);
       return;
     }
     ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(dtype_of<T>())];
@@ -125,7 +125,7 @@ void softmax_rows(DType dtype, void* values, int64_t rows, int64_t n) {
     for (int64_t i = 0; i < rows; ++i) {
       std::byte* row = static_cast<std::byte*>(values) + static_cast<size_t>(i * n) * item_size(dtype);
       load(row, wide, n);
-      softmax_line<T>(run, wide, wide, n);
+      softmax_slice<T>(run, wide, wide, n);
       save(wide, row, n);
     }
   });
@@ -146,8 +146,8 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
     const T* shift = bias.defined() ? bias.data<T>() : nullptr;
     const FloatLoops<T>& run = loops_of<T>();
     if (self->dtype() != dtype_of<T>()) {
-      return for_lines<T>(as_lines(self, length), as_lines(outs[0], length), 1, 0.5,
-                          [&](T* values, int64_t n) { run.normalize(values, values, n, eps, scale, shift); });
+      return for_slices<T>(as_lines(self, length), as_lines(outs[0], length), 1, 0.5,
+                           [&](T* values, int64_t n) { run.normalize(values, values, n, eps, scale, shift); });
     }
     parallel_for(self->numel() / length, 0.2 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -164,7 +164,7 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
       const FloatLoops<T>& run = loops_of<T>();
       if (for_plain_rows<T>(self, outs[0], dim, 0.3, run.running_sum)) return;
       bool is_whole = self->rank() == 0 || self->sizes()[dim] <= kScanPiece;
-      scan_lines<T>(self, outs[0], dim, 1.0, 0.0, [&](T* values, int64_t n, double& before) {
+      scan_slices<T>(self, outs[0], dim, 1.0, 0.0, [&](T* values, int64_t n, double& before) {
         is_whole ? run.running_sum(values, values, n) : running_sum<T>(run, values, n, before);
       });
     });

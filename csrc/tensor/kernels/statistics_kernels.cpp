@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "tensor/fill.h"
-#include "tensor/kernels/lines.h"
+#include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"

@@ -70,7 +70,7 @@ struct HostCall {
 
 // Variants, i.e. where Python sees the op: function minidynamo.f, method Tensor.f, operator slot,
 // minidynamo.nn.functional.f, method Tensor.f_ that writes the result to argument 0.
-enum OpFace : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 4, kFunctional = 8, kInPlace = 16 };
+enum OpVariant : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 4, kFunctional = 8, kInPlace = 16 };
 
 // Traits. kEagerOnly: its result depends on data or storage, so no graph contains it. kChecksElements: its kernel fails
 // for some elements of its tensors (index out of range; integers if it is pointwise). kChecksNumber: for some values of
@@ -124,7 +124,7 @@ struct OpRow {
   Schema schema;
   OpKind kind;
   Promotion promotion;
-  uint8_t faces;  // OpFace bits
+  uint8_t variants;  // OpVariant bits
   OpTraits traits = kPlain;
   ShapeRule shape_rule;
   Kernel kernel;       // null for host calls and for views that always alias
@@ -135,9 +135,9 @@ struct OpRow {
   OpRole role() const { return traits.role; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::HostCall; }
   // Whether minidynamo.f(..., generator=g) draws from g.
-  bool takes_generator() const { return kind == OpKind::Random && (faces & kFunction); }
+  bool takes_generator() const { return kind == OpKind::Random && (variants & kFunction); }
   // Whether minidynamo.f(..., out=t) writes the result to t.
-  bool takes_out() const { return (faces & kFunction) && kind != OpKind::View && !returns_list(); }
+  bool takes_out() const { return (variants & kFunction) && kind != OpKind::View && !returns_list(); }
   bool returns_list() const { return !schema.returns.empty() && schema.returns[0] == ParamType::TensorList; }
   // Whether a result of this many dims, not a copy, is argument 0 itself.
   bool is_argument(const TensorSpec& given, const TensorSpec& result) const {

@@ -13,14 +13,14 @@
 namespace md {
 namespace {
 
-OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int faces, OpTraits traits, ShapeRule rule,
+OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int variants, OpTraits traits, ShapeRule rule,
                Kernel kernel, Pointwise pointwise, const char* doc) {
   OpRow row{};
   row.schema = parse_schema(schema);
   row.name = row.schema.name;
   row.kind = kind;
   row.promotion = promotion;
-  row.faces = static_cast<uint8_t>(faces);
+  row.variants = static_cast<uint8_t>(variants);
   row.traits = traits;
   row.shape_rule = rule;
   row.kernel = kernel;
@@ -34,8 +34,8 @@ class OpTable {
  public:
   OpTable() {
     lists_.emplace_back().reserve(1024);
-#define MD_OP(schema, kind, promotion, faces, traits, rule, kernel, pointwise, doc) \
-  add(make_row(schema, OpKind::kind, Promotion::promotion, faces, traits, rule, kernel, Pointwise::pointwise, doc));
+#define MD_OP(schema, kind, promotion, variants, traits, rule, kernel, pointwise, doc) \
+  add(make_row(schema, OpKind::kind, Promotion::promotion, variants, traits, rule, kernel, Pointwise::pointwise, doc));
 #include "tensor/ops/ops.def"
 #undef MD_OP
   }

@@ -51,7 +51,7 @@ bool may_write_directly(const OpRow& row, std::span<const Arg> args, const Tenso
   bool safe = true;
   for_each_tensor(args, [&](const Tensor& tensor) {
     if (tensor->kind() != TensorKind::Real) return;
-    safe = safe && (is_same_window(tensor, target) || !ranges_meet(tensor, target));
+    safe = safe && (is_same_view(tensor, target) || !ranges_meet(tensor, target));
   });
   return safe;
 }

@@ -27,10 +27,10 @@ void check_sizes(const OpCall& call, const DimVec& sizes, size_t item) {
 
 void push(const OpCall& call, std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
   check_sizes(call, sizes, item_size(dtype));
-  bool whole_numbers = call.row.shape_rule == randint_shape || call.row.shape_rule == randint_like_shape ||
-                       call.row.shape_rule == randperm_shape;
+  bool are_integers = call.row.shape_rule == randint_shape || call.row.shape_rule == randint_like_shape ||
+                      call.row.shape_rule == randperm_shape;
   bool random = call.row.kind == OpKind::Random;
-  if (random && !whole_numbers && !is_floating(dtype)) {
+  if (random && !are_integers && !is_floating(dtype)) {
     raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
   }
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});

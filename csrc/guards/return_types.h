@@ -9,13 +9,13 @@
 namespace md {
 
 // nullptr if the schema has no names. Created on first use, lives as long as the process.
-PyTypeObject* named_results_type(const OpRow& row);
+PyTypeObject* return_type_of(const OpRow& row);
 
-bool is_named_results(PyTypeObject* type);
+bool is_return_type(PyTypeObject* type);
 // Index of the element with this name; nullopt if there is none, or if `type` is not a return type.
-std::optional<int> named_result_index(PyTypeObject* type, BorrowedRef name);
+std::optional<int> return_field(PyTypeObject* type, BorrowedRef name);
 
 // A new object of the type, with as many items as it has names.
-Ref make_named_results(PyTypeObject* type, BorrowedRef tuple);
+Ref make_returned(PyTypeObject* type, BorrowedRef tuple);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-#include "guards/named_results.h"
+#include "guards/return_types.h"
 
 #include <deque>
 #include <string>
@@ -62,7 +62,7 @@ NamedResults* make(const OpRow& row) {
 
 }  // namespace
 
-PyTypeObject* named_results_type(const OpRow& row) {
+PyTypeObject* return_type_of(const OpRow& row) {
   bool named = row.schema.return_names.size() > 1;
   for (const std::string& name : row.schema.return_names) named = named && !name.empty();
   if (!named) return nullptr;
@@ -71,9 +71,9 @@ PyTypeObject* named_results_type(const OpRow& row) {
   return known->type;
 }
 
-bool is_named_results(PyTypeObject* type) { return by_type().contains(type); }
+bool is_return_type(PyTypeObject* type) { return by_type().contains(type); }
 
-std::optional<int> named_result_index(PyTypeObject* type, BorrowedRef name) {
+std::optional<int> return_field(PyTypeObject* type, BorrowedRef name) {
   auto found = by_type().find(type);
   if (found == by_type().end()) return std::nullopt;
   const auto& names = found->second->field_names;
@@ -82,7 +82,7 @@ std::optional<int> named_result_index(PyTypeObject* type, BorrowedRef name) {
   return std::nullopt;
 }
 
-Ref make_named_results(PyTypeObject* type, BorrowedRef tuple) {
+Ref make_returned(PyTypeObject* type, BorrowedRef tuple) {
   return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(type), tuple));
 }
 

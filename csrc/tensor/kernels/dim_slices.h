@@ -24,31 +24,31 @@ constexpr DType dtype_of() {
 // The slices of src along one dim, and their destination in dst, which is contiguous with src's sizes. Pieces of a
 // slice are read as values of T and written back from there.
 template <typename T>
-class Lines {
+class DimSlices {
  public:
-  Lines(const Tensor& src, const Tensor& dst, int dim)
+  DimSlices(const Tensor& src, const Tensor& dst, int dim)
       : src_(src), dst_(dst), length_(src->rank() == 0 ? 1 : src->sizes()[dim]), starts_(starts_of(src, dim)) {
     for (int i = dim + 1; i < src->rank(); ++i) inside_ *= dst->sizes()[i];
     int64_t step = src->rank() == 0 ? 1 : src->strides()[dim];
-    line_.add(item_size(src->dtype()), &step);
-    line_.add(item_size(dst->dtype()), &inside_);
-    line_.finish(false);
+    slice_.add(item_size(src->dtype()), &step);
+    slice_.add(item_size(dst->dtype()), &inside_);
+    slice_.finish(false);
   }
 
   int64_t count() const { return starts_.count(); }
   int64_t length() const { return length_; }
 
   // raw has room for n elements of 8 bytes.
-  void read(int64_t line, int64_t begin, int64_t n, void* raw, T* values) const {
-    load_(line_.read(0, src_.template data<char>() + starts_.offset(0, line), begin, n, raw), values, n);
+  void read(int64_t slice, int64_t begin, int64_t n, void* raw, T* values) const {
+    load_(slice_.read(0, src_.template data<char>() + starts_.offset(0, slice), begin, n, raw), values, n);
   }
 
-  void write(int64_t line, int64_t begin, int64_t n, void* raw, const T* values) const {
-    int64_t first = line / inside_ * inside_ * length_ + line % inside_;
+  void write(int64_t slice, int64_t begin, int64_t n, void* raw, const T* values) const {
+    int64_t first = slice / inside_ * inside_ * length_ + slice % inside_;
     char* place = dst_.template data<char>() + static_cast<size_t>(first) * item_size(dst_->dtype());
-    void* target = line_.write_place(1, place, begin, n, raw);
+    void* target = slice_.write_place(1, place, begin, n, raw);
     save_(values, target, n);
-    if (target == raw) line_.write_back(1, place, begin, n, target);
+    if (target == raw) slice_.write_back(1, place, begin, n, target);
   }
 
  private:
@@ -72,51 +72,51 @@ class Lines {
   int64_t length_;
   int64_t inside_ = 1;  // number of slices that are adjacent in dst
   ElementWalk starts_;
-  ElementWalk line_{{&length_, 1}};
+  ElementWalk slice_{{&length_, 1}};
   ConvertLoop load_ = loops().convert[static_cast<int>(src_->dtype())][static_cast<int>(dtype_of<T>())];
   ConvertLoop save_ = loops().convert[static_cast<int>(dtype_of<T>())][static_cast<int>(dst_->dtype())];
 };
 
 // dst is contiguous with src's sizes. change(values, n) works in place on the n elements along dim.
 template <typename T, typename Change>
-void for_lines(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Change& change) {
+void for_slices(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Change& change) {
   if (dst->numel() == 0) return;
-  Lines<T> lines(src, dst, dim);
-  int64_t n = lines.length();
-  parallel_for(lines.count(), ns_per_item * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+  DimSlices<T> slices(src, dst, dim);
+  int64_t n = slices.length();
+  parallel_for(slices.count(), ns_per_item * static_cast<double>(n), [&](int64_t begin, int64_t end) {
     StoragePtr raw = Storage::allocate(static_cast<size_t>(n) * 8);
     StoragePtr row = Storage::allocate(static_cast<size_t>(n) * sizeof(T));
     T* values = static_cast<T*>(row->data());
     for (int64_t i = begin; i < end; ++i) {
-      lines.read(i, 0, n, raw->data(), values);
+      slices.read(i, 0, n, raw->data(), values);
       change(values, n);
-      lines.write(i, 0, n, raw->data(), values);
+      slices.write(i, 0, n, raw->data(), values);
     }
   });
 }
 
-// Buffer size of scan_lines(): a long slice in another dtype needs no buffer of its length.
+// Buffer size of scan_slices(): a long slice in another dtype needs no buffer of its length.
 inline constexpr int64_t kScanPiece = 2048;
 
-// As for_lines, for operations that only need the preceding elements: change(piece, n, carry) receives the pieces of
+// As for_slices, for operations that only need the preceding elements: change(piece, n, carry) receives the pieces of
 // each slice in order; `carry`, initialised with `start` for each slice, is passed from piece to piece.
 template <typename T, typename Carry, typename Change>
-void scan_lines(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Carry& start,
-                const Change& change) {
+void scan_slices(const Tensor& src, const Tensor& dst, int dim, double ns_per_item, const Carry& start,
+                 const Change& change) {
   if (dst->numel() == 0) return;
-  Lines<T> lines(src, dst, dim);
-  int64_t piece = std::min(lines.length(), kScanPiece);
-  parallel_for(lines.count(), ns_per_item * static_cast<double>(lines.length()), [&](int64_t begin, int64_t end) {
+  DimSlices<T> slices(src, dst, dim);
+  int64_t piece = std::min(slices.length(), kScanPiece);
+  parallel_for(slices.count(), ns_per_item * static_cast<double>(slices.length()), [&](int64_t begin, int64_t end) {
     StoragePtr raw = Storage::allocate(static_cast<size_t>(piece) * 8);
     StoragePtr row = Storage::allocate(static_cast<size_t>(piece) * sizeof(T));
     T* values = static_cast<T*>(row->data());
     for (int64_t i = begin; i < end; ++i) {
       Carry carry = start;
-      for (int64_t at = 0; at < lines.length(); at += piece) {
-        int64_t n = std::min(piece, lines.length() - at);
-        lines.read(i, at, n, raw->data(), values);
+      for (int64_t at = 0; at < slices.length(); at += piece) {
+        int64_t n = std::min(piece, slices.length() - at);
+        slices.read(i, at, n, raw->data(), values);
         change(values, n, carry);
-        lines.write(i, at, n, raw->data(), values);
+        slices.write(i, at, n, raw->data(), values);
       }
     }
   });

@@ -6,7 +6,7 @@
 namespace md {
 namespace {
 
-bool is_whole_number(const TensorSpec& spec) { return spec.rank() == 0 && spec.dtype == DType::int64; }
+bool is_int64_scalar(const TensorSpec& spec) { return spec.rank() == 0 && spec.dtype == DType::int64; }
 
 int64_t other_number(const OpCall& call) {
   return arg_is<Tensor>(call, 1) ? *tensor_arg(call, 1).data<int64_t>() : int_arg(call, 1);
@@ -20,9 +20,9 @@ void calculate(const OpCall& call, std::span<Tensor> outs, Calculate overflows) 
 
 }  // namespace
 
-void whole_number_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+void integer_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& spec = tensor_arg(call, 0).spec();
-  bool fits = is_whole_number(spec) && (!arg_is<Tensor>(call, 1) || is_whole_number(tensor_arg(call, 1).spec()));
+  bool fits = is_int64_scalar(spec) && (!arg_is<Tensor>(call, 1) || is_int64_scalar(tensor_arg(call, 1).spec()));
   if (!fits) raise_op(ErrorKind::Type, call.row.name, "takes whole numbers, that is int64 tensors of no dims");
   outs.push_back({TensorSpec::contiguous(DType::int64, {})});
 }
