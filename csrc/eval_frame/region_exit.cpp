@@ -3,6 +3,7 @@
 #include "base/interrupts.h"
 #include "cpython/stack_room.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/gil_release.h"
 #include "eval_frame/host_call_frames.h"
 #include "eval_frame/signal_service.h"
 #include "guards/object_memory.h"
@@ -16,21 +17,6 @@
 namespace md {
 
 namespace {
-
-// Above this estimate the GIL is released for other threads.
-constexpr double kReleaseGilAboveNs = 50'000;
-
-class GilRelease {
- public:
-  explicit GilRelease(bool release) : state_(release ? PyEval_SaveThread() : nullptr) {}
-  ~GilRelease() {
-    if (state_ != nullptr) PyEval_RestoreThread(state_);
-  }
-  GilRelease(const GilRelease&) = delete;
-
- private:
-  PyThreadState* state_;
-};
 
 // False for an int that no op accepts; Python raises the op's error.
 bool read_input(BorrowedRef object, GraphInput& input) {
@@ -183,7 +169,7 @@ bool RegionRun::run_steps() {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
     {
-      GilRelease release(!plan.needs_gil() && plan.estimated_ns() > kReleaseGilAboveNs);
+      GilRelease release(is_long(plan));
       if (entry_->families.empty()) {
         plan.run(inputs_.span(), outputs_.span());
       } else {

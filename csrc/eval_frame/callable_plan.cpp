@@ -1,0 +1,100 @@
+#include "eval_frame/callable_plan.h"
+
+#include "base/error.h"
+#include "cpython/errors.h"
+#include "frontends/arg_binding.h"
+#include "guards/tensor_family.h"
+#include "snapshot/serving_code.h"
+
+namespace md {
+namespace {
+
+Ref to_python(const GraphInput& input) {
+  if (input.tensor.defined()) return default_family().wrap(input.tensor);
+  return arg_to_python(input.scalar);
+}
+
+// A callable returned by a backend. Its results are checked against the graph, because captures rely on them.
+class CallablePlan : public Plan {
+ public:
+  CallablePlan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph)
+      : callable_(std::move(callable)), backend_(std::move(backend)), graph_(std::move(graph)) {}
+  // May run on any thread, and after interpreter shutdown.
+  ~CallablePlan() override {
+    if (!Py_IsInitialized()) {
+      callable_.release();
+      return;
+    }
+    PyGILState_STATE state = PyGILState_Ensure();
+    {
+      ServingCode serving;
+      callable_.reset();
+    }
+    PyGILState_Release(state);
+  }
+
+  void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
+    ServingCode serving;
+    try {
+      call(inputs, outputs);
+    } catch (const Error&) {
+      // A plan that throws has run nothing; this one has.
+      set_error_from_current_exception();
+      throw PythonError();
+    }
+  }
+  std::string print() const override { return str_cat("call of what the backend '", backend_, "' made\n"); }
+  double estimated_ns() const override { return 0; }
+  bool needs_gil() const override { return true; }
+
+ private:
+  void call(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
+    std::vector<Ref> owned;
+    std::vector<PyObject*> args;
+    for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(input)).get());
+    Ref result = check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
+    if (!PyTuple_Check(result) && !PyList_Check(result)) refuse(str_cat("a ", result.type()->tp_name));
+    // A copy: a list could change while its elements are checked.
+    Ref values = check(PySequence_Tuple(result));
+    if (static_cast<size_t>(PyTuple_GET_SIZE(values.get())) != outputs.size()) {
+      refuse(str_cat(PyTuple_GET_SIZE(values.get()), " values"));
+    }
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      tensors.push_back(checked_output(i, PyTuple_GET_ITEM(values.get(), static_cast<Py_ssize_t>(i))));
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(tensors[i]);
+  }
+
+  [[noreturn]] void refuse(const std::string& found) const {
+    raise(ErrorKind::Type, "backend '", backend_, "': its callable must return a tuple or list of ",
+          graph_->outputs().size(), " tensors, not ", found);
+  }
+
+  Tensor checked_output(size_t i, BorrowedRef value) const {
+    Tensor tensor = tensor_of_object(value);
+    if (!tensor.defined()) refuse(str_cat("a ", value.type()->tp_name, " at position ", i));
+    const TensorSpec& expected = graph_->info(graph_->outputs()[i]).spec;
+    bool fits = tensor->dtype() == expected.dtype && tensor->rank() == expected.rank();
+    // A size that varies between runs is taken from the backend.
+    for (int d = 0; fits && d < expected.rank(); ++d)
+      fits = expected.sizes[d].is_symbolic() || same(tensor.spec().sizes[d], expected.sizes[d]);
+    if (!fits) {
+      raise(ErrorKind::Runtime, "backend '", backend_, "': output ", i, " must be ", expected.str(), ", not ",
+            tensor.spec().str());
+    }
+    return tensor;
+  }
+
+  Ref callable_;
+  std::string backend_;
+  std::shared_ptr<const Graph> graph_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Plan> callable_plan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph) {
+  return std::make_shared<CallablePlan>(std::move(callable), std::move(backend), std::move(graph));
+}
+
+}  // namespace md
