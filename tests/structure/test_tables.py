@@ -7,7 +7,7 @@ import pytest
 
 CSRC = Path(__file__).parents[2] / "csrc"
 SOURCES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".h", ".c", ".cpp", ".inl"})
-NAME_ASKED = re.compile(r'\b(?:op|row)(?:\(\))?(?:->|\.)name(?:\.\w+\(| [!=]= )"')
+NAME_ASKED = re.compile(r'\b(?:op|row)_?(?:\(\))?(?:->|\.)name(?:\.\w+\(| [!=]= )"')
 
 
 def block_after(text, start):
@@ -62,7 +62,8 @@ def test_a_default_is_found(text, found):
 
 
 @pytest.mark.parametrize(
-    "text", ['node.op->name == "sum"', 'if (row.name != "sum")', 'call.row.name.starts_with("arg")']
+    "text",
+    ['node.op->name == "sum"', 'if (row.name != "sum")', 'call.row.name.starts_with("arg")', 'row_->name != "pow"'],
 )
 def test_a_compared_name_is_found(text):
     assert NAME_ASKED.search(text)

@@ -254,11 +254,10 @@ class OpCapture {
     }
   }
 
-  // Pointwise ops, where a 0-dim tensor acts as the number would. Not pow, whose implementation depends on the
-  // exponent; half types take a number unconverted.
+  // Pointwise ops, where a 0-dim tensor acts as the number would. Half types take a number unconverted.
   bool takes_numbers_of_the_graph() const {
     bool pointwise = row_->kind == OpKind::PointwiseBinary || row_->kind == OpKind::Compare;
-    return pointwise && row_->pointwise >= 0 && row_->name != "pow";
+    return pointwise && row_->pointwise >= 0 && !row_->has(kChoosesByNumber);
   }
 
   bool is_number(size_t at) const { return std::find(numbers_.begin(), numbers_.end(), at) != numbers_.end(); }

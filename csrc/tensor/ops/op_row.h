@@ -75,7 +75,8 @@ enum OpVariant : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 
 // Traits. kEagerOnly: its result depends on data or storage, so no graph contains it. kChecksElements: its kernel fails
 // for some elements of its tensors (index out of range; integers if it is pointwise). kChecksNumber: for some values of
 // its number. kNeedsTensor: at least one of the operands that may be numbers is a tensor. kIsArgument: a result with as
-// many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad.
+// many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad. kChoosesByNumber: the
+// value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise.
 enum OpTrait : uint8_t {
   kPlain = 0,
   kEagerOnly = 1,
@@ -84,6 +85,7 @@ enum OpTrait : uint8_t {
   kNeedsTensor = 8,
   kIsArgument = 16,
   kCutsGradient = 32,
+  kChoosesByNumber = 64,
 };
 
 // The role of an op for passes and fusion, which never look at its name.
