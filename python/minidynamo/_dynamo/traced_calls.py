@@ -83,9 +83,8 @@ class _Origins:
         self.made_fakes: list[_C.Tensor] = []
         # By created tensor: the result that it is, or a view of it and its own sizes and strides.
         self._direct: list[tuple[int, tuple[_C.Size, tuple[int, ...]] | None]] = []
-        self._origins: list[
-            tuple[bool, int, _C._Views]
-        ] = []  # for each result: of an argument?, the index among arguments or created tensors, views
+        # For each result: of an argument?, the index among arguments or created tensors, views.
+        self._origins: list[tuple[bool, int, _C._Views]] = []
         places = {views.root(fake): (True, position) for position, fake in enumerate(given)}
         for number, fake in enumerate(fakes):
             if not views.views(fake) and views.root(fake) not in places:
