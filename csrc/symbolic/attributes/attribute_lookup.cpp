@@ -123,7 +123,8 @@ ValuePtr AttributeLookup::maker_of(FunctionValue* function) {
 
 Bound AttributeLookup::module_of_made(FunctionValue* function) {
   static PyObject* const kName = PyUnicode_InternFromString("__name__");
-  const Source* maker = as<ObjectValue>(maker_of(function))->source;
+  ValuePtr made_by = maker_of(function);
+  const Source* maker = as<ObjectValue>(made_by)->source;
   if (tracer_.effects().any_dict_written_at(kName)) unknown();
   ValuePtr name = value_at(tracer_, tracer_.sources().get(SourceKind::Global, maker, kName));
   if (!name) unknown();

@@ -229,7 +229,8 @@ bool store_on_exception(Tracer& tracer, const ValuePtr& object, BorrowedRef name
   PyObject* descriptor = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
   if (descriptor == nullptr || !is_data_descriptor(Py_TYPE(descriptor))) return false;
   if (PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE)) {
-    auto* found = as<ObjectValue>(type_attribute(tracer, object, name));
+    ValuePtr attribute = type_attribute(tracer, object, name);
+    auto* found = as<ObjectValue>(attribute);
     if (!has_plain_setattr(tracer, object, false) || found == nullptr || found->object.get() != descriptor)
       return false;
   }

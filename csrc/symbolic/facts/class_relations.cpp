@@ -48,7 +48,8 @@ bool is_callable(Tracer& tracer, const ValuePtr& value) {
 
 bool matches_pattern(Tracer& tracer, const ValuePtr& value, unsigned long flag) {
   PyTypeObject* type = tracer.values().exact_type(value);
-  auto* known = may_change(type) ? as<ObjectValue>(type_value(tracer, value)) : nullptr;
+  ValuePtr class_value = may_change(type) ? type_value(tracer, value) : nullptr;
+  auto* known = as<ObjectValue>(class_value);
   if (known != nullptr && known->source != nullptr) tracer.guards().match_flags(known->source, type);
   return PyType_HasFeature(type, flag) != 0;
 }

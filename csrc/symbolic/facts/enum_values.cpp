@@ -57,7 +57,8 @@ Ref member_text(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kStr = PyUnicode_InternFromString("__str__");
   PyTypeObject* base = base_of_member(value);
   ValuePtr plain = base != nullptr ? plain_value(tracer, value, {}) : nullptr;
-  auto* method = plain ? as<ObjectValue>(type_attribute(tracer, value, kStr)) : nullptr;
+  ValuePtr found = plain ? type_attribute(tracer, value, kStr) : nullptr;
+  auto* method = as<ObjectValue>(found);
   if (method == nullptr) return nullptr;
   // str defines __str__; int and float use __repr__.
   const char* shown = base == &PyUnicode_Type ? "__str__" : "__repr__";

@@ -102,8 +102,8 @@ void keep_identities_apart(Tracer& tracer, BorrowedRef key, BorrowedRef other) {
   if ((is_identity && is_number(other)) || (is_other && is_number(key))) break_on_numbers();
   if (key.get() == other.get() || !is_identity || !is_other) return;
   // Two equal numbers or texts: Python does not specify whether they are one object.
-  ValuePtr one = as<IdentityValue>(tracer.keys().find(key))->of,
-           another = as<IdentityValue>(tracer.keys().find(other))->of;
+  ValuePtr identity = tracer.keys().find(key), other_identity = tracer.keys().find(other);
+  ValuePtr one = as<IdentityValue>(identity)->of, another = as<IdentityValue>(other_identity)->of;
   if (!may_be_shared(one) || !may_be_shared(another)) return;
   Ref a = constant_of(tracer, one), b = a ? constant_of(tracer, another) : Ref();
   if (!b || identical_constants(a.get(), b.get()))

@@ -263,7 +263,8 @@ void require_written_globals(Tracer& tracer) {
 void make_function(Tracer& tracer, const Instruction& at) {
   require_written_globals(tracer);
   auto function = make_value<FunctionValue>();
-  auto* code = as<ObjectValue>(tracer.frames().pop());
+  ValuePtr popped = tracer.frames().pop();
+  auto* code = as<ObjectValue>(popped);
   MD_ASSERT(code != nullptr, "a function is created without a code object");
   function->code = code->object;
   function->globals_from = tracer.frames().innermost().function;

@@ -86,6 +86,9 @@ template <typename T>
 T* as(const ValuePtr& value) {
   return value && value->kind == T::kKind ? static_cast<T*>(value.get()) : nullptr;
 }
+// A temporary may be the last reference: keep it in a variable as long as the pointer.
+template <typename T>
+T* as(ValuePtr&& value) = delete;
 
 struct NullValue : Value {
   static constexpr ValueKind kKind = ValueKind::Null;
