@@ -231,9 +231,9 @@ namespace {
 // Pushes the callable and its self, or NULL, in the order that the version's calls expect.
 StepResult finish_method(LiveFrame& f, int operands, Ref callable, Ref self) {
   f.drop(operands);
-  bool callable_first = self || kNullAfterCallable;
-  f.push(callable_first ? std::move(callable) : Ref());
-  f.push(callable_first ? std::move(self) : std::move(callable));
+  if (!self && !kNullAfterCallable) std::swap(callable, self);
+  f.push(std::move(callable));
+  f.push(std::move(self));
   return next(f);
 }
 

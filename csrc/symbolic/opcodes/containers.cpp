@@ -54,6 +54,7 @@ void build_const_key_map(Tracer& tracer, const Instruction& at) {
 
 void build_string(Tracer& tracer, const Instruction& at) {
   std::vector<ValuePtr> parts;
+  parts.reserve(static_cast<size_t>(at.arg));
   for (int i = 0; i < at.arg; ++i) parts.push_back(tracer.frames().peek(at.arg - i));
   if (ValuePtr joined = computed(tracer, ScalarOp::Join, parts)) {
     tracer.frames().pop_many(at.arg);
@@ -230,16 +231,18 @@ ValuePtr annotations_of(Tracer& tracer, const ValuePtr& value) {
 }
 
 void set_function_part(Tracer& tracer, FunctionValue* function, int flag, ValuePtr value) {
-  if (flag == 1) function->defaults = std::move(value);
-  if (flag == 2) function->kw_defaults = std::move(value);
-  if (flag == 4) function->annotations = annotations_of(tracer, value);
-  if (flag == 16) {
+  if (flag == 1) {
+    function->defaults = std::move(value);
+  } else if (flag == 2) {
+    function->kw_defaults = std::move(value);
+  } else if (flag == 4) {
+    function->annotations = annotations_of(tracer, value);
+  } else if (flag == 16) {
     Ref name = check(pv_annotate_name(reinterpret_cast<PyCodeObject*>(function->code.get())->co_qualname));
     if (auto* maker = as<FunctionValue>(value); maker != nullptr && name.get() != Py_None)
       maker->names.emplace_back(check(PyUnicode_InternFromString("__qualname__")), tracer.values().constant(name));
     function->names.emplace_back(check(PyUnicode_InternFromString("__annotate__")), std::move(value));
-  }
-  if (flag == 8) {
+  } else if (flag == 8) {
     auto cells = elements_of(tracer, value);
     MD_ASSERT(cells, "a closure is not a tuple of cells");
     // A region that begins between loading the cells and this instruction finds them on the stack as ordinary objects.
