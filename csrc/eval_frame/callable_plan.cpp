@@ -60,6 +60,7 @@ class CallablePlan : public Plan {
       refuse(str_cat(PyTuple_GET_SIZE(values.get()), " values"));
     }
     std::vector<Tensor> tensors;
+    tensors.reserve(outputs.size());
     for (size_t i = 0; i < outputs.size(); ++i) {
       tensors.push_back(checked_output(i, PyTuple_GET_ITEM(values.get(), static_cast<Py_ssize_t>(i))));
     }

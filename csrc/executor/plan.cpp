@@ -82,7 +82,7 @@ std::unique_ptr<RunState> NativePlan::check_out() const {
 void NativePlan::give_back(std::unique_ptr<RunState> state) const {
   RunState* expected = nullptr;
   if (spare_.compare_exchange_strong(expected, state.get(), std::memory_order_release)) {
-    state.release();
+    static_cast<void>(state.release());  // spare_ owns it
     return;
   }
   std::lock_guard<std::mutex> lock(pool_mutex_);
