@@ -57,19 +57,31 @@ bool is_linear_algebra_error(BorrowedRef type) {
   return std::string_view(name).ends_with("LinAlgError");
 }
 
-// A plan that fails is run again op by op, which raises the exception anew: so an interrupt must be raised again, too.
-[[noreturn]] void raise_as_error(const LapackJob& job) {
-  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+struct Failure {
+  ErrorKind kind = ErrorKind::Runtime;
+  std::string text = "failed";
+};
+
+// Clears the exception.
+Failure take_failure() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   Ref held_type = Ref::steal(type), held_value = Ref::steal(value), held_traceback = Ref::steal(traceback);
-  ErrorKind kind = ErrorKind::Runtime;
-  if (PyErr_GivenExceptionMatches(type, PyExc_ImportError)) kind = ErrorKind::Import;
-  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) kind = ErrorKind::Memory;
-  if (is_linear_algebra_error(type)) kind = ErrorKind::LinearAlgebra;
+  Failure failure;
+  if (PyErr_GivenExceptionMatches(type, PyExc_ImportError)) failure.kind = ErrorKind::Import;
+  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) failure.kind = ErrorKind::Memory;
+  if (is_linear_algebra_error(type)) failure.kind = ErrorKind::LinearAlgebra;
   Ref text = value == nullptr ? Ref() : Ref::steal(PyObject_Str(value));
   PyErr_Clear();
-  raise_op(kind, job.routine, text ? text_of(text) : "failed");
+  if (text) failure.text = text_of(text);
+  return failure;
+}
+
+// A plan that fails is run again op by op, which raises the exception anew: so an interrupt must be raised again, too.
+[[noreturn]] void raise_as_error(const LapackJob& job) {
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+  Failure failure = take_failure();
+  raise_op(failure.kind, job.routine, failure.text);
 }
 
 void run_numpy(const LapackJob& job) {
