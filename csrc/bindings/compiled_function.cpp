@@ -182,7 +182,6 @@ int set_of_function(PyObject* object, PyObject* value, void* name) {
                           : PyObject_DelAttrString(function, static_cast<const char*>(name));
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
 constexpr PyGetSetDef function_field(const char* name) {
   return {name, get_of_function, set_of_function, nullptr, const_cast<char*>(name)};
 }
