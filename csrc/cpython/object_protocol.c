@@ -14,9 +14,11 @@
 #include "internal/pycore_setobject.h"
 #endif
 
-/* Exported by every version, but declared in different headers. */
+/* Exported by every version, but declared in different headers: redundant where an included one has them.
+   NOLINTBEGIN(readability-redundant-declaration) */
 PyAPI_FUNC(int) _PyObject_GetMethod(PyObject* obj, PyObject* name, PyObject** method);
 PyAPI_FUNC(PyObject*) _PyObject_FunctionStr(PyObject*);
+/* NOLINTEND(readability-redundant-declaration) */
 
 int pv_get_method(PyObject* object, PyObject* name, PyObject** method) {
   *method = NULL;

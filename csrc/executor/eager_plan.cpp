@@ -38,7 +38,7 @@ class EagerPlan : public Plan {
 
 }  // namespace
 
-std::shared_ptr<const Plan> eager_plan(std::shared_ptr<const Graph> graph) {
+std::shared_ptr<const Plan> eager_plan(const std::shared_ptr<const Graph>& graph) {
   auto make = [](const std::shared_ptr<const Graph>& concrete, const std::string&) -> std::shared_ptr<const Plan> {
     return std::make_shared<EagerPlan>(concrete);
   };

@@ -46,6 +46,6 @@ std::shared_ptr<const Plan> lower(const Graph& graph);
 // The same; a graph with symbolic sizes is lowered once per set of sizes.
 std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph);
 // Runs the graph op by op; symbolic sizes as above.
-std::shared_ptr<const Plan> eager_plan(std::shared_ptr<const Graph> graph);
+std::shared_ptr<const Plan> eager_plan(const std::shared_ptr<const Graph>& graph);
 
 }  // namespace md
