@@ -97,8 +97,9 @@ bool is_a_type(const dlpack::DataType& type) {
       return type.bits == 8;
     case dlpack::kOpaque:
       return true;
+    default:
+      return type.code <= dlpack::kLastCode && one_of({4, 6, 8});
   }
-  return type.code <= dlpack::kLastCode && one_of({4, 6, 8});
 }
 
 DType dtype_of(const dlpack::DataType& type) {
@@ -152,6 +153,7 @@ int64_t span_of(const dlpack::Array& array, int64_t item) {
 
 // Address of the first element.
 char* start_of(const dlpack::Array& array, int64_t item, int64_t span) {
+  MD_ASSERT(item > 0, "a dtype without a size");
   auto data = reinterpret_cast<uintptr_t>(array.data);
   if (span > 0 && data == 0) refuse("data is NULL, and shape is not empty");
   uintptr_t start = 0, end = 0;
@@ -247,7 +249,7 @@ Ref tensor_to_dlpack(const Tensor& tensor, bool versioned, bool copied) {
     if (read_only) raise_buffer_error("a read-only tensor needs a consumer of DLPack 1.0");
     auto made = make_export<dlpack::Managed>(tensor);
     Ref capsule = check(PyCapsule_New(&made->form, kName, destroy_plain));
-    made.release();
+    static_cast<void>(made.release());  // the capsule owns it
     tensor->storage()->mark_shared_with_outside();
     return capsule;
   }
@@ -255,7 +257,7 @@ Ref tensor_to_dlpack(const Tensor& tensor, bool versioned, bool copied) {
   made->form.version = {dlpack::kMajor, dlpack::kMinor};
   made->form.flags = (read_only ? dlpack::kReadOnly : 0) | (copied ? dlpack::kIsCopied : 0);
   Ref capsule = check(PyCapsule_New(&made->form, kVersionedName, destroy_versioned));
-  made.release();
+  static_cast<void>(made.release());
   tensor->storage()->mark_shared_with_outside();
   return capsule;
 }
