@@ -20,6 +20,7 @@ class CodeExtra {
   // Returns null if nothing has been set.
   void* get(PyCodeObject* code) const {
     auto* extra = static_cast<const CodeExtraArray*>(code->co_extra);
+    // NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): the constructor has checked that index_ is not negative.
     return extra == nullptr || extra->count <= index_ ? nullptr : extra->values[index_];
   }
   // Takes ownership of `value`; the previous value is released.

@@ -128,6 +128,7 @@ ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
   PyObject* function = registered().at(name);
   static const OpRow* const clone = find_op("clone");
   std::vector<Ref> held;
+  held.reserve(args.positional.size() + args.keywords.size());
   for (const ValuePtr& value : args.positional) held.push_back(plain_object(tracer, value));
   Ref keywords = check(PyDict_New());
   for (const auto& [name, value] : args.keywords) {
