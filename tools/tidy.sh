@@ -62,7 +62,8 @@ check() {
 }
 
 set_up >&2
-known=$(sed -n "s|^ *\"file\": \"$PWD/\(csrc/.*\)\".*|\1|p" "$database/compile_commands.json" | sort)
+# The inner loops of each instruction set are in GCC's dialect (its pragmas for targets and __builtin_shuffle).
+known=$(sed -n "s|^ *\"file\": \"$PWD/\(csrc/.*\)\".*|\1|p" "$database/compile_commands.json" | grep -v /simd/loops_ | sort)
 left_out=()
 case ${1:-} in
   --all) mapfile -t files <<<"$known" ;;
@@ -89,7 +90,7 @@ for file in "${files[@]}"; do
   if grep -qxF "$file" <<<"$known"; then
     chosen+=("$file")
   else
-    echo "left out, because this Python's build does not compile it: $file"
+    echo "left out, because Clang does not compile it, or not for this Python: $file"
   fi
 done
 for file in "${left_out[@]}"; do
