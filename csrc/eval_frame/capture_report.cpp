@@ -94,7 +94,8 @@ CaptureReport::~CaptureReport() {
     tell_step("Step 1: failed to capture ");
     if (events_wanted())
       emit_event(EventKind::capture_end, id_, place_facts(place_).add("outcome", "error").add("ops", 0));
-  } catch (...) {  // cannot be reported
+  } catch (...) {
+    return;  // cannot be reported
   }
 }
 

@@ -63,7 +63,7 @@ double flops_per_element(OpKind kind) {
 double inner_extent(const Node& node) {
   const auto* value = std::get_if<ValueRef>(&node.operands[0]);
   const DimVec* sizes = value == nullptr ? nullptr : &value->node->outs[static_cast<size_t>(value->out)].spec.sizes;
-  return sizes == nullptr || sizes->size() == 0 ? 1 : static_cast<double>((*sizes)[sizes->size() - 1].value());
+  return sizes == nullptr || sizes->empty() ? 1 : static_cast<double>((*sizes)[sizes->size() - 1].value());
 }
 
 }  // namespace

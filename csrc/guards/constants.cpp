@@ -2,7 +2,9 @@
 
 #include <structmember.h>
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <vector>
 
@@ -59,16 +61,15 @@ bool same_int(PyObject* a, PyObject* b) {
   return equal.get() == Py_True;
 }
 
-bool same_float(PyObject* a, PyObject* b) {
-  double x = PyFloat_AS_DOUBLE(a);
-  double y = PyFloat_AS_DOUBLE(b);
-  return std::memcmp(&x, &y, sizeof x) == 0;
-}
+// A NaN is the same as itself, and -0.0 is not the same as 0.0.
+bool same_bits(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+
+bool same_float(PyObject* a, PyObject* b) { return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b)); }
 
 bool same_complex(PyObject* a, PyObject* b) {
   const Py_complex& x = reinterpret_cast<PyComplexObject*>(a)->cval;
   const Py_complex& y = reinterpret_cast<PyComplexObject*>(b)->cval;
-  return std::memcmp(&x, &y, sizeof x) == 0;
+  return same_bits(x.real, y.real) && same_bits(x.imag, y.imag);
 }
 
 bool same_str(PyObject* a, PyObject* b) {

@@ -42,7 +42,7 @@ constexpr size_t kDefaultLimit = size_t{256} << 20;
 
 int bucket_of(size_t nbytes) {
   if (nbytes <= kSmallest) return 0;
-  int shift = std::bit_width((nbytes - 1) / kSmallest) - 1;  // nbytes in (64 << shift, 128 << shift]
+  int shift = static_cast<int>(std::bit_width((nbytes - 1) / kSmallest)) - 1;  // nbytes in (64 << shift, 128 << shift]
   size_t step = (kSmallest << shift) / kSteps;
   size_t within = (nbytes - 1 - (kSmallest << shift)) / (step == 0 ? 1 : step);
   return 1 + shift * kSteps + static_cast<int>(within);

@@ -382,8 +382,10 @@ void add_tensor_functions(PyObject* module) {
   add_type("Generator", generator_type());
   add_type("memory_format", memory_format_type());
   Ref formats = check(PyDict_New());
-  for (const MemoryFormatRow& format : kMemoryFormats)
-    check_status(PyDict_SetItemString(formats, format.name.data(), memory_format_object(format.name)));
+  for (const MemoryFormatRow& format : kMemoryFormats) {
+    Ref name = check(PyUnicode_FromStringAndSize(format.name.data(), static_cast<Py_ssize_t>(format.name.size())));
+    check_status(PyDict_SetItem(formats, name, memory_format_object(format.name)));
+  }
   add("_memory_formats", formats);
   Ref dtypes = check(PyDict_New());
   for (int i = 0; i < kDTypeCount; ++i)

@@ -77,7 +77,8 @@ Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePt
       setter = make_value<BoundMethodValue>(method, on_type);
       return Place::Descriptor;
     }
-    if ((setter = part_of_property(on_type, 1))) return Place::Setter;
+    setter = part_of_property(on_type, 1);
+    if (setter) return Place::Setter;
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
     if (descriptor == &PyMemberDescr_Type && is_writable_slot(type_of(object), known->object.get())) {

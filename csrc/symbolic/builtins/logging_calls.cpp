@@ -136,7 +136,7 @@ void queue(Tracer& tracer, PyObject* function, const char* name, const CallArgs&
       is_known = is_known && can_be_given(value);
   }
   if (!is_known) graph_break(request.reason, request.context);
-  queue_output(tracer, std::move(request));
+  queue_output(tracer, request);
 }
 
 struct LogMethod {

@@ -264,7 +264,7 @@ ValuePtr call_print(Tracer& tracer, const CallArgs& args) {
     request.runs_python = true;
   }
   request.args.keywords = args.keywords;
-  queue_output(tracer, std::move(request));
+  queue_output(tracer, request);
   return tracer.values().none();
 }
 

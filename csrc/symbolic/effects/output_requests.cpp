@@ -113,7 +113,7 @@ PendingEffect effect_of(Tracer& tracer, const OutputRequest& request) {
 
 }  // namespace
 
-void queue_output(Tracer& tracer, OutputRequest request) {
+void queue_output(Tracer& tracer, const OutputRequest& request) {
   if (!config().capture_output) refuse(request);
   // A frame that the region has left cannot be linked: the driver makes the call.
   if (tracer.entry().has_returned()) tracer.end_silently_before(tracer.instruction_step());

@@ -15,6 +15,6 @@ struct OutputRequest {
 
 // Queues a call that writes something out, to be made at the exit. Breaks for the reason of the request if that would
 // not be equivalent.
-void queue_output(Tracer& tracer, OutputRequest request);
+void queue_output(Tracer& tracer, const OutputRequest& request);
 
 }  // namespace md

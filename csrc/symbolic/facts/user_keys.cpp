@@ -174,9 +174,8 @@ Ref hashed_key(Tracer& tracer, const ValuePtr& value) {
   return key.key;
 }
 
-// The arguments are copied: they may refer into a stack, which a call may move.
-Ref key_in(Tracer& tracer, const ValuePtr& of, const ValuePtr& key_value) {
-  ValuePtr container = of, value = key_value;
+// Takes copies: a reference may refer into a stack, which a call may move.
+Ref key_in(Tracer& tracer, ValuePtr container, ValuePtr value) {
   bool made_here = is_made_here(container);
   Ref key = made_here ? hashed_key(tracer, value) : key_of(tracer, value);
   if (!made_here || tracer.keys().user_keys().empty()) return key;

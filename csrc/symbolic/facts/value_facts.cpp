@@ -399,8 +399,9 @@ std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePt
   if (object->writes && (PyList_Check(object->object.get()) || is_deque(value)))
     return std::make_unique<std::vector<ValuePtr>>(written_list(tracer, object)->items);
   auto elements = std::make_unique<std::vector<ValuePtr>>();
-  int64_t length = *length_of(tracer, value);
-  for (int64_t i = 0; i < length; ++i) elements->push_back(element(tracer, object, i));
+  std::optional<int64_t> length = length_of(tracer, value);
+  MD_ASSERT(length, "a tuple or list without a length");
+  for (int64_t i = 0; i < *length; ++i) elements->push_back(element(tracer, object, i));
   return elements;
 }
 

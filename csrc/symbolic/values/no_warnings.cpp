@@ -40,10 +40,12 @@ PyObject* warn(PyObject*, PyObject* args, PyObject* keywords) {
   return PyObject_Call(original, args, keywords);
 }
 
+// Null with an exception if there is no memory for it. Does not throw: the destructor calls it.
 PyObject* stand_in() {
   static PyMethodDef definition = {"warn", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(warn)),
                                    METH_VARARGS | METH_KEYWORDS, nullptr};
-  static PyObject* const function = check(PyCFunction_New(&definition, nullptr)).release();
+  static PyObject* function = nullptr;
+  if (function == nullptr) function = PyCFunction_New(&definition, nullptr);
   return function;
 }
 
@@ -51,7 +53,7 @@ PyObject* stand_in() {
 
 NoWarnings::NoWarnings() : outer_(std::exchange(current, this)) {
   if (scopes++ > 0) return;
-  Ref warn = Ref::steal(PyObject_GetAttrString(module(), "warn"));
+  Ref warn = stand_in() != nullptr ? Ref::steal(PyObject_GetAttrString(module(), "warn")) : Ref();
   bool is_set = warn && PyObject_SetAttrString(module(), "warn", stand_in()) == 0;
   if (!is_set) PyErr_Clear();
   if (is_set && warn.get() != stand_in()) Py_XSETREF(original, warn.release());

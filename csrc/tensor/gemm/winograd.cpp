@@ -61,8 +61,8 @@ int64_t band_rows(const Shape& shape, const GemmLoops<float>& loops) {
     int64_t tiles = rows * shape.across();
     int64_t bytes = kNumbers * (shape.channels + shape.dst_channels) * tiles * static_cast<int64_t>(sizeof(float));
     if (rows > 1 && bytes > kBandBytes) break;
-    int64_t rest = shape.down() % rows * shape.across();
-    double total = cost(tiles, loops) * static_cast<double>(shape.down() / rows) + cost(rest, loops);
+    int64_t bands = shape.down() / rows, rest = shape.down() % rows * shape.across();
+    double total = cost(tiles, loops) * static_cast<double>(bands) + cost(rest, loops);
     if (total > least_cost) continue;
     least_cost = total;
     best = rows;
