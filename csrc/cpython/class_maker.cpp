@@ -30,7 +30,7 @@ PyObject* silence(PyObject* self, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyMethodDef silencer_methods[] = {
-    {"__set_name__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&silence)), METH_FASTCALL, nullptr},
+    {"__set_name__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(silence)), METH_FASTCALL, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 void drop_silencer(PyObject* self) {

@@ -184,7 +184,8 @@ CacheEntryPtr CodeCache::Bucket::search(const LocalsView& view, FetchedObjects* 
 CacheEntryPtr CodeCache::Bucket::search_in_turn(const LocalsView& view, FetchedObjects* fetched) {
   for (size_t i = 0; i < entries.size(); ++i) {
     if (!entries[i]->guards.check(view, fetched)) continue;
-    if (i > 0) std::rotate(entries.begin(), entries.begin() + i, entries.begin() + i + 1);
+    auto found = entries.begin() + static_cast<std::ptrdiff_t>(i);
+    if (i > 0) std::rotate(entries.begin(), found, found + 1);
     return entries.front();
   }
   return nullptr;
