@@ -53,7 +53,9 @@ sources_of() {
 
 check() {
   local started=$SECONDS output
-  if output=$("$venv/bin/clang-tidy" -p "$database" --quiet '-warnings-as-errors=*' "$1" 2>&1); then
+  # omp.h is in GCC's folder of headers.
+  if output=$("$venv/bin/clang-tidy" -p "$database" --quiet '-warnings-as-errors=*' \
+    --extra-arg="-idirafter$(c++ -print-file-name=include)" "$1" 2>&1); then
     echo "ok     $1 ($((SECONDS - started)) s)"
   else
     printf '%s\n' "$output" "FAILED $1 ($((SECONDS - started)) s)"
