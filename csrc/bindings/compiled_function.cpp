@@ -286,7 +286,7 @@ void bind_compiled_function(pybind11::module_& module) {
   // Drops what was captured for a backend.
   module.def("_drop_captures",
              [](const pybind11::object& backend) { CodeCache::drop_backend(backend_id(backend.ptr())); });
-  pybind11::class_<AmbientBlock>(module, "_AmbientBlock");
+  pybind11::class_<AmbientBlock> registered(module, "_AmbientBlock");
   host_hooks.plan_from_callable = plan_from_callable;
   host_hooks.drop_backend = CodeCache::drop_backend_soon;
   host_hooks.find_wrapper_type = find_wrapper;

@@ -98,10 +98,15 @@ constexpr int kExitDepth = PY_VERSION_HEX >= 0x030E0000 ? 5 : 4;
 constexpr int kSubscript = 26;                            // argument of BINARY_OP
 constexpr int kTemplate = 0x100, kInterpolation = 0x101;  // encoded as intrinsic numbers
 
+struct CodeUnit {
+  uint8_t op;
+  uint8_t arg;
+};
+
 class Decoder {
  public:
   explicit Decoder(PyCodeObject* code) : code_(code), bytes_(check(PyCode_GetCode(code))) {
-    units_ = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes_.get()));
+    units_ = reinterpret_cast<const CodeUnit*>(PyBytes_AS_STRING(bytes_.get()));
     unit_count_ = static_cast<int>(PyBytes_GET_SIZE(bytes_.get()) / 2);
     out_.unit_to_index.assign(unit_count_ + 1, -1);
   }
@@ -124,7 +129,7 @@ class Decoder {
 
   PyCodeObject* code_;
   Ref bytes_;
-  const uint8_t* units_;
+  const CodeUnit* units_;
   int unit_count_;
   DecodedCode out_;
   // The instruction being decoded.
@@ -150,7 +155,7 @@ void Decoder::emit(Opcode op, int arg, int arg2) {
   out_.instructions.push_back(instruction);
 }
 
-void Decoder::formUnknown() { emit(Opcode::UNKNOWN, units_[2 * position_], arg_); }
+void Decoder::formUnknown() { emit(Opcode::UNKNOWN, units_[position_].op, arg_); }
 void Decoder::formPlain() { emit(row_.op, arg_); }
 void Decoder::formExtended() { in_prefix_ = true; }
 void Decoder::formPrefix() {
@@ -228,7 +233,7 @@ void Decoder::formWithExceptStart() { emit(row_.op, kExitDepth); }
 
 bool Decoder::follows(int units, Opcode op, int arg) const {
   int unit = position_ + units;
-  return unit < unit_count_ && kRawRows[units_[2 * unit]].op == op && units_[2 * unit + 1] == arg;
+  return unit < unit_count_ && kRawRows[units_[unit].op].op == op && units_[unit].arg == arg;
 }
 
 // A NULL in place of the keyword dict is part of the call.
@@ -270,7 +275,7 @@ void Decoder::formCopy() {
       continue;
     // Positions and tracebacks refer to the call.
     position_ += 5;
-    next_ = position_ + 1 + kRawRows[units_[2 * position_]].caches;
+    next_ = position_ + 1 + kRawRows[units_[position_].op].caches;
     out_.unit_to_index[position_] = static_cast<int32_t>(out_.instructions.size());
     emit(enter == 0 ? Opcode::BEFORE_WITH : Opcode::BEFORE_ASYNC_WITH);
     emit(Opcode::PUSH_NULL);
@@ -300,14 +305,14 @@ DecodedCode Decoder::run() {
   };
   while (next_ < unit_count_) {
     position_ = next_;
-    row_ = kRawRows[units_[2 * position_]];
+    row_ = kRawRows[units_[position_].op];
     next_ = position_ + 1 + row_.caches;
     if (!in_prefix_) {
       begin_ = position_;
       arg_ = 0;
     }
     in_prefix_ = false;
-    arg_ = (arg_ << 8) | units_[2 * position_ + 1];
+    arg_ = (arg_ << 8) | units_[position_].arg;
     out_.unit_to_index[position_] = static_cast<int32_t>(out_.instructions.size());
     Handler handler = kForms[static_cast<int>(row_.form)];
     (this->*handler)();

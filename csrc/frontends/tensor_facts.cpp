@@ -20,7 +20,7 @@ Ref python_int(int64_t value) { return check(PyLong_FromLongLong(value)); }
 
 void require_no_args(const char* name, Args args, PyObject* kw_names) {
   size_t keywords = kw_names == nullptr ? 0 : PyTuple_GET_SIZE(kw_names);
-  if (args.size() > 0 || keywords > 0) {
+  if (!args.empty() || keywords > 0) {
     raise(ErrorKind::Type, name, "() takes no arguments (", args.size() + keywords, " given)");
   }
 }

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/error.h"
 #include "graph/graph.h"
 #include "graph/text.h"
 
@@ -260,7 +261,7 @@ class Parser {
     for (size_t i = 0; i < types.size(); ++i) {
       std::string expected = node->outs[i].spec.str();
       if (types[i].is_scalar || types[i].spec.str() != expected)
-        fail("the shape rule of " + name + " gives " + expected);
+        fail(str_cat("the shape rule of ", name, " gives ", expected));
       node->outs[i].spec.requires_grad = types[i].spec.requires_grad;
     }
     if (accept_word("method")) node->form = CallForm::Method;

@@ -1,5 +1,7 @@
 #include "symbolic/attributes/attribute_lookup.h"
 
+#include <cstring>
+
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
@@ -267,11 +269,11 @@ ValuePtr AttributeLookup::own_of_tensor(const TensorValue* tensor) {
 ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
   if (descriptor == nullptr || !PyFunction_Check(descriptor)) return nullptr;
   // The type is found where its qualified name says.
-  std::string_view name = plain_type(*as<TensorValue>(object_))->tp_name;
-  size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return nullptr;
-  Ref module = check(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(dot)));
-  Ref own = check(PyUnicode_FromString(name.data() + dot + 1));
+  const char* name = plain_type(*as<TensorValue>(object_))->tp_name;
+  const char* dot = std::strrchr(name, '.');
+  if (dot == nullptr) return nullptr;
+  Ref module = check(PyUnicode_FromStringAndSize(name, dot - name));
+  Ref own = check(PyUnicode_FromString(dot + 1));
   if (!loaded_module(tracer_, module)) return nullptr;
   const Source* package = tracer_.sources().get(SourceKind::LoadedModule, nullptr, module);
   const Source* type = tracer_.sources().get(SourceKind::ModuleAttr, package, own);
