@@ -54,7 +54,8 @@ ValuePtr free_value(Tracer& tracer, const ObjectValue& function, const char* nam
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i), name) != 0) continue;
     const Source* source = tracer.sources().get(SourceKind::Closure, function.source, nullptr, static_cast<int>(i));
     PyObject* cell = PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function.object.get()), i);
-    return load_cell(tracer, as<CellValue>(cell_at(tracer, source, Ref::share(cell))));
+    ValuePtr traced = cell_at(tracer, source, Ref::share(cell));
+    return load_cell(tracer, as<CellValue>(traced));
   }
   return nullptr;
 }
