@@ -117,7 +117,7 @@ StepResult step_RERAISE(LiveFrame& f, const Instruction& i) {
   Ref exception = f.pop();
   // Position where it was first raised in this frame.
   BorrowedRef position = i.arg > 0 ? f.peek(i.arg) : BorrowedRef();
-  if (position && PyLong_Check(position.get())) f.set_current_unit(PyLong_AsLong(position));
+  if (position && PyLong_Check(position.get())) f.set_current_unit(static_cast<int>(PyLong_AsLong(position)));
   set_raised(std::move(exception));
   return reraised(f);
 }

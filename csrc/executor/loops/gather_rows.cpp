@@ -99,7 +99,7 @@ std::optional<RowSums> as_middle_sum(const Node& node) {
 }
 
 // The leading dims of its result are those of the index.
-int row_dims_of_gather(const Node& node) { return spec_of(as_row_gather(node)->index).rank(); }
+int row_dims_of_gather(const Node& node) { return spec_of(as_row_gather(node).value().index).rank(); }
 
 class Joining {
  public:

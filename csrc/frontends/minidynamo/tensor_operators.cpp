@@ -186,8 +186,9 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
       return compare<Py_GT>(a, b);
     case Py_GE:
       return compare<Py_GE>(a, b);
+    default:
+      return not_implemented();
   }
-  return not_implemented();
 }
 
 }  // namespace md

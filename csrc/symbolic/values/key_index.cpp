@@ -21,7 +21,8 @@ bool KeyIndex::worth(size_t count, int64_t erased) {
     *this = {};
     erased_ = erased;
   }
-  return scans_ >= kScans || ++scans_ == kScans;
+  if (scans_ < kScans) ++scans_;
+  return scans_ == kScans;
 }
 
 void KeyIndex::add(BorrowedRef key) {
