@@ -137,7 +137,8 @@ void mean_windows(const WindowGeometry& geometry, const Tensor& self, const Tens
     return mean_planes<T>(geometry.input_size(), self, out);
   }
   int64_t planes = self->numel() / geometry.input_size();
-  double ns = static_cast<double>(geometry.input_size() / geometry.output_size());
+  int64_t elements = geometry.input_size() / geometry.output_size();
+  auto ns = static_cast<double>(elements);
   for_each_window(geometry, planes, ns, divided, [&](int64_t plane, int64_t at, Range d, Range h, Range w) {
     const T* values = self.data<T>() + plane * geometry.input_size();
     double total = 0;
