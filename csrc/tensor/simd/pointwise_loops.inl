@@ -187,33 +187,46 @@ void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unu
   }
 }
 
-// float16 and bfloat16: the float32 loop over tiles.
-template <typename F, typename H, unsigned Mask>
-void half_loop_of(const void* const* src, void* dst, int64_t n, const Scalar* params) {
+struct HalfOperands {
+  int arity;
+  unsigned mask;
+  PointwiseResult result;
+};
+
+// float16 and bfloat16: the float32 loop over tiles. One function for all of them, since inlining the loop into each takes
+// more than half of the compile time of all loops.
+template <typename H>
+__attribute__((noinline, noclone)) void loop_over_halves(PointwiseLoop loop, HalfOperands operands,
+                                                         const void* const* src, void* dst, int64_t n,
+                                                         const Scalar* params) {
   constexpr int64_t kTile = 512;
-  constexpr bool half_result = F::result != PointwiseResult::Bool;
-  alignas(64) float tiles[F::arity][kTile];
+  alignas(64) float tiles[3][kTile];
   alignas(64) float result[kTile];
   const void* tile_src[3] = {};
   for (int64_t at = 0; at < n; at += kTile) {
     int64_t count = n - at < kTile ? n - at : kTile;
-    for (int i = 0; i < F::arity; ++i) {
-      if ((Mask >> i) & 1) {
+    for (int i = 0; i < operands.arity; ++i) {
+      if ((operands.mask >> i) & 1) {
         tile_src[i] = src[i];
-      } else if (i == 0 && F::result == PointwiseResult::Select) {
+      } else if (i == 0 && operands.result == PointwiseResult::Select) {
         tile_src[i] = static_cast<const bool*>(src[i]) + at;
       } else {
         convert_loop<H, float>(static_cast<const H*>(src[i]) + at, tiles[i], count);
         tile_src[i] = tiles[i];
       }
     }
-    if constexpr (half_result) {
-      pointwise_loop_of<F, float, Mask>(tile_src, result, count, params);
-      convert_loop<float, H>(result, static_cast<H*>(dst) + at, count);
+    if (operands.result == PointwiseResult::Bool) {
+      loop(tile_src, static_cast<bool*>(dst) + at, count, params);
     } else {
-      pointwise_loop_of<F, float, Mask>(tile_src, static_cast<bool*>(dst) + at, count, params);
+      loop(tile_src, result, count, params);
+      convert_loop<float, H>(result, static_cast<H*>(dst) + at, count);
     }
   }
+}
+
+template <typename F, typename H, unsigned Mask>
+void half_loop_of(const void* const* src, void* dst, int64_t n, const Scalar* params) {
+  loop_over_halves<H>(pointwise_loop_of<F, float, Mask>, {F::arity, Mask, F::result}, src, dst, n, params);
 }
 
 #if MD_LEVEL_BYTES >= 64
