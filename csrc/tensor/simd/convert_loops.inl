@@ -72,16 +72,3 @@ void convert_loop(const void* src, void* dst, int64_t n) {
     for (int64_t i = 0; i < n; ++i) to[i] = convert_one<To>(from[i]);
   }
 }
-
-template <typename From>
-constexpr void fill_convert_from(ConvertLoop* row) {
-#define MD_DTYPE(name, ctype, ...) row[static_cast<int>(DType::name)] = convert_loop<From, ctype>;
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-}
-
-constexpr void fill_convert(LoopTable& table) {
-#define MD_DTYPE(name, ctype, ...) fill_convert_from<ctype>(table.convert[static_cast<int>(DType::name)]);
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-}

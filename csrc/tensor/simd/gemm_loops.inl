@@ -1,15 +1,5 @@
 // The inner loops of matrix products, float and double: see gemm.h for the order in which they run.
 
-// Vectors of the level's width, with the alignment of their elements.
-template <typename T>
-struct VectorOf {
-  typedef T type __attribute__((vector_size(MD_LEVEL_BYTES), aligned(alignof(T)), may_alias));
-};
-template <typename T>
-using Vector = typename VectorOf<T>::type;
-template <typename T>
-constexpr int kVector = MD_LEVEL_BYTES / sizeof(T);
-
 // A tile of c stays in registers over a block of k: its rows, and the number of vectors per row.
 constexpr int kTileRows = MD_LEVEL_BYTES >= 64 ? 8 : 4;
 constexpr int kTileVectors = MD_LEVEL_BYTES >= 32 ? 3 : 2;

@@ -1,4 +1,4 @@
-// All external headers of loops.inl, compiled before a level's target is set: an inline function compiled for one level
+// All external headers of the loops, compiled before a level's target is set: an inline function compiled for one level
 // must never become the linker's copy for all.
 #pragma once
 #include <stdlib.h>
@@ -11,10 +11,20 @@
 
 namespace md {
 
-extern const LoopTable kLoopsBaseline;
+// A level's loops: four parts, each compiled in a file of its own, since together they take long.
+#define MD_LEVEL_PARTS(level)                    \
+  namespace level {                              \
+  extern const PointwiseTable float_pointwise;   \
+  extern const PointwiseTable integer_pointwise; \
+  extern const ConvertTable conversions;         \
+  extern const LoopTable table;                  \
+  }
+
+MD_LEVEL_PARTS(level_baseline)
 #if defined(__x86_64__)
-extern const LoopTable kLoopsV3;
-extern const LoopTable kLoopsV4;
+MD_LEVEL_PARTS(level_v3)
+MD_LEVEL_PARTS(level_v4)
 #endif
+#undef MD_LEVEL_PARTS
 
 }  // namespace md

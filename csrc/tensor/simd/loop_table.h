@@ -96,12 +96,22 @@ struct FloatLoops {
   T (*exp_sum)(const T* src, T shift, T* dst, int64_t n);
 };
 
+// By scalar_mask / (arity == 3 ? 2 : 1).
+using PointwiseMasks = PointwiseLoop[4];
+using ConvertRow = ConvertLoop[kDTypeCount];
+
+struct PointwiseTable {
+  PointwiseMasks loops[kDTypeCount][kPointwiseCount];
+};
+struct ConvertTable {
+  ConvertRow loops[kDTypeCount];
+};
+
 struct LoopTable {
-  const char* name;  // of the instruction-set level
-  // By row, dtype and scalar_mask / (arity == 3 ? 2 : 1).
-  PointwiseLoop pointwise[kPointwiseCount][kDTypeCount][4];
-  ConvertLoop convert[kDTypeCount][kDTypeCount];  // from, to
-  ExtremeLoop extreme[kDTypeCount][2];            // smallest, largest
+  const char* name;                              // of the instruction-set level
+  const PointwiseMasks* pointwise[kDTypeCount];  // each by row
+  const ConvertRow* convert;                     // from, to
+  ExtremeLoop extreme[kDTypeCount][2];           // smallest, largest
   FoldLoop sum[kDTypeCount], product[kDTypeCount];
   FindLoop find[kDTypeCount];  // -1 if there is none
   FloatLoops<float> f32;

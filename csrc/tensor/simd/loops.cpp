@@ -17,17 +17,17 @@ struct Level {
 // Best first.
 constexpr Level kLevels[] = {
 #if defined(__x86_64__)
-    {&kLoopsV4, [] { return __builtin_cpu_supports("x86-64-v4") != 0; }},
-    {&kLoopsV3, [] { return __builtin_cpu_supports("x86-64-v3") != 0; }},
+    {&level_v4::table, [] { return __builtin_cpu_supports("x86-64-v4") != 0; }},
+    {&level_v3::table, [] { return __builtin_cpu_supports("x86-64-v3") != 0; }},
 #endif
-    {&kLoopsBaseline, [] { return true; }},
+    {&level_baseline::table, [] { return true; }},
 };
 
 const LoopTable* best_table() {
   for (const Level& level : kLevels) {
     if (level.available()) return level.table;
   }
-  return &kLoopsBaseline;
+  return &level_baseline::table;
 }
 
 std::atomic<const LoopTable*> current_table = nullptr;

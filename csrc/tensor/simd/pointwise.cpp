@@ -39,10 +39,10 @@ std::span<const PointwiseRow> pointwise_rows() { return kRows; }
 
 PointwiseLoop pointwise_loop(int row, DType dtype, unsigned scalar_mask) {
   if (!mask_exists(row, scalar_mask)) return nullptr;
-  return loops().pointwise[row][static_cast<int>(dtype)][mask_slot(row, scalar_mask)];
+  return loops().pointwise[static_cast<int>(dtype)][row][mask_slot(row, scalar_mask)];
 }
 
-bool pointwise_supports(int row, DType dtype) { return loops().pointwise[row][static_cast<int>(dtype)][0] != nullptr; }
+bool pointwise_supports(int row, DType dtype) { return loops().pointwise[static_cast<int>(dtype)][row][0] != nullptr; }
 
 DType scalar_operand_dtype(DType dtype) { return row(dtype).accumulator; }
 

@@ -1,4 +1,4 @@
-// Loops over the functions of pointwise.def.
+// Loops over the functions of pointwise.def, for those dtypes for which is_in_part is true.
 
 // One struct per row: apply() returns Unsupported if the dtype has no such function.
 #define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean)                              \
@@ -284,15 +284,20 @@ constexpr void fill_masks(PointwiseLoop* masks) {
   }
 }
 
-template <typename F>
-constexpr void fill_dtypes(PointwiseLoop (*dtypes)[4]) {
-#define MD_DTYPE(name, ctype, ...) fill_masks<F, ctype>(dtypes[static_cast<int>(DType::name)]);
-#include "tensor/dtypes.def"
-#undef MD_DTYPE
-}
-
-constexpr void fill_pointwise(LoopTable& table) {
-#define MD_POINTWISE(name, ...) fill_dtypes<Function_##name>(table.pointwise[static_cast<int>(Pointwise::name)]);
+template <typename T, DTypeCategory Category>
+constexpr void fill_rows(PointwiseMasks* rows) {
+  if constexpr (is_in_part(Category)) {
+#define MD_POINTWISE(name, ...) fill_masks<Function_##name, T>(rows[static_cast<int>(Pointwise::name)]);
 #include "tensor/simd/pointwise.def"
 #undef MD_POINTWISE
+  }
+}
+
+constexpr PointwiseTable make_pointwise_table() {
+  PointwiseTable table{};
+#define MD_DTYPE(name, ctype, category, ...) \
+  fill_rows<ctype, DTypeCategory::category>(table.loops[static_cast<int>(DType::name)]);
+#include "tensor/dtypes.def"
+#undef MD_DTYPE
+  return table;
 }

@@ -1,4 +1,4 @@
-// The loops for AVX2 and FMA (x86-64-v3).
+// Compiles MD_PART, a part of the loops, for AVX2 and FMA (x86-64-v3).
 #include "tensor/simd/loop_headers.h"
 
 #if defined(__x86_64__)
@@ -6,9 +6,9 @@
 
 #pragma GCC push_options
 #pragma GCC target("arch=x86-64-v3")
+#define MD_LEVEL level_v3
 #define MD_LEVEL_NAME "avx2"
-#define MD_LEVEL_TABLE kLoopsV3
 #define MD_LEVEL_BYTES 32
-#include "tensor/simd/loops.inl"
+#include MD_PART
 #pragma GCC pop_options
 #endif

@@ -1,0 +1,2 @@
+#define MD_PART "tensor/simd/part_integers.inl"
+#include "tensor/simd/level_baseline.inl"

@@ -1,0 +1,2 @@
+#define MD_PART "tensor/simd/part_floats.inl"
+#include "tensor/simd/level_v4.inl"

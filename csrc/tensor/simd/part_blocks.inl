@@ -1,0 +1,32 @@
+// A level's products, convolutions, reductions and random numbers, and the table of all its loops.
+namespace md::MD_LEVEL {
+namespace {
+
+#include "tensor/simd/vectors.inl"
+
+#include "tensor/simd/pointwise_functions.inl"
+
+#include "tensor/simd/gemm_loops.inl"
+#include "tensor/simd/winograd_loops.inl"
+
+#include "tensor/simd/block_loops.inl"
+#include "tensor/simd/random_loops.inl"
+
+constexpr LoopTable make_table() {
+  LoopTable table{};
+  table.name = MD_LEVEL_NAME;
+  for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
+    bool is_float = kDTypes[dtype].category == DTypeCategory::Floating;
+    table.pointwise[dtype] = (is_float ? float_pointwise : integer_pointwise).loops[dtype];
+  }
+  table.convert = conversions.loops;
+  fill_blocks(table);
+  table.random_words = random_words_run;
+  return table;
+}
+
+}  // namespace
+
+const constinit LoopTable table = make_table();
+
+}  // namespace md::MD_LEVEL

@@ -1,0 +1,16 @@
+// A level's pointwise loops of floats.
+namespace md::MD_LEVEL {
+namespace {
+
+#include "tensor/simd/pointwise_functions.inl"
+
+constexpr bool is_in_part(DTypeCategory category) { return category == DTypeCategory::Floating; }
+
+#include "tensor/simd/convert_loops.inl"
+#include "tensor/simd/pointwise_loops.inl"
+
+}  // namespace
+
+const constinit PointwiseTable float_pointwise = make_pointwise_table();
+
+}  // namespace md::MD_LEVEL
