@@ -10,6 +10,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "eval_frame/capture_report.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/graph_break.h"
 
 namespace md {

@@ -22,6 +22,7 @@
 #include "eval_frame/running_stack.h"
 #include "graph/passes.h"
 #include "snapshot/value_builder.h"
+#include "symbolic/breaks/break_reason.h"
 #include "tensor/kernels/random.h"
 
 namespace md {

@@ -2,6 +2,7 @@
 #include "guards/wrapper_callables.h"
 #include "symbolic/attributes/attribute_lookup.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/polyfills.h"

@@ -10,6 +10,7 @@
 #include "guards/guarded_ref.h"
 #include "guards/return_types.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/pending_writes.h"

@@ -6,6 +6,7 @@
 #include "guards/guarded_ref.h"
 #include "guards/return_types.h"
 #include "symbolic/attributes/attribute_lookup.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/traced_classes.h"

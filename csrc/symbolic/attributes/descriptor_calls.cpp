@@ -1,4 +1,5 @@
 // staticmethod, classmethod and property of functions, as decorators in the body of a class.
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/copied_names.h"

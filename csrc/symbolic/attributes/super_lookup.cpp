@@ -1,5 +1,6 @@
 // super(): attributes after a class in the MRO.
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/traced_classes.h"
 #include "symbolic/facts/cells.h"

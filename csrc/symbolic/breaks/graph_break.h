@@ -12,11 +12,7 @@
 
 namespace md {
 
-enum class BreakReason : uint16_t {
-#define MD_BREAK(name, id, anchor, title, explanation, hints, silent) name,
-#include "symbolic/breaks/graph_breaks.def"
-#undef MD_BREAK
-};
+enum class BreakReason : uint16_t;  // break_reason.h
 
 struct BreakRow {
   const char* name;

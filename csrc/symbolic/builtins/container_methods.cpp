@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/builtins/sequence_search.h"

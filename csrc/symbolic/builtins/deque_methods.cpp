@@ -3,6 +3,7 @@
 
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/builtins/sequence_search.h"

@@ -3,6 +3,7 @@
 
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/builtin_calls.h"
 #include "symbolic/builtins/iterators.h"

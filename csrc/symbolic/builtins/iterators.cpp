@@ -3,6 +3,7 @@
 #include "base/config.h"
 #include "cpython/object_layout.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/polyfills.h"

@@ -5,6 +5,7 @@
 
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/output_calls.h"
 #include "symbolic/calls/calls.h"

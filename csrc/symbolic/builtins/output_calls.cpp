@@ -9,6 +9,7 @@
 #include "guards/constants.h"
 #include "guards/text_stream.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/output_requests.h"
 #include "symbolic/exceptions/exceptions.h"

@@ -9,6 +9,7 @@
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/codec_calls.h"
 #include "symbolic/builtins/iterators.h"

@@ -1,5 +1,6 @@
 #include "symbolic/builtins/sequence_search.h"
 
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/facts/value_facts.h"

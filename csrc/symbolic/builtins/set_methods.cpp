@@ -1,6 +1,7 @@
 // Sets: methods and operators. They are applied to a real set owned by the trace.
 #include "symbolic/builtins/set_methods.h"
 
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/builtins/pure_calls.h"

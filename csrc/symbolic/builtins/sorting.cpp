@@ -1,5 +1,6 @@
 // sorted, list.sort, min and max: the keys must be known in the trace, the items need not be.
 #include "cpython/imports.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/builtins/pure_calls.h"

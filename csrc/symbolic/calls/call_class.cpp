@@ -1,6 +1,7 @@
 // Calls of classes, as type.__call__ and the __new__ of object, tuple, dict and list do them.
 #include "cpython/library_types.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/calls/calls.h"

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "cpython/imports.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/constructed_objects.h"

@@ -4,6 +4,7 @@
 
 #include "cpython/text.h"
 #include "guards/wrapper_callables.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/value_facts.h"

@@ -4,6 +4,7 @@
 #include "cpython/text.h"
 #include "frontends/dtype_object.h"
 #include "guards/guarded_ref.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/copied_names.h"

@@ -2,6 +2,7 @@
 #include "symbolic/calls/traced_classes.h"
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/class_writes.h"

@@ -3,6 +3,7 @@
 
 #include "snapshot/operator_methods.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/exceptions/exceptions.h"

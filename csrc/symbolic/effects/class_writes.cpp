@@ -6,6 +6,7 @@
 
 #include "cpython/object_layout.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/finalizers.h"
 #include "symbolic/facts/class_relations.h"

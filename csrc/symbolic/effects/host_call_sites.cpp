@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/exit/region_finisher.h"

@@ -7,6 +7,7 @@
 
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/exceptions/exceptions.h"

@@ -4,6 +4,7 @@
 //   2. Only the interpreter has a traceback; the trace knows whether one exists.
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"

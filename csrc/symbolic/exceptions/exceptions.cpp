@@ -6,6 +6,7 @@
 #include "cpython/frame.h"
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/finalizers.h"

@@ -1,4 +1,5 @@
 // Recipes of iterators: a new iterator over the same object, at the same position.
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/exit/region_finisher.h"
 #include "symbolic/facts/value_facts.h"

@@ -1,4 +1,5 @@
 #include "symbolic/exit/region_finisher.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/trace/outermost_frame.h"
 
 #include "base/config.h"

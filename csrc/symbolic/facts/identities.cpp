@@ -3,6 +3,7 @@
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/registry.h"

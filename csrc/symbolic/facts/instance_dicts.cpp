@@ -3,6 +3,7 @@
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/facts/name_spaces.h"

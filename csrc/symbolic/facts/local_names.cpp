@@ -6,6 +6,7 @@
 
 #include "cpython/imports.h"
 #include "cpython/version_facts.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/cells.h"
 #include "symbolic/facts/name_spaces.h"

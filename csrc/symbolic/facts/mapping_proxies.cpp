@@ -4,6 +4,7 @@
 #include "cpython/object_layout.h"
 #include "guards/object_fields.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/value_facts.h"

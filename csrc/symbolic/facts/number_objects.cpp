@@ -1,6 +1,7 @@
 #include "symbolic/facts/number_objects.h"
 
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/user_operators.h"

@@ -4,6 +4,7 @@
 
 #include "cpython/imports.h"
 #include "cpython/text.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/texts.h"

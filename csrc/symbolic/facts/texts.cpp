@@ -1,6 +1,7 @@
 #include "symbolic/facts/texts.h"
 
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/pending_writes.h"

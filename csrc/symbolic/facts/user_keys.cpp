@@ -3,6 +3,7 @@
 #include "symbolic/facts/user_keys.h"
 #include "guards/constants.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/user_operators.h"

@@ -8,6 +8,7 @@
 #include "cpython/weak_reference.h"
 #include "guards/constants.h"
 #include "guards/weak_keys.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/facts/weak_references.h"

@@ -6,6 +6,7 @@
 #include "guards/wrapper_callables.h"
 #include "snapshot/policy_function.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/builtins/pure_calls.h"

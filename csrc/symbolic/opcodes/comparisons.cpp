@@ -1,5 +1,6 @@
 // Comparison, identity, membership.
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/set_methods.h"
 #include "symbolic/calls/calls.h"

@@ -3,6 +3,7 @@
 
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/builtins/pure_calls.h"

@@ -1,5 +1,6 @@
 // Jumps, loops, return, with and exceptions.
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/calls/calls.h"

@@ -1,4 +1,5 @@
 // f-strings.
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/texts.h"

@@ -2,6 +2,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/finalizers.h"
 #include "symbolic/effects/pending_writes.h"

@@ -1,5 +1,6 @@
 // Structural pattern matching.
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/class_checks.h"
 #include "symbolic/effects/pending_writes.h"

@@ -1,4 +1,5 @@
 // Names in the body of a class statement. Other code that looks names up in a dict is not traced.
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/cells.h"
 #include "symbolic/facts/name_spaces.h"

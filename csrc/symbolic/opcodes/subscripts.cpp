@@ -1,6 +1,7 @@
 // Subscripts and slices: reading, writing and deleting.
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/calls/calls.h"

@@ -8,6 +8,7 @@
 
 #include "graph/symbols.h"
 #include "guards/tensor_family.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/sizes/size_comparisons.h"
 #include "symbolic/sizes/symbolic_sizes.h"

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "graph/views.h"
 #include "guards/tensor_family.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/tensor_modes.h"

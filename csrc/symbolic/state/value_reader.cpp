@@ -1,5 +1,6 @@
 #include "symbolic/state/value_reader.h"
 
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 
 namespace md {

@@ -2,6 +2,7 @@
 
 #include "frontends/memory_format_object.h"
 #include "guards/guarded_ref.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/tensors/tensor_ops.h"

@@ -5,6 +5,7 @@
 #include "cpython/errors.h"
 #include "cpython/traceback.h"
 #include "snapshot/serving_code.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/host_call_sites.h"
 #include "tensor/memory_overlap.h"

@@ -2,7 +2,9 @@
 
 #include "base/config.h"
 #include "frontends/tensor_facts.h"
+#include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/polyfills.h"

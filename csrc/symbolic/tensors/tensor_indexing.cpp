@@ -3,6 +3,7 @@
 
 #include "frontends/indexing.h"
 #include "guards/tensor_family.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/value_facts.h"

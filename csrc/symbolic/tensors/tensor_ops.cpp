@@ -9,6 +9,7 @@
 #include "graph/views.h"
 #include "guards/guarded_ref.h"
 #include "guards/return_types.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/host_call_sites.h"
 #include "symbolic/facts/enum_values.h"

@@ -5,6 +5,7 @@
 #include "frontends/arg_binding.h"
 #include "frontends/in_place.h"
 #include "graph/views.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/tensors/tensor_ops.h"

@@ -10,6 +10,7 @@
 #include "graph/views.h"
 #include "guards/guarded_ref.h"
 #include "snapshot/serving_code.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/pure_calls.h"
 #include "symbolic/facts/value_facts.h"

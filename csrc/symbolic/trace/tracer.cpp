@@ -1,4 +1,5 @@
 #include "symbolic/trace/tracer.h"
+#include "symbolic/breaks/break_reason.h"
 #include "symbolic/trace/outermost_frame.h"
 
 #include <algorithm>
