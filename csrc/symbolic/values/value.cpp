@@ -70,6 +70,15 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
 
 }  // namespace
 
+ObjectValue::~ObjectValue() = default;
+TensorValue::~TensorValue() = default;
+SequenceValue::~SequenceValue() = default;
+DictValue::~DictValue() = default;
+FunctionValue::~FunctionValue() = default;
+InstanceValue::~InstanceValue() = default;
+IteratorValue::~IteratorValue() = default;
+ConstructedValue::~ConstructedValue() = default;
+
 const ValuePtr* PendingWrites::find(BorrowedRef key) const {
   auto is_at = [&](int at) { return same_key(stores[static_cast<size_t>(at)].first, key); };
   if (stores.size() > KeyIndex::kShort && KeyIndex::has_plain_hash(key) && index_.worth(stores.size(), 0)) {

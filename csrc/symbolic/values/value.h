@@ -65,6 +65,7 @@ class Handle {
 
 using ValuePtr = Handle<Value>;
 
+// Destructors of larger kinds are in value.cpp, so that not every file compiles them.
 class Value {
  public:
   explicit Value(ValueKind kind) : kind(kind) {}
@@ -111,6 +112,7 @@ struct PendingWrites {
 struct ObjectValue : Value {
   static constexpr ValueKind kKind = ValueKind::Object;
   ObjectValue(Ref object, const Source* source) : Value(kKind), object(std::move(object)), source(source) {}
+  ~ObjectValue() override;
   Ref object;
   const Source* source;  // null: a constant, the same at every run (an atom, or reached through guarded objects only)
   bool value_guarded = false;
@@ -142,6 +144,7 @@ struct TensorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Tensor;
   TensorValue(ValueRef ref, TensorSpec spec, const TensorFamily& family)
       : Value(kKind), ref(ref), spec(std::move(spec)), family(&family) {}
+  ~TensorValue() override;
   ValueRef ref;  // node is null until an input is first used by an op; stale if `version` is behind that of the base
   std::shared_ptr<TensorBase> base;  // null until the first view or write
   std::vector<ViewStep> views;       // from base to this
@@ -157,6 +160,7 @@ struct TensorValue : Value {
 struct SequenceValue : Value {
   static constexpr ValueKind kKind = ValueKind::Sequence;
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
+  ~SequenceValue() override;
   bool is_list;
   std::vector<ValuePtr> items;
   ValuePtr type;    // its class: a subclass of tuple or list, a struct sequence, or deque; null: tuple or list itself
@@ -168,6 +172,7 @@ struct SequenceValue : Value {
 struct DictValue : Value {
   static constexpr ValueKind kKind = ValueKind::Dict;
   DictValue() : Value(kKind) {}
+  ~DictValue() override;
   struct Entry {
     Ref key;
     ValuePtr value;
@@ -228,6 +233,7 @@ using ShownNames = std::vector<std::pair<Ref, ValuePtr>>;
 struct FunctionValue : Value {
   static constexpr ValueKind kKind = ValueKind::Function;
   FunctionValue() : Value(kKind) {}
+  ~FunctionValue() override;
   Ref code;
   ValuePtr globals_from;  // the function value whose globals it shares; null: the region's own function
   ValuePtr defaults, kw_defaults, annotations;  // null if absent
@@ -269,6 +275,7 @@ struct ExceptionState {
 struct InstanceValue : Value {
   static constexpr ValueKind kKind = ValueKind::Instance;
   InstanceValue(ValuePtr type) : Value(kKind), type(std::move(type)) {}
+  ~InstanceValue() override;
   ValuePtr type;                                     // ObjectValue of the class
   std::vector<std::pair<Ref, ValuePtr>> attributes;  // own attributes, in order of setting
   std::unique_ptr<ExceptionState> exception;         // null if it is not an exception
@@ -304,6 +311,7 @@ struct IteratorValue : Value {
   static constexpr ValueKind kKind = ValueKind::Iterator;
   IteratorValue(IteratorKind iterator_kind, std::vector<ValuePtr> bases)
       : Value(kKind), iterator_kind(iterator_kind), bases(std::move(bases)) {}
+  ~IteratorValue() override;
   IteratorKind iterator_kind;
   // The sequence, dict or view; the inner iterators of enumerate and zip; the function, then the iterators (map,
   // filter); the set, then the tuple of its elements; the user's object.
@@ -334,6 +342,7 @@ struct ConstructedValue : Value {
   static constexpr ValueKind kKind = ValueKind::Constructed;
   ConstructedValue(ValuePtr type, std::vector<ValuePtr> positional, std::vector<std::pair<Ref, ValuePtr>> keywords)
       : Value(kKind), type(std::move(type)), positional(std::move(positional)), keywords(std::move(keywords)) {}
+  ~ConstructedValue() override;
   ValuePtr type;
   std::vector<ValuePtr> positional;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
