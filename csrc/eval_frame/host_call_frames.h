@@ -6,6 +6,7 @@
 #include "eval_frame/live_frame.h"
 #include "guards/locals_view.h"
 #include "snapshot/value_builder.h"
+#include "symbolic/state/region.h"
 #include "symbolic/tensors/host_calls.h"
 
 namespace md {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "guards/guard_kind.h"
 #include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "guards/size_place.h"

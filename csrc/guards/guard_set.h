@@ -15,11 +15,7 @@
 
 namespace md {
 
-enum class GuardKind : uint8_t {
-#define MD_GUARD(name, ...) name,
-#include "guards/guard_kinds.def"
-#undef MD_GUARD
-};
+enum class GuardKind : uint8_t;  // guard_kind.h
 const char* guard_kind_name(GuardKind kind);
 
 class FetchedObjects;

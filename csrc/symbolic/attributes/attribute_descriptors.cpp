@@ -1,4 +1,5 @@
 // Attribute look-up: invoking descriptors as Python does.
+#include "guards/guard_set.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/attributes/attribute_lookup.h"
 #include "symbolic/attributes/attributes.h"

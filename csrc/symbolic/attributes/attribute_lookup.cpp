@@ -7,6 +7,7 @@
 #include "cpython/object_protocol.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "guards/return_types.h"
 #include "symbolic/attributes/attributes.h"

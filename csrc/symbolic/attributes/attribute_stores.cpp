@@ -1,6 +1,7 @@
 // Setting and deleting attributes: directly on objects created in the trace, as pending writes on pre-existing ones.
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"

@@ -3,6 +3,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_protocol.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "guards/return_types.h"
 #include "symbolic/attributes/attribute_lookup.h"

@@ -1,4 +1,5 @@
 // super(): attributes after a class in the MRO.
+#include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -2,6 +2,7 @@
 #include "symbolic/builtins/builtin_calls.h"
 
 #include "cpython/imports.h"
+#include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -1,12 +1,14 @@
 #include "symbolic/builtins/output_calls.h"
 
 #include <algorithm>
+#include <array>
 
 #include "cpython/imports.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/size_object.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "guards/text_stream.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"

@@ -8,6 +8,7 @@
 #include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/size_object.h"
+#include "guards/constants.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -7,6 +7,7 @@
 
 #include "guards/cached_calls.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "cpython/text.h"
+#include "guards/guard_set.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -3,6 +3,7 @@
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "frontends/dtype_object.h"
+#include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cpython/object_layout.h"
+#include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -4,6 +4,7 @@
 #include "cpython/frame.h"
 #include "cpython/object_layout.h"
 #include "cpython/weak_reference.h"
+#include "guards/constants.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"

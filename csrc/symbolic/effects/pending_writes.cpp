@@ -1,8 +1,11 @@
 // Writes to lists, dicts, sets, deques and attributes: visible to later reads, applied at the exit.
 #include "symbolic/effects/pending_writes.h"
+
+#include <algorithm>
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"

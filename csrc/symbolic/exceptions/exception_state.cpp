@@ -3,6 +3,7 @@
 //      is guarded.
 //   2. Only the interpreter has a traceback; the trace knows whether one exists.
 #include "cpython/imports.h"
+#include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -5,6 +5,7 @@
 #include "cpython/errors.h"
 #include "cpython/frame.h"
 #include "cpython/imports.h"
+#include "guards/constants.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

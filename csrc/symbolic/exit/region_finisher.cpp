@@ -1,4 +1,5 @@
 #include "symbolic/exit/region_finisher.h"
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/trace/outermost_frame.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <unordered_map>
 
+#include "symbolic/state/region.h"
 #include "symbolic/trace/tracer.h"
 
 namespace md {

@@ -1,4 +1,5 @@
 // Recipes for each kind of value at an exit: one recipe per value, so that object identity is preserved.
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/exit/region_finisher.h"
 #include "symbolic/facts/user_keys.h"

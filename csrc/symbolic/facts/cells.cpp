@@ -1,5 +1,6 @@
 #include "symbolic/facts/cells.h"
 
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/finalizers.h"

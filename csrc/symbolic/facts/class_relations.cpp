@@ -1,5 +1,6 @@
 #include "symbolic/facts/class_relations.h"
 
+#include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/values/traced_class.h"
 

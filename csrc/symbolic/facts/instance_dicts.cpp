@@ -2,6 +2,7 @@
 #include "symbolic/facts/instance_dicts.h"
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
+#include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -1,6 +1,8 @@
 // mappingproxy: operations are forwarded to the underlying mapping. Reading __dict__ of a class creates a new proxy of
 // the class's own dict.
 #include "symbolic/facts/mapping_proxies.h"
+
+#include <algorithm>
 #include "cpython/object_layout.h"
 #include "guards/object_fields.h"
 #include "symbolic/attributes/attributes.h"

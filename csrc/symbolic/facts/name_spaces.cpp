@@ -1,5 +1,6 @@
 #include "symbolic/facts/name_spaces.h"
 
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/pending_writes.h"

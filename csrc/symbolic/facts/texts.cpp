@@ -1,5 +1,6 @@
 #include "symbolic/facts/texts.h"
 
+#include "guards/constants.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

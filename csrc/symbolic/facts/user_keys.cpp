@@ -1,6 +1,8 @@
 // Keys with a user-defined __hash__ or __eq__, in dicts and sets created in the trace: both are called as often as
 // Python calls them, and in its order.
 #include "symbolic/facts/user_keys.h"
+
+#include <algorithm>
 #include "guards/constants.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"

@@ -2,6 +2,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "cpython/errors.h"
 #include "cpython/imports.h"
+#include "guards/guard_set.h"
 #include "guards/return_types.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"

@@ -7,6 +7,7 @@
 
 #include "cpython/weak_reference.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "guards/weak_keys.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

@@ -1,4 +1,5 @@
 // Comparison, identity, membership.
+#include "guards/constants.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

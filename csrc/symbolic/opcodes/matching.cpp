@@ -1,4 +1,6 @@
 // Structural pattern matching.
+#include <algorithm>
+
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"

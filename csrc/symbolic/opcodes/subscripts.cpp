@@ -1,4 +1,6 @@
 // Subscripts and slices: reading, writing and deleting.
+#include <algorithm>
+
 #include "cpython/imports.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"

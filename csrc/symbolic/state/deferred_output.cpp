@@ -24,6 +24,15 @@ std::optional<std::vector<ValuePtr>> contents_of(const ValuePtr& value) {
 
 }  // namespace
 
+DeferredOutput::DeferredOutput(const TracedModes& modes) : logged_modes_(modes) {}
+DeferredOutput::~DeferredOutput() = default;
+
+std::vector<QueuedOutput> DeferredOutput::take_queued() { return std::move(queued_); }
+
+void DeferredOutput::add(QueuedOutput output) { queued_.push_back(std::move(output)); }
+
+std::vector<HostCallSite> DeferredOutput::take_host_calls() { return std::move(host_calls_); }
+
 int DeferredOutput::add_host_call(HostCallSite site) {
   host_calls_.push_back(std::move(site));
   return static_cast<int>(host_calls_.size()) - 1;
@@ -33,6 +42,8 @@ int DeferredOutput::logged_version(const TensorBase* base) const {
   auto found = logged_versions_.find(base);
   return found != logged_versions_.end() ? found->second : 0;
 }
+
+void DeferredOutput::set_logged_version(const TensorBase* base, int version) { logged_versions_[base] = version; }
 
 bool is_fixed(const ValuePtr& value) {
   if (!value) return true;

@@ -9,8 +9,9 @@
 #pragma once
 #include <unordered_map>
 
+#include "symbolic/breaks/graph_break.h"
+#include "symbolic/state/call_sites.h"
 #include "symbolic/state/graph_builder.h"
-#include "symbolic/state/region.h"
 
 namespace md {
 
@@ -36,17 +37,18 @@ struct QueuedOutput {
 // the last output.
 class DeferredOutput {
  public:
-  explicit DeferredOutput(const TracedModes& modes) : logged_modes_(modes) {}
+  explicit DeferredOutput(const TracedModes& modes);
+  ~DeferredOutput();
   bool has_output() const { return !queued_.empty(); }
   const std::vector<QueuedOutput>& queued() const { return queued_; }
-  std::vector<QueuedOutput> take_queued() { return std::move(queued_); }
-  void add(QueuedOutput output) { queued_.push_back(std::move(output)); }
+  std::vector<QueuedOutput> take_queued();
+  void add(QueuedOutput output);
   const std::vector<HostCallSite>& host_calls() const { return host_calls_; }
-  std::vector<HostCallSite> take_host_calls() { return std::move(host_calls_); }
+  std::vector<HostCallSite> take_host_calls();
   int add_host_call(HostCallSite site);  // returns its index
   // The version of an input whose writes are already in the log of effects.
   int logged_version(const TensorBase* base) const;
-  void set_logged_version(const TensorBase* base, int version) { logged_versions_[base] = version; }
+  void set_logged_version(const TensorBase* base, int version);
   TracedModes& logged_modes() { return logged_modes_; }
   const TracedModes& logged_modes() const { return logged_modes_; }
 

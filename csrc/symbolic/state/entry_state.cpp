@@ -2,6 +2,9 @@
 
 namespace md {
 
+EntryState::EntryState(const TraceStart& start) : start_(start) {}
+EntryState::~EntryState() = default;
+
 void EntryState::set_frame(std::vector<ValuePtr> slots, std::vector<ValuePtr> stack) {
   slots_ = std::move(slots);
   stack_ = std::move(stack);
@@ -9,5 +12,7 @@ void EntryState::set_frame(std::vector<ValuePtr> slots, std::vector<ValuePtr> st
   for (size_t at = 0; at < stack_.size(); ++at)
     if (as<ObjectValue>(stack_[at]) != nullptr) watched_.emplace_back(stack_[at], at);
 }
+
+void EntryState::add_return(ReturnedFrame frame) { returns_.push_back(std::move(frame)); }
 
 }  // namespace md

@@ -4,14 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "symbolic/state/region.h"
 #include "symbolic/state/symbolic_frame.h"
+#include "symbolic/state/trace_start.h"
 
 namespace md {
 
 class EntryState {
  public:
-  explicit EntryState(const TraceStart& start) : start_(start) {}
+  explicit EntryState(const TraceStart& start);
+  ~EntryState();
   const TraceStart& start() const { return start_; }
 
   // The outermost frame on entry: the region's own frame at its start, or a caller at the time the region returned to
@@ -32,7 +33,7 @@ class EntryState {
   // The suspended caller of the outermost frame, if any.
   const CallerPlace& next_caller() const { return (*start_.callers)[returns_.size()]; }
   bool has_next_caller() const { return start_.callers != nullptr && returns_.size() < start_.callers->size(); }
-  void add_return(ReturnedFrame frame) { returns_.push_back(std::move(frame)); }
+  void add_return(ReturnedFrame frame);
   int callers_slot() const { return callers_slot_; }  // the slot of the view where the next caller begins
   void set_callers_slot(int slot) { callers_slot_ = slot; }
 

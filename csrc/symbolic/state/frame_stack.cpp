@@ -33,10 +33,27 @@ SourceLine line_of(const SymbolicFrame& frame) {
 
 }  // namespace
 
+FrameStack::FrameStack() : null_(make_value<NullValue>()) {}
+FrameStack::~FrameStack() = default;
+
 void FrameStack::enter(std::shared_ptr<SymbolicFrame> frame) {
   frames_.push_back(std::move(frame));
   deepest_ = std::max(deepest_, frames_.size());
 }
+
+void FrameStack::leave() { frames_.pop_back(); }
+
+void FrameStack::cut(size_t depth) { frames_.resize(depth); }
+
+void FrameStack::note_entered(const Bytecode* bytecode) { entered_.push_back(bytecode); }
+
+void FrameStack::push(ValuePtr value) { innermost().stack.push_back(std::move(value)); }
+
+std::vector<ValuePtr> FrameStack::take_stack_before() { return std::exchange(stack_before_, {}); }
+
+void FrameStack::set_stack_before(std::vector<ValuePtr> stack) { stack_before_ = std::move(stack); }
+
+void FrameStack::note_stack() { stack_before_ = innermost().stack; }
 
 void FrameStack::replace(std::shared_ptr<SymbolicFrame> caller) {
   frames_.clear();

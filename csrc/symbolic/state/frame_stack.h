@@ -10,6 +10,9 @@ namespace md {
 
 class FrameStack {
  public:
+  FrameStack();
+  ~FrameStack();
+
   // --- frames
   SymbolicFrame& innermost() { return *frames_.back(); }
   const SymbolicFrame& innermost() const { return *frames_.back(); }
@@ -21,8 +24,8 @@ class FrameStack {
   auto begin() const { return frames_.begin(); }
   auto end() const { return frames_.end(); }
   void enter(std::shared_ptr<SymbolicFrame> frame);
-  void leave() { frames_.pop_back(); }
-  void cut(size_t depth) { frames_.resize(depth); }
+  void leave();
+  void cut(size_t depth);
   // Replaces all frames by the caller that the region returns to.
   void replace(std::shared_ptr<SymbolicFrame> caller);
   const Bytecode& bytecode() const { return *innermost().bytecode; }
@@ -36,11 +39,11 @@ class FrameStack {
   size_t deepest() const { return deepest_; }  // the largest number of simultaneous frames
   // The other functions that the trace entered.
   const std::vector<const Bytecode*>& entered() const { return entered_; }
-  void note_entered(const Bytecode* bytecode) { entered_.push_back(bytecode); }
+  void note_entered(const Bytecode* bytecode);
 
   // --- the value stack of the innermost frame
   const ValuePtr& null() const { return null_; }  // NULL on the stack, or an unset slot
-  void push(ValuePtr value) { innermost().stack.push_back(std::move(value)); }
+  void push(ValuePtr value);
   void push_callable(ValuePtr callable);  // and NULL, as LOAD_METHOD does when the attribute is not a method
   ValuePtr pop();
   std::vector<ValuePtr> pop_many(int count);  // in stack order
@@ -50,9 +53,9 @@ class FrameStack {
 
   // The stack before the current instruction.
   const std::vector<ValuePtr>& stack_before() const { return stack_before_; }
-  std::vector<ValuePtr> take_stack_before() { return std::exchange(stack_before_, {}); }
-  void set_stack_before(std::vector<ValuePtr> stack) { stack_before_ = std::move(stack); }
-  void note_stack() { stack_before_ = innermost().stack; }
+  std::vector<ValuePtr> take_stack_before();
+  void set_stack_before(std::vector<ValuePtr> stack);
+  void note_stack();
 
   // Exceptions being handled, innermost last.
   std::vector<ValuePtr>& handled() { return handled_; }
@@ -71,7 +74,7 @@ class FrameStack {
 
  private:
   std::vector<std::shared_ptr<SymbolicFrame>> frames_;
-  ValuePtr null_ = make_value<NullValue>();
+  ValuePtr null_;
   std::vector<ValuePtr> handled_, stack_before_;
   size_t deepest_ = 1;
   std::vector<const Bytecode*> entered_;

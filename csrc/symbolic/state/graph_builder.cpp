@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "graph/views.h"
+#include "guards/guard_set.h"
 #include "guards/tensor_family.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
@@ -40,6 +41,8 @@ GraphBuilder::GraphBuilder(ValueReader& values, const FrameStack& frames)
       graph_(std::make_shared<Graph>()),
       modes_{tensor_modes().grad_enabled, tensor_modes().inference_mode},
       initial_modes_(modes_) {}
+
+GraphBuilder::~GraphBuilder() = default;
 
 Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
   return graph_->add_op(row, std::move(operands), frames_.location());

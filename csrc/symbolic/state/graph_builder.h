@@ -28,6 +28,7 @@ class GraphBuilder {
  public:
   // Starts in the modes of the current thread.
   GraphBuilder(ValueReader& values, const FrameStack& frames);
+  ~GraphBuilder();
 
   Graph& graph() const { return *graph_; }
   const std::shared_ptr<Graph>& shared_graph() const { return graph_; }

@@ -6,6 +6,15 @@
 
 namespace md {
 
+KeyTable::KeyTable() = default;
+KeyTable::~KeyTable() = default;
+
+bool KeyTable::contains(BorrowedRef key) const { return keys_.contains(key.get()); }
+
+void KeyTable::add(BorrowedRef key, const ValuePtr& value) { keys_.try_emplace(key.get(), value); }
+
+void KeyTable::set(BorrowedRef key, const ValuePtr& value) { keys_[key.get()] = value; }
+
 ValuePtr KeyTable::find(BorrowedRef key) const {
   auto found = keys_.find(key.get());
   return found != keys_.end() ? found->second : nullptr;
@@ -29,6 +38,10 @@ void KeyTable::add_identity(const Handle<IdentityValue>& identity) {
 ValuePtr KeyTable::referent_of(BorrowedRef reference) const {
   auto found = referents_.find(reference.get());
   return found != referents_.end() ? found->second : nullptr;
+}
+
+void KeyTable::note_reference(BorrowedRef reference, const ValuePtr& referent) {
+  referents_[reference.get()] = referent;
 }
 
 }  // namespace md

@@ -10,10 +10,12 @@ namespace md {
 
 class KeyTable {
  public:
+  KeyTable();
+  ~KeyTable();
   ValuePtr find(BorrowedRef key) const;  // null: a constant
-  bool contains(BorrowedRef key) const { return keys_.contains(key.get()); }
-  void add(BorrowedRef key, const ValuePtr& value) { keys_.try_emplace(key.get(), value); }  // the first value wins
-  void set(BorrowedRef key, const ValuePtr& value) { keys_[key.get()] = value; }
+  bool contains(BorrowedRef key) const;
+  void add(BorrowedRef key, const ValuePtr& value);  // the first value wins
+  void set(BorrowedRef key, const ValuePtr& value);
   // Returns true for the proxy of an object created in the trace: its position in a set differs from run to run.
   bool has_place_of_its_own(BorrowedRef key) const;
 
@@ -32,7 +34,7 @@ class KeyTable {
 
   // The referent of a weak reference that is a constant of this trace; null if unknown.
   ValuePtr referent_of(BorrowedRef reference) const;
-  void note_reference(BorrowedRef reference, const ValuePtr& referent) { referents_[reference.get()] = referent; }
+  void note_reference(BorrowedRef reference, const ValuePtr& referent);
 
  private:
   std::unordered_map<PyObject*, ValuePtr> keys_;

@@ -9,6 +9,9 @@ namespace md {
 
 class PendingCalls {
  public:
+  PendingCalls();
+  ~PendingCalls();
+
   // The number of frames below the call, and the stack of the last of them before the calling instruction.
   struct Call {
     size_t depth;
@@ -16,7 +19,7 @@ class PendingCalls {
   };
   bool empty() const { return calls_.empty(); }
   const Call& outermost() const { return calls_.front(); }
-  void enter(Call call) { calls_.push_back(std::move(call)); }
+  void enter(Call call);
   std::vector<ValuePtr> leave();  // returns the stack of the innermost call
 
   // The result of the function that the pending call is waiting for.
@@ -31,7 +34,7 @@ class PendingCalls {
   std::vector<size_t>& awaited() { return awaited_; }
 
   const std::vector<Handle<IteratorValue>>& generators() const { return generators_; }
-  void add_generator(Handle<IteratorValue> generator) { generators_.push_back(std::move(generator)); }
+  void add_generator(Handle<IteratorValue> generator);
 
   // Objects whose __repr__ is running, each with the function that runs it, outermost first.
   std::vector<std::pair<PyObject*, ValuePtr>>& shown() { return shown_; }
@@ -43,11 +46,5 @@ class PendingCalls {
   std::vector<Handle<IteratorValue>> generators_;
   std::vector<std::pair<PyObject*, ValuePtr>> shown_;
 };
-
-inline std::vector<ValuePtr> PendingCalls::leave() {
-  std::vector<ValuePtr> stack = std::move(calls_.back().stack);
-  calls_.pop_back();
-  return stack;
-}
 
 }  // namespace md

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "graph/graph.h"
 #include "guards/guard_set.h"
-#include "snapshot/caller_chain.h"
 #include "snapshot/snapshot.h"
 #include "symbolic/breaks/graph_break.h"
+#include "symbolic/state/call_sites.h"
+#include "symbolic/state/trace_start.h"
 
 namespace md {
 
@@ -35,42 +35,6 @@ inline const char* exit_name(ExitKind exit) {
   }
   return "hand over";
 }
-
-// The origin of a graph input: a source, or a computed number.
-struct RegionInput {
-  const Source* source = nullptr;
-  RecipeId computed = kNoRecipe;
-};
-
-// A frame that must be visible to the code run by a host call.
-struct HostCallFrame {
-  PyCodeObject* code = nullptr;  // borrowed: the function keeps it alive while the region's guards hold
-  // the frame's function; for a function created in the trace, the one whose globals it uses
-  const Source* function = nullptr;
-  // created in the trace: a null `function` then means the globals of the region's own function
-  bool made_here = false;
-  int index = 0;          // the calling instruction
-  int return_index = -1;  // an instruction through which the frame can be left
-};
-struct HostCallSite {
-  std::vector<HostCallFrame> frames;  // outermost first; the first is the region's own frame
-  // The state of the frames if the call raises, where that is observable: the outermost ones, up to a frame suspended
-  // in a call of C code. The others have no handlers. Its outputs are further operands of the node.
-  std::optional<Snapshot> failure;
-  // The locals of all frames, one FrameState per frame, for code that inspects them. Its outputs are the last operands
-  // of the node.
-  Snapshot locals;
-};
-
-// A call that writes something out, run among the effects (deferred_output.h).
-struct OutputSite {
-  // `failure` is the state after the call, null if it is unobservable; it has no effects.
-  HostCallSite site;
-  int first_local = 0, first_after = 0, end = 0;  // the graph outputs that the two snapshots refer to
-  bool runs_python = false;
-  // Pairs of recipes of one object: in the state after the call or among the locals, and in the region's snapshot.
-  std::vector<std::pair<RecipeId, RecipeId>> same_after, same_locals;
-};
 
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
@@ -100,19 +64,6 @@ struct CapturedRegion {
   bool needs_frame() const {
     return !host_calls.empty() || std::ranges::any_of(outputs, [](const OutputSite& each) { return each.runs_python; });
   }
-};
-
-// The starting point of a trace.
-struct TraceStart {
-  const Bytecode& bytecode;
-  int index;
-  // at index 0 the arguments, cells not created yet; elsewhere the slots and stacks of the frame and its callers
-  LocalsView view;
-  const Policy* policy;
-  CallerChainPtr callers;  // null if there are none
-  // Names of sources whose number differed at an earlier capture here, so it is not specialised in this one. Null:
-  // none.
-  const std::set<std::string>* dynamic_sources = nullptr;
 };
 
 // Traces the bytecode ahead of execution. Runs no user code and modifies no object. Throws Error(Internal) for a bug,

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cpython/object_layout.h"
 #include "guards/guard.h"
+#include "guards/guard_set.h"
 
 namespace md {
 namespace {
@@ -45,6 +46,11 @@ std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank) {
   }
   return policies;
 }
+
+ShapeEnv::ShapeEnv(bool all_symbolic) : all_symbolic_(all_symbolic) {}
+ShapeEnv::~ShapeEnv() = default;
+
+void ShapeEnv::add_may_raise(ValuePtr value) { may_raise_.push_back(std::move(value)); }
 
 Dim ShapeEnv::symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy) {
   auto known = std::find(places_.begin(), places_.end(), place);

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "guards/guard_set.h"
+#include "guards/size_place.h"
 #include "symbolic/values/value.h"
+#include "tensor/dim_code.h"
 
 namespace md {
+
+class GuardSet;
 
 // How the program marked a dimension of a tensor (mark_dynamic and similar).
 enum class DimMark : uint8_t { None, Dynamic, MaybeDynamic, Static };
@@ -23,7 +26,8 @@ std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank);
 
 class ShapeEnv : public ShapeGuardSink {
  public:
-  explicit ShapeEnv(bool all_symbolic) : all_symbolic_(all_symbolic) {}
+  explicit ShapeEnv(bool all_symbolic);
+  ~ShapeEnv();
   bool all_symbolic() const { return all_symbolic_; }  // make sizes of arguments symbolic from the first capture on
   // The symbol of a place: a size, or an int. `policy` is the program's, for a size.
   Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
@@ -51,7 +55,7 @@ class ShapeEnv : public ShapeGuardSink {
 
   // Numbers that are computed at every run, even if unused: the computation may raise.
   const std::vector<ValuePtr>& may_raise() const { return may_raise_; }
-  void add_may_raise(ValuePtr value) { may_raise_.push_back(std::move(value)); }
+  void add_may_raise(ValuePtr value);
 
  private:
   struct Relation {

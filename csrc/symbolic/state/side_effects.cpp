@@ -5,6 +5,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 
@@ -44,6 +45,13 @@ size_t place_of_store(const PendingWrites* writes, BorrowedRef key) {
 }
 
 }  // namespace
+
+SideEffects::SideEffects(ValueReader& values, const KeyTable& keys) : values_(values), keys_(keys) {}
+SideEffects::~SideEffects() = default;
+
+void SideEffects::add(PendingEffect effect) { log_.push_back(std::move(effect)); }
+
+void SideEffects::add_stored_cell(const ValuePtr& cell) { stored_cells_.push_back(cell); }
 
 void SideEffects::relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict) {
   auto* owner = as<ObjectValue>(instance);

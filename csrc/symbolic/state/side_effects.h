@@ -30,11 +30,12 @@ struct CacheAdditions {
 
 class SideEffects {
  public:
-  SideEffects(ValueReader& values, const KeyTable& keys) : values_(values), keys_(keys) {}
+  SideEffects(ValueReader& values, const KeyTable& keys);
+  ~SideEffects();
 
   // --- the log
   const std::vector<PendingEffect>& log() const { return log_; }
-  void add(PendingEffect effect) { log_.push_back(std::move(effect)); }
+  void add(PendingEffect effect);
   // A second store under the same key replaces the first if that was unobservable.
   void log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value);
   // A deque is assigned as a whole, once for all changes; an output must see its contents at that point.
@@ -66,7 +67,7 @@ class SideEffects {
 
   // --- cells, attributes of functions created in the trace, vars(), caches
   const std::vector<ValuePtr>& stored_cells() const { return stored_cells_; }
-  void add_stored_cell(const ValuePtr& cell) { stored_cells_.push_back(cell); }
+  void add_stored_cell(const ValuePtr& cell);
   const Handle<DictValue>& function_dict(const ValuePtr& function);
   std::vector<Handle<InstanceDictValue>>& instance_dicts() { return instance_dicts_; }
   CacheAdditions& additions_to(PyObject* cache);

@@ -1,5 +1,6 @@
 #include "symbolic/state/value_reader.h"
 
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 
@@ -11,6 +12,15 @@ namespace {
 bool class_may_change(BorrowedRef object) { return may_change(object.type()) || PyModule_Check(object.get()); }
 
 }  // namespace
+
+ValueReader::ValueReader(const TraceStart& start, const ClassBuilder& classes)
+    : start_(start), classes_(classes), guards_(std::make_unique<GuardSet>()) {}
+
+ValueReader::~ValueReader() = default;
+
+SourcePool& ValueReader::sources() { return guards_->sources(); }
+
+ValuePtr ValueReader::integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
 
 ValuePtr ValueReader::string(const std::string& text) {
   return constant(check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()))));
@@ -32,6 +42,8 @@ ValuePtr ValueReader::find(const Source* source) const {
   return found != by_source_.end() ? found->second : nullptr;
 }
 
+void ValueReader::set(const Source* source, ValuePtr value) { by_source_[source] = std::move(value); }
+
 PyTypeObject* ValueReader::exact_type(const ValuePtr& value) {
   if (auto* object = as<ObjectValue>(value)) {
     PyTypeObject* type = object->object.type();
@@ -39,7 +51,7 @@ PyTypeObject* ValueReader::exact_type(const ValuePtr& value) {
       // A heap type that does not support weak references cannot be guarded.
       if (!GuardSet::can_hold(reinterpret_cast<PyObject*>(type)))
         graph_break(BreakReason::unguardable_object, type->tp_name);
-      guards_.type_match(object->source, type);
+      guards_->type_match(object->source, type);
       object->type_guarded = true;
     }
     return type;
@@ -55,7 +67,7 @@ void ValueReader::guard_tensor(TensorValue* tensor) {
   // A spec that has lost its symbols since was specialised by relations.
   TensorView view;
   read_view(*tensor->family, tensor->object, view);
-  guards_.tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over, view.witness);
+  guards_->tensor_match(tensor->source, tensor->object.type(), tensor->spec, tensor->stride_over, view.witness);
   tensor->guarded = true;
 }
 
@@ -65,7 +77,7 @@ BorrowedRef ValueReader::identity_of(const ValuePtr& value) {
   if (object->source != nullptr && !object->value_guarded) {
     if (!GuardSet::can_hold(object->object.get()))
       graph_break(BreakReason::unguardable_object, object->object.type()->tp_name);
-    guards_.id_match(object->source, object->object.get());
+    guards_->id_match(object->source, object->object.get());
     object->value_guarded = true;
     object->type_guarded = object->type_guarded || !class_may_change(object->object);
   }

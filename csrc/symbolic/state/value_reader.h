@@ -1,25 +1,30 @@
 // The trace's knowledge of the objects it reads: one value per source, and the guards that make it valid.
 #pragma once
+#include <memory>
+#include <string>
 #include <unordered_map>
 
 #include "symbolic/state/class_builder.h"
-#include "symbolic/state/region.h"
+#include "symbolic/state/trace_start.h"
 
 namespace md {
 
+class GuardSet;
+
 class ValueReader {
  public:
-  ValueReader(const TraceStart& start, const ClassBuilder& classes) : start_(start), classes_(classes) {}
+  ValueReader(const TraceStart& start, const ClassBuilder& classes);
+  ~ValueReader();
   const TraceStart& start() const { return start_; }
   const LocalsView& view() const { return start_.view; }
-  GuardSet& guards() { return guards_; }
-  const GuardSet& guards() const { return guards_; }
-  SourcePool& sources() { return guards_.sources(); }
+  GuardSet& guards() { return *guards_; }
+  const GuardSet& guards() const { return *guards_; }
+  SourcePool& sources();
 
   // --- constants
   ValuePtr none() { return constant(Py_None); }
   ValuePtr boolean(bool value) { return constant(value ? Py_True : Py_False); }
-  ValuePtr integer(int64_t value) { return constant(check(PyLong_FromLongLong(value))); }
+  ValuePtr integer(int64_t value);
   ValuePtr string(const std::string& text);
   // An object that is the same at every run: an atom, or built from guarded ones.
   ValuePtr constant(BorrowedRef object);
@@ -27,7 +32,7 @@ class ValueReader {
   // --- values by source
   const std::unordered_map<const Source*, ValuePtr>& by_source() const { return by_source_; }
   ValuePtr find(const Source* source) const;  // null: not read yet
-  void set(const Source* source, ValuePtr value) { by_source_[source] = std::move(value); }
+  void set(const Source* source, ValuePtr value);
   // Pre-existing cells, by object.
   std::unordered_map<PyObject*, ValuePtr>& cells() { return cells_; }
 
@@ -42,7 +47,7 @@ class ValueReader {
  private:
   const TraceStart& start_;
   const ClassBuilder& classes_;
-  GuardSet guards_;
+  std::unique_ptr<GuardSet> guards_;
   std::unordered_map<const Source*, ValuePtr> by_source_;
   std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
 };

@@ -8,6 +8,7 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/host_call_sites.h"
+#include "symbolic/trace/tracer.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"

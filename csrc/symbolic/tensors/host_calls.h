@@ -7,11 +7,22 @@
 //      snapshot, whose outputs are operands of the step, and the frames are first brought to that state.
 //   4. It never runs twice in one run of a plan: host_calls_begun() shows whether it has started.
 #pragma once
+#include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "symbolic/trace/tracer.h"
+#include "cpython/ref.h"
+#include "graph/graph.h"
+#include "tensor/tensor.h"
 
 namespace md {
+
+class Tracer;
+struct TensorValue;
 
 struct HostCallRequest {
   std::string name;

@@ -8,6 +8,7 @@
 #include "frontends/eager.h"
 #include "graph/gradient.h"
 #include "graph/views.h"
+#include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/breaks/break_reason.h"

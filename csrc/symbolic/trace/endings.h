@@ -3,9 +3,11 @@
 #include <set>
 #include <span>
 
-#include "symbolic/state/region.h"
+#include "symbolic/breaks/graph_break.h"
 
 namespace md {
+
+struct Policy;
 
 // Where a region ends.
 enum class EndPlace : uint8_t {

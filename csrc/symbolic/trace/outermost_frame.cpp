@@ -1,6 +1,7 @@
 #include "symbolic/trace/outermost_frame.h"
 
 #include "cpython/text.h"
+#include "guards/guard_set.h"
 #include "symbolic/effects/finalizers.h"
 #include "symbolic/facts/cells.h"
 #include "symbolic/facts/value_facts.h"

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "cpython/text.h"
+#include "guards/constants.h"
 #include "symbolic/breaks/graph_break.h"
 #include "symbolic/trace/tracer.h"
 

@@ -1,5 +1,7 @@
 #include "symbolic/trace/tracer.h"
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
+#include "symbolic/state/region.h"
 #include "symbolic/trace/outermost_frame.h"
 
 #include <algorithm>

@@ -20,7 +20,6 @@
 #include "symbolic/state/graph_builder.h"
 #include "symbolic/state/key_table.h"
 #include "symbolic/state/pending_calls.h"
-#include "symbolic/state/region.h"
 #include "symbolic/state/shape_env.h"
 #include "symbolic/state/side_effects.h"
 #include "symbolic/state/value_reader.h"
@@ -30,6 +29,8 @@
 
 namespace md {
 
+struct CapturedRegion;
+enum class ExitKind : uint8_t;
 struct WrapperType;
 
 // Code that iterates over an object may ask for its length hint first, after it has created the iterator.
