@@ -45,40 +45,64 @@ set(call_sources ${extension_sources})
 list(FILTER call_sources INCLUDE REGEX "/csrc/(cpython|bytecode|guards|frontends|snapshot|eval_frame)/")
 optimise_across_files(${call_sources})
 
-if(MINIDYNAMO_EXTENSION_DIR)
-  set(linked_sources)
-  foreach(source IN LISTS extension_sources)
-    file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}" "${source}")
-    set(object "${MINIDYNAMO_EXTENSION_DIR}/CMakeFiles/_C.dir/${name}${CMAKE_CXX_OUTPUT_EXTENSION}")
-    if(name MATCHES "^csrc/.*\\.cpp$" AND NOT name MATCHES "/build_info\\.cpp$")
-      set_source_files_properties("${object}" PROPERTIES EXTERNAL_OBJECT ON)
-      list(APPEND linked_sources "${object}")
-    else()
-      list(APPEND linked_sources "${source}")
+# Files that share more headers are compiled as libraries of objects, each with a precompiled header of its own: rooms of
+# symbolic/ (codec_calls.cpp knows no tracer), and the bindings.
+set(symbolic_rooms facts sizes effects tensors attributes calls exceptions builtins opcodes exit)
+list(JOIN symbolic_rooms "|" room)
+set(symbolic_sources ${extension_sources})
+list(FILTER symbolic_sources INCLUDE REGEX "/csrc/symbolic/(${room})/.*\\.cpp$")
+list(FILTER symbolic_sources EXCLUDE REGEX "/codec_calls\\.cpp$")
+# pybind11's functions, all of them inline, take four seconds of each file that includes them: these files are compiled as a
+# few, and others are not compiled with that precompiled header.
+set(bindings_sources)
+foreach(source IN LISTS extension_sources)
+  if(source MATCHES "/csrc/bindings/.*\\.cpp$" AND NOT source MATCHES "/build_info\\.cpp$")
+    file(STRINGS "${source}" uses REGEX "\"bindings/bindings\\.h\"|<pybind11/")
+    if(uses)
+      list(APPEND bindings_sources "${source}")
     endif()
+  endif()
+endforeach()
+set(object_libraries symbolic bindings)
+
+if(MINIDYNAMO_EXTENSION_DIR)
+  # All objects of C++ files but build_info.
+  list(FILTER extension_sources EXCLUDE REGEX "/csrc/.*\\.cpp$")
+  list(APPEND extension_sources "${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp")
+  foreach(target IN ITEMS _C ${object_libraries})
+    file(GLOB_RECURSE objects "${MINIDYNAMO_EXTENSION_DIR}/CMakeFiles/${target}.dir/*${CMAKE_CXX_OUTPUT_EXTENSION}")
+    list(FILTER objects EXCLUDE REGEX "/build_info\\.cpp|\\.c${CMAKE_C_OUTPUT_EXTENSION}$|/cmake_pch")
+    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON)
+    list(APPEND extension_sources ${objects})
   endforeach()
-  set(extension_sources ${linked_sources})
+  set(object_libraries)
+endif()
+
+include_through_link(pybind11::headers)
+# The C interface for extensions that users compile is installed with the package.
+set(interface_folder "${PROJECT_SOURCE_DIR}/python/minidynamo/include")
+foreach(library IN LISTS object_libraries)
+  list(REMOVE_ITEM extension_sources ${${library}_sources})
+  add_library(${library} OBJECT ${${library}_sources})
+  target_link_libraries(${library} PRIVATE pybind11::module minidynamo_core)
+  target_include_directories(${library} PRIVATE "${interface_folder}")
+  precompile(${library} ${${library}_headers})
+  list(APPEND extension_sources $<TARGET_OBJECTS:${library}>)
+endforeach()
+if(TARGET bindings AND MINIDYNAMO_PRECOMPILED_HEADERS)
+  set_target_properties(bindings PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
 endif()
 
 # Unwinding goes through thread_exit.c first. Only the linker knows who refers to it: it stays a file of its own.
 list(APPEND extension_sources "${PROJECT_SOURCE_DIR}/csrc/cpython/thread_exit.c")
 
 pybind11_add_module(_C MODULE NO_EXTRAS ${extension_sources})
-
-# The headers from outside that most files include are half of a file's compile time. The files include what they use all
-# the same. ccache does better still, and without more settings it keeps no object that a precompiled header went into.
-set(precompiled_default ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
-  set(precompiled_default OFF)
-endif()
-option(MINIDYNAMO_PRECOMPILED_HEADERS "Compile the headers from outside once" ${precompiled_default})
-if(MINIDYNAMO_PRECOMPILED_HEADERS)
-  target_precompile_headers(_C PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${PROJECT_SOURCE_DIR}/cmake/extension_headers.h>")
+if(object_libraries)
+  precompile(_C ${extension_headers})
 endif()
 target_link_options(_C PRIVATE "LINKER:--wrap=__gxx_personality_v0")
 target_link_libraries(_C PRIVATE minidynamo_core)
-# The C interface for extensions that users compile is installed with the package.
-target_include_directories(_C PRIVATE "${PROJECT_SOURCE_DIR}/python/minidynamo/include")
+target_include_directories(_C PRIVATE "${interface_folder}")
 set_property(SOURCE "${PROJECT_SOURCE_DIR}/csrc/bindings/build_info.cpp" APPEND PROPERTY COMPILE_DEFINITIONS
   "MINIDYNAMO_VERSION=\"${PROJECT_VERSION}\";MINIDYNAMO_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\";MINIDYNAMO_BUILD_TYPE=\"${CMAKE_BUILD_TYPE}\"")
 set_target_properties(_C PROPERTIES INSTALL_RPATH "$ORIGIN")

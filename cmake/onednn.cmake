@@ -13,4 +13,5 @@ get_target_property(MINIDYNAMO_DNNL_SONAME DNNL::dnnl IMPORTED_SONAME_${dnnl_con
 if(NOT MINIDYNAMO_DNNL_LIBRARY MATCHES "\\.so" OR NOT MINIDYNAMO_DNNL_SONAME)
   message(FATAL_ERROR "oneDNN must be a shared library with a SONAME: ${MINIDYNAMO_DNNL_LIBRARY}")
 endif()
+include_through_link(DNNL::dnnl)
 message(STATUS "oneDNN ${dnnl_VERSION}: ${MINIDYNAMO_DNNL_LIBRARY}")

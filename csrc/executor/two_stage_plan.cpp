@@ -1,5 +1,7 @@
 #include "executor/two_stage_plan.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace md {

@@ -1,5 +1,8 @@
 // Functions of minidynamo that are not ops: tensors from data, dtypes, modes, threads.
 #include "frontends/minidynamo/tensor_functions.h"
+
+#include <algorithm>
+
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"

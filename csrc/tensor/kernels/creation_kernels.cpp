@@ -1,4 +1,5 @@
 // Kernels of ops that create tensors from numbers.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 

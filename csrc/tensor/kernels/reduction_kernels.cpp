@@ -1,4 +1,5 @@
 // sum, mean, prod, amax, amin, any, all: reductions by one pointwise function.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 

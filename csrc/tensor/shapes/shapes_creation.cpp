@@ -1,4 +1,5 @@
 // Shape rules of ops that create tensors.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 

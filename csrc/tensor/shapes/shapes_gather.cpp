@@ -1,4 +1,6 @@
 // Shape rules of ops that copy parts of tensors.
+#include <algorithm>
+
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/shapes/index_layout.h"

@@ -1,4 +1,6 @@
 // Shape rules of views: strides and offsets over the elements of argument 0.
+#include <algorithm>
+
 #include "tensor/fill.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/shape_rules.h"
