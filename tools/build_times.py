@@ -1,14 +1,15 @@
-"""Measures the processor time of a build: the clean core, the clean extension, and what a touched header compiles again.
+"""Measures the processor time of a build: the clean core and extension, and what a touched header compiles again.
 
-    tools/build_times.py --build build/times -DPython_EXECUTABLE=... -Ddnnl_DIR=... [--touch csrc/guards/guard_set.h ...]
+    tools/build_times.py -DPython_EXECUTABLE=... -Ddnnl_DIR=... [--touch HEADER ...]
 
 Builds both once with the options of `make demo`, without ccache, and records the user and system time of each compiler
 process, children included. A touch costs what the files that include the header cost, by the dependencies that the
-compiler wrote, and the link. --report prints the tables of a build that is there; after a change, a second run compiles what
-changed and keeps the other times.
+compiler wrote; the link comes on top. --report prints the tables of a build that is there; a second run compiles what
+has changed since and keeps the other times.
 """
 
 import argparse
+import json
 import os
 import re
 import resource
@@ -34,8 +35,9 @@ def launch(command):
 
 def configure(build, defines):
     launcher = f"{sys.executable};{Path(__file__).resolve()};--launch"
-    launchers = [f"-DCMAKE_{language}_{kind}_LAUNCHER={launcher}"
-                 for language in ("C", "CXX") for kind in ("COMPILER", "LINKER")]
+    launchers = [
+        f"-DCMAKE_{language}_{kind}_LAUNCHER={launcher}" for language in ("C", "CXX") for kind in ("COMPILER", "LINKER")
+    ]
     command = ["cmake", "-G", "Ninja", "-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DMINIDYNAMO_TESTS=OFF"]
     subprocess.run([*command, *launchers, *defines], check=True, stdout=subprocess.DEVNULL)
 
@@ -61,6 +63,11 @@ def read_dependencies(build):
             found[output] = set()
         elif line.startswith("    ") and (path := Path(os.path.normpath(build / line.strip()))).is_relative_to(ROOT):
             found[output].add(str(path.relative_to(ROOT)))
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        # The dependencies of an object do not name what is in its precompiled header.
+        output = os.path.relpath(entry["output"], build) if os.path.isabs(entry["output"]) else entry["output"]
+        if output in found and (match := re.search(r"-include (\S+/cmake_pch\.hxx)", entry["command"])):
+            found[output] |= found.get(os.path.relpath(match[1], build) + ".gch", set())
     return found
 
 
@@ -90,8 +97,10 @@ def report(core, extension, headers, longest):
         print("| `{}` | {} | {:.0f} |".format(header, *touched[header]))
     for median, worst, room in rooms:
         costs = {header: cost for header, cost in touched.items() if header.startswith(room) and header.endswith(".h")}
-        print(f"| {median} | {statistics.median(count for count, _ in costs.values()):.0f} "
-              f"| {statistics.median(seconds for _, seconds in costs.values()):.0f} |")
+        print(
+            f"| {median} | {statistics.median(count for count, _ in costs.values()):.0f} "
+            f"| {statistics.median(seconds for _, seconds in costs.values()):.0f} |"
+        )
         header = max(costs, key=lambda header: costs[header][1])
         print("| {}, `{}` | {} | {:.0f} |".format(worst, header, *costs[header]))
     if longest:
@@ -111,16 +120,28 @@ def main():
     parser.add_argument("--build", type=Path, default=ROOT / "build/times")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--report", action="store_true", help="only print the tables of a build that is there")
-    parser.add_argument("--touch", nargs="*", metavar="HEADER",
-                        default=["csrc/guards/guard_set.h", "csrc/symbolic/breaks/graph_breaks.def", "csrc/cpython/ref.h"])
-    parser.add_argument("--longest", type=int, default=0, metavar="N", help="name the N longest files and dearest headers, too")
+    parser.add_argument(
+        "--touch",
+        nargs="*",
+        metavar="HEADER",
+        default=["csrc/guards/guard_set.h", "csrc/symbolic/breaks/graph_breaks.def", "csrc/cpython/ref.h"],
+    )
+    parser.add_argument(
+        "--longest", type=int, default=0, metavar="N", help="name the N longest files and dearest headers, too"
+    )
     arguments, defines = parser.parse_known_args()
     directory = arguments.build.resolve()
     if not arguments.report:
         configure(directory / "core", ["-DMINIDYNAMO_CORE_ONLY=ON", *defines])
         compile_all(directory / "core", arguments.jobs)
-        configure(directory / "extension", [f"-DMINIDYNAMO_CORE_DIR={directory / 'core'}",
-                                            f"-DMINIDYNAMO_OUTPUT_DIR={directory / 'minidynamo'}", *defines])
+        configure(
+            directory / "extension",
+            [
+                f"-DMINIDYNAMO_CORE_DIR={directory / 'core'}",
+                f"-DMINIDYNAMO_OUTPUT_DIR={directory / 'minidynamo'}",
+                *defines,
+            ],
+        )
         compile_all(directory / "extension", arguments.jobs)
     report(Build(directory / "core"), Build(directory / "extension"), arguments.touch, arguments.longest)
     return 0
