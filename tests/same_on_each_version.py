@@ -10,6 +10,11 @@ SAME_ON_EACH_VERSION = {
     ),
     *("api/test_cpp_extension.py", "structure/test_benchmarks.py"),
     *("structure/test_import_cycles.py", "structure/test_layering.py", "structure/test_parts_of_the_tracer.py"),
-    *("structure/test_precompiled_headers.py", "structure/test_tables.py", "structure/test_types.py", "structure/test_words.py"),
+    *(
+        "structure/test_precompiled_headers.py",
+        "structure/test_tables.py",
+        "structure/test_types.py",
+        "structure/test_words.py",
+    ),
     "structure/test_length_of_functions.py",
 }

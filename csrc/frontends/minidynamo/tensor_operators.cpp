@@ -37,7 +37,7 @@ PyObject* binary_in_place(PyObject* a, PyObject* b) {
   static const OpRow* const row = binary_operator_row(binary_operator(kCode));
   return dispatch_in_place_operator(*row, a, b);
 }
-bool has_in_place_face(BinaryCode code) {
+bool has_in_place_operator(BinaryCode code) {
   const OpRow* row = binary_operator_row(binary_operator(code));
   return row != nullptr && (row->variants & kInPlace);
 }
@@ -55,12 +55,12 @@ PyObject* with_modulus_in_place(PyObject* a, PyObject* b, PyObject* modulus) {
 template <BinaryCode kCode>
 void fill_slots(binaryfunc& plain, binaryfunc& in_place) {
   plain = binary<kCode>;
-  if (has_in_place_face(kCode)) in_place = binary_in_place<kCode>;
+  if (has_in_place_operator(kCode)) in_place = binary_in_place<kCode>;
 }
 template <BinaryCode kCode>
 void fill_slots(ternaryfunc& plain, ternaryfunc& in_place) {
   plain = with_modulus<kCode>;
-  if (has_in_place_face(kCode)) in_place = with_modulus_in_place<kCode>;
+  if (has_in_place_operator(kCode)) in_place = with_modulus_in_place<kCode>;
 }
 
 template <char kOp>

@@ -44,19 +44,19 @@ bool comes_before(T a, T b, bool descending) {
 
 // Slices of a contiguous copy with the sorted dim last; outputs the first `kept` of each.
 template <typename T>
-void sort_lines(const Tensor& lines, int64_t length, int64_t kept, bool descending, T* values, int64_t* indices) {
-  int64_t count = length == 0 ? 0 : lines->numel() / length;
+void sort_slices(const Tensor& slices, int64_t length, int64_t kept, bool descending, T* values, int64_t* indices) {
+  int64_t count = length == 0 ? 0 : slices->numel() / length;
   parallel_for(count, 30.0 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
     std::vector<int64_t> order(static_cast<size_t>(length));
-    for (int64_t line = begin; line < end; ++line) {
-      const T* from = lines.data<T>() + line * length;
+    for (int64_t slice = begin; slice < end; ++slice) {
+      const T* from = slices.data<T>() + slice * length;
       std::iota(order.begin(), order.end(), 0);
       std::stable_sort(order.begin(), order.end(),
                        [&](int64_t a, int64_t b) { return comes_before(from[a], from[b], descending); });
       for (int64_t i = 0; i < kept; ++i) {
         int64_t at = order[static_cast<size_t>(i)];
-        indices[line * kept + i] = at;
-        if (values != nullptr) values[line * kept + i] = from[at];
+        indices[slice * kept + i] = at;
+        if (values != nullptr) values[slice * kept + i] = from[at];
       }
     }
   });
@@ -78,16 +78,16 @@ Tensor dim_last(const Tensor& tensor, int dim) {
 void sort(const OpCall& call, int dim_arg, bool descending, const Tensor* values, const Tensor& indices) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, dim_arg), self->rank());
-  Tensor lines = as_contiguous(dim_last(self, dim), self->dtype());
+  Tensor slices = as_contiguous(dim_last(self, dim), self->dtype());
   int64_t length = self->rank() == 0 ? 1 : self->sizes()[dim];
-  Tensor index_lines = dim_last(indices, dim);
+  Tensor index_slices = dim_last(indices, dim);
   int64_t kept = indices->rank() == 0 ? 1 : indices->sizes()[dim];
-  Tensor sorted_indices = Tensor::empty(TensorSpec::contiguous(DType::int64, index_lines.spec().sizes));
-  Tensor sorted = Tensor::empty(TensorSpec::contiguous(self->dtype(), index_lines.spec().sizes));
+  Tensor sorted_indices = Tensor::empty(TensorSpec::contiguous(DType::int64, index_slices.spec().sizes));
+  Tensor sorted = Tensor::empty(TensorSpec::contiguous(self->dtype(), index_slices.spec().sizes));
   with_type(self->dtype(), [&]<typename T>() {
-    sort_lines<T>(lines, length, kept, descending, sorted.data<T>(), sorted_indices.data<int64_t>());
+    sort_slices<T>(slices, length, kept, descending, sorted.data<T>(), sorted_indices.data<int64_t>());
   });
-  copy_elements(sorted_indices, index_lines);
+  copy_elements(sorted_indices, index_slices);
   if (values != nullptr) copy_elements(sorted, dim_last(*values, dim));
 }
 

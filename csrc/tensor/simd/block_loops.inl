@@ -148,13 +148,13 @@ inline Vector<T> extreme_of_vectors(Vector<T> a, Vector<T> b) {
 }
 
 #if MD_LEVEL_BYTES >= 64
-#include "tensor/simd/wide_rows.inl"
+#include "tensor/simd/avx512_rows.inl"
 #endif
 
 template <typename T, bool Max>
 T extreme_of_whole_lanes(const T* src, int64_t n) {
 #if MD_LEVEL_BYTES >= 64
-  return wide_extreme<T, Max>(src, n);
+  return avx512_extreme<T, Max>(src, n);
 #else
   Lanes<T> lanes;
   for_lanes_in_registers<T, 1>([&]<int First, int Count>() __attribute__((always_inline)) {
@@ -295,7 +295,7 @@ inline void exp_run(const float* src, float shift, float* dst, int64_t n) {
 template <typename T>
 T exp_sum_run(const T* src, T shift, T* dst, int64_t n) {
 #if MD_LEVEL_BYTES >= 64
-  if constexpr (std::is_same_v<T, float>) return wide_exp_sum(src, shift, dst, n);
+  if constexpr (std::is_same_v<T, float>) return avx512_exp_sum(src, shift, dst, n);
 #endif
   constexpr int64_t kBlock = 256, kCacheLine = 64 / sizeof(T);
   for (int64_t at = 0; at < n; at += kBlock) {

@@ -49,7 +49,7 @@ MD_MATH(atanh)
 #define MD_MATH(name)                                        \
   inline float math_##name(float a) { return ::name##f(a); } \
   inline double math_##name(double a) { return name##_of(a); }
-#include "tensor/simd/double_functions.inl"
+#include "tensor/simd/double_math.inl"
 MD_MATH(exp)
 MD_MATH(log)
 MD_MATH(sinh)
@@ -57,12 +57,12 @@ MD_MATH(tanh)
 #undef MD_MATH
 // Functions of Floats, a vector type, used by loops instead.
 #if MD_LEVEL_BYTES >= 64
-#include "tensor/simd/wide_functions.inl"
+#include "tensor/simd/avx512_math.inl"
 #elif MD_LEVEL_BYTES >= 32
-#include "tensor/simd/float_functions.inl"
+#include "tensor/simd/avx2_math.inl"
 #endif
 #if MD_LEVEL_BYTES >= 32
-#include "tensor/simd/sine_functions.inl"
+#include "tensor/simd/sine_math.inl"
 // dst[i] = function(src[i]), on Floats; dst may be src.
 template <typename Function>
 inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n,

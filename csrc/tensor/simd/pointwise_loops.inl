@@ -21,7 +21,7 @@
 #include "tensor/simd/pointwise.def"
 #undef MD_POINTWISE
 
-#include "tensor/simd/fast_forms.inl"
+#include "tensor/simd/fast_paths.inl"
 
 template <typename F, typename T>
 using FirstOperand = std::conditional_t<F::result == PointwiseResult::Select, bool, T>;
@@ -77,10 +77,10 @@ template <typename F>
 void loop_over_floats(const void* const*, void*, int64_t);
 #endif
 
-// As guarded_loop_of, with a form over whole vectors: blocks of them, and a padded last vector.
+// As guarded_loop_of, with a path over whole vectors: blocks of them, and a padded last vector.
 template <typename F, typename T, unsigned Mask>
-void wide_loop_of(const void* const* src, void* dst, int64_t n) {
-  using Form = WideForm<F, T>;
+void avx512_loop_of(const void* const* src, void* dst, int64_t n) {
+  using Form = Avx512Path<F, T>;
   constexpr int64_t kBlock = 256, kLanes = Form::lanes;
   const T* operands[2] = {static_cast<const T*>(src[0]), static_cast<const T*>(src[1])};
   T* out = static_cast<T*>(dst);
@@ -119,7 +119,7 @@ void wide_loop_of(const void* const* src, void* dst, int64_t n) {
   }
 }
 
-// A unary or binary function with a fast form: the form over blocks, and the function where the form does not hold.
+// A unary or binary function with a fast path: the path over blocks, and the function where it does not hold.
 template <typename F, typename T, unsigned Mask>
 void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
   constexpr int64_t kBlock = 256;
@@ -139,7 +139,7 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < count; ++i) {
       bool holds;
-      place[i] = FastForm<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
+      place[i] = FastPath<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
       failed |= holds ? Flag(0) : Flag(1);
     }
     if (failed != 0) {
@@ -148,7 +148,7 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
       }
       for (int64_t i = 0; i < count; ++i) {
         bool holds;
-        FastForm<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
+        FastPath<F, T>::value(Mask & 1 ? a_value : a[i], Mask & 2 ? b_value : b[i], holds);
         place[i] = holds ? place[i] : exact[i];
       }
     }
@@ -160,8 +160,8 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
 template <typename F, typename T, unsigned Mask>
 void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
   if constexpr (takes_floats<F, T>) return loop_over_floats<F>(src, dst, n);
-  if constexpr (WideForm<F, T>::exists) return wide_loop_of<F, T, Mask>(src, dst, n);
-  if constexpr (FastForm<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
+  if constexpr (Avx512Path<F, T>::exists) return avx512_loop_of<F, T, Mask>(src, dst, n);
+  if constexpr (FastPath<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
   using A = FirstOperand<F, T>;
   using R = ResultOf<F, T>;
   const A* a = static_cast<const A*>(src[0]);

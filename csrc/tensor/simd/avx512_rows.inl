@@ -12,7 +12,7 @@ inline __attribute__((always_inline)) void exp_lanes(const float* src, float shi
 }
 
 // Prefetches what follows src, likely the next row.
-inline float wide_exp_sum(const float* src, float shift, float* dst, int64_t n) {
+inline float avx512_exp_sum(const float* src, float shift, float* dst, int64_t n) {
   constexpr int64_t kCacheLine = 64 / sizeof(float);
   double total = 0;
   for (int64_t at = 0; at < n;) {
@@ -39,9 +39,9 @@ inline float wide_exp_sum(const float* src, float shift, float* dst, int64_t n) 
 }
 
 template <typename T>
-struct Wide;
+struct Avx512Vector;
 template <>
-struct Wide<float> {
+struct Avx512Vector<float> {
   using V = __m512;
   static V load(const float* src) { return _mm512_loadu_ps(src); }
   static unsigned unordered(V a, V b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
@@ -51,7 +51,7 @@ struct Wide<float> {
   }
 };
 template <>
-struct Wide<double> {
+struct Avx512Vector<double> {
   using V = __m512d;
   static V load(const double* src) { return _mm512_loadu_pd(src); }
   static unsigned unordered(V a, V b) { return _mm512_cmp_pd_mask(a, b, _CMP_UNORD_Q); }
@@ -66,33 +66,33 @@ inline T fold_extreme(Vector<T> vector) {
   if constexpr (Width == 0) {
     return vector[0];
   } else {
-    using V = typename Wide<T>::V;
+    using V = typename Avx512Vector<T>::V;
     Vector<T> other = turned<T, Width>(vector, std::make_index_sequence<size_t(kVector<T>)>());
-    V best = Wide<T>::template extreme<Max>(reinterpret_cast<V>(vector), reinterpret_cast<V>(other));
+    V best = Avx512Vector<T>::template extreme<Max>(reinterpret_cast<V>(vector), reinterpret_cast<V>(other));
     return fold_extreme<T, Max, Width / 2>(reinterpret_cast<Vector<T>>(best));
   }
 }
 
 // Of n elements, a non-zero multiple of kLanes. NaNs are detected separately: the chain of extremes ignores them.
 template <typename T, bool Max>
-T wide_extreme(const T* src, int64_t n) {
-  using W = Wide<T>;
+T avx512_extreme(const T* src, int64_t n) {
+  using A = Avx512Vector<T>;
   constexpr int kStep = kVector<T>;
-  typename W::V best[4];
+  typename A::V best[4];
   unsigned has_nan = 0;
 #pragma GCC unroll 4
-  for (int v = 0; v < 4; ++v) best[v] = W::load(src + v * kStep);
+  for (int v = 0; v < 4; ++v) best[v] = A::load(src + v * kStep);
   for (int64_t i = 0; i < n; i += 4 * kStep) {
-    typename W::V x[4];
+    typename A::V x[4];
 #pragma GCC unroll 4
     for (int v = 0; v < 4; ++v) {
-      x[v] = W::load(src + i + v * kStep);
-      best[v] = W::template extreme<Max>(best[v], x[v]);
+      x[v] = A::load(src + i + v * kStep);
+      best[v] = A::template extreme<Max>(best[v], x[v]);
     }
-    has_nan |= W::unordered(x[0], x[1]) | W::unordered(x[2], x[3]);
+    has_nan |= A::unordered(x[0], x[1]) | A::unordered(x[2], x[3]);
   }
   if (has_nan != 0) return T(__builtin_nan(""));
-  best[0] = W::template extreme<Max>(best[0], best[1]);
-  best[2] = W::template extreme<Max>(best[2], best[3]);
-  return fold_extreme<T, Max>(reinterpret_cast<Vector<T>>(W::template extreme<Max>(best[0], best[2])));
+  best[0] = A::template extreme<Max>(best[0], best[1]);
+  best[2] = A::template extreme<Max>(best[2], best[3]);
+  return fold_extreme<T, Max>(reinterpret_cast<Vector<T>>(A::template extreme<Max>(best[0], best[2])));
 }

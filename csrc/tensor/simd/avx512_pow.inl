@@ -67,7 +67,7 @@ constexpr double kLogSeries[9] = {0x1.5555555555555p-2,  -0x1.fffffffffffc1p-3, 
 constexpr double kExpSeries[6] = {0x1.0000000000001p-1, 0x1.5555555555556p-3,  0x1.55555554e4e34p-5,
                                   0x1.11111110df174p-7, 0x1.6c17f353d3ca1p-10, 0x1.a01b118a75c35p-13};
 // ln 2 and ln 2 / 16, the first parts with few enough bits for exact products with integers.
-constexpr double kWideLn2High = 0x1.62e42fefa3800p-1, kWideLn2Low = 0x1.ef35793c76730p-45;
+constexpr double kPowLn2High = 0x1.62e42fefa3800p-1, kPowLn2Low = 0x1.ef35793c76730p-45;
 constexpr double kSixteenth = 0x1.62e42fefa0000p-5, kSixteenthLow = 0x1.cf79abc9e3b3ap-44,
                  kSixteenths = 0x1.71547652b82fep+4;
 
@@ -83,11 +83,11 @@ inline Doubles looked_up(const double* table, __m512i index) {
 }
 
 // x = m 2^k; only the lowest four bits of `cell` count.
-struct WideParts {
+struct PartsOfDoubles {
   Doubles m, k;
   __m512i cell;
 };
-inline WideParts wide_parts_of(Doubles x) {
+inline PartsOfDoubles parts_of_doubles(Doubles x) {
   Words bits = __builtin_bit_cast(Words, x);
   Words shifted = bits - 0x3fe6600000000000;
   Words exponent = shifted & 0xfff0000000000000;
@@ -104,8 +104,8 @@ inline Doubles root_of_two(Doubles shifted) {
 }
 
 // Eight of |base| ^ exponent; near: the result is in double's range.
-inline __m256 wide_pow_of_floats(const float* base, const float* exponent, uint16_t& near) {
-  WideParts x = wide_parts_of(_mm512_abs_pd(widened(base)));
+inline __m256 pow_of_8_floats(const float* base, const float* exponent, uint16_t& near) {
+  PartsOfDoubles x = parts_of_doubles(_mm512_abs_pd(widened(base)));
   Doubles y = widened(exponent);
   Doubles r = _mm512_fmsub_pd(x.m, looked_up(kInverse, x.cell), all(1));
   Doubles r2 = r * r;
@@ -126,15 +126,15 @@ constexpr int kClassNaN = 0x81, kClassZero = 0x06, kClassInfinite = 0x18, kClass
 constexpr int kTruncate = 0x0b;  // of roundscale: to integers, without an exception
 
 template <>
-struct WideForm<Function_pow, float> {
+struct Avx512Path<Function_pow, float> {
   static constexpr bool exists = true;
   static constexpr int lanes = 16;
 
   // Returns one bit per lane that holds.
   static unsigned run(const float* base, const float* exponent, float* out) {
     uint16_t near_low, near_high;
-    __m256 low = wide_pow_of_floats(base, exponent, near_low);
-    __m256 high = wide_pow_of_floats(base + 8, exponent + 8, near_high);
+    __m256 low = pow_of_8_floats(base, exponent, near_low);
+    __m256 high = pow_of_8_floats(base + 8, exponent + 8, near_high);
     unsigned special =
         _mm512_fpclass_ps_mask(_mm512_loadu_ps(base), kClassNaN | kClassZero | kClassInfinite | kClassNegative);
     unsigned negative = special == 0 ? 0 : _mm512_fpclass_ps_mask(_mm512_loadu_ps(base), kClassNegative);
@@ -160,7 +160,7 @@ struct WideForm<Function_pow, float> {
 };
 
 template <>
-struct WideForm<Function_pow, double> {
+struct Avx512Path<Function_pow, double> {
   static constexpr bool exists = true;
   static constexpr int lanes = 8;
 
@@ -187,13 +187,13 @@ struct WideForm<Function_pow, double> {
 
   // Of |a|, which is normal where the result is used.
   static Logarithm log_of_size(Doubles a) {
-    WideParts x = wide_parts_of(_mm512_abs_pd(a));
+    PartsOfDoubles x = parts_of_doubles(_mm512_abs_pd(a));
     Doubles inverse = looked_up(kInverse, x.cell);
     Doubles product = x.m * inverse;
     Doubles r = product - all(1);  // exact, and the product's error:
     Doubles r_low = _mm512_fmsub_pd(x.m, inverse, product);
-    Doubles cell = fma(x.k, all(kWideLn2High), looked_up(kLogOfCell, x.cell));  // exact; zero or larger than r
-    Doubles cell_low = fma(x.k, all(kWideLn2Low), looked_up(kLogOfCellLow, x.cell));
+    Doubles cell = fma(x.k, all(kPowLn2High), looked_up(kLogOfCell, x.cell));  // exact; zero or larger than r
+    Doubles cell_low = fma(x.k, all(kPowLn2Low), looked_up(kLogOfCellLow, x.cell));
     Doubles first = cell + r;
     Doubles first_low = cell - first + r;
     Doubles minus_half = r * all(-0.5);

@@ -1,18 +1,18 @@
-// Branch-free forms of functions, valid where `holds` is set: loops over them vectorise, and the remaining elements use
-// the function itself. An element's result depends only on its operands, never on its neighbours.
+// Fast paths of functions, without branches, valid where `holds` is set: loops over them vectorise, and the remaining
+// elements use the function itself. An element's result depends only on its operands, never on its neighbours.
 
 template <typename F, typename T>
-struct FastForm {
+struct FastPath {
   static constexpr bool exists = false;
 };
 
-// A binary form over whole vectors, used in place of the fast form.
+// A binary path over whole vectors, used in place of the fast path.
 template <typename F, typename T>
-struct WideForm {
+struct Avx512Path {
   static constexpr bool exists = false;
 };
 #if MD_LEVEL_BYTES >= 64
-#include "tensor/simd/wide_pow.inl"
+#include "tensor/simd/avx512_pow.inl"
 #endif
 
 inline float fast_fmod(float a, float b, bool& holds) {
@@ -142,22 +142,22 @@ inline double fast_pow(double base, double exponent, bool& holds) {
   return (sum + sum_low) * power_of_two(n);
 }
 
-#define MD_FAST_FORM(function, type, form)                                                                   \
+#define MD_FAST_PATH(function, type, path)                                                                   \
   template <>                                                                                                \
-  struct FastForm<Function_##function, type> {                                                               \
+  struct FastPath<Function_##function, type> {                                                               \
     static constexpr bool exists = true;                                                                     \
-    static inline type value([[maybe_unused]] type a, [[maybe_unused]] type b, bool& holds) { return form; } \
+    static inline type value([[maybe_unused]] type a, [[maybe_unused]] type b, bool& holds) { return path; } \
   };
-MD_FAST_FORM(fmod, float, fast_fmod(a, b, holds))
-MD_FAST_FORM(remainder, float, fast_remainder(a, b, holds))
-MD_FAST_FORM(div_floor, float, fast_div_floor(a, b, holds))
-MD_FAST_FORM(pow, float, fast_pow(a, b, holds))
-MD_FAST_FORM(exp, double, fast_exp(a, holds))
+MD_FAST_PATH(fmod, float, fast_fmod(a, b, holds))
+MD_FAST_PATH(remainder, float, fast_remainder(a, b, holds))
+MD_FAST_PATH(div_floor, float, fast_div_floor(a, b, holds))
+MD_FAST_PATH(pow, float, fast_pow(a, b, holds))
+MD_FAST_PATH(exp, double, fast_exp(a, holds))
 // Only with an instruction for a * b + c.
 #if MD_LEVEL_BYTES >= 32
-MD_FAST_FORM(fmod, double, fast_fmod(a, b, holds))
-MD_FAST_FORM(remainder, double, fast_remainder(a, b, holds))
-MD_FAST_FORM(div_floor, double, fast_div_floor(a, b, holds))
-MD_FAST_FORM(pow, double, fast_pow(a, b, holds))
+MD_FAST_PATH(fmod, double, fast_fmod(a, b, holds))
+MD_FAST_PATH(remainder, double, fast_remainder(a, b, holds))
+MD_FAST_PATH(div_floor, double, fast_div_floor(a, b, holds))
+MD_FAST_PATH(pow, double, fast_pow(a, b, holds))
 #endif
-#undef MD_FAST_FORM
+#undef MD_FAST_PATH
