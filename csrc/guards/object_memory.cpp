@@ -1,5 +1,7 @@
 #include "guards/object_memory.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "tensor/simd/copy.h"
 

@@ -8,10 +8,11 @@ import pytest
 CSRC = Path(__file__).parents[2] / "csrc"
 SOURCES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".cpp", ".c", ".h", ".inl"})
 MOST_LINES = 60
-# A definition begins at the first column or one level in, and its last line is a brace in the same column.
+# A definition begins at the first column or one level in, has no empty line before its body, and its last line is a
+# brace in the same column.
 DEFINITION = re.compile(
     r"^(?P<indent> {0,4})(?!namespace|struct|class|enum|union|#|//|return|else|if|for|while|switch|do|try|case)"
-    r"[A-Za-z~][^\n;{}=]*(?:\n[^\n;{}]*)*?\([^;{}]*\)[^;{}]*\{\n(?P<body>.*?)^(?P=indent)\}",
+    r"[A-Za-z~][^\n;{}=]*(?:\n[^\n;{}]*)*?\([^;{}]*\)(?:[^;{}\n]|\n(?!\n))*\{\n(?P<body>.*?)^(?P=indent)\}",
     re.MULTILINE | re.DOTALL,
 )
 

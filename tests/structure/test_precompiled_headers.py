@@ -51,7 +51,7 @@ NOT_CHECKED = {"type_traits", "utility", "cstddef", "cstdint", "stdexcept"}
 
 
 def headers_of(target):
-    """The precompiled headers of a target: from outside, and ours."""
+    """The precompiled headers of a target: external ones, and ours."""
     (text,) = re.findall(rf"^set\({target}_headers ([^)]*)\)", CMAKE, re.MULTILINE)
     outside, ours = set(re.findall(r"<([^>]+)>", text)), set(re.findall(r'"([^"]+)"', text))
     for other in re.findall(r"\$\{(\w+)_headers\}", text):
@@ -84,7 +84,7 @@ def includes(path):
 
 @cache
 def reached(path):
-    """The headers from outside that a file includes, directly or not, and the files of this tree, itself among them."""
+    """The external headers that a file includes, directly or not, and the files of this tree, itself among them."""
     outside, ours, waiting = set(), set(), [path]
     while waiting:
         each = waiting.pop()

@@ -83,7 +83,7 @@ template <typename... Parts>
 bool is_a_type(const dlpack::DataType& type) {
   auto one_of = [&](std::initializer_list<int> sizes) { return std::ranges::find(sizes, type.bits) != sizes.end(); };
   if (type.lanes == 0) return false;
-  switch (type.code) {
+  switch (static_cast<dlpack::TypeCode>(type.code)) {
     case dlpack::kInt:
     case dlpack::kUInt:
       return one_of({1, 2, 4, 8, 16, 32, 64, 128});
@@ -97,9 +97,8 @@ bool is_a_type(const dlpack::DataType& type) {
       return type.bits == 8;
     case dlpack::kOpaque:
       return true;
-    default:
-      return type.code <= dlpack::kLastCode && one_of({4, 6, 8});
   }
+  return type.code <= dlpack::kLastCode && one_of({4, 6, 8});
 }
 
 DType dtype_of(const dlpack::DataType& type) {
