@@ -27,7 +27,7 @@ std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank);
 class ShapeEnv : public ShapeGuardSink {
  public:
   explicit ShapeEnv(bool all_symbolic);
-  ~ShapeEnv();
+  ~ShapeEnv() override;
   bool all_symbolic() const { return all_symbolic_; }  // make sizes of arguments symbolic from the first capture on
   // The symbol of a place: a size, or an int. `policy` is the program's, for a size.
   Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
