@@ -31,7 +31,7 @@ werror=${MINIDYNAMO_WERROR:-OFF}
     -DMINIDYNAMO_WERROR="$werror" -DMINIDYNAMO_TESTS="${MINIDYNAMO_CORE_TESTS:-ON}"
   cmake --build build/core
   "$venv/bin/python" "${pip_install[@]}" --no-build-isolation ".${extra:+[$extra]}" \
-    -C cmake.define.dnnl_DIR="$dnnl_dir" -C cmake.define.MINIDYNAMO_CORE_DIR="$PWD/build/core" \
-    -C cmake.define.MINIDYNAMO_WERROR="$werror"
+    --config-settings=cmake.define.dnnl_DIR="$dnnl_dir" --config-settings=cmake.define.MINIDYNAMO_CORE_DIR="$PWD/build/core" \
+    --config-settings=cmake.define.MINIDYNAMO_WERROR="$werror"
 } >&2
 echo "$venv"
