@@ -1,6 +1,9 @@
 // Recurrent layers: per time step one matrix product with the state, then the gates.
 #include <algorithm>
+#include <string_view>
+#include <type_traits>
 
+#include "base/error.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/ops/call_args.h"
@@ -84,17 +87,24 @@ void gru_row(const Row<T>& row) {
 template <typename T>
 using Step = void (*)(const Row<T>& row);
 
-template <typename T>
-Step<T> step_of(const std::string& kind) {
-  if (kind == "lstm") return lstm_row<T>;
-  if (kind == "gru") return gru_row<T>;
-  return kind == "relu" ? relu_row<T> : tanh_row<T>;
-}
+struct RecurrentKind {
+  std::string_view name;
+  int gates;
+  bool has_cell;
+  Step<float> of_float;
+  Step<double> of_double;
+};
+constexpr RecurrentKind kKinds[] = {
+    {"tanh", 1, false, tanh_row<float>, tanh_row<double>},
+    {"relu", 1, false, relu_row<float>, relu_row<double>},
+    {"lstm", 4, true, lstm_row<float>, lstm_row<double>},
+    {"gru", 3, false, gru_row<float>, gru_row<double>},
+};
 
-int gate_count(const std::string& kind) {
-  if (kind == "lstm") return 4;
-  if (kind == "gru") return 3;
-  return kind == "tanh" || kind == "relu" ? 1 : 0;
+// Null: there is no such kind.
+const RecurrentKind* find_kind(const std::string& name) {
+  const auto* found = std::ranges::find(kKinds, name, &RecurrentKind::name);
+  return found != std::end(kKinds) ? found : nullptr;
 }
 
 constexpr int kCell = 2, kBias = 4, kKind = 5, kReverse = 6, kProjection = 7;
@@ -120,13 +130,20 @@ void run(const OpCall& call, std::span<Tensor> outs) {
   // The gates are computed in place.
   Tensor gates = owned<T>(tensor_arg(call, 0)), weight = given(3), bias = given(kBias), projection = given(kProjection);
   int64_t steps = gates->sizes()[0], batch = gates->sizes()[1], gate_width = gates->sizes()[2];
-  int64_t width = gate_width / gate_count(arg_as<std::string>(call, kKind));
+  const RecurrentKind* kind = find_kind(arg_as<std::string>(call, kKind));
+  MD_ASSERT(kind != nullptr, "the shape rule knows the kind");
+  int64_t width = gate_width / kind->gates;
   Tensor state = owned<T>(tensor_arg(call, 1)), cell = owned<T>(tensor_arg(call, arg_is_none(call, kCell) ? 1 : kCell));
   Tensor results = Tensor::empty(TensorSpec::contiguous(dtype, outs[0].spec().sizes));
   const int64_t gate_sizes[] = {batch, gate_width}, wide_sizes[] = {batch, width};
   Tensor from_state = Tensor::empty(dtype, gate_sizes);
   Tensor wide_state = projection.defined() ? Tensor::empty(dtype, wide_sizes) : state;
-  Step<T> step = step_of<T>(arg_as<std::string>(call, kKind));
+  Step<T> step;
+  if constexpr (std::is_same_v<T, float>) {
+    step = kind->of_float;
+  } else {
+    step = kind->of_double;
+  }
   for (int64_t number = 0; number < steps && gates->numel() > 0; ++number) {
     int64_t time = bool_arg(call, kReverse) ? steps - 1 - number : number;
     multiply(state.data<T>(), weight, from_state.data<T>(), batch);
@@ -150,9 +167,10 @@ void recurrent_layer_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& projected = tensor_arg(call, 0).spec();
   const TensorSpec& hidden = tensor_arg(call, 1).spec();
   const TensorSpec& weight = tensor_arg(call, 3).spec();
-  const std::string& kind = arg_as<std::string>(call, kKind);
-  Dim gates = gate_count(kind);
-  if (same(gates, Dim(0))) raise_op(ErrorKind::Value, call.row.name, "unknown kind '", kind, "'");
+  const std::string& name = arg_as<std::string>(call, kKind);
+  const RecurrentKind* kind = find_kind(name);
+  if (kind == nullptr) raise_op(ErrorKind::Value, call.row.name, "unknown kind '", name, "'");
+  Dim gates = kind->gates;
   // width: of a gate, and of the cell. Also of the state, unless that is projected.
   bool fits = projected.rank() == 3 && hidden.rank() == 2 && weight.rank() == 2;
   Dim width = fits ? hidden.sizes[1] : Dim(0);
@@ -171,7 +189,7 @@ void recurrent_layer_shape(const OpCall& call, std::vector<OutSpec>& outs) {
     const TensorSpec& bias = tensor_arg(call, kBias).spec();
     fits = bias.rank() == 1 && known_equal(bias.sizes[0], weight.sizes[0]);
   }
-  if (fits) fits = arg_is_none(call, kProjection) || (kind == "lstm" && !arg_is_none(call, kCell));
+  if (fits) fits = arg_is_none(call, kProjection) || (kind->has_cell && !arg_is_none(call, kCell));
   if (!fits)
     raise_op(ErrorKind::Runtime, call.row.name, "sizes of input, state and weights do not fit", operand_shapes(call));
   if (!is_floating(projected.dtype)) {
