@@ -21,7 +21,7 @@ void pv_install(PvHook hook) {
 }
 
 PvHook pv_installed(void) {
-  PvHook hook = _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+  PvHook hook = PyThreadState_Get()->interp->eval_frame;
   return hook == _PyEval_EvalFrameDefault ? NULL : hook;
 }
 

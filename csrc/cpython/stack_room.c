@@ -6,14 +6,17 @@
 
 enum { kMostKept = 4 * 1024 * 1024, kShareKept = 2 };
 
-/* Addresses. lowest is 0 until the thread has determined it, and 1 if it is unknown. */
-static _Thread_local uintptr_t lowest_address = 0, lowest_of_ours = 0;
+/* Addresses of this thread; 0 until they are determined, and 1 if they are unknown. */
+struct Limits {
+  uintptr_t lowest, lowest_of_ours;
+};
+static _Thread_local struct Limits limits = {0, 0};
 
-static void find_limits(void) {
+static void find_limits(struct Limits* own) {
   pthread_attr_t attributes;
   void* lowest = NULL;
   size_t size = 0;
-  lowest_address = lowest_of_ours = 1;
+  own->lowest = own->lowest_of_ours = 1;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   int failed = pthread_attr_getstack(&attributes, &lowest, &size);
   pthread_attr_destroy(&attributes);
@@ -21,20 +24,22 @@ static void find_limits(void) {
   size_t kept = size / kShareKept;
   if (kept > kMostKept) kept = kMostKept;
   if (kept < kCaptureStack) kept = kCaptureStack;
-  lowest_address = (uintptr_t)lowest;
-  lowest_of_ours = lowest_address + kept;
+  own->lowest = (uintptr_t)lowest;
+  own->lowest_of_ours = own->lowest + kept;
 }
 
 size_t pv_stack_left(void) {
-  if (lowest_address == 0) find_limits();
+  struct Limits* own = &limits;
+  if (own->lowest == 0) find_limits(own);
   uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-  if (lowest_address == 1) return SIZE_MAX;
-  return here > lowest_address ? here - lowest_address : 0;
+  if (own->lowest == 1) return SIZE_MAX;
+  return here > own->lowest ? here - own->lowest : 0;
 }
 
 int pv_has_stack_room(void) {
-  if (lowest_of_ours == 0) find_limits();
-  return (uintptr_t)__builtin_frame_address(0) > lowest_of_ours;
+  struct Limits* own = &limits;
+  if (own->lowest_of_ours == 0) find_limits(own);
+  return (uintptr_t)__builtin_frame_address(0) > own->lowest_of_ours;
 }
 
 int pv_recursion_left(PyThreadState* ts) {

@@ -13,7 +13,7 @@ namespace md {
 class AmbientBlock {
  public:
   explicit AmbientBlock(const CompileOptions& options)
-      : handler_(&ambient_frames()), policy_(policy_for_call(options)) {}
+      : handler_(&ambient_frames()), policy_(policy_for_call(options, inherited_policy())) {}
 
  private:
   HookInstallation installation_;

@@ -166,8 +166,12 @@ CodeCache::Bucket& CodeCache::find_or_add(const CacheKey& key) {
 }
 
 CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view, FetchedObjects* fetched) {
-  Bucket* bucket = find(key);
-  return bucket != nullptr ? bucket->search(view, fetched) : nullptr;
+  if (last_place_ >= buckets_.size() || buckets_[last_place_].key != key) {
+    Bucket* bucket = find(key);
+    if (bucket == nullptr) return nullptr;
+    last_place_ = static_cast<size_t>(bucket - buckets_.data());
+  }
+  return buckets_[last_place_].search(view, fetched);
 }
 
 CacheEntryPtr CodeCache::Bucket::search(const LocalsView& view, FetchedObjects* fetched) {

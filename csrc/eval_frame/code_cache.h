@@ -132,6 +132,7 @@ class CodeCache : private GuardDeathListener {
   Bucket& find_or_add(const CacheKey& key);
   std::span<const Bucket> neighbours(const Order& order) const;
   std::vector<Bucket> buckets_;  // sorted: straight-line code may have tens of thousands, and so may one instruction
+  size_t last_place_ = 0;        // of the bucket that lookup() found last; may be past the end
   bool has_dead_ = false;        // an object held by an entry died since the last sweep
   int frame_id_;
   int next_id_ = 0;

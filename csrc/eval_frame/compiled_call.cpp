@@ -127,11 +127,10 @@ bool is_generator_like(BorrowedRef function) {
 
 uint64_t exchange_forced_backend(uint64_t backend) { return std::exchange(forced_backend, backend); }
 
-const Policy* policy_for_call(const CompileOptions& options) {
-  const Policy* caller = ambient_policy();
+const Policy* policy_for_call(const CompileOptions& options, const InheritedPolicy& from) {
   Policy policy;
-  policy.fullgraph = options.fullgraph || (caller != nullptr && caller->fullgraph);
-  policy.error_on_graph_break = error_on_graph_break();
+  policy.fullgraph = options.fullgraph || (from.ambient != nullptr && from.ambient->fullgraph);
+  policy.error_on_graph_break = from.error_on_graph_break();
   // Other hooks do not see frames created at a nested break.
   policy.nested_graph_breaks = config().nested_graph_breaks && !another_hook_is_there();
   policy.dynamic = options.dynamic;
@@ -145,13 +144,14 @@ const Policy* policy_for_call(const CompileOptions& options) {
 PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) noexcept {
   try {
-    const Policy* caller = ambient_policy();
-    bool disabled = config().disable || stance() == Stance::ForceEager || (caller != nullptr && caller->disable);
+    const InheritedPolicy& inherited = inherited_policy();
+    bool disabled = config().disable || stance() == Stance::ForceEager ||
+                    (inherited.ambient != nullptr && inherited.ambient->disable);
     auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
     if (disabled || is_generator_like(function) || pv_has_stack_room() == 0 ||
         pv_code_traced(PyThreadState_Get(), code) != 0)
       return call_undriven(function, args, nargsf, keyword_names);
-    return call_captured(function, policy_for_call(options), args, nargsf, keyword_names);
+    return call_captured(function, policy_for_call(options, inherited), args, nargsf, keyword_names);
   } catch (...) {
     set_error_from_current_exception();
     return nullptr;

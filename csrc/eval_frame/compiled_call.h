@@ -17,8 +17,8 @@ struct CompileOptions {
 // Sets the backend of all compiled calls from now on, overriding their own; 0: no override. Returns the previous one.
 uint64_t exchange_forced_backend(uint64_t backend);
 
-// The effective policy for a call on this thread.
-const Policy* policy_for_call(const CompileOptions& options);
+// The effective policy for a call on a thread that inherits `from`.
+const Policy* policy_for_call(const CompileOptions& options, const InheritedPolicy& from);
 
 // Vectorcall of `function` (a PyFunctionObject). Returns null with an exception set.
 PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyObject* const* args, size_t nargsf,

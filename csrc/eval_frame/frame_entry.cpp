@@ -160,7 +160,7 @@ class EverywhereFrames : public FrameHandler {
       return caller;
     if (policy_ == nullptr || policy_->config_fingerprint != config_fingerprint()) {
       AmbientPolicy none(nullptr);
-      Policy policy = *policy_for_call(options_);
+      Policy policy = *policy_for_call(options_, inherited_policy());
       policy.keeps_empty_regions = true;
       policy_ = intern(policy);
     }

@@ -20,6 +20,7 @@ struct RegionEntry : CacheEntry {
   bool draws = false;                          // uses random numbers
   std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere
   bool is_sized = false;                       // the plan depends on the sizes of the inputs
+  bool computes_inputs = false;                // some inputs of the graph have no source
   std::string raised;                          // class last raised by the instruction at which it ends
   int64_t checks_left = 0;                     // config.check_captures
   // Whether the user's frames must be linked while the region is run or left.

@@ -98,7 +98,7 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
   ++counters().regions_run;
   read_inputs([&](const RegionInput& place) { return fetch_once(place.source, view, fetched); }, true);
   if (!region().outputs.empty()) replay_.emplace(*entry_, view);
-  if (!unfit_ && compute_numbers())
+  if (!unfit_ && compute_numbers() && entry_->computes_inputs)
     read_inputs([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
 }
 
@@ -161,7 +161,8 @@ bool RegionRun::still_holds() {
 }
 
 bool RegionRun::run_steps() {
-  int64_t host_calls = host_calls_begun();
+  auto host_calls_here = [this] { return region().host_calls.empty() ? 0 : host_calls_begun(); };
+  int64_t host_calls = host_calls_here();
   int64_t served = signals_served();
   std::optional<RandomTransaction> drawn;
   if (entry_->draws) drawn.emplace();
@@ -184,12 +185,12 @@ bool RegionRun::run_steps() {
     throw;
   } catch (const Error& error) {
     // Host calls must not be repeated.
-    if (error.kind() == ErrorKind::Internal || host_calls_begun() != host_calls) throw;
+    if (error.kind() == ErrorKind::Internal || host_calls_here() != host_calls) throw;
     if (drawn) drawn->roll_back();
     ++counters().plan_failures;
     return false;
   }
-  if (served != signals_served() && host_calls == host_calls_begun() && !still_holds()) {
+  if (served != signals_served() && host_calls == host_calls_here() && !still_holds()) {
     if (drawn) drawn->roll_back();
     return false;
   }
@@ -223,6 +224,10 @@ bool ExitValues::apply_effects(OutputReplay* outputs, LiveFrame* frame) {
 
 Ref ExitValues::take_result(OutputReplay* outputs, LiveFrame* frame) {
   Ref result = builder_.build(snapshot_.result);
+  if (snapshot_.effects.empty()) {
+    builder_.finish();
+    return result;
+  }
   build_effects();
   return apply_effects(outputs, frame) ? std::move(result) : Ref();
 }

@@ -87,6 +87,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
   entry.plan = plan_for(place.policy, region.graph, examples);
   entry.families = families_of_outputs(region);
   entry.is_sized = region.graph->is_symbolic();
+  entry.computes_inputs = std::ranges::any_of(region.inputs, [](const auto& input) { return input.source == nullptr; });
 }
 
 // Whether control goes straight to a return, with nothing on the way to capture.

@@ -25,8 +25,7 @@ struct PolicyHash {
 };
 
 Stance current_stance = Stance::Default;
-thread_local const Policy* ambient = nullptr;
-thread_local bool error_outside = false;
+thread_local InheritedPolicy inherited;
 thread_local BorrowedRef function_to_skip;
 
 // Weak references to the numbered backends, by address. The callback of a dying backend removes its entry, so that a
@@ -97,18 +96,21 @@ Stance stance() { return current_stance; }
 
 Stance exchange_stance(Stance stance) { return std::exchange(current_stance, stance); }
 
-const Policy* ambient_policy() { return ambient; }
+const InheritedPolicy& inherited_policy() { return inherited; }
 
-const Policy*& ambient_policy_place() { return ambient; }
+const Policy* ambient_policy() { return inherited.ambient; }
 
-bool error_on_graph_break() { return ambient != nullptr ? ambient->error_on_graph_break : error_outside; }
+const Policy*& ambient_policy_place() { return inherited.ambient; }
+
+bool error_on_graph_break() { return inherited.error_on_graph_break(); }
 
 bool exchange_error_on_graph_break(bool value) {
-  bool previous = error_on_graph_break();
-  if (ambient != nullptr) {
-    ambient = with_error_on_graph_break(ambient, value);
+  InheritedPolicy& here = inherited;
+  bool previous = here.error_on_graph_break();
+  if (here.ambient != nullptr) {
+    here.ambient = with_error_on_graph_break(here.ambient, value);
   } else {
-    error_outside = value;
+    here.error_outside = value;
   }
   return previous;
 }

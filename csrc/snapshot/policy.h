@@ -46,6 +46,14 @@ enum class Stance : uint8_t {
 Stance stance();
 Stance exchange_stance(Stance stance);
 
+// What a compiled call inherits from its thread.
+struct InheritedPolicy {
+  const Policy* ambient = nullptr;  // null outside of compiled calls
+  bool error_outside = false;       // error_on_graph_break for calls from there
+  bool error_on_graph_break() const { return ambient != nullptr ? ambient->error_on_graph_break : error_outside; }
+};
+const InheritedPolicy& inherited_policy();
+
 // Of this thread; nullptr outside of compiled calls.
 const Policy* ambient_policy();
 
