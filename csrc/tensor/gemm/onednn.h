@@ -65,6 +65,12 @@ struct ConvolutionSpec {
 // Inputs: src, weights, and bias if any; single-threaded. Tensors are reordered to oneDNN's layouts in the scratchpad.
 OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);
 
+// What the machine code and the tables of one primitive take, on average: oneDNN does not tell.
+inline constexpr size_t kPrimitiveBytes = 192 * 1024;
+// Empties the cache of primitives; users own what they use.
+void drop_primitives();
+size_t cached_primitives_bytes();
+
 // Executes with a scratchpad allocated for the call.
 void execute(const OnednnPrimitive& primitive, std::span<const void* const> inputs, void* dst);
 

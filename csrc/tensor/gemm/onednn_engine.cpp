@@ -1,5 +1,9 @@
 #include "tensor/gemm/onednn_engine.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "base/config.h"
 #include "tensor/storage.h"
 
 namespace md::onednn {
@@ -25,7 +29,11 @@ std::optional<dnnl::memory::data_type> data_type(DType dtype) {
 }
 
 const dnnl::engine& engine() {
-  static const dnnl::engine* instance = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  static const dnnl::engine* instance = [] {
+    // Ours is bounded in bytes; a second one in oneDNN would keep what ours drops.
+    dnnl_set_primitive_cache_capacity(0);
+    return new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return *instance;
 }
 
@@ -49,6 +57,48 @@ Cache& cache() {
   return *instance;
 }
 
+size_t Cache::nbytes_of(const Made& made) {
+  constexpr size_t kOfEntry = 256;
+  return kOfEntry + made.key.size() + (made.primitive == nullptr ? 0 : kPrimitiveBytes);
+}
+
+std::optional<OnednnPrimitivePtr> Cache::find(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  auto known = by_key_.find(key);
+  if (known == by_key_.end()) return std::nullopt;
+  made_.splice(made_.begin(), made_, known->second);
+  return known->second->primitive;
+}
+
+OnednnPrimitivePtr Cache::keep(const std::string& key, OnednnPrimitivePtr primitive) {
+  std::list<Made> dropped;  // freed without the lock
+  std::lock_guard lock(mutex_);
+  if (auto known = by_key_.find(key); known != by_key_.end()) return known->second->primitive;
+  made_.push_front({key, std::move(primitive)});
+  by_key_[made_.front().key] = made_.begin();
+  nbytes_ += nbytes_of(made_.front());
+  size_t most = static_cast<size_t>(std::max<int64_t>(config().sized_plans_nbytes, 0)) / 2;
+  while (nbytes_ > most && made_.size() > 1) {
+    nbytes_ -= nbytes_of(made_.back());
+    by_key_.erase(made_.back().key);
+    dropped.splice(dropped.begin(), made_, std::prev(made_.end()));
+  }
+  return made_.front().primitive;
+}
+
+void Cache::clear() {
+  std::list<Made> dropped;
+  std::lock_guard lock(mutex_);
+  by_key_.clear();
+  dropped.swap(made_);
+  nbytes_ = 0;
+}
+
+size_t Cache::nbytes() const {
+  std::lock_guard lock(mutex_);
+  return nbytes_;
+}
+
 std::string layout_text(const dnnl::memory::desc& desc) {
   std::string text = str_cat(static_cast<int>(desc.get_data_type()), "/");
   for (const dnnl::memory::dims& numbers :
@@ -68,6 +118,9 @@ dnnl::primitive_attr own_scratchpad() {
 }  // namespace md::onednn
 
 namespace md {
+
+void drop_primitives() { onednn::cache().clear(); }
+size_t cached_primitives_bytes() { return onednn::cache().nbytes(); }
 
 void execute(const OnednnPrimitive& primitive, std::span<const void* const> inputs, void* dst) {
   size_t bytes = primitive.scratchpad_bytes();

@@ -1,9 +1,11 @@
 // Shared by the files that call oneDNN: the engine, dtypes, errors, the cache of primitives.
 #pragma once
+#include <list>
 #include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -24,27 +26,32 @@ std::string layout_text(const dnnl::memory::desc& desc);  // equal texts: the sa
 // Whether it is oneDNN's reference code, which is slower than our own loops.
 bool is_reference(const dnnl::primitive_desc_base& desc);
 
-// Primitives by the key of their arguments. Null results are cached too.
+// Primitives by the key of their arguments; null results too. Together within half of config.sized_plans_nbytes, the
+// least recently used is dropped first; users own what they use.
 class Cache {
  public:
   template <typename Make>
   OnednnPrimitivePtr find_or_make(const std::string& key, const Make& make) {
-    {
-      std::lock_guard lock(mutex_);
-      auto it = made_.find(key);
-      if (it != made_.end()) return it->second;
-    }
-    OnednnPrimitivePtr primitive = make();
-    std::lock_guard lock(mutex_);
-    // Users own what they use.
-    if (made_.size() >= kLimit) made_.clear();
-    return made_.try_emplace(key, std::move(primitive)).first->second;
+    if (std::optional<OnednnPrimitivePtr> known = find(key)) return *known;
+    return keep(key, make());
   }
+  void clear();
+  size_t nbytes() const;
 
  private:
-  static constexpr size_t kLimit = 4096;
-  std::mutex mutex_;
-  std::unordered_map<std::string, OnednnPrimitivePtr> made_;
+  struct Made {
+    std::string key;
+    OnednnPrimitivePtr primitive;
+  };
+  static size_t nbytes_of(const Made& made);
+  std::optional<OnednnPrimitivePtr> find(const std::string& key);
+  // The one that is in the cache afterwards: another thread may have made it first.
+  OnednnPrimitivePtr keep(const std::string& key, OnednnPrimitivePtr primitive);
+
+  mutable std::mutex mutex_;
+  std::list<Made> made_;  // the most recently used first
+  std::unordered_map<std::string_view, std::list<Made>::iterator> by_key_;
+  size_t nbytes_ = 0;
 };
 
 Cache& cache();

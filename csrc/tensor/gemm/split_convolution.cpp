@@ -129,6 +129,17 @@ void SplitConvolution::pack(const void* weights, void* packed) const {
   }
 }
 
+// Pieces of the same shape share a primitive.
+size_t SplitConvolution::nbytes() const {
+  size_t bytes = 0;
+  const OnednnPrimitive* last = nullptr;
+  for (const Piece& piece : pieces_) {
+    bytes += sizeof(Piece) + (piece.primitive.get() == last ? 0 : kPrimitiveBytes);
+    last = piece.primitive.get();
+  }
+  return bytes;
+}
+
 std::string SplitConvolution::implementation() const {
   std::string what = pieces_[0].primitive->implementation();
   return pieces_.size() == 1 ? what : str_cat(what, " in ", pieces_.size(), " pieces");

@@ -51,6 +51,7 @@ class SplitConvolution : public WeightPacking {
   void pack(const void* weights, void* packed) const override;
   const std::string& packed_layout() const override { return packed_layout_; }
   std::string implementation() const;
+  size_t nbytes() const;
 
  private:
   // Offsets in elements, for packed weights in bytes.
