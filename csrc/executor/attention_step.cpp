@@ -38,22 +38,53 @@ bool feeds_only(const Group& group, const Node& reader, const LoweringContext& c
   return single_user(*group.nodes.back(), context) == &reader;
 }
 
+bool have_same_rows(const MatmulSpec& scores, const MatmulSpec& mixing) {
+  return scores.batch == mixing.batch && scores.m == mixing.m && scores.n == mixing.k && scores.dtype == mixing.dtype;
+}
+
 // Both products have the same rows, and the second one reads the weights as its rows only.
 bool fit(const Group& scores, const Node& softmax, const Group& mixing) {
   MatmulProblem first = *as_matmul(*scores.nodes[0]), second = *as_matmul(*mixing.nodes[0]);
   ValueRef weights = {const_cast<Node*>(&softmax), 0};
-  return second.a == weights && second.b.node != &softmax && first.spec.batch == second.spec.batch &&
-         first.spec.m == second.spec.m && first.spec.n == second.spec.k && first.spec.dtype == second.spec.dtype;
+  return second.a == weights && second.b.node != &softmax && have_same_rows(first.spec, second.spec);
+}
+
+int64_t rows_of_block(const MatmulSpec& scores) {
+  int64_t row_bytes = scores.n * static_cast<int64_t>(item_size(scores.dtype));
+  int64_t rows = kScratchBytesOfWeights / row_bytes / kLeastRows * kLeastRows;
+  return std::clamp(rows, std::min(kLeastRows, scores.m), scores.m);
+}
+
+// The products of each matrix, row-major without gaps in a block's memory.
+MatmulSpec with_own_c(MatmulSpec spec) {
+  spec.c_strides[1] = spec.n;
+  return spec;
+}
+MatmulSpec with_own_a(MatmulSpec spec) {
+  spec.a_strides[1] = spec.k;
+  spec.a_strides[2] = 1;
+  return spec;
+}
+
+// In blocks of the same rows; null where there is no such product.
+struct BlockProducts {
+  SplitMatmulPtr scores, mixing;
+};
+BlockProducts make_block_products(const ProductPart& scores, const ProductPart& mixing) {
+  MatmulSpec first = with_own_c(scores.problem.spec), second = with_own_a(mixing.problem.spec);
+  int64_t rows = rows_of_block(first);
+  return {SplitMatmul::make_by_rows(first, rows, scores.extents()),
+          SplitMatmul::make_by_rows(second, rows, mixing.extents())};
 }
 
 class AttentionStep : public Step {
  public:
-  AttentionStep(ProductPart scores, int weights, ProductPart mixing, SplitMatmulPtr first, SplitMatmulPtr second)
+  AttentionStep(ProductPart scores, int weights, ProductPart mixing, BlockProducts products)
       : scores_(std::move(scores)),
         mixing_(std::move(mixing)),
         weights_(weights),
-        first_(std::move(first)),
-        second_(std::move(second)) {}
+        first_(std::move(products.scores)),
+        second_(std::move(products.mixing)) {}
 
   void run(RunState& state) const override {
     std::optional<LoopRun> after_scores, after_mixing;
@@ -70,7 +101,7 @@ class AttentionStep : public Step {
       }
     });
   }
-  std::string describe() const override { return str_cat(scores_.text, ", softmax, ", mixing_.text); }
+  std::string describe() const override { return str_cat(scores_.sized_text(), ", softmax, ", mixing_.sized_text()); }
   std::string kernel() const override {
     return str_cat("blocks of ", first_->block(0).rows, " rows: ", first_->implementation(), ", ",
                    second_->implementation());
@@ -81,6 +112,21 @@ class AttentionStep : public Step {
     return {.bytes = scores_.work.bytes + mixing_.work.bytes,
             .flops = scores_.work.flops + mixing_.work.flops + 12 * elements};
   }
+
+  size_t nbytes() const override {
+    return first_->nbytes() + second_->nbytes() + scores_.epilogue.nbytes() + mixing_.epilogue.nbytes();
+  }
+  bool take_sizes(const Layout& layout, StepMemory&) override {
+    if (scores_.anchor == nullptr && mixing_.anchor == nullptr) return true;
+    for (ProductPart* part : {&scores_, &mixing_})
+      if (part->anchor != nullptr && !part->take_sizes(layout)) return false;
+    if (!have_same_rows(scores_.problem.spec, mixing_.problem.spec)) return false;
+    BlockProducts products = make_block_products(scores_, mixing_);
+    first_ = std::move(products.scores);
+    second_ = std::move(products.mixing);
+    return first_ != nullptr && second_ != nullptr;
+  }
+  std::unique_ptr<Step> copy() const override { return std::make_unique<AttentionStep>(*this); }
 
  private:
   size_t block_bytes() const {
@@ -115,23 +161,6 @@ class AttentionStep : public Step {
   int weights_;  // operand of the softmax: the last result of the scores' nodes
   SplitMatmulPtr first_, second_;
 };
-
-int64_t rows_of_block(const MatmulSpec& scores) {
-  int64_t row_bytes = scores.n * static_cast<int64_t>(item_size(scores.dtype));
-  int64_t rows = kScratchBytesOfWeights / row_bytes / kLeastRows * kLeastRows;
-  return std::clamp(rows, std::min(kLeastRows, scores.m), scores.m);
-}
-
-// The products of each matrix, row-major without gaps in a block's memory.
-MatmulSpec with_own_c(MatmulSpec spec) {
-  spec.c_strides[1] = spec.n;
-  return spec;
-}
-MatmulSpec with_own_a(MatmulSpec spec) {
-  spec.a_strides[1] = spec.k;
-  spec.a_strides[2] = 1;
-  return spec;
-}
 
 void forget(std::vector<int>& touched, std::initializer_list<int> values) {
   std::erase_if(touched, [&](int value) { return std::find(values.begin(), values.end(), value) != values.end(); });
@@ -176,16 +205,12 @@ void join_attention(std::vector<Group>& groups, const LoweringContext& context) 
 LoweredStep lower_attention(const Group& group, LoweringContext& context) {
   const Group &first = group.parts[0], &second = group.parts[2];
   LoweredStep lowered;
-  MatmulSpec scores_spec = with_own_c(as_matmul(*first.nodes[0])->spec);
-  MatmulSpec mixing_spec = with_own_a(as_matmul(*second.nodes[0])->spec);
-  int64_t rows = rows_of_block(scores_spec);
-  SplitMatmulPtr scores_product = SplitMatmul::make_by_rows(scores_spec, rows);
-  SplitMatmulPtr mixing_product = SplitMatmul::make_by_rows(mixing_spec, rows);
-  if (scores_product == nullptr || mixing_product == nullptr) {
+  ProductPart scores = prepare_product(first, context), mixing = prepare_product(second, context);
+  BlockProducts products = make_block_products(scores, mixing);
+  if (products.scores == nullptr || products.mixing == nullptr) {
     lowered.note = "there is no such product";
     return lowered;
   }
-  ProductPart scores = prepare_product(first, context), mixing = prepare_product(second, context);
   int weights = context.places.number({const_cast<Node*>(first.nodes.back()), 0});
   // A block has memory for only one of them.
   bool in_place = context.places.layout().places[static_cast<size_t>(weights)].buffer ==
@@ -200,8 +225,8 @@ LoweredStep lower_attention(const Group& group, LoweringContext& context) {
   }
   forget(lowered.touched,
          {scores.product, weights, context.places.number({const_cast<Node*>(group.parts[1].nodes[0]), 0})});
-  lowered.step = std::make_unique<AttentionStep>(std::move(scores), weights, std::move(mixing),
-                                                 std::move(scores_product), std::move(mixing_product));
+  context.stands_in |= products.scores->stands_in() || products.mixing->stands_in();
+  lowered.step = std::make_unique<AttentionStep>(std::move(scores), weights, std::move(mixing), std::move(products));
   return lowered;
 }
 

@@ -22,16 +22,48 @@ struct ConvolutionValues {
   int src = -1, weights = -1, bias = -1, dst = -1;
 };
 
+Work work_of(const Node& node, const ConvolutionSpec& spec) {
+  double per_result = 1, elements = static_cast<double>(node.outs[0].spec.numel().value());
+  for (size_t i = 1; i < spec.weights.size(); ++i) per_result *= static_cast<double>(spec.weights[i]);
+  double read =
+      static_cast<double>(spec_of(node.operands[0]).numel().value() + spec_of(node.operands[1]).numel().value());
+  double larger = spec.transposed ? static_cast<double>(spec_of(node.operands[0]).numel().value()) : elements;
+  return {.bytes = (read + elements) * static_cast<double>(item_size(spec.dtype)), .flops = 2 * per_result * larger};
+}
+
+Work work_with(const Node& node, const ConvolutionSpec& spec, const Epilogue& epilogue) {
+  Work work = work_of(node, spec);
+  work.bytes += epilogue.work.bytes;
+  work.flops += epilogue.work.flops;
+  return work;
+}
+
+// With the weights in place, and packed; null where there is none.
+struct Convolutions {
+  SplitConvolutionPtr plain, packed;
+};
+Convolutions make_convolutions(ConvolutionSpec spec, bool packs) {
+  Convolutions made;
+  made.plain = SplitConvolution::make(spec);
+  if (made.plain == nullptr || !packs) return made;
+  spec.packs_weights = true;
+  made.packed = SplitConvolution::make(spec);
+  return made;
+}
+
 class ConvolutionStep : public Step {
  public:
-  ConvolutionStep(SplitConvolutionPtr plain, SplitConvolutionPtr packed, ConvolutionValues values, Epilogue epilogue,
-                  std::string text, Work work)
-      : plain_(std::move(plain)),
-        packed_(std::move(packed)),
+  // changing: the node, if its sizes change; else null.
+  ConvolutionStep(Convolutions made, bool packs, ConvolutionValues values, Epilogue epilogue, std::string text,
+                  Work work, const Node* changing)
+      : plain_(std::move(made.plain)),
+        packed_(std::move(made.packed)),
+        packs_(packs),
         values_(values),
         epilogue_(std::move(epilogue)),
         text_(std::move(text)),
-        work_(work) {}
+        work_(work),
+        node_(changing) {}
 
   void run(RunState& state) const override {
     ConvolutionOperands operands = {.src = state.address(values_.src),
@@ -55,23 +87,31 @@ class ConvolutionStep : public Step {
     return packed_ == nullptr ? text : text + ", its weights packed once";
   }
   Work work() const override { return work_; }
+  size_t nbytes() const override {
+    return epilogue_.nbytes() + plain_->nbytes() + (packed_ == nullptr ? 0 : packed_->nbytes());
+  }
+  bool take_sizes(const Layout& layout, StepMemory&) override {
+    if (node_ == nullptr) return true;
+    if (!is_convolution(*node_) || !epilogue_.take_sizes(layout, *node_)) return false;
+    ConvolutionSpec spec = spec_of(*node_);
+    Convolutions made = make_convolutions(spec, packs_);
+    if (made.plain == nullptr) return false;
+    plain_ = std::move(made.plain);
+    packed_ = std::move(made.packed);
+    work_ = work_with(*node_, spec, epilogue_);
+    return true;
+  }
+  std::unique_ptr<Step> copy() const override { return std::make_unique<ConvolutionStep>(*this); }
 
  private:
   SplitConvolutionPtr plain_, packed_;
+  bool packs_;
   ConvolutionValues values_;
   Epilogue epilogue_;
   std::string text_;
   Work work_;
+  const Node* node_;
 };
-
-Work work_of(const Node& node, const ConvolutionSpec& spec) {
-  double per_result = 1, elements = static_cast<double>(node.outs[0].spec.numel().value());
-  for (size_t i = 1; i < spec.weights.size(); ++i) per_result *= static_cast<double>(spec.weights[i]);
-  double read =
-      static_cast<double>(spec_of(node.operands[0]).numel().value() + spec_of(node.operands[1]).numel().value());
-  double larger = spec.transposed ? static_cast<double>(spec_of(node.operands[0]).numel().value()) : elements;
-  return {.bytes = (read + elements) * static_cast<double>(item_size(spec.dtype)), .flops = 2 * per_result * larger};
-}
 
 }  // namespace
 
@@ -89,15 +129,12 @@ LoweredStep lower_convolution(const Group& group, LoweringContext& context) {
   const Node& node = *group.nodes[0];
   LoweredStep lowered;
   ConvolutionSpec spec = spec_of(node);
-  SplitConvolutionPtr plain = SplitConvolution::make(spec), packed;
+  bool packs = RunState::has_owner(context.places.buffer(std::get<ValueRef>(node.operands[1])));
+  Convolutions made = make_convolutions(spec, packs);
   Epilogue epilogue = build_epilogue(group, context);
-  if (plain == nullptr || !epilogue.ok) {
-    lowered.note = plain == nullptr ? "oneDNN has no such convolution" : epilogue.lowered.note;
+  if (made.plain == nullptr || !epilogue.ok) {
+    lowered.note = made.plain == nullptr ? "oneDNN has no such convolution" : epilogue.note;
     return lowered;
-  }
-  if (RunState::has_owner(context.places.buffer(std::get<ValueRef>(node.operands[1])))) {
-    spec.packs_weights = true;
-    packed = SplitConvolution::make(spec);
   }
   auto add_value = [&](ValueRef value) {
     lowered.touched.push_back(context.places.number(value));
@@ -107,12 +144,10 @@ LoweredStep lower_convolution(const Group& group, LoweringContext& context) {
                               .weights = add_value(std::get<ValueRef>(node.operands[1]))};
   if (spec.has_bias) values.bias = add_value(std::get<ValueRef>(node.operands[2]));
   values.dst = add_value({const_cast<Node*>(&node), 0});
-  lowered.touched.insert(lowered.touched.end(), epilogue.lowered.touched.begin(), epilogue.lowered.touched.end());
-  Work work = work_of(node, spec);
-  work.bytes += epilogue.work.bytes;
-  work.flops += epilogue.work.flops;
-  lowered.step = std::make_unique<ConvolutionStep>(std::move(plain), std::move(packed), values, std::move(epilogue),
-                                                   anchor_text(group), work);
+  lowered.touched.insert(lowered.touched.end(), epilogue.touched.begin(), epilogue.touched.end());
+  Work work = work_with(node, spec, epilogue);
+  lowered.step = std::make_unique<ConvolutionStep>(std::move(made), packs, values, std::move(epilogue),
+                                                   anchor_text(group), work, context.changes(group) ? &node : nullptr);
   return lowered;
 }
 

@@ -42,7 +42,7 @@ std::shared_ptr<const Plan> eager_plan(const std::shared_ptr<const Graph>& graph
   auto make = [](const std::shared_ptr<const Graph>& concrete, const std::string&) -> std::shared_ptr<const Plan> {
     return std::make_shared<EagerPlan>(concrete);
   };
-  return plan_for_any_sizes(graph, make);
+  return plan_for_any_sizes(graph, {.make = make});
 }
 
 }  // namespace md

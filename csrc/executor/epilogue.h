@@ -2,7 +2,11 @@
 // result while it is in the cache.
 #pragma once
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "executor/loops/loop_form.h"
 #include "executor/loops/loop_program.h"
 #include "executor/lowering.h"
 
@@ -11,8 +15,15 @@ namespace md {
 struct Epilogue {
   bool ok = true;
   std::optional<LoopProgram> program;  // empty: the anchor is alone in its group
-  LoweredStep lowered;                 // what it touches; its note holds the reason unless ok
+  std::vector<int> touched;            // values in memory that it reads or writes
+  std::string note;                    // the reason, unless ok
   Work work;
+  LoopFormPtr form;                             // null: its sizes do not change
+  std::optional<std::pair<int, int>> in_place;  // its result and the anchor's, which lies in the same memory
+
+  // As Step::take_sizes().
+  bool take_sizes(const Layout& layout, const Node& anchor);
+  size_t nbytes() const;
 };
 
 // If no one outside of the group reads the anchor's own result, it is written where the

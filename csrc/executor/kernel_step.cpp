@@ -66,19 +66,11 @@ double inner_extent(const Node& node) {
   return sizes == nullptr || sizes->empty() ? 1 : static_cast<double>((*sizes)[sizes->size() - 1].value());
 }
 
-}  // namespace
-
-KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs,
-                       int call)
-    : op_(*node.op),
-      name_(node.name),
-      args_(std::move(args)),
-      patches_(std::move(patches)),
-      outs_(std::move(outs)),
-      call_(call) {
+Work work_of(const Node& node) {
+  Work work;
   auto add = [&](const TensorSpec& spec, double& elements) {
     double numel = static_cast<double>(spec.numel().value());
-    work_.bytes += numel * static_cast<double>(item_size(spec.dtype));
+    work.bytes += numel * static_cast<double>(item_size(spec.dtype));
     elements += numel;
   };
   double read = 0, written = 0;
@@ -87,9 +79,35 @@ KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgP
     for_each_value(operand,
                    [&](const ValueRef& value) { add(value.node->outs[static_cast<size_t>(value.out)].spec, read); });
   }
-  work_.flops = op_.kind == OpKind::Matmul ? 2 * written * inner_extent(node)
-                                           : flops_per_element(op_.kind) * std::max(read, written);
+  work.flops = node.op->kind == OpKind::Matmul ? 2 * written * inner_extent(node)
+                                               : flops_per_element(node.op->kind) * std::max(read, written);
+  return work;
 }
+
+}  // namespace
+
+KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs,
+                       int call, bool changes)
+    : op_(*node.op),
+      node_(changes ? &node : nullptr),
+      name_(std::make_shared<const std::string>(node.name)),
+      args_(std::move(args)),
+      patches_(std::move(patches)),
+      outs_(std::move(outs)),
+      call_(call),
+      work_(work_of(node)) {}
+
+bool KernelStep::take_sizes(const Layout&, StepMemory&) {
+  if (node_ == nullptr) return true;
+  work_ = work_of(*node_);
+  for (size_t i = 0; i < args_.size(); ++i) {
+    if (const auto* number = std::get_if<Scalar>(&node_->operands[i])) args_[i].emplace<Scalar>(*number);
+    if (const auto* dims = std::get_if<DimVec>(&node_->operands[i])) args_[i].emplace<DimVec>(*dims);
+  }
+  return true;
+}
+
+std::unique_ptr<Step> KernelStep::copy() const { return std::make_unique<KernelStep>(*this); }
 
 void KernelStep::prepare(RunState& state) const {
   KernelCall& call = state.calls[static_cast<size_t>(call_)];
@@ -154,6 +172,6 @@ void KernelStep::release(RunState& state, KernelCall& call) const {
   }
 }
 
-std::string KernelStep::describe() const { return "kernel " + op_.name + " -> " + name_; }
+std::string KernelStep::describe() const { return "kernel " + op_.name + " -> " + *name_; }
 
 }  // namespace md

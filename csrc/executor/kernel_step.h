@@ -1,5 +1,7 @@
 // Runs any op by its eager kernel.
 #pragma once
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "executor/step.h"
@@ -17,7 +19,9 @@ struct ArgPatch {
 class KernelStep : public Step {
  public:
   // args: the constants; each value among the operands has a patch. call: index into RunState::calls.
-  KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs, int call);
+  // changes: the sizes of the node, which must outlive the step, or of what it reads, change.
+  KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgPatch> patches, std::vector<int> outs, int call,
+             bool changes);
 
   void run(RunState& state) const override;
   std::string describe() const override;
@@ -25,6 +29,8 @@ class KernelStep : public Step {
   Work work() const override { return work_; }
   bool needs_gil() const override { return op_.kind == OpKind::HostCall && op_.host_call.needs_gil; }
   void prepare(RunState& state) const override;
+  bool take_sizes(const Layout& layout, StepMemory& memory) override;
+  std::unique_ptr<Step> copy() const override;
 
  private:
   void run_kernel(RunState& state, KernelCall& call) const;
@@ -32,7 +38,8 @@ class KernelStep : public Step {
   void release(RunState& state, KernelCall& call) const;
 
   const OpRow& op_;
-  std::string name_;
+  const Node* node_;  // null: its sizes do not change
+  std::shared_ptr<const std::string> name_;
   std::vector<Arg> args_;
   std::vector<ArgPatch> patches_;
   std::vector<int> outs_;

@@ -40,7 +40,7 @@ constexpr GroupingRules kRules = {
 // may use the output's buffer for its whole lifetime.
 class MemoryPlanner {
  public:
-  MemoryPlanner(Layout& layout, std::span<const LoweredStep> steps)
+  MemoryPlanner(Layout& layout, std::span<const StepMemory> steps)
       : layout_(layout),
         steps_(steps),
         block_of_(layout.buffers.size(), -1),
@@ -118,7 +118,7 @@ class MemoryPlanner {
   }
 
   Layout& layout_;
-  std::span<const LoweredStep> steps_;
+  std::span<const StepMemory> steps_;
   std::vector<int> block_of_;    // by buffer
   std::vector<int> first_step_;  // by buffer: the first step that touches it
   std::vector<bool> has_guest_;  // by buffer
@@ -217,12 +217,26 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
 
 }  // namespace
 
+void place_buffers(Layout& layout, std::span<const StepMemory> steps) { MemoryPlanner(layout, steps).run(); }
+
 bool LoweringContext::is_seen_outside(const Node& node, const Group& group) const {
   if (escapes[static_cast<size_t>(node.index)]) return true;
   const std::vector<Node*>& readers = users[static_cast<size_t>(node.index)];
   return std::any_of(readers.begin(), readers.end(), [&](const Node* user) {
     return std::find(group.nodes.begin(), group.nodes.end(), user) == group.nodes.end();
   });
+}
+
+bool LoweringContext::changes(const Node& node) const {
+  if (sized == nullptr) return false;
+  bool found = has_symbols(sized->symbolic(node));
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [&](const ValueRef& value) { found |= has_symbols(sized->symbolic(*value.node)); });
+  return found;
+}
+
+bool LoweringContext::changes(const Group& group) const {
+  return std::any_of(group.nodes.begin(), group.nodes.end(), [this](const Node* node) { return changes(*node); });
 }
 
 LoweredStep lower_to_kernel(const Node& node, LoweringContext& context) {
@@ -252,8 +266,8 @@ LoweredStep lower_to_kernel(const Node& node, LoweringContext& context) {
     outs.push_back(context.places.number({const_cast<Node*>(&node), i}));
     lowered.touched.push_back(outs.back());
   }
-  lowered.step =
-      std::make_unique<KernelStep>(node, std::move(args), std::move(patches), std::move(outs), context.call_count++);
+  lowered.step = std::make_unique<KernelStep>(node, std::move(args), std::move(patches), std::move(outs),
+                                              context.call_count++, context.changes(node));
   return lowered;
 }
 
@@ -266,32 +280,44 @@ std::vector<std::string> aliases(const Graph& graph, const BufferAssignment& pla
   return names;
 }
 
-std::shared_ptr<const NativePlan> lower_natively(const Graph& captured) {
-  std::unique_ptr<Graph> merged = merge_products(captured);
-  const Graph& graph = merged != nullptr ? *merged : captured;
+// sized: if the plan will take other sizes of the graph; null if it could not.
+std::shared_ptr<NativePlan> lower_graph(const Graph& graph, const std::shared_ptr<const SizedGraph>& sized) {
   BufferAssignment places(graph);
-  LoweringContext context(graph, places);
+  LoweringContext context(graph, places, sized.get());
   std::vector<LoweredStep> lowered;
   std::vector<Group> groups = group_nodes(graph, places, kRules);
   join_attention(groups, context);
   join_chosen_rows(groups, context);
   for (const Group& group : groups) lower_group(group, context, lowered);
-  MemoryPlanner(places.layout(), lowered).run();
+
+  if (context.keeps_sizes) return nullptr;
 
   std::vector<std::unique_ptr<Step>> steps;
-  std::vector<StepLabel> labels;
+  std::vector<StepMemory> memory;
+  auto about = std::make_shared<PlanNames>();
   for (LoweredStep& step : lowered) {
     steps.push_back(std::move(step.step));
-    labels.push_back(std::move(step.label));
+    about->labels.push_back(std::move(step.label));
+    memory.push_back(std::move(static_cast<StepMemory&>(step)));
   }
   std::vector<int> outputs;
   for (const ValueRef& output : graph.outputs()) outputs.push_back(places.number(output));
-  return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), plan_inputs(graph, places),
-                                      std::move(outputs), context.call_count, std::move(labels),
-                                      aliases(graph, places));
+  about->inputs = plan_inputs(graph, places);
+  about->aliases = aliases(graph, places);
+  about->stands_in = context.stands_in;
+  std::unique_ptr<SizeChanges> changes;
+  if (sized != nullptr) changes = std::make_unique<SizeChanges>(sized, places, memory);
+  place_buffers(places.layout(), memory);
+  return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), std::move(outputs),
+                                      context.call_count, std::move(about), std::move(changes));
 }
 
-void log_plan(const NativePlan& plan, const Graph& graph, const std::string& sizes) {
+std::shared_ptr<const NativePlan> lower_natively(const Graph& captured) {
+  std::unique_ptr<Graph> merged = merge_products(captured);
+  return lower_graph(merged != nullptr ? *merged : captured, nullptr);
+}
+
+void log_plan(const Plan& plan, const Graph& graph, const std::string& sizes) {
   if (log_enabled(LogArtifact::plan))
     log_event(LogArtifact::plan, print_plan_log(plan.facts(), graph_place(graph), sizes));
   if (log_enabled(LogArtifact::kernels))
@@ -304,12 +330,19 @@ std::shared_ptr<const Plan> lower_and_tell(const std::shared_ptr<const Graph>& g
   return measured_if_asked(std::move(plan), *graph, sizes);
 }
 
+// Merged products are those of a graph of its own.
+std::shared_ptr<SizedPlan> lower_for_many(const std::shared_ptr<const SizedGraph>& sized) {
+  bool measured = log_enabled(LogArtifact::perf) || MeasuringScope::is_active();
+  if (measured || merge_products(sized->graph()) != nullptr) return nullptr;
+  return lower_graph(sized->graph(), sized);
+}
+
 }  // namespace
 
 std::shared_ptr<const Plan> lower(const Graph& graph) { return lower_natively(graph); }
 
 std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph) {
-  return plan_for_any_sizes(graph, lower_and_tell);
+  return plan_for_any_sizes(graph, {lower_and_tell, lower_for_many, log_plan});
 }
 
 }  // namespace md

@@ -13,20 +13,22 @@ struct Products {
   bool ok() const { return plain != nullptr; }
 };
 
-Products make_products(MatmulSpec spec, const Buffer& buffer_of_b) {
+// b_has_owner: it lies in a tensor that outlives the run.
+Products make_products(const ProductPart& part, bool b_has_owner) {
   Products products;
-  products.plain = SplitMatmul::make(spec);
-  if (!products.ok() || !RunState::has_owner(buffer_of_b) || spec.m > kMostRowsForPacking ||
-      !products.plain->packing_pays())
-    return products;
+  MatmulSpec spec = part.problem.spec;
+  products.plain = SplitMatmul::make(spec, part.extents());
+  bool may_pack = b_has_owner && spec.m <= kMostRowsForPacking && (part.anchor == nullptr || part.keeps_b);
+  if (!products.ok() || !may_pack || !products.plain->packing_pays()) return products;
   spec.packs_weights = true;
-  products.packed = SplitMatmul::make(spec);
+  products.packed = SplitMatmul::make(spec, part.extents());
   return products;
 }
 
 class MatmulStep : public Step {
  public:
-  MatmulStep(Products products, ProductPart part) : products_(std::move(products)), part_(std::move(part)) {}
+  MatmulStep(Products products, ProductPart part, bool b_has_owner)
+      : products_(std::move(products)), part_(std::move(part)), b_has_owner_(b_has_owner) {}
 
   void run(RunState& state) const override {
     MatmulOperands operands = {.a = state.address(part_.a),
@@ -44,13 +46,24 @@ class MatmulStep : public Step {
         epilogue.run_block((i * m + block.first_row) * n + block.first_column, block.rows, n, block.columns);
     });
   }
-  std::string describe() const override { return part_.text; }
+  std::string describe() const override { return part_.sized_text(); }
   std::string kernel() const override {
     std::string text = products_.plain->implementation();
     if (products_.packed != nullptr) text += str_cat(", once b is packed ", products_.packed->implementation());
     return text;
   }
   Work work() const override { return part_.work; }
+  size_t nbytes() const override {
+    size_t loop = part_.epilogue.nbytes();
+    return loop + products_.plain->nbytes() + (products_.packed == nullptr ? 0 : products_.packed->nbytes());
+  }
+  bool take_sizes(const Layout& layout, StepMemory&) override {
+    if (part_.anchor == nullptr) return true;
+    if (!part_.take_sizes(layout)) return false;
+    products_ = make_products(part_, b_has_owner_);
+    return products_.ok();
+  }
+  std::unique_ptr<Step> copy() const override { return std::make_unique<MatmulStep>(*this); }
 
  private:
   StoragePtr find_weights(const RunState& state, const void* b) const {
@@ -60,6 +73,7 @@ class MatmulStep : public Step {
 
   Products products_;
   ProductPart part_;
+  bool b_has_owner_;
 };
 
 Work product_work(const MatmulSpec& spec) {
@@ -70,6 +84,24 @@ Work product_work(const MatmulSpec& spec) {
 }
 
 }  // namespace
+
+bool ProductPart::take_sizes(const Layout& layout) {
+  std::optional<MatmulProblem> now = as_matmul(*anchor);
+  if (!now || now->a != problem.a || now->b != problem.b || now->bias != problem.bias) return false;
+  problem = *now;
+  if (!epilogue.take_sizes(layout, *anchor)) return false;
+  work = product_work(problem.spec);
+  work.bytes += epilogue.work.bytes;
+  work.flops += epilogue.work.flops;
+  return true;
+}
+
+Extents ProductPart::extents() const { return anchor == nullptr ? Extents::Fixed : Extents::Change; }
+
+std::string ProductPart::sized_text() const {
+  const MatmulSpec& spec = problem.spec;
+  return str_cat(text, " (", spec.batch, " x ", spec.m, " x ", spec.n, " x ", spec.k, ")");
+}
 
 bool is_product(const Node& node) { return as_matmul(node).has_value(); }
 
@@ -85,26 +117,31 @@ ProductPart prepare_product(const Group& group, LoweringContext& context) {
   if (part.problem.bias.node != nullptr) part.bias = add_value(part.problem.bias);
   part.product = add_value({const_cast<Node*>(group.nodes[0]), 0});
   part.epilogue = build_epilogue(group, context);
-  const std::vector<int>& more = part.epilogue.lowered.touched;
+  const std::vector<int>& more = part.epilogue.touched;
   part.touched.insert(part.touched.end(), more.begin(), more.end());
   const MatmulSpec& spec = part.problem.spec;
   part.work = product_work(spec);
   part.work.bytes += part.epilogue.work.bytes;
   part.work.flops += part.epilogue.work.flops;
-  part.text = anchor_text(group) + str_cat(" (", spec.batch, " x ", spec.m, " x ", spec.n, " x ", spec.k, ")");
+  part.text = anchor_text(group);
+  if (!context.changes(group)) return part;
+  part.anchor = group.nodes[0];
+  part.keeps_b = !has_symbols(context.sized->symbolic(*part.problem.b.node));
   return part;
 }
 
 LoweredStep lower_product(const Group& group, LoweringContext& context) {
   ProductPart part = prepare_product(group, context);
   LoweredStep lowered;
-  Products products = make_products(part.problem.spec, context.places.buffer(part.problem.b));
+  bool b_has_owner = RunState::has_owner(context.places.buffer(part.problem.b));
+  Products products = make_products(part, b_has_owner);
   if (!part.epilogue.ok || !products.ok()) {
-    lowered.note = products.ok() ? part.epilogue.lowered.note : "there is no such product";
+    lowered.note = products.ok() ? part.epilogue.note : "there is no such product";
     return lowered;
   }
   lowered.touched = part.touched;
-  lowered.step = std::make_unique<MatmulStep>(std::move(products), std::move(part));
+  context.stands_in |= products.plain->stands_in();
+  lowered.step = std::make_unique<MatmulStep>(std::move(products), std::move(part), b_has_owner);
   return lowered;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include "executor/epilogue.h"
 #include "executor/matmul_problem.h"
+#include "tensor/gemm/split_matmul.h"
 
 namespace md {
 
@@ -16,7 +17,16 @@ struct ProductPart {
   Epilogue epilogue;
   std::vector<int> touched;
   Work work;         // of both
-  std::string text;  // "linear + relu -> relu (1 x 64 x 48 x 32)"
+  std::string text;  // "linear + relu -> relu"
+  // Where sizes change, null otherwise: the anchor. Then also whether b keeps its own.
+  const Node* anchor = nullptr;
+  bool keeps_b = false;
+
+  // As Step::take_sizes(): all but how it is split.
+  bool take_sizes(const Layout& layout);
+  Extents extents() const;
+  // "linear + relu -> relu (1 x 64 x 48 x 32)"
+  std::string sized_text() const;
 };
 ProductPart prepare_product(const Group& group, LoweringContext& context);
 

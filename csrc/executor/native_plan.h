@@ -9,6 +9,8 @@
 #include "executor/kernel_step.h"
 #include "executor/plan.h"
 #include "executor/plan_facts.h"
+#include "executor/size_changes.h"
+#include "executor/sized_plans.h"
 
 namespace md {
 
@@ -17,11 +19,24 @@ struct PlanInput {
   std::string name;
 };
 
-class NativePlan : public Plan {
+// What a plan shares with its copies for other sizes.
+struct PlanNames {
+  std::vector<PlanInput> inputs;
+  std::vector<StepLabel> labels;     // by step
+  std::vector<std::string> aliases;  // nodes without a step
+  bool stands_in = false;            // LoweringContext::stands_in
+};
+
+class NativePlan : public SizedPlan {
  public:
-  NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<PlanInput> inputs,
-             std::vector<int> outputs, int call_count, std::vector<StepLabel> labels, std::vector<std::string> aliases);
+  // changes: null unless its sizes change.
+  NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<int> outputs, int call_count,
+             std::shared_ptr<const PlanNames> names, std::unique_ptr<SizeChanges> changes);
   ~NativePlan() override;
+
+  bool take_sizes() override;
+  std::shared_ptr<SizedPlan> copy() const override;
+  bool stands_in() const override;
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override;
   void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory& memory) const override;
@@ -36,6 +51,10 @@ class NativePlan : public Plan {
 
  private:
   std::unique_ptr<RunState> make_state() const;
+  // The permanent part of a state.
+  void prepare(RunState& state) const;
+  void take_estimates();
+  void find_outputs(const std::vector<int>& values);
   std::unique_ptr<RunState> check_out() const;
   void give_back(std::unique_ptr<RunState> state) const;
   // `memory` may be null.
@@ -48,7 +67,9 @@ class NativePlan : public Plan {
 
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
-  std::vector<PlanInput> inputs_;
+  std::shared_ptr<const PlanNames> names_;
+  std::unique_ptr<SizeChanges> changes_;
+  std::vector<int> output_values_;
   // Outputs are created in order. A value that is returned twice is one tensor object, as in eager Python.
   struct Output {
     int value;
@@ -63,8 +84,6 @@ class NativePlan : public Plan {
   std::vector<OutputBuffer> output_buffers_;
   std::vector<int> made_;  // values allocated by their steps
   int call_count_;
-  std::vector<StepLabel> labels_;     // by step
-  std::vector<std::string> aliases_;  // nodes without a step
   double estimated_ns_ = 0;
   bool needs_gil_ = false;
 

@@ -6,27 +6,42 @@
 #include <unordered_set>
 
 #include "base/interrupts.h"
+#include "executor/lowering.h"
 #include "executor/native_plan.h"
 
 namespace md {
 
-NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<PlanInput> inputs,
-                       std::vector<int> outputs, int call_count, std::vector<StepLabel> labels,
-                       std::vector<std::string> aliases)
+NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<int> outputs,
+                       int call_count, std::shared_ptr<const PlanNames> names, std::unique_ptr<SizeChanges> changes)
     : layout_(std::move(layout)),
       steps_(std::move(steps)),
-      inputs_(std::move(inputs)),
-      call_count_(call_count),
-      labels_(std::move(labels)),
-      aliases_(std::move(aliases)) {
+      names_(std::move(names)),
+      changes_(std::move(changes)),
+      output_values_(std::move(outputs)),
+      call_count_(call_count) {
+  take_estimates();
+  find_outputs(output_values_);
+  for (const Buffer& buffer : layout_.buffers) {
+    if (buffer.home == BufferHome::Made) made_.push_back(buffer.root);
+  }
+}
+
+NativePlan::~NativePlan() { delete spare_.load(); }
+
+void NativePlan::take_estimates() {
+  estimated_ns_ = 0;
   for (const auto& step : steps_) {
     estimated_ns_ += step->work().ns();
     needs_gil_ = needs_gil_ || step->needs_gil();
   }
+}
+
+void NativePlan::find_outputs(const std::vector<int>& values) {
+  outputs_.clear();
+  output_buffers_.clear();
   std::unordered_map<int, size_t> seen;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    outputs_.push_back({outputs[i], seen.emplace(outputs[i], i).first->second, false});
-  }
+  for (size_t i = 0; i < values.size(); ++i)
+    outputs_.push_back({values[i], seen.emplace(values[i], i).first->second, false});
   std::unordered_set<int> taken;
   for (size_t i = outputs_.size(); i-- > 0;) {
     int buffer = layout_.places[static_cast<size_t>(outputs_[i].value)].buffer;
@@ -34,16 +49,39 @@ NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, 
     outputs_[i].takes_its_buffer = outputs_[i].first == i && is_own && taken.insert(buffer).second;
   }
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
-    if (layout_.buffers[i].home == BufferHome::Output) {
-      auto root = std::ranges::find(outputs_, layout_.buffers[i].root, &Output::value);
-      int output = root == outputs_.end() ? -1 : static_cast<int>(root - outputs_.begin());
-      output_buffers_.push_back({static_cast<int>(i), output});
-    }
-    if (layout_.buffers[i].home == BufferHome::Made) made_.push_back(layout_.buffers[i].root);
+    if (layout_.buffers[i].home != BufferHome::Output) continue;
+    auto root = std::ranges::find(outputs_, layout_.buffers[i].root, &Output::value);
+    int output = root == outputs_.end() ? -1 : static_cast<int>(root - outputs_.begin());
+    output_buffers_.push_back({static_cast<int>(i), output});
   }
 }
 
-NativePlan::~NativePlan() { delete spare_.load(); }
+bool NativePlan::take_sizes() {
+  MD_ASSERT(changes_ != nullptr, "the sizes of this plan do not change");
+  changes_->put_sizes(layout_);
+  std::vector<StepMemory>& memory = changes_->memory();
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    if (!steps_[i]->take_sizes(layout_, memory[i])) return false;
+  }
+  place_buffers(layout_, memory);
+  take_estimates();
+  find_outputs(output_values_);
+  pool_.clear();
+  if (RunState* spare = spare_.load()) prepare(*spare);
+  return true;
+}
+
+std::shared_ptr<SizedPlan> NativePlan::copy() const {
+  std::vector<std::unique_ptr<Step>> steps;
+  for (const auto& step : steps_) {
+    steps.push_back(step->copy());
+    if (steps.back() == nullptr) return nullptr;
+  }
+  return std::make_shared<NativePlan>(layout_, std::move(steps), output_values_, call_count_, names_,
+                                      std::make_unique<SizeChanges>(*changes_));
+}
+
+bool NativePlan::stands_in() const { return names_->stands_in; }
 
 std::unique_ptr<RunState> NativePlan::make_state() const {
   auto state = std::make_unique<RunState>();
@@ -52,18 +90,27 @@ std::unique_ptr<RunState> NativePlan::make_state() const {
   state->owned.resize(layout_.buffers.size());
   state->made.resize(made_.empty() ? 0 : layout_.places.size());
   state->calls.resize(static_cast<size_t>(call_count_));
-  if (layout_.arena_nbytes > 0) state->arena = Storage::allocate(static_cast<size_t>(layout_.arena_nbytes));
+  prepare(*state);
+  return state;
+}
+
+void NativePlan::prepare(RunState& state) const {
+  constexpr size_t kMostSpare = 64 * 1024;
+  auto arena_nbytes = static_cast<size_t>(layout_.arena_nbytes);
+  size_t kept = state.arena ? state.arena->nbytes() : 0;
+  // One of larger sizes serves again, but is not counted.
+  if (kept < arena_nbytes || kept > 2 * arena_nbytes + kMostSpare)
+    state.arena = arena_nbytes > 0 ? Storage::allocate(arena_nbytes) : StoragePtr();
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
     const Buffer& buffer = layout_.buffers[i];
     // Without an arena no step touches such a buffer: its values stay inside fused loops.
-    if (buffer.home == BufferHome::Arena && state->arena) {
-      state->base[i] = static_cast<std::byte*>(state->arena->data()) + buffer.arena_offset;
+    if (buffer.home == BufferHome::Arena && state.arena) {
+      state.base[i] = static_cast<std::byte*>(state.arena->data()) + buffer.arena_offset;
     } else if (buffer.home == BufferHome::Constant) {
-      state->base[i] = layout_.constants[static_cast<size_t>(buffer.index)].data<std::byte>();
+      state.base[i] = layout_.constants[static_cast<size_t>(buffer.index)].data<std::byte>();
     }
   }
-  for (const auto& step : steps_) step->prepare(*state);
-  return state;
+  for (const auto& step : steps_) step->prepare(state);
 }
 
 std::unique_ptr<RunState> NativePlan::check_out() const {
@@ -91,8 +138,9 @@ void NativePlan::give_back(std::unique_ptr<RunState> state) const {
 
 void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, OutputMemory* memory) const {
   state.inputs = inputs;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].buffer >= 0) state.base[static_cast<size_t>(inputs_[i].buffer)] = inputs[i].tensor.data<std::byte>();
+  for (size_t i = 0; i < names_->inputs.size(); ++i) {
+    if (names_->inputs[i].buffer >= 0)
+      state.base[static_cast<size_t>(names_->inputs[i].buffer)] = inputs[i].tensor.data<std::byte>();
   }
   for (auto [buffer, output] : output_buffers_) {
     size_t i = static_cast<size_t>(buffer);
@@ -121,7 +169,8 @@ void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const 
 template <typename RunSteps>
 void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory* memory,
                           RunSteps run_steps) const {
-  MD_ASSERT(inputs.size() == inputs_.size() && outputs.size() == outputs_.size(), "a plan is called as its graph says");
+  MD_ASSERT(inputs.size() == names_->inputs.size() && outputs.size() == outputs_.size(),
+            "a plan is called as its graph says");
   std::unique_ptr<RunState> state = check_out();
   bind(*state, inputs, memory);
   run_steps(*state);
@@ -170,17 +219,19 @@ PlanFacts NativePlan::facts() const {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = *steps_[i];
     facts.steps.push_back(
-        {step.describe(), step.kernel(), labels_[i].nodes, labels_[i].why(), step.work(), /*times=*/{}});
+        {step.describe(), step.kernel(), names_->labels[i].nodes, names_->labels[i].why(), step.work(), /*times=*/{}});
   }
-  facts.places = aliases_;
+  facts.places = names_->aliases;
   facts.arena_nbytes = layout_.arena_nbytes;
   return facts;
 }
 
 // A step with its name and operands takes about a kilobyte.
 size_t NativePlan::nbytes() const {
-  return static_cast<size_t>(layout_.arena_nbytes) + 1024 * steps_.size() +
-         layout_.places.size() * (sizeof(Place) + sizeof(Tensor)) + layout_.buffers.size() * sizeof(Buffer);
+  size_t steps = 1024 * steps_.size();
+  for (const auto& step : steps_) steps += step->nbytes();
+  return static_cast<size_t>(layout_.arena_nbytes) + steps + layout_.places.size() * (sizeof(Place) + sizeof(Tensor)) +
+         layout_.buffers.size() * sizeof(Buffer);
 }
 
 std::string NativePlan::print() const {
@@ -188,7 +239,7 @@ std::string NativePlan::print() const {
                              static_cast<int64_t>(estimated_ns_), " ns estimated\n");
   for (size_t i = 0; i < steps_.size(); ++i) {
     text += str_cat("  ", i, ": ", steps_[i]->describe());
-    if (std::string why = labels_[i].why(); !why.empty()) text += "  # " + why;
+    if (std::string why = names_->labels[i].why(); !why.empty()) text += "  # " + why;
     text += "\n";
   }
   return text;

@@ -1,56 +1,102 @@
 #include "executor/sized_plans.h"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <list>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/config.h"
 #include "executor/two_stage_plan.h"
+#include "graph/cut.h"
 #include "graph/symbols.h"
 
 namespace md {
 namespace {
 
+using Sizes = std::vector<int64_t>;
+
+// Sizes that have been asked for this often get a plan of their own: lowering costs about as much as taking them anew
+// so many times.
+constexpr int kUsesForOwnPlan = 16;
+constexpr size_t kMostCounted = 1024;  // sizes of one graph whose uses are counted
+// Plans of one graph that take other sizes: for sizes used in turn, and for several threads.
+constexpr size_t kMostShared = 16;
+constexpr size_t kMostPatterns = 4;
+constexpr int kMostTried = 3;  // of these, before a new one is lowered
+
+class SizedPlans;
+
+// A plan for the sizes that it has at present.
+struct KeptPlan {
+  const SizedPlans* owner = nullptr;
+  Sizes sizes = {};
+  std::shared_ptr<const Plan> plan = {};
+  SizedPlan* shared = nullptr;  // the same, if it can take other sizes
+  size_t nbytes = 0;
+  int uses = 0;
+  bool is_valid = true;  // false: it could not take sizes, and serves as a model only
+};
+using KeptPlans = std::list<KeptPlan>;
+using KeptAt = KeptPlans::iterator;
+
+// All plans for single sizes of the process, the most recently used first. Its lock also guards the maps of the owners.
+// No log is written and no plan freed under it: either may need the GIL.
+struct AllPlans {
+  std::mutex mutex;
+  KeptPlans plans;
+  size_t nbytes = 0;
+};
+AllPlans& all_plans() {
+  // Outlives every static object that owns a plan.
+  static AllPlans* all = [] {
+    static AllPlans* made = new AllPlans;
+    pthread_atfork([] { made->mutex.lock(); }, [] { made->mutex.unlock(); }, [] { made->mutex.unlock(); });
+    return made;
+  }();
+  return *all;
+}
+
+// Plans of one graph whose sizes have one pattern; the most recently used last.
+struct SharedPlans {
+  std::shared_ptr<SizedGraph> graph;
+  std::vector<KeptAt> plans = {};
+};
+
 class SizedPlans : public Plan {
  public:
-  SizedPlans(std::shared_ptr<const Graph> graph, SymbolList symbols, GraphPlanMaker make)
+  SizedPlans(std::shared_ptr<const Graph> graph, SymbolList symbols, const SizedPlanMakers& makers)
       : graph_(std::move(graph)),
         symbols_(std::move(symbols)),
         places_(symbol_places(*graph_, symbols_)),
-        make_(make),
+        makers_(makers),
+        may_share_(makers.make_for_many != nullptr && graph_->runtime_asserts().empty()),
         needs_gil_(graph_->has_host_call()) {}
+  ~SizedPlans() override;
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
     for_inputs(inputs)->run(inputs, outputs);
   }
-
-  std::shared_ptr<const Plan> for_inputs(std::span<const GraphInput> inputs) const override {
-    std::vector<int64_t> values = symbol_values(places_, inputs);
-    {
-      std::lock_guard lock(mutex_);
-      auto known = plans_.find(values);
-      if (known != plans_.end()) {
-        known->second.last_use = ++clock_;
-        return known->second.plan;
-      }
-    }
-    std::shared_ptr<const Plan> plan = make_(with_numbers(*graph_, symbols_, values), sizes_text(values));
-    keep(std::move(values), plan);
-    return plan;
-  }
+  std::shared_ptr<const Plan> for_inputs(std::span<const GraphInput> inputs) const override;
 
   std::string print() const override {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(all_.mutex);
     std::string text;
-    for (const auto& [values, sized] : plans_) text += str_cat("for ", sizes_text(values), "\n", sized.plan->print());
+    for (const auto& [sizes, kept] : by_sizes_) text += str_cat("for ", sizes_text(sizes), "\n", kept->plan->print());
     return text.empty() ? "no plan yet: the sizes differ from run to run\n" : text;
   }
 
   PlanFacts facts() const override {
-    std::lock_guard lock(mutex_);
-    auto last = std::max_element(plans_.begin(), plans_.end(),
-                                 [](const auto& a, const auto& b) { return a.second.last_use < b.second.last_use; });
-    return last == plans_.end() ? PlanFacts() : last->second.plan->facts();
+    std::lock_guard lock(all_.mutex);
+    auto last =
+        std::ranges::find_if(all_.plans, [this](const KeptPlan& kept) { return is_own(kept) && kept.is_valid; });
+    return last == all_.plans.end() ? PlanFacts() : last->plan->facts();
   }
 
   // Unknown before the sizes are: use the plan returned by for_inputs().
@@ -58,58 +104,231 @@ class SizedPlans : public Plan {
   bool needs_gil() const override { return needs_gil_; }
 
  private:
-  struct Sized {
-    std::shared_ptr<const Plan> plan;
-    size_t nbytes = 0;
-    uint64_t last_use = 0;
-  };
+  bool is_own(const KeptPlan& kept) const { return kept.owner == this; }
+  std::string sizes_text(const Sizes& values) const;
 
-  std::string sizes_text(const std::vector<int64_t>& values) const {
-    std::string text;
-    for (size_t i = 0; i < values.size(); ++i)
-      text += str_cat(i == 0 ? "" : ", ", symbols_.symbols()[i].str(), " = ", values[i]);
-    return text;
-  }
-
-  // The newest plan is always kept, however large it is.
-  void keep(std::vector<int64_t> values, const std::shared_ptr<const Plan>& plan) const {
-    std::vector<std::shared_ptr<const Plan>> dropped;  // freed without the lock
-    std::lock_guard lock(mutex_);
-    auto [at, is_new] = plans_.try_emplace(std::move(values), Sized{plan, plan->nbytes(), ++clock_});
-    if (!is_new) return;
-    nbytes_ += at->second.nbytes;
-    while (nbytes_ > static_cast<size_t>(std::max<int64_t>(config().sized_plans_nbytes, 0)) && plans_.size() > 1) {
-      auto oldest = std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) {
-        return a.second.last_use < b.second.last_use;
-      });
-      nbytes_ -= oldest->second.nbytes;
-      dropped.push_back(std::move(oldest->second.plan));
-      plans_.erase(oldest);
-    }
-  }
+  // What follows is called under the lock. Plans to be freed after it are moved to `dropped`.
+  std::shared_ptr<const Plan> find(const Sizes& sizes) const;
+  bool wants_own_plan(const Sizes& sizes) const;
+  std::shared_ptr<const Plan> share(const Sizes& sizes, KeptPlans& dropped) const;
+  bool find_pattern(const Sizes& sizes) const;
+  bool change_one(SharedPlans& pattern, const Sizes& sizes) const;
+  bool copy_one(SharedPlans& pattern, const Sizes& sizes) const;
+  bool lower_one(SharedPlans& pattern, const Sizes& sizes, KeptPlans& dropped) const;
+  KeptAt add(KeptPlan kept) const;
+  void touch(KeptAt kept) const;
+  void count(KeptPlan& kept) const;
+  void forget_sizes(KeptPlan& kept) const;
+  static void drop(KeptAt kept, KeptPlans& dropped);
+  void shrink(KeptPlans& dropped) const;
 
   std::shared_ptr<const Graph> graph_;
   SymbolList symbols_;
   std::vector<SymbolPlace> places_;
-  GraphPlanMaker make_;
+  SizedPlanMakers makers_;
+  AllPlans& all_ = all_plans();
+  mutable std::list<SharedPlans> patterns_;  // the most recently used first
+  mutable int misfits_ = 0;                  // sizes that no graph can change to
+  mutable bool may_share_;
   bool needs_gil_;
-
-  mutable std::mutex mutex_;
-  mutable std::map<std::vector<int64_t>, Sized> plans_;
-  mutable size_t nbytes_ = 0;
-  mutable uint64_t clock_ = 0;
+  mutable std::map<Sizes, KeptAt> by_sizes_;
+  mutable std::map<Sizes, int> uses_;  // for which there was no plan
 };
+
+SizedPlans::~SizedPlans() {
+  KeptPlans dropped;
+  std::lock_guard lock(all_.mutex);
+  for (auto it = all_.plans.begin(); it != all_.plans.end();) {
+    auto next = std::next(it);
+    if (is_own(*it)) drop(it, dropped);
+    it = next;
+  }
+}
+
+std::string SizedPlans::sizes_text(const Sizes& values) const {
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i)
+    text += str_cat(i == 0 ? "" : ", ", symbols_.symbols()[i].str(), " = ", values[i]);
+  return text;
+}
+
+std::shared_ptr<const Plan> SizedPlans::for_inputs(std::span<const GraphInput> inputs) const {
+  Sizes sizes = symbol_values(places_, inputs);
+  KeptPlans dropped;
+  std::shared_ptr<const Plan> plan;
+  {
+    std::lock_guard lock(all_.mutex);
+    if ((plan = find(sizes)) != nullptr) return plan;
+    if (!wants_own_plan(sizes)) plan = share(sizes, dropped);
+  }
+  if (plan != nullptr) {
+    if (makers_.log != nullptr) makers_.log(*plan, *graph_, sizes_text(sizes));
+    return plan;
+  }
+  plan = makers_.make(with_numbers(*graph_, symbols_, sizes), sizes_text(sizes));
+  std::lock_guard lock(all_.mutex);
+  if (auto known = by_sizes_.find(sizes); known != by_sizes_.end()) forget_sizes(*known->second);
+  add({.owner = this, .sizes = std::move(sizes), .plan = plan});
+  shrink(dropped);
+  return plan;
+}
+
+std::shared_ptr<const Plan> SizedPlans::find(const Sizes& sizes) const {
+  auto known = by_sizes_.find(sizes);
+  if (known == by_sizes_.end()) return nullptr;
+  KeptPlan& kept = *known->second;
+  touch(known->second);
+  if (kept.shared == nullptr || ++kept.uses < kUsesForOwnPlan || !kept.shared->stands_in()) return kept.plan;
+  uses_[sizes] = kUsesForOwnPlan;
+  return nullptr;
+}
+
+// Counts the use.
+bool SizedPlans::wants_own_plan(const Sizes& sizes) const {
+  if (!may_share_) return true;
+  if (uses_.size() >= kMostCounted && !uses_.contains(sizes)) uses_.clear();
+  return ++uses_[sizes] > kUsesForOwnPlan;
+}
+
+// Puts the pattern whose graph has taken the sizes first.
+bool SizedPlans::find_pattern(const Sizes& sizes) const {
+  auto fits = std::ranges::find_if(patterns_, [&](SharedPlans& pattern) { return pattern.graph->take_sizes(sizes); });
+  if (fits != patterns_.end()) {
+    patterns_.splice(patterns_.begin(), patterns_, fits);
+    return true;
+  }
+  if (patterns_.size() >= kMostPatterns || std::ranges::find(sizes, 0) != sizes.end()) return false;
+  auto graph = std::make_shared<SizedGraph>(graph_, symbols_, sizes);
+  if (graph->can_change()) {
+    patterns_.push_front({.graph = std::move(graph)});
+    return true;
+  }
+  may_share_ = ++misfits_ < kMostTried;
+  return false;
+}
+
+// A plan that has taken these sizes; null if there can be none.
+std::shared_ptr<const Plan> SizedPlans::share(const Sizes& sizes, KeptPlans& dropped) const {
+  if (!find_pattern(sizes)) return nullptr;
+  SharedPlans& pattern = patterns_.front();
+  bool found = pattern.plans.size() < kMostShared ? copy_one(pattern, sizes) : change_one(pattern, sizes);
+  if (!found && !lower_one(pattern, sizes, dropped)) return nullptr;
+  shrink(dropped);
+  return all_.plans.front().plan;
+}
+
+// Makes it the most recently used one.
+void SizedPlans::touch(KeptAt kept) const {
+  all_.plans.splice(all_.plans.begin(), all_.plans, kept);
+  if (kept->shared == nullptr) return;
+  for (SharedPlans& pattern : patterns_) {
+    auto at = std::ranges::find(pattern.plans, kept);
+    if (at != pattern.plans.end()) std::rotate(at, at + 1, pattern.plans.end());
+  }
+}
+
+void SizedPlans::count(KeptPlan& kept) const {
+  all_.nbytes -= kept.nbytes;
+  kept.nbytes = kept.plan->nbytes();
+  all_.nbytes += kept.nbytes;
+}
+
+void SizedPlans::forget_sizes(KeptPlan& kept) const {
+  auto known = by_sizes_.find(kept.sizes);
+  if (known != by_sizes_.end() && &*known->second == &kept) by_sizes_.erase(known);
+  kept.is_valid = false;
+}
+
+KeptAt SizedPlans::add(KeptPlan kept) const {
+  all_.plans.push_front(std::move(kept));
+  KeptAt at = all_.plans.begin();
+  count(*at);
+  by_sizes_.insert_or_assign(at->sizes, at);
+  return at;
+}
+
+// The least recently used plan that does not run takes the sizes.
+bool SizedPlans::change_one(SharedPlans& pattern, const Sizes& sizes) const {
+  int tried = 0;
+  for (size_t i = 0; i < pattern.plans.size() && tried < kMostTried; ++i) {
+    KeptAt at = pattern.plans[i];
+    if (at->plan.use_count() > 1) continue;
+    std::atomic_thread_fence(std::memory_order_acquire);  // what its last run wrote
+    ++tried;
+    forget_sizes(*at);
+    if (!at->shared->take_sizes()) continue;
+    at->sizes = sizes;
+    at->is_valid = true;
+    at->uses = 0;
+    by_sizes_.insert_or_assign(sizes, at);
+    count(*at);
+    touch(at);
+    return true;
+  }
+  return false;
+}
+
+// The most recently used ones are the likeliest to have steps for such sizes.
+bool SizedPlans::copy_one(SharedPlans& pattern, const Sizes& sizes) const {
+  int tried = 0;
+  for (size_t i = pattern.plans.size(); i > 0 && tried < kMostTried; ++tried) {
+    std::shared_ptr<SizedPlan> copy = pattern.plans[--i]->shared->copy();
+    if (copy == nullptr) return false;
+    if (!copy->take_sizes()) continue;
+    SizedPlan* shared = copy.get();
+    pattern.plans.push_back(add({.owner = this, .sizes = sizes, .plan = std::move(copy), .shared = shared}));
+    return true;
+  }
+  return false;
+}
+
+bool SizedPlans::lower_one(SharedPlans& pattern, const Sizes& sizes, KeptPlans& dropped) const {
+  std::shared_ptr<SizedPlan> plan = makers_.make_for_many(pattern.graph);
+  if (plan == nullptr) {
+    may_share_ = false;
+    return false;
+  }
+  if (pattern.plans.size() >= kMostShared) {
+    auto invalid = std::ranges::find_if(pattern.plans, [](KeptAt kept) { return !kept->is_valid; });
+    drop(invalid == pattern.plans.end() ? pattern.plans.front() : *invalid, dropped);
+  }
+  SizedPlan* shared = plan.get();
+  pattern.plans.push_back(add({.owner = this, .sizes = sizes, .plan = std::move(plan), .shared = shared}));
+  return true;
+}
+
+void SizedPlans::drop(KeptAt kept, KeptPlans& dropped) {
+  const SizedPlans& owner = *kept->owner;
+  owner.forget_sizes(*kept);
+  for (SharedPlans& pattern : owner.patterns_) std::erase(pattern.plans, kept);
+  // A plan of its own is earned again.
+  owner.uses_.erase(kept->sizes);
+  all_plans().nbytes -= kept->nbytes;
+  dropped.splice(dropped.begin(), all_plans().plans, kept);
+}
+
+// The newest plan is always kept, however large it is.
+void SizedPlans::shrink(KeptPlans& dropped) const {
+  size_t most = static_cast<size_t>(std::max<int64_t>(config().sized_plans_nbytes, 0)) / 2;
+  while (all_.nbytes > most && all_.plans.size() > 1) drop(std::prev(all_.plans.end()), dropped);
+}
 
 }  // namespace
 
-std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make) {
+std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph,
+                                               const SizedPlanMakers& makers) {
   if (std::optional<CutGraph> cut = cut_at_unbacked_sizes(*graph)) {
-    return two_stage_plan(plan_for_any_sizes(cut->first, make), plan_for_any_sizes(cut->second, make),
+    return two_stage_plan(plan_for_any_sizes(cut->first, makers), plan_for_any_sizes(cut->second, makers),
                           cut->first->outputs().size());
   }
   SymbolList symbols = symbols_of(*graph);
-  if (symbols.symbols().empty()) return make(graph, {});
-  return std::make_shared<SizedPlans>(graph, std::move(symbols), make);
+  if (symbols.symbols().empty()) return makers.make(graph, {});
+  return std::make_shared<SizedPlans>(graph, std::move(symbols), makers);
+}
+
+size_t sized_plans_bytes() {
+  std::lock_guard lock(all_plans().mutex);
+  return all_plans().nbytes;
 }
 
 }  // namespace md

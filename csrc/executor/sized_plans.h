@@ -1,18 +1,40 @@
-// Plans of graphs with symbolic sizes: one plan per set of sizes, lowered on first use.
+// Plans of graphs with symbolic sizes. One that is lowered for some sizes takes others, in microseconds; sizes that come
+// back often get a plan of their own.
 #pragma once
 #include <memory>
 #include <string>
 
 #include "executor/plan.h"
+#include "graph/sized_graph.h"
 
 namespace md {
 
-// sizes: "s0 = 4, s1 = 7", for logs.
-using GraphPlanMaker = std::shared_ptr<const Plan> (*)(const std::shared_ptr<const Graph>& concrete,
-                                                       const std::string& sizes);
+// A plan whose sizes change while it does not run.
+class SizedPlan : public Plan {
+ public:
+  // Takes the present sizes of its graph. False: it was lowered for sizes that differ too much, and must not run until a
+  // call returns true. May throw: the same holds.
+  virtual bool take_sizes() = 0;
+  // Of the same graph, with its sizes; null if it has none.
+  virtual std::shared_ptr<SizedPlan> copy() const = 0;
+  // Whether a plan for these sizes alone might run faster.
+  virtual bool stands_in() const = 0;
+};
 
-// Returns make(graph) if the graph has no symbols. The plans for the sizes of one graph together stay within
+// sizes: "s0 = 4, s1 = 7", for logs.
+struct SizedPlanMakers {
+  std::shared_ptr<const Plan> (*make)(const std::shared_ptr<const Graph>& concrete, const std::string& sizes);
+  // A plan for the present sizes of the graph; null, or null as a result: there are only plans for single sizes.
+  std::shared_ptr<SizedPlan> (*make_for_many)(const std::shared_ptr<const SizedGraph>& sized) = nullptr;
+  // Logs a plan that has taken new sizes.
+  void (*log)(const Plan& plan, const Graph& graph, const std::string& sizes) = nullptr;
+};
+
+// Returns make(graph) if the graph has no symbols. The plans of the process for single sizes together stay within half of
 // config.sized_plans_nbytes; the least recently used is evicted first.
-std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph, GraphPlanMaker make);
+std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph,
+                                               const SizedPlanMakers& makers);
+
+size_t sized_plans_bytes();  // of all of them, as counted
 
 }  // namespace md

@@ -79,6 +79,7 @@ bool may_repeat(const Graph& graph) {
 
 MeasuringScope::MeasuringScope() : outer_(std::exchange(measuring, true)) {}
 MeasuringScope::~MeasuringScope() { measuring = outer_; }
+bool MeasuringScope::is_active() { return measuring; }
 
 std::shared_ptr<const Plan> measured_if_asked(std::shared_ptr<const NativePlan> plan, const Graph& graph,
                                               const std::string& sizes) {

@@ -13,6 +13,7 @@ class MeasuringScope {
   MeasuringScope();
   ~MeasuringScope();
   MeasuringScope(const MeasuringScope&) = delete;
+  static bool is_active();
 
  private:
   bool outer_;

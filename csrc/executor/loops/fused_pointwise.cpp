@@ -8,10 +8,15 @@ namespace {
 
 class FusedPointwise : public Step {
  public:
-  FusedPointwise(LoopProgram program, std::string names, Work work)
-      : program_(std::move(program)), names_(std::move(names)), work_(work) {}
+  explicit FusedPointwise(BuiltLoop built)
+      : program_(std::move(built.program)),
+        names_(std::make_shared<const Names>(Names{std::move(built.names), std::move(built.form_text)})),
+        form_(std::move(built.form)),
+        work_(built.work) {}
   void run(RunState& state) const override { run_loop(program_, state); }
-  std::string describe() const override { return names_; }
+  std::string describe() const override {
+    return str_cat(names_->nodes, " (", program_.rows, " x ", program_.row_length, names_->form, ")");
+  }
   std::string kernel() const override {
     std::string text = str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops",
                                " over tiles of ", program_.tile, " elements (", loops().name, ")");
@@ -20,10 +25,19 @@ class FusedPointwise : public Step {
                           program_.machine_code->nbytes(), " bytes");
   }
   Work work() const override { return work_; }
+  size_t nbytes() const override { return program_.machine_code == nullptr ? 0 : program_.machine_code->nbytes(); }
+  bool take_sizes(const Layout& layout, StepMemory& memory) override {
+    return form_ == nullptr || md::take_sizes(*form_, layout, program_, memory, work_);
+  }
+  std::unique_ptr<Step> copy() const override { return std::make_unique<FusedPointwise>(*this); }
 
  private:
+  struct Names {
+    std::string nodes, form;
+  };
   LoopProgram program_;
-  std::string names_;
+  std::shared_ptr<const Names> names_;
+  LoopFormPtr form_;  // null: its sizes do not change
   Work work_;
 };
 
@@ -35,7 +49,9 @@ bool can_fold_rows(const Node& node) { return as_row_fold(node).has_value(); }
 LoweredStep lower_to_loop(const Group& group, LoweringContext& context) {
   BuiltLoop built = build_loop(group, context);
   if (built.ok) {
-    built.lowered.step = std::make_unique<FusedPointwise>(std::move(built.program), std::move(built.names), built.work);
+    LoweredStep lowered = std::move(built.lowered);
+    lowered.step = std::make_unique<FusedPointwise>(std::move(built));
+    return lowered;
   }
   return std::move(built.lowered);
 }

@@ -114,7 +114,9 @@ class GatherRowsStep : public Step {
     }
   }
 
-  std::string describe() const override { return names_; }
+  std::string describe() const override {
+    return str_cat(names_, " (", program_.rows, " x ", program_.row_length, ")");
+  }
   std::string kernel() const override {
     std::string text = str_cat("one pass of ", program_.code.size(), program_.code.size() == 1 ? " loop" : " loops",
                                " over indexed rows (", loops().name, ")");
@@ -123,6 +125,10 @@ class GatherRowsStep : public Step {
                           program_.machine_code->nbytes(), " bytes");
   }
   Work work() const override { return work_; }
+  size_t nbytes() const override { return program_.machine_code == nullptr ? 0 : program_.machine_code->nbytes(); }
+  // Where sizes change, such loops are lowered for nodes that have none of them: lower_chosen_rows().
+  bool take_sizes(const Layout&, StepMemory&) override { return true; }
+  std::unique_ptr<Step> copy() const override { return std::make_unique<GatherRowsStep>(*this); }
 
  private:
   // Each thread adds its own columns, in whole cache lines, so every sum is computed in row order.
@@ -175,6 +181,12 @@ bool may_overwrite(int self, const TensorSpec& out, std::span<const int> others,
 }  // namespace
 
 LoweredStep lower_chosen_rows(const Group& group, LoweringContext& context) {
+  if (context.changes(group)) {
+    context.stands_in = true;
+    LoweredStep none;
+    none.note = "its sizes change";
+    return none;
+  }
   BuiltLoop built = build_loop(group, context);
   LoweredStep lowered = std::move(built.lowered);
   if (!built.ok) return lowered;

@@ -15,19 +15,18 @@
 namespace md {
 namespace {
 
-constexpr double kCacheBytes = 4e6;  // approximately a core's L2 cache and its share of L3
-
-bool is_in_place(const LoopProgram& program) {
-  if (program.numel > program.tile || program.rows != 1 || program.scratch_bytes > kScratchBytes) return false;
-  auto is_plain = [](const Stream& stream) { return !is_copied(stream) && stream.access != StreamAccess::Chosen; };
-  return std::all_of(program.inputs.begin(), program.inputs.end(), is_plain) &&
-         std::all_of(program.outputs.begin(), program.outputs.end(), is_plain);
-}
-
 class LoopBuilder {
  public:
   LoopBuilder(const Group& group, LoweringContext& context, int overwritten)
-      : group_(group), context_(context), ops_(group, context), overwritten_(overwritten) {}
+      : group_(group), context_(context), ops_(group, context), overwritten_(overwritten) {
+    if (chooses_rows() || !context.changes(group)) return;
+    form_ = std::make_shared<LoopForm>();
+    form_->by_rows = ops_.by_rows();
+    form_->steps = ops_.steps();
+    if (add_nodes(*form_, group, *context.sized)) return;
+    form_ = nullptr;
+    context.keeps_sizes = true;
+  }
 
   BuiltLoop build() {
     if (is_unrolled() && !ops_.all_results_are_folded())
@@ -37,6 +36,7 @@ class LoopBuilder {
     if (program().register_count + static_cast<int64_t>(ops_.nodes().size()) * (ops_.steps() + 1) > kMaxLoopRegisters)
       return failed("too many operands");
     if (!order()) return failed("what it reads does not lie by rows");
+    keep_planned();
     if (program().sizes.size() > kMaxLoopRank) return failed("too many dimensions");
     emit_code();
     if (chooses_rows() && any_copied()) return failed("what it reads does not lie by rows");
@@ -88,14 +88,15 @@ class LoopBuilder {
 
   int new_register() { return program().register_count++; }
 
-  // Strides by dimension of the group's sizes; 0 where the value is broadcast.
-  std::vector<int64_t> broadcast_strides(const TensorSpec& spec) const {
-    std::vector<int64_t> strides(static_cast<size_t>(sizes().size()), 0);
-    int lead = sizes().size() - spec.rank();
-    for (int d = 0; d < spec.rank(); ++d) {
-      if (spec.sizes[d].value() != 1) strides[static_cast<size_t>(d + lead)] = spec.strides[d].value();
-    }
-    return strides;
+  // The access of all streams that were ordered.
+  void keep_planned() {
+    if (form_ == nullptr) return;
+    form_->splats_from = program().inputs.size();
+    auto keep = [](const std::vector<Stream>& streams, std::vector<StreamForm>& forms) {
+      for (size_t i = 0; i < streams.size(); ++i) forms[i].planned = streams[i].access;
+    };
+    keep(program().inputs, form_->inputs);
+    keep(program().outputs, form_->outputs);
   }
 
   Stream new_stream(int value, std::vector<int64_t> strides, int64_t step) {
@@ -155,14 +156,11 @@ class LoopBuilder {
   void collect_outputs() {
     for (const Node* node : ops_.nodes()) {
       if (!context_.is_seen_outside(*node, group_)) continue;
-      std::vector<int64_t> strides = broadcast_strides(node->outs[0].spec);
-      // Drops the last dim from the result of a reduction.
       const TensorSpec& spec = node->outs[0].spec;
-      if (ops_.is_over_rows(*node) && spec.rank() == sizes().size() - 1) {
-        for (int d = 0; d < spec.rank(); ++d) strides[static_cast<size_t>(d)] = spec.strides[d].value();
-        strides.back() = 0;
-      }
+      bool drops_last = ops_.is_over_rows(*node) && spec.rank() == sizes().size() - 1;
+      std::vector<int64_t> strides = broadcast_strides(spec, sizes(), drops_last);
       program().outputs.push_back(new_stream(ops_.number(node), std::move(strides), 0));
+      if (form_ != nullptr) form_->outputs.push_back({.drops_last = drops_last});
       output_of_[node] = program().outputs.back().reg;
     }
     if (group_.sums != nullptr) collect_sums();
@@ -186,7 +184,7 @@ class LoopBuilder {
   }
 
   void add_input(int value) {
-    std::vector<int64_t> strides = broadcast_strides(place(value).spec);
+    std::vector<int64_t> strides = broadcast_strides(place(value).spec, sizes(), false);
     if (const Node* gather = ops_.gather_of(value)) {
       if (stream_of_.contains({value, 0})) return;
       stream_of_[{value, 0}] = program().inputs.size();
@@ -202,6 +200,7 @@ class LoopBuilder {
       if (stream_of_.contains({value, step})) return;
       stream_of_[{value, step}] = program().inputs.size();
       program().inputs.push_back(new_stream(value, strides, step));
+      if (form_ != nullptr) form_->inputs.push_back({.step = step});
     }
     steps_of_[value] = differs_by_step;
   }
@@ -216,6 +215,7 @@ class LoopBuilder {
   // A number, or a tensor of one element, as one element of the dtype expected by the loop.
   int scalar_register(const Operand& operand, DType dtype, const LoopScalar& checks = {}) {
     LoopScalar scalar = {.dtype = dtype};
+    const Operand* changing = changes(operand) ? &operand : nullptr;
     if (const auto* constant = std::get_if<Scalar>(&operand)) {
       store_scalar(dtype, *constant, &scalar.bits);
     } else {
@@ -228,15 +228,28 @@ class LoopBuilder {
         scalar.value = context_.places.number(value);
       }
     }
-    for (const LoopScalar& known : program().scalars) {
-      if (known.dtype == dtype && known.value == scalar.value && known.input == scalar.input &&
-          known.bits == scalar.bits && known.checked_by == scalar.checked_by && known.holds == scalar.holds) {
+    for (size_t i = 0; i < program().scalars.size(); ++i) {
+      const LoopScalar& known = program().scalars[i];
+      if (changing_[i] == changing && known.dtype == dtype && known.value == scalar.value &&
+          known.input == scalar.input && known.bits == scalar.bits && known.checked_by == scalar.checked_by &&
+          known.holds == scalar.holds) {
         return known.reg;
       }
     }
     scalar.reg = new_register();
     program().scalars.push_back(scalar);
+    changing_.push_back(changing);
     return scalar.reg;
+  }
+
+  // Whether it is an operand of a node that follows from sizes.
+  bool changes(const Operand& operand) const {
+    if (context_.sized == nullptr || !std::holds_alternative<Scalar>(operand)) return false;
+    return std::any_of(ops_.nodes().begin(), ops_.nodes().end(), [&](const Node* node) {
+      for (size_t i = 0; i < node->operands.size(); ++i)
+        if (&node->operands[i] == &operand) return is_sized_number(*context_.sized, *node, i);
+      return false;
+    });
   }
 
   // A tensor of one element where no loop variant takes a scalar: fills a tile with it.
@@ -247,6 +260,7 @@ class LoopBuilder {
     stream.item_size = static_cast<uint8_t>(item_size(place(value).spec.dtype));
     stream.strides.assign(program().sizes.size(), 0);
     program().inputs.push_back(std::move(stream));
+    if (form_ != nullptr) form_->inputs.push_back({.planned = StreamAccess::Strided});
     return program().inputs[position].reg;
   }
 
@@ -394,13 +408,11 @@ class LoopBuilder {
   BuiltLoop finish() {
     BuiltLoop built;
     built.ok = true;
-    Work& work = built.work;
-    double ns = 0;
-    double numel = static_cast<double>(program().numel);
+    double ns = 0, bytes = 0, flops = 0;  // per element
     for (const auto* streams : {&program().inputs, &program().outputs}) {
       for (const Stream& stream : *streams) {
         built.lowered.touched.push_back(stream.value);
-        work.bytes += numel * stream.item_size;
+        bytes += stream.item_size;
         ns += 0.03 * stream.item_size + (is_copied(stream) ? 0.5 : 0.0);
       }
     }
@@ -413,16 +425,42 @@ class LoopBuilder {
     for (const DraftInstruction& instruction : draft_.code) {
       const LoopOp& op = instruction.op;
       ns += op.is_costly ? 0.8 : 0.02 * static_cast<double>(item_size(op.dtype));
-      work.flops += numel * (op.is_costly ? 20 : 1);
+      flops += op.is_costly ? 20 : 1;
     }
+    double numel = static_cast<double>(program().numel);
+    built.work = {.bytes = numel * bytes, .flops = numel * flops};
     program().ns_per_element = ns;
-    program().fetches_ahead = ops_.by_rows() && work.bytes > kCacheBytes;
-    program().is_in_place = is_in_place(program());
+    finish_sizes(program(), ops_.by_rows(), built.work.bytes);
     find_shared_memory(draft_, context_.places.layout(), overwritten_, built.lowered);
+    built.form = finish_form(built.lowered, bytes, flops);
     built.names = describe();
+    if (is_unrolled()) built.form_text = str_cat(", rows of ", ops_.steps(), " element by element");
     join_runs(draft_);
     built.program = std::move(program());
     return built;
+  }
+
+  // Numbers in parameters are in the machine code.
+  LoopFormPtr finish_form(const LoweredStep& lowered, double bytes, double flops) {
+    if (form_ == nullptr) return nullptr;
+    auto keep = [](const std::vector<Stream>& streams, std::vector<StreamForm>& forms) {
+      for (size_t i = 0; i < streams.size(); ++i) forms[i].used = streams[i].access;
+    };
+    keep(program().inputs, form_->inputs);
+    keep(program().outputs, form_->outputs);
+    form_->numbers = changing_;
+    form_->scratch = draft_.scratch;
+    form_->may_share = lowered.may_share;
+    form_->bytes_per_element = bytes;
+    form_->flops_per_element = flops;
+    const std::vector<Stream>& inputs = program().inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].follows) continue;
+      const CodePlace& at = draft_.places[static_cast<size_t>(inputs[i].reg)];
+      auto leader = std::find_if(inputs.begin(), inputs.end(), [&](const Stream& s) { return s.reg == at.base; });
+      form_->followers.push_back({i, static_cast<size_t>(leader - inputs.begin()), at.bytes});
+    }
+    return form_;
   }
 
   std::string describe() const {
@@ -432,8 +470,7 @@ class LoopBuilder {
     for (const Node* node : group_.nodes) {
       if (output_of_.contains(node) || node == group_.sums) text += " " + node->name;
     }
-    text += str_cat(" (", program().rows, " x ", program().row_length);
-    return text + (is_unrolled() ? str_cat(", rows of ", ops_.steps(), " element by element)") : ")");
+    return text;
   }
 
   const Group& group_;
@@ -448,7 +485,9 @@ class LoopBuilder {
   std::unordered_map<int, bool> steps_of_;  // by value: whether it has a stream per step
   std::vector<int> temporaries_;            // by instruction: its register unless it is an output
   std::vector<size_t> needs_splat_;
-  bool needs_row_of_ = false;  // an instruction needs a reduction's result broadcast to a row
+  std::vector<const Operand*> changing_;  // by scalar: the operand that it is, if that follows from sizes
+  std::shared_ptr<LoopForm> form_;        // null: the loop keeps its sizes
+  bool needs_row_of_ = false;             // an instruction needs a reduction's result broadcast to a row
 };
 
 }  // namespace

@@ -68,12 +68,10 @@ class SlotAssigner {
 };
 
 // Single elements never share memory.
-void place_singles(LoopDraft& draft) {
-  LoopProgram& program = draft.program;
+void place_singles(LoopProgram& program, const std::vector<int>& singles) {
   program.scratch_bytes = (program.scratch_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
-  for (const DraftInstruction& instruction : draft.code) {
-    if (!leaves_single(instruction) || !draft.is_temporary[static_cast<size_t>(instruction.step.dst)]) continue;
-    program.scratch.emplace_back(instruction.step.dst, program.scratch_bytes);
+  for (int reg : singles) {
+    program.scratch.emplace_back(reg, program.scratch_bytes);
     program.scratch_bytes += kCacheLine;
   }
 }
@@ -146,12 +144,25 @@ void find_runs(LoopDraft& draft) {
 }
 
 bool place_scratch(LoopDraft& draft, bool folds_rows) {
-  LoopProgram& program = draft.program;
   SlotAssigner assigner(draft);
-  int slots = assigner.count();
-  int64_t largest_item = assigner.largest_item();
+  ScratchForm& form = draft.scratch;
+  form = {.slots = assigner.count(), .largest_item = assigner.largest_item()};
+  for (size_t reg = 0; reg < assigner.slot_of().size(); ++reg) {
+    if (assigner.slot_of()[reg] >= 0) form.tiles.emplace_back(static_cast<int>(reg), assigner.slot_of()[reg]);
+  }
+  for (const DraftInstruction& instruction : draft.code) {
+    bool is_temporary = draft.is_temporary[static_cast<size_t>(instruction.step.dst)];
+    if (leaves_single(instruction) && is_temporary) form.singles.push_back(instruction.step.dst);
+  }
+  return size_scratch(draft.program, form, folds_rows);
+}
+
+bool size_scratch(LoopProgram& program, const ScratchForm& form, bool folds_rows) {
+  int slots = form.slots;
+  int64_t largest_item = form.largest_item;
   for (auto* streams : {&program.inputs, &program.outputs}) {
     for (Stream& stream : *streams) {
+      stream.tile_offset = 0;
       if (!is_copied(stream)) continue;
       stream.tile_offset = slots++;
       largest_item = std::max<int64_t>(largest_item, stream.item_size);
@@ -166,12 +177,10 @@ bool place_scratch(LoopDraft& draft, bool folds_rows) {
   for (auto* streams : {&program.inputs, &program.outputs}) {
     for (Stream& stream : *streams) stream.tile_offset *= tile * largest_item;
   }
-  for (size_t reg = 0; reg < assigner.slot_of().size(); ++reg) {
-    int slot = assigner.slot_of()[reg];
-    if (slot >= 0) program.scratch.emplace_back(static_cast<int>(reg), slot * tile * largest_item);
-  }
+  program.scratch.clear();
+  for (auto [reg, slot] : form.tiles) program.scratch.emplace_back(reg, slot * tile * largest_item);
   if (!folds_rows) return true;
-  place_singles(draft);
+  place_singles(program, form.singles);
   return program.scratch_bytes <= kRowScratchBytes;
 }
 

@@ -14,11 +14,12 @@ class StreamMemory {
     return place(stream.value).byte_offset() + stream.offset * stream.item_size;
   }
 
-  bool keep_distance(const Stream& a, const Stream& b) const {
+  bool keep_distance(const Stream& a, const Stream& b) const { return !a.follows && are_parallel(a, b); }
+  bool are_parallel(const Stream& a, const Stream& b) const {
     bool is_plain = a.access == b.access && (a.access == StreamAccess::Linear || a.access == StreamAccess::RowLinear);
     bool is_packed = std::any_of(program_.packs.begin(), program_.packs.end(),
                                  [&](const PackedRow& pack) { return pack.reg == a.reg || pack.reg == b.reg; });
-    return is_plain && !is_packed && !a.follows && a.item_size == b.item_size && a.strides == b.strides &&
+    return is_plain && !is_packed && a.item_size == b.item_size && a.strides == b.strides &&
            place(a.value).buffer == place(b.value).buffer;
   }
 
@@ -52,6 +53,13 @@ void share_addresses(LoopDraft& draft, const Layout& layout) {
     inputs[i].follows = true;
     draft.places[static_cast<size_t>(inputs[i].reg)] = {first->reg, static_cast<int32_t>(bytes)};
   }
+}
+
+std::optional<int64_t> distance(const LoopProgram& program, const Layout& layout, const Stream& from,
+                                const Stream& to) {
+  StreamMemory memory(program, layout);
+  if (!memory.are_parallel(from, to)) return std::nullopt;
+  return memory.first_byte(to) - memory.first_byte(from);
 }
 
 void find_shared_memory(const LoopDraft& draft, const Layout& layout, int overwritten, LoweredStep& lowered) {

@@ -1,5 +1,7 @@
 // Which streams of a loop share memory, and the consequences.
 #pragma once
+#include <optional>
+
 #include "executor/loops/loop_draft.h"
 #include "executor/lowering.h"
 #include "executor/run_state.h"
@@ -9,6 +11,8 @@ namespace md {
 // Parts of one buffer with equal strides, such as the neighbours in a stencil, have constant distances: machine code
 // needs one address for all. Not for a loop of which a part may be relocated.
 void share_addresses(LoopDraft& draft, const Layout& layout);
+// Bytes from the first stream's elements to the second one's, if it is the same everywhere.
+std::optional<int64_t> distance(const LoopProgram& program, const Layout& layout, const Stream& from, const Stream& to);
 // A result may overwrite an operand of the same layout that no later instruction reads; the
 // value `overwritten` is preferred.
 void find_shared_memory(const LoopDraft& draft, const Layout& layout, int overwritten, LoweredStep& lowered);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tensor/gemm/gemm.h"
+#include "tensor/gemm/packed_gemm.h"
 #include "tensor/gemm/row_product.h"
 #include "tensor/storage.h"
 
@@ -89,22 +90,25 @@ SplitMatmul::Grid SplitMatmul::choose_grid(const MatmulSpec& spec) {
   return grid;
 }
 
-SplitMatmul::SplitMatmul(const MatmulSpec& spec)
+SplitMatmul::SplitMatmul(const MatmulSpec& spec, Extents extents)
     : spec_(spec),
-      engine_(takes_rows(spec)               ? Engine::Rows
-              : spec.dtype == DType::float64 ? Engine::Gemm
-                                             : Engine::Primitive) {}
+      stands_in_(extents == Extents::Change && spec.dtype == DType::float32 && !takes_rows(spec)),
+      engine_(takes_rows(spec)                                                      ? Engine::Rows
+              : spec.dtype == DType::float64 || (stands_in_ && !spec.packs_weights) ? Engine::Gemm
+                                                                                    : Engine::Primitive) {}
 
-SplitMatmulPtr SplitMatmul::make(const MatmulSpec& spec) { return make_with(spec, choose_grid(spec)); }
-
-SplitMatmulPtr SplitMatmul::make_by_rows(const MatmulSpec& spec, int64_t rows) {
-  return make_with(spec, {.matrices = 1, .rows = rows, .columns = spec.n});
+SplitMatmulPtr SplitMatmul::make(const MatmulSpec& spec, Extents extents) {
+  return make_with(spec, choose_grid(spec), extents);
 }
 
-SplitMatmulPtr SplitMatmul::make_with(const MatmulSpec& spec, const Grid& grid) {
+SplitMatmulPtr SplitMatmul::make_by_rows(const MatmulSpec& spec, int64_t rows, Extents extents) {
+  return make_with(spec, {.matrices = 1, .rows = rows, .columns = spec.n}, extents);
+}
+
+SplitMatmulPtr SplitMatmul::make_with(const MatmulSpec& spec, const Grid& grid, Extents extents) {
   if (spec.batch <= 0 || spec.m <= 0 || spec.n <= 0 || spec.k <= 0) return nullptr;
   if (spec.packs_weights && (spec.batch > 1 || spec.dtype == DType::float64)) return nullptr;
-  std::shared_ptr<SplitMatmul> split(new SplitMatmul(spec));
+  std::shared_ptr<SplitMatmul> split(new SplitMatmul(spec, extents));
   for (int64_t column = 0; column < spec.n; column += grid.columns) {
     int64_t columns = std::min(grid.columns, spec.n - column);
     if (!split->add_column(column, columns, grid.matrices, grid.rows)) return nullptr;
@@ -142,7 +146,7 @@ bool SplitMatmul::add_piece(const MatmulBlock& block, size_t packed_at) {
     part.n = block.columns;
     piece.is_apart = is_better_apart(spec_, block);
     if (piece.is_apart) part.c_strides = {block.rows * block.columns, block.columns, 1};
-    piece.primitive = make_matmul(part);
+    piece.primitive = stands_in_ ? make_packed_gemm(part) : make_matmul(part);
     if (piece.primitive == nullptr) return false;
   }
   pieces_.push_back(std::move(piece));
@@ -256,6 +260,18 @@ void SplitMatmul::pack(const void* b, void* packed) const {
                              static_cast<std::byte*>(packed) + leader.packed_at);
     }
   });
+}
+
+// Pieces of the same shape share a primitive.
+size_t SplitMatmul::nbytes() const {
+  size_t bytes = pieces_.size() * sizeof(Piece);
+  const OnednnPrimitive* last = nullptr;
+  for (const Piece& piece : pieces_) {
+    if (piece.primitive.get() == last || stands_in_) continue;
+    last = piece.primitive.get();
+    bytes += kPrimitiveBytes;
+  }
+  return bytes;
 }
 
 std::string SplitMatmul::implementation() const {

@@ -28,13 +28,18 @@ struct MatmulOperands {
   void* c;
 };
 
+// Whether the extents of a product change from call to call. For those no primitive is made on the way, as each is for
+// one shape: products of float32 run on our own loops, with b in place or packed.
+enum class Extents : uint8_t { Fixed, Change };
+
 class SplitMatmul : public WeightPacking {
  public:
   // Null if neither oneDNN nor our own loops support the product. With spec.packs_weights, b was packed by pack(); then
   // also null if packing does not pay.
-  static std::shared_ptr<const SplitMatmul> make(const MatmulSpec& spec);
+  static std::shared_ptr<const SplitMatmul> make(const MatmulSpec& spec, Extents extents = Extents::Fixed);
   // One piece for every `rows` rows of each matrix.
-  static std::shared_ptr<const SplitMatmul> make_by_rows(const MatmulSpec& spec, int64_t rows);
+  static std::shared_ptr<const SplitMatmul> make_by_rows(const MatmulSpec& spec, int64_t rows,
+                                                         Extents extents = Extents::Fixed);
 
   void run(const MatmulOperands& operands) const {
     run(operands, [](const MatmulBlock&) {});
@@ -59,11 +64,14 @@ class SplitMatmul : public WeightPacking {
 
   const MatmulSpec& spec() const { return spec_; }
   // Whether a packed b would be read faster. Our own loops prefer it unpacked.
-  bool packing_pays() const { return engine_ == Engine::Primitive && spec_.batch == 1; }
+  bool packing_pays() const { return (engine_ == Engine::Primitive || stands_in_) && spec_.batch == 1; }
   size_t packed_bytes() const override { return packed_bytes_; }
   void pack(const void* b, void* packed) const override;
   const std::string& packed_layout() const override { return packed_layout_; }
   std::string implementation() const;
+  size_t nbytes() const;
+  // Whether there might be something faster for fixed extents.
+  bool stands_in() const { return stands_in_; }
 
  private:
   enum class Engine : uint8_t { Primitive, Rows, Gemm };
@@ -78,8 +86,8 @@ class SplitMatmul : public WeightPacking {
     int64_t matrices, rows, columns;  // of a whole piece
   };
 
-  explicit SplitMatmul(const MatmulSpec& spec);
-  static std::shared_ptr<const SplitMatmul> make_with(const MatmulSpec& spec, const Grid& grid);
+  SplitMatmul(const MatmulSpec& spec, Extents extents);
+  static std::shared_ptr<const SplitMatmul> make_with(const MatmulSpec& spec, const Grid& grid, Extents extents);
   static Grid choose_grid(const MatmulSpec& spec);
   static Grid packed_grid(const MatmulSpec& spec, int64_t wanted);
   bool add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows);
@@ -93,6 +101,7 @@ class SplitMatmul : public WeightPacking {
   void run_own_loops(const MatmulBlock& block, const MatmulOperands& starts) const;
 
   MatmulSpec spec_;
+  bool stands_in_;  // our own loops, where a primitive would be made if extents were fixed
   Engine engine_;
   std::vector<Piece> pieces_;
   double ns_per_piece_ = 0;

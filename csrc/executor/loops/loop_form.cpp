@@ -1,0 +1,205 @@
+#include "executor/loops/loop_form.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "executor/loops/loop_iteration.h"
+#include "executor/loops/loop_memory.h"
+#include "tensor/fill.h"
+
+namespace md {
+namespace {
+
+constexpr double kCacheBytes = 4e6;  // approximately a core's L2 cache and its share of L3
+
+bool is_in_place(const LoopProgram& program) {
+  if (program.numel > program.tile || program.rows != 1 || program.scratch_bytes > kScratchBytes) return false;
+  auto is_plain = [](const Stream& stream) { return !is_copied(stream) && stream.access != StreamAccess::Chosen; };
+  return std::all_of(program.inputs.begin(), program.inputs.end(), is_plain) &&
+         std::all_of(program.outputs.begin(), program.outputs.end(), is_plain);
+}
+
+bool same_op(const LoopOp& a, const LoopOp& b) {
+  return a.row == b.row && a.dtype == b.dtype && a.result == b.result && a.operand_count == b.operand_count &&
+         std::equal(std::begin(a.operands), std::end(a.operands), std::begin(b.operands)) && a.param == nullptr &&
+         b.param == nullptr;
+}
+
+bool is_over_rows(const DimVec& own, const DimVec& sizes) {
+  int last = sizes.size() - 1;
+  if (own.size() != last && !(own.size() == last + 1 && own[last].value() == 1)) return false;
+  for (int d = 0; d < last; ++d) {
+    if (!same(own[d], sizes[d])) return false;
+  }
+  return true;
+}
+
+class SizeChange {
+ public:
+  SizeChange(const LoopForm& form, const Layout& layout, LoopProgram& program)
+      : form_(form), layout_(layout), program_(program), sizes_(spec_of(form.sized).sizes) {}
+
+  bool run() {
+    if (!keeps_nodes() || !keeps_singles()) return false;
+    std::vector<Stream> splats(std::make_move_iterator(program_.inputs.begin() + splats_from()),
+                               std::make_move_iterator(program_.inputs.end()));
+    program_.inputs.erase(program_.inputs.begin() + splats_from(), program_.inputs.end());
+    iterate();
+    for (Stream& splat : splats) {
+      splat.strides.assign(program_.sizes.size(), 0);
+      program_.inputs.push_back(std::move(splat));
+    }
+    if (!keeps_access() || program_.sizes.size() > kMaxLoopRank || !keeps_distances()) return false;
+    put_numbers();
+    return size_scratch(program_, form_.scratch, form_.by_rows);
+  }
+
+ private:
+  std::ptrdiff_t splats_from() const { return static_cast<std::ptrdiff_t>(form_.splats_from); }
+  const Place& place(int value) const { return layout_.places[static_cast<size_t>(value)]; }
+
+  bool keeps_nodes() const {
+    if (form_.steps > 0 && sizes_[sizes_.size() - 1].value() != form_.steps) return false;
+    if (form_.by_rows && folds_short_rows(sizes_)) return false;
+    return std::all_of(form_.nodes.begin(), form_.nodes.end(), [&](const LoopForm::NodeForm& form) {
+      const DimVec& own = form.node->outs[0].spec.sizes;
+      bool over_rows = form_.folds_rows && !same(own, sizes_);
+      if (over_rows != form.is_over_rows || (over_rows ? !is_over_rows(own, sizes_) : !same(own, sizes_))) return false;
+      if (form.folds && !as_row_fold(*form.node)) return false;
+      if (!form.has_numbers) return true;
+      std::optional<LoopOp> op = as_loop_op(*form.node);
+      return op && same_op(*op, form.op);
+    });
+  }
+
+  // Whether the same operands are single elements.
+  bool keeps_singles() const {
+    bool is_many = product(sizes_.span()).value() > 1;
+    auto single = [&](int value) { return is_many && place(value).spec.numel().value() == 1; };
+    for (size_t i = 0; i < program_.inputs.size(); ++i) {
+      if (single(program_.inputs[i].value) != (i >= form_.splats_from)) return false;
+    }
+    return std::all_of(program_.scalars.begin(), program_.scalars.end(),
+                       [&](const LoopScalar& scalar) { return scalar.value < 0 || single(scalar.value); });
+  }
+
+  void iterate() {
+    std::vector<int64_t> extents;
+    for (int d = 0; d < sizes_.size() - (form_.steps > 0 ? 1 : 0); ++d) extents.push_back(sizes_[d].value());
+    program_.sizes.clear();
+    program_.packs.clear();
+    program_.packed_bytes = 0;
+    program_.numel = 1;
+    for (int64_t extent : extents) program_.numel *= extent;
+    for (size_t i = 0; i < program_.inputs.size(); ++i) put_strides(program_.inputs[i], form_.inputs[i]);
+    for (size_t i = 0; i < program_.outputs.size(); ++i) put_strides(program_.outputs[i], form_.outputs[i]);
+    choose_iteration(program_, extents, form_.by_rows);
+    pack_inputs(program_);
+  }
+
+  void put_strides(Stream& stream, const StreamForm& form) const {
+    stream.strides = broadcast_strides(place(stream.value).spec, sizes_, form.drops_last);
+    if (form_.steps == 0) return;
+    stream.offset = form.step * stream.strides.back();
+    stream.strides.pop_back();
+  }
+
+  bool keeps_access() {
+    auto keeps = [](std::vector<Stream>& streams, const std::vector<StreamForm>& forms) {
+      for (size_t i = 0; i < streams.size(); ++i) {
+        if (streams[i].access != forms[i].planned) return false;
+        streams[i].access = forms[i].used;
+      }
+      return true;
+    };
+    return keeps(program_.inputs, form_.inputs) && keeps(program_.outputs, form_.outputs);
+  }
+
+  bool keeps_distances() const {
+    return std::all_of(form_.followers.begin(), form_.followers.end(), [&](const LoopForm::Follower& follower) {
+      return distance(program_, layout_, program_.inputs[follower.leader], program_.inputs[follower.input]) ==
+             follower.bytes;
+    });
+  }
+
+  void put_numbers() {
+    for (size_t i = 0; i < program_.scalars.size(); ++i) {
+      LoopScalar& scalar = program_.scalars[i];
+      if (form_.numbers[i] == nullptr) continue;
+      scalar.bits = 0;
+      store_scalar(scalar.dtype, std::get<Scalar>(*form_.numbers[i]), &scalar.bits);
+    }
+  }
+
+  const LoopForm& form_;
+  const Layout& layout_;
+  LoopProgram& program_;
+  const DimVec& sizes_;
+};
+
+// Whether they still have the same layout.
+bool may_share(const LoopProgram& program, const Layout& layout, std::pair<int, int> values) {
+  auto of = [](const std::vector<Stream>& streams, int value) {
+    return std::find_if(streams.begin(), streams.end(), [&](const Stream& s) { return s.value == value; });
+  };
+  const Stream &output = *of(program.outputs, values.first), &input = *of(program.inputs, values.second);
+  return input.access == output.access && input.strides == output.strides &&
+         layout.places[static_cast<size_t>(input.value)].offset == 0;
+}
+
+}  // namespace
+
+std::vector<int64_t> broadcast_strides(const TensorSpec& spec, const DimVec& sizes, bool drops_last) {
+  std::vector<int64_t> strides(static_cast<size_t>(sizes.size()), 0);
+  int lead = drops_last ? 0 : sizes.size() - spec.rank();
+  for (int d = 0; d < spec.rank(); ++d) {
+    if (drops_last || spec.sizes[d].value() != 1) strides[static_cast<size_t>(d + lead)] = spec.strides[d].value();
+  }
+  return strides;
+}
+
+void finish_sizes(LoopProgram& program, bool by_rows, double bytes) {
+  program.fetches_ahead = by_rows && bytes > kCacheBytes;
+  program.is_in_place = is_in_place(program);
+}
+
+bool is_sized_number(const SizedGraph& sized, const Node& node, size_t operand) {
+  const auto* number = std::get_if<Scalar>(&sized.symbolic(node).operands[operand]);
+  return number != nullptr && number->is_symbolic();
+}
+
+bool add_nodes(LoopForm& form, const Group& group, const SizedGraph& sized) {
+  form.folds_rows = group.folds_rows;
+  for (const Node* node : group.nodes) {
+    LoopForm::NodeForm added = {.node = node,
+                                .is_over_rows = group.folds_rows && !same(node->outs[0].spec.sizes, group.sizes),
+                                .folds = group.folds_rows && as_row_fold(*node).has_value(),
+                                .has_numbers = false,
+                                .op = {}};
+    for (size_t i = 0; i < node->operands.size(); ++i) added.has_numbers |= is_sized_number(sized, *node, i);
+    if (added.has_numbers) {
+      std::optional<LoopOp> op = added.folds ? std::nullopt : as_loop_op(*node);
+      if (!op || op->param != nullptr) return false;
+      added.op = *op;
+    }
+    form.nodes.push_back(added);
+    if (form.sized.node != nullptr) continue;
+    if (!added.is_over_rows) form.sized = {const_cast<Node*>(node), 0};
+    if (added.folds) form.sized = std::get<ValueRef>(node->operands[0]);
+  }
+  return form.sized.node != nullptr;
+}
+
+bool take_sizes(const LoopForm& form, const Layout& layout, LoopProgram& program, StepMemory& memory, Work& work) {
+  if (!SizeChange(form, layout, program).run()) return false;
+  double numel = static_cast<double>(program.numel);
+  work = {.bytes = numel * form.bytes_per_element, .flops = numel * form.flops_per_element};
+  finish_sizes(program, form.by_rows, work.bytes);
+  memory.may_share.clear();
+  for (const auto& values : form.may_share) {
+    if (may_share(program, layout, values)) memory.may_share.push_back(values);
+  }
+  return true;
+}
+
+}  // namespace md

@@ -1,0 +1,77 @@
+// A graph with numbers in place of its symbolic sizes, which take other numbers without a new graph.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/symbols.h"
+#include "tensor/dim_code.h"
+
+namespace md {
+
+// The pattern of some sizes is which of them are 0, 1 or more: layouts may depend on it.
+class SizedGraph {
+ public:
+  // Throws as with_numbers() does.
+  SizedGraph(std::shared_ptr<const Graph> symbolic, const SymbolList& symbols, std::span<const int64_t> values);
+  SizedGraph(const SizedGraph&) = delete;
+  SizedGraph& operator=(const SizedGraph&) = delete;
+
+  const Graph& graph() const { return *graph_; }
+  const std::shared_ptr<Graph>& shared_graph() const { return graph_; }
+  // The node with its symbols.
+  const Node& symbolic(const Node& node) const { return *symbolic_->nodes()[static_cast<size_t>(node.index)]; }
+  // Whether take_sizes() may ever succeed: all shapes follow from the captured expressions.
+  bool can_change() const { return can_change_; }
+  // Puts other numbers into the nodes' operands and results. False, with nothing changed: only with_numbers() can tell
+  // these shapes, or their pattern is another one.
+  bool take_sizes(std::span<const int64_t> values);
+  // The offset of a view's result in operand 0.
+  int64_t view_offset(const Node& node, int out) const;
+
+ private:
+  enum class Pattern : uint8_t { Empty, One, More };
+  struct Number {
+    DimCode code;
+    int64_t value = 0;
+    bool is_size = false;
+    Pattern pattern = Pattern::More;  // of a size
+  };
+  struct DimPlace {
+    Dim* dim;
+    size_t number;
+  };
+  struct ScalarPlace {
+    Operand* operand;
+    size_t number;
+  };
+
+  size_t number_of(Dim dim, const SymbolList& symbols, std::vector<std::pair<Dim, size_t>>& known);
+  void add_dims(const DimVec& from, DimVec& to, bool are_sizes, const SymbolList& symbols,
+                std::vector<std::pair<Dim, size_t>>& known);
+  void add_node(const Node& from, Node& to, const SymbolList& symbols, std::vector<std::pair<Dim, size_t>>& known);
+  void add_view(const Node& from, const Node& to, const SymbolList& symbols,
+                std::vector<std::pair<Dim, size_t>>& known);
+  bool evaluate(std::span<const int64_t> values);
+  bool is_as_evaluated() const;
+  static Pattern pattern_of(int64_t size) {
+    return size == 0 ? Pattern::Empty : size == 1 ? Pattern::One : Pattern::More;
+  }
+
+  std::shared_ptr<const Graph> symbolic_;
+  std::shared_ptr<Graph> graph_;
+  bool can_change_ = true;
+  std::vector<Number> numbers_;  // without duplicates
+  std::vector<int64_t> fresh_;   // by number, while it is evaluated
+  std::vector<DimPlace> dims_;
+  std::vector<ScalarPlace> scalars_;
+  std::vector<size_t> first_offset_;  // by node index, of a view: index of its results' first offset
+  std::vector<size_t> offsets_;       // numbers
+};
+
+// Whether a size, a stride or an operand of the node is symbolic.
+bool has_symbols(const Node& node);
+
+}  // namespace md
