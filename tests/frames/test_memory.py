@@ -77,6 +77,23 @@ def test_a_thousand_shapes_through_one_function(dynamic):
 
 
 @needs_proc
+@pytest.mark.parametrize("count", [2_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_memory_is_flat_over_distinct_sizes(count):
+    def f(x):
+        y = (x * 2 + 1).relu()
+        return minidynamo.softmax(y @ y.t(), -1)
+
+    compiled = minidynamo.compile(f, dynamic=True)
+
+    def step(number):
+        rows, columns = number % 97 + 1, number // 97 + 1
+        assert compiled(minidynamo.ones(rows, columns)).shape == (rows, rows)
+
+    # A plan and its primitives took 175 kB for each size.
+    assert settled_growth(step, count, count // 4) < 8 * MEGABYTE
+
+
+@needs_proc
 def test_reset_releases_the_memory():
     def f(x, n):
         return x + n.size
