@@ -47,9 +47,9 @@ size_t Epilogue::nbytes() const {
 }
 
 bool Epilogue::take_sizes(const Layout& layout, const Node& anchor) {
-  if (!program) return true;
+  if (!program || form == nullptr) return true;
   StepMemory memory;
-  if (form == nullptr || !md::take_sizes(*form, layout, *program, memory, work)) return false;
+  if (!md::take_sizes(*form, layout, *program, memory, work)) return false;
   // The blocks of the anchor are ranges of the loop.
   bool fits = same(spec_of(form->sized).sizes, anchor.outs[0].spec.sizes) &&
               std::ranges::all_of(

@@ -9,30 +9,27 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
     : sized_(std::move(sized)), memory_(std::move(memory)) {
   for (const Place& place : places.layout().places) buffer_of_.push_back(place.buffer);
   for (const auto& node : sized_->graph().nodes()) {
-    if (!places.is_alias(*node)) continue;
-    int base = places.number(std::get<ValueRef>(node->operands[0]));
-    for (int out = 0; out < static_cast<int>(node->outs.size()); ++out)
-      views_.push_back({places.number({node.get(), out}), base, node.get(), out});
+    bool is_alias = places.is_alias(*node), changes = has_symbols(sized_->symbolic(*node));
+    int base = is_alias ? places.number(std::get<ValueRef>(node->operands[0])) : -1;
+    for (int out = 0; out < static_cast<int>(node->outs.size()); ++out) {
+      View view = {places.number({node.get(), out}), base, node.get(), out};
+      if (is_alias) views_.push_back(view);
+      if (changes && node->kind != NodeKind::ScalarInput) changing_.push_back(view);
+    }
   }
 }
 
 void SizeChanges::put_sizes(Layout& layout) const {
-  size_t value = 0;
-  for (const auto& node : sized_->graph().nodes()) {
-    size_t count = node->kind == NodeKind::ScalarInput ? 1 : node->outs.size();
-    for (size_t out = 0; out < count; ++out, ++value) {
-      Place& place = layout.places[value];
-      place.buffer = buffer_of_[value];
-      if (node->kind != NodeKind::ScalarInput) place.spec = node->outs[out].spec;
-    }
+  for (size_t value = 0; value < buffer_of_.size(); ++value) layout.places[value].buffer = buffer_of_[value];
+  for (const View& view : changing_) {
+    Place& place = layout.places[static_cast<size_t>(view.value)];
+    place.spec = view.node->outs[static_cast<size_t>(view.out)].spec;
   }
+  for (Buffer& buffer : layout.buffers)
+    buffer.nbytes = span_nbytes(layout.places[static_cast<size_t>(buffer.root)].spec);
   for (const View& view : views_) {
     layout.places[static_cast<size_t>(view.value)].offset =
         layout.places[static_cast<size_t>(view.base)].offset + sized_->view_offset(*view.node, view.out);
-  }
-  for (Buffer& buffer : layout.buffers) {
-    buffer.nbytes = span_nbytes(layout.places[static_cast<size_t>(buffer.root)].spec);
-    buffer.arena_offset = 0;
   }
 }
 

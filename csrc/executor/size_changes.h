@@ -27,6 +27,7 @@ class SizeChanges {
   };
   std::shared_ptr<const SizedGraph> sized_;
   std::vector<int> buffer_of_;  // by value
+  std::vector<View> changing_;  // values whose specs change; `base` is not used
   std::vector<View> views_;     // a view of a view comes after it
   std::vector<StepMemory> memory_;
 };

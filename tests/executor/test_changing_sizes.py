@@ -6,8 +6,7 @@ import threading
 import pytest
 
 import minidynamo as md
-from minidynamo import _C
-from minidynamo import _dynamo
+from minidynamo import _C, _dynamo
 from minidynamo._dynamo import config
 
 F = md.nn.functional
