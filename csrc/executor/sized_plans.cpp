@@ -22,8 +22,8 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-// Sizes that have been asked for this often get a plan of their own: lowering costs about as much as taking them anew
-// so many times.
+// Sizes that have been asked for this often get a plan of their own: lowering one costs about as much as this number of
+// changes of sizes.
 constexpr int kUsesForOwnPlan = 16;
 constexpr size_t kMostCounted = 1024;  // sizes of one graph whose uses are counted
 // Plans of one graph that take other sizes: for sizes used in turn, and for several threads.

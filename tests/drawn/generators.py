@@ -38,6 +38,7 @@ GENERATORS = {
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),
     "size_sequences": Generator("test_size_sequences", check="check_drawn"),
     "symbolic_sizes": Generator("test_symbolic_sizes", check="check_drawn"),
+    "changing_sizes": Generator("test_changing_sizes", check="check_drawn"),
     "guarded_objects": Generator("test_guard_memo", run="run_objects", checked=False),
     "changed_modules": Generator("test_guard_memo", run="run_modules"),
     "calls": Generator("test_op_fuzz", run="run_calls", needs="torch"),
