@@ -1,8 +1,8 @@
 """What a size that no call had before costs: python benchmarks/engine_rows/sizes.py [--rows TEXT] [--rounds N]
 
-Each row calls one function with sizes in random order: a call of the size before, the first call of a size, more
-calls of the same size. torch eager, which makes nothing for a size, is called with each size too. Reported are medians
-over the sizes, and how the first call compares with what it may take: 1.2 times a seen size and 5 us; a step of a decoder 1.05.
+Each row calls one function with sizes in random order: a call of the size before, the first call of a size, more calls
+of the same size. torch eager, which makes nothing for a size, is called with each size too. Reported are medians over
+the sizes, and how the first call compares with what it may take: 1.2 times a seen size and 5 us; a decoder 1.05 times.
 """
 
 import argparse

@@ -66,7 +66,7 @@ struct ConvolutionSpec {
 OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);
 
 // What the machine code and the tables of one primitive take, on average: oneDNN does not tell.
-inline constexpr size_t kPrimitiveBytes = 192 * 1024;
+inline constexpr size_t kPrimitiveBytes = 128 * 1024;
 // Empties the cache of primitives; users own what they use.
 void drop_primitives();
 size_t cached_primitives_bytes();
