@@ -1,9 +1,9 @@
 """One capture for many sizes: plans that take new sizes give what uncompiled calls give, in any order of sizes."""
 
 import random
-import threading
 
 import pytest
+from at_once import at_once
 
 import minidynamo as md
 from minidynamo import _C, _dynamo
@@ -180,22 +180,13 @@ def test_drawn_orders(seed):
 def test_threads_with_sizes_of_their_own():
     function, make = PROGRAMS["linear of a batch"]
     compiled = md.compile(function, dynamic=True)
-    failed = []
 
     def work(seed):
         rng = random.Random(seed)
-        try:
-            for _ in range(150):
-                check(function, compiled, make(rng.randrange(2, 60)))
-        except BaseException as error:
-            failed.append(error)
+        for _ in range(150):
+            check(function, compiled, make(rng.randrange(2, 60)))
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failed
+    at_once(work, 4)
 
 
 def test_products_of_new_sizes_make_no_primitive():

@@ -4,9 +4,9 @@ without this library.
 
 import contextlib
 import gc
-import threading
 
 import pytest
+from at_once import at_once
 
 import minidynamo
 from minidynamo import _dynamo
@@ -269,11 +269,7 @@ def test_hooks_in_several_threads():
             if result.tolist() != [7.0, 7.0]:
                 wrong.append(result)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(work, 4)
     assert not wrong
     gc.collect()
 

@@ -4,11 +4,12 @@ import re
 from functools import cache
 from pathlib import Path
 
+from test_layering import INCLUDE
+
 ROOT = Path(__file__).parents[2]
 CSRC = ROOT / "csrc"
 CMAKE = (ROOT / "cmake" / "precompiled_headers.cmake").read_text()
 FILES = sorted(path for path in CSRC.rglob("*") if path.suffix in {".h", ".cpp"})
-INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[>"]', re.MULTILINE)
 DEFINITION = re.compile(
     r"^(?:template <[^>]*>\n)?(?:struct|class|enum(?: class)?) (\w+)\b[^;()]*\{|^using (\w+) =", re.MULTILINE
 )
