@@ -1,5 +1,6 @@
 #include "base/config.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -90,6 +91,8 @@ Config& config() {
   static Config instance;
   return instance;
 }
+
+size_t most_sized_bytes() { return static_cast<size_t>(std::max<int64_t>(config().sized_plans_nbytes, 0)) / 2; }
 
 const std::vector<ConfigRow>& config_rows() {
   static const std::vector<ConfigRow> rows = {

@@ -1,5 +1,6 @@
 // Configuration: one struct, one field per row of config_flags.def.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,6 +32,9 @@ struct ConfigRow {
 
 // The process-wide configuration, written under the GIL only.
 Config& config();
+
+// Half of sized_plans_nbytes: what plans for varying sizes may use, and what primitives may use.
+size_t most_sized_bytes();
 
 const std::vector<ConfigRow>& config_rows();
 

@@ -109,8 +109,10 @@ class AttentionStep : public Step {
   Work work() const override {
     // The exponentials dominate the softmax.
     double elements = static_cast<double>(first_->spec().batch * first_->spec().m * first_->spec().n);
-    return {.bytes = scores_.work.bytes + mixing_.work.bytes,
-            .flops = scores_.work.flops + mixing_.work.flops + 12 * elements};
+    Work work = {.flops = 12 * elements};
+    work += scores_.work;
+    work += mixing_.work;
+    return work;
   }
 
   size_t nbytes() const override {

@@ -33,8 +33,7 @@ Work work_of(const Node& node, const ConvolutionSpec& spec) {
 
 Work work_with(const Node& node, const ConvolutionSpec& spec, const Epilogue& epilogue) {
   Work work = work_of(node, spec);
-  work.bytes += epilogue.work.bytes;
-  work.flops += epilogue.work.flops;
+  work += epilogue.work;
   return work;
 }
 

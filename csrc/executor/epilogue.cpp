@@ -42,9 +42,7 @@ Epilogue build_epilogue(const Group& group, LoweringContext& context) {
   return epilogue;
 }
 
-size_t Epilogue::nbytes() const {
-  return program && program->machine_code != nullptr ? program->machine_code->nbytes() : 0;
-}
+size_t Epilogue::nbytes() const { return program ? program->machine_code_nbytes() : 0; }
 
 bool Epilogue::take_sizes(const Layout& layout, const Node& anchor) {
   if (!program || form == nullptr) return true;

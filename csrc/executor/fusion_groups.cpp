@@ -170,12 +170,7 @@ class Grouping {
   // Whether it has one element per row of the group.
   static bool is_over_rows(const Group& group, const Node& node) {
     const DimVec& sizes = node.outs[0].spec.sizes;
-    int last = group.sizes.size() - 1;
-    if (!group.folds_rows || sizes.size() != last + 1 || !same(sizes[last], Dim(1))) return false;
-    for (int d = 0; d < last; ++d) {
-      if (!same(sizes[d], group.sizes[d])) return false;
-    }
-    return true;
+    return group.folds_rows && sizes.size() == group.sizes.size() && has_one_per_row(sizes, group.sizes);
   }
 
   // Whether each value of the group is read as its loop computes it: over the group's sizes, or one element per row. A
@@ -241,6 +236,15 @@ class Grouping {
 };
 
 }  // namespace
+
+bool has_one_per_row(const DimVec& own, const DimVec& sizes) {
+  int last = sizes.size() - 1;
+  if (own.size() != last && !(own.size() == last + 1 && same(own[last], Dim(1)))) return false;
+  for (int d = 0; d < last; ++d) {
+    if (!same(own[d], sizes[d])) return false;
+  }
+  return true;
+}
 
 Group after_anchor(const Group& group) {
   Group rest;

@@ -31,6 +31,10 @@ struct Group {
   const Node* sums = nullptr;
 };
 
+// Whether values of the sizes `own` have one element for each row of `sizes`: all dims but the last, which is 1 or left
+// out.
+bool has_one_per_row(const DimVec& own, const DimVec& sizes);
+
 // The pointwise nodes of an anchor group.
 Group after_anchor(const Group& group);
 

@@ -294,22 +294,22 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, const std::shared_pt
 
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<StepMemory> memory;
-  auto about = std::make_shared<PlanNames>();
+  auto description = std::make_shared<PlanDescription>();
   for (LoweredStep& step : lowered) {
     steps.push_back(std::move(step.step));
-    about->labels.push_back(std::move(step.label));
+    description->labels.push_back(std::move(step.label));
     memory.push_back(std::move(static_cast<StepMemory&>(step)));
   }
   std::vector<int> outputs;
   for (const ValueRef& output : graph.outputs()) outputs.push_back(places.number(output));
-  about->inputs = plan_inputs(graph, places);
-  about->aliases = aliases(graph, places);
-  about->stands_in = context.stands_in;
+  description->inputs = plan_inputs(graph, places);
+  description->aliases = aliases(graph, places);
+  description->stands_in = context.stands_in;
   std::unique_ptr<SizeChanges> changes;
   if (sized != nullptr) changes = std::make_unique<SizeChanges>(sized, places, memory);
   place_buffers(places.layout(), memory);
   return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), std::move(outputs),
-                                      context.call_count, std::move(about), std::move(changes));
+                                      context.call_count, std::move(description), std::move(changes));
 }
 
 std::shared_ptr<const NativePlan> lower_natively(const Graph& captured) {

@@ -91,8 +91,7 @@ bool ProductPart::take_sizes(const Layout& layout) {
   problem = *now;
   if (!epilogue.take_sizes(layout, *anchor)) return false;
   work = product_work(problem.spec);
-  work.bytes += epilogue.work.bytes;
-  work.flops += epilogue.work.flops;
+  work += epilogue.work;
   return true;
 }
 
@@ -119,10 +118,8 @@ ProductPart prepare_product(const Group& group, LoweringContext& context) {
   part.epilogue = build_epilogue(group, context);
   const std::vector<int>& more = part.epilogue.touched;
   part.touched.insert(part.touched.end(), more.begin(), more.end());
-  const MatmulSpec& spec = part.problem.spec;
-  part.work = product_work(spec);
-  part.work.bytes += part.epilogue.work.bytes;
-  part.work.flops += part.epilogue.work.flops;
+  part.work = product_work(part.problem.spec);
+  part.work += part.epilogue.work;
   part.text = anchor_text(group);
   if (!context.changes(group)) return part;
   part.anchor = group.nodes[0];

@@ -20,7 +20,7 @@ struct PlanInput {
 };
 
 // What a plan shares with its copies for other sizes.
-struct PlanNames {
+struct PlanDescription {
   std::vector<PlanInput> inputs;
   std::vector<StepLabel> labels;     // by step
   std::vector<std::string> aliases;  // nodes without a step
@@ -31,7 +31,7 @@ class NativePlan : public SizedPlan {
  public:
   // changes: null unless its sizes change.
   NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<int> outputs, int call_count,
-             std::shared_ptr<const PlanNames> names, std::unique_ptr<SizeChanges> changes);
+             std::shared_ptr<const PlanDescription> description, std::unique_ptr<SizeChanges> changes);
   ~NativePlan() override;
 
   bool take_sizes() override;
@@ -54,7 +54,7 @@ class NativePlan : public SizedPlan {
   // The permanent part of a state.
   void prepare(RunState& state) const;
   void take_estimates();
-  void find_outputs(const std::vector<int>& values);
+  void find_outputs();
   std::unique_ptr<RunState> check_out() const;
   void give_back(std::unique_ptr<RunState> state) const;
   // `memory` may be null.
@@ -67,7 +67,7 @@ class NativePlan : public SizedPlan {
 
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;
-  std::shared_ptr<const PlanNames> names_;
+  std::shared_ptr<const PlanDescription> description_;
   std::unique_ptr<SizeChanges> changes_;
   std::vector<int> output_values_;
   // Outputs are created in order. A value that is returned twice is one tensor object, as in eager Python.

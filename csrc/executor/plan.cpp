@@ -12,15 +12,16 @@
 namespace md {
 
 NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<int> outputs,
-                       int call_count, std::shared_ptr<const PlanNames> names, std::unique_ptr<SizeChanges> changes)
+                       int call_count, std::shared_ptr<const PlanDescription> description,
+                       std::unique_ptr<SizeChanges> changes)
     : layout_(std::move(layout)),
       steps_(std::move(steps)),
-      names_(std::move(names)),
+      description_(std::move(description)),
       changes_(std::move(changes)),
       output_values_(std::move(outputs)),
       call_count_(call_count) {
   take_estimates();
-  find_outputs(output_values_);
+  find_outputs();
   for (const Buffer& buffer : layout_.buffers) {
     if (buffer.home == BufferHome::Made) made_.push_back(buffer.root);
   }
@@ -36,12 +37,12 @@ void NativePlan::take_estimates() {
   }
 }
 
-void NativePlan::find_outputs(const std::vector<int>& values) {
+void NativePlan::find_outputs() {
   outputs_.clear();
   output_buffers_.clear();
   std::unordered_map<int, size_t> seen;
-  for (size_t i = 0; i < values.size(); ++i)
-    outputs_.push_back({values[i], seen.emplace(values[i], i).first->second, false});
+  for (size_t i = 0; i < output_values_.size(); ++i)
+    outputs_.push_back({output_values_[i], seen.emplace(output_values_[i], i).first->second, false});
   std::unordered_set<int> taken;
   for (size_t i = outputs_.size(); i-- > 0;) {
     int buffer = layout_.places[static_cast<size_t>(outputs_[i].value)].buffer;
@@ -65,7 +66,7 @@ bool NativePlan::take_sizes() {
   }
   place_buffers(layout_, memory);
   take_estimates();
-  find_outputs(output_values_);
+  find_outputs();
   pool_.clear();
   if (RunState* spare = spare_.load()) prepare(*spare);
   return true;
@@ -77,11 +78,11 @@ std::shared_ptr<SizedPlan> NativePlan::copy() const {
     steps.push_back(step->copy());
     if (steps.back() == nullptr) return nullptr;
   }
-  return std::make_shared<NativePlan>(layout_, std::move(steps), output_values_, call_count_, names_,
+  return std::make_shared<NativePlan>(layout_, std::move(steps), output_values_, call_count_, description_,
                                       std::make_unique<SizeChanges>(*changes_));
 }
 
-bool NativePlan::stands_in() const { return names_->stands_in; }
+bool NativePlan::stands_in() const { return description_->stands_in; }
 
 std::unique_ptr<RunState> NativePlan::make_state() const {
   auto state = std::make_unique<RunState>();
@@ -138,9 +139,9 @@ void NativePlan::give_back(std::unique_ptr<RunState> state) const {
 
 void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, OutputMemory* memory) const {
   state.inputs = inputs;
-  for (size_t i = 0; i < names_->inputs.size(); ++i) {
-    if (names_->inputs[i].buffer >= 0)
-      state.base[static_cast<size_t>(names_->inputs[i].buffer)] = inputs[i].tensor.data<std::byte>();
+  for (size_t i = 0; i < description_->inputs.size(); ++i) {
+    if (description_->inputs[i].buffer >= 0)
+      state.base[static_cast<size_t>(description_->inputs[i].buffer)] = inputs[i].tensor.data<std::byte>();
   }
   for (auto [buffer, output] : output_buffers_) {
     size_t i = static_cast<size_t>(buffer);
@@ -169,7 +170,7 @@ void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const 
 template <typename RunSteps>
 void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory* memory,
                           RunSteps run_steps) const {
-  MD_ASSERT(inputs.size() == names_->inputs.size() && outputs.size() == outputs_.size(),
+  MD_ASSERT(inputs.size() == description_->inputs.size() && outputs.size() == outputs_.size(),
             "a plan is called as its graph says");
   std::unique_ptr<RunState> state = check_out();
   bind(*state, inputs, memory);
@@ -218,10 +219,10 @@ PlanFacts NativePlan::facts() const {
   PlanFacts facts;
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = *steps_[i];
-    facts.steps.push_back(
-        {step.describe(), step.kernel(), names_->labels[i].nodes, names_->labels[i].why(), step.work(), /*times=*/{}});
+    facts.steps.push_back({step.describe(), step.kernel(), description_->labels[i].nodes, description_->labels[i].why(),
+                           step.work(), /*times=*/{}});
   }
-  facts.places = names_->aliases;
+  facts.places = description_->aliases;
   facts.arena_nbytes = layout_.arena_nbytes;
   return facts;
 }
@@ -239,7 +240,7 @@ std::string NativePlan::print() const {
                              static_cast<int64_t>(estimated_ns_), " ns estimated\n");
   for (size_t i = 0; i < steps_.size(); ++i) {
     text += str_cat("  ", i, ": ", steps_[i]->describe());
-    if (std::string why = names_->labels[i].why(); !why.empty()) text += "  # " + why;
+    if (std::string why = description_->labels[i].why(); !why.empty()) text += "  # " + why;
     text += "\n";
   }
   return text;

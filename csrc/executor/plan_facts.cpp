@@ -48,10 +48,7 @@ size_t node_count(const PlanFacts& facts) {
 
 Work total_work(const PlanFacts& facts) {
   Work work;
-  for (const StepFacts& step : facts.steps) {
-    work.bytes += step.work.bytes;
-    work.flops += step.work.flops;
-  }
+  for (const StepFacts& step : facts.steps) work += step.work;
   return work;
 }
 

@@ -12,6 +12,11 @@ namespace md {
 struct Work {
   double bytes = 0;
   double flops = 0;
+  Work& operator+=(const Work& other) {
+    bytes += other.bytes;
+    flops += other.flops;
+    return *this;
+  }
   double ns() const { return 50 + (bytes / 10 > flops / 60 ? bytes / 10 : flops / 60); }
 };
 

@@ -12,19 +12,17 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
     bool is_alias = places.is_alias(*node), changes = has_symbols(sized_->symbolic(*node));
     int base = is_alias ? places.number(std::get<ValueRef>(node->operands[0])) : -1;
     for (int out = 0; out < static_cast<int>(node->outs.size()); ++out) {
-      View view = {places.number({node.get(), out}), base, node.get(), out};
-      if (is_alias) views_.push_back(view);
-      if (changes && node->kind != NodeKind::ScalarInput) changing_.push_back(view);
+      Result result = {places.number({node.get(), out}), node.get(), out};
+      if (is_alias) views_.push_back({result, base});
+      if (changes && node->kind != NodeKind::ScalarInput) changing_.push_back(result);
     }
   }
 }
 
 void SizeChanges::put_sizes(Layout& layout) const {
   for (size_t value = 0; value < buffer_of_.size(); ++value) layout.places[value].buffer = buffer_of_[value];
-  for (const View& view : changing_) {
-    Place& place = layout.places[static_cast<size_t>(view.value)];
-    place.spec = view.node->outs[static_cast<size_t>(view.out)].spec;
-  }
+  for (const Result& result : changing_)
+    layout.places[static_cast<size_t>(result.value)].spec = result.node->outs[static_cast<size_t>(result.out)].spec;
   for (Buffer& buffer : layout.buffers)
     buffer.nbytes = span_nbytes(layout.places[static_cast<size_t>(buffer.root)].spec);
   for (const View& view : views_) {

@@ -19,16 +19,18 @@ class SizeChanges {
   std::vector<StepMemory>& memory() { return memory_; }
 
  private:
-  // A value that is a view of another one.
-  struct View {
-    int value, base;
+  struct Result {
+    int value;
     const Node* node;
     int out;
   };
+  struct View : Result {
+    int base;  // the value that it is a view of
+  };
   std::shared_ptr<const SizedGraph> sized_;
-  std::vector<int> buffer_of_;  // by value
-  std::vector<View> changing_;  // values whose specs change; `base` is not used
-  std::vector<View> views_;     // a view of a view comes after it
+  std::vector<int> buffer_of_;    // by value
+  std::vector<Result> changing_;  // whose specs change
+  std::vector<View> views_;       // a view of a view comes after it
   std::vector<StepMemory> memory_;
 };
 

@@ -309,8 +309,7 @@ void SizedPlans::drop(KeptAt kept, KeptPlans& dropped) {
 
 // The newest plan is always kept, however large it is.
 void SizedPlans::shrink(KeptPlans& dropped) const {
-  size_t most = static_cast<size_t>(std::max<int64_t>(config().sized_plans_nbytes, 0)) / 2;
-  while (all_.nbytes > most && all_.plans.size() > 1) drop(std::prev(all_.plans.end()), dropped);
+  while (all_.nbytes > most_sized_bytes() && all_.plans.size() > 1) drop(std::prev(all_.plans.end()), dropped);
 }
 
 }  // namespace

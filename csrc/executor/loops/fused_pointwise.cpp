@@ -25,7 +25,7 @@ class FusedPointwise : public Step {
                           program_.machine_code->nbytes(), " bytes");
   }
   Work work() const override { return work_; }
-  size_t nbytes() const override { return program_.machine_code == nullptr ? 0 : program_.machine_code->nbytes(); }
+  size_t nbytes() const override { return program_.machine_code_nbytes(); }
   bool take_sizes(const Layout& layout, StepMemory& memory) override {
     return form_ == nullptr || md::take_sizes(*form_, layout, program_, memory, work_);
   }

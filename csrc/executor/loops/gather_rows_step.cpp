@@ -125,7 +125,7 @@ class GatherRowsStep : public Step {
                           program_.machine_code->nbytes(), " bytes");
   }
   Work work() const override { return work_; }
-  size_t nbytes() const override { return program_.machine_code == nullptr ? 0 : program_.machine_code->nbytes(); }
+  size_t nbytes() const override { return program_.machine_code_nbytes(); }
   // Where sizes change, such loops are lowered for nodes that have none of them: lower_chosen_rows().
   bool take_sizes(const Layout&, StepMemory&) override { return true; }
   std::unique_ptr<Step> copy() const override { return std::make_unique<GatherRowsStep>(*this); }

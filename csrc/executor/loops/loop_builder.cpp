@@ -88,25 +88,25 @@ class LoopBuilder {
 
   int new_register() { return program().register_count++; }
 
-  // The access of all streams that were ordered.
-  void keep_planned() {
-    if (form_ == nullptr) return;
-    form_->splats_from = program().inputs.size();
-    auto keep = [](const std::vector<Stream>& streams, std::vector<StreamForm>& forms) {
-      for (size_t i = 0; i < streams.size(); ++i) forms[i].planned = streams[i].access;
+  // The access of all streams so far.
+  void keep_access(StreamAccess StreamForm::* which) {
+    auto keep = [which](const std::vector<Stream>& streams, std::vector<StreamForm>& forms) {
+      for (size_t i = 0; i < streams.size(); ++i) forms[i].*which = streams[i].access;
     };
     keep(program().inputs, form_->inputs);
     keep(program().outputs, form_->outputs);
   }
 
+  void keep_planned() {
+    if (form_ == nullptr) return;
+    form_->splats_from = program().inputs.size();
+    keep_access(&StreamForm::planned);
+  }
+
   Stream new_stream(int value, std::vector<int64_t> strides, int64_t step) {
     Stream stream = {.value = value, .reg = new_register()};
     stream.item_size = static_cast<uint8_t>(item_size(place(value).spec.dtype));
-    stream.strides = std::move(strides);
-    if (is_unrolled()) {
-      stream.offset = step * stream.strides.back();
-      stream.strides.pop_back();
-    }
+    set_strides(stream, std::move(strides), is_unrolled(), step);
     return stream;
   }
 
@@ -443,11 +443,7 @@ class LoopBuilder {
   // Numbers in parameters are in the machine code.
   LoopFormPtr finish_form(const LoweredStep& lowered, double bytes, double flops) {
     if (form_ == nullptr) return nullptr;
-    auto keep = [](const std::vector<Stream>& streams, std::vector<StreamForm>& forms) {
-      for (size_t i = 0; i < streams.size(); ++i) forms[i].used = streams[i].access;
-    };
-    keep(program().inputs, form_->inputs);
-    keep(program().outputs, form_->outputs);
+    keep_access(&StreamForm::used);
     form_->numbers = changing_;
     form_->scratch = draft_.scratch;
     form_->may_share = lowered.may_share;

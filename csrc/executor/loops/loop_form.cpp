@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "executor/loops/loop_iteration.h"
 #include "executor/loops/loop_memory.h"
@@ -23,15 +24,6 @@ bool same_op(const LoopOp& a, const LoopOp& b) {
   return a.row == b.row && a.dtype == b.dtype && a.result == b.result && a.operand_count == b.operand_count &&
          std::equal(std::begin(a.operands), std::end(a.operands), std::begin(b.operands)) && a.param == nullptr &&
          b.param == nullptr;
-}
-
-bool is_over_rows(const DimVec& own, const DimVec& sizes) {
-  int last = sizes.size() - 1;
-  if (own.size() != last && !(own.size() == last + 1 && own[last].value() == 1)) return false;
-  for (int d = 0; d < last; ++d) {
-    if (!same(own[d], sizes[d])) return false;
-  }
-  return true;
 }
 
 class SizeChange {
@@ -64,7 +56,8 @@ class SizeChange {
     return std::all_of(form_.nodes.begin(), form_.nodes.end(), [&](const LoopForm::NodeForm& form) {
       const DimVec& own = form.node->outs[0].spec.sizes;
       bool over_rows = form_.folds_rows && !same(own, sizes_);
-      if (over_rows != form.is_over_rows || (over_rows ? !is_over_rows(own, sizes_) : !same(own, sizes_))) return false;
+      if (over_rows != form.is_over_rows || (over_rows ? !has_one_per_row(own, sizes_) : !same(own, sizes_)))
+        return false;
       if (form.folds && !as_row_fold(*form.node)) return false;
       if (!form.has_numbers) return true;
       std::optional<LoopOp> op = as_loop_op(*form.node);
@@ -84,8 +77,7 @@ class SizeChange {
   }
 
   void iterate() {
-    std::vector<int64_t> extents;
-    for (int d = 0; d < sizes_.size() - (form_.steps > 0 ? 1 : 0); ++d) extents.push_back(sizes_[d].value());
+    std::vector<int64_t> extents = loop_extents(sizes_, form_.steps > 0);
     program_.sizes.clear();
     program_.packs.clear();
     program_.packed_bytes = 0;
@@ -98,10 +90,8 @@ class SizeChange {
   }
 
   void put_strides(Stream& stream, const StreamForm& form) const {
-    stream.strides = broadcast_strides(place(stream.value).spec, sizes_, form.drops_last);
-    if (form_.steps == 0) return;
-    stream.offset = form.step * stream.strides.back();
-    stream.strides.pop_back();
+    set_strides(stream, broadcast_strides(place(stream.value).spec, sizes_, form.drops_last), form_.steps > 0,
+                form.step);
   }
 
   bool keeps_access() {
@@ -156,6 +146,13 @@ std::vector<int64_t> broadcast_strides(const TensorSpec& spec, const DimVec& siz
     if (drops_last || spec.sizes[d].value() != 1) strides[static_cast<size_t>(d + lead)] = spec.strides[d].value();
   }
   return strides;
+}
+
+void set_strides(Stream& stream, std::vector<int64_t> strides, bool is_unrolled, int64_t step) {
+  stream.strides = std::move(strides);
+  if (!is_unrolled) return;
+  stream.offset = step * stream.strides.back();
+  stream.strides.pop_back();
 }
 
 void finish_sizes(LoopProgram& program, bool by_rows, double bytes) {

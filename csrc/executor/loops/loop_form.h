@@ -49,6 +49,8 @@ using LoopFormPtr = std::shared_ptr<const LoopForm>;
 
 // Strides by dimension of `sizes`; 0 where the value is broadcast.
 std::vector<int64_t> broadcast_strides(const TensorSpec& spec, const DimVec& sizes, bool drops_last);
+// The strides of a stream; of an unrolled loop, of the elements that its step reads or writes.
+void set_strides(Stream& stream, std::vector<int64_t> strides, bool is_unrolled, int64_t step);
 // What follows from the sizes once streams and scratch memory are known.
 void finish_sizes(LoopProgram& program, bool by_rows, double bytes);
 

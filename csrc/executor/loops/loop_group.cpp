@@ -4,6 +4,7 @@
 
 #include "executor/loops/gather_rows.h"
 #include "executor/loops/loop_draft.h"
+#include "executor/loops/loop_iteration.h"
 
 namespace md {
 
@@ -22,11 +23,7 @@ LoopGroup::LoopGroup(const Group& group, LoweringContext& context) : group_(grou
   choose_order();
 }
 
-std::vector<int64_t> LoopGroup::loop_sizes() const {
-  std::vector<int64_t> result;
-  for (int d = 0; d < sizes().size() - (is_unrolled() ? 1 : 0); ++d) result.push_back(sizes()[d].value());
-  return result;
-}
+std::vector<int64_t> LoopGroup::loop_sizes() const { return loop_extents(sizes(), is_unrolled()); }
 
 const Node* LoopGroup::gather_of(int value) const {
   auto found = gather_of_.find(value);

@@ -76,6 +76,12 @@ void choose_access(LoopProgram& program, bool folds_rows) {
 
 }  // namespace
 
+std::vector<int64_t> loop_extents(const DimVec& sizes, bool is_unrolled) {
+  std::vector<int64_t> extents;
+  for (int d = 0; d < sizes.size() - (is_unrolled ? 1 : 0); ++d) extents.push_back(sizes[d].value());
+  return extents;
+}
+
 void choose_iteration(LoopProgram& program, const std::vector<int64_t>& sizes, bool folds_rows) {
   const Stream& lead = program.outputs.empty() ? program.inputs[0] : program.outputs[0];
   std::vector<int64_t> lead_strides = lead.strides;

@@ -7,6 +7,9 @@
 
 namespace md {
 
+// The extents of a loop over these sizes. The elements of the last dim are steps of an unrolled loop.
+std::vector<int64_t> loop_extents(const DimVec& sizes, bool is_unrolled);
+
 // Sets sizes, rows and row length, and strides and access of each stream. Strides are given by dimension of `sizes`;
 // dimensions are sorted by the memory order of the first result and merged where every stream permits. folds_rows:
 // the last dimension stays the row.

@@ -116,6 +116,7 @@ struct LoopProgram {
   bool fetches_ahead = false;  // reduces rows, and their memory exceeds the cache
   bool is_in_place = false;    // a single tile without copies
   double ns_per_element = 0;
+  size_t machine_code_nbytes() const { return machine_code == nullptr ? 0 : machine_code->nbytes(); }
   // Of a Chosen stream: consecutive loop rows share one tensor row.
   bool is_shared_row(const Stream& stream) const { return choices[static_cast<size_t>(stream.choice)].index < 0; }
 };

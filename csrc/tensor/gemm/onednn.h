@@ -67,6 +67,17 @@ OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);
 
 // What the machine code and the tables of one primitive take, on average: oneDNN does not tell.
 inline constexpr size_t kPrimitiveBytes = 128 * 1024;
+// Of the primitives of pieces; neighbours of the same shape share one.
+template <typename Piece>
+size_t nbytes_of_primitives(const std::vector<Piece>& pieces) {
+  size_t bytes = 0;
+  const OnednnPrimitive* last = nullptr;
+  for (const Piece& piece : pieces) {
+    if (piece.primitive.get() != last) bytes += kPrimitiveBytes;
+    last = piece.primitive.get();
+  }
+  return bytes;
+}
 // Empties the cache of primitives; users own what they use.
 void drop_primitives();
 size_t cached_primitives_bytes();

@@ -1,6 +1,5 @@
 #include "tensor/gemm/onednn_engine.h"
 
-#include <algorithm>
 #include <iterator>
 
 #include "base/config.h"
@@ -77,8 +76,7 @@ OnednnPrimitivePtr Cache::keep(const std::string& key, OnednnPrimitivePtr primit
   made_.push_front({key, std::move(primitive)});
   by_key_[made_.front().key] = made_.begin();
   nbytes_ += nbytes_of(made_.front());
-  size_t most = static_cast<size_t>(std::max<int64_t>(config().sized_plans_nbytes, 0)) / 2;
-  while (nbytes_ > most && made_.size() > 1) {
+  while (nbytes_ > most_sized_bytes() && made_.size() > 1) {
     nbytes_ -= nbytes_of(made_.back());
     by_key_.erase(made_.back().key);
     dropped.splice(dropped.begin(), made_, std::prev(made_.end()));

@@ -129,16 +129,7 @@ void SplitConvolution::pack(const void* weights, void* packed) const {
   }
 }
 
-// Pieces of the same shape share a primitive.
-size_t SplitConvolution::nbytes() const {
-  size_t bytes = 0;
-  const OnednnPrimitive* last = nullptr;
-  for (const Piece& piece : pieces_) {
-    bytes += sizeof(Piece) + (piece.primitive.get() == last ? 0 : kPrimitiveBytes);
-    last = piece.primitive.get();
-  }
-  return bytes;
-}
+size_t SplitConvolution::nbytes() const { return pieces_.size() * sizeof(Piece) + nbytes_of_primitives(pieces_); }
 
 std::string SplitConvolution::implementation() const {
   std::string what = pieces_[0].primitive->implementation();

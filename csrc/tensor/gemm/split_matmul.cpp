@@ -262,16 +262,8 @@ void SplitMatmul::pack(const void* b, void* packed) const {
   });
 }
 
-// Pieces of the same shape share a primitive.
 size_t SplitMatmul::nbytes() const {
-  size_t bytes = pieces_.size() * sizeof(Piece);
-  const OnednnPrimitive* last = nullptr;
-  for (const Piece& piece : pieces_) {
-    if (piece.primitive.get() == last || stands_in_) continue;
-    last = piece.primitive.get();
-    bytes += kPrimitiveBytes;
-  }
-  return bytes;
+  return pieces_.size() * sizeof(Piece) + (stands_in_ ? 0 : nbytes_of_primitives(pieces_));
 }
 
 std::string SplitMatmul::implementation() const {
