@@ -219,6 +219,7 @@ std::shared_ptr<const Plan> SizedPlans::share(const Sizes& sizes, KeptPlans& dro
 
 // Makes it the most recently used one.
 void SizedPlans::touch(KeptAt kept) const {
+  if (kept == all_.plans.begin()) return;
   all_.plans.splice(all_.plans.begin(), all_.plans, kept);
   if (kept->shared == nullptr) return;
   for (SharedPlans& pattern : patterns_) {
