@@ -1,6 +1,7 @@
 #include "tensor/memory_overlap.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace md {
@@ -19,7 +20,89 @@ ByteRange range_of(const Tensor& tensor) {
   return {begin, begin + (last + 1) * static_cast<int64_t>(item_size(tensor->dtype()))};
 }
 
+// A multiple of `stride` between low * stride and high * stride.
+struct Term {
+  int64_t stride, low, high;
+};
+
+// Whether a sum of one multiple of each term is `target`: by depth-first search over the terms, largest stride first.
+class SumSearch {
+ public:
+  explicit SumSearch(std::vector<Term> terms) : terms_(std::move(terms)), rest_(terms_.size() + 1) {
+    for (size_t i = terms_.size(); i-- > 0;) {
+      const Term& term = terms_[i];
+      rest_[i] = {.low = rest_[i + 1].low + term.low * term.stride,
+                  .high = rest_[i + 1].high + term.high * term.stride,
+                  .divisor = std::gcd(rest_[i + 1].divisor, term.stride)};
+    }
+  }
+
+  bool reaches(int64_t target, size_t from = 0) {
+    const Rest& rest = rest_[from];
+    if (target < rest.low || target > rest.high) return false;
+    if (from == terms_.size()) return true;
+    if (target % rest.divisor != 0) return false;
+    const Term& term = terms_[from];
+    int64_t first = std::max(term.low, ceil_divided(target - rest_[from + 1].high, term.stride));
+    for (int64_t k = first; k <= term.high && target - k * term.stride >= rest_[from + 1].low; ++k) {
+      if (--tries_left_ < 0 || reaches(target - k * term.stride, from + 1)) return true;
+    }
+    return false;
+  }
+
+ private:
+  // What the terms from one on can add up to.
+  struct Rest {
+    int64_t low = 0, high = 0, divisor = 0;
+  };
+  static int64_t ceil_divided(int64_t a, int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+
+  std::vector<Term> terms_;
+  std::vector<Rest> rest_;
+  int tries_left_ = 1000;
+};
+
+void add_terms(const TensorSpec& spec, bool negative, std::vector<Term>& terms) {
+  for (int d = 0; d < spec.rank(); ++d) {
+    int64_t most = spec.sizes[d].value() - 1, stride = spec.strides[d].value();
+    if (most <= 0 || stride == 0) continue;
+    auto equal = std::find_if(terms.begin(), terms.end(), [&](const Term& term) { return term.stride == stride; });
+    if (equal == terms.end()) equal = terms.insert(terms.end(), {stride, 0, 0});
+    (negative ? equal->low : equal->high) += negative ? -most : most;
+  }
+}
+
+bool is_empty(const TensorSpec& spec) {
+  for (Dim size : spec.sizes) {
+    if (size.value() == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool elements_meet(const TensorSpec& a, int64_t a_offset, const TensorSpec& b, int64_t b_offset) {
+  if (is_empty(a) || is_empty(b)) return false;
+  std::vector<Term> terms;
+  add_terms(a, false, terms);
+  add_terms(b, true, terms);
+  std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.stride > y.stride; });
+  return SumSearch(std::move(terms)).reaches(b_offset - a_offset);
+}
+
+bool elements_are_apart(const TensorSpec& spec) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (int d = 0; d < spec.rank(); ++d) {
+    if (spec.sizes[d].value() > 1) dims.emplace_back(spec.strides[d].value(), spec.sizes[d].value());
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t extent = 1;  // of the dims with smaller strides
+  for (auto [stride, size] : dims) {
+    if (stride < extent) return false;
+    extent = stride * (size - 1) + extent;
+  }
+  return true;
+}
 
 bool ranges_meet(const Tensor& a, const Tensor& b) {
   ByteRange x = range_of(a), y = range_of(b);

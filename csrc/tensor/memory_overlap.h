@@ -1,5 +1,7 @@
 // Which tensors share memory: decided by address, since two storages may cover the same bytes.
 #pragma once
+#include <cstdint>
+
 #include "tensor/tensor.h"
 
 namespace md {
@@ -12,6 +14,11 @@ bool is_same_view(const Tensor& a, const Tensor& b);
 bool has_expanded_dim(const TensorSpec& spec);
 // Whether sizes and strides fill a range without gaps, in some order of dims.
 bool is_dense(const TensorSpec& spec);
+// For concrete layouts in the same memory, offsets in elements: whether an element of one is an element of the other. False
+// is certain; true may be wrong for views whose strides have little in common.
+bool elements_meet(const TensorSpec& a, int64_t a_offset, const TensorSpec& b, int64_t b_offset);
+// Whether no two indices refer to the same element; false may be wrong. The layout is concrete.
+bool elements_are_apart(const TensorSpec& spec);
 // The overlap that torch rejects: both fill their ranges, the ranges intersect, and the tensors are not the same view.
 bool overlaps_in_part(const Tensor& written, const Tensor& read);
 

@@ -2,6 +2,8 @@
 #include "tensor/storage.h"
 
 #include <cstring>
+#include <random>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "tensor/dim.h"
 #include "tensor/dim_code.h"
 #include "tensor/kernels/random.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/ops/schema.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/scalar.h"
@@ -17,6 +20,48 @@
 namespace {
 
 using namespace md;
+
+// The offsets of all elements, one for each index.
+std::vector<int64_t> offsets_of(const TensorSpec& spec, int64_t start) {
+  std::vector<int64_t> offsets = {start};
+  for (int d = 0; d < spec.rank(); ++d) {
+    std::vector<int64_t> next;
+    for (int64_t offset : offsets) {
+      for (int64_t i = 0; i < spec.sizes[d].value(); ++i) next.push_back(offset + i * spec.strides[d].value());
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+TEST(views_that_meet) {
+  std::mt19937 random(7);
+  auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint32_t>(n)); };
+  int apart = 0;
+  for (int round = 0; round < 20000; ++round) {
+    TensorSpec specs[2];
+    std::vector<int64_t> offsets[2];
+    int64_t starts[2];
+    for (int i = 0; i < 2; ++i) {
+      int64_t rank = below(4);
+      for (int64_t d = 0; d < rank; ++d) {
+        specs[i].sizes.push_back(Dim(below(5)));
+        specs[i].strides.push_back(Dim(below(2) == 0 ? below(4) : below(40)));
+      }
+      starts[i] = below(30);
+      offsets[i] = offsets_of(specs[i], starts[i]);
+      std::set<int64_t> different(offsets[i].begin(), offsets[i].end());
+      // It may say that elements share memory where none do, never the other way round.
+      CHECK(!elements_are_apart(specs[i]) || different.size() == offsets[i].size());
+    }
+    std::set<int64_t> first(offsets[0].begin(), offsets[0].end());
+    bool meet = false;
+    for (int64_t offset : offsets[1]) meet = meet || first.contains(offset);
+    CHECK(elements_meet(specs[0], starts[0], specs[1], starts[1]) == meet);
+    apart += meet ? 0 : 1;
+  }
+  CHECK(apart > 1000 && apart < 19000);
+}
 
 TEST(recycling) {
   empty_cache();

@@ -42,7 +42,15 @@ bool are_apart(const StridedView& a, const StridedView& b) {
 
 namespace {
 
-// Checks a value read by an op that writes to `target`: two different views of one base may overlap, which is an error.
+bool is_dense(const StridedView& view) {
+  TensorSpec spec;
+  spec.sizes = view.sizes;
+  spec.strides = view.strides;
+  return md::is_dense(spec);
+}
+
+// Checks a value read by an op that writes to `target`: two different views of one base that fill their ranges may
+// overlap, which is an error. Of other views all is read before anything is written.
 void check_read_beside_write(Tracer& tracer, const std::string& op, TensorValue* target, const ValuePtr& value) {
   if (auto* sequence = as<SequenceValue>(value))
     for (const ValuePtr& item : sequence->items) check_read_beside_write(tracer, op, target, item);
@@ -56,7 +64,7 @@ void check_read_beside_write(Tracer& tracer, const std::string& op, TensorValue*
   tracer.builder().graph_value(tensor);
   if (tensor == target || tensor->base != tracer.builder().base_of(target)) return;
   StridedView read = tracer.builder().strided_view_of(*tensor), written = tracer.builder().strided_view_of(*target);
-  if (!same_view(read, written) && !are_apart(read, written))
+  if (!same_view(read, written) && !are_apart(read, written) && is_dense(read) && is_dense(written))
     graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
 }
 

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/fake_views.h"
+#include "tensor/ops/kernels.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -43,16 +44,21 @@ bool writes_one_value(const OpRow& row) {
   return &row == fill || &row == zero;
 }
 
-// A kernel may overwrite its operands only if it reads each element before writing there.
+// A kernel may overwrite its operands only if it reads each element before writing there: of a write that is no copy,
+// argument 0 alone.
 bool may_write_directly(const OpRow& row, std::span<const Arg> args, const Tensor& target) {
   if (row.kernel == nullptr || row.kind == OpKind::View) return false;
-  bool elementwise = row.pointwise >= 0;
+  bool elementwise = row.pointwise >= 0 || row.kernel == copy_into_kernel;
   if (!elementwise && row.kind != OpKind::Write) return false;
   bool safe = true;
-  for_each_tensor(args, [&](const Tensor& tensor) {
-    if (tensor->kind() != TensorKind::Real) return;
-    safe = safe && (is_same_view(tensor, target) || !ranges_meet(tensor, target));
-  });
+  auto check = [&](bool may_be_target) {
+    return [&, may_be_target](const Tensor& tensor) {
+      if (tensor->kind() != TensorKind::Real) return;
+      safe = safe && ((may_be_target && is_same_view(tensor, target)) || !ranges_meet(tensor, target));
+    };
+  };
+  for_each_tensor(args.first(1), check(true));
+  for_each_tensor(args.subspan(1), check(elementwise));
   return safe;
 }
 
