@@ -244,10 +244,17 @@ bool read_runs(const IndexedOffsets& indexed, const Offsets& before, size_t run,
 
 void fill_with(const Tensor& out, const OneElement& element) {
   if (out->numel() == 0) return;
+  size_t item = item_size(out->dtype());
+  if (is_dense(out.spec())) {
+    parallel_for(out->numel(), 0.1 * static_cast<double>(item), [&](int64_t begin, int64_t end) {
+      fill_elements(out->dtype(), element.bytes, out.data<char>() + static_cast<size_t>(begin) * item, end - begin);
+    });
+    return;
+  }
   TensorSpec spec = out.spec();
   for (Dim& stride : spec.strides) stride = 0;
   Tensor one = Tensor::empty(out->dtype(), {});
-  std::memcpy(one->data(), element.bytes, item_size(out->dtype()));
+  std::memcpy(one->data(), element.bytes, item);
   copy_elements(Tensor::view(one, spec, 0), out);
 }
 
