@@ -32,6 +32,7 @@ py::dict plan_facts(const Plan& plan) {
   py::dict facts;
   facts["steps"] = steps;
   facts["places"] = known.places;
+  facts["in_place"] = known.in_place;
   facts["arena_nbytes"] = known.arena_nbytes;
   facts["runs"] = known.runs;
   set_times(facts, known.times, known.runs);

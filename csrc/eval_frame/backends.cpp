@@ -53,21 +53,22 @@ BorrowedRef guard_filter_of(const Policy* policy) {
 }
 
 std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
-                                     const std::vector<Ref>& example_inputs) {
+                                     const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes) {
   auto found = held_backends().find(policy->backend);
   MD_ASSERT(found != held_backends().end(), "the backend of a policy is gone");
   Ref backend = found->second.identity.backend;  // the call may release the last user of the backend
-  return plan_from_backend(backend.get(), graph, example_inputs);
+  return plan_from_backend(backend.get(), graph, example_inputs, writes);
 }
 
 std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
-                                              const std::vector<Ref>& example_inputs) {
+                                              const std::vector<Ref>& example_inputs,
+                                              const std::vector<InputWrite>& writes) {
   if (!PyUnicode_Check(backend.get())) {
     auto* make = host_hooks.plan_from_callable.load();
     MD_ASSERT(make != nullptr, "no function for plans of callables is installed");
     return make(backend, graph, example_inputs);
   }
-  if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph);
+  if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph, writes);
   if (PyUnicode_CompareWithASCIIString(backend, "eager") == 0) return eager_plan(graph);
   raise(ErrorKind::Internal, "there is no backend '", text_of(backend), "' in the extension");
 }

@@ -6,6 +6,7 @@
 #include "cpython/ref.h"
 #include "executor/plan.h"
 #include "graph/graph.h"
+#include "graph/input_write.h"
 #include "snapshot/policy.h"
 
 namespace md {
@@ -27,10 +28,11 @@ BorrowedRef guard_filter_of(const Policy* policy);  // null if there is none
 
 // Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order.
 std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
-                                     const std::vector<Ref>& example_inputs);
+                                     const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes);
 // The same for a given backend. A str needs no Python; the plan of a callable is made by the host. Throws PythonError
 // with minidynamo._dynamo.exc.BackendCompilerFailed set if a callable raises or returns something not callable.
 std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
-                                              const std::vector<Ref>& example_inputs);
+                                              const std::vector<Ref>& example_inputs,
+                                              const std::vector<InputWrite>& writes = {});
 
 }  // namespace md

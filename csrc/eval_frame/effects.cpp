@@ -3,15 +3,17 @@
 #include "cpython/cached_function.h"
 #include "eval_frame/output_replay.h"
 #include "guards/tensor_family.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
 
-// The guards ensure that both have the same sizes and dtype.
+// The guards ensure that both have the same sizes and dtype. They are the same elements if the plan has written them.
 void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
-  copy_elements(tensor_of_object(value), tensor_of_object(target));
+  Tensor from = tensor_of_object(value), to = tensor_of_object(target);
+  if (!is_same_view(from, to)) copy_elements(from, to);
   if (auto* note = family_of(target)->written) note(target, count);
 }
 

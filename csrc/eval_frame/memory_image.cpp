@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "eval_frame/tensor_comparison.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -55,7 +56,9 @@ void MemoryImage::put_back() {
 void MemoryImage::expect_write(const Tensor& target, const Tensor& value, int count) {
   Kept* image = find(target->storage().get());
   MD_ASSERT(image != nullptr, "a write to memory that was not kept");
-  copy_elements(value, Tensor::from_storage(image->expected, target->offset(), target.spec()));
+  // If the plan has written the target itself, the expectation has been recorded with it.
+  if (!is_same_view(value, target))
+    copy_elements(value, Tensor::from_storage(image->expected, target->offset(), target.spec()));
   image->version += static_cast<uint64_t>(count);
   image->written.push_back(target);
 }

@@ -1,5 +1,7 @@
 #include "eval_frame/region_exit.h"
 
+#include <functional>
+
 #include "base/interrupts.h"
 #include "cpython/stack_room.h"
 #include "eval_frame/counters.h"
@@ -41,13 +43,21 @@ bool same_input(const GraphInput& a, const GraphInput& b) {
   return a.scalar.is_float() ? a.scalar.as_double() == b.scalar.as_double() : a.scalar.as_int() == b.scalar.as_int();
 }
 
-// Results of libraries that have memory of their own are computed there.
-class ResultMemory : public OutputMemory {
+// Results of libraries that have memory of their own are computed there. Inputs are written only while the values that the
+// run has read still hold.
+class RegionHost : public RunHost {
  public:
-  explicit ResultMemory(const std::vector<const TensorFamily*>& families) : families_(families) {}
+  RegionHost(const std::vector<const TensorFamily*>& families, const std::function<bool()>& may_commit)
+      : families_(families), may_commit_(may_commit) {}
+
+  bool has_committed() const { return has_committed_; }
+  void commit() override {
+    if (!may_commit_()) raise(ErrorKind::Runtime, "the inputs changed during the run");
+    has_committed_ = true;
+  }
 
   Tensor allocate(size_t output, const TensorSpec& spec) override {
-    const TensorFamily* family = families_[output];
+    const TensorFamily* family = families_.empty() ? nullptr : families_[output];
     if (family == nullptr) return {};
     PyGILState_STATE state = PyGILState_Ensure();
     Tensor tensor = new_object(*family, spec);
@@ -76,6 +86,8 @@ class ResultMemory : public OutputMemory {
   }
 
   const std::vector<const TensorFamily*>& families_;
+  const std::function<bool()>& may_commit_;
+  bool has_committed_ = false;
 };
 
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
@@ -160,26 +172,42 @@ bool RegionRun::still_holds() {
   return true;
 }
 
+// Asked without the GIL, if a long plan has released it.
+bool RegionRun::holds_after_signals(int64_t served) {
+  if (served == signals_served()) return true;
+  PyGILState_STATE state = PyGILState_Ensure();
+  bool holds = still_holds();
+  PyGILState_Release(state);
+  return holds;
+}
+
+// Returns whether the plan has written inputs: then no interrupt is served, and nothing is checked any more.
+bool RegionRun::run_committing(const Plan& plan, int64_t served) {
+  const std::function<bool()> may_commit = [&] { return holds_after_signals(served); };
+  RegionHost host(entry_->families, may_commit);
+  GilRelease release(is_long(plan));
+  plan.run_into(inputs_.span(), outputs_.span(), host);
+  return host.has_committed();
+}
+
 bool RegionRun::run_steps() {
   auto host_calls_here = [this] { return region().host_calls.empty() ? 0 : host_calls_begun(); };
   int64_t host_calls = host_calls_here();
   int64_t served = signals_served();
   std::optional<RandomTransaction> drawn;
   if (entry_->draws) drawn.emplace();
+  bool has_committed = false;
   try {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
-    {
+    if (entry_->families.empty() && region().input_writes.empty()) {
       GilRelease release(is_long(plan));
-      if (entry_->families.empty()) {
-        plan.run(inputs_.span(), outputs_.span());
-      } else {
-        ResultMemory memory(entry_->families);
-        plan.run_into(inputs_.span(), outputs_.span(), memory);
-      }
+      plan.run(inputs_.span(), outputs_.span());
+    } else {
+      has_committed = run_committing(plan, served);
     }
     // Signals that arrived during the last step, or while other threads had the GIL.
-    serve_interrupts();
+    if (!has_committed) serve_interrupts();
   } catch (const SignalRaised&) {
     if (drawn) drawn->roll_back();
     throw;
@@ -190,7 +218,8 @@ bool RegionRun::run_steps() {
     ++counters().plan_failures;
     return false;
   }
-  if (served != signals_served() && host_calls == host_calls_here() && !still_holds()) {
+  bool is_current = has_committed || host_calls != host_calls_here() || holds_after_signals(served);
+  if (!is_current) {
     if (drawn) drawn->roll_back();
     return false;
   }

@@ -85,6 +85,8 @@ class RegionRun {
   bool compute_numbers();
   bool run_steps();
   bool still_holds();
+  bool holds_after_signals(int64_t served);
+  bool run_committing(const Plan& plan, int64_t served);
   bool run_with_host_calls(LiveFrame& frame);
   OutputReplay* outputs_replay() { return replay_ ? &*replay_ : nullptr; }
   RegionEntryPtr entry_;

@@ -84,7 +84,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
         example(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed)));
   entry.draws =
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
-  entry.plan = plan_for(place.policy, region.graph, examples);
+  entry.plan = plan_for(place.policy, region.graph, examples, region.input_writes);
   entry.families = families_of_outputs(region);
   entry.is_sized = region.graph->is_symbolic();
   entry.computes_inputs = std::ranges::any_of(region.inputs, [](const auto& input) { return input.source == nullptr; });

@@ -31,8 +31,7 @@ int64_t span_nbytes(const TensorSpec& spec) {
   return ((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value();
 }
 
-BufferAssignment::BufferAssignment(const Graph& graph) {
-  std::vector<bool> escapes = graph.escaping();
+BufferAssignment::BufferAssignment(const Graph& graph, const std::vector<bool>& escapes) {
   is_alias_.resize(graph.nodes().size(), false);
   input_position_.resize(graph.nodes().size(), -1);
   for (size_t i = 0; i < graph.inputs().size(); ++i) {

@@ -8,8 +8,9 @@ namespace md {
 
 class BufferAssignment {
  public:
-  // The graph's specs must be concrete, else throws Error(Internal).
-  explicit BufferAssignment(const Graph& graph);
+  // The graph's specs must be concrete, else throws Error(Internal). escapes: by node index, whether its result or a view
+  // of it leaves the plan.
+  BufferAssignment(const Graph& graph, const std::vector<bool>& escapes);
 
   int number(ValueRef value) const { return first_[static_cast<size_t>(value.node->index)] + value.out; }
   const Place& place(ValueRef value) const { return layout_.places[static_cast<size_t>(number(value))]; }

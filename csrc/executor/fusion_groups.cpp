@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <span>
 
+#include "executor/write_chains.h"
 #include "graph/passes.h"
 
 namespace md {
@@ -15,17 +17,20 @@ class Grouping {
 
   std::vector<Group> run() {
     group_of_.assign(graph_.nodes().size(), -1);
+    readers_.resize(places_.layout().buffers.size());
     is_waiting_.assign(graph_.nodes().size(), false);
     std::vector<const Node*> anchors;
     for (const auto& node : graph_.nodes()) {
       if (node->kind != NodeKind::Op) continue;
       add_waiting_operands(*node);
+      add_waiting_readers(*node);
       if (rules_.is_anchor(*node)) {
         is_waiting_[static_cast<size_t>(node->index)] = true;
         anchors.push_back(node.get());
       } else {
         add(*node);
       }
+      note_reads(*node);
     }
     for (const Node* anchor : anchors) add_if_waiting(*anchor);
     std::vector<Group> result;
@@ -95,6 +100,25 @@ class Grouping {
     add(node);
   }
 
+  // A write comes after what reads the elements that it replaces, so that it can be made in place.
+  std::span<const Node* const> earlier_readers(const Node& node) const {
+    const ValueRef* self = written_operand(node, places_);
+    if (self == nullptr) return {};
+    return readers_[static_cast<size_t>(places_.place(*self).buffer)];
+  }
+  void add_waiting_readers(const Node& node) {
+    for (const Node* reader : earlier_readers(node)) add_if_waiting(*reader);
+  }
+  void note_reads(const Node& node) {
+    if (places_.is_alias(node)) return;
+    for (size_t i = replaces_all(*node.op) ? 1 : 0; i < node.operands.size(); ++i) {
+      for_each_value(node.operands[i], [&](const ValueRef& value) {
+        int buffer = places_.place(value).buffer;
+        if (buffer >= 0) readers_[static_cast<size_t>(buffer)].push_back(&node);
+      });
+    }
+  }
+
   void add(const Node& node) {
     std::vector<int> from = producers(node);
     // A view does not run, but its readers read the group of its base.
@@ -109,6 +133,10 @@ class Grouping {
     if (draft(id).group.kind != GroupKind::Single && !is_first_of_anchor) absorb_producers(id, node, from);
     for (int producer : from) {
       if (producer != id) draft(producer).first_reader = std::min(draft(producer).first_reader, id);
+    }
+    for (const Node* reader : earlier_readers(node)) {
+      int other = group_of(*reader);
+      if (other >= 0 && other != id) draft(other).first_reader = std::min(draft(other).first_reader, id);
     }
   }
 
@@ -231,7 +259,8 @@ class Grouping {
   const GroupingRules& rules_;
   const std::vector<bool> is_used_;  // by node index
   std::vector<int> group_of_;
-  std::vector<bool> is_waiting_;  // by node index: an anchor that has not been read yet
+  std::vector<bool> is_waiting_;                   // by node index: an anchor that has not been read yet
+  std::vector<std::vector<const Node*>> readers_;  // by buffer, of the nodes so far
   std::vector<Draft> drafts_;
 };
 

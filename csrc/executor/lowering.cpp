@@ -1,6 +1,8 @@
 #include "executor/lowering.h"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "base/log.h"
 #include "executor/anchor_steps.h"
@@ -13,6 +15,9 @@
 #include "executor/native_plan.h"
 #include "executor/sized_plans.h"
 #include "executor/timed_plan.h"
+#include "executor/window_step.h"
+#include "executor/write_placement.h"
+#include "graph/cut.h"
 #include "graph/merge_products.h"
 
 namespace md {
@@ -175,6 +180,25 @@ std::vector<Group> without_folds(const Group& group) {
   return parts;
 }
 
+// The step that copies what a write into its base writes.
+LoweredStep lower_to_window(const Node& node, LoweringContext& context) {
+  ValueRef source = std::get<ValueRef>(node.operands[1]);
+  int from = context.places.number(source), to = context.places.number({const_cast<Node*>(&node), 0});
+  const Place& base = context.places.layout().places[static_cast<size_t>(to)];
+  Place window = context.writes->window_of(node);
+  LoweredStep lowered;
+  lowered.touched = {from, to};
+  lowered.step = copy_window({.value = from, .spec = context.places.place(source).spec},
+                             {.value = to, .offset = window.offset - base.offset, .spec = window.spec},
+                             str_cat("window ", node.op->name, " -> ", node.name));
+  return lowered;
+}
+
+LoweredStep lower_alone(const Node& node, LoweringContext& context) {
+  bool is_window = writes_view(*node.op) && context.writes->is_in_base(node);
+  return is_window ? lower_to_window(node, context) : lower_to_kernel(node, context);
+}
+
 void lower_group(const Group& group, LoweringContext& context, std::vector<LoweredStep>& steps) {
   LoweredStep step;
   if (group.kind == GroupKind::Pointwise && is_unused(group, context)) return;
@@ -209,7 +233,11 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
     return;
   }
   for (const Node* const& node : group.nodes) {
-    LoweredStep single = lower_to_kernel(*node, context);
+    if (context.writes->is_done(*node)) {
+      context.in_place.push_back(node->name);
+      continue;
+    }
+    LoweredStep single = lower_alone(*node, context);
     single.label = label_of({&node, 1}, group, single.note.empty() ? step.note : std::move(single.note));
     steps.push_back(std::move(single));
   }
@@ -280,41 +308,98 @@ std::vector<std::string> aliases(const Graph& graph, const BufferAssignment& pla
   return names;
 }
 
-// sized: if the plan will take other sizes of the graph; null if it could not.
-std::shared_ptr<NativePlan> lower_graph(const Graph& graph, const std::shared_ptr<const SizedGraph>& sized) {
-  BufferAssignment places(graph);
+// A loop that cannot write its results where they belong leaves that to other steps.
+void lower_in_place(const Group& group, LoweringContext& context, std::vector<LoweredStep>& steps) {
+  size_t before = steps.size();
+  context.has_failed_loop = false;
+  bool is_placed = context.writes->place_results(group);
+  lower_group(group, context, steps);
+  if (!is_placed || !context.has_failed_loop) return;
+  steps.resize(before);
+  context.writes->take_back();
+  lower_group(group, context, steps);
+}
+
+// Copies to the inputs what has been computed elsewhere.
+void add_write_backs(LoweringContext& context, std::vector<LoweredStep>& steps) {
+  const Layout& layout = context.places.layout();
+  for (const WritePlacement::WriteBack& back : context.writes->write_backs()) {
+    int64_t start = layout.places[static_cast<size_t>(back.input_value)].offset;
+    for (const Place& window : back.windows) {
+      LoweredStep step;
+      step.touched = {back.value, back.input_value};
+      Window from = {.value = back.value, .offset = window.offset - start, .spec = window.spec};
+      Window to = from;
+      to.value = back.input_value;
+      step.step = copy_window(std::move(from), std::move(to), "window to an input");
+      steps.push_back(std::move(step));
+    }
+  }
+}
+
+// Returns the first step that writes an input, or the number of steps.
+size_t lower_groups(std::span<const Group> groups, LoweringContext& context, std::vector<LoweredStep>& steps) {
+  std::optional<size_t> first_write;
+  for (const Group& group : groups) {
+    size_t before = steps.size();
+    lower_in_place(group, context, steps);
+    if (!first_write && steps.size() > before && context.writes->writes_input(group)) first_write = before;
+  }
+  if (!first_write) first_write = steps.size();
+  add_write_backs(context, steps);
+  return *first_write;
+}
+
+std::vector<int> output_values(const Graph& graph, const BufferAssignment& places, std::span<const InputWrite> writes) {
+  std::vector<int> values;
+  for (const ValueRef& output : graph.outputs()) values.push_back(places.number(output));
+  for (const InputWrite& write : writes)
+    values[static_cast<size_t>(write.output)] = places.number({graph.inputs()[static_cast<size_t>(write.input)], 0});
+  return values;
+}
+
+// sized: if the plan will take other sizes of the graph; null if it could not. Such a plan writes nothing in place:
+// where that may be done depends on the sizes.
+std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const InputWrite> given,
+                                        const std::shared_ptr<const SizedGraph>& sized) {
+  std::vector<InputWrite> writes;
+  if (sized == nullptr) writes = usable_writes(graph, given);
+  std::vector<bool> escapes = escaping_besides(graph, writes);
+  BufferAssignment places(graph, escapes);
   LoweringContext context(graph, places, sized.get());
   std::vector<LoweredStep> lowered;
   std::vector<Group> groups = group_nodes(graph, places, kRules);
   join_attention(groups, context);
   join_chosen_rows(groups, context);
-  for (const Group& group : groups) lower_group(group, context, lowered);
-
+  WritePlacement placement(graph, places, groups, write_chains(graph, places, writes, escapes), escapes);
+  context.writes = &placement;
+  if (sized == nullptr) placement.take_over_bases();
+  auto description = std::make_shared<PlanDescription>();
+  description->first_write = lower_groups(groups, context, lowered);
   if (context.keeps_sizes) return nullptr;
 
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<StepMemory> memory;
-  auto description = std::make_shared<PlanDescription>();
   for (LoweredStep& step : lowered) {
     steps.push_back(std::move(step.step));
     description->labels.push_back(std::move(step.label));
     memory.push_back(std::move(static_cast<StepMemory&>(step)));
   }
-  std::vector<int> outputs;
-  for (const ValueRef& output : graph.outputs()) outputs.push_back(places.number(output));
   description->inputs = plan_inputs(graph, places);
   description->aliases = aliases(graph, places);
-  description->stands_in = context.stands_in;
+  description->in_place = std::move(context.in_place);
+  description->stands_in = context.stands_in || !given.empty() || has_writes(graph);
   std::unique_ptr<SizeChanges> changes;
   if (sized != nullptr) changes = std::make_unique<SizeChanges>(sized, places, memory);
   place_buffers(places.layout(), memory);
+  std::vector<int> outputs = output_values(graph, places, writes);
   return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), std::move(outputs),
                                       context.call_count, std::move(description), std::move(changes));
 }
 
-std::shared_ptr<const NativePlan> lower_natively(const Graph& captured) {
+std::shared_ptr<const NativePlan> lower_natively(const Graph& captured, std::span<const InputWrite> writes) {
   std::unique_ptr<Graph> merged = merge_products(captured);
-  return lower_graph(merged != nullptr ? *merged : captured, nullptr);
+  return lower_graph(merged != nullptr ? *merged : captured, writes, nullptr);
 }
 
 void log_plan(const Plan& plan, const Graph& graph, const std::string& sizes) {
@@ -324,25 +409,35 @@ void log_plan(const Plan& plan, const Graph& graph, const std::string& sizes) {
     log_event(LogArtifact::kernels, print_kernels_log(plan.facts(), graph_place(graph), sizes));
 }
 
-std::shared_ptr<const Plan> lower_and_tell(const std::shared_ptr<const Graph>& graph, const std::string& sizes) {
-  std::shared_ptr<const NativePlan> plan = lower_natively(*graph);
+std::shared_ptr<const Plan> lower_and_tell(const std::shared_ptr<const Graph>& graph,
+                                           std::span<const InputWrite> writes, const std::string& sizes) {
+  std::shared_ptr<const NativePlan> plan = lower_natively(*graph, writes);
   log_plan(*plan, *graph, sizes);
   return measured_if_asked(std::move(plan), *graph, sizes);
 }
 
 // Merged products are those of a graph of its own.
-std::shared_ptr<SizedPlan> lower_for_many(const std::shared_ptr<const SizedGraph>& sized) {
+std::shared_ptr<SizedPlan> lower_for_many(const std::shared_ptr<const SizedGraph>& sized,
+                                          std::span<const InputWrite> writes) {
   bool measured = log_enabled(LogArtifact::perf) || MeasuringScope::is_active();
   if (measured || merge_products(sized->graph()) != nullptr) return nullptr;
-  return lower_graph(sized->graph(), sized);
+  return lower_graph(sized->graph(), writes, sized);
 }
 
 }  // namespace
 
-std::shared_ptr<const Plan> lower(const Graph& graph) { return lower_natively(graph); }
+std::shared_ptr<const Plan> lower(const Graph& graph) { return lower_natively(graph, {}); }
 
-std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph) {
-  return plan_for_any_sizes(graph, {lower_and_tell, lower_for_many, log_plan});
+std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes) {
+  // What the first of two parts passes to the second may be a view of a written input.
+  std::vector<InputWrite> own = cut_at_unbacked_sizes(*graph) ? std::vector<InputWrite>() : writes;
+  SizedPlanMakers makers;
+  makers.make = [own](const std::shared_ptr<const Graph>& concrete, const std::string& sizes) {
+    return lower_and_tell(concrete, own, sizes);
+  };
+  makers.make_for_many = [own](const std::shared_ptr<const SizedGraph>& sized) { return lower_for_many(sized, own); };
+  makers.log = log_plan;
+  return plan_for_any_sizes(graph, makers);
 }
 
 }  // namespace md

@@ -12,16 +12,21 @@
 
 namespace md {
 
+class WritePlacement;
+
 // Shared state of the step builders.
 struct LoweringContext {
   const Graph& graph;
   BufferAssignment& places;
+  WritePlacement* writes = nullptr;
   std::vector<std::vector<Node*>> users;  // by node index
   std::vector<bool> escapes;              // by node index
   int call_count = 0;                     // kernel calls allocated so far
   const SizedGraph* sized = nullptr;      // if the sizes of the graph, and with it of the plan, will change
   bool keeps_sizes = false;               // for a plan that cannot take other sizes after all
   bool stands_in = false;                 // for a plan with steps that are better where sizes do not change
+  bool has_failed_loop = false;           // since it was reset
+  std::vector<std::string> in_place;      // writes without a step
 
   LoweringContext(const Graph& graph, BufferAssignment& places, const SizedGraph* sized)
       : graph(graph), places(places), users(graph.all_users()), escapes(graph.escaping()), sized(sized) {}

@@ -22,9 +22,11 @@ struct PlanInput {
 // What a plan shares with its copies for other sizes.
 struct PlanDescription {
   std::vector<PlanInput> inputs;
-  std::vector<StepLabel> labels;     // by step
-  std::vector<std::string> aliases;  // nodes without a step
-  bool stands_in = false;            // LoweringContext::stands_in
+  std::vector<StepLabel> labels;      // by step
+  std::vector<std::string> aliases;   // nodes without a step
+  std::vector<std::string> in_place;  // writes without a step
+  size_t first_write = 0;             // the first step that writes an input; the number of steps: none
+  bool stands_in = false;             // SizedPlan::stands_in()
 };
 
 class NativePlan : public SizedPlan {
@@ -39,9 +41,11 @@ class NativePlan : public SizedPlan {
   bool stands_in() const override;
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override;
-  void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory& memory) const override;
-  // The same; ns receives the time of each step, and at its end that of the whole run.
-  void run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, std::span<int64_t> ns) const;
+  void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost& host) const override;
+  // The same; ns receives the time of each step, and at its end that of the whole run. `host` may be null.
+  void run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost* host,
+                 std::span<int64_t> ns) const;
+  bool writes_inputs() const { return description_->first_write < steps_.size(); }
   size_t step_count() const { return steps_.size(); }
   PlanFacts facts() const override;
   std::string print() const override;
@@ -57,13 +61,13 @@ class NativePlan : public SizedPlan {
   void find_outputs();
   std::unique_ptr<RunState> check_out() const;
   void give_back(std::unique_ptr<RunState> state) const;
-  // `memory` may be null.
-  void bind(RunState& state, std::span<const GraphInput> inputs, OutputMemory* memory) const;
-  void run_steps(RunState& state) const;
+  // `host` may be null.
+  void bind(RunState& state, std::span<const GraphInput> inputs, RunHost* host) const;
+  template <typename RunStep>
+  void run_steps(RunHost* host, RunStep run_step) const;
   void make_outputs(RunState& state, std::span<Tensor> outputs) const;
   template <typename RunSteps>
-  void run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory* memory,
-                RunSteps run_steps) const;
+  void run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost* host, RunSteps run_steps) const;
 
   Layout layout_;
   std::vector<std::unique_ptr<Step>> steps_;

@@ -137,7 +137,7 @@ void NativePlan::give_back(std::unique_ptr<RunState> state) const {
   pool_.push_back(std::move(state));
 }
 
-void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, OutputMemory* memory) const {
+void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, RunHost* host) const {
   state.inputs = inputs;
   for (size_t i = 0; i < description_->inputs.size(); ++i) {
     if (description_->inputs[i].buffer >= 0)
@@ -146,8 +146,8 @@ void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, Outpu
   for (auto [buffer, output] : output_buffers_) {
     size_t i = static_cast<size_t>(buffer);
     Tensor given;
-    if (memory != nullptr && output >= 0)
-      given = memory->allocate(static_cast<size_t>(output), layout_.places[layout_.buffers[i].root].spec);
+    if (host != nullptr && output >= 0)
+      given = host->allocate(static_cast<size_t>(output), layout_.places[layout_.buffers[i].root].spec);
     auto nbytes = static_cast<size_t>(layout_.buffers[i].nbytes);
     bool fits = given.defined() && given->storage()->nbytes() >= nbytes;
     state.owned[i] = fits ? given->storage() : Storage::allocate(nbytes);
@@ -168,12 +168,12 @@ void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const 
 
 // A state whose run fails is dropped together with its memory: outputs are written only at the end.
 template <typename RunSteps>
-void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory* memory,
+void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost* host,
                           RunSteps run_steps) const {
   MD_ASSERT(inputs.size() == description_->inputs.size() && outputs.size() == outputs_.size(),
             "a plan is called as its graph says");
   std::unique_ptr<RunState> state = check_out();
-  bind(*state, inputs, memory);
+  bind(*state, inputs, host);
   run_steps(*state);
   make_outputs(*state, outputs);
   state->inputs = {};
@@ -181,36 +181,45 @@ void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> 
   give_back(std::move(state));
 }
 
-void NativePlan::run_steps(RunState& state) const {
-  for (const auto& step : steps_) {
+// Interrupts are served until the caller can see what the run writes.
+template <typename RunStep>
+void NativePlan::run_steps(RunHost* host, RunStep run_step) const {
+  size_t first_write = description_->first_write;
+  for (size_t i = 0; i < first_write; ++i) {
     serve_interrupts();
-    step->run(state);
+    run_step(i);
   }
+  if (!writes_inputs()) return;
+  serve_interrupts();
+  if (host != nullptr) host->commit();
+  for (size_t i = first_write; i < steps_.size(); ++i) run_step(i);
 }
 
 void NativePlan::run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
-  run_with(inputs, outputs, nullptr, [this](RunState& state) { run_steps(state); });
+  run_with(inputs, outputs, nullptr,
+           [this](RunState& state) { run_steps(nullptr, [&](size_t i) { steps_[i]->run(state); }); });
 }
 
-void NativePlan::run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, OutputMemory& memory) const {
-  run_with(inputs, outputs, &memory, [this](RunState& state) { run_steps(state); });
+void NativePlan::run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost& host) const {
+  run_with(inputs, outputs, &host,
+           [&](RunState& state) { run_steps(&host, [&](size_t i) { steps_[i]->run(state); }); });
 }
 
-void NativePlan::run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, std::span<int64_t> ns) const {
+void NativePlan::run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost* host,
+                           std::span<int64_t> ns) const {
   MD_ASSERT(ns.size() == steps_.size() + 1, "there is a time for each step and one for all");
   using Clock = std::chrono::steady_clock;
   auto between = [](Clock::time_point begin, Clock::time_point end) {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(end - begin).count();
   };
   Clock::time_point start = Clock::now();
-  run_with(inputs, outputs, nullptr, [&](RunState& state) {
+  run_with(inputs, outputs, host, [&](RunState& state) {
     Clock::time_point begin = Clock::now();
-    for (size_t i = 0; i < steps_.size(); ++i) {
-      serve_interrupts();
+    run_steps(host, [&](size_t i) {
       steps_[i]->run(state);
       Clock::time_point end = Clock::now();
       ns[i] = between(std::exchange(begin, end), end);
-    }
+    });
   });
   ns.back() = between(start, Clock::now());
 }
@@ -223,6 +232,7 @@ PlanFacts NativePlan::facts() const {
                            step.work(), /*times=*/{}});
   }
   facts.places = description_->aliases;
+  facts.in_place = description_->in_place;
   facts.arena_nbytes = layout_.arena_nbytes;
   return facts;
 }

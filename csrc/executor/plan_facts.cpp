@@ -41,7 +41,7 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 size_t node_count(const PlanFacts& facts) {
-  size_t count = facts.places.size();
+  size_t count = facts.places.size() + facts.in_place.size();
   for (const StepFacts& step : facts.steps) count += step.nodes.size();
   return count;
 }
@@ -85,6 +85,7 @@ std::string print_plan_log(const PlanFacts& facts, const std::string& place, con
     if (!step.why.empty()) text += str_cat("\n    ", step.nodes[0], ": ", step.why);
   }
   if (!facts.places.empty()) text += "\n  no step, views only: " + joined(facts.places);
+  if (!facts.in_place.empty()) text += "\n  no step, computed in place: " + joined(facts.in_place);
   return text;
 }
 

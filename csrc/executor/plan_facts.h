@@ -53,8 +53,9 @@ struct StepFacts {
 };
 
 struct PlanFacts {
-  std::vector<StepFacts> steps;     // empty: a plan without steps of its own
-  std::vector<std::string> places;  // nodes that are pure aliases
+  std::vector<StepFacts> steps;       // empty: a plan without steps of its own
+  std::vector<std::string> places;    // nodes that are pure aliases
+  std::vector<std::string> in_place;  // writes whose values are computed where they belong
   int64_t arena_nbytes = 0;
   int64_t runs = 0;  // number of measured runs
   StepTimes times;   // of whole runs

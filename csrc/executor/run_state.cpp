@@ -5,28 +5,32 @@ namespace md {
 Tensor RunState::handle(int value) const {
   const Place& place = layout->places[static_cast<size_t>(value)];
   const Buffer& buffer = layout->buffers[static_cast<size_t>(place.buffer)];
+  if (value == buffer.root) {
+    if (buffer.home == BufferHome::Input) return inputs[static_cast<size_t>(buffer.index)].tensor;
+    if (buffer.home == BufferHome::Constant) return layout->constants[static_cast<size_t>(buffer.index)];
+    if (buffer.home == BufferHome::Made) return made[static_cast<size_t>(value)];
+  }
+  return handle(place);
+}
+
+Tensor RunState::handle(const Place& place) const {
+  const Buffer& buffer = layout->buffers[static_cast<size_t>(place.buffer)];
+  auto part_of = [&](const Tensor& tensor) {
+    return Tensor::from_storage(tensor->storage(), tensor->offset() + place.offset, place.spec);
+  };
   switch (buffer.home) {
-    case BufferHome::Input: {
-      const Tensor& input = inputs[static_cast<size_t>(buffer.index)].tensor;
-      if (value == buffer.root) return input;
-      return Tensor::from_storage(input->storage(), input->offset() + place.offset, place.spec);
-    }
-    case BufferHome::Constant: {
-      const Tensor& constant = layout->constants[static_cast<size_t>(buffer.index)];
-      if (value == buffer.root) return constant;
-      return Tensor::from_storage(constant->storage(), constant->offset() + place.offset, place.spec);
-    }
+    case BufferHome::Input:
+      return part_of(inputs[static_cast<size_t>(buffer.index)].tensor);
+    case BufferHome::Constant:
+      return part_of(layout->constants[static_cast<size_t>(buffer.index)]);
     case BufferHome::Arena: {
       int64_t start = buffer.arena_offset / static_cast<int64_t>(item_size(place.spec.dtype));
       return Tensor::from_storage(arena, start + place.offset, place.spec);
     }
     case BufferHome::Output:
       return Tensor::from_storage(owned[static_cast<size_t>(place.buffer)], place.offset, place.spec);
-    case BufferHome::Made: {
-      const Tensor& tensor = made[static_cast<size_t>(buffer.root)];
-      if (value == buffer.root) return tensor;
-      return Tensor::from_storage(tensor->storage(), tensor->offset() + place.offset, place.spec);
-    }
+    case BufferHome::Made:
+      return part_of(made[static_cast<size_t>(buffer.root)]);
   }
   raise_internal(__FILE__, __LINE__, "a buffer without a home");
 }

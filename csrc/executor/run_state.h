@@ -23,6 +23,7 @@ struct Buffer {
   int root = -1;  // the value that the buffer was created for; the others are views of it
   int64_t nbytes = 0;
   int64_t arena_offset = 0;
+  bool is_written = false;  // Input: the plan writes it
 };
 
 // A value inside its buffer. Views of one value share its buffer.
@@ -57,9 +58,9 @@ struct RunState {
   std::span<const GraphInput> inputs;  // during a run
   std::vector<KernelCall> calls;
 
-  // Whether the buffer is a tensor that outlives the run: an Input or a Constant.
+  // Whether the buffer is a tensor that outlives the run, and stays as it is: an Input or a Constant.
   static bool has_owner(const Buffer& buffer) {
-    return buffer.home == BufferHome::Input || buffer.home == BufferHome::Constant;
+    return (buffer.home == BufferHome::Input && !buffer.is_written) || buffer.home == BufferHome::Constant;
   }
   const Tensor& owner(int value) const;
 
@@ -67,8 +68,9 @@ struct RunState {
   std::byte* address(int value) const { return address(layout->places[static_cast<size_t>(value)]); }
   // `value` is -1 if there is none.
   std::byte* address_or_null(int value) const { return value < 0 ? nullptr : address(value); }
-  // A tensor handle for a value.
+  // A tensor handle for a value, and for any place in a buffer.
   Tensor handle(int value) const;
+  Tensor handle(const Place& place) const;
   // The same for a value in an Output buffer that is not needed again in this run: takes the buffer's storage.
   Tensor take(int value);
 };

@@ -1,6 +1,7 @@
 // Plans of graphs with symbolic sizes. One that is lowered for some sizes takes others, in microseconds; sizes that come
 // back often get a plan of their own.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,9 +24,10 @@ class SizedPlan : public Plan {
 
 // sizes: "s0 = 4, s1 = 7", for logs.
 struct SizedPlanMakers {
-  std::shared_ptr<const Plan> (*make)(const std::shared_ptr<const Graph>& concrete, const std::string& sizes);
+  std::function<std::shared_ptr<const Plan>(const std::shared_ptr<const Graph>& concrete, const std::string& sizes)>
+      make;
   // A plan for the present sizes of the graph; null, or null as a result: there are only plans for single sizes.
-  std::shared_ptr<SizedPlan> (*make_for_many)(const std::shared_ptr<const SizedGraph>& sized) = nullptr;
+  std::function<std::shared_ptr<SizedPlan>(const std::shared_ptr<const SizedGraph>& sized)> make_for_many = nullptr;
   // Logs a plan that has taken new sizes.
   void (*log)(const Plan& plan, const Graph& graph, const std::string& sizes) = nullptr;
 };

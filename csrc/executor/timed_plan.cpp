@@ -24,14 +24,10 @@ class TimedPlan : public Plan {
         times_(plan_->step_count() + 1) {}
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
-    std::vector<int64_t> ns(times_.size());
-    int64_t since = 0;
-    for (int runs = 0; runs == 0 || (repeats_ && runs < kMostRuns && since < kMostNs); ++runs) {
-      plan_->run_timed(inputs, outputs, ns);
-      since += ns.back();
-      if (add(ns) && log_enabled(LogArtifact::perf))
-        log_event(LogArtifact::perf, print_perf_log(facts(), place_, sizes_));
-    }
+    run_timed(inputs, outputs, nullptr);
+  }
+  void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost& host) const override {
+    run_timed(inputs, outputs, &host);
   }
 
   PlanFacts facts() const override {
@@ -49,6 +45,17 @@ class TimedPlan : public Plan {
   size_t nbytes() const override { return plan_->nbytes(); }
 
  private:
+  void run_timed(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost* host) const {
+    std::vector<int64_t> ns(times_.size());
+    int64_t since = 0;
+    for (int runs = 0; runs == 0 || (repeats_ && runs < kMostRuns && since < kMostNs); ++runs) {
+      plan_->run_timed(inputs, outputs, host, ns);
+      since += ns.back();
+      if (add(ns) && log_enabled(LogArtifact::perf))
+        log_event(LogArtifact::perf, print_perf_log(facts(), place_, sizes_));
+    }
+  }
+
   // Returns true at runs 1, 10, 100 ..., which are reported.
   bool add(std::span<const int64_t> ns) const {
     std::lock_guard lock(mutex_);
@@ -84,7 +91,8 @@ bool MeasuringScope::is_active() { return measuring; }
 std::shared_ptr<const Plan> measured_if_asked(std::shared_ptr<const NativePlan> plan, const Graph& graph,
                                               const std::string& sizes) {
   if (!measuring && !log_enabled(LogArtifact::perf)) return plan;
-  return std::make_shared<TimedPlan>(std::move(plan), graph_place(graph), sizes, measuring && may_repeat(graph));
+  bool repeats = measuring && may_repeat(graph) && !plan->writes_inputs();
+  return std::make_shared<TimedPlan>(std::move(plan), graph_place(graph), sizes, repeats);
 }
 
 }  // namespace md

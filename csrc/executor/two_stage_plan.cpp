@@ -28,6 +28,7 @@ class TwoStagePlan : public Plan {
     PlanFacts facts = first_->facts(), rest = second_->facts();
     facts.steps.insert(facts.steps.end(), rest.steps.begin(), rest.steps.end());
     facts.places.insert(facts.places.end(), rest.places.begin(), rest.places.end());
+    facts.in_place.insert(facts.in_place.end(), rest.in_place.begin(), rest.in_place.end());
     facts.arena_nbytes += rest.arena_nbytes;
     facts.runs = std::min(facts.runs, rest.runs);
     facts.times.fastest_ns += rest.times.fastest_ns;

@@ -59,9 +59,10 @@ bool equal_nodes(const Node& a, const Node& b) {
   return true;
 }
 
+// A write stays where the program makes it: whether a failure leaves it undone depends on that.
 bool may_merge(const Node& node) {
-  return node.kind == NodeKind::TensorConst ||
-         (node.kind == NodeKind::Op && node.op->is_pure() && !node.size.is_symbolic());
+  return node.kind == NodeKind::TensorConst || (node.kind == NodeKind::Op && node.op->is_pure() &&
+                                                node.op->kind != OpKind::Write && !node.size.is_symbolic());
 }
 
 }  // namespace

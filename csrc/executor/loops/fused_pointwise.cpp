@@ -48,6 +48,7 @@ bool can_fold_rows(const Node& node) { return as_row_fold(node).has_value(); }
 
 LoweredStep lower_to_loop(const Group& group, LoweringContext& context) {
   BuiltLoop built = build_loop(group, context);
+  context.has_failed_loop = context.has_failed_loop || !built.ok;
   if (built.ok) {
     LoweredStep lowered = std::move(built.lowered);
     lowered.step = std::make_unique<FusedPointwise>(std::move(built));

@@ -45,6 +45,8 @@ class LoopBuilder {
     if (overwritten_ < 0) share_addresses(draft_, context_.places.layout());
     find_runs(draft_);
     if (!place_scratch(draft_, ops_.by_rows())) return failed("too many values alive at once");
+    if (overwritten_ < 0 && overwrites_what_it_reads(draft_, context_.places.layout()))
+      return failed("its results lie where other elements are read");
     return finish();
   }
 
@@ -156,7 +158,8 @@ class LoopBuilder {
   void collect_outputs() {
     for (const Node* node : ops_.nodes()) {
       if (!context_.is_seen_outside(*node, group_)) continue;
-      const TensorSpec& spec = node->outs[0].spec;
+      const TensorSpec& spec = place(ops_.number(node)).spec;
+      // The result of a reduction lacks the last dim.
       bool drops_last = ops_.is_over_rows(*node) && spec.rank() == sizes().size() - 1;
       std::vector<int64_t> strides = broadcast_strides(spec, sizes(), drops_last);
       program().outputs.push_back(new_stream(ops_.number(node), std::move(strides), 0));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/memory_overlap.h"
+
 namespace md {
 namespace {
 
@@ -12,6 +14,10 @@ class StreamMemory {
   const Place& place(int value) const { return layout_.places[static_cast<size_t>(value)]; }
   int64_t first_byte(const Stream& stream) const {
     return place(stream.value).byte_offset() + stream.offset * stream.item_size;
+  }
+
+  bool meet(const Stream& a, const Stream& b) const {
+    return elements_meet(place(a.value).spec, place(a.value).offset, place(b.value).spec, place(b.value).offset);
   }
 
   bool keep_distance(const Stream& a, const Stream& b) const { return !a.follows && are_parallel(a, b); }
@@ -60,6 +66,28 @@ std::optional<int64_t> distance(const LoopProgram& program, const Layout& layout
   StreamMemory memory(program, layout);
   if (!memory.are_parallel(from, to)) return std::nullopt;
   return memory.first_byte(to) - memory.first_byte(from);
+}
+
+bool overwrites_what_it_reads(const LoopDraft& draft, const Layout& layout) {
+  StreamMemory memory(draft.program, layout);
+  std::vector<int> last = draft.last_reads();
+  const std::vector<Stream>& outputs = draft.program.outputs;
+  for (const Stream& output : outputs) {
+    auto shares = [&](const Stream& other) {
+      return other.reg != output.reg && memory.place(other.value).buffer == memory.place(output.value).buffer &&
+             memory.meet(other, output);
+    };
+    if (std::ranges::any_of(outputs, shares) && output.choice < 0) return true;
+    auto writer = std::ranges::find(draft.code, output.reg, [](const DraftInstruction& i) { return i.step.dst; });
+    int written = static_cast<int>(writer - draft.code.begin());
+    for (const Stream& input : draft.program.inputs) {
+      if (output.choice >= 0 || !shares(input)) continue;
+      bool is_same = input.choice < 0 && input.access == output.access && input.strides == output.strides &&
+                     memory.first_byte(input) == memory.first_byte(output) && input.item_size == output.item_size;
+      if (!is_same || (!is_copied(output) && last[static_cast<size_t>(input.reg)] > written)) return true;
+    }
+  }
+  return false;
 }
 
 void find_shared_memory(const LoopDraft& draft, const Layout& layout, int overwritten, LoweredStep& lowered) {

@@ -116,15 +116,29 @@ RecipeId RegionFinisher::output_recipe(ValueRef value) {
   return static_cast<RecipeId>(snapshot_.recipes.size() - 1);
 }
 
+// Whether Python sees no write before the exit.
+bool RegionFinisher::writes_at_exit() const { return !deferred_.has_output() && !tracer_.graph().has_host_call(); }
+
 void RegionFinisher::add_tensor_writes() {
   for (const auto& base : tracer_.builder().written_inputs()) {
     int written_before = deferred_.logged_version(base.get());
     if (base->version == written_before) continue;  // no write, or one before a graph break
+    if (writes_at_exit()) written_.emplace_back(static_cast<int>(outputs_.size()), base->original.node);
     RecipeId value = output_recipe(base->current);
     Effect effect{EffectKind::WriteTensor, recipe_of(tracer_.values().find(base->source)), value};
     effect.count = base->version - written_before;
     snapshot_.effects.push_back(effect);
   }
+}
+
+std::vector<InputWrite> RegionFinisher::input_writes() const {
+  const std::vector<Node*>& inputs = tracer_.graph().inputs();
+  std::vector<InputWrite> writes;
+  for (auto [output, node] : written_) {
+    auto input = std::ranges::find(inputs, node);
+    if (input != inputs.end()) writes.push_back({output, static_cast<int>(input - inputs.begin())});
+  }
+  return writes;
 }
 
 void RegionFinisher::add_effects() {
@@ -303,6 +317,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
     const GraphBuilder::Input& input = tracer_.builder().inputs()[static_cast<size_t>(kept)];
     region.inputs.push_back({input.source, input.source == nullptr ? recipe_of(input.computed) : kNoRecipe});
   }
+  region.input_writes = input_writes();
   bind_symbols(region);
   shapes_.add_guards(tracer_.guards());
   region.violations = shapes_.violations(entry_.start().bytecode);

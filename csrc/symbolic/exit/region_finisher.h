@@ -70,7 +70,9 @@ class RegionFinisher {
   // A dead intermediate of the graph is left unset; all other slots keep their values.
   bool may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const;
   void add_effects();
+  bool writes_at_exit() const;
   void add_tensor_writes();
+  std::vector<InputWrite> input_writes() const;
   RecipeId output_recipe(ValueRef value);
   void add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on);
   void check_outputs();
@@ -100,6 +102,7 @@ class RegionFinisher {
   std::unordered_map<const Value*, RecipeId> recipes_;
   std::vector<ValuePtr> keep_alive_;  // recipes_ is keyed by address
   std::vector<ValueRef> outputs_;
+  std::vector<std::pair<int, const Node*>> written_;  // outputs, and the inputs that hold them afterwards
 };
 
 }  // namespace md

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/input_write.h"
 #include "guards/guard_set.h"
 #include "snapshot/snapshot.h"
 #include "symbolic/breaks/graph_break.h"
@@ -39,6 +40,7 @@ inline const char* exit_name(ExitKind exit) {
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
   std::vector<RegionInput> inputs;       // one per graph input
+  std::vector<InputWrite> input_writes;  // which outputs are written to inputs at the exit and nowhere before
   std::vector<HostCallSite> host_calls;  // those of the graph, in order
   std::vector<OutputSite> outputs;       // indexed by Effect::start
   uint64_t trace = 0;                    // Tracer::number()

@@ -66,6 +66,7 @@ class Plan:
 
     steps                each a Step, in the order in which they run
     views                names of the nodes that need no step: strided views
+    in_place             names of the writes that need no step: what they write is computed in its place
     arena_nbytes         memory for values that live between steps
     runs                 number of measured runs: more than one if a run can be repeated, so that caches are warm
     fastest_ns, mean_ns  of a whole run, None if nothing was measured
@@ -79,6 +80,7 @@ class Plan:
     def __init__(self, facts: dict[str, Any]) -> None:
         self.steps = [Step(step) for step in facts["steps"]]
         self.views = facts["places"]
+        self.in_place = facts["in_place"]
         for name in ("arena_nbytes", "runs", "fastest_ns", "mean_ns"):
             setattr(self, name, facts[name])
 

@@ -1,0 +1,30 @@
+// When a plan may write memory that the caller sees. A step is numbered as its group.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "executor/buffer_assignment.h"
+#include "executor/fusion_groups.h"
+
+namespace md {
+
+inline constexpr int kNever = 1 << 30;
+
+class CommitPoint {
+ public:
+  CommitPoint(std::span<const Group> groups, const BufferAssignment& places);
+  // The first node of the program that may fail after a write that is made in this step: in a later one, or in the same
+  // one when it has begun to write. kNever: none.
+  int first_failure(int step) const;
+
+ private:
+  struct Failure {
+    int node = kNever;       // the first that may fail
+    bool is_midway = false;  // it may have written part of its results
+  };
+  static Failure failure_of(const Group& group, const BufferAssignment& places);
+  std::vector<Failure> failures_;  // by step
+  std::vector<int> later_;         // by step: the first node that may fail in later steps
+};
+
+}  // namespace md

@@ -1,0 +1,130 @@
+#include "executor/write_chains.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "graph/views.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/ops/kernels.h"
+
+namespace md {
+namespace {
+
+// They keep a total for some thousands of elements each.
+constexpr Kernel kSteadyReductions[] = {sum_kernel,  prod_kernel, mean_kernel, amax_kernel,
+                                        amin_kernel, any_kernel,  all_kernel};
+
+bool is_own_value(const ValueRef& value) {
+  return value.node->kind == NodeKind::Op && value.node->outs.size() == 1 && !is_strided_view(*value.node);
+}
+
+}  // namespace
+
+bool replaces_all(const OpRow& op) {
+  return op.kernel == copy_into_kernel || op.kernel == fill_kernel || op.kernel == zero_kernel;
+}
+bool copies_into(const OpRow& op) { return op.kernel == copy_into_kernel; }
+bool writes_view(const OpRow& op) { return op.kernel == scatter_view_kernel; }
+
+bool is_steady(const OpRow& op) {
+  switch (op.kind) {
+    case OpKind::PointwiseUnary:
+    case OpKind::PointwiseBinary:
+    case OpKind::PointwiseTernary:
+    case OpKind::Compare:
+      return op.pointwise >= 0;
+    case OpKind::View:
+    case OpKind::Creation:
+    case OpKind::Cast:
+      return true;
+    case OpKind::Write:
+      return replaces_all(op) || writes_view(op) || op.kernel == masked_fill_kernel;
+    case OpKind::Reduction:
+      return std::ranges::find(kSteadyReductions, op.kernel) != std::end(kSteadyReductions);
+    case OpKind::Matmul:
+    case OpKind::Decomposition:
+    case OpKind::Softmax:
+    case OpKind::Gather:
+    case OpKind::Random:
+    case OpKind::HostCall:
+      break;
+  }
+  return false;
+}
+
+bool writes_any_layout(const OpRow& op) { return op.kind == OpKind::Write || op.pointwise >= 0; }
+
+bool may_pack(const OpRow& op) {
+  return op.kind == OpKind::Matmul || op.kind == OpKind::HostCall || op.role() == OpRole::Convolution;
+}
+
+bool has_writes(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const auto& node) { return is_op(*node, OpKind::Write); });
+}
+
+const ValueRef* written_operand(const Node& node, const BufferAssignment& places) {
+  if (!is_op(node, OpKind::Write) || node.outs.size() != 1) return nullptr;
+  const auto* self = std::get_if<ValueRef>(&node.operands[0]);
+  bool is_whole = self != nullptr && self->node->kind != NodeKind::ScalarInput && !places.is_alias(*self->node);
+  return is_whole && same_layout(places.place(*self).spec, node.outs[0].spec) ? self : nullptr;
+}
+
+std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes) {
+  std::vector<InputWrite> usable;
+  for (const InputWrite& write : writes) {
+    const ValueRef& output = graph.outputs()[static_cast<size_t>(write.output)];
+    const Node& input = *graph.inputs()[static_cast<size_t>(write.input)];
+    if (output.node == &input) continue;
+    if (!is_own_value(output)) return {};
+    const TensorSpec& spec = input.outs[0].spec;
+    if (same_layout(spec, output.node->outs[0].spec) && elements_are_apart(spec)) usable.push_back(write);
+  }
+  return usable;
+}
+
+std::vector<bool> escaping_besides(const Graph& graph, std::span<const InputWrite> writes) {
+  std::vector<bool> escapes(graph.nodes().size(), false);
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    bool is_written =
+        std::ranges::any_of(writes, [&](const InputWrite& write) { return write.output == static_cast<int>(i); });
+    if (!is_written) escapes[static_cast<size_t>(graph.outputs()[i].node->index)] = true;
+  }
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    const Node& node = *graph.nodes()[i];
+    bool is_host_call = is_op(node, OpKind::HostCall);
+    if (!is_host_call && !(escapes[i] && is_op(node, OpKind::View))) continue;
+    for (size_t k = 0; k < (is_host_call ? node.operands.size() : 1); ++k) {
+      for_each_value(node.operands[k],
+                     [&](const ValueRef& value) { escapes[static_cast<size_t>(value.node->index)] = true; });
+    }
+  }
+  return escapes;
+}
+
+std::vector<WriteChain> write_chains(const Graph& graph, const BufferAssignment& places,
+                                     std::span<const InputWrite> writes, const std::vector<bool>& escapes) {
+  std::vector<WriteChain> chains;
+  std::vector<bool> taken(graph.nodes().size(), false);
+  for (const InputWrite& write : writes) {
+    WriteChain chain = {.output = write.output, .input = write.input};
+    chain.input_node = graph.inputs()[static_cast<size_t>(write.input)];
+    const Node* node = graph.outputs()[static_cast<size_t>(write.output)].node;
+    for (const ValueRef* self; (self = written_operand(*node, places)) != nullptr; node = self->node)
+      chain.updates.push_back(node);
+    std::ranges::reverse(chain.updates);
+    std::vector<const Node*> own = chain.updates;
+    if (node != chain.input_node) {
+      chain.produced = node;
+      own.push_back(node);
+    }
+    chain.may_be_in_place = std::ranges::all_of(own, [&](const Node* each) {
+      size_t i = static_cast<size_t>(each->index);
+      return each->kind == NodeKind::Op && each->outs.size() == 1 && !escapes[i] && !taken[i];
+    });
+    for (const Node* each : own) taken[static_cast<size_t>(each->index)] = true;
+    chains.push_back(std::move(chain));
+  }
+  return chains;
+}
+
+}  // namespace md

@@ -1,0 +1,52 @@
+// The writes of a graph to its inputs: from the graph's functional form back to what the program writes, where.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "executor/buffer_assignment.h"
+#include "graph/graph.h"
+#include "graph/input_write.h"
+
+namespace md {
+
+// Whether a write replaces all elements of argument 0, without reading them.
+bool replaces_all(const OpRow& op);
+// Whether it copies argument 1 into argument 0, or into a view of it.
+bool copies_into(const OpRow& op);
+bool writes_view(const OpRow& op);
+// Whether the kernel takes no memory that is worth mentioning beside its operands.
+bool is_steady(const OpRow& op);
+// Whether its kernel writes a result of any layout.
+bool writes_any_layout(const OpRow& op);
+// Whether its step may keep a packed copy of an operand, which belongs to a version of the operand's storage.
+bool may_pack(const OpRow& op);
+
+// Concrete sizes and strides.
+inline bool same_layout(const TensorSpec& a, const TensorSpec& b) {
+  return same(a.sizes, b.sizes) && same(a.strides, b.strides);
+}
+
+bool has_writes(const Graph& graph);
+
+// The node is a write into the result of another node, not into a view of one.
+const ValueRef* written_operand(const Node& node, const BufferAssignment& places);
+
+// Writes in program order that lead from an input, or from the result of another op, to what the input holds at the end.
+struct WriteChain {
+  int output = -1;
+  int input = -1;
+  const Node* input_node = nullptr;
+  const Node* produced = nullptr;  // the op; null: the chain starts with the input itself
+  std::vector<const Node*> updates = {};
+  bool may_be_in_place = false;  // only the chain and its readers need its values
+};
+
+// The writes that a plan can make itself: no two indices of the input share an element, and the output is a value of the graph's own in
+// the input's layout. None if some output is a view of another input.
+std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes);
+std::vector<WriteChain> write_chains(const Graph& graph, const BufferAssignment& places,
+                                     std::span<const InputWrite> writes, const std::vector<bool>& escapes);
+// By node index: Graph::escaping(), but for outputs that are only written to inputs.
+std::vector<bool> escaping_besides(const Graph& graph, std::span<const InputWrite> writes);
+
+}  // namespace md

@@ -1,0 +1,472 @@
+#include "executor/write_placement.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/memory_overlap.h"
+
+namespace md {
+namespace {
+
+bool is_loop(const Group& group) {
+  return group.kind == GroupKind::Pointwise && !(group.folds_rows && group.nodes.size() == 1);
+}
+
+bool is_alone(const Group& group) { return group.kind == GroupKind::Single && group.nodes.size() == 1; }
+
+bool meet(const Place& a, const Place& b) { return elements_meet(a.spec, a.offset, b.spec, b.offset); }
+
+bool is_same_place(const Place& a, const Place& b) {
+  return a.buffer == b.buffer && a.offset == b.offset && a.spec.dtype == b.spec.dtype && same_layout(a.spec, b.spec);
+}
+
+// Calls f(value, operand) for the tensors that the node's kernel reads.
+template <typename F>
+void for_each_read(const Node& node, const BufferAssignment& places, F&& f) {
+  if (node.kind != NodeKind::Op || places.is_alias(node)) return;
+  for (size_t i = replaces_all(*node.op) ? 1 : 0; i < node.operands.size(); ++i) {
+    for_each_value(node.operands[i], [&](const ValueRef& value) {
+      if (!value.node->outs[static_cast<size_t>(value.out)].is_scalar) f(places.number(value), i);
+    });
+  }
+}
+
+template <typename F>
+void for_each_node(const Group& group, F&& f) {
+  for (const Node* node : group.nodes) f(*node);
+  for (const Node* node : group.gathers) f(*node);
+  if (group.sums != nullptr) f(*group.sums);
+}
+
+}  // namespace
+
+WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std::vector<Group>& groups,
+                               std::vector<WriteChain> chains, const std::vector<bool>& escapes)
+    : graph_(graph),
+      places_(places),
+      groups_(groups),
+      chains_(std::move(chains)),
+      escapes_(escapes),
+      users_(graph.all_users()),
+      values_of_(places.layout().buffers.size()),
+      old_reads_(places.layout().buffers.size()),
+      chain_index_(graph.nodes().size(), -1),
+      is_output_(graph.nodes().size(), false),
+      in_base_(graph.nodes().size(), false),
+      accesses_(places.layout().buffers.size()),
+      commit_(groups, places) {
+  for (const auto& node : graph.nodes()) {
+    for (size_t out = 0; out < node->outs.size(); ++out) {
+      int value = static_cast<int>(node_of_.size());
+      node_of_.push_back(node.get());
+      own_buffer_.push_back(place(value).buffer);
+      if (own_buffer_.back() >= 0) values_of_[static_cast<size_t>(own_buffer_.back())].push_back(value);
+    }
+  }
+  for (const ValueRef& output : graph.outputs()) is_output_[static_cast<size_t>(output.node->index)] = true;
+  for (size_t i = 0; i < chains_.size(); ++i) add_chain(i);
+  number_steps();
+  let_wait();
+}
+
+void WritePlacement::take_over_bases() {
+  for (const auto& node : graph_.nodes())
+    if (written_operand(*node, places_) != nullptr) take_over_base(*node);
+  find_accesses();
+}
+
+void WritePlacement::add_chain(size_t index) {
+  WriteChain& chain = chains_[index];
+  for (const Node* node : chain.updates) chain_index_[static_cast<size_t>(node->index)] = static_cast<int>(index);
+  if (chain.produced != nullptr) chain_index_[static_cast<size_t>(chain.produced->index)] = static_cast<int>(index);
+  chain.may_be_in_place = chain.may_be_in_place && !is_packed(chain);
+  places_.layout().buffers[static_cast<size_t>(place(number(*chain.input_node)).buffer)].is_written = true;
+}
+
+void WritePlacement::number_steps() {
+  step_of_.assign(graph_.nodes().size(), -1);
+  for (size_t step = 0; step < groups_.size(); ++step)
+    for_each_node(groups_[step],
+                  [&](const Node& node) { step_of_[static_cast<size_t>(node.index)] = static_cast<int>(step); });
+}
+
+const WriteChain* WritePlacement::chain_of(const Node& node) const {
+  int index = chain_index_[static_cast<size_t>(node.index)];
+  return index < 0 ? nullptr : &chains_[static_cast<size_t>(index)];
+}
+
+Place WritePlacement::window_of(const Node& update) const {
+  Place window = place(number(update));
+  if (!writes_view(*update.op)) return window;
+  window.offset += std::get<Scalar>(update.operands[4]).as_int();
+  window.spec.sizes = std::get<DimVec>(update.operands[2]);
+  window.spec.strides = std::get<DimVec>(update.operands[3]);
+  return window;
+}
+
+// ---- when an input may be written
+
+bool WritePlacement::is_read_packed(const Node& node) const {
+  const std::vector<int>& values = values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(number(node))])];
+  return std::ranges::any_of(values, [&](int value) {
+    return std::ranges::any_of(users_[static_cast<size_t>(node_of_[static_cast<size_t>(value)]->index)],
+                               [](const Node* user) { return may_pack(*user->op); });
+  });
+}
+
+bool WritePlacement::is_packed(const WriteChain& chain) const {
+  auto is_read = [&](const Node* node) { return is_read_packed(*node); };
+  return std::ranges::any_of(chain.updates, is_read) || (chain.produced != nullptr && is_read_packed(*chain.produced));
+}
+
+// Whether the program reads elements of the window up to a node: also those that an earlier write has left.
+bool WritePlacement::is_read_before(const WriteChain& chain, int position, const Place& window) const {
+  auto is_read = [&](const Node* node) {
+    const std::vector<int>& values = values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(number(*node))])];
+    for (int value : values) {
+      for (const Node* user : users_[static_cast<size_t>(node_of_[static_cast<size_t>(value)]->index)]) {
+        bool found = false;
+        for_each_read(*user, places_, [&](int read, size_t operand) {
+          bool is_base = operand == 0 && writes_view(*user->op);
+          found = found || (read == value && !is_base && meet(place(value), window));
+        });
+        if (found && user->index <= position) return true;
+      }
+    }
+    return false;
+  };
+  return is_read(chain.input_node) || std::ranges::any_of(chain.updates, is_read) ||
+         (chain.produced != nullptr && is_read(chain.produced));
+}
+
+// If the plan fails later, Python runs the program from its start: it must not see the write before it makes it.
+bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, int step, const Place& window) const {
+  if (!chain.may_be_in_place) return false;
+  int failure = commit_.first_failure(step);
+  if (failure == kNever) return true;
+  int position = &node == chain.produced && !chain.updates.empty() ? chain.updates[0]->index : node.index;
+  return failure > position && !is_read_before(chain, position, window);
+}
+
+// The whole input is written later, and nothing fails before: what it holds until then is not observed.
+bool WritePlacement::may_write_before_whole(int input, const Node& update, int step) const {
+  bool is_replaced = std::ranges::any_of(
+      chains_, [&](const WriteChain& chain) { return chain.input == input && chain.produced != nullptr; });
+  return is_replaced && commit_.first_failure(step) == kNever && !escapes_[static_cast<size_t>(update.index)] &&
+         !is_output_[static_cast<size_t>(update.index)] && !is_read_packed(update);
+}
+
+bool WritePlacement::may_write(int input, const Node& update, int step, const Place& window) const {
+  const WriteChain* chain = chain_of(update);
+  if (chain != nullptr && chain->input == input) return may_write_input(*chain, update, step, window);
+  return may_write_before_whole(input, update, step);
+}
+
+bool WritePlacement::has_other_readers(const WriteChain& chain) const {
+  for (const Node* node : chain.updates) {
+    for (int value : values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(number(*node))])]) {
+      for (const Node* user : users_[static_cast<size_t>(node_of_[static_cast<size_t>(value)]->index)]) {
+        bool is_next = chain_of(*user) == &chain && value == number(*node);
+        bool found = false;
+        for_each_read(*user, places_,
+                      [&](int read, size_t operand) { found = found || (read == value && (operand > 0 || !is_next)); });
+        if (found) return true;
+      }
+    }
+  }
+  return false;
+}
+
+void WritePlacement::let_wait() {
+  std::vector<bool> waits(groups_.size(), false);
+  for (const WriteChain& chain : chains_) {
+    if (chain.produced != nullptr || !chain.may_be_in_place) continue;
+    bool is_free = std::ranges::all_of(
+        chain.updates, [&](const Node* update) { return is_alone(groups_[static_cast<size_t>(step_of(*update))]); });
+    bool must_wait = std::ranges::any_of(chain.updates, [&](const Node* update) {
+      return !may_write_input(chain, *update, step_of(*update), window_of(*update));
+    });
+    if (!is_free || !must_wait || has_other_readers(chain)) continue;
+    for (const Node* update : chain.updates) waits[static_cast<size_t>(step_of(*update))] = true;
+  }
+  if (std::ranges::find(waits, true) == waits.end()) return;
+  std::vector<Group> ordered;
+  for (bool last : {false, true}) {
+    for (size_t i = 0; i < groups_.size(); ++i)
+      if (waits[i] == last) ordered.push_back(std::move(groups_[i]));
+  }
+  groups_ = std::move(ordered);
+  number_steps();
+  commit_ = CommitPoint(groups_, places_);
+}
+
+// ---- writes into their bases
+
+void WritePlacement::add_reads(int buffer, std::vector<Read>& reads) const {
+  for (int value : values_of_[static_cast<size_t>(buffer)]) {
+    for (const Node* user : users_[static_cast<size_t>(node_of_[static_cast<size_t>(value)]->index)]) {
+      for_each_read(*user, places_, [&](int read, size_t) {
+        if (read == value) reads.push_back({step_of(*user), value, user});
+      });
+    }
+  }
+}
+
+// Other operands that lie in the base: only the window itself may be copied to the window.
+bool WritePlacement::reads_beside(const Node& update, const Place& base, const Place& window) const {
+  bool found = false;
+  for_each_read(update, places_, [&](int value, size_t operand) {
+    if (operand == 0 || place(value).buffer != base.buffer) return;
+    bool is_itself = writes_view(*update.op) && is_same_place(place(value), window);
+    found = found || (!is_itself && meet(place(value), window));
+  });
+  return found;
+}
+
+bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std::vector<Read>& reads) const {
+  const Place& base = places_.place(self);
+  Place window = window_of(update);
+  window.buffer = base.buffer;
+  window.offset += base.offset;
+  const Buffer& home = buffer(base.buffer);
+  int step = step_of(update);
+  switch (home.home) {
+    case BufferHome::Constant:
+    case BufferHome::Made:
+      return false;
+    case BufferHome::Input:
+      if (!may_write(home.index, update, step, window)) return false;
+      break;
+    case BufferHome::Arena:
+    case BufferHome::Output:
+      if (escapes_[static_cast<size_t>(self.node->index)]) return false;
+      break;
+  }
+  bool is_plain = step >= 0 && is_alone(groups_[static_cast<size_t>(step)]) && elements_are_apart(base.spec);
+  if (!is_plain || reads_beside(update, base, window)) return false;
+  reads = old_reads_[static_cast<size_t>(base.buffer)];
+  add_reads(own_buffer_[static_cast<size_t>(places_.number(self))], reads);
+  return std::ranges::none_of(reads, [&](const Read& read) {
+    return read.node != &update && read.step >= step && meet(place(read.value), window);
+  });
+}
+
+void WritePlacement::take_over_base(const Node& update) {
+  const ValueRef& self = *written_operand(update, places_);
+  std::vector<Read> reads;
+  if (!may_take_over(update, self, reads)) return;
+  Layout& layout = places_.layout();
+  const Place base = places_.place(self);
+  const Buffer& old = buffer(place(number(update)).buffer);
+  Buffer& taken = layout.buffers[static_cast<size_t>(base.buffer)];
+  if (old.home == BufferHome::Output && taken.home == BufferHome::Arena) {
+    taken.home = BufferHome::Output;
+    taken.root = old.root;
+  }
+  for (int value : values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(number(update))])]) {
+    layout.places[static_cast<size_t>(value)].buffer = base.buffer;
+    layout.places[static_cast<size_t>(value)].offset += base.offset;
+  }
+  in_base_[static_cast<size_t>(update.index)] = true;
+  std::erase_if(reads, [&](const Read& read) { return read.step <= step_of(update); });
+  old_reads_[static_cast<size_t>(base.buffer)] = std::move(reads);
+}
+
+// ---- results into windows
+
+void WritePlacement::find_accesses() {
+  std::vector<bool> is_base(accesses_.size(), false);
+  for (const WriteChain& chain : chains_) is_base[static_cast<size_t>(place(number(*chain.input_node)).buffer)] = true;
+  for (const auto& node : graph_.nodes())
+    if (is_in_base(*node)) is_base[static_cast<size_t>(place(number(*node)).buffer)] = true;
+  for (size_t step = 0; step < groups_.size(); ++step) {
+    auto add = [&](const Node& node, const Place& at, size_t operand) {
+      if (at.buffer >= 0 && is_base[static_cast<size_t>(at.buffer)])
+        accesses_[static_cast<size_t>(at.buffer)].push_back({static_cast<int>(step), &node, at, operand});
+    };
+    for_each_node(groups_[step], [&](const Node& node) {
+      for_each_read(node, places_, [&](int value, size_t operand) {
+        if (operand > 0 || !is_in_base(node)) add(node, place(value), operand);
+      });
+      if (is_in_base(node)) return add(node, window_of(node), 0);
+      for (size_t out = 0; out < node.outs.size(); ++out) add(node, place(number(node) + static_cast<int>(out)), 0);
+    });
+  }
+}
+
+bool WritePlacement::is_touched_between(const Place& window, int after, int before) const {
+  const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
+  auto at = std::ranges::upper_bound(all, after, {}, &Access::step);
+  for (; at != all.end() && at->step < before; ++at)
+    if (meet(at->place, window)) return true;
+  return false;
+}
+
+// By another node of the group's step, or by the node's own kernel other than element by element.
+bool WritePlacement::is_touched_within(const Group& group, const Node& result, const Place& window) const {
+  int step = step_of(result);
+  const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
+  bool by_element = is_alone(group) && (result.op->pointwise >= 0 || copies_into(*result.op));
+  bool is_write = is_alone(group) && is_op(result, OpKind::Write);
+  for (auto at = std::ranges::lower_bound(all, step, {}, &Access::step); at != all.end() && at->step == step; ++at) {
+    bool is_own = at->node == &result && (by_element || (is_write && at->operand == 0));
+    bool is_same = is_own && is_same_place(at->place, window);
+    if (!is_same && meet(at->place, window)) return true;
+  }
+  return false;
+}
+
+std::optional<WritePlacement::Target> WritePlacement::target_of(const Node& node) const {
+  size_t index = static_cast<size_t>(node.index);
+  if (node.outs.size() != 1 || is_output_[index] || escapes_[index] || users_[index].size() != 1) return std::nullopt;
+  const Node& user = *users_[index][0];
+  int value = number(node), reads = 0;
+  for_each_read(user, places_, [&](int read, size_t) { reads += read == value ? 1 : 0; });
+  const auto* written = user.operands.size() > 1 ? std::get_if<ValueRef>(&user.operands[1]) : nullptr;
+  if (reads != 1 || written == nullptr || written->node != &node) return std::nullopt;
+  if (writes_view(*user.op)) return is_in_base(user) ? std::optional(Target{window_of(user), &user}) : std::nullopt;
+  const TensorSpec& spec = user.outs[0].spec;
+  if (!copies_into(*user.op) || spec.dtype != node.outs[0].spec.dtype || !same(spec.sizes, node.outs[0].spec.sizes))
+    return std::nullopt;
+  return is_in_base(user) ? Target{window_of(user), &user} : target_of(user);
+}
+
+// Whether the group's step can write the node's result with this layout.
+bool WritePlacement::fits_step(const Group& group, const Node& node, const TensorSpec& window) const {
+  if (!elements_are_apart(window)) return false;
+  if (is_loop(group)) return true;
+  bool is_its_own = same_layout(node.outs[0].spec, window);
+  switch (group.kind) {
+    case GroupKind::Single:
+      return is_its_own || writes_any_layout(*node.op);
+    case GroupKind::Pointwise:
+    case GroupKind::Anchor:
+    case GroupKind::Attention:
+      return is_its_own;
+    case GroupKind::ChosenRows:
+      break;
+  }
+  return false;
+}
+
+void WritePlacement::move(int value, const Place& to) {
+  Place& from = places_.layout().places[static_cast<size_t>(value)];
+  moved_.emplace_back(value, from);
+  bool requires_grad = from.spec.requires_grad;
+  from = to;
+  from.spec.requires_grad = requires_grad;
+}
+
+bool WritePlacement::place_in_window(const Group& group, const Node& node) {
+  int value = number(node);
+  bool is_own = values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(value)])].size() == 1 &&
+                buffer(place(value).buffer).home == BufferHome::Arena;
+  std::optional<Target> target = is_own ? target_of(node) : std::nullopt;
+  if (!target) return false;
+  const Place& window = target->window;
+  int step = step_of(node);
+  bool is_free = fits_step(group, node, window.spec) && !is_touched_between(window, step, step_of(*target->update)) &&
+                 (is_loop(group) || !is_touched_within(group, node, window)) &&
+                 std::ranges::none_of(moved_, [&](const auto& moved) {
+                   return place(moved.first).buffer == window.buffer && meet(place(moved.first), window);
+                 });
+  const Buffer& home = buffer(window.buffer);
+  bool is_seen = home.home == BufferHome::Input;
+  if (!is_free || (is_seen && !may_write(home.index, *target->update, step, window))) return false;
+  move(value, window);
+  return true;
+}
+
+bool WritePlacement::place_in_input(const Group& group, const Node& node) {
+  const WriteChain* chain = chain_of(node);
+  if (chain == nullptr || chain->produced != &node || is_in_base(node)) return false;
+  const Place input = place(number(*chain->input_node));
+  int step = step_of(node), own = place(number(node)).buffer;
+  bool is_free = buffer(own).home == BufferHome::Arena && fits_step(group, node, input.spec) && moved_.empty() &&
+                 !is_touched_between(input, step, kNever) &&
+                 (is_loop(group) || !is_touched_within(group, node, input)) &&
+                 may_write_input(*chain, node, step, input);
+  if (!is_free || !std::ranges::all_of(chain->updates, [&](const Node* update) {
+        return may_write_input(*chain, *update, step_of(*update), window_of(*update));
+      }))
+    return false;
+  for (size_t value = 0; value < node_of_.size(); ++value) {
+    Place to = place(static_cast<int>(value));
+    if (to.buffer != own) continue;
+    to.buffer = input.buffer;
+    move(static_cast<int>(value), to);
+  }
+  joined_ = std::pair(own, input.buffer);
+  std::vector<Access>& all = accesses_[static_cast<size_t>(input.buffer)];
+  accesses_before_ = all;
+  for (const Access& access : accesses_[static_cast<size_t>(own)]) {
+    all.push_back(access);
+    all.back().place.buffer = input.buffer;
+  }
+  std::ranges::stable_sort(all, {}, &Access::step);
+  return true;
+}
+
+bool WritePlacement::place_results(const Group& group) {
+  moved_.clear();
+  joined_.reset();
+  for (const Node* node : group.nodes) {
+    if (node->outs.size() != 1 || is_in_base(*node)) continue;
+    if (!place_in_input(group, *node)) place_in_window(group, *node);
+  }
+  return !moved_.empty();
+}
+
+void WritePlacement::take_back() {
+  for (const auto& [value, from] : moved_) places_.layout().places[static_cast<size_t>(value)] = from;
+  if (joined_) accesses_[static_cast<size_t>(joined_->second)] = std::move(accesses_before_);
+  moved_.clear();
+  joined_.reset();
+}
+
+// ---- what is left
+
+bool WritePlacement::is_done(const Node& node) const {
+  if (node.kind != NodeKind::Op || (!copies_into(*node.op) && !(writes_view(*node.op) && is_in_base(node))))
+    return false;
+  const auto* source = std::get_if<ValueRef>(&node.operands[1]);
+  if (source == nullptr || source->node->kind == NodeKind::ScalarInput) return false;
+  return is_same_place(places_.place(*source), window_of(node));
+}
+
+bool WritePlacement::writes_input(const Group& group) const {
+  bool found = false;
+  for_each_node(group, [&](const Node& node) {
+    if (is_done(node)) return;
+    for (size_t out = 0; out < node.outs.size(); ++out) {
+      int at = place(number(node) + static_cast<int>(out)).buffer;
+      found = found || (at >= 0 && buffer(at).home == BufferHome::Input);
+    }
+  });
+  return found;
+}
+
+std::vector<WritePlacement::WriteBack> WritePlacement::write_backs() const {
+  std::vector<WriteBack> all;
+  for (const WriteChain& chain : chains_) {
+    const Node& last = chain.updates.empty() ? *chain.produced : *chain.updates.back();
+    const Place& input = place(number(*chain.input_node));
+    if (place(number(last)).buffer == input.buffer) continue;
+    WriteBack back = {.value = number(last), .input_value = number(*chain.input_node), .windows = {}};
+    bool by_windows = chain.produced == nullptr &&
+                      std::ranges::all_of(chain.updates, [](const Node* update) { return writes_view(*update->op); });
+    for (const Node* update : chain.updates) {
+      if (!by_windows) break;
+      Place window = window_of(*update);
+      window.offset -= place(number(*update)).offset;
+      window.buffer = input.buffer;
+      auto is_equal = [&](const Place& known) { return is_same_place(known, window); };
+      if (std::ranges::none_of(back.windows, is_equal)) back.windows.push_back(std::move(window));
+    }
+    if (!by_windows) back.windows.push_back(input);
+    all.push_back(std::move(back));
+  }
+  return all;
+}
+
+}  // namespace md
