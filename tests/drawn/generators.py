@@ -35,6 +35,7 @@ GENERATORS = {
     "iterators": Generator("test_iterators_over_changing_containers", check="check"),
     "grad_flags": Generator("test_captured_grad_flags", check="check_drawn"),
     "writes": Generator("test_captured_writes", check="run_program"),
+    "windows": Generator("test_writes_in_place", check="check_drawn"),
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),
     "size_sequences": Generator("test_size_sequences", check="check_drawn"),
     "symbolic_sizes": Generator("test_symbolic_sizes", check="check_drawn"),

@@ -1,0 +1,396 @@
+"""Writes in place: what a plan computes where, and that the caller's memory is, byte for byte, what eager Python leaves."""
+
+import itertools
+import linecache
+import random
+import traceback
+import warnings
+
+import pytest
+
+import minidynamo as md
+from minidynamo._dynamo._explain import _captures_of
+
+
+def memory_of(tensor):
+    """From the first element to the last, with what lies in between."""
+    extent = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
+    return tensor.as_strided((extent,), (1,), tensor.storage_offset()).tolist()
+
+
+def raised_line(error, name):
+    lines = [entry.lineno for entry in traceback.extract_tb(error.__traceback__) if entry.name == name]
+    return lines[-1] if lines else None
+
+
+def define(source, name, **names):
+    """A function whose lines a traceback finds."""
+    scope = {"md": md, **names}
+    file = f"<{name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), scope)
+    return scope["f"]
+
+
+def leave(function, make):
+    """What a call returns or raises, and what it leaves in its arguments."""
+    args = make()
+    tensors = [arg for arg in args if isinstance(arg, md.Tensor)]
+    versions = [t._version for t in tensors]
+    try:
+        result = function(*args)
+        end = ("returns", [part.tolist() if isinstance(part, md.Tensor) else part for part in result])
+    except Exception as error:
+        end = (type(error), str(error), raised_line(error, "f"))
+    return end, [memory_of(t) for t in tensors], [t._version - before for t, before in zip(tensors, versions)]
+
+
+def check(function, make, calls=3):
+    expected = leave(function, make)
+    compiled = md.compile(function)
+    for _ in range(calls):
+        assert leave(compiled, make) == expected
+    return compiled
+
+
+# ---- one write and one operation that fails, in both orders
+
+LENGTH = 12
+
+# What is written: lines of a program over x and y (float64, disjoint), w (every other element of a longer tensor), n (a
+# number), i and j (indices; i may be out of range).
+WRITES = {
+    "window from elsewhere": "x[1:-1] = 0.5 * (y[:-2] + y[2:])",
+    "window of itself": "x[2:8] *= 3",
+    "window from neighbours": "x[1:-1] = x[:-2] + x[2:]",
+    "two disjoint windows": "x[:4] = y[4:8]\n    x[6:] = y[:6] + 1",
+    "two overlapping windows": "x[:8] = y[4:] * 2\n    x[4:10] = y[:6] * 3",
+    "windows with steps": "x[::3] = y[1::3] - 1\n    x[1::3] = y[::3]",
+    "chain of views": "v = x[2:]\n    v = v[1:8]\n    v[::2] = y[:4]\n    v += 1",
+    "whole tensor": "x.add_(1)",
+    "whole tensor, twice": "x.mul_(2)\n    x.sub_(y)",
+    "copy": "x.copy_(y)",
+    "copy of a view": "x[3:7].copy_(y[:1])",
+    "fill": "x[2:9].fill_(n)",
+    "zero": "x.zero_()",
+    "masked fill": "x.masked_fill_(y > 3, -1.0)",
+    "masked fill of a window": "x[1:7].masked_fill_(y[:6] > 3, -1.0)",
+    "index put": "x[j] = 7.0",
+    "accumulating": "x.index_add_(0, j, y[:3])",
+    "scatter": "x.scatter_(0, j, 2.0)",
+    "out=": "md.mul(y, 2, out=x)",
+    "strided input": "w[1:-1] = y[2:] * 2",
+    "strided input, whole": "w.mul_(2)",
+    "two inputs": "x[:6] = y[:6] * 2\n    w[:6] = x[:6] + 1",
+    "swapped inputs": "t = x.clone()\n    x.copy_(y)\n    y.copy_(t)",
+    "reading what was written": "x[0:4] = 2.0\n    x[4:8] = x[0:4] * 5",
+}
+
+# What fails if the arguments say so.
+FAILURES = {
+    "index": ("r = z[i]", IndexError),
+    "scattered index": ("r = z.scatter(0, i, 1.0)", RuntimeError),
+    "embedding": ("r = md.nn.functional.embedding(i, y.reshape(6, 2))", IndexError),
+    "divisor": ("r = q // d", (ZeroDivisionError, RuntimeError)),
+    "number": ("r = b.clone().fill_(n * 100)", RuntimeError),
+    "sizes": ("r = z[:k] + y[:5]", RuntimeError),
+    "memory": ("r = md.zeros(2**57)", (MemoryError, RuntimeError)),
+    "index after a product": ("r = (y.reshape(3, 4) @ x.reshape(4, 3))[i[:1]]", IndexError),
+}
+
+PROGRAM = """def f(x, y, w, z, q, d, b, i, j, n, k):
+    {first}
+    {second}
+    return r, x.sum()
+"""
+
+
+def arguments(failure):
+    x = md.arange(LENGTH, dtype=md.float64)
+    y = md.arange(LENGTH, dtype=md.float64) * 0.25 + 1
+    w = md.arange(2 * LENGTH, dtype=md.float64)[::2]
+    z = md.arange(LENGTH, dtype=md.float64) - 4
+    q = md.arange(4, dtype=md.int64) + 9
+    d = md.tensor([2, 3, 0 if failure == "divisor" else 1, 4])
+    b = md.zeros(3, dtype=md.int8)
+    i = md.tensor([1, 99 if failure in ("index", "scattered index", "embedding") else 2, 0])
+    if failure == "index after a product":
+        i[0] = 99
+    j = md.tensor([3, 5, 8])
+    return [x, y, w, z, q, d, b, i, j, 9 if failure == "number" else 1, 4 if failure == "sizes" else 5]
+
+
+def program(write, failure, order):
+    lines = [WRITES[write], FAILURES[failure][0]]
+    if order == "second":
+        lines.reverse()
+    return PROGRAM.format(first=lines[0], second=lines[1])
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize("write", WRITES)
+def test_memory_after_a_failure(write, failure):
+    for order in ("first", "second"):
+        source = program(write, failure, order)
+        function = define(source, f"{write}, {failure}, {order}")
+        end, *_ = leave(function, lambda: arguments(failure))
+        assert end[0] != "returns" and issubclass(end[0], FAILURES[failure][1]), end
+        # First the failure, or first calls that succeed: the plan is then one for arguments that do not fail.
+        check(function, lambda: arguments(failure))
+        md._dynamo.reset()
+        if failure != "memory":
+            compiled = check(function, lambda: arguments("none"))
+            for _ in range(2):
+                assert leave(compiled, lambda: arguments(failure)) == leave(function, lambda: arguments(failure))
+                assert leave(compiled, lambda: arguments("none")) == leave(function, lambda: arguments("none"))
+        md._dynamo.reset()
+
+
+calls = []
+
+
+@md.library.custom_op("writes_in_place::refuse", mutates_args=())
+def refuse(x: md.Tensor, k: int) -> md.Tensor:
+    calls.append(k)
+    if k == 4:
+        raise LookupError("refused")
+    return x * 2
+
+
+@refuse.register_fake
+def _(x, k):
+    return md.empty_like(x)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_memory_after_a_call_that_raises(write):
+    for first, second in itertools.permutations([WRITES[write], "r = refuse(z, k)"]):
+        function = define(PROGRAM.format(first=first, second=second), f"{write}, call", refuse=refuse)
+        for failure in ("sizes", "none"):
+            end, memory, _ = leave(function, lambda: arguments(failure))
+            before = len(calls)
+            compiled = md.compile(function)
+            for count in range(1, 4):
+                assert leave(compiled, lambda: arguments(failure))[:2] == (end, memory)
+                assert len(calls) == before + count
+        md._dynamo.reset()
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_memory_after_a_warning_that_is_an_error(write):
+    for first, second in itertools.permutations([WRITES[write], "r = z * 2\n    warnings.warn('w')"]):
+        function = define(PROGRAM.format(first=first, second=second), f"{write}, warning", warnings=warnings)
+        for action in ("error", "ignore"):
+            with warnings.catch_warnings():
+                warnings.simplefilter(action)
+                check(function, lambda: arguments("none"))
+        md._dynamo.reset()
+
+
+def test_every_write_without_a_failure():
+    for write in WRITES:
+        source = PROGRAM.format(first=WRITES[write], second="r = y * 1")
+        check(define(source, write), lambda: arguments("none"), calls=4)
+        md._dynamo.reset()
+
+
+# ---- overlapping views
+
+OVERLAPPING = {
+    "shifted": "a[1:] = a[:-1]",
+    "shifted back": "a[:-1] = a[1:]",
+    "shifted in place": "a[1:] += a[:-1]",
+    "copied": "a[2:].copy_(a[:-2])",
+    "expression": "a[1:] = a[:-1] * 2",
+    "interleaved": "a[::2] = a[1::2]",
+    "interleaved in place": "a[::2] += a[1::2]",
+    "other step": "a[:6] = a[::2]",
+    "reversed": "a.copy_(a.flip(0))",
+    "itself": "a[3:7] = a[3:7]",
+    "added to itself": "a[:4].index_add_(0, md.tensor([1, 1, 3, 0]), a[:4])",
+    "transposed": "m = a.view(3, 4)[:, :3]\n    m.copy_(m.t())",
+    "columns": "m = a.view(3, 4)\n    m[:, :2] = m[:, 2:]",
+    "columns that meet": "m = a.view(3, 4)\n    m[:, :2] = m[:, 1:3]",
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+def test_overlapping_views_as_uncompiled(name):
+    function = define(f"def f(a):\n    {OVERLAPPING[name]}\n    return (a,)\n", name)
+    check(function, lambda: [md.arange(12, dtype=md.float64)])
+
+
+# ---- what is computed where
+
+STEPS = {
+    # body; number of steps; most bytes over those of the window's elements, read and written once each
+    "window from elsewhere": ("out[1:-1] = 0.5 * (x[:-2] + x[2:])", 1, 3),
+    "window of itself": ("out[5:] *= 2", 1, 2),
+    "window from neighbours": ("out[1:-1] = 0.5 * (out[:-2] + out[2:])", 2, 5),
+    "rows": ("out.view(100, 100)[1:-1, 1:-1] = x.view(100, 100)[1:-1, 2:] * 3", 1, 2),
+    "step": ("out[::2] = x[1::2] + 1", 1, 2),
+    "whole": ("out.add_(1)", 1, 2),
+    "out=": ("md.add(x, 1, out=out)", 1, 2),
+    "copy": ("out.copy_(x)", 1, 2),
+    "fill": ("out[10:200].fill_(3)", 1, 2),
+    "two windows": ("out[:4000] = x[:4000] * 2\n    out[6000:] = x[6000:] * 3", 2, 2),
+}
+
+
+def plan_of(function, *args):
+    md.compile(function)(*args)
+    (region,) = _captures_of(function)
+    return region.plan
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_window_is_computed_in_place(name):
+    body, steps, _ = STEPS[name]
+    function = define(f"def f(out, x):\n    {body}\n", name)
+    plan = plan_of(function, md.rand(10000, dtype=md.float64), md.rand(10000, dtype=md.float64))
+    assert len(plan.steps) == steps, [step.text for step in plan.steps]
+    assert plan.arena_nbytes == (80000 - 16 + 63) // 64 * 64 * (steps == 2 and "neighbours" in name)
+
+
+def test_a_base_of_the_plan_is_written_in_place():
+    def f(x):
+        y = md.zeros(10000)
+        for i in range(8):
+            y[i::8] = x[i::8] * i
+        return y
+
+    plan = plan_of(f, md.rand(10000))
+    assert len(plan.steps) == 9 and plan.arena_nbytes == 0
+
+
+def test_packed_weights_are_those_after_a_write():
+    def f(w, x):
+        before = x @ w
+        w[1:-1] = w[1:-1] * 2
+        return before, x @ w
+
+    def make():
+        md.manual_seed(1)
+        return [md.rand(64, 64), md.rand(8, 64)]
+
+    compiled = md.compile(f)
+    args, plain = make(), make()
+    for _ in range(6):
+        for got, expected in zip(compiled(*args), f(*plain)):
+            assert md.allclose(got, expected)
+
+
+# ---- programs drawn at random
+
+
+class Drawing:
+    """A program of windows: slices with steps of two-dim tensors, views of them, loops, and indices that may be wrong."""
+
+    SHAPES = ((7, 5), (6, 70), (3, 1100), (40, 33))
+    OPERATORS = ("+", "-", "*")
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.shape = self.rng.choice(self.SHAPES)
+        self.names = ["x", "y", "w"]
+        self.lines = []
+        self.made = 0
+
+    def slices(self, counts):
+        parts = []
+        for size, count in zip(self.shape, counts):
+            step = self.rng.choice([s for s in (1, 1, 1, 2, 3) if (count - 1) * s + 1 <= size] or [1])
+            start = self.rng.randint(0, size - ((count - 1) * step + 1))
+            stop = start + (count - 1) * step + 1
+            parts.append(f"{start or ''}:{stop if stop < size else ''}" + (f":{step}" if step > 1 else ""))
+        return ", ".join(parts)
+
+    def counts(self):
+        return [self.rng.choice([1, max(1, size // 2), max(1, size - 2), size]) for size in self.shape]
+
+    def window(self, counts, name=None):
+        return f"{name or self.rng.choice(self.names)}[{self.slices(counts)}]"
+
+    def value(self, counts, depth=0):
+        kind = self.rng.random()
+        if depth > 2 or kind < 0.35:
+            return self.window(counts)
+        if kind < 0.45:
+            return str(self.rng.choice([0.5, 2, -1.5]))
+        if kind < 0.55:
+            return f"({self.window(counts)}).abs()"
+        return f"({self.value(counts, depth + 1)} {self.rng.choice(self.OPERATORS)} {self.window(counts)})"
+
+    def statement(self):
+        counts, target = self.counts(), self.rng.choice(self.names)
+        window = self.window(counts, target)
+        number = self.rng.choice([2.0, -3.0, 0.25])
+        other = self.window(counts)
+        self.made += 1
+        v = f"v{self.made}"
+        return self.rng.choice(
+            [
+                f"{window} = {self.value(counts)}",
+                f"{window} = {self.value(counts)}",
+                f"{window} {self.rng.choice(self.OPERATORS)}= {self.value(counts)}",
+                f"{window}.fill_({number})",
+                f"{window}.zero_()",
+                f"{window}.copy_({other})",
+                f"{window}.masked_fill_({other} > 0, {number})",
+                f"{window}.clamp_(-1, 1)",
+                f"{v} = {window}; {v} += {number}; {v}[:1] = {number}; {v}.mul_({other})",
+                f"{v} = {target}.t(); {v}[:2] = {number}; {v}[1:] *= {number}",
+                f"{target}[i] = {number}",
+                f"{target}[:, j] = {target}[:, j] * {number}",
+                f"{target}.index_add_(0, i, {self.rng.choice(self.names)}[:3])",
+                f"{target} = {target} * 1; {window} = {other} + 1",
+                f"{target}.copy_({self.rng.choice(self.names)} * {number})",
+                f"md.add(x, {number}, out=y)",
+                f"results.append({window}.sum())",
+                f"results.append({target}[i])",
+                f"results.append({window} * {number})",
+                f"results.append({window})",
+                f"for n in range({self.rng.randint(1, 3)}): {window} = {other} * (n + 1)",
+                f"{self.rng.choice(self.names)}[0] = q[0] // d[0]",
+            ]
+        )
+
+    def source(self):
+        lines = [self.statement() for _ in range(self.rng.randint(1, 7))]
+        body = "".join(f"    {line}\n" for line in lines)
+        return f"def f(x, y, w, i, j, q, d):\n    results = []\n{body}    return results + [x, y, w]\n"
+
+
+def check_drawn(seed):
+    drawing = Drawing(seed)
+    source = drawing.source()
+    function = define(source, f"windows {seed}")
+    rows, columns = drawing.shape
+
+    def make(kind):
+        rng = random.Random(seed)
+        x, y = ((md.arange(rows * columns, dtype=md.float64) * 7 % 11 - k).reshape(rows, columns) for k in (3, 5))
+        w = (md.arange(rows * columns * 2, dtype=md.float64) % 13 - 4).reshape(rows, 2 * columns)[:, ::2]
+        if kind == "aliased":
+            y = x
+        if kind == "overlapping":
+            long = md.arange((rows + 1) * columns, dtype=md.float64).reshape(rows + 1, columns)
+            x, y = long[:rows], long[1:]
+        i = md.tensor([rng.randrange(rows) for _ in range(3)])
+        j = md.tensor([rng.randrange(columns) for _ in range(2)])
+        q, d = md.tensor([7]), md.tensor([2])
+        if kind == "fails":
+            i[1], d[0] = rows, 0
+        return [x, y, w, i, j, q, d]
+
+    compiled = md.compile(function)
+    for kind in ("apart", "apart", "fails", "apart", random.Random(seed).choice(["aliased", "overlapping"]), "fails"):
+        expected = leave(function, lambda: make(kind))
+        assert leave(compiled, lambda: make(kind)) == expected, f"{kind}:\n{source}"
+    md._dynamo.reset()
+
+
+@pytest.mark.parametrize("seed", range(0, 300, 50))
+def test_drawn_programs(seed):
+    for number in range(seed, seed + 50):
+        check_drawn(number)
