@@ -263,6 +263,63 @@ def test_a_base_of_the_plan_is_written_in_place():
     assert len(plan.steps) == 9 and plan.arena_nbytes == 0
 
 
+# ---- sizes that change
+
+# Lines over x, y and w (as above, but of any length from 5 on) and a position k.
+SIZED_WRITES = {
+    "window from elsewhere": "x[1:-1] = 0.5 * (y[:-2] + y[2:])",
+    "window of itself": "x[2:] *= 3",
+    "window from neighbours": "x[1:-1] = x[:-2] + x[2:]",
+    "halves": "h = x.shape[0] // 2\n    x[:h] = y[:h] * 2\n    x[h:] += 1",
+    "overlapping windows": "x[:-1] = y[1:] * 2\n    x[1:] = y[:-1] * 3",
+    "windows with steps": "x[::2] += 1\n    x[1::2] = y[1::2] * 2",
+    "chain of views": "v = x[1:]\n    v = v[:-1]\n    v[::2] = 5.0\n    v += y[1:-1]",
+    "position": "x[k:k + 1] = y[:1] * 2",
+    "whole tensor": "x.add_(1)",
+    "out=": "md.mul(y, 2, out=x)",
+    "copy": "x.copy_(y)",
+    "fill": "x[2:].fill_(k)",
+    "masked fill": "x.masked_fill_(y > 3, -1.0)",
+    "accumulating": "x.index_add_(0, i.clamp(0, 2), y[:3])",
+    "strided input": "w[1:-1] = y[2:] * 2",
+    "two inputs": "x[1:] = y[:-1] * 2\n    w[:-1] = x[:-1] + 1",
+    "swapped inputs": "t = x.clone()\n    x.copy_(y)\n    y.copy_(t)",
+    "base of the plan": "t = y * 2\n    t[1:] = x[:-1]\n    x.sub_(t)",
+    "result of the plan": "x.mul_(2)\n    z = y + 1\n    z[1:-1] = x[:-2]",
+}
+
+
+@pytest.mark.parametrize("name", SIZED_WRITES)
+def test_memory_after_writes_of_changing_sizes(name):
+    """In turn few calls of many sizes and many of few, which get plans of their own; some calls fail."""
+    for lines in itertools.permutations((SIZED_WRITES[name], "r = z[i]")):
+        function = define("def f(x, y, w, z, i, k):\n    {}\n    {}\n    return r, z, x.sum()\n".format(*lines), name)
+        compiled = md.compile(function, dynamic=True)
+        for n in [12, 5, 70, 13, 64, 6, *[9, 10] * 20, 12, 200]:
+            for index in (2, 99999) if n % 2 else (1,):
+
+                def make(n=n, index=index):
+                    x = md.arange(n, dtype=md.float64)
+                    w = md.arange(2 * n, dtype=md.float64)[::2]
+                    return [x, x * 0.25 + 1, w, x - 4, md.tensor([1, index, 0]), n // 2]
+
+                assert leave(compiled, make) == leave(function, make), (lines, n, index)
+        md._dynamo.reset()
+
+
+def test_sizes_that_come_back_often_are_written_in_place():
+    def f(out, x):
+        out[1:-1] = 0.5 * (x[:-2] + x[2:])
+
+    compiled = md.compile(f, dynamic=True)
+    steps = []
+    for n in (1000, 2000, *[3000] * 20):
+        compiled(md.rand(n), md.rand(n))
+        (region,) = _captures_of(f)
+        steps.append(len(region.plan.steps))
+    assert steps[:3] == [2, 2, 2] and steps[-1] == 1
+
+
 def test_packed_weights_are_those_after_a_write():
     def f(w, x):
         before = x @ w
