@@ -26,8 +26,8 @@ struct CodeInstruction {
   int src[3] = {-1, -1, -1};
   unsigned once = 0;  // bit i: operand i is a single element
   int dst = -1;
-  int last_read = -1;  // the last instruction that reads dst, or kReadOutside
-  const Scalar* param = nullptr;
+  int last_read = -1;              // the last instruction that reads dst, or kReadOutside
+  const Scalar* params = nullptr;  // as many as its row has
 };
 
 // Location of a loop register's elements: an address of its own, or `bytes` after those of loop register `base`.

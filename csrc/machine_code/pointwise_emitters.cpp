@@ -20,9 +20,9 @@ using Int = IntegerRelation;
 
 VectorRegister zero(B& body) { return body.constant_bits(0); }
 VectorRegister one(B& body) { return body.constant(1.0); }
-VectorRegister param(B& body, const O& o) { return body.constant(o.param->as_double()); }
+VectorRegister param(B& body, const O& o, int i = 0) { return body.constant(o.params[i].as_double()); }
 VectorRegister int_param(B& body, const O& o) {
-  uint64_t bits = static_cast<uint64_t>(o.param->as_int());
+  uint64_t bits = static_cast<uint64_t>(o.params->as_int());
   return body.constant_bits(body.is_wide() ? bits : bits & 0xffffffff);
 }
 
@@ -126,6 +126,83 @@ void float_clamp(B& body, const O& o) {
   extreme(body, kMax, at_least, o.a(), o.b());
   extreme(body, kMin, o.to(), at_least, o.c());
 }
+// To [0, 1] from [-3, 3], times `factor` if there is one.
+void hard_step(B& body, const O& o, const VectorRegister* factor) {
+  VectorRegister moved = body.scratch(), limited = body.scratch();
+  VectorRegister six = body.constant(6.0);
+  body.floats(kAdd, moved, o.a(), body.constant(3.0));
+  extreme(body, kMax, limited, moved, zero(body));
+  extreme(body, kMin, moved, limited, six);
+  if (factor != nullptr) body.floats(kMul, moved, *factor, moved);
+  body.floats(kDiv, o.to(), moved, six);
+}
+void float_hardsigmoid(B& body, const O& o) { hard_step(body, o, nullptr); }
+void float_hardswish(B& body, const O& o) {
+  VectorRegister a = o.a();
+  hard_step(body, o, &a);
+}
+void float_heaviside(B& body, const O& o) {
+  MaskRegister mask = body.scratch_mask();
+  body.compare_floats(mask, o.a(), zero(body), Greater);
+  body.keep(o.to(), mask, one(body));
+  body.compare_floats(mask, o.a(), zero(body), Equal);
+  body.overwrite(o.to(), mask, o.b());
+}
+// 0 where -b <= a <= b.
+void float_hardshrink(B& body, const O& o) {
+  MaskRegister above = body.scratch_mask(), below = body.scratch_mask();
+  VectorRegister negative = body.scratch();
+  body.logic(kXor, negative, o.b(), body.sign_bit());
+  body.compare_floats(above, o.a(), negative, GreaterEqual);
+  body.compare_floats(below, o.a(), o.b(), LessEqual);
+  body.combine(MaskLogic::And, above, above, below);
+  body.blend(o.to(), above, zero(body), o.a());
+}
+void float_softshrink(B& body, const O& o) {
+  MaskRegister mask = body.scratch_mask();
+  VectorRegister moved = body.scratch(), negative = body.scratch();
+  body.logic(kXor, negative, o.b(), body.sign_bit());
+  body.floats(kMul, o.to(), o.a(), zero(body));
+  body.compare_floats(mask, o.a(), negative, Less);
+  body.floats(kAdd, moved, o.a(), o.b());
+  body.overwrite(o.to(), mask, moved);
+  body.compare_floats(mask, o.a(), o.b(), Greater);
+  body.floats(kSub, moved, o.a(), o.b());
+  body.overwrite(o.to(), mask, moved);
+}
+void float_threshold(B& body, const O& o) {
+  MaskRegister mask = body.scratch_mask();
+  body.compare_floats(mask, o.a(), param(body, o), LessEqual);
+  body.blend(o.to(), mask, o.b(), o.a());
+}
+void float_nan_to_num(B& body, const O& o) {
+  MaskRegister mask = body.scratch_mask();
+  body.move(o.to(), o.a());
+  body.compare_floats(mask, o.a(), o.a(), Unordered);
+  body.overwrite(o.to(), mask, param(body, o, 0));
+  body.compare_floats(mask, o.a(), body.constant(__builtin_inf()), Equal);
+  body.overwrite(o.to(), mask, param(body, o, 1));
+  body.compare_floats(mask, o.a(), body.constant(-__builtin_inf()), Equal);
+  body.overwrite(o.to(), mask, param(body, o, 2));
+}
+template <uint8_t code>
+void float_addc(B& body, const O& o) {
+  VectorRegister term = body.scratch();
+  body.floats(code, term, o.b(), o.c());
+  body.floats(kAdd, o.to(), o.a(), term);
+}
+void float_addcmul_scaled(B& body, const O& o) {
+  VectorRegister scaled = body.scratch();
+  body.floats(kMul, scaled, param(body, o), o.b());
+  body.move(o.to(), o.a());
+  body.multiply_add(kMulAdd, o.to(), scaled, o.c());
+}
+void float_addcdiv_scaled(B& body, const O& o) {
+  VectorRegister term = body.scratch();
+  body.floats(kMul, term, param(body, o), o.b());
+  body.floats(kDiv, term, term, o.c());
+  body.floats(kAdd, o.to(), o.a(), term);
+}
 void float_lerp(B& body, const O& o) {
   VectorRegister distance = body.scratch(), rest = body.scratch();
   MaskRegister near = body.scratch_mask();
@@ -179,6 +256,10 @@ void int_clamp(B& body, const O& o) {
   body.extreme(Extreme::Max, o.to(), o.a(), o.b());
   body.extreme(Extreme::Min, o.to(), o.to(), o.c());
 }
+void int_addcmul(B& body, const O& o) {
+  body.product(o.to(), o.b(), o.c());
+  body.sum(o.to(), o.a(), o.to());
+}
 void int_relu(B& body, const O& o) { body.extreme(Extreme::Max, o.to(), o.a(), zero(body)); }
 void int_is_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), Int::Equal); }
 void int_is_not_zero(B& body, const O& o) { body.compare_integers(o.to_mask(), o.a(), zero(body), Int::NotEqual); }
@@ -226,6 +307,9 @@ constexpr EmitterRow kEmitters[] = {
     {Pointwise::signbit, float_signbit, nullptr, nullptr},
     {Pointwise::relu, float_relu, int_relu, nullptr},
     {Pointwise::leaky_relu, float_leaky_relu, nullptr, nullptr},
+    {Pointwise::hardsigmoid, float_hardsigmoid, nullptr, nullptr},
+    {Pointwise::hardswish, float_hardswish, nullptr, nullptr},
+    {Pointwise::nan_to_num, float_nan_to_num, nullptr, nullptr},
     {Pointwise::logical_not, float_is_zero, int_is_zero, bool_not},
     {Pointwise::bitwise_not, nullptr, int_not, bool_not},
     {Pointwise::isnan, float_isnan, nullptr, nullptr},
@@ -249,6 +333,10 @@ constexpr EmitterRow kEmitters[] = {
     {Pointwise::bitwise_and, nullptr, int_logic<kAnd>, bool_op<MaskLogic::And>},
     {Pointwise::bitwise_or, nullptr, int_logic<kOr>, bool_op<MaskLogic::Or>},
     {Pointwise::bitwise_xor, nullptr, int_logic<kXor>, bool_op<MaskLogic::Xor>},
+    {Pointwise::heaviside, float_heaviside, nullptr, nullptr},
+    {Pointwise::hardshrink, float_hardshrink, nullptr, nullptr},
+    {Pointwise::softshrink, float_softshrink, nullptr, nullptr},
+    {Pointwise::threshold, float_threshold, nullptr, nullptr},
     {Pointwise::eq, float_compare<Equal>, int_compare<Int::Equal>, bool_op<MaskLogic::Xnor>},
     {Pointwise::ne, float_compare<NotEqual>, int_compare<Int::NotEqual>, bool_op<MaskLogic::Xor>},
     {Pointwise::lt, float_compare<Less>, int_compare<Int::Less>, bool_op<MaskLogic::AndNot>},
@@ -258,6 +346,10 @@ constexpr EmitterRow kEmitters[] = {
     {Pointwise::where, select, select, nullptr},
     {Pointwise::clamp, float_clamp, int_clamp, nullptr},
     {Pointwise::lerp, float_lerp, nullptr, nullptr},
+    {Pointwise::addcmul, float_addc<kMul>, int_addcmul, nullptr},
+    {Pointwise::addcmul_scaled, float_addcmul_scaled, nullptr, nullptr},
+    {Pointwise::addcdiv, float_addc<kDiv>, nullptr, nullptr},
+    {Pointwise::addcdiv_scaled, float_addcdiv_scaled, nullptr, nullptr},
 };
 
 void float_from_bool(B& body, const O& o) { body.keep(o.to(), o.mask_a(), one(body)); }
@@ -280,7 +372,8 @@ Emitter find_emitter(const CodeInstruction& instruction) {
   // The interpreter loop rounds the product of two numbers before it starts; the others are part of one multiply_add.
   bool is_scaled = instruction.row == static_cast<int>(Pointwise::add_scaled) ||
                    instruction.row == static_cast<int>(Pointwise::sub_scaled);
-  if (is_scaled && is_float(instruction.dtype) && (instruction.once & 2) != 0) return nullptr;
+  unsigned numbers = instruction.row == static_cast<int>(Pointwise::addcmul_scaled) ? 6 : is_scaled ? 2 : 0;
+  if (numbers != 0 && is_float(instruction.dtype) && (instruction.once & numbers) == numbers) return nullptr;
   for (const EmitterRow& row : kEmitters) {
     if (static_cast<int>(row.row) != instruction.row) continue;
     if (is_float(instruction.dtype)) return row.floats;

@@ -9,7 +9,7 @@ namespace md {
 struct EmitterOperands {
   uint8_t dst = 0;
   uint8_t src[3] = {};
-  const Scalar* param = nullptr;
+  const Scalar* params = nullptr;
   int one_b = -1;  // loop register of the second operand if that is a single element
   VectorRegister to() const { return {dst}; }
   VectorRegister a() const { return {src[0]}; }

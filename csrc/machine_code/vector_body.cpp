@@ -71,7 +71,7 @@ void VectorBody::emit_one(const CodeInstruction& instruction) {
   for (int i = 0; i < instruction.operand_count; ++i) {
     if ((instruction.once >> i & 1) == 0) in_use_.push_back(instruction.src[i]);
   }
-  EmitterOperands operands = {.param = instruction.param};
+  EmitterOperands operands = {.params = instruction.params};
   for (int i = 0; i < instruction.operand_count; ++i) operands.src[i] = operand(instruction, i).id;
   if ((instruction.once & 2) != 0) operands.one_b = instruction.src[1];
   operands.dst = hold(instruction.dst, instruction.result == DType::bool_).id;

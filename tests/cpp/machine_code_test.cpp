@@ -133,7 +133,7 @@ void run_one_by_one(Program& program, int64_t n) {
     if (instruction.row < 0) {
       loops().convert[static_cast<int>(instruction.dtype)][static_cast<int>(instruction.result)](src[0], dst, n);
     } else {
-      pointwise_loop(instruction.row, instruction.dtype, instruction.once)(src, dst, n, instruction.param);
+      pointwise_loop(instruction.row, instruction.dtype, instruction.once)(src, dst, n, instruction.params);
     }
   }
 }
@@ -287,7 +287,7 @@ void append(Program& program, CodeInstruction instruction, int64_t n, std::mt199
 // Results that are never read are read outside, and so are some that are.
 void settle_reads(Program& program, std::mt19937& random) {
   const double numbers[] = {0.3, -2, 1e-3};
-  for (size_t i = 0; i < program.code.size(); ++i)
+  for (size_t i = 0; i < program.code.size() * kMaxPointwiseParams; ++i)
     program.params.push_back(random() % 2 == 0 ? Scalar(numbers[random() % 3])
                                                : Scalar(static_cast<int64_t>(random() % 5)));
   for (size_t i = 0; i < program.code.size(); ++i) {
@@ -300,7 +300,7 @@ void settle_reads(Program& program, std::mt19937& random) {
     }
     if (instruction.last_read < 0 || random() % 5 == 0) instruction.last_read = kReadOutside;
     if (instruction.row >= 0 && pointwise_rows()[static_cast<size_t>(instruction.row)].param_count > 0)
-      instruction.param = &program.params[i];
+      instruction.params = &program.params[i * kMaxPointwiseParams];
   }
 }
 

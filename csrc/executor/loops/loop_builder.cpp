@@ -349,9 +349,9 @@ class LoopBuilder {
       return append(instruction, op, mask, &node);
     }
     for (int i = 0; i < op.operand_count; ++i) instruction.src[i] = operand_register(op, i, mask, step);
-    if (op.param != nullptr) {
+    if (op.param_count > 0) {
       instruction.params = static_cast<int>(program().params.size());
-      program().params.push_back(*op.param);
+      program().params.insert(program().params.end(), op.params.begin(), op.params.begin() + op.param_count);
     }
     return append(instruction, op, mask, &node);
   }

@@ -136,7 +136,7 @@ void find_runs(LoopDraft& draft) {
     code.dst = instruction.step.dst;
     size_t dst = static_cast<size_t>(code.dst);
     code.last_read = draft.is_temporary[dst] ? last[dst] : kReadOutside;
-    code.param = op.param;
+    if (op.param_count > 0) code.params = op.params.data();
     instructions.push_back(code);
     is_alone.push_back(leaves_single(instruction));
   }

@@ -22,8 +22,8 @@ bool is_in_place(const LoopProgram& program) {
 
 bool same_op(const LoopOp& a, const LoopOp& b) {
   return a.row == b.row && a.dtype == b.dtype && a.result == b.result && a.operand_count == b.operand_count &&
-         std::equal(std::begin(a.operands), std::end(a.operands), std::begin(b.operands)) && a.param == nullptr &&
-         b.param == nullptr;
+         std::equal(std::begin(a.operands), std::end(a.operands), std::begin(b.operands)) && a.param_count == 0 &&
+         b.param_count == 0;
 }
 
 class SizeChange {
@@ -176,7 +176,7 @@ bool add_nodes(LoopForm& form, const Group& group, const SizedGraph& sized) {
     for (size_t i = 0; i < node->operands.size(); ++i) added.has_numbers |= is_sized_number(sized, *node, i);
     if (added.has_numbers) {
       std::optional<LoopOp> op = added.folds ? std::nullopt : as_loop_op(*node);
-      if (!op || op->param != nullptr) return false;
+      if (!op || op->param_count > 0) return false;
       added.op = *op;
     }
     form.nodes.push_back(added);

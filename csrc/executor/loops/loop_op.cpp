@@ -69,13 +69,13 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
     if (row.result != PointwiseResult::Select || !is_tensor(*op.operands[0])) return std::nullopt;
     op.dtype = op.result;
   }
-  if (row.param_count > 0) {
-    if (form.param < 0) return std::nullopt;
-    op.param = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param)]);
-    if (op.param == nullptr) return std::nullopt;
-  }
   // The kernel reports numbers that do not fit; run-time numbers are checked when known.
-  if (op.param != nullptr && checks_param(op.row) && !fits(op.dtype, *op.param)) return std::nullopt;
+  for (; op.param_count < row.param_count; ++op.param_count) {
+    if (form.param < 0) return std::nullopt;
+    const auto* number = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param + op.param_count)]);
+    if (number == nullptr || (checks_param(op.row, op.dtype) && !fits(op.dtype, *number))) return std::nullopt;
+    op.params[static_cast<size_t>(op.param_count)] = *number;
+  }
   for (int i = 0; i < op.operand_count; ++i) {
     const Scalar* number = std::get_if<Scalar>(op.operands[i]);
     std::optional<DType> holds = number != nullptr ? checked_operand(op.row, i, op.dtype) : std::nullopt;

@@ -1,5 +1,6 @@
 // A graph node in the form used by loops: a row of pointwise.def, a cast, or a row reduction, and its operands.
 #pragma once
+#include <array>
 #include <optional>
 
 #include "executor/loops/row_reductions.h"
@@ -14,7 +15,8 @@ struct LoopOp {
   DType result = {};
   int operand_count = 0;
   const Operand* operands[3] = {};
-  const Scalar* param = nullptr;
+  int param_count = 0;
+  std::array<Scalar, kMaxPointwiseParams> params = {};
   const OpRow* op = nullptr;  // reported when a number does not fit
   bool is_costly = false;
   RowReductionCall fold = {};  // row reduction, instead

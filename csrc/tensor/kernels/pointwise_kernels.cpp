@@ -106,32 +106,73 @@ bool run_dense(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out)
   return true;
 }
 
-void run_strided(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out) {
-  ElementWalk walk({out->sizes(), static_cast<size_t>(out->rank())});
-  walk.add(out);
-  int places[3] = {};
-  int count = 1;
-  for (int i = 0; i < call.operand_count; ++i) {
-    if (call.tensors[i] == nullptr) continue;
-    walk.add(*call.tensors[i]);
-    places[i] = count++;
+// Operands of other layouts than the result, tile by tile.
+class StridedRun {
+ public:
+  StridedRun(const PointwiseCall& call, const Tensor& out)
+      : call_(call), out_(out), walk_({out->sizes(), static_cast<size_t>(out->rank())}), mask_(call.mask) {
+    walk_.add(out);
+    int count = 1;
+    for (int i = 0; i < call.operand_count; ++i) {
+      if (call.tensors[i] == nullptr) continue;
+      walk_.add(*call.tensors[i]);
+      places_[i] = count++;
+    }
+    walk_.finish();
+    // The product of a parameter and a number is rounded, that of a parameter and an element may be part of a sum.
+    for (int i = 0; i < call.operand_count && call.row.param_count == 0; ++i) {
+      bool repeats = places_[i] != 0 && walk_.repeats_in_rows(places_[i]);
+      if (!repeats || pointwise_loop(call.row_index, call.dtype, mask_ | (1u << i)) == nullptr) continue;
+      mask_ |= 1u << i;
+      is_row_number_[i] = true;
+    }
+    loop_ = pointwise_loop(call.row_index, call.dtype, mask_);
   }
-  walk.finish();
-  parallel_for(walk.count(), cost_per_item(call, 16) + 0.5, [&](int64_t begin, int64_t end) {
+
+  void run() const {
+    parallel_for(walk_.count(), cost_per_item(call_, 16) + 0.5,
+                 [this](int64_t begin, int64_t end) { run_part(begin, end); });
+  }
+
+ private:
+  void run_part(int64_t begin, int64_t end) const {
     alignas(64) char buffers[4][ElementWalk::kTileBytes];
+    PanelReader reader(walk_);
     for (int64_t at = begin; at < end;) {
-      int64_t n = walk.tile_length(at, end);
+      int64_t n = walk_.tile_length(at, end);
       const void* src[3];
-      for (int i = 0; i < call.operand_count; ++i) {
-        src[i] = places[i] == 0 ? call.numbers[i] : walk.read(places[i], (*call.tensors[i])->data(), at, n, buffers[i]);
+      for (int i = 0; i < call_.operand_count; ++i) {
+        if (places_[i] == 0) {
+          src[i] = call_.numbers[i];
+        } else if (is_row_number_[i]) {
+          src[i] = row_number(i, at, buffers[i]);
+        } else {
+          src[i] = reader.read(places_[i], (*call_.tensors[i])->data(), at, n, buffers[i]);
+        }
       }
-      void* dst = walk.write_place(0, out->data(), at, n, buffers[3]);
-      loop(src, dst, n, call.params);
-      if (dst == buffers[3]) walk.write_back(0, out->data(), at, n, dst);
+      void* dst = walk_.write_place(0, out_->data(), at, n, buffers[3]);
+      loop_(src, dst, n, call_.params);
+      if (dst == buffers[3]) walk_.write_back(0, out_->data(), at, n, dst);
       at += n;
     }
-  });
-}
+  }
+
+  // The element of the row, in the dtype of numbers.
+  const void* row_number(int i, int64_t at, void* buffer) const {
+    const char* element = static_cast<const char*>((*call_.tensors[i])->data()) + walk_.offset(places_[i], at);
+    DType number_dtype = scalar_operand_dtype(call_.dtype);
+    loops().convert[static_cast<int>(call_.dtype)][static_cast<int>(number_dtype)](element, buffer, 1);
+    return buffer;
+  }
+
+  const PointwiseCall& call_;
+  const Tensor& out_;
+  ElementWalk walk_;
+  int places_[3] = {};
+  bool is_row_number_[3] = {};
+  unsigned mask_;
+  PointwiseLoop loop_ = nullptr;
+};
 
 DType loop_dtype(const OpCall& call, const PointwiseForm& form, const PointwiseRow& row, const Tensor& out) {
   for (int i = row.result == PointwiseResult::Select ? 1 : 0; i < form.operand_count; ++i) {
@@ -181,11 +222,13 @@ void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
       add_operand(ready, arg, i > 0 || out->numel() > 1);
     }
   }
-  if (form.param >= 0) ready.params = &scalar_arg(call, form.param);
+  Scalar params[kMaxPointwiseParams];
+  for (int i = 0; i < row.param_count; ++i) params[i] = scalar_arg(call, form.param + i);
+  ready.params = params;
   check_divisors(ready);
   PointwiseLoop loop = pointwise_loop(form.row, ready.dtype, ready.mask);
   MD_ASSERT(loop != nullptr, "[", call.row.name, "] has no loop for ", md::row(ready.dtype).name);
-  if (!run_dense(ready, loop, out)) run_strided(ready, loop, out);
+  if (!run_dense(ready, loop, out)) StridedRun(ready, out).run();
 }
 
 namespace {

@@ -22,6 +22,7 @@ enum class Floats : uint8_t {
 struct CheckedRow {
   uint8_t operands = 0;  // bit i: operand i
   bool param = false;
+  bool param_is_wide = false;  // of halves it is only computed with, in float32
   Floats floats = Floats::Own;
 };
 
@@ -36,6 +37,9 @@ constexpr std::array<CheckedRow, static_cast<size_t>(kPointwiseCount)> make_rows
   at(Pointwise::pow) = {.operands = 2, .floats = Floats::Halves};
   at(Pointwise::add) = at(Pointwise::sub) = {.param = true};
   at(Pointwise::add_scaled) = at(Pointwise::sub_scaled) = {.param = true};
+  at(Pointwise::threshold) = {.operands = 2, .param = true, .param_is_wide = true};
+  for (Pointwise row : {Pointwise::addcmul, Pointwise::addcmul_scaled, Pointwise::addcdiv, Pointwise::addcdiv_scaled})
+    at(row) = {.param = true, .param_is_wide = true};
   return rows;
 }
 constexpr auto kRows = make_rows();
@@ -59,7 +63,10 @@ std::optional<DType> checked_operand(int row, int operand, DType dtype) {
   return is_half(dtype) ? std::optional(dtype) : std::nullopt;
 }
 
-bool checks_param(int row) { return kRows[static_cast<size_t>(row)].param; }
+bool checks_param(int row, DType dtype) {
+  const CheckedRow& checked = kRows[static_cast<size_t>(row)];
+  return checked.param && !(checked.param_is_wide && is_half(dtype));
+}
 
 void raise_does_not_fit(const std::string& op, DType dtype) {
   std::string_view name = row(dtype).type_name;
@@ -77,7 +84,7 @@ void check_numbers(const OpCall& call, const PointwiseForm& form, DType dtype) {
   };
   for (int i = 0; i < form.operand_count; ++i)
     if (std::optional<DType> holds = checked_operand(form.row, i, dtype)) check(form.operands[i], *holds);
-  if (form.param >= 0 && checks_param(form.row)) check(form.param, dtype);
+  if (form.param >= 0 && checks_param(form.row, dtype)) check(form.param, dtype);
 }
 
 }  // namespace md

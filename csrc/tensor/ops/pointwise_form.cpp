@@ -43,14 +43,20 @@ void check_alpha(const OpRow& op, std::span<const Arg> args, const PointwiseForm
   }
 }
 
+// A factor other than 1.
 template <Pointwise Scaled>
-void refine_alpha(const OpRow& op, std::span<const Arg> args, PointwiseForm& form) {
-  if (form.param >= 0) check_alpha(op, args, form);
+void refine_factor(const OpRow&, std::span<const Arg> args, PointwiseForm& form) {
   if (form.param >= 0 && is_number(args[static_cast<size_t>(form.param)], 1)) {
     form.param = -1;
   } else if (form.param >= 0) {
     form.row = number(Scaled);
   }
+}
+
+template <Pointwise Scaled>
+void refine_alpha(const OpRow& op, std::span<const Arg> args, PointwiseForm& form) {
+  if (form.param >= 0) check_alpha(op, args, form);
+  refine_factor<Scaled>(op, args, form);
 }
 
 const std::string* string_among(std::span<const Arg> args) {
@@ -125,6 +131,8 @@ void refine_pow(const OpRow& op, std::span<const Arg> args, PointwiseForm& form)
 constexpr Refinement kRefinements[] = {
     {Pointwise::add, refine_alpha<Pointwise::add_scaled>},
     {Pointwise::sub, refine_alpha<Pointwise::sub_scaled>},
+    {Pointwise::addcmul, refine_factor<Pointwise::addcmul_scaled>},
+    {Pointwise::addcdiv, refine_factor<Pointwise::addcdiv_scaled>},
     {Pointwise::div, refine_rounding},
     {Pointwise::gelu, refine_gelu},
     {Pointwise::clamp, refine_clamp},
@@ -166,7 +174,7 @@ PointwiseForm pointwise_form(const OpRow& op, std::span<const Arg> args) {
     ParamType type = op.schema.params[i].type;
     if ((type == ParamType::Tensor || type == ParamType::Number) && form.operand_count < arity) {
       form.operands[form.operand_count++] = static_cast<int>(i);
-    } else if (type == ParamType::Scalar) {
+    } else if (type == ParamType::Scalar && form.param < 0) {
       form.param = static_cast<int>(i);
     }
   }

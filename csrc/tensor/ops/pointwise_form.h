@@ -13,7 +13,7 @@ struct PointwiseForm {
   int row = -1;           // of pointwise.def
   int operands[3] = {};   // argument indices
   int operand_count = 0;  // = the row's arity
-  int param = -1;         // argument index of the row's parameter, -1 if there is none
+  int param = -1;         // argument index of the row's first parameter, -1 if there is none
 };
 // Requires op.pointwise >= 0. Throws Error(Runtime) for an unknown rounding_mode or approximate.
 PointwiseForm pointwise_form(const OpRow& op, std::span<const Arg> args);

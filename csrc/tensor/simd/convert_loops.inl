@@ -12,7 +12,7 @@ inline float widen(Half value) {
   // Normal numbers are rebiased; below 2^-14 subtracting the implicit bit normalises.
   uint32_t normal = magnitude + 0x38000000;
   uint32_t subnormal = word_cast<uint32_t>(word_cast<float>(magnitude + 0x38800000) - word_cast<float>(0x38800000u));
-  uint32_t special = magnitude | 0x7f800000;
+  uint32_t special = magnitude | (magnitude > 0x0f800000 ? 0x7fc00000 : 0x7f800000);
   uint32_t bits = magnitude >= 0x0f800000 ? special : magnitude < 0x00800000 ? subnormal : normal;
   return word_cast<float>(sign | bits);
 }
@@ -27,7 +27,7 @@ inline void narrow(float value, Half& to) {
   uint32_t subnormal = word_cast<uint32_t>(word_cast<float>(magnitude) + 0.5f) - 0x3f000000;
   uint32_t result = magnitude < 0x38800000 ? subnormal : normal;
   result = magnitude >= 0x477ff000 ? 0x7c00 : result;
-  result = magnitude > 0x7f800000 ? 0x7e00 : result;
+  result = magnitude > 0x7f800000 ? 0x7e00 | ((magnitude >> 13) & 0x3ff) : result;
   to.bits = uint16_t(sign | result);
 }
 inline void narrow(float value, BFloat16& to) {
@@ -62,11 +62,34 @@ inline To convert_one(From value) {
 }
 
 template <typename From, typename To>
+void convert_loop(const void* src, void* dst, int64_t n);
+
+// By tiles of floats.
+template <typename From, typename To>
+inline void convert_through_floats(const From* from, To* to, int64_t n) {
+  constexpr int64_t kTile = 512;
+  alignas(64) float tile[kTile];
+  for (int64_t at = 0; at < n; at += kTile) {
+    int64_t count = n - at < kTile ? n - at : kTile;
+    convert_loop<From, float>(from + at, tile, count);
+    convert_loop<float, To>(tile, to + at, count);
+  }
+}
+
+template <typename From, typename To>
 void convert_loop(const void* src, void* dst, int64_t n) {
   const From* from = static_cast<const From*>(src);
   To* to = static_cast<To*>(dst);
   if constexpr (std::is_same_v<From, To>) {
     __builtin_memmove(dst, src, size_t(n) * sizeof(To));
+#if MD_LEVEL_BYTES >= 32
+  } else if constexpr (is_half<From> && std::is_same_v<To, float>) {
+    widen_run(from, to, n);
+  } else if constexpr (is_half<To> && std::is_same_v<From, float>) {
+    narrow_run(from, to, n);
+  } else if constexpr (is_half<From> || is_half<To>) {
+    convert_through_floats(from, to, n);
+#endif
   } else {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = convert_one<To>(from[i]);

@@ -28,9 +28,10 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
   parallel_for(walk.count(), copy_cost(dst) + 0.5, [&](int64_t begin, int64_t end) {
     alignas(64) char from[ElementWalk::kTileBytes];
     alignas(64) char to[ElementWalk::kTileBytes];
+    PanelReader reader(walk);
     for (int64_t at = begin; at < end;) {
       int64_t n = walk.tile_length(at, end);
-      const void* elements = walk.read(1, src->data(), at, n, from);
+      const void* elements = reader.read(1, src->data(), at, n, from);
       void* place = walk.write_place(0, dst->data(), at, n, to);
       convert(elements, place, n);
       if (place == to) walk.write_back(0, dst->data(), at, n, to);

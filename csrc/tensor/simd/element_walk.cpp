@@ -8,6 +8,16 @@
 namespace md {
 namespace {
 
+// Words `Step` apart: with a known step the loop is vectorised.
+template <typename Word, int64_t Step>
+void pick_words(const char* src, char* dst, int64_t n) {
+  typedef Word Loose __attribute__((aligned(1), may_alias));
+  auto* from = reinterpret_cast<const Loose*>(src);
+  auto* to = reinterpret_cast<Loose*>(dst);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i * Step];
+}
+
 template <typename Word>
 void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t n) {
   constexpr int64_t kItem = sizeof(Word);
@@ -17,6 +27,9 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
     std::fill_n(reinterpret_cast<Word*>(dst), n, value);
     return;
   }
+  if (dst_step == kItem && src_step == 2 * kItem) return pick_words<Word, 2>(src, dst, n);
+  if (dst_step == kItem && src_step == 3 * kItem) return pick_words<Word, 3>(src, dst, n);
+  if (dst_step == kItem && src_step == 4 * kItem) return pick_words<Word, 4>(src, dst, n);
   for (int64_t i = 0; i < n; ++i) {
     Word value;
     std::memcpy(&value, src + i * src_step, sizeof value);
@@ -108,7 +121,7 @@ void ElementWalk::merge_dims() {
 
 int64_t ElementWalk::tile_length(int64_t begin, int64_t end) const {
   int64_t wanted = std::min(kTile, end - begin);
-  if (rank_ <= 1 || sizes_[rank_ - 1] < kTile / 4) return wanted;
+  if (!has_long_rows()) return wanted;
   int64_t row = sizes_[rank_ - 1];
   return std::min(wanted, row - begin % row);
 }
@@ -179,6 +192,71 @@ void* ElementWalk::write_place(int operand, void* data, int64_t begin, int64_t n
 
 void ElementWalk::write_back(int operand, void* data, int64_t begin, int64_t n, const void* buffer) const {
   copy<false>(operand, static_cast<char*>(data), begin, n, const_cast<char*>(static_cast<const char*>(buffer)));
+}
+
+namespace {
+
+constexpr int64_t kCacheLineBytes = 64;
+
+// to[r * pitch + c] = from[c * step + r], in blocks of a cache line's columns.
+template <typename Word>
+void transpose_words(const char* from, int64_t step, int64_t columns, int64_t rows, char* to, int64_t pitch) {
+  constexpr int64_t kItem = sizeof(Word), kBlock = kCacheLineBytes / kItem;
+  for (int64_t begin = 0; begin < columns; begin += kBlock) {
+    int64_t end = std::min(columns, begin + kBlock);
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = begin; c < end; ++c) std::memcpy(to + r * pitch + c * kItem, from + c * step + r * kItem, kItem);
+    }
+  }
+}
+
+void transpose_items(int64_t item, const char* from, int64_t step, int64_t columns, int64_t rows, char* to,
+                     int64_t pitch) {
+  switch (item) {
+    case 1:
+      return transpose_words<uint8_t>(from, step, columns, rows, to, pitch);
+    case 2:
+      return transpose_words<uint16_t>(from, step, columns, rows, to, pitch);
+    case 4:
+      return transpose_words<uint32_t>(from, step, columns, rows, to, pitch);
+    default:
+      return transpose_words<uint64_t>(from, step, columns, rows, to, pitch);
+  }
+}
+
+}  // namespace
+
+bool PanelReader::is_across(int operand) const {
+  int last = walk_.rank_ - 1;
+  if (!walk_.has_long_rows() || walk_.sizes_[last - 1] < kRows / 2) return false;
+  int64_t item = walk_.items_[operand];
+  return walk_.strides_[operand][last - 1] == item && walk_.strides_[operand][last] > item &&
+         kRows * pitch(operand) <= kMostBytes;
+}
+
+// In bytes; a cache line more than a row, so that the rows lie in different sets of the cache.
+int64_t PanelReader::pitch(int operand) const {
+  return walk_.sizes_[walk_.rank_ - 1] * walk_.items_[operand] + kCacheLineBytes;
+}
+
+void PanelReader::fill(int operand, const char* data, int64_t row, Panel& panel) const {
+  int last = walk_.rank_ - 1;
+  int64_t columns = walk_.sizes_[last], across = walk_.sizes_[last - 1];
+  int64_t place = row % across;
+  panel.first = row - place % kRows;
+  panel.rows = std::min(kRows, across - (place - place % kRows));
+  const char* from = data + walk_.offset(operand, panel.first * columns);
+  transpose_items(walk_.items_[operand], from, walk_.strides_[operand][last], columns, panel.rows, panel.bytes.get(),
+                  pitch(operand));
+}
+
+const void* PanelReader::read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) {
+  if (!is_across(operand)) return walk_.read(operand, data, begin, n, buffer);
+  int64_t columns = walk_.sizes_[walk_.rank_ - 1], row = begin / columns;
+  Panel& panel = panels_[operand];
+  if (panel.bytes == nullptr) panel.bytes.reset(new char[static_cast<size_t>(kRows * pitch(operand))]);
+  if (row < panel.first || row >= panel.first + panel.rows) fill(operand, static_cast<const char*>(data), row, panel);
+  return panel.bytes.get() + (row - panel.first) * pitch(operand) + begin % columns * walk_.items_[operand];
 }
 
 }  // namespace md

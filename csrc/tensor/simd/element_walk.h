@@ -1,6 +1,7 @@
 // Strided iteration: presents operands of any layout as tiles of contiguous elements in one common order.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "tensor/tensor.h"
@@ -40,8 +41,12 @@ class ElementWalk {
   void write_back(int operand, void* data, int64_t begin, int64_t n, const void* buffer) const;
   // The byte offset of one element.
   int64_t offset(int operand, int64_t index) const;
+  // Whether each tile lies inside a row, in all of which the operand has the same element.
+  bool repeats_in_rows(int operand) const { return has_long_rows() && strides_[operand][rank_ - 1] == 0; }
 
  private:
+  friend class PanelReader;
+  bool has_long_rows() const { return rank_ > 1 && sizes_[rank_ - 1] >= kTile / 4; }
   bool in_place(int operand, int64_t begin, int64_t n) const;
   void merge_dims();
   template <bool ToBuffer>
@@ -54,6 +59,27 @@ class ElementWalk {
   int64_t strides_[kMaxOperands][kMaxRank];  // in bytes
   int64_t items_[kMaxOperands];
   bool dense_[kMaxOperands] = {};
+};
+
+// Reads tiles as ElementWalk does, for one thread that goes from the first to the last. Of an operand that is contiguous
+// across the rows it copies several rows at once, so that a cache line is read once for all of them.
+class PanelReader {
+ public:
+  explicit PanelReader(const ElementWalk& walk) : walk_(walk) {}
+  const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer);
+
+ private:
+  static constexpr int64_t kRows = 16, kMostBytes = 256 * 1024;  // of a panel, in the second level of cache
+  struct Panel {
+    std::unique_ptr<char[]> bytes;
+    int64_t first = 0, rows = 0;
+  };
+  bool is_across(int operand) const;
+  int64_t pitch(int operand) const;
+  void fill(int operand, const char* data, int64_t row, Panel& panel) const;
+
+  const ElementWalk& walk_;
+  Panel panels_[ElementWalk::kMaxOperands];
 };
 
 }  // namespace md

@@ -2,6 +2,7 @@
 namespace md::MD_LEVEL {
 namespace {
 
+#include "tensor/simd/half_vectors.inl"
 #include "tensor/simd/vectors.inl"
 
 #include "tensor/simd/pointwise_functions.inl"

@@ -2,6 +2,8 @@
 namespace md::MD_LEVEL {
 namespace {
 
+#include "tensor/simd/half_vectors.inl"
+
 #include "tensor/simd/convert_loops.inl"
 
 template <typename From>

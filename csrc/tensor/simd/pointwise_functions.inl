@@ -80,6 +80,34 @@ inline double math_atan2(double a, double b) { return ::atan2(a, b); }
 inline float math_hypot(float a, float b) { return ::hypotf(a, b); }
 inline double math_hypot(double a, double b) { return ::hypot(a, b); }
 
+template <int Bytes>
+struct BitsOf;
+template <>
+struct BitsOf<1> {
+  using type = uint8_t;
+};
+template <>
+struct BitsOf<2> {
+  using type = uint16_t;
+};
+template <>
+struct BitsOf<4> {
+  using type = uint32_t;
+};
+template <>
+struct BitsOf<8> {
+  using type = uint64_t;
+};
+// a if `chosen` is 1, b if it is 0, without a branch: GCC 12 vectorises no `?:` whose branches load, or that follows
+// another one on the same number.
+template <typename T>
+inline T choose(uint8_t chosen, T a, T b) {
+  using Bits = typename BitsOf<sizeof(T)>::type;
+  Bits mask = Bits(0) - Bits(chosen);
+  return __builtin_bit_cast(T,
+                            Bits((__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & Bits(~mask))));
+}
+
 // NaN on either side wins.
 template <typename T>
 inline T max_of(T a, T b) {
@@ -88,6 +116,44 @@ inline T max_of(T a, T b) {
 template <typename T>
 inline T min_of(T a, T b) {
   return (a < b) | (a != a) ? a : b;
+}
+// min_of(max_of(a, low), high).
+template <typename T>
+inline T limited(T a, T low, T high) {
+  T raised = choose((a > low) | (a != a), a, low);
+  return choose((raised < high) | (raised != raised), raised, high);
+}
+template <typename T>
+inline T hard_sigmoid(T a) {
+  return limited(a + T(3), T(0), T(6)) / T(6);
+}
+template <typename T>
+inline T hard_swish(T a) {
+  return a * limited(a + T(3), T(0), T(6)) / T(6);
+}
+#if MD_LEVEL_BYTES >= 32
+inline WideHalves hard_sigmoid(WideHalves a) { return limited(a + 3.0f, every_wide(0), every_wide(6)) / 6.0f; }
+inline WideHalves hard_swish(WideHalves a) { return a * limited(a + 3.0f, every_wide(0), every_wide(6)) / 6.0f; }
+#endif
+template <typename T>
+inline T without_specials(T a, T for_nan, T for_infinity, T for_minus_infinity) {
+  return a != a ? for_nan : a == infinity(a) ? for_infinity : a == -infinity(a) ? for_minus_infinity : a;
+}
+// The difference of two equal infinities is 0.
+template <typename T>
+inline T log_add_exp(T a, T b) {
+  T largest = max_of(a, b);
+  T sum = largest + math_log1p(math_exp(-float_abs(a - b)));
+  return choose((a == b) & (float_abs(a) == infinity(a)), largest, sum);
+}
+// Keeps the compiler from contracting the product with a sum.
+template <typename T>
+inline T rounded(T product) {
+#if defined(__clang__)
+  return __arithmetic_fence(product);
+#else
+  return __builtin_assoc_barrier(product);
+#endif
 }
 
 template <typename T>

@@ -1,22 +1,27 @@
 // Loops over the functions of pointwise.def, for those dtypes for which is_in_part is true.
 
+// A bool in memory is a byte of 0 or 1, and read as such: GCC does not vectorise loops over bool.
+template <typename T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
 // One struct per row: apply() returns Unsupported if the dtype has no such function.
-#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean)                              \
-  struct Function_##name {                                                                                             \
-    static constexpr int arity = arity_;                                                                               \
-    static constexpr int params = params_;                                                                             \
-    static constexpr PointwiseResult result = PointwiseResult::result_;                                                \
-    template <typename T, typename A>                                                                                  \
-    static inline auto apply([[maybe_unused]] A a, [[maybe_unused]] T b, [[maybe_unused]] T c, [[maybe_unused]] T p) { \
-      [[maybe_unused]] A cond = a;                                                                                     \
-      if constexpr (std::is_same_v<T, bool>) {                                                                         \
-        return (boolean);                                                                                              \
-      } else if constexpr (std::is_floating_point_v<T>) {                                                              \
-        return (floating);                                                                                             \
-      } else {                                                                                                         \
-        return (integer);                                                                                              \
-      }                                                                                                                \
-    }                                                                                                                  \
+#define MD_POINTWISE(name, arity_, params_, result_, traits_, floating, integer, boolean)                            \
+  struct Function_##name {                                                                                           \
+    static constexpr int arity = arity_;                                                                             \
+    static constexpr int params = params_;                                                                           \
+    static constexpr PointwiseResult result = PointwiseResult::result_;                                              \
+    template <typename T, typename A, typename V = T>                                                                \
+    static inline auto apply([[maybe_unused]] A a, [[maybe_unused]] V b, [[maybe_unused]] V c, [[maybe_unused]] V p, \
+                             [[maybe_unused]] V q = {}, [[maybe_unused]] V r = {}) {                                 \
+      [[maybe_unused]] A cond = a;                                                                                   \
+      if constexpr (std::is_same_v<T, bool>) {                                                                       \
+        return (boolean);                                                                                            \
+      } else if constexpr (std::is_floating_point_v<T>) {                                                            \
+        return (floating);                                                                                           \
+      } else {                                                                                                       \
+        return (integer);                                                                                            \
+      }                                                                                                              \
+    }                                                                                                                \
   };
 #include "tensor/simd/pointwise.def"
 #undef MD_POINTWISE
@@ -24,22 +29,23 @@
 #include "tensor/simd/fast_paths.inl"
 
 template <typename F, typename T>
-using FirstOperand = std::conditional_t<F::result == PointwiseResult::Select, bool, T>;
+using FirstOperand = std::conditional_t<F::result == PointwiseResult::Select, uint8_t, Stored<T>>;
 template <typename F, typename T>
-using ResultOf = std::conditional_t<F::result == PointwiseResult::Bool, bool, T>;
+using ResultOf = std::conditional_t<F::result == PointwiseResult::Bool && !std::is_same_v<T, bool>, bool, Stored<T>>;
 
 template <typename F, typename T>
 constexpr bool is_supported =
-    !std::is_same_v<decltype(F::template apply<T, FirstOperand<F, T>>({}, T{}, T{}, T{})), Unsupported>;
+    !std::is_same_v<decltype(F::template apply<T, FirstOperand<F, T>>({}, Stored<T>{}, Stored<T>{}, Stored<T>{})),
+                    Unsupported>;
 
 template <typename T>
-inline T param_value(const Scalar* params) {
+inline Stored<T> param_value(const Scalar& param) {
   if constexpr (std::is_floating_point_v<T>) {
-    return T(params->as_double());
+    return T(param.as_double());
   } else if constexpr (std::is_same_v<T, bool>) {
-    return params->as_int() != 0;
+    return param.as_int() != 0;
   } else {
-    return T(params->as_int());
+    return T(param.as_int());
   }
 }
 
@@ -163,27 +169,30 @@ void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unu
   if constexpr (Avx512Path<F, T>::exists) return avx512_loop_of<F, T, Mask>(src, dst, n);
   if constexpr (FastPath<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
   using A = FirstOperand<F, T>;
+  using V = Stored<T>;
   using R = ResultOf<F, T>;
   const A* a = static_cast<const A*>(src[0]);
-  [[maybe_unused]] const T* b = nullptr;
-  [[maybe_unused]] const T* c = nullptr;
-  if constexpr (F::arity > 1) b = static_cast<const T*>(src[1]);
-  if constexpr (F::arity > 2) c = static_cast<const T*>(src[2]);
+  [[maybe_unused]] const V* b = nullptr;
+  [[maybe_unused]] const V* c = nullptr;
+  if constexpr (F::arity > 1) b = static_cast<const V*>(src[1]);
+  if constexpr (F::arity > 2) c = static_cast<const V*>(src[2]);
   [[maybe_unused]] A a_value{};
-  [[maybe_unused]] T b_value{}, c_value{}, p{};
+  [[maybe_unused]] V b_value{}, c_value{}, p{}, q{}, r{};
   if constexpr (Mask & 1) a_value = *a;
   if constexpr (Mask & 2) b_value = *b;
   if constexpr (Mask & 4) c_value = *c;
-  if constexpr (F::params > 0) p = param_value<T>(params);
+  if constexpr (F::params > 0) p = param_value<T>(params[0]);
+  if constexpr (F::params > 1) q = param_value<T>(params[1]);
+  if constexpr (F::params > 2) r = param_value<T>(params[2]);
   R* out = static_cast<R*>(dst);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) {
     A x = a_value;
-    T y = b_value, z = c_value;
+    V y = b_value, z = c_value;
     if constexpr (!(Mask & 1)) x = a[i];
     if constexpr (F::arity > 1 && !(Mask & 2)) y = b[i];
     if constexpr (F::arity > 2 && !(Mask & 4)) z = c[i];
-    out[i] = R(F::template apply<T, A>(x, y, z, p));
+    out[i] = R(F::template apply<T, A>(x, y, z, p, q, r));
   }
 }
 
@@ -229,6 +238,58 @@ void half_loop_of(const void* const* src, void* dst, int64_t n, const Scalar* pa
   loop_over_halves<H>(pointwise_loop_of<F, float, Mask>, {F::arity, Mask, F::result}, src, dst, n, params);
 }
 
+// Halves chosen by a condition are words that need no conversion.
+template <typename F, typename H, unsigned Mask>
+void half_select_loop(const void* const* src, void* dst, int64_t n, const Scalar* params) {
+  const void* places[3] = {src[0], src[1], src[2]};
+  H numbers[3];
+  for (int i = 1; i < 3; ++i) {
+    if (((Mask >> i) & 1) == 0) continue;
+    narrow(*static_cast<const float*>(src[i]), numbers[i]);
+    places[i] = &numbers[i];
+  }
+  pointwise_loop_of<F, int16_t, Mask>(places, dst, n, params);
+}
+
+// Functions of the sign bit need no conversion either.
+template <typename F>
+constexpr bool changes_signs = false;
+template <>
+constexpr bool changes_signs<Function_neg> = true;
+template <>
+constexpr bool changes_signs<Function_abs> = true;
+template <>
+constexpr bool changes_signs<Function_copysign> = true;
+
+template <typename F, unsigned Mask>
+inline uint16_t with_other_sign(uint16_t a, uint16_t b) {
+  if constexpr (std::is_same_v<F, Function_neg>) return a ^ 0x8000;
+  if constexpr (std::is_same_v<F, Function_abs>) return a & 0x7fff;
+  return (a & 0x7fff) | (b & 0x8000);
+}
+
+template <typename F, typename H, unsigned Mask>
+void half_sign_loop(const void* const* src, void* dst, int64_t n, const Scalar*) {
+  constexpr int last = F::arity - 1;
+  H numbers[2] = {};
+  for (int i = 0; i <= last; ++i) {
+    if ((Mask >> i) & 1) narrow(*static_cast<const float*>(src[i]), numbers[i]);
+  }
+  const uint16_t* a = static_cast<const uint16_t*>(Mask & 1 ? static_cast<const void*>(&numbers[0]) : src[0]);
+  const uint16_t* b = static_cast<const uint16_t*>(Mask & 2 ? static_cast<const void*>(&numbers[last]) : src[last]);
+  [[maybe_unused]] uint16_t a_value = *a, b_value = *b;
+  uint16_t* out = static_cast<uint16_t*>(dst);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    uint16_t x = a_value, y = b_value;
+    if constexpr (!(Mask & 1)) x = a[i];
+    if constexpr (!(Mask & 2)) y = b[i];
+    out[i] = with_other_sign<F, Mask>(x, y);
+  }
+}
+
+#include "tensor/simd/half_loops.inl"
+
 #if MD_LEVEL_BYTES >= 64
 // One 64-byte square root takes longer than two of 32 bytes.
 template <typename T>
@@ -259,10 +320,16 @@ constexpr PointwiseLoop select_loop() {
   if constexpr (is_sqrt<F, T>) {
     return sqrt_loop<T>;
   } else if constexpr (is_half<T>) {
-    if constexpr (is_supported<F, float>) {
-      return half_loop_of<F, T, Mask>;
-    } else {
+    if constexpr (!is_supported<F, float>) {
       return nullptr;
+    } else if constexpr (F::result == PointwiseResult::Select) {
+      return half_select_loop<F, T, Mask>;
+    } else if constexpr (changes_signs<F>) {
+      return half_sign_loop<F, T, Mask>;
+    } else if constexpr (takes_halves<F>) {
+      return half_vectors_loop<F, T, Mask>;
+    } else {
+      return half_loop_of<F, T, Mask>;
     }
   } else if constexpr (is_supported<F, T>) {
     return pointwise_loop_of<F, T, Mask>;

@@ -16,11 +16,13 @@ enum class PointwiseResult : uint8_t {
 struct PointwiseRow {
   const char* name;
   uint8_t arity;
-  uint8_t param_count;  // trailing numbers that are not operands: alpha, negative_slope
+  uint8_t param_count;  // consecutive numbers that are not operands: alpha, negative_slope
   PointwiseResult result;
   bool may_fail;   // integers only: a zero divisor raises, so the caller checks operand 1 first (check_divisor)
   bool is_costly;  // transcendental: about ten times an addition
 };
+
+inline constexpr int kMaxPointwiseParams = 3;
 
 enum class Pointwise : int {
   none = -1,

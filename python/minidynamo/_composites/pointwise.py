@@ -7,7 +7,7 @@ import math
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, is_narrow, require_tensor, widened
+from .registry import composite, is_narrow, prims, require_tensor, widened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +37,10 @@ def _scaled(tensor: Tensor, value: float) -> Tensor:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + value * tensor1 * tensor2."""
     _require_alike("addcmul", input, tensor1, tensor2)
-    _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
-    if value != 1 and _is_wide(tensor1):
-        return minidynamo.add(input, tensor1 * tensor2, alpha=value)
-    if is_narrow(tensor1):
-        wide, wide1, wide2 = widened(input, tensor1, tensor2)
-        return (wide + wide1 * value * wide2).to(tensor1.dtype)
-    return input + _scaled(tensor1, value) * tensor2
+    input, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
+    if value != 1 and tensor1.dtype is minidynamo.bool:
+        return prims.addcmul(input, _scaled(tensor1, value), tensor2)
+    return prims.addcmul(input, tensor1, tensor2, value)
 
 
 @composite("method")
@@ -64,13 +61,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """input + value * tensor1 / tensor2, of floating tensors."""
     _require_alike("addcdiv", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
-    _, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
-    if value != 1 and _is_wide(tensor1):
-        return minidynamo.add(input, tensor1 / tensor2, alpha=value)
-    if is_narrow(tensor1):
-        wide, wide1, wide2 = widened(input, tensor1, tensor2)
-        return (wide + wide1 * value / wide2).to(tensor1.dtype)
-    return input + _scaled(tensor1, value) / tensor2
+    input, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
+    return prims.addcdiv(input, tensor1, tensor2, value)
 
 
 @composite("method")
@@ -153,9 +145,12 @@ def nan_to_num(
     if not input.is_floating_point():
         return input.clone()
     extremes = minidynamo.finfo(input.dtype)
-    result = minidynamo.where(input.isnan(), 0.0 if nan is None else nan, input)
-    result = minidynamo.where(input == math.inf, extremes.max if posinf is None else posinf, result)
-    return minidynamo.where(input == -math.inf, extremes.min if neginf is None else neginf, result)
+    return prims.nan_to_num(
+        input,
+        0.0 if nan is None else nan,
+        extremes.max if posinf is None else posinf,
+        extremes.min if neginf is None else neginf,
+    )
 
 
 @composite("function method")
@@ -178,10 +173,9 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     require_tensor("logaddexp", input)
     require_tensor("logaddexp", other, "other")
     input, other = in_one_dtype(input, other)
-    largest = input.maximum(other)
-    difference = -(input - other).abs()
-    # The difference of two equal infinities is 0.
-    return minidynamo.where((input == other) & input.isinf(), largest, largest + difference.exp().log1p())
+    if input.is_floating_point():
+        return prims.logaddexp(input, other)
+    return prims.logaddexp(_as_floating(input), _as_floating(other))
 
 
 @composite("function method")
@@ -191,7 +185,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     require_tensor("heaviside", values, "values")
     if input.dtype != values.dtype:
         raise RuntimeError("[heaviside] not yet implemented for tensors with different dtypes.")
-    return minidynamo.where(input == 0, values, (input > 0).to(input.dtype))
+    return prims.heaviside(input, values)
 
 
 @composite("function method")
@@ -205,14 +199,14 @@ def sgn(input: Tensor) -> Tensor:
 def isposinf(input: Tensor) -> Tensor:
     """True where the element is positive infinity."""
     require_tensor("isposinf", input)
-    return input == math.inf
+    return input == math.inf if input.is_floating_point() else minidynamo.zeros_like(input, dtype=minidynamo.bool)
 
 
 @composite("function method")
 def isneginf(input: Tensor) -> Tensor:
     """True where the element is negative infinity."""
     require_tensor("isneginf", input)
-    return input == -math.inf
+    return input == -math.inf if input.is_floating_point() else minidynamo.zeros_like(input, dtype=minidynamo.bool)
 
 
 @composite("function method")

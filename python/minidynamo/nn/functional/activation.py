@@ -127,12 +127,14 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(input + 3) / 6."""
-    return _into(input, (input + 3).clamp(0, 6) / 6, inplace)
+    result = prims.hardsigmoid(input) if input.is_floating_point() else (input + 3).clamp(0, 6) / 6
+    return _into(input, result, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * relu6(input + 3) / 6."""
-    return _into(input, input * (input + 3).clamp(0, 6) / 6, inplace)
+    result = prims.hardswish(input) if input.is_floating_point() else input * (input + 3).clamp(0, 6) / 6
+    return _into(input, result, inplace)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -157,10 +159,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu with the scale and alpha that keep mean and variance."""
-    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-    wide = _widened(input)
-    result = scale * minidynamo.where(wide > 0, wide, alpha * wide.clamp(max=0).expm1())
-    return _into(input, result.to(input.dtype), inplace)
+    return _into(input, prims.selu(input), inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -168,8 +167,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     _require_floats("celu", input)
-    result = minidynamo.where(input < 0, alpha * (input.clamp(max=0) / alpha).expm1(), input)
-    return _into(input, result, inplace)
+    return _into(input, prims.celu(input, alpha), inplace)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -188,23 +186,20 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     largest = minidynamo.finfo(input.dtype).max
     if not 0 <= lambd <= largest:
         raise RuntimeError(f"[softshrink] lambda must be in range [0, {largest}], but found to be {lambd}")
-    limit = fitted(lambd, input.dtype)
-    return minidynamo.where(input > limit, input - limit, minidynamo.where(input < -limit, input + limit, input * 0))
+    return prims.softshrink(input, fitted(lambd, input.dtype))
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """input, and 0 between -lambd and lambd."""
     _require_floats("hardshrink", input)
-    limit = fitted(lambd, input.dtype)
-    return minidynamo.where((input >= -limit) & (input <= limit), 0.0, input)
+    return prims.hardshrink(input, fitted(lambd, input.dtype))
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """input where it is above the threshold, else value, which the dtype of input holds."""
     if input.dtype is minidynamo.bool:
         raise NotImplementedError("[threshold] not implemented for 'bool'")
-    wide = _widened(input)
-    return _into(input, input.masked_fill(wide <= fitted(threshold, wide.dtype), value), inplace)
+    return _into(input, prims.threshold(input, threshold, value), inplace)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
