@@ -185,11 +185,14 @@ void float_nan_to_num(B& body, const O& o) {
   body.compare_floats(mask, o.a(), body.constant(-__builtin_inf()), Equal);
   body.overwrite(o.to(), mask, param(body, o, 2));
 }
-template <uint8_t code>
-void float_addc(B& body, const O& o) {
-  VectorRegister term = body.scratch();
-  body.floats(code, term, o.b(), o.c());
-  body.floats(kAdd, o.to(), o.a(), term);
+void float_addcmul(B& body, const O& o) {
+  body.move(o.to(), o.a());
+  body.multiply_add(kMulAdd, o.to(), o.b(), o.c());
+}
+void float_addcdiv(B& body, const O& o) {
+  VectorRegister quotient = body.scratch();
+  body.floats(kDiv, quotient, o.b(), o.c());
+  body.floats(kAdd, o.to(), o.a(), quotient);
 }
 void float_addcmul_scaled(B& body, const O& o) {
   VectorRegister scaled = body.scratch();
@@ -346,9 +349,9 @@ constexpr EmitterRow kEmitters[] = {
     {Pointwise::where, select, select, nullptr},
     {Pointwise::clamp, float_clamp, int_clamp, nullptr},
     {Pointwise::lerp, float_lerp, nullptr, nullptr},
-    {Pointwise::addcmul, float_addc<kMul>, int_addcmul, nullptr},
+    {Pointwise::addcmul, float_addcmul, int_addcmul, nullptr},
     {Pointwise::addcmul_scaled, float_addcmul_scaled, nullptr, nullptr},
-    {Pointwise::addcdiv, float_addc<kDiv>, nullptr, nullptr},
+    {Pointwise::addcdiv, float_addcdiv, nullptr, nullptr},
     {Pointwise::addcdiv_scaled, float_addcdiv_scaled, nullptr, nullptr},
 };
 
@@ -372,7 +375,9 @@ Emitter find_emitter(const CodeInstruction& instruction) {
   // The interpreter loop rounds the product of two numbers before it starts; the others are part of one multiply_add.
   bool is_scaled = instruction.row == static_cast<int>(Pointwise::add_scaled) ||
                    instruction.row == static_cast<int>(Pointwise::sub_scaled);
-  unsigned numbers = instruction.row == static_cast<int>(Pointwise::addcmul_scaled) ? 6 : is_scaled ? 2 : 0;
+  bool is_addcmul = instruction.row == static_cast<int>(Pointwise::addcmul) ||
+                    instruction.row == static_cast<int>(Pointwise::addcmul_scaled);
+  unsigned numbers = is_addcmul ? 6 : is_scaled ? 2 : 0;
   if (numbers != 0 && is_float(instruction.dtype) && (instruction.once & numbers) == numbers) return nullptr;
   for (const EmitterRow& row : kEmitters) {
     if (static_cast<int>(row.row) != instruction.row) continue;

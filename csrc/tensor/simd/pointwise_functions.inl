@@ -146,15 +146,6 @@ inline T log_add_exp(T a, T b) {
   T sum = largest + math_log1p(math_exp(-float_abs(a - b)));
   return choose((a == b) & (float_abs(a) == infinity(a)), largest, sum);
 }
-// Keeps the compiler from contracting the product with a sum.
-template <typename T>
-inline T rounded(T product) {
-#if defined(__clang__)
-  return __arithmetic_fence(product);
-#else
-  return __builtin_assoc_barrier(product);
-#endif
-}
 
 template <typename T>
 inline T float_lerp(T a, T b, T weight) {

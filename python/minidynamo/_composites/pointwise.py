@@ -38,9 +38,9 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """input + value * tensor1 * tensor2."""
     _require_alike("addcmul", input, tensor1, tensor2)
     input, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
-    if value != 1 and tensor1.dtype is minidynamo.bool:
-        return prims.addcmul(input, _scaled(tensor1, value), tensor2)
-    return prims.addcmul(input, tensor1, tensor2, value)
+    if tensor1.is_floating_point():
+        return prims.addcmul(input, tensor1, tensor2, value)
+    return prims.addcmul(input, _scaled(tensor1, value), tensor2)
 
 
 @composite("method")

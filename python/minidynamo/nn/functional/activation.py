@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import fitted, prims
+from ..._composites.registry import fitted, is_narrow, prims
 
 __all__ = [
     "alpha_dropout",
@@ -199,6 +199,8 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     """input where it is above the threshold, else value, which the dtype of input holds."""
     if input.dtype is minidynamo.bool:
         raise NotImplementedError("[threshold] not implemented for 'bool'")
+    if is_narrow(input):
+        fitted(threshold, minidynamo.float32)  # the comparison's dtype, which must hold it
     return _into(input, prims.threshold(input, threshold, value), inplace)
 
 
