@@ -4,13 +4,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <thread>
+#include <utility>
 
+#include "base/error.h"
 #include "check.h"
+#include "tensor/gemm/gemm.h"
 #include "tensor/gemm/packed_gemm.h"
 #include "tensor/gemm/packed_weights.h"
 #include "tensor/gemm/widened_primitive.h"
 #include "tensor/parallel/threads.h"
+#include "tensor/simd/loops.h"
 #include "tensor_values.h"
 
 namespace {
@@ -159,6 +164,97 @@ TEST(pieces) {
           Tensor c = run(*product, a, packs ? packed->data() : b->data(), bias);
           CHECK(close(values(c), expected, tolerance(dtype) * std::sqrt(static_cast<double>(k))));
         }
+      }
+    }
+  }
+}
+
+constexpr GemmMethod kMethods[] = {GemmMethod::Stream, GemmMethod::Dots, GemmMethod::Tiles, GemmMethod::Panels};
+
+template <typename T>
+bool supports(GemmMethod method, const GemmProblem<T>& problem) {
+  switch (method) {
+    case GemmMethod::Stream:
+      return problem.b_step == 1 && problem.n >= loops_of<T>().gemm.vector;
+    case GemmMethod::Dots:
+      return problem.a_step == 1 && problem.b_row == 1;
+    case GemmMethod::Tiles:
+      return problem.b_step == 1;
+    case GemmMethod::Panels:
+      return true;
+  }
+  return false;
+}
+
+// By rows and by columns split at odd places.
+template <typename T>
+void run_in_parts(GemmMethod method, const GemmProblem<T>& problem) {
+  int64_t row = problem.m * 2 / 3, column = problem.n * 3 / 5;
+  for (auto [i, rows] : {std::pair{int64_t{0}, row}, {row, problem.m - row}}) {
+    for (auto [j, columns] : {std::pair{int64_t{0}, column}, {column, problem.n - column}}) {
+      if (rows == 0 || columns == 0) continue;
+      GemmProblem<T> part = problem;
+      part.m = rows;
+      part.n = columns;
+      part.a += i * problem.a_row;
+      part.b += j * problem.b_step;
+      part.c += i * problem.c_row + j;
+      gemm_by(method, part);
+    }
+  }
+}
+
+// Rows of the result have a column more, which is not written.
+template <typename T>
+void check_methods(DType dtype, int64_t m, int64_t k, int64_t n, int layout) {
+  Tensor a = matrix(dtype, m, k, layout & 1, 1), b = matrix(dtype, k, n, layout & 2, 2);
+  std::vector<double> expected = plain_product(a, b, m, k, n);
+  constexpr T kUntouched = 12345;
+  std::vector<T> whole(static_cast<size_t>(m * (n + 1)), kUntouched), parts = whole;
+  GemmProblem<T> problem = {.m = m,
+                            .n = n,
+                            .k = k,
+                            .a = a.data<T>(),
+                            .a_row = (layout & 1) != 0 ? 1 : k,
+                            .a_step = (layout & 1) != 0 ? m : 1,
+                            .b = b.data<T>(),
+                            .b_row = (layout & 2) != 0 ? 1 : n,
+                            .b_step = (layout & 2) != 0 ? k : 1,
+                            .c = nullptr,
+                            .c_row = n + 1};
+  for (GemmMethod method : kMethods) {
+    if (!supports(method, problem)) continue;
+    problem.c = whole.data();
+    gemm_by(method, problem);
+    problem.c = parts.data();
+    run_in_parts(method, problem);
+    CHECK(std::memcmp(whole.data(), parts.data(), whole.size() * sizeof(T)) == 0);
+    std::vector<double> found;
+    for (int64_t i = 0; i < m; ++i) {
+      for (int64_t j = 0; j < n; ++j) found.push_back(static_cast<double>(whole[static_cast<size_t>(i * (n + 1) + j)]));
+      CHECK(whole[static_cast<size_t>(i * (n + 1) + n)] == kUntouched);
+    }
+    bool equal = close(found, expected, tolerance(dtype) * std::sqrt(static_cast<double>(k)));
+    if (!equal) std::cerr << name_of(method) << " " << m << "x" << k << "x" << n << " layout " << layout << "\n";
+    CHECK(equal);
+  }
+}
+
+// Every method at every level, as a whole and in parts: the same bits, and nothing beside the result is written.
+TEST(methods) {
+  constexpr int64_t kShapes[][3] = {{1, 1, 1},     {1, 400, 33},   {2, 5, 64},    {3, 385, 17},
+                                    {4, 16, 48},   {8, 769, 100},  {13, 31, 9},   {16, 384, 96},
+                                    {17, 50, 130}, {47, 390, 241}, {160, 70, 55}, {310, 400, 19}};
+  for (const char* level : {"baseline", "avx2", "avx512"}) {
+    try {
+      use_instruction_level(level);
+    } catch (const Error&) {
+      continue;
+    }
+    for (const auto& [m, k, n] : kShapes) {
+      for (int layout = 0; layout < 4; ++layout) {
+        check_methods<float>(DType::float32, m, k, n, layout);
+        check_methods<double>(DType::float64, m, k, n, layout);
       }
     }
   }

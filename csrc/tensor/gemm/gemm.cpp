@@ -1,6 +1,9 @@
 #include "tensor/gemm/gemm.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/loops.h"
@@ -9,114 +12,248 @@
 namespace md {
 namespace {
 
-constexpr int64_t kColumns = 4096;       // of b, packed at a time
-constexpr int64_t kBesideBytes = 16384;  // an unpacked b of up to this many bytes stays in the L1 cache
-constexpr int64_t kPackRowsFrom = 160;   // an a with fewer rows and columns is not packed
+constexpr int64_t kPanelBytes = 384 << 10;  // of b, packed at a time: stays in the L2 cache
+constexpr int64_t kRowsBytes = 1 << 20;     // of a, packed at a time
+constexpr int64_t kMostStreamRows = 64;     // of a, streamed at a time
+static_assert(kPanelBytes + kRowsBytes + kStreamBytes < kMostGemmScratch);
+
+constexpr int64_t kLine = 64;  // bytes
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * step; }
 
 template <typename T>
-class Gemm {
+const ProductLoops<T>& products_of() {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return loops().f32_products;
+  } else {
+    return loops().f64_products;
+  }
+}
+
+// At least one.
+template <typename T>
+int64_t whole_strips(int64_t columns) {
+  int64_t strip = loops_of<T>().gemm.strip;
+  return std::max<int64_t>(columns / strip, 1) * strip;
+}
+
+template <typename T>
+StoragePtr allocate(int64_t items) {
+  return Storage::allocate(static_cast<size_t>(items) * sizeof(T));
+}
+
+// n is at least a vector.
+template <typename T>
+void run_stream(const GemmProblem<T>& problem) {
+  StoragePtr sums = allocate<T>(kStreamBytes / static_cast<int64_t>(sizeof(T)));
+  for (int64_t i = 0; i < problem.m; i += kMostStreamRows) {
+    GemmProblem<T> part = problem;
+    part.m = std::min(problem.m - i, kMostStreamRows);
+    part.a += i * problem.a_row;
+    part.c += i * problem.c_row;
+    products_of<T>().stream(part, static_cast<T*>(sums->data()));
+  }
+}
+
+template <typename T>
+void run_dots(const GemmProblem<T>& problem) {
+  products_of<T>().dots(problem);
+}
+
+// Some rows at a time: a is packed once for each block of k, b in panels or not at all; then b_step is 1 and n a
+// multiple of a vector.
+template <typename T>
+class Panels {
  public:
-  explicit Gemm(const GemmProblem<T>& problem)
+  Panels(const GemmProblem<T>& problem, bool packs_b)
       : problem_(problem),
         loops_(loops_of<T>().gemm),
-        packs_b_(problem.b_step != 1 || problem.n % loops_.vector != 0 ||
-                 problem.k * problem.n * static_cast<int64_t>(sizeof(T)) > kBesideBytes),
-        packs_a_(problem.a_step != 1 || std::max(problem.m, problem.k) >= kPackRowsFrom) {}
+        products_(products_of<T>()),
+        depth_(std::min(problem.k, kGemmDepth)),
+        columns_(std::min(whole_strips<T>(kPanelBytes / item_bytes() / depth_), round_up(problem.n, loops_.strip))),
+        rows_(std::min(problem.m, kRowsBytes / item_bytes() / depth_ / kGemmRows * kGemmRows)),
+        packed_a_items_(round_up(rows_ * depth_, kLine / item_bytes())),
+        packs_b_(packs_b),
+        memory_(allocate<T>(packed_a_items_ + (packs_b ? columns_ * depth_ : 0))) {}
 
   void run() {
-    int64_t columns = std::min(problem_.n, kColumns / loops_.strip * loops_.strip);
-    int64_t strips = (columns + loops_.strip - 1) / loops_.strip;
-    StoragePtr storage;
-    if (packs_b_) {
-      storage = allocate(strips * loops_.strip * std::min(problem_.k, kGemmDepth));
-      packed_b_ = static_cast<T*>(storage->data());
-    }
-    for (int64_t j = 0; j < problem_.n; j += columns) {
-      for (int64_t p = 0; p < problem_.k; p += kGemmDepth) {
-        run_slab(j, std::min(problem_.n - j, columns), p, std::min(problem_.k - p, kGemmDepth));
-      }
+    for (int64_t i = 0; i < problem_.m; i += rows_) {
+      for (int64_t p = 0; p < problem_.k; p += kGemmDepth) run_rows(i, p);
     }
   }
 
  private:
-  static StoragePtr allocate(int64_t items) { return Storage::allocate(static_cast<size_t>(items) * sizeof(T)); }
-  // Of n * k multiplications.
-  static double cost(int64_t n, int64_t k) {
-    return static_cast<double>(n) * static_cast<double>(k) * sizeof(T) / 4 / 60;
-  }
+  static constexpr int64_t item_bytes() { return static_cast<int64_t>(sizeof(T)); }
 
-  void pack(const T* b, int64_t n, int64_t depth, int64_t strips) {
-    int64_t width = loops_.strip;
-    parallel_for(strips, 0.3 * static_cast<double>(width * depth), [&](int64_t begin, int64_t end) {
-      loops_.pack_columns(b + begin * width * problem_.b_step, problem_.b_row, problem_.b_step, depth,
-                          std::min(n, end * width) - begin * width, packed_b_ + begin * width * depth);
-    });
-  }
-
-  // Columns [first, first + n) with rows [p, p + depth) of b.
-  void run_slab(int64_t first, int64_t n, int64_t p, int64_t depth) {
-    int64_t width = loops_.strip;
-    int64_t strips = (n + width - 1) / width;
-    const T* b = problem_.b + p * problem_.b_row + first * problem_.b_step;
-    if (packs_b_) pack(b, n, depth, strips);
-    GemmBlock<T> slab{.m = problem_.m,
-                      .n = n,
-                      .depth = depth,
-                      .a = problem_.a + p * problem_.a_step,
-                      .a_row = problem_.a_row,
-                      .a_step = problem_.a_step,
-                      .packed_a = nullptr,
-                      .b = packs_b_ ? packed_b_ : b,
-                      .b_row = packs_b_ ? width : problem_.b_row,
-                      .b_is_packed = packs_b_,
-                      .c = problem_.c + first,
-                      .c_row = problem_.c_row,
-                      .add = p > 0};
-    split(slab, strips);
-  }
-
-  // Splits among threads: by rows, or by columns if there are few rows.
-  void split(const GemmBlock<T>& slab, int64_t strips) const {
-    constexpr int64_t kRows = 8;
-    int64_t bands = (slab.m + kRows - 1) / kRows;
-    if (bands >= strips) {
-      parallel_for(bands, cost(slab.n, slab.depth) * kRows, [&](int64_t begin, int64_t end) {
-        GemmBlock<T> part = slab;
-        part.m = std::min(slab.m, end * kRows) - begin * kRows;
-        part.a += begin * kRows * slab.a_row;
-        part.c += begin * kRows * slab.c_row;
-        run_block(part);
-      });
-    } else {
-      parallel_for(strips, cost(slab.m, slab.depth) * static_cast<double>(loops_.strip),
-                   [&](int64_t begin, int64_t end) {
-                     GemmBlock<T> part = slab;
-                     part.n = std::min(slab.n, end * loops_.strip) - begin * loops_.strip;
-                     part.b += begin * loops_.strip * (packs_b_ ? slab.depth : 1);
-                     part.c += begin * loops_.strip;
-                     run_block(part);
-                   });
+  void run_rows(int64_t first, int64_t p) {
+    T* packed_a = static_cast<T*>(memory_->data());
+    T* packed_b = packed_a + packed_a_items_;
+    int64_t rows = std::min(problem_.m - first, rows_), depth = std::min(problem_.k - p, kGemmDepth);
+    GemmBlock<T> block{.m = rows,
+                       .n = 0,
+                       .depth = depth,
+                       .a = problem_.a + first * problem_.a_row + p * problem_.a_step,
+                       .a_row = problem_.a_row,
+                       .a_step = problem_.a_step,
+                       .packed_a = packed_a,
+                       .b = packed_b,
+                       .b_row = packs_b_ ? loops_.strip : problem_.b_row,
+                       .b_is_packed = packs_b_,
+                       .c = problem_.c + first * problem_.c_row,
+                       .c_row = problem_.c_row,
+                       .add = p > 0};
+    products_.pack_rows(block);
+    for (int64_t j = 0; j < problem_.n; j += columns_, block.c += columns_) {
+      block.n = std::min(problem_.n - j, columns_);
+      const T* b = problem_.b + p * problem_.b_row + j * problem_.b_step;
+      if (packs_b_) {
+        loops_.pack_columns(b, problem_.b_row, problem_.b_step, depth, block.n, packed_b);
+      } else {
+        block.b = b;
+      }
+      products_.packed_rows(block);
     }
-  }
-
-  void run_block(GemmBlock<T>& block) const {
-    StoragePtr storage;
-    if (packs_a_) {
-      storage = allocate(std::min(block.m, kGemmRows) * block.depth);
-      block.packed_a = static_cast<T*>(storage->data());
-    }
-    loops_.rows(block);
   }
 
   const GemmProblem<T>& problem_;
   const GemmLoops<T>& loops_;
-  bool packs_b_, packs_a_;
-  T* packed_b_ = nullptr;
+  const ProductLoops<T>& products_;
+  int64_t depth_, columns_, rows_, packed_a_items_;
+  bool packs_b_;
+  StoragePtr memory_;
 };
+
+// What a method costs on one thread, in cycles: for each product of vectors, each four bytes of b, each element of c.
+// Measured with AVX-512 on 256 x 256 to 4096 x 4096.
+struct GemmCost {
+  double product, b, c;
+};
+constexpr GemmCost kStreamCost = {0.66, 0.28, 0};
+constexpr GemmCost kDotsCost = {0.64, 0.24, 0.3};
+constexpr GemmCost kTilesCost = {0.51, 0.05, 0};
+constexpr GemmCost kTilesFromAfarCost = {0.52, 0.28, 0};  // b is not in the L2 cache before
+constexpr GemmCost kPanelsCost = {0.53, 0.58, 0};
+constexpr GemmCost kPanelsOfColumnsCost = {0.53, 0.65, 0};
+
+// Of the L2 cache, for what is read from it again.
+int64_t near_bytes() {
+  static const int64_t bytes = std::clamp<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 256 << 10, 4 << 20) * 5 / 8;
+  return bytes;
+}
+
+template <typename T>
+class MethodChoice {
+ public:
+  explicit MethodChoice(const GemmProblem<T>& problem) : problem_(problem), vector_(loops_of<T>().gemm.vector) {}
+
+  GemmMethod choose() {
+    const GemmProblem<T>& p = problem_;
+    int64_t by_rows = p.m * ceil_div(p.n, vector_) * p.k, by_columns = p.m * p.n * ceil_div(p.k, vector_);
+    bool has_rows = p.b_step == 1 && p.n >= vector_;
+    if (has_rows) offer(GemmMethod::Stream, kStreamCost, by_rows);
+    if (has_rows && p.n % vector_ == 0) offer_tiles(by_rows / p.m);
+    if (p.b_row == 1 && p.a_step == 1) offer(GemmMethod::Dots, kDotsCost, by_columns);
+    offer(GemmMethod::Panels, p.b_step == 1 ? kPanelsCost : kPanelsOfColumnsCost, by_rows);
+    return best_;
+  }
+
+ private:
+  // All rows of tiles but the first read a block of b from the L2 cache. A tile takes as long with fewer rows.
+  void offer_tiles(int64_t products_of_row) {
+    constexpr int64_t kTileRows = 8;
+    int64_t row_bytes = problem_.b_row * static_cast<int64_t>(sizeof(T));
+    bool is_near = problem_.k * row_bytes <= near_bytes();
+    bool stays = problem_.m <= kTileRows || std::min(problem_.k, kGemmDepth) * row_bytes <= near_bytes();
+    if (is_near || stays) {
+      offer(GemmMethod::Tiles, is_near ? kTilesCost : kTilesFromAfarCost,
+            round_up(problem_.m, kTileRows) * products_of_row);
+    }
+  }
+  void offer(GemmMethod method, const GemmCost& cost, int64_t products) {
+    double m = static_cast<double>(problem_.m), n = static_cast<double>(problem_.n);
+    double words = static_cast<double>(problem_.k) * n * sizeof(T) / 4;
+    double cycles = cost.product * static_cast<double>(products) + cost.b * words + cost.c * m * n;
+    if (cycles >= least_) return;
+    least_ = cycles;
+    best_ = method;
+  }
+
+  const GemmProblem<T>& problem_;
+  int64_t vector_;
+  double least_ = std::numeric_limits<double>::infinity();
+  GemmMethod best_ = GemmMethod::Panels;
+};
+
+template <typename T>
+void run_by(GemmMethod method, const GemmProblem<T>& problem) {
+  switch (method) {
+    case GemmMethod::Stream:
+      // A part of a product may be narrower than a vector: the sums run in the same order.
+      return problem.n < loops_of<T>().gemm.vector ? Panels<T>(problem, true).run() : run_stream(problem);
+    case GemmMethod::Dots:
+      return run_dots(problem);
+    case GemmMethod::Tiles:
+      return Panels<T>(problem, problem.n % loops_of<T>().gemm.vector != 0).run();
+    case GemmMethod::Panels:
+      return Panels<T>(problem, true).run();
+  }
+}
+
+template <typename T>
+void run_on_threads(const GemmProblem<T>& problem) {
+  constexpr int64_t kStep = 48;  // whole strips of every level
+  GemmMethod method = choose_gemm_method(problem);
+  bool by_rows = problem.m > problem.n;
+  int64_t size = by_rows ? problem.m : problem.n;
+  double ns = static_cast<double>(by_rows ? problem.n : problem.m) * static_cast<double>(problem.k) * sizeof(T) / 240;
+  int threads = threads_for(ns * static_cast<double>(size));
+  int64_t step = std::max(kStep, ceil_div(ceil_div(size, 2 * threads), kStep) * kStep);
+  if (threads <= 1) step = size;
+  parallel_for(ceil_div(size, step), ns * static_cast<double>(step), [&](int64_t begin, int64_t end) {
+    GemmProblem<T> part = problem;
+    int64_t first = begin * step, count = std::min(size, end * step) - first;
+    if (by_rows) {
+      part.m = count;
+      part.a += first * problem.a_row;
+      part.c += first * problem.c_row;
+    } else {
+      part.n = count;
+      part.b += first * problem.b_step;
+      part.c += first;
+    }
+    run_by(method, part);
+  });
+}
 
 }  // namespace
 
-void gemm(const GemmProblem<float>& problem) { Gemm<float>(problem).run(); }
-void gemm(const GemmProblem<double>& problem) { Gemm<double>(problem).run(); }
+const char* name_of(GemmMethod method) {
+  switch (method) {
+    case GemmMethod::Stream:
+      return "rows";
+    case GemmMethod::Dots:
+      return "dot products";
+    case GemmMethod::Tiles:
+      return "tiles";
+    case GemmMethod::Panels:
+      return "panels";
+  }
+  return "";
+}
+
+bool gemm_replaces_onednn() { return loops().f32.gemm.vector * sizeof(float) >= 32; }
+
+template <typename T>
+GemmMethod choose_gemm_method(const GemmProblem<T>& problem) {
+  return MethodChoice<T>(problem).choose();
+}
+template GemmMethod choose_gemm_method(const GemmProblem<float>& problem);
+template GemmMethod choose_gemm_method(const GemmProblem<double>& problem);
+
+void gemm_by(GemmMethod method, const GemmProblem<float>& problem) { run_by(method, problem); }
+void gemm_by(GemmMethod method, const GemmProblem<double>& problem) { run_by(method, problem); }
+void gemm(const GemmProblem<float>& problem) { run_on_threads(problem); }
+void gemm(const GemmProblem<double>& problem) { run_on_threads(problem); }
 
 }  // namespace md

@@ -27,6 +27,9 @@ struct MatmulSpec {
   std::vector<BatchDim> batch_dims{};
 };
 
+// What the machine code and the tables of one primitive take, on average: oneDNN does not tell.
+inline constexpr size_t kPrimitiveBytes = 128 * 1024;
+
 class OnednnPrimitive {
  public:
   virtual ~OnednnPrimitive() = default;
@@ -35,6 +38,7 @@ class OnednnPrimitive {
   virtual void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const = 0;
   virtual size_t scratchpad_bytes() const = 0;
   virtual std::string implementation() const = 0;  // "oneDNN brg:avx512_core"
+  virtual size_t nbytes() const { return kPrimitiveBytes; }
 };
 using OnednnPrimitivePtr = std::shared_ptr<const OnednnPrimitive>;
 
@@ -65,19 +69,18 @@ struct ConvolutionSpec {
 // Inputs: src, weights, and bias if any; single-threaded. Tensors are reordered to oneDNN's layouts in the scratchpad.
 OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);
 
-// What the machine code and the tables of one primitive take, on average: oneDNN does not tell.
-inline constexpr size_t kPrimitiveBytes = 128 * 1024;
-// Of the primitives of pieces; neighbours of the same shape share one.
+// The bytes of the primitives of pieces; neighbours of the same shape share one.
 template <typename Piece>
 size_t nbytes_of_primitives(const std::vector<Piece>& pieces) {
   size_t bytes = 0;
   const OnednnPrimitive* last = nullptr;
   for (const Piece& piece : pieces) {
-    if (piece.primitive.get() != last) bytes += kPrimitiveBytes;
+    if (piece.primitive.get() != last) bytes += piece.primitive->nbytes();
     last = piece.primitive.get();
   }
   return bytes;
 }
+
 // Empties the cache of primitives; users own what they use.
 void drop_primitives();
 size_t cached_primitives_bytes();

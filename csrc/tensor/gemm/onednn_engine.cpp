@@ -58,7 +58,7 @@ Cache& cache() {
 
 size_t Cache::nbytes_of(const Made& made) {
   constexpr size_t kOfEntry = 256;
-  return kOfEntry + made.key.size() + (made.primitive == nullptr ? 0 : kPrimitiveBytes);
+  return kOfEntry + made.key.size() + (made.primitive == nullptr ? 0 : made.primitive->nbytes());
 }
 
 std::optional<OnednnPrimitivePtr> Cache::find(const std::string& key) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "tensor/gemm/gemm.h"
 #include "tensor/gemm/onednn_engine.h"
 #include "tensor/gemm/packed_gemm.h"
 #include "tensor/gemm/widened_primitive.h"
@@ -140,6 +141,8 @@ OnednnPackingPtr make_matmul(const MatmulSpec& spec) {
   for (int64_t size : {spec.batch, spec.m, spec.n, spec.k}) {
     if (size <= 0) return nullptr;
   }
+  OnednnPackingPtr own = gemm_replaces_onednn() ? make_packed_gemm(spec) : nullptr;
+  if (own) return own;
   Key key;
   key.add('m').add(spec.dtype).add(spec.batch).add(spec.m).add(spec.n).add(spec.k);
   key.add(spec.has_bias).add(spec.packs_weights);

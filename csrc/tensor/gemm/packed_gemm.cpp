@@ -44,6 +44,7 @@ class PackedGemm final : public OnednnPacking {
     return static_cast<size_t>(std::min(spec_.m, kGemmRows) * std::min(spec_.k, kGemmDepth)) * sizeof(float);
   }
   std::string implementation() const override { return "own blocks"; }
+  size_t nbytes() const override { return sizeof(*this); }
   size_t packed_bytes() const override { return static_cast<size_t>(columns() * spec_.k) * sizeof(float); }
   std::string packed_layout() const override {
     return str_cat("strips ", spec_.k, "x", spec_.n, " by ", spec_.b_strides[1], ",", spec_.b_strides[2]);

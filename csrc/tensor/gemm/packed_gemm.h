@@ -1,5 +1,5 @@
-// Products with a matrix packed once for our own loops: for processors where oneDNN's
-// primitives would copy it at each call.
+// Products of float32 with a matrix packed once for our own loops: from AVX2 on, where they are as fast as oneDNN's,
+// whose first primitive in a process takes 30 ms; and where oneDNN would copy the matrix at each call.
 #pragma once
 #include "tensor/gemm/onednn.h"
 

@@ -17,6 +17,7 @@ constexpr int64_t kTiny = 16 * 16 * 16;  // number of multiplications below whic
 constexpr double kPieceNs = 20e3;
 constexpr int64_t kMostPieces = 8;
 constexpr int64_t kLeastRows = 32, kLeastColumns = 64;
+constexpr int64_t kLeastOwnColumns = 128;  // of our own loops: each piece packs its rows of a
 // Number of elements from which on the columns of a packed matrix are split in two or four.
 constexpr int64_t kPackedHalf = 128 * 1024, kPackedQuarter = 512 * 1024;
 // Except for 16-bit types with this many rows.
@@ -43,12 +44,25 @@ double estimate_ns(const MatmulSpec& spec) {
   return static_cast<double>(spec.batch) * std::max(m * n * k / rate(spec.dtype), bytes / 40);
 }
 
+// Whether our own loops are the fastest, or the only ones.
+bool takes_gemm(const MatmulSpec& spec) {
+  if (spec.dtype == DType::float64) return true;
+  return spec.dtype == DType::float32 && spec.batch == 1 && !spec.packs_weights && gemm_replaces_onednn();
+}
+
 // Whether row_product.h supports it and is the fastest.
 bool takes_rows(const MatmulSpec& spec) {
   if (spec.packs_weights || (spec.dtype != DType::float32 && spec.dtype != DType::float64)) return false;
   bool usable = spec.b_strides[2] == 1 || (spec.b_strides[1] == 1 && spec.a_strides[2] == 1);
-  bool vector = spec.m == 1 || (spec.n == 1 && spec.a_strides[2] == 1);
+  bool row = spec.m == 1 && (spec.b_strides[1] == 1 || !takes_gemm(spec));
+  bool vector = row || (spec.n == 1 && spec.a_strides[2] == 1);
   return usable && (vector || spec.m * spec.n * spec.k <= kTiny);
+}
+
+// Whether our own loops run it only because a primitive would be made for each of its extents.
+bool stands_in_for_primitive(const MatmulSpec& spec, Extents extents) {
+  if (extents == Extents::Fixed || spec.dtype != DType::float32 || takes_rows(spec)) return false;
+  return spec.batch > 1 || !gemm_replaces_onednn();
 }
 
 // For 16-bit types oneDNN's block kernels are much faster than its older ones, but need a
@@ -84,7 +98,8 @@ SplitMatmul::Grid SplitMatmul::choose_grid(const MatmulSpec& spec) {
     int64_t parts = std::clamp<int64_t>(spec.m / kLeastRows, 1, wanted);
     if (parts > 1) grid.rows = round_up(ceil_div(spec.m, parts), kLeastRows);
   } else {
-    int64_t parts = std::clamp<int64_t>(spec.n / kLeastColumns, 1, wanted);
+    int64_t least = takes_gemm(spec) ? kLeastOwnColumns : kLeastColumns;
+    int64_t parts = std::clamp<int64_t>(spec.n / least, 1, wanted);
     if (parts > 1) grid.columns = round_up(ceil_div(spec.n, parts), kLeastColumns);
   }
   return grid;
@@ -92,10 +107,15 @@ SplitMatmul::Grid SplitMatmul::choose_grid(const MatmulSpec& spec) {
 
 SplitMatmul::SplitMatmul(const MatmulSpec& spec, Extents extents)
     : spec_(spec),
-      stands_in_(extents == Extents::Change && spec.dtype == DType::float32 && !takes_rows(spec)),
-      engine_(takes_rows(spec)                                                      ? Engine::Rows
-              : spec.dtype == DType::float64 || (stands_in_ && !spec.packs_weights) ? Engine::Gemm
-                                                                                    : Engine::Primitive) {}
+      stands_in_(stands_in_for_primitive(spec, extents)),
+      engine_(takes_rows(spec)                                          ? Engine::Rows
+              : takes_gemm(spec) || (stands_in_ && !spec.packs_weights) ? Engine::Gemm
+                                                                        : Engine::Primitive) {
+  if (engine_ != Engine::Gemm) return;
+  MatmulBlock all = {0, spec.batch, 0, spec.m, 0, spec.n};
+  method_ = spec.dtype == DType::float64 ? choose_gemm_method(problem_of<double>(all, 0, {}))
+                                         : choose_gemm_method(problem_of<float>(all, 0, {}));
+}
 
 SplitMatmulPtr SplitMatmul::make(const MatmulSpec& spec, Extents extents) {
   return make_with(spec, choose_grid(spec), extents);
@@ -153,8 +173,8 @@ bool SplitMatmul::add_piece(const MatmulBlock& block, size_t packed_at) {
   return true;
 }
 
-MatmulOperands SplitMatmul::starts_of(const Piece& piece, const MatmulOperands& operands) const {
-  const MatmulBlock& block = piece.block;
+MatmulOperands SplitMatmul::starts_of(const MatmulBlock& block, size_t packed_at,
+                                      const MatmulOperands& operands) const {
   int64_t a = block.first_matrix * spec_.a_strides[0], b = block.first_matrix * spec_.b_strides[0];
   if (!spec_.batch_dims.empty()) {
     a = b = 0;
@@ -172,49 +192,74 @@ MatmulOperands SplitMatmul::starts_of(const Piece& piece, const MatmulOperands& 
   int64_t item = static_cast<int64_t>(item_size(spec_.dtype));
   auto at = [](const void* data, int64_t bytes) { return static_cast<const std::byte*>(data) + bytes; };
   return {.a = at(operands.a, a * item),
-          .b = at(operands.b, spec_.packs_weights ? static_cast<int64_t>(piece.packed_at) : b * item),
+          .b = at(operands.b, spec_.packs_weights ? static_cast<int64_t>(packed_at) : b * item),
           .bias = operands.bias == nullptr ? nullptr : at(operands.bias, block.first_column * item),
           .c = static_cast<std::byte*>(operands.c) + c * item};
 }
 
+// Matrix `matrix` of the block, whose operands start at `starts`.
 template <typename T>
-void SplitMatmul::run_own_loops(const MatmulBlock& block, const MatmulOperands& starts) const {
+GemmProblem<T> SplitMatmul::problem_of(const MatmulBlock& block, int64_t matrix, const MatmulOperands& starts) const {
+  auto at = [matrix](auto* first, const std::array<int64_t, 3>& strides) {
+    return first == nullptr ? first : first + matrix * strides[0];
+  };
+  return {.m = block.rows,
+          .n = block.columns,
+          .k = spec_.k,
+          .a = at(static_cast<const T*>(starts.a), spec_.a_strides),
+          .a_row = spec_.a_strides[1],
+          .a_step = spec_.a_strides[2],
+          .b = at(static_cast<const T*>(starts.b), spec_.b_strides),
+          .b_row = spec_.b_strides[1],
+          .b_step = spec_.b_strides[2],
+          .c = at(static_cast<T*>(starts.c), spec_.c_strides),
+          .c_row = spec_.c_strides[1]};
+}
+
+template <typename T>
+void SplitMatmul::run_own_loops_of(const MatmulBlock& block, const MatmulOperands& starts) const {
   const T* bias = static_cast<const T*>(starts.bias);
   for (int64_t i = 0; i < block.matrices; ++i) {
-    const T* a = static_cast<const T*>(starts.a) + i * spec_.a_strides[0];
-    const T* b = static_cast<const T*>(starts.b) + i * spec_.b_strides[0];
-    T* c = static_cast<T*>(starts.c) + i * spec_.c_strides[0];
+    GemmProblem<T> problem = problem_of<T>(block, i, starts);
     if (engine_ == Engine::Rows) {
-      RowProduct rows = {.n = block.columns,
-                         .k = spec_.k,
-                         .a_row = spec_.a_strides[1],
-                         .a_step = spec_.a_strides[2],
-                         .b_row = spec_.b_strides[1],
-                         .b_step = spec_.b_strides[2],
-                         .c_row = spec_.c_strides[1]};
-      multiply_rows(rows, a, b, c, 0, block.rows);
+      RowProduct rows = {.n = problem.n,
+                         .k = problem.k,
+                         .a_row = problem.a_row,
+                         .a_step = problem.a_step,
+                         .b_row = problem.b_row,
+                         .b_step = problem.b_step,
+                         .c_row = problem.c_row};
+      multiply_rows(rows, problem.a, problem.b, problem.c, 0, problem.m);
     } else {
-      gemm(GemmProblem<T>{.m = block.rows,
-                          .n = block.columns,
-                          .k = spec_.k,
-                          .a = a,
-                          .a_row = spec_.a_strides[1],
-                          .a_step = spec_.a_strides[2],
-                          .b = b,
-                          .b_row = spec_.b_strides[1],
-                          .b_step = spec_.b_strides[2],
-                          .c = c,
-                          .c_row = spec_.c_strides[1]});
+      gemm_by(method_, problem);
     }
-    if (bias != nullptr) add_bias(block.rows, block.columns, bias, c, spec_.c_strides[1]);
+    if (bias != nullptr) add_bias(block.rows, block.columns, bias, problem.c, problem.c_row);
   }
 }
 
+void SplitMatmul::run_own_loops(const MatmulBlock& block, const MatmulOperands& starts) const {
+  spec_.dtype == DType::float64 ? run_own_loops_of<double>(block, starts) : run_own_loops_of<float>(block, starts);
+}
+
+// One for each thread that is worth it; more where the result would leave the cache before what follows reads it.
+int64_t SplitMatmul::share_count(double ns) const {
+  constexpr int64_t kResultBytes = 1 << 20;
+  int64_t bytes = spec_.m * spec_.n * static_cast<int64_t>(item_size(spec_.dtype));
+  return std::max<int64_t>(threads_for(ns), bytes / kResultBytes);
+}
+
+// Whole strips of columns, or whole tiles of rows; the last ones may be empty.
+MatmulBlock SplitMatmul::share(int64_t index, int64_t count) const {
+  constexpr int64_t kStep = 48;
+  bool by_rows = spec_.m >= spec_.n;
+  int64_t size = by_rows ? spec_.m : spec_.n;
+  int64_t step = count == 1 ? size : round_up(ceil_div(size, count), kStep);
+  int64_t first = index * step, length = std::min(step, size - first);
+  return by_rows ? MatmulBlock{0, 1, first, length, 0, spec_.n} : MatmulBlock{0, 1, 0, spec_.m, first, length};
+}
+
 void SplitMatmul::run_piece(const Piece& piece, const MatmulOperands& starts) const {
-  if (engine_ != Engine::Primitive) {
-    return spec_.dtype == DType::float64 ? run_own_loops<double>(piece.block, starts)
-                                         : run_own_loops<float>(piece.block, starts);
-  }
+  if (engine_ != Engine::Primitive) return run_own_loops(piece.block, starts);
   piece.is_apart ? run_apart(piece, starts) : run_primitive(piece, starts);
 }
 
@@ -241,7 +286,7 @@ void SplitMatmul::run_apart(const Piece& piece, const MatmulOperands& starts) co
 
 void SplitMatmul::run_piece(int64_t piece, const MatmulOperands& operands, const void* own_a, void* own_c) const {
   const Piece& chosen = pieces_[static_cast<size_t>(piece)];
-  MatmulOperands starts = starts_of(chosen, operands);
+  MatmulOperands starts = starts_of(chosen.block, chosen.packed_at, operands);
   if (own_a != nullptr) starts.a = own_a;
   if (own_c != nullptr) starts.c = own_c;
   run_piece(chosen, starts);
@@ -263,14 +308,14 @@ void SplitMatmul::pack(const void* b, void* packed) const {
 }
 
 size_t SplitMatmul::nbytes() const {
-  return pieces_.size() * sizeof(Piece) + (stands_in_ ? 0 : nbytes_of_primitives(pieces_));
+  return pieces_.size() * sizeof(Piece) + nbytes_of_primitives(pieces_);
 }
 
 std::string SplitMatmul::implementation() const {
   std::string what = engine_ == Engine::Primitive ? pieces_[0].primitive->implementation()
                      : engine_ == Engine::Rows    ? std::string("own rows")
-                                                  : std::string("own blocks");
-  return pieces_.size() == 1 ? what : str_cat(what, " in ", pieces_.size(), " pieces");
+                                                  : str_cat("own blocks by ", name_of(method_));
+  return pieces_.size() == 1 || divides_freely() ? what : str_cat(what, " in ", pieces_.size(), " pieces");
 }
 
 }  // namespace md

@@ -1,13 +1,15 @@
 // A matrix product in pieces for the threads of the pool, each a single-threaded call of oneDNN or of our
 // own loops. oneDNN's own threads are OpenMP's: a call would not return until each of them has been
 // scheduled, even if it has nothing to do.
-// The split depends only on the shape, never on the number of threads. Packed matrices are split by columns depending
-// on k and n only, so products with any number of rows share them.
+// The split depends only on the shape, never on the number of threads, unless no result depends on the split (our own
+// loops with b as it comes). Packed matrices are split by columns depending on k and n only, so products with any
+// number of rows share them.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tensor/gemm/gemm.h"
 #include "tensor/gemm/onednn.h"
 #include "tensor/gemm/packed_weights.h"
 #include "tensor/parallel/threads.h"
@@ -47,10 +49,11 @@ class SplitMatmul : public WeightPacking {
   // done(block) is called by the thread that computed it.
   template <typename Done>
   void run(const MatmulOperands& operands, const Done& done) const {
+    if (divides_freely()) return run_shares(operands, done);
     parallel_for(static_cast<int64_t>(pieces_.size()), ns_per_piece_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Piece& piece = pieces_[static_cast<size_t>(i)];
-        run_piece(piece, starts_of(piece, operands));
+        run_piece(piece, starts_of(piece.block, piece.packed_at, operands));
         done(piece.block);
       }
     });
@@ -63,8 +66,11 @@ class SplitMatmul : public WeightPacking {
   double ns_per_piece() const { return ns_per_piece_; }
 
   const MatmulSpec& spec() const { return spec_; }
-  // Whether a packed b would be read faster. Our own loops prefer it unpacked.
-  bool packing_pays() const { return (engine_ == Engine::Primitive || stands_in_) && spec_.batch == 1; }
+  // Whether a packed b would be read faster: by our own loops, not for one row. There is none of float64.
+  bool packing_pays() const {
+    if (spec_.batch > 1 || engine_ == Engine::Rows) return false;
+    return engine_ == Engine::Primitive || (spec_.dtype == DType::float32 && spec_.m > 1);
+  }
   size_t packed_bytes() const override { return packed_bytes_; }
   void pack(const void* b, void* packed) const override;
   const std::string& packed_layout() const override { return packed_layout_; }
@@ -92,17 +98,39 @@ class SplitMatmul : public WeightPacking {
   static Grid packed_grid(const MatmulSpec& spec, int64_t wanted);
   bool add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows);
   bool add_piece(const MatmulBlock& block, size_t packed_at);
-  // The operands, offset to the start of the piece.
-  MatmulOperands starts_of(const Piece& piece, const MatmulOperands& operands) const;
+  // The operands, offset to the start of the block.
+  MatmulOperands starts_of(const MatmulBlock& block, size_t packed_at, const MatmulOperands& operands) const;
+  // The results of our own loops are the same however rows and columns are split: into as few parts as there are
+  // threads.
+  bool divides_freely() const { return engine_ == Engine::Gemm && spec_.batch == 1; }
+  int64_t share_count(double ns) const;
+  MatmulBlock share(int64_t index, int64_t count) const;
+  template <typename Done>
+  void run_shares(const MatmulOperands& operands, const Done& done) const {
+    double ns = ns_per_piece_ * static_cast<double>(pieces_.size());
+    int64_t count = share_count(ns);
+    parallel_for(count, ns / static_cast<double>(count), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        MatmulBlock block = share(i, count);
+        if (block.rows <= 0 || block.columns <= 0) continue;
+        run_own_loops(block, starts_of(block, 0, operands));
+        done(block);
+      }
+    });
+  }
   void run_piece(const Piece& piece, const MatmulOperands& starts) const;
   void run_primitive(const Piece& piece, const MatmulOperands& starts) const;
   void run_apart(const Piece& piece, const MatmulOperands& starts) const;
   template <typename T>
+  GemmProblem<T> problem_of(const MatmulBlock& block, int64_t matrix, const MatmulOperands& starts) const;
+  template <typename T>
+  void run_own_loops_of(const MatmulBlock& block, const MatmulOperands& starts) const;
   void run_own_loops(const MatmulBlock& block, const MatmulOperands& starts) const;
 
   MatmulSpec spec_;
   bool stands_in_;  // our own loops, where a primitive would be made if extents were fixed
   Engine engine_;
+  GemmMethod method_ = GemmMethod::Panels;  // for Engine::Gemm: of all pieces
   std::vector<Piece> pieces_;
   double ns_per_piece_ = 0;
   size_t packed_bytes_ = 0;

@@ -1,5 +1,5 @@
-// Matrix products: oneDNN where it has fast code, our own loops for float64, vectors and small
-// matrices, simple loops for integers.
+// Matrix products: our own loops for float32 and float64, oneDNN for batches and 16-bit floats, simple loops for
+// integers.
 #include <algorithm>
 #include <array>
 
@@ -120,9 +120,15 @@ void multiply_small(const Product& p, const T* a, const T* b, T* c) {
 
 constexpr int64_t kSmall = 16 * 16 * 16;
 
+// gemm reads b by rows faster than multiply_small, but does not multiply every batch.
+bool takes_gemm(const Product& p) {
+  return p.out->dtype() == DType::float64 || (p.batch == 1 && gemm_replaces_onednn());
+}
+
 bool is_small(const Product& p) {
   bool usable = p.b.column_stride == 1 || (p.b.row_stride == 1 && p.a.column_stride == 1);
-  bool vector = p.m == 1 || (p.n == 1 && p.a.column_stride == 1);
+  bool row = p.m == 1 && (p.b.row_stride == 1 || !takes_gemm(p));
+  bool vector = row || (p.n == 1 && p.a.column_stride == 1);
   return usable && (vector || p.m * p.n * p.k <= kSmall);
 }
 
@@ -201,12 +207,11 @@ void multiply_each(const Product& p, const std::vector<int64_t>& a, const std::v
   }
 }
 
-// A call of oneDNN costs more than a small product; large matrices are read in place; and each band of rows copies b.
+// oneDNN multiplies a batch in one call, which costs more than a small product; large matrices are read in place.
 bool own_loops_pay(const Product& p) {
-  constexpr int64_t kBelow = 64 * 64 * 64, kFrom = 704 * 704 * 704, kFromOfThreads = 384 * 384 * 384;
+  constexpr int64_t kBelow = 64 * 64 * 64, kFrom = 704 * 704 * 704;
   int64_t multiplications = p.m * p.n * p.k;
-  bool is_shared = p.batch == 1 && threads_for(flops_ns(p)) > 1;
-  return multiplications <= kBelow || multiplications >= (is_shared ? kFromOfThreads : kFrom);
+  return (p.batch == 1 && gemm_replaces_onednn()) || multiplications <= kBelow || multiplications >= kFrom;
 }
 
 bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std::vector<int64_t>& b) {

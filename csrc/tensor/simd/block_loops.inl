@@ -25,9 +25,6 @@ inline __attribute__((always_inline)) void for_lanes_in_registers(const Pass& pa
   }(std::make_integer_sequence<int, kLaneVectors<T> / kAtOnce>());
 }
 
-template <typename T>
-using VectorIndex __attribute__((vector_size(MD_LEVEL_BYTES))) = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
-
 // Element i of the result is element i + Width, or, past the end, one of the first.
 template <typename T, int Width, size_t... I>
 inline Vector<T> turned(Vector<T> vector, std::index_sequence<I...>) {
@@ -82,11 +79,6 @@ inline __attribute__((always_inline)) T sum_in_lanes(int64_t n, const Whole& who
       lanes.vectors[v] += *reinterpret_cast<const Vector<T>*>(rest + v * kVector<T>);
   }
   return fold_sum(lanes);
-}
-
-template <typename T>
-inline Vector<T> load_vector(const T* src) {
-  return *reinterpret_cast<const Vector<T>*>(src);
 }
 
 template <typename T>

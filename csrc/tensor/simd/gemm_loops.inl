@@ -25,8 +25,10 @@ inline __attribute__((always_inline)) void gemm_step(Vector<T> (&sums)[Rows][Vec
   }
 }
 
+constexpr int64_t kRowsAhead = 12;  // of a b that is read where it is
+
 // PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * b_row. ahead: address
-// to prefetch into the L2 cache, one line every kStepsPerLine steps.
+// to prefetch into the L2 cache, one line every kStepsPerLine steps; null: the rows of b that come next.
 template <typename T, int Rows, int Vectors, bool PackedA>
 void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, bool add,
                const T* ahead) {
@@ -44,8 +46,16 @@ void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_r
   int64_t p = 0;
 #pragma GCC unroll 1
   for (; p + kStepsPerLine <= depth; p += kStepsPerLine) {
-    __builtin_prefetch(ahead, 0, 2);
-    ahead += 64 / sizeof(T);
+    if (ahead != nullptr) {
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += 64 / sizeof(T);
+    } else {
+#pragma GCC unroll 4
+      for (int q = 0; q < kStepsPerLine; ++q) {
+#pragma GCC unroll 3
+        for (int v = 0; v < Vectors; ++v) __builtin_prefetch(b + (kRowsAhead + q) * b_row + v * kVector<T>, 0, 3);
+      }
+    }
 #pragma GCC unroll 4
     for (int q = 0; q < kStepsPerLine; ++q) {
       gemm_step<T, Rows, Vectors>(sums, a + q * kStepOfA, a_row, b + q * b_row);
@@ -97,9 +107,45 @@ inline void for_row_tiles(int64_t m, int64_t at, const Step& step) {
   if constexpr (Rows > 1) for_row_tiles<Rows / 2>(m, at, step);
 }
 
+// The lower or the upper halves of two vectors, element by element in turn.
+template <typename T, bool Upper, size_t... I>
+inline Vector<T> in_turn(Vector<T> a, Vector<T> b, std::index_sequence<I...>) {
+  return __builtin_shuffle(
+      a, b, VectorIndex<T>{(int(I) / 2 + (Upper ? kVector<T> / 2 : 0) + (int(I) % 2 != 0 ? kVector<T> : 0))...});
+}
+
+// Transposes Rows vectors: element x of row r becomes element x * Rows + r of all vectors in sequence.
+template <typename T, int Rows>
+inline __attribute__((always_inline)) void transpose_vectors(Vector<T> (&rows)[Rows]) {
+  constexpr int kHalf = Rows / 2;
+  auto lanes = std::make_index_sequence<size_t(kVector<T>)>();
+#pragma GCC unroll 4
+  for (int left = Rows; left > 1; left /= 2) {
+    Vector<T> next[Rows];
+#pragma GCC unroll 16
+    for (int r = 0; r < kHalf; ++r) {
+      next[2 * r] = in_turn<T, false>(rows[r], rows[r + kHalf], lanes);
+      next[2 * r + 1] = in_turn<T, true>(rows[r], rows[r + kHalf], lanes);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < Rows; ++r) rows[r] = next[r];
+  }
+}
+
 template <typename T, int Rows>
 inline void pack_rows(const T* a, int64_t a_row, int64_t a_step, int64_t depth, T* packed) {
-  for (int64_t p = 0; p < depth; ++p) {
+  int64_t p = 0;
+  if (a_step == 1) {
+    for (; p + kVector<T> <= depth; p += kVector<T>) {
+      Vector<T> rows[Rows];
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) rows[r] = load_vector(a + r * a_row + p);
+      transpose_vectors<T, Rows>(rows);
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r) store_vector<T>(rows[r], packed + p * Rows + r * kVector<T>);
+    }
+  }
+  for (; p < depth; ++p) {
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) packed[p * Rows + r] = a[r * a_row + p * a_step];
   }
@@ -123,13 +169,36 @@ inline void pack_strip(const T* b, int64_t b_row, int64_t depth, int64_t columns
   }
 }
 
-// As pack_strip, for contiguous columns.
+// kVector columns of b, each contiguous, to one vector of each row of a strip.
+template <typename T>
+inline void pack_column_vectors(const T* b, int64_t b_step, int64_t depth, T* packed) {
+  int64_t p = 0;
+  for (; p + kVector<T> <= depth; p += kVector<T>) {
+    Vector<T> columns[kVector<T>];
+#pragma GCC unroll 16
+    for (int x = 0; x < kVector<T>; ++x) columns[x] = load_vector(b + x * b_step + p);
+    transpose_vectors<T, kVector<T>>(columns);
+#pragma GCC unroll 16
+    for (int x = 0; x < kVector<T>; ++x) store_vector<T>(columns[x], packed + (p + x) * kStrip<T>);
+  }
+  for (; p < depth; ++p) {
+    for (int x = 0; x < kVector<T>; ++x) packed[p * kStrip<T> + x] = b[x * b_step + p];
+  }
+}
+
+// As pack_strip, for any strides.
 template <typename T>
 inline void pack_transposed(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t columns, T* packed) {
+  int64_t done = 0;
+  if (b_row == 1) {
+    for (; done + kVector<T> <= columns; done += kVector<T>)
+      pack_column_vectors(b + done * b_step, b_step, depth, packed + done);
+  }
   int64_t filled = (columns + kVector<T> - 1) / kVector<T> * kVector<T>;
+  if (done == filled) return;
   for (int64_t p = 0; p < depth; ++p) {
     T* row = packed + p * kStrip<T>;
-    for (int64_t x = 0; x < columns; ++x) row[x] = b[p * b_row + x * b_step];
+    for (int64_t x = done; x < columns; ++x) row[x] = b[p * b_row + x * b_step];
     for (int64_t x = columns; x < filled; ++x) row[x] = 0;
   }
 }
@@ -166,7 +235,9 @@ void gemm_rows_of(const GemmBlock<T>& block, const T* a, int64_t m, T* c) {
     for_row_tiles<kTileRows>(m, 0, [&]<int Rows>(int64_t at) {
       gemm_tile_of<T, Rows, PackedA>(block.depth, a + at * (PackedA ? block.depth : block.a_row), block.a_row, strip,
                                      block.b_row, width, c + at * block.c_row + x, block.c_row, block.add,
-                                     block.b_is_packed ? next_strip + at * block.depth * kStrip<T> / m : strip);
+                                     block.b_is_packed ? next_strip + at * block.depth * kStrip<T> / m
+                                     : at == 0         ? nullptr
+                                                       : strip);
     });
   }
 }

@@ -24,7 +24,9 @@ using ExtremeLoop = void (*)(const void* src, int64_t n, void* best);
 using FoldLoop = void (*)(const void* src, int64_t n, void* total);
 using FindLoop = int64_t (*)(const void* src, int64_t n, const void* value);
 
-constexpr int64_t kGemmRows = 152;  // rows of a packed at a time
+constexpr int64_t kGemmDepth = 384;         // block of k
+constexpr int64_t kGemmRows = 152;          // rows of a packed at a time
+constexpr int64_t kStreamBytes = 24 << 10;  // of sums and of the rows of b that are added to them: in the L1 cache
 
 // c[m, n] = a[m, depth] @ b[depth, n], or added to it. b is packed; so is a, into packed_a, unless that
 // is null: then a_step must be 1.
@@ -42,12 +44,38 @@ struct GemmBlock {
   bool add;
 };
 
+// Strides in elements: a is at a[i * a_row + p * a_step], b at b[p * b_row + j * b_step], rows of c are contiguous.
+template <typename T>
+struct GemmProblem {
+  int64_t m, n, k;
+  const T* a;
+  int64_t a_row, a_step;
+  const T* b;
+  int64_t b_row, b_step;
+  T* c;
+  int64_t c_row;
+};
+
 template <typename T>
 struct GemmLoops {
   int64_t strip;   // columns: packed b is padded to a multiple
   int64_t vector;  // elements per vector
   void (*pack_columns)(const T* b, int64_t b_row, int64_t b_step, int64_t depth, int64_t n, T* packed);
   void (*rows)(const GemmBlock<T>& block);
+};
+
+// Products whose operands come as they are.
+template <typename T>
+struct ProductLoops {
+  // Packs all rows of a, into packed_a: room for m * depth.
+  void (*pack_rows)(const GemmBlock<T>& block);
+  // As GemmLoops::rows, for an a that pack_rows has packed.
+  void (*packed_rows)(const GemmBlock<T>& block);
+  // b_step is 1 and n at least `vector`. Sums run through k in order, by blocks of kGemmDepth; sums: room for
+  // kStreamBytes, in which a vector of each row fits.
+  void (*stream)(const GemmProblem<T>& problem, T* sums);
+  // a_step and b_row are 1. Sums run in lanes.
+  void (*dots)(const GemmProblem<T>& problem);
 };
 
 // Rows of tiles of one image; a tile has 2 x 2 results of a 3 x 3 convolution, and the 16
@@ -127,6 +155,8 @@ struct LoopTable {
                           int64_t stride, uint64_t* dst);
   // n blocks of the random generator from a position on: word k of block i is at words[k * n + i].
   void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);
+  ProductLoops<float> f32_products;
+  ProductLoops<double> f64_products;
 };
 
 }  // namespace md

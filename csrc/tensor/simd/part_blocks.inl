@@ -11,6 +11,7 @@ namespace {
 #include "tensor/simd/winograd_loops.inl"
 
 #include "tensor/simd/block_loops.inl"
+#include "tensor/simd/product_loops.inl"
 #include "tensor/simd/random_loops.inl"
 
 constexpr LoopTable make_table() {
@@ -23,6 +24,8 @@ constexpr LoopTable make_table() {
   table.convert = conversions.loops;
   fill_blocks(table);
   table.random_words = random_words_run;
+  table.f32_products = product_loops<float>();
+  table.f64_products = product_loops<double>();
   return table;
 }
 
