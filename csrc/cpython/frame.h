@@ -32,6 +32,8 @@ int pv_has_object(PvFrame* frame); /* a frame object exists: its locals may be r
 int pv_next(PvFrame* frame);       /* code unit of the next instruction to execute */
 int pv_depth(PvFrame* frame);      /* values on the stack */
 PyObject* pv_get(PvFrame* frame, int slot);
+/* Where the slots are plain object pointers: the first of them. NULL since 3.14. */
+PyObject** pv_slots(PvFrame* frame);
 /* What the stack holds for the position of an exception: a new reference to an int; NULL with an exception set. */
 PyObject* pv_position(int unit);
 

@@ -16,6 +16,7 @@ int pv_next(PvFrame* frame) { return _PyInterpreterFrame_LASTI(frame); }
 int pv_depth(PvFrame* frame) { return frame->stacktop - pv_code(frame)->co_nlocalsplus; }
 PyObject* pv_position(int unit) { return PyLong_FromLong(unit); }
 PyObject* pv_get(PvFrame* frame, int slot) { return frame->localsplus[slot]; }
+PyObject** pv_slots(PvFrame* frame) { return frame->localsplus; }
 
 void pv_put(PvFrame* frame, int slot, PyObject* stolen) { frame->localsplus[slot] = stolen; }
 void pv_set_next(PvFrame* frame, int unit) {

@@ -70,6 +70,11 @@ PyObject* pv_get(PvFrame* frame, int slot) {
   return position;
 }
 
+PyObject** pv_slots(PvFrame* frame) {
+  (void)frame;
+  return NULL;
+}
+
 void pv_put(PvFrame* frame, int slot, PyObject* stolen) {
   _PyStackRef value;
   if (stolen == NULL)

@@ -2,7 +2,9 @@
 #include "eval_frame/concrete.h"
 
 #include "bytecode/binary_operators.h"
+#include "cpython/errors.h"
 #include "eval_frame/concrete_steps.h"
+#include "eval_frame/evaluator_operator.h"
 
 namespace md {
 
@@ -117,8 +119,27 @@ StepResult step_UNARY_NOT(LiveFrame& f, const Instruction&) {
 }
 StepResult step_TO_BOOL(LiveFrame& f, const Instruction&) { return finish_bool(f, 1, PyObject_IsTrue(f.peek(1))); }
 
+namespace {
+
+// The operands leave the stack: nothing else may reference them.
+StepResult apply_to_temporary(LiveFrame& f, int operator_arg) {
+  Ref right = f.pop(), left = f.pop();
+  Ref result;
+  try {
+    result = apply_in_evaluator(f.thread(), operator_arg, std::move(left), std::move(right));
+  } catch (...) {
+    set_error_from_current_exception();
+  }
+  if (!result) return raised(f);
+  f.push(std::move(result));
+  return next(f);
+}
+
+}  // namespace
+
 StepResult step_BINARY_OP(LiveFrame& f, const Instruction& i) {
   if (!is_known_binary(i.arg)) return evaluator(f);
+  if (may_reuse_operand(i.arg, f.peek(2), f.peek(1))) return apply_to_temporary(f, i.arg);
   return finish(f, 2, apply_binary(i.arg, f.peek(2), f.peek(1)));
 }
 StepResult step_COMPARE_OP(LiveFrame& f, const Instruction& i) {

@@ -27,17 +27,29 @@ class CallArguments {
   std::vector<PyObject*> large_;
 };
 
+StepResult finish_call(LiveFrame& f, int operands, PyObject* value) {
+  StepResult result = finish(f, operands, value);
+  return result.outcome == Outcome::Next ? next_after_pending(f, f.index() + 1) : result;
+}
+
 // The stack holds callable and self or NULL, `values` arguments, and `above` more values.
 StepResult call(LiveFrame& f, int values, int above, PyObject* keyword_names) {
   BorrowedRef first = f.peek(above + values + 2);
   BorrowedRef second = f.peek(above + values + 1);
   BorrowedRef callable = first ? first : second;
   BorrowedRef self = first ? second : BorrowedRef();
+  // On the stack, as the evaluator passes them. The value below the first one may be overwritten during the call.
+  if (PyObject** on_stack = f.place_of(above + values + (self ? 1 : 0))) {
+    size_t keywords = keyword_names != nullptr ? static_cast<size_t>(PyTuple_GET_SIZE(keyword_names)) : 0;
+    size_t positional = static_cast<size_t>(values + (self ? 1 : 0)) - keywords;
+    return finish_call(
+        f, above + values + 2,
+        PyObject_Vectorcall(callable, on_stack, positional | PY_VECTORCALL_ARGUMENTS_OFFSET, keyword_names));
+  }
   CallArguments arguments(values + 1);
   if (self) arguments.add(self);
   for (int k = values; k > 0; --k) arguments.add(f.peek(above + k));
-  StepResult result = finish(f, above + values + 2, arguments.call(callable, keyword_names));
-  return result.outcome == Outcome::Next ? next_after_pending(f, f.index() + 1) : result;
+  return finish_call(f, above + values + 2, arguments.call(callable, keyword_names));
 }
 
 }  // namespace
@@ -56,8 +68,7 @@ StepResult step_CALL_FUNCTION_EX(LiveFrame& f, const Instruction& i) {
   Ref arguments = PyTuple_CheckExact(positional) ? Ref::share(positional) : Ref::steal(PySequence_Tuple(positional));
   if (!arguments) return raised(f);
   BorrowedRef callable = f.peek(kNullAfterCallable ? above + 3 : above + 2);
-  StepResult result = finish(f, above + 3, PyObject_Call(callable, arguments, keywords));
-  return result.outcome == Outcome::Next ? next_after_pending(f, f.index() + 1) : result;
+  return finish_call(f, above + 3, PyObject_Call(callable, arguments, keywords));
 }
 
 StepResult step_LIST_TO_TUPLE(LiveFrame& f, const Instruction&) { return finish(f, 1, PyList_AsTuple(f.peek(1))); }

@@ -11,7 +11,8 @@ LiveFrame::LiveFrame(PyThreadState* ts, PvFrame* frame)
       frame_(frame),
       bytecode_(Bytecode::of(pv_code(frame))),
       slot_count_(bytecode_->slot_count()),
-      depth_(pv_depth(frame)) {
+      depth_(pv_depth(frame)),
+      slots_(pv_slots(frame)) {
   index_ = bytecode_->index_of_unit(pv_next(frame));
   MD_ASSERT(index_ >= 0, "frame stands at unit ", pv_next(frame));
 }

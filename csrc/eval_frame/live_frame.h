@@ -40,18 +40,20 @@ class LiveFrame {
   }
 
   // Slots of localsplus; null if unset. Slots of cells hold the cell object.
-  BorrowedRef get(int slot) const { return pv_get(frame_, slot); }
+  BorrowedRef get(int slot) const { return kPlainSlots ? slots_[slot] : pv_get(frame_, slot); }
   // Drops the old value after storing the new one.
   void put(int slot, Ref value) {
-    Ref old = Ref::steal(pv_get(frame_, slot));
-    pv_put(frame_, slot, value.release());
+    Ref old = Ref::steal(get(slot));
+    set(slot, value.release());
   }
 
   int depth() const { return depth_; }
-  void push(Ref value) { pv_put(frame_, slot_count_ + depth_++, value.release()); }
-  Ref pop() { return Ref::steal(pv_get(frame_, slot_count_ + --depth_)); }
+  void push(Ref value) { set(slot_count_ + depth_++, value.release()); }
+  Ref pop() { return Ref::steal(get(slot_count_ + --depth_)); }
   // 1 is the top.
-  BorrowedRef peek(int distance) const { return pv_get(frame_, slot_count_ + depth_ - distance); }
+  BorrowedRef peek(int distance) const { return get(slot_count_ + depth_ - distance); }
+  // The same value and those above it, which may be passed as arguments of a call; null where slots are no pointers.
+  PyObject** place_of(int distance) const { return kPlainSlots ? slots_ + slot_count_ + depth_ - distance : nullptr; }
   void poke(int distance, Ref value) { put(slot_count_ + depth_ - distance, std::move(value)); }
   void drop(int count) {
     while (count-- > 0) pop();
@@ -62,7 +64,15 @@ class LiveFrame {
   void mark_left() { entered_ = false; }
 
  private:
+  static constexpr bool kPlainSlots = PY_VERSION_HEX < 0x030E0000;  // pv_slots() is not null
+
   bool run_prologue();
+  void set(int slot, PyObject* stolen) {
+    if (kPlainSlots)
+      slots_[slot] = stolen;
+    else
+      pv_put(frame_, slot, stolen);
+  }
 
   PyThreadState* ts_;
   PvFrame* frame_;
@@ -72,6 +82,7 @@ class LiveFrame {
   int index_ = 0;
   int current_unit_ = 0;
   bool entered_ = false;
+  PyObject** slots_;
 };
 
 // Gives the rest of the frame to the evaluator at frame.index(), also to return, yield or reraise there. If the
