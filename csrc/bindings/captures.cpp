@@ -31,6 +31,19 @@ py::object raised_by(const RegionEntry& entry) {
                         entry.raised, op == Opcode::RAISE_VARARGS || op == Opcode::RERAISE);
 }
 
+// The first and the last line of a stretch that was traced in vain; or None.
+py::object lines_left(const CapturedRegion& region, const Bytecode& bytecode) {
+  if (!region.workless) return py::none();
+  int first = 0, last = 0;
+  for (int index = region.workless->first; index <= region.workless->last; ++index) {
+    int line = bytecode.line_at(index);
+    if (line == 0) continue;
+    first = first == 0 ? line : std::min(first, line);
+    last = std::max(last, line);
+  }
+  return py::make_tuple(first, last);
+}
+
 // file, line, name: of the function; start: the line of the first instruction; ops: position of each operation of the
 // graph in the user's code, outermost frame first.
 py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
@@ -53,6 +66,7 @@ py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
   facts["raises"] = raised_by(entry);
   facts["skips_frame"] = region.skips_frame;
   facts["break"] = break_of(region);
+  facts["lines_left"] = lines_left(region, bytecode);
   facts["guards"] = entry.guards.print(bytecode);
   facts["ops"] = ops;
   facts["graph"] = py::reinterpret_steal<py::object>(graph_to_python(region.graph).release());

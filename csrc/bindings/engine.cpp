@@ -1,4 +1,5 @@
 // The engine's counters, its reset, and its setup at import.
+#include "base/host_hooks.h"
 #include "bindings/bindings.h"
 #include "bytecode/bytecode.h"
 #include "cpython/imports.h"
@@ -6,6 +7,7 @@
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/code_cache.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/left_code.h"
 #include "eval_frame/signal_service.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
@@ -62,7 +64,8 @@ void register_tensor_subclass(const py::type& type) {
 void start_engine(py::module_& module) {
   Bytecode::reserve_place();
   CodeCache::reserve_place();
-  reserve_place_of_decisions();
+  reserve_place_of_facts();
+  host_hooks.operation_listener = &LeftCode::note_operation;
   serve_signals_in_plans();
   check_status(pv_learn_annotate_names());
   skip_folders();

@@ -115,6 +115,7 @@ void bind_frame_stress(py::module_& module) {
       .def(py::init<>())
       .def("start", &IdleHook::start)
       .def("stop", &IdleHook::stop);
+  testing.def("hook_is_in", &hook_is_in, "Whether the library's hook is the interpreter's evaluator.");
   testing.def("run_concretely", run_concretely, py::arg("function"));
   testing.def("resume_at", resume_at, py::arg("function"), py::arg("index"), py::arg("locals"), py::arg("stack"));
   testing.def("has_concrete_handler", [](const std::string& name) {

@@ -1,10 +1,13 @@
 #include "eval_frame/capture_scope.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "bytecode/bytecode.h"
 #include "cpython/code_extra.h"
 #include "cpython/frame.h"
 
@@ -67,24 +70,83 @@ bool decide_may_be_root(PyCodeObject* code) {
   return true;
 }
 
-const CodeExtra& attached_decisions() {
-  static const CodeExtra extra(nullptr);
+bool imports(PyCodeObject* code) {
+  const char* text = PyUnicode_AsUTF8(code->co_filename);
+  if (text == nullptr) PyErr_Clear();
+  return text != nullptr && std::string_view(text).starts_with("<frozen importlib");
+}
+
+const CodeExtra& attached_facts() {
+  static const CodeExtra extra([](void* facts) { delete static_cast<CodeFacts*>(facts); });
   return extra;
+}
+
+// Increased to forget what was learned before.
+uint32_t generation = 0, left_generation = 0;
+
+}  // namespace
+
+void reserve_place_of_facts() { attached_facts(); }
+
+CodeFacts* find_facts(PyCodeObject* code) { return static_cast<CodeFacts*>(attached_facts().get(code)); }
+
+CodeFacts& facts_of(PyCodeObject* code) {
+  if (CodeFacts* known = find_facts(code)) return *known;
+  auto facts = std::make_unique<CodeFacts>(CodeFacts{decide_may_be_root(code), imports(code), generation, 0, {}});
+  attached_facts().set(code, facts.get());
+  return *facts.release();
+}
+
+int64_t fruitless(CodeFacts& facts) {
+  if (std::exchange(facts.generation, generation) != generation) facts.fruitless = 0;
+  return facts.fruitless;
+}
+
+void forget_learned() {
+  ++generation;
+  forget_left();
+}
+
+void forget_left() { ++left_generation; }
+
+namespace {
+
+int argument_count(PyCodeObject* code) {
+  int more = ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) + ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
+  return code->co_argcount + code->co_kwonlyargcount + more;
+}
+
+bool makes_calls(const Bytecode& bytecode) {
+  return std::ranges::any_of(bytecode.instructions(), [](const Instruction& i) {
+    return i.op == Opcode::CALL || i.op == Opcode::CALL_KW || i.op == Opcode::CALL_FUNCTION_EX;
+  });
 }
 
 }  // namespace
 
-void reserve_place_of_decisions() { attached_decisions(); }
-
-// Cached per code object: it is needed for every Python call made by a compiled frame.
-bool may_be_root(PyCodeObject* code) {
-  static char yes, no;
-  void* decision = attached_decisions().get(code);
-  if (decision == nullptr) {
-    decision = decide_may_be_root(code) ? &yes : &no;
-    attached_decisions().set(code, decision);
+void note_left(CodeFacts& facts, PvFrame* frame, const Policy* policy) {
+  int count = argument_count(pv_code(frame));
+  if (count > LeftBefore::kMostArguments) return;
+  LeftBefore& left = facts.left;
+  for (int slot = 0; slot < count; ++slot) {
+    PyObject* argument = pv_get(frame, slot);
+    if (argument == nullptr) return;
+    left.types[slot] = Py_TYPE(argument);
   }
-  return decision == &yes;
+  left.policy = policy;
+  left.generation = left_generation;
+  left.count = count;
+  left.calls = makes_calls(*Bytecode::of(pv_code(frame)));
+}
+
+bool is_left_again(const CodeFacts& facts, PvFrame* frame, const Policy* policy) {
+  const LeftBefore& left = facts.left;
+  if (left.policy != policy || left.generation != left_generation) return false;
+  for (int slot = 0; slot < left.count; ++slot) {
+    PyObject* argument = pv_get(frame, slot);
+    if (argument == nullptr || Py_TYPE(argument) != left.types[slot]) return false;
+  }
+  return true;
 }
 
 }  // namespace md

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "cpython/code_extra.h"
+#include "eval_frame/capture_scope.h"
 #include "eval_frame/counters.h"
+#include "eval_frame/left_code.h"
 #include "snapshot/serving_code.h"
 
 namespace md {
@@ -67,6 +69,7 @@ CodeCache& CodeCache::of(PyCodeObject* code) {
 void CodeCache::reset_all() {
   // Freeing an entry may run code that creates new caches: move everything out first.
   ServingCode serving;
+  LeftCode::forget_all();
   std::vector<Bucket> dropped;
   for (CodeCache* cache : living_caches()) {
     for (const CacheEntryPtr& entry : cache->all_entries()) entry->guards.stop_listening();
@@ -78,6 +81,7 @@ void CodeCache::reset_all() {
 
 void CodeCache::drop_backend(uint64_t backend) {
   ServingCode serving;
+  LeftCode::forget_all();
   std::vector<CacheEntryPtr> dropped;
   for (CodeCache* cache : living_caches()) {
     std::erase_if(cache->buckets_, [&](Bucket& bucket) {
@@ -121,6 +125,7 @@ int CodeCache::sweep(void*) {
 
 void CodeCache::take_dead(std::vector<CacheEntryPtr>& dead) {
   has_dead_ = false;
+  forget_left();
   auto take = [&](CacheEntryPtr& entry) {
     bool is_dead = entry->guards.dead();
     if (is_dead) dead.push_back(std::move(entry));

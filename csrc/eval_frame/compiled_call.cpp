@@ -7,6 +7,7 @@
 #include "eval_frame/argument_slots.h"
 #include "eval_frame/driver.h"
 #include "eval_frame/frame_entry.h"
+#include "eval_frame/left_code.h"
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/signal_service.h"
@@ -37,10 +38,15 @@ PyObject* call_undriven(BorrowedRef function, PyObject* const* args, size_t narg
   return call_plainly(function, args, nargsf, keyword_names);
 }
 
-// The frame runs uncaptured, its callees are captured.
+// The frame runs uncaptured, its callees are captured. `entry` is the region that has nothing to capture, null if there
+// is none.
 PyObject* call_with_callees_captured(BorrowedRef function, const Policy* policy, PyObject* const* args, size_t nargsf,
-                                     PyObject* keyword_names) {
-  DrivenCall call(policy);
+                                     PyObject* keyword_names, RegionEntryPtr entry) {
+  LeftCode left(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get())));
+  if (entry != nullptr && entry->was_learned()) left.watch(std::move(entry));
+  AmbientHandler handler(&ambient_frames());
+  AmbientPolicy ambient(policy);
+  if (!left.install()) return call_plainly(function, args, nargsf, keyword_names);
   BorrowedRef skipped = exchange_skipped_function(function);
   PyObject* result = call_plainly(function, args, nargsf, keyword_names);
   exchange_skipped_function(skipped);
@@ -73,6 +79,9 @@ struct CallInFrame {
   PyObject* run_from(RegionRun& run) const {
     return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_from(run); });
   }
+  PyObject* run_workless(RegionEntryPtr entry) const {
+    return (*this)([&](LiveFrame& frame) { return FrameDriver(frame, policy).run_workless(std::move(entry)); });
+  }
   // Deferred I/O without a frame has raised.
   PyObject* run_stopped(RegionRun& run) const {
     run.replay().keep_error();
@@ -102,10 +111,11 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   Bailout why;
   FetchedObjects fetched;
   RegionEntryPtr entry = find_or_capture({*bytecode, 0, 0, slots.view(), policy, nullptr}, why, fetched);
-  if (entry == nullptr || entry->region.exit == ExitKind::Bailout)
-    return call_with_callees_captured(function, policy, args, nargsf, keyword_names);
-  RegionRun run(std::move(entry), slots.view(), &fetched);
   CallInFrame in_frame{function, policy, args, nargsf, keyword_names, slots};
+  if (entry != nullptr && entry->is_driven()) return in_frame.run_workless(std::move(entry));
+  if (entry == nullptr || entry->is_left())
+    return call_with_callees_captured(function, policy, args, nargsf, keyword_names, std::move(entry));
+  RegionRun run(std::move(entry), slots.view(), &fetched);
   if (run.entry()->needs_frame()) return in_frame.run_inside(run);
   try {
     if (!run.run_plan()) return call_undriven(function, args, nargsf, keyword_names);

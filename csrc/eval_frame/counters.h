@@ -23,7 +23,10 @@ namespace md {
   MD_COUNTER(hand_overs, "frames that bailed out to the interpreter")                                         \
   MD_COUNTER(plan_failures, "plans that failed and were run again by Python")                                 \
   MD_COUNTER(cache_places_visited, "places of caches read to find, add or sweep one")                         \
-  MD_COUNTER(capture_ns, "nanoseconds spent tracing, lowering and compiling")
+  MD_COUNTER(capture_ns, "nanoseconds spent tracing, lowering and compiling")                                 \
+  MD_COUNTER(workless_traces, "traces given up because they added nothing to a graph")                        \
+  MD_COUNTER(stretches_driven, "stretches without work that the driver executed, as work may follow")         \
+  MD_COUNTER(hook_absences, "times that the hook was taken out for code whose callees have no work")
 
 struct Counters {
 #define MD_COUNTER(name, doc) int64_t name = 0;

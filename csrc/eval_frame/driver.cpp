@@ -10,6 +10,7 @@
 #include "eval_frame/counters.h"
 #include "eval_frame/hook.h"
 #include "eval_frame/pending.h"
+#include "eval_frame/quick_steps.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/signal_service.h"
 #include "eval_frame/unwinder.h"
@@ -45,12 +46,13 @@ LocalsView view_of(PvFrame* frame, const FrameSlots& slots) {
   return {slots.data(), static_cast<int>(slots.size()), pv_func(frame)};
 }
 
-FrameDriver::FrameDriver(LiveFrame& frame, const Policy* policy) : frame_(frame), policy_(policy) {
+FrameDriver::FrameDriver(LiveFrame& frame, const Policy* policy)
+    : frame_(frame), policy_(policy), callees_(frame.bytecode().code()) {
   ++counters().frames_driven;
 }
 
 FrameDriver::FrameDriver(LiveFrame& frame, FrameDriver& caller, const FrameImage& image)
-    : frame_(frame), policy_(image.state->policy), caller_(&caller), image_(&image) {
+    : frame_(frame), policy_(image.state->policy), caller_(&caller), image_(&image), callees_(frame.bytecode().code()) {
   ++counters().frames_driven;
   // If breaks are errors, the error is raised in the frame of the break.
   if (caller.policy_->breaks_are_errors()) return;
@@ -88,6 +90,7 @@ LocalsView FrameDriver::view() {
 }
 
 PyObject* FrameDriver::finish() {
+  note_end();
   PyObject* result = std::exchange(result_, nullptr);
   if (!capture_error_ || result == nullptr) return result;
   // A generator that yields has not ended, and cannot leave with an exception.
@@ -104,6 +107,7 @@ PyObject* FrameDriver::run() {
 }
 
 PyObject* FrameDriver::run_from(RegionRun& run) {
+  note_region(run.entry());
   if (leave_region(run) == Advance::Continue) return this->run();
   return finish();
 }
@@ -144,6 +148,10 @@ PyObject* FrameDriver::run_concretely() {
   return run();
 }
 
+PyObject* FrameDriver::run_workless(const RegionEntryPtr& entry) {
+  return enter_stretch(*entry->region.workless, entry) == Advance::Continue ? run() : finish();
+}
+
 FrameDriver::Advance FrameDriver::bail_out_here(Bailout reason) {
   note_bailout(reason, frame_.bytecode(), frame_.index());
   AmbientPolicy ambient(policy_);
@@ -177,6 +185,7 @@ FrameDriver::Advance FrameDriver::advance() {
     if (std::optional<Advance> left = handle_pending()) return *left;
   // The interpreter can enter a split unit only at its start.
   bool is_large = frame_.bytecode().slot_count() + frame_.depth() > kLargestStart;
+  if (stretch_.contains(frame_.index())) return run_stretch();
   if (only_concrete_ || is_large || !frame_.instruction().resumable) return execute_here();
   std::optional<RegionRun> run;
   try {
@@ -185,8 +194,8 @@ FrameDriver::Advance FrameDriver::advance() {
     FetchedObjects fetched;
     RegionEntryPtr entry = find_or_capture(place, why, fetched);
     if (entry == nullptr) return run_uncaptured(why);
-    if (entry->region.exit == ExitKind::Bailout) return bail_out_here(bailout_of(entry->region));
-    if (is_unprofitable(*entry)) return bail_out_here(Bailout::empty_regions);
+    if (entry->is_driven() || entry->is_left()) return leave_to_python(std::move(entry));
+    if (is_unprofitable(*entry)) return leave_empty_regions();
     run.emplace(std::move(entry), place.view, &fetched);
     return run_region(*run);
   } catch (const CaptureError& error) {
@@ -195,6 +204,60 @@ FrameDriver::Advance FrameDriver::advance() {
   } catch (...) {
     return raise_from_region(run ? &*run : nullptr);
   }
+}
+
+FrameDriver::Advance FrameDriver::leave_to_python(RegionEntryPtr entry) {
+  if (entry->is_driven()) return enter_stretch(*entry->region.workless, entry);
+  Bailout reason = bailout_of(entry->region);
+  if (entry->was_learned()) callees_.watch(std::move(entry));
+  return bail_out_here(reason);
+}
+
+// A loop goes on without regions, as work may follow it.
+FrameDriver::Advance FrameDriver::leave_empty_regions() {
+  std::optional<Stretch> loop = innermost_loop(frame_.bytecode(), frame_.index());
+  if (!loop || first_empty_ == nullptr || !may_go_on(frame_.bytecode(), *loop))
+    return bail_out_here(Bailout::empty_regions);
+  empty_regions_ = 0;
+  first_empty_->behind.set_may_exist();
+  return enter_stretch(*loop, std::exchange(first_empty_, nullptr));
+}
+
+FrameDriver::Advance FrameDriver::enter_stretch(const Stretch& more, RegionEntryPtr entry) {
+  bool joins = more.first <= stretch_.last + 1 && stretch_.first <= more.last + 1;
+  stretch_ = joins ? Stretch{std::min(stretch_.first, more.first), std::max(stretch_.last, more.last)} : more;
+  workless_.push_back(std::move(entry));
+  ++counters().stretches_driven;
+  return run_stretch();
+}
+
+// As execute_here() for each of them, with the policy set once.
+FrameDriver::Advance FrameDriver::run_stretch() {
+  StepResult done;
+  int from;
+  {
+    AmbientPolicy ambient(policy_);
+    do {
+      from = frame_.index();
+      ++counters().concrete_instructions;
+      if (step_quickly(frame_)) {
+        done = {Outcome::Next, frame_.index()};
+        continue;
+      }
+      done = step(frame_);
+      if (ambient.now() != nullptr) policy_ = ambient.now();
+      if (done.outcome != Outcome::Next) break;
+      frame_.set_index(done.index);
+    } while (stretch_.contains(done.index) && (done.index > from || !is_below_another_hook()));
+  }
+  if (done.outcome != Outcome::Next) {
+    --counters().concrete_instructions;  // finish_step() counts it
+    return finish_step(done, nullptr);
+  }
+  // Learned meanwhile, from a frame of the same code that this one has called.
+  if (workless_.empty() || stretch_.contains(done.index) || workless_.back()->behind.may_exist())
+    return Advance::Continue;
+  return frame_.instruction().resumable ? leave_to_python(std::exchange(workless_, {}).back()) : execute_here();
 }
 
 std::optional<FrameDriver::Advance> FrameDriver::handle_pending() {
@@ -212,13 +275,32 @@ FrameDriver::Advance FrameDriver::run_uncaptured(Bailout why) {
   return execute_here();
 }
 
+// Learns what follows the regions without a plan that this frame goes through.
+void FrameDriver::note_region(const RegionEntryPtr& entry) {
+  if (entry->plan == nullptr) {
+    if (first_empty_ == nullptr && !entry->region.is_strict_inside) first_empty_ = entry;
+    return;
+  }
+  LeftCode::note_work();
+  empty_regions_ = 0;
+  if (first_empty_ != nullptr) std::exchange(first_empty_, nullptr)->behind.note_plan();
+  for (const RegionEntryPtr& before : std::exchange(workless_, {})) before->behind.note_plan();
+}
+
+// The frame ends, or is left to Python.
+void FrameDriver::note_end() {
+  for (const RegionEntryPtr& entry : workless_) entry->behind.note_end();
+  bool is_whole = policy_->keeps_empty_regions || policy_->breaks_are_errors() || config().snapshot_stress != 0;
+  if (first_empty_ != nullptr && !is_whole) first_empty_->behind.note_empty_frame();
+}
+
 bool FrameDriver::is_unprofitable(const RegionEntry& entry) {
-  if (entry.plan != nullptr) empty_regions_ = 0;
   bool wanted = entry.plan != nullptr || policy_->keeps_empty_regions || config().snapshot_stress != 0;
   return !wanted && ++empty_regions_ > kEmptyRegionLimit;
 }
 
 FrameDriver::Advance FrameDriver::run_region(RegionRun& run) {
+  note_region(run.entry());
   if (run.entry()->checks_left > 0)
     if (std::optional<Advance> advance = check_region(run)) return *advance;
   if (!run.run_plan(&frame_)) return bail_out_here(run.failure());
@@ -434,6 +516,10 @@ FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
     // The instruction may have changed the policy by entering or leaving error_on_graph_break.
     if (ambient.now() != nullptr) policy_ = ambient.now();
   }
+  return finish_step(done, left);
+}
+
+FrameDriver::Advance FrameDriver::finish_step(const StepResult& done, RegionEntry* left) {
   frame_.set_index(done.index);
   if (done.outcome == Outcome::Return) return execute_last();
   ++counters().concrete_instructions;

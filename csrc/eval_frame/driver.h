@@ -5,6 +5,8 @@
 #include "cpython/errors.h"
 #include "eval_frame/bailout.h"
 #include "eval_frame/check_captures.h"
+#include "eval_frame/concrete.h"
+#include "eval_frame/left_code.h"
 #include "eval_frame/region_exit.h"
 #include "snapshot/caller_chain.h"
 #include "snapshot/policy.h"
@@ -28,6 +30,7 @@ class FrameDriver {
   PyObject* run();                                      // from the frame's position
   PyObject* run_resumed();                              // the same for a frame that starts or is resumed
   PyObject* run_concretely();                           // the same without any region
+  PyObject* run_workless(const RegionEntryPtr& entry);  // a stretch without work at the frame's start, then run()
   PyObject* run_from(RegionRun& run);                   // a region at the frame's start whose plan has run
   PyObject* run_inside(RegionRun& run);                 // a region at the frame's start, including its plan
   PyObject* run_stopped(RegionRun& run);                // a region at the frame's start, stopped at deferred I/O
@@ -41,6 +44,13 @@ class FrameDriver {
   Advance advance();
   Advance run_uncaptured(Bailout why);
   bool is_unprofitable(const RegionEntry& entry);
+  void note_region(const RegionEntryPtr& entry);
+  void note_end();
+  Advance leave_to_python(RegionEntryPtr entry);
+  Advance leave_empty_regions();
+  // Work may follow the stretch: the driver executes it. What follows is learned for `entry`.
+  Advance enter_stretch(const Stretch& more, RegionEntryPtr entry);
+  Advance run_stretch();
   Advance run_region(RegionRun& run);
   Advance raise_from_region(RegionRun* run);
   void keep_capture_error(const CaptureError& error);
@@ -56,6 +66,7 @@ class FrameDriver {
   SlotObjects exit_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   // `left`: the region that ends here, null if none does.
   Advance execute_here(RegionEntry* left = nullptr);
+  Advance finish_step(const StepResult& done, RegionEntry* left);
   // The frame becomes images[level] and continues from there.
   Advance continue_with(FrameImages& images, size_t level);
   // What a region leaves to a suspended caller: the frame's result and where it returns, or the
@@ -101,8 +112,12 @@ class FrameDriver {
   const FrameImage* image_ = nullptr;  // the materialised image, owned by the caller
   CallerChainPtr callers_;
   std::optional<Arrival> arrival_;
+  LeftCode callees_;
   int empty_regions_ = 0;
-  bool only_concrete_ = false;  // no regions from here on
+  Stretch stretch_{0, -1};                // no regions start in it
+  RegionEntryPtr first_empty_;            // of the regions without a plan since the last one with
+  std::vector<RegionEntryPtr> workless_;  // the entries of the stretches since the last plan
+  bool only_concrete_ = false;            // no regions from here on
   // The region went through a back edge, where Python handles signals and switches threads:
   // done before the next instruction.
   bool pending_checks_due_ = false;

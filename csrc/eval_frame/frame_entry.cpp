@@ -5,6 +5,7 @@
 #include "eval_frame/capture_scope.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/driver.h"
+#include "eval_frame/left_code.h"
 #include "eval_frame/region_lookup.h"
 #include "snapshot/serving_code.h"
 
@@ -15,8 +16,15 @@ namespace md {
 
 namespace {
 
-PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, Bailout reason) {
+// `entry` is the region under `policy` that has nothing to capture, if there is one.
+PyObject* leave_to_interpreter(PyThreadState* ts, PvFrame* raw, Bailout reason, RegionEntryPtr entry = nullptr,
+                               const Policy* policy = nullptr) {
   note_bailout(reason, pv_code(raw));
+  LeftCode left(pv_code(raw));
+  if (entry != nullptr && entry->was_learned())
+    left.watch(std::move(entry));
+  else if (entry != nullptr && entry->is_left_by_types)
+    note_left(facts_of(pv_code(raw)), raw, policy);
   std::optional<HookPause> pause;
   if (reason == Bailout::no_room) pause.emplace();
   return run_default(ts, raw);
@@ -70,6 +78,12 @@ const Bytecode* decoded(PvFrame* raw) {
   }
 }
 
+// Whether the frame is captured whole, without anything for a plan.
+bool computes_nothing(const RegionEntry& entry, const Policy* policy) {
+  bool is_empty = entry.plan == nullptr && entry.region.exit == ExitKind::Return && entry.checks_left == 0;
+  return is_empty && !policy->keeps_empty_regions && config().snapshot_stress == 0;
+}
+
 // The region at the start of a frame, and what follows it.
 PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   const Bytecode* bytecode = decoded(raw);
@@ -80,15 +94,19 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   Bailout why;
   FetchedObjects fetched;
   RegionEntryPtr entry = find_or_capture(place, why, fetched);
-  if (entry != nullptr && entry->region.exit == ExitKind::Bailout) {
+  if (entry != nullptr && entry->is_driven())
+    return drive(ts, raw, policy, [&](FrameDriver& driver) { return driver.run_workless(std::move(entry)); });
+  if (entry != nullptr && entry->is_left()) {
     why = bailout_of(entry->region);
-    entry = nullptr;
-  } else if (entry == nullptr && policy->keeps_empty_regions && !is_interpreters(why)) {
+    return leave_to_interpreter(ts, raw, why, std::move(entry), policy);
+  }
+  if (entry == nullptr && policy->keeps_empty_regions && !is_interpreters(why)) {
     return drive(ts, raw, policy, [](FrameDriver& driver) { return driver.run_concretely(); });
   }
   if (entry == nullptr) return leave_to_interpreter(ts, raw, why);
   if (entry->plan == nullptr && !policy->keeps_empty_regions && another_hook_is_there())
     return leave_to_interpreter(ts, raw, Bailout::another_hook);
+  if (computes_nothing(*entry, policy)) return leave_to_interpreter(ts, raw, Bailout::worthless);
   RegionRun run(std::move(entry), place.view, &fetched);
   bool inside = run.entry()->needs_frame();
   if (!inside && !run.run_plan()) return leave_to_interpreter(ts, raw, run.failure());
@@ -100,14 +118,41 @@ class AmbientFrames : public FrameHandler {
  public:
   PyObject* run(PyThreadState* ts, PvFrame* raw) override {
     const Policy* policy = ambient_policy();
-    if (policy == nullptr || policy->disable || is_skipped(raw)) return run_default(ts, raw);
-    if (pv_traced(ts, raw) != 0) return leave_to_interpreter(ts, raw, Bailout::traced);
+    // The caller of a function whose frame is skipped has made a LeftCode for it.
+    if (policy == nullptr || is_skipped(raw)) return run_default(ts, raw);
     try {
-      return may_be_root(pv_code(raw)) ? run_captured(ts, raw, policy) : run_default(ts, raw);
+      LeftCode* caller = LeftCode::innermost();
+      bool leaves_all = caller != nullptr && caller->leaves_callees();
+      if (policy->disable && !leaves_all) return run_left(ts, raw, LeftCode::Callees::Left);
+      bool may_leave = caller != nullptr && (leaves_all || !policy->keeps_empty_regions);
+      if (may_leave && !caller->asks()) return run_default(ts, raw);
+      PyObject* result = run_asked(ts, raw, policy);
+      if (caller != nullptr) caller->note_callee();
+      return result;
     } catch (...) {
       set_error_from_current_exception();
       return throw_at_start(ts, raw);
     }
+  }
+
+ private:
+  static PyObject* run_left(PyThreadState* ts, PvFrame* raw, LeftCode::Callees callees) {
+    LeftCode left(pv_code(raw), callees);
+    return run_default(ts, raw);
+  }
+
+  // Without calls of its own the frame needs no LeftCode.
+  static PyObject* run_left_again(PyThreadState* ts, PvFrame* raw, const CodeFacts& facts) {
+    note_bailout(Bailout::worthless, pv_code(raw));
+    return facts.left.calls ? run_left(ts, raw, LeftCode::Callees::Learned) : run_default(ts, raw);
+  }
+
+  static PyObject* run_asked(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
+    if (pv_traced(ts, raw) != 0) return leave_to_interpreter(ts, raw, Bailout::traced);
+    const CodeFacts& facts = facts_of(pv_code(raw));
+    if (is_left_again(facts, raw, policy)) return run_left_again(ts, raw, facts);
+    if (facts.may_be_root) return run_captured(ts, raw, policy);
+    return run_left(ts, raw, facts.imports ? LeftCode::Callees::Left : LeftCode::Callees::Learned);
   }
 };
 
@@ -118,7 +163,7 @@ class EverywhereFrames : public FrameHandler {
     policy_ = nullptr;
   }
   void install() {
-    installation_ = std::make_unique<HookInstallation>();
+    installation_ = std::make_unique<HookInstallation>(HookInstallation::Of::Process);
     exchange_process_handler(this);
   }
   void uninstall() {

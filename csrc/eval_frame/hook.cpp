@@ -11,17 +11,22 @@
 namespace md {
 namespace {
 
-thread_local PendingEntry* pending_entry = nullptr;
-thread_local FrameHandler* ambient_handler = nullptr;
-FrameHandler* process_handler = nullptr;
-
 // A frame passed to the hook below, which comes back if that hook was installed over an older installation of this one.
 struct PassedOn {
   PvFrame* frame;
   size_t levels;  // number of levels below the hook that has it
 };
-thread_local PassedOn passed_on{nullptr, 0};
+// Together: each place of a thread is found by a call.
+struct HookThread {
+  PendingEntry* pending;
+  FrameHandler* ambient;
+  PassedOn passed_on;
+  int needed;  // installations that are not withdrawn
+};
+thread_local HookThread hook_thread{};
+FrameHandler* process_handler = nullptr;
 int pauses = 0;
+int needed = 0;  // installations of all threads that are not withdrawn
 
 // An installation of this library's hook over `below` (null: the evaluator), with `users` HookInstallations.
 struct HookLevel {
@@ -41,8 +46,7 @@ std::vector<HookLevel>& hook_levels() {
 
 struct HookDispatch {
   // The handler of the pending entry for a new frame; null if there is none.
-  static FrameHandler* take_pending(PvFrame* frame) {
-    PendingEntry* entry = pending_entry;
+  static FrameHandler* take_pending(PendingEntry* entry, PvFrame* frame) {
     if (entry == nullptr || entry->taken_ || pv_func(frame) != entry->function_.get()) return nullptr;
     entry->taken_ = true;
     entry->give_way();
@@ -50,15 +54,16 @@ struct HookDispatch {
   }
 
   static PyObject* on_frame(PyThreadState* ts, PvFrame* frame, int throwflag) {
-    if (passed_on.frame == frame) return run_default(ts, frame, throwflag);
+    const HookThread& thread = hook_thread;
+    if (thread.passed_on.frame == frame) return run_default(ts, frame, throwflag);
     if (!throwflag)
-      if (FrameHandler* handler = take_pending(frame)) return handler->run(ts, frame);
+      if (FrameHandler* handler = take_pending(thread.pending, frame)) return handler->run(ts, frame);
     if (pv_has_stack_room() == 0) return run_without_hook(ts, frame, throwflag);
     if (is_below_another_hook()) return run_default(ts, frame, throwflag);
     // generator.throw() and close() raise at the frame's position: left to the evaluator.
     if (throwflag)
       return process_handler != nullptr ? process_handler->run_thrown(ts, frame) : run_default(ts, frame, throwflag);
-    FrameHandler* handler = ambient_handler != nullptr ? ambient_handler : process_handler;
+    FrameHandler* handler = thread.ambient != nullptr ? thread.ambient : process_handler;
     return handler != nullptr ? handler->run(ts, frame) : run_default(ts, frame);
   }
 
@@ -84,8 +89,12 @@ FrameHandler* exchange_process_handler(FrameHandler* handler) { return std::exch
 
 bool is_below_another_hook() {
   PvHook current = pv_installed();
-  return current != nullptr && current != HookDispatch::on_frame;
+  if (current == nullptr || current == HookDispatch::on_frame) return false;
+  bool is_out = needed == 0 && !hook_levels().empty() && current == hook_levels().back().below;
+  return !is_out;
 }
+
+bool hook_is_in() { return pv_installed() == HookDispatch::on_frame; }
 
 bool another_hook_is_there() {
   PvHook current = pv_installed();
@@ -94,6 +103,7 @@ bool another_hook_is_there() {
 }
 
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
+  PassedOn& passed_on = hook_thread.passed_on;
   size_t levels = passed_on.frame == frame ? passed_on.levels : hook_levels().size();
   PvHook below = levels > 0 ? hook_levels()[std::min(levels, hook_levels().size()) - 1].below : nullptr;
   if (below == nullptr) return pv_default(ts, frame, throwflag);
@@ -103,49 +113,79 @@ PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
   return result;
 }
 
-HookInstallation::HookInstallation() {
+namespace {
+
+// Puts the top level in or takes it out. A hook installed over it stays.
+void settle() {
+  auto& levels = hook_levels();
+  if (levels.empty()) return;
+  bool is_wanted = pauses == 0 && needed > 0;
+  PvHook current = pv_installed();
+  if (is_wanted && current == levels.back().below) pv_install(HookDispatch::on_frame);
+  if (!is_wanted && current == HookDispatch::on_frame) pv_install(levels.back().below);
+}
+
+}  // namespace
+
+HookInstallation::HookInstallation(Of of) : of_thread_(of == Of::Thread ? &hook_thread.needed : nullptr) {
   auto& levels = hook_levels();
   PvHook current = pv_installed();
-  bool is_paused = pauses > 0 && !levels.empty() && current == levels.back().below;
-  if (!is_paused && (current != HookDispatch::on_frame || levels.empty())) {
+  bool is_out = (pauses > 0 || needed == 0) && !levels.empty() && current == levels.back().below;
+  if (!is_out && (current != HookDispatch::on_frame || levels.empty())) {
     // Left installed by a hook that was above this one: the hook below is unknown.
     PvHook below = current == HookDispatch::on_frame ? nullptr : current;
     levels.push_back({++levels_made, below, 0});
-    if (pauses == 0) pv_install(HookDispatch::on_frame);
   }
   level_ = levels.back().number;
   ++levels.back().users;
+  ++needed;
+  if (of_thread_ != nullptr) ++*of_thread_;
+  settle();
 }
 
 HookInstallation::~HookInstallation() {
+  --needed;
+  if (of_thread_ != nullptr) --*of_thread_;
   auto& levels = hook_levels();
   auto level = std::ranges::find(levels, level_, &HookLevel::number);
-  if (--level->users > 0) return;
-  bool is_top = level + 1 == levels.end();
-  if (is_top && pv_installed() == HookDispatch::on_frame) pv_install(level->below);
-  levels.erase(level);
+  if (--level->users == 0) {
+    bool is_top = level + 1 == levels.end();
+    if (is_top && pv_installed() == HookDispatch::on_frame) pv_install(level->below);
+    levels.erase(level);
+  } else if (needed == 0) {
+    settle();
+  }
 }
 
-// A hook installed over this one stays.
+HookAbsence::HookAbsence() : of_thread_(hook_thread.needed), withdrawn_(std::exchange(of_thread_, 0)) {
+  needed -= withdrawn_;
+  if (needed == 0) settle();
+}
+
+HookAbsence::~HookAbsence() {
+  bool was_out = needed == 0;
+  needed += withdrawn_;
+  of_thread_ += withdrawn_;
+  if (was_out) settle();
+}
+
 HookPause::HookPause() {
-  if (pauses++ == 0 && pv_installed() == HookDispatch::on_frame && !hook_levels().empty())
-    pv_install(hook_levels().back().below);
+  if (pauses++ == 0) settle();
 }
 
 HookPause::~HookPause() {
-  auto& levels = hook_levels();
-  if (--pauses == 0 && !levels.empty() && pv_installed() == levels.back().below) pv_install(HookDispatch::on_frame);
+  if (--pauses == 0) settle();
 }
 
 AmbientHandler::AmbientHandler(FrameHandler* handler)
-    : place_(ambient_handler), previous_(std::exchange(place_, handler)) {}
+    : place_(hook_thread.ambient), previous_(std::exchange(place_, handler)) {}
 AmbientHandler::~AmbientHandler() { place_ = previous_; }
-FrameHandler* AmbientHandler::current() { return ambient_handler; }
+FrameHandler* AmbientHandler::current() { return hook_thread.ambient; }
 
 PendingEntry::PendingEntry(BorrowedRef function, FrameHandler& handler)
     : function_(Ref::share(function)),
       handler_(handler),
-      place_(pending_entry),
+      place_(hook_thread.pending),
       previous_(std::exchange(place_, this)) {
   PvHook current = pv_installed();
   if (current == HookDispatch::on_frame) return;

@@ -38,14 +38,33 @@ PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag = 0);
 // above all others when one is created.
 class HookInstallation {
  public:
-  HookInstallation();
+  // Of a thread: a HookAbsence there withdraws it. Of the process: none does.
+  enum class Of : uint8_t { Thread, Process };
+  explicit HookInstallation(Of of = Of::Thread);
   ~HookInstallation();
   HookInstallation(const HookInstallation&) = delete;
   HookInstallation& operator=(const HookInstallation&) = delete;
 
  private:
   uint64_t level_;
+  int* of_thread_;  // the thread's number of installations that are not withdrawn; null: of the process
 };
+
+// During its lifetime, the installations that this thread has made before do not need the hook. It is out unless an
+// installation of another thread, or a later one, needs it.
+class HookAbsence {
+ public:
+  HookAbsence();
+  ~HookAbsence();
+  HookAbsence(const HookAbsence&) = delete;
+  HookAbsence& operator=(const HookAbsence&) = delete;
+
+ private:
+  int& of_thread_;
+  int withdrawn_;
+};
+// Whether this library's hook is the interpreter's evaluator.
+bool hook_is_in();
 
 // While one lives, this library only receives frames of pending entries, and Python-to-Python calls need no C stack.
 // Process-wide, since the interpreter has one hook for all threads.

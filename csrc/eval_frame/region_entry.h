@@ -1,5 +1,6 @@
 // A region in the code cache, with the plan of its graph.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,37 @@
 #include "symbolic/state/region.h"
 
 namespace md {
+
+// Whether a plan follows a region without one in its frame: learned from the frames that went through it. Where none
+// does, later frames are left to the interpreter from the region's start.
+class WorkBehind {
+ public:
+  // Of a stretch that was traced in vain, or began a loop without a plan: whether the driver executes it. One frame that
+  // ends without a plan decides.
+  bool may_exist() const { return may_exist_; }
+  void set_may_exist() { is_searched_ = may_exist_ = true; }
+  void note_end() { may_exist_ = has_plan_; }
+  // Of another region without a plan: many frames in a row decide.
+  bool is_missing() const { return empty_frames_ == kMostEmptyFrames || (is_searched_ && !may_exist_); }
+  void note_empty_frame() { empty_frames_ = std::min(empty_frames_ + 1, kMostEmptyFrames); }
+
+  void note_plan() {
+    has_plan_ = true;
+    empty_frames_ = 0;
+  }
+  // A frame that was left has called an operation: work is looked for again, a few times.
+  void note_operation() {
+    if (searches_ == kMostSearches) return;
+    ++searches_;
+    may_exist_ = is_searched_;
+    empty_frames_ = 0;
+  }
+
+ private:
+  static constexpr int kMostSearches = 3, kMostEmptyFrames = 16;
+  bool is_searched_ = false, may_exist_ = false, has_plan_ = false;
+  int empty_frames_ = 0, searches_ = 0;
+};
 
 struct RegionEntry : CacheEntry {
   explicit RegionEntry(CapturedRegion captured) : CacheEntry(std::move(captured.guards)), region(std::move(captured)) {}
@@ -23,6 +55,13 @@ struct RegionEntry : CacheEntry {
   bool computes_inputs = false;                // some inputs of the graph have no source
   std::string raised;                          // class last raised by the instruction at which it ends
   int64_t checks_left = 0;                     // config.check_captures
+  WorkBehind behind;                           // if it has no plan
+  bool is_left_by_types = false;               // left to Python by guards on the types of the arguments alone
+  // A stretch without work that the driver executes.
+  bool is_driven() const { return region.workless && behind.may_exist(); }
+  // Otherwise: whether Python runs the frame from here, and whether that was learned.
+  bool is_left() const { return region.exit == ExitKind::Bailout || behind.is_missing(); }
+  bool was_learned() const { return region.workless.has_value() || behind.is_missing(); }
   // Whether the user's frames must be linked while the region is run or left.
   bool needs_frame() const { return checks_left > 0 || region.needs_frame(); }
 };

@@ -18,6 +18,7 @@
 #include "eval_frame/counters.h"
 #include "eval_frame/guard_filter.h"
 #include "eval_frame/internal_work.h"
+#include "eval_frame/left_code.h"
 #include "eval_frame/recompiles.h"
 #include "eval_frame/running_stack.h"
 #include "graph/passes.h"
@@ -92,7 +93,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
 
 // Whether control goes straight to a return, with nothing on the way to capture.
 bool only_returns(const Bytecode& bytecode, int index) {
-  while (has_trait(bytecode[index].op, kMoves)) ++index;
+  while (has_trait(bytecode[index].op, kMoves) || bytecode[index].op == Opcode::END_FOR) ++index;
   return bytecode[index].op == Opcode::RETURN_VALUE || bytecode[index].op == Opcode::RETURN_CONST;
 }
 
@@ -137,10 +138,11 @@ bool is_worthless(const RegionPlace& place, const CapturedRegion& region) {
          !keeps_empty_regions(place);
 }
 
-// After a few captures without any op: one entry guarded by the argument types that bails out.
+// After a few captures without any op, or a trace given up for that: one entry guarded by the argument types that bails out.
 constexpr int kFruitlessCaptures = 2;
 bool is_unprofitable(const RegionPlace& place, const CodeCache& cache, const CacheKey& key,
                      const CapturedRegion& region) {
+  if (region.workless) return true;
   if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || keeps_empty_regions(place)) return false;
   int fruitless = 0;
   for (const CacheEntryPtr& entry : cache.entries(key)) {
@@ -215,9 +217,12 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   }
   if (region.graph_break) report_break(place, region, report);
   ++counters().regions_captured;
+  if (region.workless) ++counters().workless_traces;
+  if (region.graph->op_count() == 0) LeftCode::note_wasted(region.instructions);
   if (region.skips_frame) region = type_guarded_bailout(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::Bailout;
-  if (is_unprofitable(place, cache, key, region)) region = type_guarded_bailout(place, std::move(region));
+  bool is_left_by_types = is_unprofitable(place, cache, key, region);
+  if (is_left_by_types) region = type_guarded_bailout(place, std::move(region));
   if (region.graph->op_count() > 0) {
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
@@ -225,6 +230,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   auto entry = std::make_shared<RegionEntry>(std::move(region));
   entry->instruction = place.index;
   entry->checks_left = config().check_captures;
+  entry->is_left_by_types = is_left_by_types;
+  if (entry->region.workless && may_go_on(place.bytecode, *entry->region.workless)) entry->behind.set_may_exist();
   entry->trace_ns = stopwatch.lap();
   report.traced();
   if (entry->region.exit != ExitKind::Bailout) make_plan_or_bail_out(place, *entry);
@@ -309,6 +316,27 @@ RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache,
 }
 
 }  // namespace
+
+bool may_go_on(const Bytecode& bytecode, const Stretch& stretch) {
+  auto goes_on = [&](int index) { return !stretch.contains(index) && !only_returns(bytecode, index); };
+  for (int index = stretch.first; index <= stretch.last; ++index) {
+    const Instruction& i = bytecode[index];
+    if (has_trait(i.op, kHasTarget) && goes_on(i.arg)) return true;
+  }
+  return stretch.last + 1 < bytecode.size() && !has_trait(bytecode[stretch.last].op, kEndsFlow) &&
+         goes_on(stretch.last + 1);
+}
+
+std::optional<Stretch> innermost_loop(const Bytecode& bytecode, int index) {
+  std::optional<Stretch> found;
+  for (int jump = index; jump < bytecode.size(); ++jump) {
+    const Instruction& i = bytecode[jump];
+    bool goes_around = has_trait(i.op, kHasTarget) && i.arg <= index;
+    if (goes_around && (!found || i.arg > found->first)) found = {i.arg, jump};
+    if (goes_around && found->first == i.arg) found->last = jump;
+  }
+  return found;
+}
 
 RegionEntryPtr find_or_capture(const RegionPlace& place, Bailout& why, FetchedObjects& fetched) {
   why = Bailout::worthless;

@@ -1,5 +1,7 @@
 // Finds or captures the region for a place: the code cache, the recompile limit, policy errors, the logs.
 #pragma once
+#include <optional>
+
 #include "eval_frame/bailout.h"
 #include "eval_frame/region_entry.h"
 #include "guards/fetched_objects.h"
@@ -21,6 +23,11 @@ struct RegionPlace {
 // breaks errors, a backend's exception, InternalError if config.suppress_internal_errors is off.
 // For an existing region, `fetched` has the objects that its guards found.
 RegionEntryPtr find_or_capture(const RegionPlace& place, Bailout& why, FetchedObjects& fetched);
+
+// Whether anything but a return follows a stretch. What handles its exceptions does not count.
+bool may_go_on(const Bytecode& bytecode, const Stretch& stretch);
+// From the target of a back edge to its jump.
+std::optional<Stretch> innermost_loop(const Bytecode& bytecode, int index);
 
 // Why a region without a plan bails out.
 inline Bailout bailout_of(const CapturedRegion& region) {

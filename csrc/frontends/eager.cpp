@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/host_hooks.h"
 #include "frontends/promotion.h"
 #include "tensor/kernels/pointwise_fast_path.h"
 #include "tensor/ops/gradient_flow.h"
@@ -69,6 +70,10 @@ void for_each_tensor(std::span<const Arg> args, Visit visit) {
   }
 }
 
+void tell_listener() {
+  if (auto* listener = host_hooks.operation_listener.load()) listener();
+}
+
 // A result that is itself an argument keeps its requires_grad: it is the user's tensor.
 bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
   bool found = false;
@@ -116,6 +121,7 @@ bool any_requires_grad(std::span<const Arg> args) {
 }
 
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
+  tell_listener();
   bool some_input_does = any_requires_grad(args);
   if (row.promotion != Promotion::None) cast_args(row, args);
   std::vector<Tensor> results = run_op(row, args);
@@ -141,6 +147,7 @@ bool keeps_dtype(const OpRow& row, DType dtype, const Scalar& number) {
 }
 
 Tensor with_grad(const OpRow& row, bool some_input_does, Tensor result) {
+  tell_listener();
   if (some_input_does && result_requires_grad(row, true, result->dtype())) result.set_requires_grad(true);
   return result;
 }

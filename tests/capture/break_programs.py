@@ -545,6 +545,22 @@ def adds_and_doubles(x):
     return (x + 1) * 2
 
 
+def adds_a_short_search(x):
+    return search(x + 1, 10)
+
+
+def search(x, count):
+    total = 0
+    for number in range(count):
+        total += number % 7
+    return x * total
+
+
+@meets("MD0067", without=adds_a_short_search)
+def adds_a_long_search(x):
+    return search(x + 1, 9000)
+
+
 @meets("MD0059", around=lambda: config.patch(snapshot_stress=1), without=adds_and_doubles)
 def is_cut_by_the_switch(x):
     return (x + 1) * 2

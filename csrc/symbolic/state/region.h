@@ -37,6 +37,12 @@ inline const char* exit_name(ExitKind exit) {
   return "hand over";
 }
 
+// Instructions of one code object.
+struct Stretch {
+  int first, last;
+  bool contains(int index) const { return first <= index && index <= last; }
+};
+
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
   std::vector<RegionInput> inputs;       // one per graph input
@@ -61,6 +67,7 @@ struct CapturedRegion {
   int depth = 1;             // simultaneous frames, including the region's own
   int repeated_records = 0;  // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;  // the other functions that the region enters; its guards keep them alive
+  std::optional<Stretch> workless;       // what was traced of its own frame in vain; exit is Bailout
 
   // Returns true if the user's frames must be linked while the region runs or exits.
   bool needs_frame() const {

@@ -30,6 +30,7 @@
 namespace md {
 
 struct CapturedRegion;
+struct Stretch;
 enum class ExitKind : uint8_t;
 struct WrapperType;
 
@@ -106,9 +107,13 @@ class Tracer {
   // Finishes the region here, or throws the signal that repeats the trace up to the place of the row.
   CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0, bool in_generator = false);
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
+  // The region of a trace that has added nothing to the graph.
+  CapturedRegion give_up(const Stretch& stretch) const;
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool calls_wrapper();
-  void check_limits(const Instruction& instruction) const;
+  void check_limits(const Instruction& instruction);
+  void check_work();
+  void note_loop(int from);
 
   const uint64_t number_;
   TraceLog trace_;
@@ -132,6 +137,10 @@ class Tracer {
   bool saw_error_on_graph_break_ = false;  // an instruction under error_on_graph_break was traced
   bool advanced_ = false;
   bool finished_ = false;
+  int loops_from_ = -1,
+      loops_to_ = -1;           // of the outermost frame, from the first target of a back edge to the last jump
+  size_t nodes_seen_ = 0;       // nodes of the graph at
+  int64_t last_node_step_ = 0;  // the last step at which there were more than before
 };
 
 }  // namespace md

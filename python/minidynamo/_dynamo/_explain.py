@@ -94,6 +94,7 @@ class Region:
     name, file, line  of the function in which it starts, at the line `start`
     exit              how it ends: "return", "break", "raise" (its last instruction raises) or `hand over` (bails out)
     break_reason      a BreakReason, or None
+    lines_left        first and last line of what is left to Python because so much of it was traced in vain, or None
     ops               (name, [(file, line, function), ...]) of each operation of its graph, outermost frame first
     guards            its conditions, as texts
     recompile_reasons the guards of earlier captures of the same place that failed, so that it was captured again
@@ -115,6 +116,7 @@ class Region:
     def __init__(self, facts: dict[str, Any]) -> None:
         for name in ("name", "file", "line", "start", "exit", "ops", "guards", "recompile_reasons", "graph"):
             setattr(self, name, facts[name])
+        self.lines_left: tuple[int, int] | None = facts["lines_left"]
         self.walk_ns, self.plan_ns = facts["walk_ns"], facts["plan_ns"]
         self.plan = None if facts["plan"] is None else Plan(facts["plan"])
         self.break_reason = None if facts["break"] is None else BreakReason(facts["break"])
@@ -303,7 +305,13 @@ def _what_became_of(captures: list[dict[str, Any]], limit_was_met: bool) -> str:
         kinds = sum(each["at_start"] for each in ending)
         variants = f" for each of {kinds} kinds of arguments" if kinds > 1 else ""
         more = f"; {failures}" if raising else ""
-        return f"is captured whole{variants}: {ops} operation{'s' if ops > 1 else ''}{more}."
+        left = [each["lines_left"] for each in captures if each["lines_left"] is not None]
+        extent = "whole"
+        if left:
+            extent = (
+                f"but for lines {min(first for first, _ in left)} to {max(last for _, last in left)}, left to Python"
+            )
+        return f"is captured {extent}{variants}: {ops} operation{'s' if ops > 1 else ''}{more}."
     if raising:
         return f"is captured whole: {failures}."
     return "is not captured: there is no operation on tensors in it that anything needs."

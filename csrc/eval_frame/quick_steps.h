@@ -1,0 +1,11 @@
+// The most frequent instructions on plain objects, executed where step() would do more than they need.
+#pragma once
+#include "eval_frame/live_frame.h"
+
+namespace md {
+
+// Executes the instruction at the frame's position if it can neither fail nor run other code, and moves on. Returns false,
+// with nothing done, for any other: step() executes it.
+bool step_quickly(LiveFrame& frame);
+
+}  // namespace md
