@@ -9,6 +9,7 @@
 #include "base/host_hooks.h"
 #include "bindings/bindings.h"
 #include "cpython/imports.h"
+#include "symbolic/state/loop_decision.h"
 #include "symbolic/trace/endings.h"
 
 namespace py = pybind11;
@@ -62,6 +63,17 @@ py::list record_breaks(const py::function& function) {
   py::list breaks;
   for (const GraphBreak& graph_break : recording.records()) breaks.append(break_facts(graph_break));
   return breaks;
+}
+
+// (file, line, function, decision, why) of each loop met while a call of function captures.
+py::list record_loops(const py::function& function) {
+  LoopRecording recording;
+  function();
+  py::list loops;
+  for (const LoopDecision& loop : recording.records())
+    loops.append(
+        py::make_tuple(loop.place.file, loop.place.line, loop.place.function, loop_fate_name(loop.fate), loop.why));
+  return loops;
 }
 
 std::vector<SourceLine> source_lines(const std::vector<FrameTuple>& frames) {
@@ -147,6 +159,7 @@ void bind_graph_break(py::module_& module) {
   });
   module.def("_decide_ending", &decide_ending_by_names);
   module.def("record_breaks", &record_breaks, py::arg("function"), py::pos_only());
+  module.def("record_loops", &record_loops, py::arg("function"), py::pos_only());
   module.def(
       "log_graph_break",
       [](const std::string& name, const std::string& context, const std::vector<FrameTuple>& user_stack,

@@ -52,6 +52,14 @@ BorrowedRef guard_filter_of(const Policy* policy) {
   return found != held_backends().end() ? found->second.identity.guard_filter.get() : nullptr;
 }
 
+bool ends_at_loops(const Policy* policy) {
+  auto found = held_backends().find(policy->backend);
+  if (policy->fullgraph || found == held_backends().end()) return false;
+  PyObject* backend = found->second.identity.backend.get();
+  static PyObject* const kStandsForOneDnn = PyUnicode_InternFromString("_stands_for_onednn");
+  return PyUnicode_Check(backend) || PyObject_HasAttr(backend, kStandsForOneDnn) != 0;
+}
+
 std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
                                      const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes) {
   auto found = held_backends().find(policy->backend);

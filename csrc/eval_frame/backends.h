@@ -24,6 +24,8 @@ uint64_t backend_number(const BackendIdentity& identity);
 void hold_backend(uint64_t number, BackendIdentity identity);
 void let_go_of_backend(uint64_t number);
 
+// Whether long loops stay loops: not for a callable that wants the graph of the whole function.
+bool ends_at_loops(const Policy* policy);
 BorrowedRef guard_filter_of(const Policy* policy);  // null if there is none
 
 // Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order.

@@ -24,6 +24,7 @@
 #include "graph/passes.h"
 #include "snapshot/value_builder.h"
 #include "symbolic/breaks/break_reason.h"
+#include "symbolic/trace/loops.h"
 #include "tensor/kernels/random.h"
 
 namespace md {
@@ -152,6 +153,33 @@ bool is_unprofitable(const RegionPlace& place, const CodeCache& cache, const Cac
   return fruitless >= kFruitlessCaptures;
 }
 
+// A loop over an iterator of unknown length is taken for short, a `while` loop without a break for long.
+bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& region) {
+  if (place.bytecode[header].op != Opcode::FOR_ITER)
+    return !region.graph_break || break_row(region.graph_break->reason).silent;
+  PyObject* iterator = place.view.get(place.bytecode.slot_count() + place.depth - 2).get();
+  static PyTypeObject* const kSized[] = {&PyRangeIter_Type, &PyLongRangeIter_Type, &PyListIter_Type, &PyTupleIter_Type};
+  return std::ranges::find(kSized, Py_TYPE(iterator)) != std::end(kSized) && is_long(iterator);
+}
+
+// The rest of the frame is left to Python where it runs the body of this loop in less than a region costs, and no region
+// around the loop is worth more. Breaks that come later in the frame must stay errors where they are.
+std::optional<LoopDecision> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
+  if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
+  bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && !region.needs_frame() &&
+                  region.snapshot.frames.size() == 1 && region.snapshot.returns.empty() && region.outputs.empty();
+  int64_t saved = saved_operations(*region.graph);
+  if (!is_whole || !is_cheap(saved)) return {};
+  const Bytecode& code = place.bytecode;
+  std::optional<int> header = header_of_body(code, place.index, region.snapshot.frames.front().index);
+  if (!header || !is_long_loop(place, *header, region)) return {};
+  bool is_part = std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
+    const auto& entry = static_cast<const RegionEntry&>(*each);
+    return share_loop(code, *header, entry.instruction) && !is_cheap(saved_operations(*entry.region.graph));
+  });
+  return is_part ? std::nullopt : std::optional(left_to_python(code, *header, saved));
+}
+
 // Bailing out is sound under any guards; the types keep calls with other arguments apart.
 CapturedRegion type_guarded_bailout(const RegionPlace& place, CapturedRegion region) {
   GuardSet guards;
@@ -165,6 +193,12 @@ CapturedRegion type_guarded_bailout(const RegionPlace& place, CapturedRegion reg
   region.inputs.clear();
   region.exit = ExitKind::Bailout;
   return region;
+}
+
+void leave_loop(CapturedRegion& region, const LoopDecision& decision) {
+  region.exit = ExitKind::Bailout;
+  region.is_cheap_loop = true;
+  LoopRecording::add(decision);
 }
 
 // Fakes, traced calls and backends may consume random numbers during capture: undone, since eager Python would not.
@@ -200,13 +234,13 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
           ? cache.varying_numbers(key, place.view, place.bytecode)
           : nullptr;
   TraceStart start{place.bytecode, place.index, place.view, place.policy, place.callers, dynamic_sources};
-  CapturedRegion region = capture_region(start);
+  CapturedRegion region = capture_region(start, ends_at_loops(place.policy));
   // An error in a suspended caller must be raised in its frame, and a handler around its operator must see that error:
   // captures this region again so that it ends where it returns.
   if (!region.snapshot.returns.empty() && (is_policy_error(place, region) || breaks_at_operator(region))) {
     start.view.slot_count -= slot_count(*place.callers);
     start.callers = nullptr;
-    region = capture_region(start);
+    region = capture_region(start, ends_at_loops(place.policy));
   }
   if (!region.violations.empty() && !config().allow_ignore_mark_dynamic) {
     set_violations(region.violations);
@@ -221,9 +255,10 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (region.graph->op_count() == 0) LeftCode::note_wasted(region.instructions);
   if (region.skips_frame) region = type_guarded_bailout(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::Bailout;
+  if (std::optional<LoopDecision> left = cheap_loop(place, cache, region)) leave_loop(region, *left);
   bool is_left_by_types = is_unprofitable(place, cache, key, region);
   if (is_left_by_types) region = type_guarded_bailout(place, std::move(region));
-  if (region.graph->op_count() > 0) {
+  if (region.graph->op_count() > 0 && !region.is_cheap_loop) {
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
   }

@@ -31,6 +31,7 @@ std::optional<Stretch> innermost_loop(const Bytecode& bytecode, int index);
 
 // Why a region without a plan bails out.
 inline Bailout bailout_of(const CapturedRegion& region) {
+  if (region.is_cheap_loop) return Bailout::cheap_loop;
   return region.skips_frame ? Bailout::skipped : Bailout::worthless;
 }
 

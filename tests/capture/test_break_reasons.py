@@ -56,7 +56,7 @@ def captures_of(function, make):
 
 
 def silent_ends(regions):
-    return [region["start"] for region in regions if region["exit"] == "break" and region["break"] is None]
+    return [region["start"] for region in regions if region["exit"] in ("break", "loop") and region["break"] is None]
 
 
 def test_each_row_has_a_program():

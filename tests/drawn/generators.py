@@ -34,6 +34,7 @@ GENERATORS = {
     "arithmetic": Generator("random_programs.test_arithmetic", check="check_seed"),
     "iterators": Generator("test_iterators_over_changing_containers", check="check"),
     "grad_flags": Generator("test_captured_grad_flags", check="check_drawn"),
+    "loops": Generator("test_loops_drawn", check="check_drawn"),
     "writes": Generator("test_captured_writes", check="run_program"),
     "windows": Generator("test_writes_in_place", check="check_drawn"),
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),

@@ -22,6 +22,7 @@
 #include "symbolic/facts/texts.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/values/no_warnings.h"
 
@@ -396,9 +397,14 @@ ValuePtr value_of_call(Tracer& tracer, BorrowedRef callable, const CallArgs& arg
 }  // namespace
 
 ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+  if (callable.get() == reinterpret_cast<PyObject*>(&PyRange_Type)) LoopScope::current().note_range(tracer, args);
   if (ValuePtr converted = converted_by_method(tracer, callable, args)) return converted;
   if (ValuePtr computed = computed_call(tracer, callable, args)) return computed;
-  if (Ref text = text_of_call(tracer, callable, args)) return tracer.values().constant(text);
+  auto note_choice = [](const ValuePtr& value) { LoopScope::current().note_choice(value); };
+  if (Ref text = text_of_call(tracer, callable, args)) {
+    std::ranges::for_each(args.positional, note_choice);
+    return tracer.values().constant(text);
+  }
   PureArguments arguments(tracer, callable);
   Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
   for (const ValuePtr& value : args.positional)
@@ -417,6 +423,7 @@ ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& ar
     graph_break(BreakReason::builtin_call, "a function that fails before its iterator ends");
   }
   if (!result) raise_current(tracer);
+  if (PyUnicode_Check(result.get())) std::ranges::for_each(args.positional, note_choice);
   return value_of_call(tracer, callable, args, result);
 }
 

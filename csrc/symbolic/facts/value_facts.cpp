@@ -14,6 +14,7 @@
 #include "symbolic/facts/weak_references.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/trace/loops.h"
 
 #include <algorithm>
 
@@ -150,10 +151,14 @@ ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorFamily& fam
   return tensor;
 }
 
-// Returns true for a number that differed at an earlier capture, or, under dynamic=True, an int argument.
-bool is_dynamic(const TraceStart& start, const Source* source, PyTypeObject* type) {
+// Returns true for a number that differed at an earlier capture or varies from one iteration of a loop to the next, or,
+// under dynamic=True, an int argument.
+bool is_dynamic(const TraceStart& start, const Source* source, BorrowedRef object) {
+  PyTypeObject* type = object.type();
   bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyRange_Type;
   if (start.dynamic_sources != nullptr && is_number && start.dynamic_sources->contains(name(source, start.bytecode)))
+    return true;
+  if (is_number && start.policy->dynamic != DynamicShapes::Never && LoopScope::current().varies(source, object))
     return true;
   bool from_the_start = start.policy->dynamic == DynamicShapes::Always && start.index == 0;
   return from_the_start && type == &PyLong_Type && source->kind() == SourceKind::Local;
@@ -167,7 +172,7 @@ ValuePtr value_at(Tracer& tracer, const Source* source, Ref object) {
   if (const TensorFamily* family = family_of(object.get()); family != nullptr && read_view(*family, object, view))
     return tensor_at(tracer, source, *family, view, std::move(object));
   auto known = make_value<ObjectValue>(std::move(object), source);
-  known->is_dynamic = is_dynamic(tracer.entry().start(), source, known->object.type());
+  known->is_dynamic = is_dynamic(tracer.entry().start(), source, known->object);
   tracer.values().set(source, known);
   tracer.effects().note_object(known);
   return known;

@@ -7,6 +7,7 @@
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 
 namespace md {
@@ -127,6 +128,7 @@ void for_iter(Tracer& tracer, const Instruction& at) {
   }
   std::optional<ValuePtr> next = next_of(tracer, iterator);
   if (next) {
+    LoopScope::current().note_item(tracer, *next);
     tracer.frames().push(std::move(*next));
   } else {
     tracer.frames().pop();

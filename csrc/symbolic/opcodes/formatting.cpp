@@ -5,6 +5,7 @@
 #include "symbolic/facts/texts.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 void push_formatted(Tracer& tracer, int operands, int conversion, BorrowedRef spec) {
   ValuePtr value = tracer.frames().peek(operands);
+  LoopScope::current().note_choice(value);
   if (is_dynamic(value)) {
     static constexpr ScalarOp kConversions[] = {ScalarOp::Str, ScalarOp::Repr, ScalarOp::Ascii};
     ValuePtr text = conversion == 0 ? value : computed(tracer, kConversions[conversion - 1], {value});

@@ -17,6 +17,7 @@
 #include "symbolic/sizes/size_constants.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/tensor_indexing.h"
+#include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
 
@@ -81,6 +82,7 @@ ValuePtr missing_item(Tracer& tracer, const ValuePtr& container, BorrowedRef kno
 }
 
 ValuePtr subscript_of_dict(Tracer& tracer, const ValuePtr& container, const ValuePtr& key) {
+  LoopScope::current().note_choice(key);
   bool may_store = type_of(container) != &PyDict_Type;
   Ref known = may_store ? key_of(tracer, key) : lookup_key(tracer, container, key);
   ValuePtr item = dict_item(tracer, container, known.get());
@@ -90,6 +92,7 @@ ValuePtr subscript_of_dict(Tracer& tracer, const ValuePtr& container, const Valu
 }
 
 ValuePtr subscript_of_sequence(Tracer& tracer, const ValuePtr& container, const ValuePtr& key) {
+  LoopScope::current().note_choice(key);
   auto elements = elements_of(tracer, container);
   if (std::optional<int64_t> index = int_of(tracer, key)) {
     int64_t length = static_cast<int64_t>(elements->size());

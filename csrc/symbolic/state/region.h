@@ -21,6 +21,7 @@ enum class ExitKind : uint8_t {
   Break,    // the driver executes the instruction at which the region ends, then continues
   Raise,    // likewise, but the instruction raises: no record, no count, no error
   Bailout,  // nothing worth compiling: bail out, the interpreter runs the rest of this frame
+  Loop,     // as for Break, at the header of a loop whose body is another region: no record, no count, no error
 };
 
 inline const char* exit_name(ExitKind exit) {
@@ -31,6 +32,8 @@ inline const char* exit_name(ExitKind exit) {
       return "break";
     case ExitKind::Raise:
       return "raise";
+    case ExitKind::Loop:
+      return "loop";
     case ExitKind::Bailout:
       break;
   }
@@ -63,9 +66,10 @@ struct CapturedRegion {
   bool is_strict_inside = false;  // part of it is under error_on_graph_break
   bool skips_frame = false;       // the program asked to run this frame uncaptured
   bool rest_uncaptured =
-      false;                 // the program asked to run the rest of the innermost frame, after the break, uncaptured
-  int depth = 1;             // simultaneous frames, including the region's own
-  int repeated_records = 0;  // records of invisible callers that break again at the same place
+      false;                   // the program asked to run the rest of the innermost frame, after the break, uncaptured
+  bool is_cheap_loop = false;  // the body of a loop that Python runs in less than a region costs
+  int depth = 1;               // simultaneous frames, including the region's own
+  int repeated_records = 0;    // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;  // the other functions that the region enters; its guards keep them alive
   std::optional<Stretch> workless;       // what was traced of its own frame in vain; exit is Bailout
 
@@ -77,6 +81,7 @@ struct CapturedRegion {
 
 // Traces the bytecode ahead of execution. Runs no user code and modifies no object. Throws Error(Internal) for a bug,
 // PythonError for KeyboardInterrupt.
-CapturedRegion capture_region(const TraceStart& start);
+// ends_at_loops: long loops are not unrolled.
+CapturedRegion capture_region(const TraceStart& start, bool ends_at_loops);
 
 }  // namespace md

@@ -18,6 +18,7 @@
 #include "symbolic/state/deferred_output.h"
 #include "symbolic/tensors/traced_calls.h"
 #include "symbolic/trace/endings.h"
+#include "symbolic/trace/loops.h"
 #include "symbolic/values/key_proxy.h"
 #include "symbolic/values/value_cycles.h"
 #include "tensor/dim_table.h"
@@ -37,6 +38,15 @@ struct WorklessSignal {
 // Instructions that a trace may take in vain: until the graph's first node, and between two. At least, and as a share
 // of config.walk_limit.
 constexpr int64_t kStepsToFirstNode = 10'000, kStepsToNextNode = 40'000, kShareOfLimit = 10;
+
+// Whether the region ends at a loop that is not unrolled, or whose iterator was there before. Under fullgraph the latter
+// is a break.
+bool is_at_loop(const Tracer& tracer, const GraphBreak& found) {
+  if (found.reason == BreakReason::call_out) return LoopScope::current().ends_at(tracer.step_number());
+  const SymbolicFrame& frame = tracer.frames().innermost();
+  return found.reason == BreakReason::opaque_iterator && !tracer.frames().root().policy->fullgraph &&
+         frame.bytecode->is_loop_head(frame.index);
+}
 
 }  // namespace
 
@@ -247,6 +257,13 @@ void Tracer::step() {
     throw BreakSignal{found.reason, found.context, found.explanation};
   }
   check_limits(instruction);
+  bool ends_well = false;
+  if (current.bytecode->is_loop_head(current.index)) {
+    EndingFacts facts = ending_facts(extent());
+    facts.breaks = true;
+    ends_well = ending_row(decide_ending(facts)).place == EndPlace::Here;
+  }
+  LoopScope::current().before_step(*this, instruction, ends_well);
   OpcodeHandler handler = opcode_handler(instruction.op);
   if (handler == nullptr) graph_break(BreakReason::unsupported_opcode, opcode_name(instruction.op));
   current.next = current.index + 1;
@@ -273,6 +290,10 @@ void Tracer::finish_with(ValuePtr result) {
 CapturedRegion Tracer::finish(ExitKind exit, std::optional<GraphBreak> found) {
   const Policy* break_policy = frames_.innermost().policy;
   int repeated_records = 0;
+  if (found && is_at_loop(*this, *found)) {
+    exit = ExitKind::Loop;
+    found.reset();
+  }
   if (found && ends_below_restart()) {
     if (!restart_->graph_break.user_stack.empty()) found->user_stack = restart_->graph_break.user_stack;
     break_policy = restart_->policy;
@@ -308,17 +329,20 @@ CapturedRegion Tracer::give_up(const Stretch& stretch) const {
   return region;
 }
 
-CapturedRegion capture_region(const TraceStart& start) {
+CapturedRegion capture_region(const TraceStart& start, bool ends_at_loops) {
   fill_late_call_registry();
   DimTableScope dims;
   ConstantResults constant_results;
   std::optional<RestartSignal> restart;
   OperatorSites declined;
+  LoopScope loops(start, ends_at_loops);
   for (;;) {
+    loops.begin_trace();
     Tracer tracer(start, restart ? &*restart : nullptr, declined);
     try {
       CapturedRegion region = tracer.run();
       region.graph->keep_dims(dims.table());
+      loops.report();
       return region;
     } catch (const RestartSignal& signal) {
       // The break is inside a call that cannot be interrupted: trace again and end before that call.

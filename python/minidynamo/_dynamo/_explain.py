@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from itertools import starmap
 from types import CodeType
 from typing import Any
 
@@ -88,11 +89,23 @@ class Plan:
         return f"Plan({len(self.steps)} steps)"
 
 
+class Loop:
+    """What was decided of a loop, at the line of its header: "unrolled", "a region of its own" or "left to Python"."""
+
+    def __init__(self, file: str, line: int, function: str, decision: str, why: str) -> None:
+        self.file, self.line, self.function = file, line, function
+        self.decision, self.why = decision, why
+
+    def __repr__(self) -> str:
+        return f"Loop({self.function} at line {self.line}, {self.decision})"
+
+
 class Region:
     """The result of one trace.
 
     name, file, line  of the function in which it starts, at the line `start`
-    exit              how it ends: "return", "break", "raise" (its last instruction raises) or `hand over` (bails out)
+    exit              how it ends: "return", "break", "raise" (its last instruction raises), "loop" (at the header of a
+                      loop whose body is another region) or `hand over` (bails out)
     break_reason      a BreakReason, or None
     lines_left        first and last line of what is left to Python because so much of it was traced in vain, or None
     ops               (name, [(file, line, function), ...]) of each operation of its graph, outermost frame first
@@ -127,8 +140,8 @@ class Region:
 
 class ExplainOutput:
     """graphs, graph_count, op_count, ops_per_graph, break_reasons, graph_break_count, regions (each a Region, those
-    without a graph among them), out_guards (the guards of all regions), compile_times (a table), earlier (the regions
-    of the function that calls before this one captured).
+    without a graph among them), loops (each a Loop, by its last decision), out_guards (the guards of all regions),
+    compile_times (a table), earlier (the regions of the function that calls before this one captured).
 
     str() is a report, html() a page.
     """
@@ -139,6 +152,7 @@ class ExplainOutput:
         break_reasons: list[BreakReason],
         regions: list[Region],
         earlier: Iterable[Region] = (),
+        loops: Iterable[Loop] = (),
     ) -> None:
         self.graphs = graphs
         self.graph_count = len(graphs)
@@ -150,6 +164,7 @@ class ExplainOutput:
         self.graph_break_count = len(break_reasons)
         self.regions = regions
         self.earlier = list(earlier)
+        self.loops = list({(loop.file, loop.line): loop for loop in loops}.values())
         self.out_guards = [guard for region in regions for guard in region.guards]
         self.compile_times = _table_of_times(regions)
 
@@ -168,6 +183,10 @@ class ExplainOutput:
         lines.append("Ops per Graph:")
         for number, ops in enumerate(self.ops_per_graph, 1):
             lines.append(f"  Ops {number}: {', '.join(getattr(op, '__name__', op) for op in ops)}")
+        if self.loops:
+            lines.append("Loops:")
+        for loop in self.loops:
+            lines.append(f"  {loop.function}, line {loop.line}: {loop.decision} ({loop.why})")
         lines.append("Out Guards:")
         for number, region in enumerate(self.regions, 1):
             lines.append(f"  Guards {number}: {region.name}, line {region.start}")
@@ -221,17 +240,22 @@ def explain(function: Callable[..., Any]) -> Callable[..., ExplainOutput]:
             return gm._graph.compiled("onednn", example_inputs)
 
         # A separate backend, so no earlier captures are used.
+        keep._stands_for_onednn = True  # type: ignore[attr-defined]  # read by the extension
         captured = compile(function, backend=keep)
+        loops: list[Loop] = []
 
         def call() -> None:
             breaks.extend(_C.record_breaks(lambda: captured(*args, **kwargs)))
 
         earlier = _captures_of(function)
         try:
-            regions = [Region(facts) for facts in _C.record_captures(call)]
+            regions = [
+                Region(facts)
+                for facts in _C.record_captures(lambda: loops.extend(starmap(Loop, _C.record_loops(call))))
+            ]
         finally:
             _C._drop_captures(keep)
-        return ExplainOutput(graphs, [BreakReason(facts) for facts in breaks], regions, earlier)
+        return ExplainOutput(graphs, [BreakReason(facts) for facts in breaks], regions, earlier, loops)
 
     return explained
 

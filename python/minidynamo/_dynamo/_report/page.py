@@ -15,6 +15,7 @@ _EXITS = {
     "return": "returns",
     "break": "ends at a graph break",
     "raise": "ends where an exception is raised",
+    "loop": "ends at a loop whose body is another region",
     "hand over": "leaves the rest to Python",
 }
 
