@@ -139,11 +139,12 @@ bool is_worthless(const RegionPlace& place, const CapturedRegion& region) {
          !keeps_empty_regions(place);
 }
 
-// After a few captures without any op, or a trace given up for that: one entry guarded by the argument types that bails out.
+// After a few captures without any op, or for a trace given up and a cheap loop without any: one entry guarded by the
+// argument types that bails out.
 constexpr int kFruitlessCaptures = 2;
 bool is_unprofitable(const RegionPlace& place, const CodeCache& cache, const CacheKey& key,
                      const CapturedRegion& region) {
-  if (region.workless) return true;
+  if (region.workless) return region.graph->op_count() == 0;
   if (region.exit != ExitKind::Return || region.graph->op_count() > 0 || keeps_empty_regions(place)) return false;
   int fruitless = 0;
   for (const CacheEntryPtr& entry : cache.entries(key)) {
@@ -162,14 +163,13 @@ bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& re
   return std::ranges::find(kSized, Py_TYPE(iterator)) != std::end(kSized) && is_long(iterator);
 }
 
-// The rest of the frame is left to Python where it runs the body of this loop in less than a region costs, and no region
-// around the loop is worth more. Breaks that come later in the frame must stay errors where they are.
-std::optional<LoopDecision> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
+// The header of the loop whose body the region is, if Python runs that in less than a region costs and no region around the
+// loop is worth more. Breaks that come later in the frame must stay errors where they are.
+std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
   bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && !region.needs_frame() &&
                   region.snapshot.frames.size() == 1 && region.snapshot.returns.empty() && region.outputs.empty();
-  int64_t saved = saved_operations(*region.graph);
-  if (!is_whole || !is_cheap(saved)) return {};
+  if (!is_whole || !is_cheap(saved_operations(*region.graph))) return {};
   const Bytecode& code = place.bytecode;
   std::optional<int> header = header_of_body(code, place.index, region.snapshot.frames.front().index);
   if (!header || !is_long_loop(place, *header, region)) return {};
@@ -177,7 +177,7 @@ std::optional<LoopDecision> cheap_loop(const RegionPlace& place, const CodeCache
     const auto& entry = static_cast<const RegionEntry&>(*each);
     return share_loop(code, *header, entry.instruction) && !is_cheap(saved_operations(*entry.region.graph));
   });
-  return is_part ? std::nullopt : std::optional(left_to_python(code, *header, saved));
+  return is_part ? std::nullopt : header;
 }
 
 // Bailing out is sound under any guards; the types keep calls with other arguments apart.
@@ -195,10 +195,13 @@ CapturedRegion type_guarded_bailout(const RegionPlace& place, CapturedRegion reg
   return region;
 }
 
-void leave_loop(CapturedRegion& region, const LoopDecision& decision) {
+// From here on a cheap loop is a stretch that was traced in vain: WorkBehind decides, for both, whether the driver executes
+// it because work follows, or the interpreter runs the rest of the frame.
+void leave_loop(CapturedRegion& region, const Bytecode& bytecode, int header) {
   region.exit = ExitKind::Bailout;
   region.is_cheap_loop = true;
-  LoopRecording::add(decision);
+  region.workless = innermost_loop(bytecode, header);
+  LoopRecording::add(left_to_python(bytecode, header, saved_operations(*region.graph)));
 }
 
 // Fakes, traced calls and backends may consume random numbers during capture: undone, since eager Python would not.
@@ -255,7 +258,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (region.graph->op_count() == 0) LeftCode::note_wasted(region.instructions);
   if (region.skips_frame) region = type_guarded_bailout(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::Bailout;
-  if (std::optional<LoopDecision> left = cheap_loop(place, cache, region)) leave_loop(region, *left);
+  if (std::optional<int> header = cheap_loop(place, cache, region)) leave_loop(region, place.bytecode, *header);
   bool is_left_by_types = is_unprofitable(place, cache, key, region);
   if (is_left_by_types) region = type_guarded_bailout(place, std::move(region));
   if (region.graph->op_count() > 0 && !region.is_cheap_loop) {

@@ -71,7 +71,8 @@ struct CapturedRegion {
   int depth = 1;               // simultaneous frames, including the region's own
   int repeated_records = 0;    // records of invisible callers that break again at the same place
   std::vector<const Bytecode*> entered;  // the other functions that the region enters; its guards keep them alive
-  std::optional<Stretch> workless;       // what was traced of its own frame in vain; exit is Bailout
+  // What was traced of its own frame in vain, or the cheap loop; exit is Bailout.
+  std::optional<Stretch> workless;
 
   // Returns true if the user's frames must be linked while the region runs or exits.
   bool needs_frame() const {

@@ -321,9 +321,12 @@ void LoopScope::go_round(Tracer& tracer, Visit& visit) {
   visit.last = now;
   int64_t to_come = visit.total ? std::max<int64_t>(*visit.total - visit.iterations, 0) : 1;
   int64_t cost = whole.cost() + last.cost() * to_come;
-  // What only computes constants costs nothing when the region runs.
+  // What only computes constants costs nothing when the region runs: the budget is that of the trace.
   bool is_free = last.nodes == 0 && last.guards == 0;
-  int64_t most = is_free ? config().walk_limit : std::min(loop_cost::unrolled, config().walk_limit);
+  int64_t limit = config().walk_limit, in_vain = tracer.vain_limit().value_or(limit);
+  int64_t most = std::min(is_free ? in_vain : loop_cost::unrolled, limit);
+  // A trace without any work is Tracer::check_work()'s, which leaves all of it, and not this loop alone, to Python.
+  bool is_decided_there = tracer.may_be_given_up() && in_vain <= limit;
   Decided decided{visit.place, {},   LoopFate::Unrolled,     Reason::Work, visit.iterations + to_come, last.cost(),
                   cost,        most, visit.total.has_value()};
   bool is_chosen = visit.is_chosen && decided.iterations <= loop_cost::choices;
@@ -333,7 +336,7 @@ void LoopScope::go_round(Tracer& tracer, Visit& visit) {
     decided.reason = Reason::Elsewhere;
   } else if (visit.is_specialised || is_chosen) {
     decided.reason = Reason::Specialised;
-  } else if (cost > most && !is_early) {
+  } else if (cost > most && !is_early && !is_decided_there) {
     decided.fate = LoopFate::Body;
   }
   record(tracer, visit.place, decided);
@@ -367,12 +370,18 @@ std::string LoopScope::why(const Decided& decided) {
       return str_cat(count, "; the body is specialised on its variable");
     case Reason::Elsewhere:
       return str_cat(count, "; the region cannot end at the loop, or one graph is requested");
+    case Reason::InVain:
+      return str_cat(count, "; no operation was found");
   }
   return count;
 }
 
-void LoopScope::report() const {
-  for (const Decided& each : decided_) LoopRecording::add({each.line, each.fate, why(each)});
+void LoopScope::report(bool in_vain) {
+  for (Decided& each : decided_) {
+    if (in_vain) each.fate = LoopFate::Python;
+    if (in_vain) each.reason = Reason::InVain;
+    LoopRecording::add({each.line, each.fate, why(each)});
+  }
 }
 
 }  // namespace md

@@ -55,8 +55,8 @@ class LoopScope {
   // An object is found by this value, as an index, a key or part of a name: a short loop is unrolled if it is the loop's
   // variable.
   void note_choice(const ValuePtr& value);
-  // Records the decisions; called once, when the capture is complete.
-  void report() const;
+  // Records the decisions; called once, when the capture is complete. in_vain: it was given up.
+  void report(bool in_vain);
   // Whether the source is a number that the loop around the region's start computes anew in each iteration: the loop's
   // variable, or a local that the body overwrites. It is a run-time scalar from the first capture on.
   // Likewise a range on the stack, of a long loop or within a loop.
@@ -88,7 +88,7 @@ class LoopScope {
     ValuePtr item;
   };
   // Why a loop is unrolled, or not: texts in loops.cpp.
-  enum class Reason : uint8_t { Work, Specialised, Elsewhere };
+  enum class Reason : uint8_t { Work, Specialised, Elsewhere, InVain };
   struct Decided {
     Place place;
     SourceLine line;

@@ -210,21 +210,25 @@ void Tracer::note_loop(int from) {
 }
 
 // Where breaks are errors, a graph is whole or an error: the program has asked for what the trace takes.
+std::optional<int64_t> Tracer::vain_limit() const {
+  const Policy& policy = *frames_.innermost().policy;
+  if (policy.breaks_are_errors() || policy.keeps_empty_regions || config().snapshot_stress != 0) return std::nullopt;
+  int64_t share = config().walk_limit / kShareOfLimit;
+  if (graph().nodes().empty()) return std::max(share, kStepsToFirstNode);
+  return std::max(4 * share, kStepsToNextNode);
+}
+
 void Tracer::check_work() {
   size_t nodes = graph().nodes().size();
   if (nodes != nodes_seen_) {
     nodes_seen_ = nodes;
     last_node_step_ = steps_;
   }
-  const Policy& policy = *frames_.innermost().policy;
-  int64_t share = config().walk_limit / kShareOfLimit, in_vain = steps_ - last_node_step_;
-  if (in_vain < std::max(share, kStepsToFirstNode)) return;
-  if (policy.breaks_are_errors() || policy.keeps_empty_regions || config().snapshot_stress != 0) return;
-  if (nodes > 0) {
-    if (in_vain >= std::max(4 * share, kStepsToNextNode))
-      graph_break(BreakReason::no_work, str_cat("for ", in_vain, " instructions"));
-    return;
-  }
+  int64_t in_vain = steps_ - last_node_step_;
+  if (in_vain < kStepsToFirstNode) return;
+  std::optional<int64_t> limit = vain_limit();
+  if (!limit || in_vain < *limit) return;
+  if (nodes > 0) graph_break(BreakReason::no_work, str_cat("for ", in_vain, " instructions"));
   const TraceStart& start = entry_.start();
   // Behind the region's own frame: all that is left of that.
   if (entry_.has_returned()) throw WorklessSignal{{start.index, start.bytecode.size() - 1}};
@@ -342,7 +346,7 @@ CapturedRegion capture_region(const TraceStart& start, bool ends_at_loops) {
     try {
       CapturedRegion region = tracer.run();
       region.graph->keep_dims(dims.table());
-      loops.report();
+      loops.report(region.workless.has_value());
       return region;
     } catch (const RestartSignal& signal) {
       // The break is inside a call that cannot be interrupted: trace again and end before that call.

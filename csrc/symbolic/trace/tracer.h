@@ -9,6 +9,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cpython/version_facts.h"
@@ -80,6 +81,10 @@ class Tracer {
   void cannot_undo() { advanced_ = true; }
   // Returns true if the methods of this instruction's operator are called one after another.
   bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
+  // Instructions between two nodes of the graph after which the trace ends; none if it may take any number.
+  std::optional<int64_t> vain_limit() const;
+  // Whether the trace has added nothing to the graph, and is given up if it goes on like that.
+  bool may_be_given_up() const { return graph().nodes().empty() && vain_limit().has_value(); }
   // Counts an element taken from an iterator; returns the new count.
   int64_t count_item() { return ++items_taken_; }
 
