@@ -163,8 +163,8 @@ bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& re
   return std::ranges::find(kSized, Py_TYPE(iterator)) != std::end(kSized) && is_long(iterator);
 }
 
-// The header of the loop whose body the region is, if Python runs that in less than a region costs and no region around the
-// loop is worth more. Breaks that come later in the frame must stay errors where they are.
+// The header of the loop whose body the region is, if Python runs that in less than a region costs and no region around
+// the loop is worth more. Breaks that come later in the frame must stay errors where they are.
 std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
   bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && !region.needs_frame() &&
@@ -195,8 +195,8 @@ CapturedRegion type_guarded_bailout(const RegionPlace& place, CapturedRegion reg
   return region;
 }
 
-// From here on a cheap loop is a stretch that was traced in vain: WorkBehind decides, for both, whether the driver executes
-// it because work follows, or the interpreter runs the rest of the frame.
+// From here on a cheap loop is a stretch that was traced in vain: WorkBehind decides, for both, whether the driver
+// executes it because work follows, or the interpreter runs the rest of the frame.
 void leave_loop(CapturedRegion& region, const Bytecode& bytecode, int header) {
   region.exit = ExitKind::Bailout;
   region.is_cheap_loop = true;

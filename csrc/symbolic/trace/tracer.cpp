@@ -39,8 +39,8 @@ struct WorklessSignal {
 // of config.walk_limit.
 constexpr int64_t kStepsToFirstNode = 10'000, kStepsToNextNode = 40'000, kShareOfLimit = 10;
 
-// Whether the region ends at a loop that is not unrolled, or whose iterator was there before. Under fullgraph the latter
-// is a break.
+// Whether the region ends at a loop that is not unrolled, or whose iterator was there before. Under fullgraph the
+// latter is a break.
 bool is_at_loop(const Tracer& tracer, const GraphBreak& found) {
   if (found.reason == BreakReason::call_out) return LoopScope::current().ends_at(tracer.step_number());
   const SymbolicFrame& frame = tracer.frames().innermost();
