@@ -192,6 +192,36 @@ def test_a_loop_is_no_break():
     assert strict(X).tolist() == long(X).tolist()
 
 
+def work_behind_a_cheap_loop(x):
+    for i in range(LONG):
+        x = x + i
+    return mix(mix(x, W), W)
+
+
+def work_behind_a_loop_without_work(x):
+    y = mix(x, W)
+    total = 0
+    for i in range(20_000):
+        total += i % 7
+    return mix(y * total, W)
+
+
+@pytest.mark.counts_regions
+@pytest.mark.parametrize(
+    "function", [work_behind_a_cheap_loop, work_behind_a_loop_without_work], ids=lambda function: function.__name__
+)
+def test_work_behind_a_loop_that_is_left_is_captured(function):
+    md._dynamo.reset()
+    assert list(decisions(function, X.clone()).values()) == [PYTHON]
+    compiled, expected = md.compile(function), function(X).tolist()
+    for _ in range(3):
+        before = _C.engine_counters()
+        assert compiled(X).tolist() == expected
+        grown = {name: count - before[name] for name, count in _C.engine_counters().items()}
+    assert (grown["captures_begun"], grown["graph_breaks"], grown["stretches_driven"]) == (0, 0, 1)
+    assert grown["regions_run"] >= 2
+
+
 @pytest.mark.counts_regions
 def test_one_graph_where_one_is_wanted():
     def half(x):
