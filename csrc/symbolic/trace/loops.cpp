@@ -323,10 +323,10 @@ void LoopScope::go_round(Tracer& tracer, Visit& visit) {
   int64_t cost = whole.cost() + last.cost() * to_come;
   // What only computes constants costs nothing when the region runs: the budget is that of the trace.
   bool is_free = last.nodes == 0 && last.guards == 0;
-  int64_t limit = config().walk_limit, in_vain = tracer.vain_limit().value_or(limit);
+  int64_t limit = config().walk_limit, in_vain = vain_limit(tracer).value_or(limit);
   int64_t most = std::min(is_free ? in_vain : loop_cost::unrolled, limit);
-  // A trace without any work is Tracer::check_work()'s, which leaves all of it, and not this loop alone, to Python.
-  bool is_decided_there = tracer.may_be_given_up() && in_vain <= limit;
+  // A trace without any work is WorkWatch's, which leaves all of it, and not this loop alone, to Python.
+  bool is_decided_there = may_be_given_up(tracer) && in_vain <= limit;
   Decided decided{visit.place, {},   LoopFate::Unrolled,     Reason::Work, visit.iterations + to_come, last.cost(),
                   cost,        most, visit.total.has_value()};
   bool is_chosen = visit.is_chosen && decided.iterations <= loop_cost::choices;

@@ -30,15 +30,6 @@ namespace {
 
 std::atomic<uint64_t> traces{0};
 
-// Ends a trace that has added nothing to the graph.
-struct WorklessSignal {
-  Stretch stretch;
-};
-
-// Instructions that a trace may take in vain: until the graph's first node, and between two. At least, and as a share
-// of config.walk_limit.
-constexpr int64_t kStepsToFirstNode = 10'000, kStepsToNextNode = 40'000, kShareOfLimit = 10;
-
 // Whether the region ends at a loop that is not unrolled, or whose iterator was there before. Under fullgraph the
 // latter is a break.
 bool is_at_loop(const Tracer& tracer, const GraphBreak& found) {
@@ -92,7 +83,7 @@ CapturedRegion Tracer::run() {
       step();
       if (is_root && !entry_.watched().empty() && !finished_) check_dropped(*this);
     } catch (const WorklessSignal& signal) {
-      return give_up(signal.stretch);
+      return give_up(signal);
     } catch (const BreakSignal& signal) {
       return end_at_break(signal, before);
     } catch (const RaiseSignal& signal) {
@@ -203,39 +194,6 @@ void Tracer::end_silently_before(int64_t step) {
   throw RestartSignal{step, {BreakReason::call_out, "", "", {}, ""}, frames_.innermost().policy};
 }
 
-void Tracer::note_loop(int from) {
-  if (frames_.depth() != 1 || frames_.root().next > from) return;
-  loops_from_ = loops_from_ < 0 ? frames_.root().next : std::min(loops_from_, frames_.root().next);
-  loops_to_ = std::max(loops_to_, from);
-}
-
-// Where breaks are errors, a graph is whole or an error: the program has asked for what the trace takes.
-std::optional<int64_t> Tracer::vain_limit() const {
-  const Policy& policy = *frames_.innermost().policy;
-  if (policy.breaks_are_errors() || policy.keeps_empty_regions || config().snapshot_stress != 0) return std::nullopt;
-  int64_t share = config().walk_limit / kShareOfLimit;
-  if (graph().nodes().empty()) return std::max(share, kStepsToFirstNode);
-  return std::max(4 * share, kStepsToNextNode);
-}
-
-void Tracer::check_work() {
-  size_t nodes = graph().nodes().size();
-  if (nodes != nodes_seen_) {
-    nodes_seen_ = nodes;
-    last_node_step_ = steps_;
-  }
-  int64_t in_vain = steps_ - last_node_step_;
-  if (in_vain < kStepsToFirstNode) return;
-  std::optional<int64_t> limit = vain_limit();
-  if (!limit || in_vain < *limit) return;
-  if (nodes > 0) graph_break(BreakReason::no_work, str_cat("for ", in_vain, " instructions"));
-  const TraceStart& start = entry_.start();
-  // Behind the region's own frame: all that is left of that.
-  if (entry_.has_returned()) throw WorklessSignal{{start.index, start.bytecode.size() - 1}};
-  int first = loops_from_ < 0 ? start.index : std::min(start.index, loops_from_);
-  throw WorklessSignal{{first, std::max({start.index, frames_.root().index, loops_to_})}};
-}
-
 void Tracer::check_limits(const Instruction& instruction) {
   int64_t stress = config().snapshot_stress, limit = config().walk_limit;
   bool prologue = instruction.op == Opcode::MAKE_CELL || instruction.op == Opcode::COPY_FREE_VARS ||
@@ -244,7 +202,7 @@ void Tracer::check_limits(const Instruction& instruction) {
   bool ends_well = instruction.op == Opcode::JUMP_BACKWARD || instruction.op == Opcode::CALL;
   if (steps_ > limit && (ends_well || steps_ > 2 * limit))
     graph_break(BreakReason::walk_limit, str_cat("after ", steps_, " instructions"));
-  check_work();
+  work_.check(*this);
   if ((steps_ & 0xfff) == 0) check_status(PyErr_CheckSignals());
 }
 
@@ -282,7 +240,7 @@ void Tracer::step() {
   }
   // The loop of `yield from` in an outer generator is no loop of the program: the innermost generator does the work.
   if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) frames_.set_back_edge(went_back);
-  if (is_root) note_loop(from);
+  if (is_root && frames_.depth() == 1) work_.note_jump(from, frames_.root().next);
   if (trace_.on()) trace_.after(*this);
 }
 
@@ -323,13 +281,13 @@ bool Tracer::calls_wrapper() {
   return false;
 }
 
-CapturedRegion Tracer::give_up(const Stretch& stretch) const {
+CapturedRegion Tracer::give_up(const WorklessSignal& signal) const {
   CapturedRegion region;
   region.graph = std::make_shared<Graph>();
   region.exit = ExitKind::Bailout;
   region.break_policy = entry_.start().policy;
   region.instructions = steps_;
-  region.workless = stretch;
+  region.workless = Stretch{signal.first, signal.last};
   return region;
 }
 

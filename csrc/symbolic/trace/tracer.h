@@ -27,11 +27,11 @@
 #include "symbolic/trace/endings.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/trace_log.h"
+#include "symbolic/trace/work_watch.h"
 
 namespace md {
 
 struct CapturedRegion;
-struct Stretch;
 enum class ExitKind : uint8_t;
 struct WrapperType;
 
@@ -81,10 +81,6 @@ class Tracer {
   void cannot_undo() { advanced_ = true; }
   // Returns true if the methods of this instruction's operator are called one after another.
   bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
-  // Instructions between two nodes of the graph after which the trace ends; none if it may take any number.
-  std::optional<int64_t> vain_limit() const;
-  // Whether the trace has added nothing to the graph, and is given up if it goes on like that.
-  bool may_be_given_up() const { return graph().nodes().empty() && vain_limit().has_value(); }
   // Counts an element taken from an iterator; returns the new count.
   int64_t count_item() { return ++items_taken_; }
 
@@ -113,12 +109,10 @@ class Tracer {
   CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0, bool in_generator = false);
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
   // The region of a trace that has added nothing to the graph.
-  CapturedRegion give_up(const Stretch& stretch) const;
+  CapturedRegion give_up(const WorklessSignal& signal) const;
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool calls_wrapper();
   void check_limits(const Instruction& instruction);
-  void check_work();
-  void note_loop(int from);
 
   const uint64_t number_;
   TraceLog trace_;
@@ -142,10 +136,7 @@ class Tracer {
   bool saw_error_on_graph_break_ = false;  // an instruction under error_on_graph_break was traced
   bool advanced_ = false;
   bool finished_ = false;
-  int loops_from_ = -1,
-      loops_to_ = -1;           // of the outermost frame, from the first target of a back edge to the last jump
-  size_t nodes_seen_ = 0;       // nodes of the graph at
-  int64_t last_node_step_ = 0;  // the last step at which there were more than before
+  WorkWatch work_;
 };
 
 }  // namespace md

@@ -1,0 +1,33 @@
+// Notices a trace that takes instructions without adding to its graph.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+namespace md {
+
+class Tracer;
+
+// Ends a trace that has added nothing to the graph; instructions of the outermost frame are left to Python.
+struct WorklessSignal {
+  int first, last;
+};
+
+// Instructions between two nodes of the graph after which the trace ends; none if it may take any number.
+std::optional<int64_t> vain_limit(const Tracer& tracer);
+// Returns true if the trace has added nothing to the graph, and is given up if it goes on like that.
+bool may_be_given_up(const Tracer& tracer);
+
+class WorkWatch {
+ public:
+  // The outermost frame goes from one instruction to the next.
+  void note_jump(int from, int to);
+  // Breaks the graph, or throws a WorklessSignal, if the instructions since the last node are too many.
+  void check(const Tracer& tracer);
+
+ private:
+  int loops_from_ = -1, loops_to_ = -1;  // from the first target of a back edge to the last jump
+  size_t nodes_seen_ = 0;                // nodes of the graph at the last check
+  int64_t last_node_step_ = 0;           // the last step at which there were more than before
+};
+
+}  // namespace md
