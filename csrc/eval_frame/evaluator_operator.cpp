@@ -45,7 +45,8 @@ Ref make_function(int operator_arg) {
   std::string moved = part(first_of(bytecode, Opcode::BINARY_OP).unit, units) + part(resume.unit, resume.next_unit);
   Ref replace = check(PyObject_GetAttrString(code, "replace"));
   Ref none = check(PyTuple_New(0));
-  Ref changes = check(Py_BuildValue("{s:y#}", "co_code", moved.data(), static_cast<Py_ssize_t>(moved.size())));
+  Ref moved_bytes = check(PyBytes_FromStringAndSize(moved.data(), static_cast<Py_ssize_t>(moved.size())));
+  Ref changes = check(Py_BuildValue("{s:O}", "co_code", moved_bytes.get()));
   Ref changed = check(PyObject_Call(replace, none, changes));
   return check(PyFunction_New(changed, names));
 }
