@@ -364,10 +364,12 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   if (!region.snapshot.returns.empty()) return leave_to_caller(run);
   if (region.exit == ExitKind::Return) {
     const FrameState& state = region.snapshot.frames.front();
+    // Objects are built before the effects, which may change what they are built from.
+    SlotObjects locals = state.owns_moved ? run.build_slots(state.slots) : SlotObjects{};
     Ref result = run.take_result(&frame_);
     if (!result) return stop_at_output(run);
     if (interrupt_waits() && !run_waiting_handlers()) return raise_at_return(run, take_raised());
-    put(frame_, exit_locals(run, state.slots));
+    put(frame_, state.owns_moved ? std::move(locals) : exit_locals(run, state.slots));
     return return_result(std::move(result), state.index);
   }
   FrameImages images = run.take_images(&frame_);
@@ -395,13 +397,13 @@ FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
   std::vector<SlotObjects> locals;
   FrameDriver* waiting = this;
   for (const Snapshot::ReturnedFrame& frame : snapshot.returns) {
-    locals.push_back(waiting->exit_locals(run, frame.slots));
+    locals.push_back(frame.owns_moved ? run.build_slots(frame.slots) : waiting->exit_locals(run, frame.slots));
     waiting = waiting->caller_;
   }
   Arrival arrival{run.entry(), {}, {}, -1, false, {}};
   if (run.region().exit == ExitKind::Return) {
     const FrameState& state = snapshot.frames.front();
-    arrival.locals = waiting->exit_locals(run, state.slots);
+    arrival.locals = state.owns_moved ? run.build_slots(state.slots) : waiting->exit_locals(run, state.slots);
     arrival.result = run.take_result(&frame_);
     if (!arrival.result) return stop_at_output(run);
     arrival.index = state.index;

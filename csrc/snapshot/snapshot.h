@@ -71,8 +71,12 @@ struct FrameState {
   int32_t index = 0;              // the instruction being executed (callers), or at which the region ends (innermost)
   int64_t executed = -1;          // instructions of the frame executed in the region before that one; -1: unknown
   // Outermost frame: only changed slots; inner frames: every set slot. A frame that returns: changed slots, visible
-  // through its frame object (a traceback, sys._getframe), where only unset slots and constants are restored.
+  // through its frame object (a traceback, sys._getframe), where only unset slots, constants and objects that the frame
+  // has owned since the region's start are restored.
   std::vector<SlotValue> slots;
+  // A frame that returns: they are set without a frame object too, since the interpreter drops in the order of slots
+  // what the frame owns, and an object is now in another slot, or was on the stack.
+  bool owns_moved = false;
   std::vector<RecipeId> stack;  // whole value stack, bottom first
   bool keep_stack = false;      // outermost frame: the stack is unchanged since the region's start
   ContinuationKind continuation = ContinuationKind::None;
@@ -110,6 +114,7 @@ struct Snapshot {
     int index;
     int64_t executed;              // as in FrameState
     std::vector<SlotValue> slots;  // as for a frame that returns
+    bool owns_moved;               // likewise
   };
   std::vector<ReturnedFrame> returns;
 };

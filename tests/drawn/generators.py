@@ -43,6 +43,7 @@ GENERATORS = {
     "changing_sizes": Generator("test_changing_sizes", check="check_drawn"),
     "guarded_objects": Generator("test_guard_memo", run="run_objects", checked=False),
     "changed_modules": Generator("test_guard_memo", run="run_modules"),
+    "order_of_deaths": Generator("test_order_of_deaths", check="check_drawn", checked=False),
     "calls": Generator("test_op_fuzz", run="run_calls", needs="torch"),
     "operations": Generator("test_ops_differential", run="run_drawn"),
     "interpolation": Generator("test_interpolation", check="check_drawn", checked=False, needs="torch"),

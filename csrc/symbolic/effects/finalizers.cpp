@@ -122,11 +122,9 @@ void leave_element_to_python(Tracer& tracer, PyObject* set, BorrowedRef item) {
   for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &each) != 0;) leave_finalizer_to_python(tracer, each, kHeldInSets);
 }
 
-// At its first instruction a frame shares its references with its caller.
 PyObject* held_from_start(Tracer& tracer, const ValuePtr& value) {
   auto* known = as<ObjectValue>(value);
-  if (known == nullptr || (tracer.entry().start().index == 0 && !tracer.entry().has_returned())) return nullptr;
-  if (!holds(tracer.entry().slots(), value) && !holds(tracer.entry().stack(), value)) return nullptr;
+  if (known == nullptr || !tracer.entry().owns(value)) return nullptr;
   tracer.values().exact_type(value);
   return known->object.get();
 }

@@ -81,6 +81,18 @@ FrameState RegionFinisher::root_state(bool innermost) {
   return state;
 }
 
+FrameState RegionFinisher::returned_state() {
+  EntryState::ChangedSlots changed = changed_slots(tracer_);
+  FrameState state;
+  state.bytecode = frames_.root().bytecode;
+  state.index = frames_.root().index;
+  state.executed = frames_.root().executed();
+  state.policy = frames_.root().policy;
+  state.slots = slots_of(changed.values);
+  state.owns_moved = changed.owns_moved;
+  return state;
+}
+
 FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
   const SymbolicFrame& frame = frames_[depth];
   FrameState state;
@@ -282,20 +294,15 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   region.depth = static_cast<int>(frames_.deepest());
   if (end.exit == ExitKind::Return) {
     snapshot_.result = recipe_of(end.result);
-    FrameState state;
-    state.bytecode = frames_.root().bytecode;
-    state.index = frames_.root().index;
-    state.executed = frames_.root().executed();
-    state.policy = frames_.root().policy;
-    state.slots = slots_of(changed_slots(entry_, frames_.root()));
-    snapshot_.frames.push_back(std::move(state));
+    snapshot_.frames.push_back(returned_state());
   } else {
     for (const auto& frame : frames_)
       if (frame->locals) end_before(frame->locals_step, BreakReason::frame_inspection, "the dict of locals()");
     add_frames(frames_.depth());
   }
   for (const auto& frame : entry_.returns())
-    snapshot_.returns.push_back({frame.index, frame.executed, slots_of(frame.changed)});
+    snapshot_.returns.push_back(
+        {frame.index, frame.executed, slots_of(frame.changed.values), frame.changed.owns_moved});
   add_effects();
   for (const ValuePtr& value : shapes_.may_raise()) recipe_of(value);
   add_outputs(region);

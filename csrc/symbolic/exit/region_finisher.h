@@ -66,6 +66,7 @@ class RegionFinisher {
   FrameState locals_of(const SymbolicFrame& frame, bool innermost);
   std::vector<SlotValue> slots_of(const std::vector<std::pair<int, ValuePtr>>& values);
   FrameState root_state(bool innermost);
+  FrameState returned_state();
   FrameState inner_state(size_t depth, bool innermost);
   // A dead intermediate of the graph is left unset; all other slots keep their values.
   bool may_leave_unset(const SymbolicFrame& frame, int slot, const ValuePtr& value, bool innermost) const;

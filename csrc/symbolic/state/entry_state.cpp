@@ -1,5 +1,7 @@
 #include "symbolic/state/entry_state.h"
 
+#include <algorithm>
+
 namespace md {
 
 EntryState::EntryState(const TraceStart& start) : start_(start) {}
@@ -11,6 +13,11 @@ void EntryState::set_frame(std::vector<ValuePtr> slots, std::vector<ValuePtr> st
   watched_.clear();
   for (size_t at = 0; at < stack_.size(); ++at)
     if (as<ObjectValue>(stack_[at]) != nullptr) watched_.emplace_back(stack_[at], at);
+}
+
+bool EntryState::owns(const ValuePtr& value) const {
+  if (value->kind == ValueKind::Null || !owns_objects()) return false;
+  return std::ranges::find(slots_, value) != slots_.end() || std::ranges::find(stack_, value) != stack_.end();
 }
 
 void EntryState::add_return(ReturnedFrame frame) { returns_.push_back(std::move(frame)); }

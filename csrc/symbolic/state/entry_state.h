@@ -20,13 +20,21 @@ class EntryState {
   const std::vector<ValuePtr>& slots() const { return slots_; }
   const std::vector<ValuePtr>& stack() const { return stack_; }
   void set_frame(std::vector<ValuePtr> slots, std::vector<ValuePtr> stack);
+  // Returns true if that frame has owned the value's object since then. At its first instruction a frame owns nothing:
+  // it shares its references with its caller.
+  bool owns(const ValuePtr& value) const;
+  bool owns_objects() const { return start_.index > 0 || has_returned(); }
   // Objects of that stack that the frame still owns, and their positions.
   std::vector<std::pair<ValuePtr, size_t>>& watched() { return watched_; }
 
+  struct ChangedSlots {
+    std::vector<std::pair<int, ValuePtr>> values;
+    bool owns_moved = false;  // as in FrameState
+  };
   struct ReturnedFrame {
     int index;
     int64_t executed;
-    std::vector<std::pair<int, ValuePtr>> changed;
+    ChangedSlots changed;
   };
   const std::vector<ReturnedFrame>& returns() const { return returns_; }  // Snapshot::returns
   bool has_returned() const { return !returns_.empty(); }

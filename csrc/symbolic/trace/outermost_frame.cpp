@@ -1,11 +1,15 @@
 #include "symbolic/trace/outermost_frame.h"
 
+#include <unordered_set>
+
 #include "cpython/text.h"
+#include "guards/constants.h"
 #include "guards/guard_set.h"
 #include "symbolic/effects/finalizers.h"
 #include "symbolic/facts/cells.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/tracer.h"
+#include "symbolic/values/value_parts.h"
 
 namespace md {
 
@@ -74,7 +78,7 @@ void start_root(Tracer& tracer) {
 
 ValuePtr enter_caller(Tracer& tracer) {
   for (const ValuePtr& value : tracer.frames().root().slots) release_value(tracer, value);
-  auto changed = changed_slots(tracer.entry(), tracer.frames().root());  // before the caller's slots replace them
+  auto changed = changed_slots(tracer);  // before the caller's slots replace them
   const CallerPlace& caller = tracer.entry().next_caller();
   int first = tracer.entry().callers_slot();
   auto frame = std::make_unique<SymbolicFrame>();
@@ -98,14 +102,46 @@ ValuePtr enter_caller(Tracer& tracer) {
   return continuation_value;
 }
 
-std::vector<std::pair<int, ValuePtr>> changed_slots(const EntryState& entry, const SymbolicFrame& frame) {
-  std::vector<std::pair<int, ValuePtr>> changed;
-  for (size_t slot = 0; slot < frame.slots.size(); ++slot) {
-    const ValuePtr& value = frame.slots[slot];
-    if (value == entry.slots()[slot]) continue;
+namespace {
+
+// Of values created by the region.
+bool holds_observed(Tracer& tracer, const ValuePtr& created) {
+  std::unordered_set<const Value*> seen;
+  std::vector<ValuePtr> reached{created};
+  while (!reached.empty()) {
+    ValuePtr value = std::move(reached.back());
+    reached.pop_back();
+    if (!value || !seen.insert(value.get()).second) continue;
+    if (tracer.entry().owns(value)) {
+      if (death_is_observable(tracer, value)) return true;
+    } else {
+      visit_parts(value, [&](const auto& part) { reached.emplace_back(part); });
+    }
+  }
+  return false;
+}
+
+bool is_kept_at_return(Tracer& tracer, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object != nullptr && is_guardable_constant(object->object)) return false;
+  return tracer.entry().owns(value) || holds_observed(tracer, value);
+}
+
+}  // namespace
+
+EntryState::ChangedSlots changed_slots(Tracer& tracer) {
+  EntryState::ChangedSlots changed;
+  const std::vector<ValuePtr>& slots = tracer.frames().root().slots;
+  bool owns = tracer.entry().owns_objects();
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    const ValuePtr& value = slots[slot];
+    if (value == tracer.entry().slots()[slot]) continue;
     auto* object = as<ObjectValue>(value);
     bool is_constant = object != nullptr && object->source == nullptr && !object->traced_class;
-    changed.emplace_back(static_cast<int>(slot), is_constant ? value : ValuePtr(make_value<NullValue>()));
+    bool is_kept = owns && is_kept_at_return(tracer, value);
+    changed.owns_moved = changed.owns_moved || is_kept;
+    changed.values.emplace_back(static_cast<int>(slot),
+                                is_constant || is_kept ? value : ValuePtr(make_value<NullValue>()));
   }
   return changed;
 }
