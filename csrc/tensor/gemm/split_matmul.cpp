@@ -307,9 +307,7 @@ void SplitMatmul::pack(const void* b, void* packed) const {
   });
 }
 
-size_t SplitMatmul::nbytes() const {
-  return pieces_.size() * sizeof(Piece) + nbytes_of_primitives(pieces_);
-}
+size_t SplitMatmul::nbytes() const { return pieces_.size() * sizeof(Piece) + nbytes_of_primitives(pieces_); }
 
 std::string SplitMatmul::implementation() const {
   std::string what = engine_ == Engine::Primitive ? pieces_[0].primitive->implementation()
