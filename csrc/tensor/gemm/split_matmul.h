@@ -50,6 +50,7 @@ class SplitMatmul : public WeightPacking {
   template <typename Done>
   void run(const MatmulOperands& operands, const Done& done) const {
     if (divides_freely()) return run_shares(operands, done);
+    if (pieces_.size() == 1) return run_whole(operands, done);
     parallel_for(static_cast<int64_t>(pieces_.size()), ns_per_piece_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Piece& piece = pieces_[static_cast<size_t>(i)];
@@ -105,6 +106,11 @@ class SplitMatmul : public WeightPacking {
   bool divides_freely() const { return engine_ == Engine::Gemm && spec_.batch == 1; }
   int64_t share_count(double ns) const;
   MatmulBlock share(int64_t index, int64_t count) const;
+  template <typename Done>
+  void run_whole(const MatmulOperands& operands, const Done& done) const {
+    run_piece(pieces_.front(), operands);
+    done(pieces_.front().block);
+  }
   template <typename Done>
   void run_shares(const MatmulOperands& operands, const Done& done) const {
     double ns = ns_per_piece_ * static_cast<double>(pieces_.size());
