@@ -171,11 +171,14 @@ CodeCache::Bucket& CodeCache::find_or_add(const CacheKey& key) {
 }
 
 CacheEntryPtr CodeCache::lookup(const CacheKey& key, const LocalsView& view, FetchedObjects* fetched) {
-  if (last_place_ >= buckets_.size() || buckets_[last_place_].key != key) {
+  if (buckets_.empty()) return nullptr;
+  Bucket& last = buckets_[std::min(last_place_, buckets_.size() - 1)];
+  if (last.follower >= buckets_.size() || buckets_[last.follower].key != key) {
     Bucket* bucket = find(key);
     if (bucket == nullptr) return nullptr;
-    last_place_ = static_cast<size_t>(bucket - buckets_.data());
+    last.follower = static_cast<size_t>(bucket - buckets_.data());
   }
+  last_place_ = last.follower;
   return buckets_[last_place_].search(view, fetched);
 }
 

@@ -117,6 +117,7 @@ class CodeCache : private GuardDeathListener {
     std::vector<DiscriminatingSource> discriminators;
     GuardIndex index;
     size_t last_found = 0;  // in entries, with an index
+    size_t follower = 0;  // in buckets_: where lookup() found a place the last time after this one; may be past the end
 
     CacheEntryPtr search(const LocalsView& view, FetchedObjects* fetched);
     CacheEntryPtr search_in_turn(const LocalsView& view, FetchedObjects* fetched);
@@ -132,7 +133,7 @@ class CodeCache : private GuardDeathListener {
   Bucket& find_or_add(const CacheKey& key);
   std::span<const Bucket> neighbours(const Order& order) const;
   std::vector<Bucket> buckets_;  // sorted: straight-line code may have tens of thousands, and so may one instruction
-  size_t last_place_ = 0;        // of the bucket that lookup() found last; may be past the end
+  size_t last_place_ = 0;        // of the bucket that lookup() found last; may be past the end, or another
   bool has_dead_ = false;        // an object held by an entry died since the last sweep
   int frame_id_;
   int next_id_ = 0;
