@@ -61,6 +61,13 @@ Bytecode::Bytecode(PyCodeObject* code) : code_(code) {
     const Instruction& instruction = instructions_[index];
     if (has_target(instruction.op) && instruction.arg <= index) loop_heads_[instruction.arg] = true;
   }
+  only_returns_.assign(instructions_.size(), false);
+  for (int index = size() - 1; index >= 0; --index) {
+    Opcode op = instructions_[index].op;
+    bool goes_on = (has_trait(op, kMoves) || op == Opcode::END_FOR) && index + 1 < size();
+    bool returns = op == Opcode::RETURN_VALUE || op == Opcode::RETURN_CONST;
+    only_returns_[index] = returns || (goes_on && only_returns_[index + 1]);
+  }
   observes_locals_ = names_a_locals_observer(code->co_names);
 }
 

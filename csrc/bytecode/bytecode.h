@@ -88,6 +88,8 @@ class Bytecode {
   bool is_live(int index, int slot) const;
   // Whether it is the target of a back edge (a loop head).
   bool is_loop_head(int index) const { return loop_heads_[index]; }
+  // Whether control goes straight from the instruction to a return, with nothing on the way to capture.
+  bool only_returns(int index) const { return only_returns_[index]; }
 
   int slot_count() const { return static_cast<int>(slots_.size()); }  // co_nlocalsplus
   SlotKind slot_kind(int slot) const { return slots_[slot]; }
@@ -107,7 +109,7 @@ class Bytecode {
   std::vector<int32_t> unit_to_index_;
   std::vector<Ref> extra_constants_;
   std::vector<int32_t> depths_;
-  std::vector<bool> loop_heads_;
+  std::vector<bool> loop_heads_, only_returns_;
   std::vector<SlotKind> slots_;
   std::vector<uint64_t> live_;  // one row of live_words_ words per instruction
   int live_words_ = 0;

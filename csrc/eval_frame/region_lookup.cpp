@@ -92,12 +92,6 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
   entry.computes_inputs = std::ranges::any_of(region.inputs, [](const auto& input) { return input.source == nullptr; });
 }
 
-// Whether control goes straight to a return, with nothing on the way to capture.
-bool only_returns(const Bytecode& bytecode, int index) {
-  while (has_trait(bytecode[index].op, kMoves) || bytecode[index].op == Opcode::END_FOR) ++index;
-  return bytecode[index].op == Opcode::RETURN_VALUE || bytecode[index].op == Opcode::RETURN_CONST;
-}
-
 // Clears the current exception and returns its text.
 std::string take_exception_text() {
   Ref error = take_raised();
@@ -356,7 +350,7 @@ RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache,
 }  // namespace
 
 bool may_go_on(const Bytecode& bytecode, const Stretch& stretch) {
-  auto goes_on = [&](int index) { return !stretch.contains(index) && !only_returns(bytecode, index); };
+  auto goes_on = [&](int index) { return !stretch.contains(index) && !bytecode.only_returns(index); };
   for (int index = stretch.first; index <= stretch.last; ++index) {
     const Instruction& i = bytecode[index];
     if (has_trait(i.op, kHasTarget) && goes_on(i.arg)) return true;
@@ -378,7 +372,7 @@ std::optional<Stretch> innermost_loop(const Bytecode& bytecode, int index) {
 
 RegionEntryPtr find_or_capture(const RegionPlace& place, Bailout& why, FetchedObjects& fetched) {
   why = Bailout::worthless;
-  if (place.index > 0 && !keeps_empty_regions(place) && only_returns(place.bytecode, place.index)) return {};
+  if (place.index > 0 && !keeps_empty_regions(place) && place.bytecode.only_returns(place.index)) return {};
   CodeCache& cache = CodeCache::of(place.bytecode.code());
   CacheKey key{place.index, place.depth, place.policy, place.callers};
   if (CacheEntryPtr found = cache.lookup(key, place.view, &fetched))
