@@ -9,6 +9,7 @@
 
 #include "bytecode/bytecode.h"
 #include "cpython/code_extra.h"
+#include "cpython/errors.h"
 #include "cpython/frame.h"
 
 namespace md {
@@ -76,6 +77,19 @@ bool imports(PyCodeObject* code) {
   return text != nullptr && std::string_view(text).starts_with("<frozen importlib");
 }
 
+// True when out of memory.
+bool makes_calls(PyCodeObject* code) {
+  auto is_call = [](const Instruction& i) {
+    return i.op == Opcode::CALL || i.op == Opcode::CALL_KW || i.op == Opcode::CALL_FUNCTION_EX;
+  };
+  try {
+    return std::ranges::any_of(Bytecode::of(code)->instructions(), is_call);
+  } catch (...) {
+    if (!was_want_of_memory()) throw;
+    return true;
+  }
+}
+
 const CodeExtra& attached_facts() {
   static const CodeExtra extra([](void* facts) { delete static_cast<CodeFacts*>(facts); });
   return extra;
@@ -92,7 +106,8 @@ CodeFacts* find_facts(PyCodeObject* code) { return static_cast<CodeFacts*>(attac
 
 CodeFacts& facts_of(PyCodeObject* code) {
   if (CodeFacts* known = find_facts(code)) return *known;
-  auto facts = std::make_unique<CodeFacts>(CodeFacts{decide_may_be_root(code), imports(code), generation, 0, {}});
+  auto facts = std::make_unique<CodeFacts>(
+      CodeFacts{decide_may_be_root(code), imports(code), makes_calls(code), generation, 0, {}});
   attached_facts().set(code, facts.get());
   return *facts.release();
 }
@@ -116,12 +131,6 @@ int argument_count(PyCodeObject* code) {
   return code->co_argcount + code->co_kwonlyargcount + more;
 }
 
-bool makes_calls(const Bytecode& bytecode) {
-  return std::ranges::any_of(bytecode.instructions(), [](const Instruction& i) {
-    return i.op == Opcode::CALL || i.op == Opcode::CALL_KW || i.op == Opcode::CALL_FUNCTION_EX;
-  });
-}
-
 }  // namespace
 
 void note_left(CodeFacts& facts, PvFrame* frame, const Policy* policy) {
@@ -136,7 +145,6 @@ void note_left(CodeFacts& facts, PvFrame* frame, const Policy* policy) {
   left.policy = policy;
   left.generation = left_generation;
   left.count = count;
-  left.calls = makes_calls(*Bytecode::of(pv_code(frame)));
 }
 
 bool is_left_again(const CodeFacts& facts, PvFrame* frame, const Policy* policy) {

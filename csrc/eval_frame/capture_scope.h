@@ -21,7 +21,6 @@ struct LeftBefore {
   const Policy* policy = nullptr;  // null: none
   uint32_t generation = 0;
   int count = 0;
-  bool calls = false;  // the code has instructions that make calls
   PyTypeObject* types[kMostArguments] = {};
 };
 
@@ -29,6 +28,7 @@ struct LeftBefore {
 struct CodeFacts {
   bool may_be_root;
   bool imports;         // the interpreter's import machinery: what it runs is never captured
+  bool calls;           // the code has instructions that make calls
   uint32_t generation;  // of `fruitless`
   int64_t fruitless;    // instructions traced and frames asked for in vain since a callee had work, see left_code.cpp
   LeftBefore left;

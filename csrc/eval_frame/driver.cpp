@@ -284,14 +284,16 @@ void FrameDriver::note_region(const RegionEntryPtr& entry) {
   LeftCode::note_work();
   empty_regions_ = 0;
   if (first_empty_ != nullptr) std::exchange(first_empty_, nullptr)->behind.note_plan();
+  if (workless_.empty()) return;
   for (const RegionEntryPtr& before : std::exchange(workless_, {})) before->behind.note_plan();
 }
 
 // The frame ends, or is left to Python.
 void FrameDriver::note_end() {
   for (const RegionEntryPtr& entry : workless_) entry->behind.note_end();
+  if (first_empty_ == nullptr) return;
   bool is_whole = policy_->keeps_empty_regions || policy_->breaks_are_errors() || config().snapshot_stress != 0;
-  if (first_empty_ != nullptr && !is_whole) first_empty_->behind.note_empty_frame();
+  if (!is_whole) first_empty_->behind.note_empty_frame();
 }
 
 bool FrameDriver::is_unprofitable(const RegionEntry& entry) {

@@ -121,6 +121,9 @@ class AmbientFrames : public FrameHandler {
     // The caller of a function whose frame is skipped has made a LeftCode for it.
     if (policy == nullptr || is_skipped(raw)) return run_default(ts, raw);
     try {
+      // What is never captured and makes no calls is no business of any LeftCode.
+      const CodeFacts& facts = facts_of(pv_code(raw));
+      if (!facts.may_be_root && !facts.calls) return run_default(ts, raw);
       LeftCode* caller = LeftCode::innermost();
       bool leaves_all = caller != nullptr && caller->leaves_callees();
       if (policy->disable && !leaves_all) return run_left(ts, raw, LeftCode::Callees::Left);
@@ -144,7 +147,7 @@ class AmbientFrames : public FrameHandler {
   // Without calls of its own the frame needs no LeftCode.
   static PyObject* run_left_again(PyThreadState* ts, PvFrame* raw, const CodeFacts& facts) {
     note_bailout(Bailout::worthless, pv_code(raw));
-    return facts.left.calls ? run_left(ts, raw, LeftCode::Callees::Learned) : run_default(ts, raw);
+    return facts.calls ? run_left(ts, raw, LeftCode::Callees::Learned) : run_default(ts, raw);
   }
 
   static PyObject* run_asked(PyThreadState* ts, PvFrame* raw, const Policy* policy) {

@@ -140,7 +140,8 @@ HookInstallation::HookInstallation(Of of) : of_thread_(of == Of::Thread ? &hook_
   ++levels.back().users;
   ++needed;
   if (of_thread_ != nullptr) ++*of_thread_;
-  settle();
+  bool is_settled = current == HookDispatch::on_frame && pauses == 0;
+  if (!is_settled) settle();
 }
 
 HookInstallation::~HookInstallation() {
