@@ -89,6 +89,8 @@ from ._composites.statistics import histc as histc
 from ._composites.joining import hsplit as hsplit
 from ._composites.joining import hstack as hstack
 from ._tensor.dtype_info import iinfo as iinfo
+from ._composites.searching import index_put as index_put
+from ._composites.searching import index_put_ as index_put_
 from math import inf as inf
 from ._tensor.grad_modes import inference_mode as inference_mode
 from ._C import initial_seed as initial_seed

@@ -67,6 +67,13 @@ FUNCTIONS = {
     "take_along_dim": [call(X, index(2, 0, 1, 1, shape=(1, 4)), 0), call(X, index(1, 5)), call(X, index(0), 0),
                        call(X, Data("i", 1, values=[3], dtype="int32")), call(X, index(-1, 3, 0, shape=(3, 1)), 1), call(X, index(-1))],
     "take": [call(X, index(0, 5, -1)), call(X, f(2))],
+    **dict.fromkeys(
+        ("index_put", "index_put_"),
+        [call(X, (index(2, 0),), f(2, 4)), call(X, (index(2, 0, 2), index(1, 1, 1)), f(3), True), call(X, [index(-1)], f(4)),
+         call(X, (None, index(3, 3)), f(3, 2), accumulate=True), call(X, (None, index(3, 0)), f(2)), call(X, (b(3, 4),), f()),
+         call(i(5), (index(0, 0, 4),), i(3), True), call(X, (index(0, 1),), f(3)), call(X, (index(0, 1),), f(3), True),
+         call(X, (index(3),), f(4)), call(X, (index(0),), Data("f", 4, dtype="float64")), call(X, (index(0), index(0), index(0)), f())],
+    ),
     "searchsorted": [
         call(SORTED, X),
         call(SORTED, f(2, 3), right=True),
@@ -136,6 +143,7 @@ METHODS = {
     "where": [call(X, b(3, 4), 0.0), call(X, b(4), p(3, 1)), call(X, b(5), 1.0)],
     "reshape_as": [call(X, f(12))],
     "addcmul_": [call(X, p(4), f(3, 1), value=2.0)],
+    "index_put_": [call(X, (index(1),), f(4)), call(X, (index(1, 1), index(0, 2)), f(2), accumulate=True)],
     "addcdiv_": [call(X, f(3, 4), p(4))],
     "type": [call(X, Named("float64"))],
 }

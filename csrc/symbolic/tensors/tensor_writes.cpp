@@ -16,11 +16,8 @@
 namespace md {
 namespace {
 
-// index_put has no Python name of its own: it implements x[i, j] = y.
-bool has_in_place_form(const OpRow& row) {
-  static const OpRow* const index_put = find_op("index_put");
-  return (row.variants & kInPlace) || &row == index_put;
-}
+// What writes is unseen by Python if it implements x[i, j] = y.
+bool has_in_place_form(const OpRow& row) { return (row.variants & kInPlace) != 0 || row.kind == OpKind::Write; }
 
 bool same_view(const StridedView& a, const StridedView& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);

@@ -49,6 +49,47 @@ def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
 
 
 @composite("function method")
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of input with values at the positions input[indices]; with accumulate they are added to the old ones.
+
+    indices: a tuple of tensors of integers or bools, one for each leading dim; None for a whole dim. values: of
+    input's dtype, broadcast to the sizes of input[indices].
+    """
+    require_tensor("index_put", input)
+    return _put("index_put", input.clone(), indices, values, accumulate)
+
+
+@composite("function method")
+def index_put_(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """The in-place form of index_put."""
+    require_tensor("index_put_", input)
+    return _put("index_put_", input, indices, values, accumulate)
+
+
+def _put(op: str, input: Tensor, indices: Any, values: Any, accumulate: bool) -> Tensor:
+    require_tensor(op, values, "values")
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"{op}(): argument 'indices' must be tuple of Tensors, not {type(indices).__name__}")
+    for at, index in enumerate(indices):
+        if index is not None and not isinstance(index, Tensor):
+            raise TypeError(
+                f"{op}(): argument 'indices' must be tuple of Tensors, but element {at} is {type(index).__name__}"
+            )
+    if values.dtype != input.dtype:
+        raise RuntimeError(
+            f"[{op}] Index put requires the source and destination dtypes match, got {input.dtype} for the"
+            f" destination and {values.dtype} for the source."
+        )
+    key = tuple([slice(None) if index is None else index for index in indices])
+    if not accumulate:
+        input[key] = values
+        return input
+    places = minidynamo.arange(input.numel()).reshape(input.shape)[key]
+    added = values.expand(places.shape).reshape(-1)
+    return input.copy_(input.reshape(-1).index_add(0, places.reshape(-1), added).reshape(input.shape))
+
+
+@composite("function method")
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """One row of indices for each element that is not zero; with as_tuple, a tensor of indices for each dim.
 
