@@ -95,7 +95,7 @@ PyObject* run_captured(PyThreadState* ts, PvFrame* raw, const Policy* policy) {
   FetchedObjects fetched;
   RegionEntryPtr entry = find_or_capture(place, why, fetched);
   if (entry != nullptr && entry->is_driven())
-    return drive(ts, raw, policy, [&](FrameDriver& driver) { return driver.run_workless(std::move(entry)); });
+    return drive(ts, raw, policy, [&](FrameDriver& driver) { return driver.run_workless(entry); });
   if (entry != nullptr && entry->is_left()) {
     why = bailout_of(entry->region);
     return leave_to_interpreter(ts, raw, why, std::move(entry), policy);
