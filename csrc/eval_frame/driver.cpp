@@ -372,6 +372,7 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
     if (!result) return stop_at_output(run);
     if (interrupt_waits() && !run_waiting_handlers()) return raise_at_return(run, take_raised());
     put(frame_, state.owns_moved ? std::move(locals) : exit_locals(run, state.slots));
+    run.release();
     return return_result(std::move(result), state.index);
   }
   FrameImages images = run.take_images(&frame_);
@@ -423,6 +424,7 @@ FrameDriver::Advance FrameDriver::leave_to_caller(RegionRun& run) {
     waiting = waiting->caller_;
   }
   put(frame_, std::move(locals.front()));
+  run.release();
   return return_result(Ref::share(Py_None), snapshot.returns.front().index);
 }
 

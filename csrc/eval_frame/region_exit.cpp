@@ -313,9 +313,13 @@ HeldExit ExitValues::hold_back() {
 
 HeldExit RegionRun::hold_back() {
   HeldExit held = exit_.hold_back();
+  release();
+  return held;
+}
+
+void RegionRun::release() {
   exit_.builder().release();
   if (replay_) replay_->release();
-  return held;
 }
 
 bool RegionRun::has_images_for(const FailedHostCall& failed) const {

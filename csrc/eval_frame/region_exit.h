@@ -69,6 +69,9 @@ class RegionRun {
   // none; needed if its deferred I/O runs Python code.
   Ref take_result(LiveFrame* frame = nullptr) { return exit_.take_result(outputs_replay(), frame); }
   FrameImages take_images(LiveFrame* frame) { return exit_.take_images(outputs_replay(), frame); }
+  // After take_result(): from then on only the frame and the result own the values, so that objects die where the
+  // evaluator drops them. Python code may run.
+  void release();
   OutputReplay& replay() { return *replay_; }
   ValueBuilder& builder() { return exit_.builder(); }
   // Instead of either; must be the last call.
