@@ -35,8 +35,8 @@ py::object raised_by(const RegionEntry& entry) {
 py::object lines_left(const CapturedRegion& region, const Bytecode& bytecode) {
   if (!region.workless) return py::none();
   int first = 0, last = 0;
-  for (int index = region.workless->first; index <= region.workless->last; ++index) {
-    int line = bytecode.line_at(index);
+  for (int index = 0; index < bytecode.size(); ++index) {
+    int line = region.workless->contains(index) ? bytecode.line_at(index) : 0;
     if (line == 0) continue;
     first = first == 0 ? line : std::min(first, line);
     last = std::max(last, line);

@@ -44,6 +44,28 @@ const Bytecode* Bytecode::of(PyCodeObject* code) {
   return bytecode.release();
 }
 
+namespace {
+
+// The last instruction that is reached without an exception.
+int last_without_exception(const std::vector<Instruction>& instructions) {
+  std::vector<bool> seen(instructions.size(), false);
+  std::vector<int> reached{0};
+  int last = 0;
+  while (!reached.empty()) {
+    int index = reached.back();
+    reached.pop_back();
+    if (seen[index]) continue;
+    seen[index] = true;
+    last = std::max(last, index);
+    const Instruction& instruction = instructions[index];
+    if (has_target(instruction.op)) reached.push_back(instruction.arg);
+    if (!ends_flow(instruction.op) && index + 1 < static_cast<int>(instructions.size())) reached.push_back(index + 1);
+  }
+  return last;
+}
+
+}  // namespace
+
 Bytecode::Bytecode(PyCodeObject* code) : code_(code) {
   DecodedCode decoded = decode(code);
   instructions_ = std::move(decoded.instructions);
@@ -61,6 +83,7 @@ Bytecode::Bytecode(PyCodeObject* code) : code_(code) {
     const Instruction& instruction = instructions_[index];
     if (has_target(instruction.op) && instruction.arg <= index) loop_heads_[instruction.arg] = true;
   }
+  cold_start_ = 1 + last_without_exception(instructions_);
   only_returns_.assign(instructions_.size(), false);
   for (int index = size() - 1; index >= 0; --index) {
     Opcode op = instructions_[index].op;

@@ -88,6 +88,8 @@ class Bytecode {
   bool is_live(int index, int slot) const;
   // Whether it is the target of a back edge (a loop head).
   bool is_loop_head(int index) const { return loop_heads_[index]; }
+  // From there on are only handlers, which the compiler has put behind all other code; size(): there are none.
+  int cold_start() const { return cold_start_; }
   // Whether control goes straight from the instruction to a return, with nothing on the way to capture.
   bool only_returns(int index) const { return only_returns_[index]; }
 
@@ -110,6 +112,7 @@ class Bytecode {
   std::vector<Ref> extra_constants_;
   std::vector<int32_t> depths_;
   std::vector<bool> loop_heads_, only_returns_;
+  int cold_start_ = 0;
   std::vector<SlotKind> slots_;
   std::vector<uint64_t> live_;  // one row of live_words_ words per instruction
   int live_words_ = 0;

@@ -224,8 +224,7 @@ FrameDriver::Advance FrameDriver::leave_empty_regions() {
 }
 
 FrameDriver::Advance FrameDriver::enter_stretch(const Stretch& more, RegionEntryPtr entry) {
-  bool joins = more.first <= stretch_.last + 1 && stretch_.first <= more.last + 1;
-  stretch_ = joins ? Stretch{std::min(stretch_.first, more.first), std::max(stretch_.last, more.last)} : more;
+  stretch_ = stretch_.joins(more) ? stretch_.joined(more) : more;
   workless_.push_back(std::move(entry));
   ++counters().stretches_driven;
   return run_stretch();

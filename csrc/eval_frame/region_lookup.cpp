@@ -351,21 +351,22 @@ RegionEntryPtr capture_within_limits(const RegionPlace& place, CodeCache& cache,
 
 bool may_go_on(const Bytecode& bytecode, const Stretch& stretch) {
   auto goes_on = [&](int index) { return !stretch.contains(index) && !bytecode.only_returns(index); };
-  for (int index = stretch.first; index <= stretch.last; ++index) {
+  for (int index = 0; index < bytecode.size(); ++index) {
+    if (!stretch.contains(index)) continue;
     const Instruction& i = bytecode[index];
-    if (has_trait(i.op, kHasTarget) && goes_on(i.arg)) return true;
+    if (has_target(i.op) && goes_on(i.arg)) return true;
+    if (!ends_flow(i.op) && index + 1 < bytecode.size() && goes_on(index + 1)) return true;
   }
-  return stretch.last + 1 < bytecode.size() && !has_trait(bytecode[stretch.last].op, kEndsFlow) &&
-         goes_on(stretch.last + 1);
+  return false;
 }
 
 std::optional<Stretch> innermost_loop(const Bytecode& bytecode, int index) {
   std::optional<Stretch> found;
   for (int jump = index; jump < bytecode.size(); ++jump) {
     const Instruction& i = bytecode[jump];
-    bool goes_around = has_trait(i.op, kHasTarget) && i.arg <= index;
-    if (goes_around && (!found || i.arg > found->first)) found = {i.arg, jump};
-    if (goes_around && found->first == i.arg) found->last = jump;
+    bool goes_around = has_target(i.op) && i.arg <= index;
+    if (goes_around && (!found || i.arg > found->first)) found = Stretch{i.arg, i.arg};
+    if (goes_around && found->first == i.arg) found->cover(jump, bytecode.cold_start());
   }
   return found;
 }

@@ -12,6 +12,7 @@
 #include "snapshot/snapshot.h"
 #include "symbolic/breaks/graph_break.h"
 #include "symbolic/state/call_sites.h"
+#include "symbolic/state/stretch.h"
 #include "symbolic/state/trace_start.h"
 
 namespace md {
@@ -39,12 +40,6 @@ inline const char* exit_name(ExitKind exit) {
   }
   return "hand over";
 }
-
-// Instructions of one code object.
-struct Stretch {
-  int first, last;
-  bool contains(int index) const { return first <= index && index <= last; }
-};
 
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;

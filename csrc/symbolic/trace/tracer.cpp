@@ -240,7 +240,7 @@ void Tracer::step() {
   }
   // The loop of `yield from` in an outer generator is no loop of the program: the innermost generator does the work.
   if (instruction.op == Opcode::JUMP_BACKWARD && instruction.arg2 != 0) frames_.set_back_edge(went_back);
-  if (is_root && frames_.depth() == 1) work_.note_jump(from, frames_.root().next);
+  if (is_root && frames_.depth() == 1) work_.note_jump(*frames_.root().bytecode, from, frames_.root().next);
   if (trace_.on()) trace_.after(*this);
 }
 
@@ -287,7 +287,7 @@ CapturedRegion Tracer::give_up(const WorklessSignal& signal) const {
   region.exit = ExitKind::Bailout;
   region.break_policy = entry_.start().policy;
   region.instructions = steps_;
-  region.workless = Stretch{signal.first, signal.last};
+  region.workless = signal.stretch;
   return region;
 }
 

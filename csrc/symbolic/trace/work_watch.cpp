@@ -28,10 +28,10 @@ std::optional<int64_t> vain_limit(const Tracer& tracer) {
 
 bool may_be_given_up(const Tracer& tracer) { return tracer.graph().nodes().empty() && vain_limit(tracer).has_value(); }
 
-void WorkWatch::note_jump(int from, int to) {
+void WorkWatch::note_jump(const Bytecode& bytecode, int from, int to) {
   if (to > from) return;
-  loops_from_ = loops_from_ < 0 ? to : std::min(loops_from_, to);
-  loops_to_ = std::max(loops_to_, from);
+  loops_.cover(to, bytecode.cold_start());
+  loops_.cover(from, bytecode.cold_start());
 }
 
 void WorkWatch::check(const Tracer& tracer) {
@@ -47,9 +47,11 @@ void WorkWatch::check(const Tracer& tracer) {
   if (nodes > 0) graph_break(BreakReason::no_work, str_cat("for ", in_vain, " instructions"));
   const TraceStart& start = tracer.entry().start();
   // Behind the region's own frame: all that is left of that.
-  if (tracer.entry().has_returned()) throw WorklessSignal{start.index, start.bytecode.size() - 1};
-  int first = loops_from_ < 0 ? start.index : std::min(start.index, loops_from_);
-  throw WorklessSignal{first, std::max({start.index, tracer.frames().root().index, loops_to_})};
+  if (tracer.entry().has_returned()) throw WorklessSignal{{start.index, start.bytecode.size() - 1}};
+  Stretch stretch = loops_;
+  stretch.cover(start.index, start.bytecode.cold_start());
+  stretch.cover(tracer.frames().root().index, start.bytecode.cold_start());
+  throw WorklessSignal{stretch};
 }
 
 }  // namespace md

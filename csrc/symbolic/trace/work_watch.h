@@ -3,13 +3,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "symbolic/state/stretch.h"
+
 namespace md {
 
+class Bytecode;
 class Tracer;
 
 // Ends a trace that has added nothing to the graph; instructions of the outermost frame are left to Python.
 struct WorklessSignal {
-  int first, last;
+  Stretch stretch;
 };
 
 // Instructions between two nodes of the graph after which the trace ends; none if it may take any number.
@@ -20,14 +23,14 @@ bool may_be_given_up(const Tracer& tracer);
 class WorkWatch {
  public:
   // The outermost frame goes from one instruction to the next.
-  void note_jump(int from, int to);
+  void note_jump(const Bytecode& bytecode, int from, int to);
   // Breaks the graph, or throws a WorklessSignal, if the instructions since the last node are too many.
   void check(const Tracer& tracer);
 
  private:
-  int loops_from_ = -1, loops_to_ = -1;  // from the first target of a back edge to the last jump
-  size_t nodes_seen_ = 0;                // nodes of the graph at the last check
-  int64_t last_node_step_ = 0;           // the last step at which there were more than before
+  Stretch loops_{0, -1};        // from the first target of a back edge to the last jump
+  size_t nodes_seen_ = 0;       // nodes of the graph at the last check
+  int64_t last_node_step_ = 0;  // the last step at which there were more than before
 };
 
 }  // namespace md
