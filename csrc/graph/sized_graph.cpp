@@ -93,6 +93,7 @@ void SizedGraph::add_view(const Node& from, const Node& to, const SymbolList& sy
       return;
     }
     offsets_.push_back(number_of(captured[i].view_offset, symbols, known));
+    offset_dims_.push_back(captured[i].view_offset);
     numbers_[offsets_.back()].value = now[i].view_offset.value();
   }
 }
@@ -131,6 +132,21 @@ bool SizedGraph::take_sizes(std::span<const int64_t> values) {
 int64_t SizedGraph::view_offset(const Node& node, int out) const {
   size_t first = first_offset_[static_cast<size_t>(node.index)];
   return numbers_[offsets_[first + static_cast<size_t>(out)]].value;
+}
+
+SizedGraph::InBase SizedGraph::place_in_base(ValueRef value) const {
+  InBase place{value, Dim(0)};
+  while (is_op(*place.base.node, OpKind::View) && is_strided_view(*place.base.node)) {
+    size_t first = first_offset_[static_cast<size_t>(place.base.node->index)];
+    place.offset = place.offset + offset_dims_[first + static_cast<size_t>(place.base.out)];
+    place.base = std::get<ValueRef>(place.base.node->operands[0]);
+  }
+  return place;
+}
+
+bool SizedGraph::keep_distance(ValueRef a, ValueRef b) const {
+  InBase first = place_in_base(a), second = place_in_base(b);
+  return first.base == second.base && !(first.offset - second.offset).is_symbolic();
 }
 
 bool has_symbols(const Node& node) {

@@ -30,8 +30,15 @@ class SizedGraph {
   bool take_sizes(std::span<const int64_t> values);
   // The offset of a view's result in operand 0.
   int64_t view_offset(const Node& node, int out) const;
+  // Whether one lies at a constant distance from the other in memory, as views of one value, for all sizes.
+  bool keep_distance(ValueRef a, ValueRef b) const;
 
  private:
+  struct InBase {
+    ValueRef base;
+    Dim offset;
+  };
+  InBase place_in_base(ValueRef value) const;
   enum class Pattern : uint8_t { Empty, One, More };
   struct Number {
     DimCode code;
@@ -69,6 +76,7 @@ class SizedGraph {
   std::vector<ScalarPlace> scalars_;
   std::vector<size_t> first_offset_;  // by node index, of a view: index of its results' first offset
   std::vector<size_t> offsets_;       // numbers
+  std::vector<Dim> offset_dims_;      // the same with symbols
 };
 
 // Whether a size, a stride or an operand of the node is symbolic.

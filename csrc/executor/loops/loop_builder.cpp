@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "executor/loops/gather_rows.h"
@@ -42,7 +43,8 @@ class LoopBuilder {
     if (chooses_rows() && any_copied()) return failed("what it reads does not lie by rows");
     if (needs_row_of_) return failed("an operation reads what a reduction leaves, and has no loop for that");
     if (program().scalars.size() > kMaxLoopScalars) return failed("too many numbers");
-    if (overwritten_ < 0) share_addresses(draft_, context_.places.layout());
+    if (overwritten_ < 0)
+      share_addresses(draft_, context_.places.layout(), [this](int a, int b) { return keep_distance(a, b); });
     find_runs(draft_);
     if (!place_scratch(draft_, ops_.by_rows())) return failed("too many values alive at once");
     if (overwritten_ < 0 && overwrites_what_it_reads(draft_, context_.places.layout()))
@@ -406,6 +408,25 @@ class LoopBuilder {
     draft_.is_temporary.resize(static_cast<size_t>(program().register_count), false);
     draft_.is_temporary[static_cast<size_t>(reg)] = true;
     return reg;
+  }
+
+  std::optional<ValueRef> operand_of(int number) const {
+    std::optional<ValueRef> found;
+    for (const Node* node : group_.nodes)
+      for (const Operand& operand : node->operands)
+        for_each_value(operand, [&](const ValueRef& value) {
+          if (context_.places.number(value) == number) found = value;
+        });
+    return found;
+  }
+
+  // Where they do not, a plan for these sizes alone is better.
+  bool keep_distance(int a, int b) {
+    if (context_.sized == nullptr) return true;
+    std::optional<ValueRef> first = operand_of(a), second = operand_of(b);
+    bool keep = first && second && context_.sized->keep_distance(*first, *second);
+    if (!keep) context_.stands_in = true;
+    return keep;
   }
 
   BuiltLoop finish() {

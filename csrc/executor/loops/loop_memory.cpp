@@ -46,14 +46,14 @@ class StreamMemory {
 
 }  // namespace
 
-void share_addresses(LoopDraft& draft, const Layout& layout) {
+void share_addresses(LoopDraft& draft, const Layout& layout, const std::function<bool(int, int)>& stay) {
   StreamMemory memory(draft.program, layout);
   std::vector<Stream>& inputs = draft.program.inputs;
   draft.places.resize(static_cast<size_t>(draft.program.register_count));
   for (size_t i = 1; i < inputs.size(); ++i) {
     auto end = inputs.begin() + static_cast<std::ptrdiff_t>(i);
     auto first = std::find_if(inputs.begin(), end, [&](const Stream& s) { return memory.keep_distance(s, inputs[i]); });
-    if (first == end) continue;
+    if (first == end || !stay(first->value, inputs[i].value)) continue;
     int64_t bytes = memory.first_byte(inputs[i]) - memory.first_byte(*first);
     if (bytes != static_cast<int32_t>(bytes)) continue;
     inputs[i].follows = true;

@@ -1,5 +1,6 @@
 // Which streams of a loop share memory, and the consequences.
 #pragma once
+#include <functional>
 #include <optional>
 
 #include "executor/loops/loop_draft.h"
@@ -9,8 +10,9 @@
 namespace md {
 
 // Parts of one buffer with equal strides, such as the neighbours in a stencil, have constant distances: machine code
-// needs one address for all. Not for a loop of which a part may be relocated.
-void share_addresses(LoopDraft& draft, const Layout& layout);
+// needs one address for all. Not for a loop of which a part may be relocated. stay: whether the distance between two
+// values is the same for all sizes that the loop will have.
+void share_addresses(LoopDraft& draft, const Layout& layout, const std::function<bool(int, int)>& stay);
 // Bytes from the first stream's elements to the second one's, if it is the same everywhere.
 std::optional<int64_t> distance(const LoopProgram& program, const Layout& layout, const Stream& from, const Stream& to);
 // Whether a result lies in the memory of an operand, or of another result, other than element by element: each element is
