@@ -186,6 +186,8 @@ FrameDriver::Advance FrameDriver::advance() {
   // The interpreter can enter a split unit only at its start.
   bool is_large = frame_.bytecode().slot_count() + frame_.depth() > kLargestStart;
   if (stretch_.contains(frame_.index())) return run_stretch();
+  if (numbers_ && numbers_->contains(frame_.index()) && !only_concrete_)
+    return ++empty_regions_ > kEmptyRegionLimit ? leave_empty_regions() : run_numbers();
   if (only_concrete_ || is_large || !frame_.instruction().resumable) return execute_here();
   std::optional<RegionRun> run;
   try {
@@ -196,6 +198,7 @@ FrameDriver::Advance FrameDriver::advance() {
     if (entry == nullptr) return run_uncaptured(why);
     if (entry->is_driven() || entry->is_left()) return leave_to_python(std::move(entry));
     if (is_unprofitable(*entry)) return leave_empty_regions();
+    if (take_numbers(entry)) return run_numbers();
     run.emplace(std::move(entry), place.view, &fetched);
     return run_region(*run);
   } catch (const CaptureError& error) {
@@ -363,6 +366,7 @@ FrameDriver::Advance FrameDriver::leave_region(RegionRun& run) {
   counters().translated_instructions += region.instructions;
   pending_checks_due_ = pending_checks_due_ || region.goes_back;
   if (!region.snapshot.returns.empty()) return leave_to_caller(run);
+  if (may_link(*run.entry())) return run_linked(run);
   if (region.exit == ExitKind::Return) {
     const FrameState& state = region.snapshot.frames.front();
     // Objects are built before the effects, which may change what they are built from.

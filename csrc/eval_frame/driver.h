@@ -52,6 +52,13 @@ class FrameDriver {
   Advance enter_stretch(const Stretch& more, RegionEntryPtr entry);
   Advance run_stretch();
   Advance run_region(RegionRun& run);
+  // Loops whose steps need no look-up: linked_loop.cpp.
+  bool may_link(const RegionEntry& entry) const;
+  void leave_to_header(RegionRun& run);
+  std::optional<Advance> go_round(const RegionEntryPtr& entry);  // nullopt: the next iteration begins
+  Advance run_linked(RegionRun& first);                          // the plan of the first iteration has run
+  bool take_numbers(const RegionEntryPtr& entry);
+  Advance run_numbers();
   Advance raise_from_region(RegionRun* run);
   void keep_capture_error(const CaptureError& error);
   Advance raise_in_images(RegionRun& run, FailedHostCall& failed);
@@ -115,6 +122,8 @@ class FrameDriver {
   LeftCode callees_;
   int empty_regions_ = 0;
   Stretch stretch_{0, -1};                // no regions start in it
+  std::optional<Stretch> numbers_;        // executed here while all operands are numbers
+  bool takes_numbers_ = true;             // whether that has never failed in this frame
   RegionEntryPtr first_empty_;            // of the regions without a plan since the last one with
   std::vector<RegionEntryPtr> workless_;  // the entries of the stretches since the last plan
   bool only_concrete_ = false;            // no regions from here on

@@ -59,6 +59,22 @@ bool compare(int op, double left, double right) {
   }
 }
 
+// Of exact ints; null: not done here.
+Ref apply_to_ints(BinaryCode code, BorrowedRef left, BorrowedRef right) {
+  const PyNumberMethods& ints = *PyLong_Type.tp_as_number;
+  if (code == BinaryCode::Add) return Ref::steal(ints.nb_add(left, right));
+  if (code == BinaryCode::Subtract) return Ref::steal(ints.nb_subtract(left, right));
+  if (code == BinaryCode::Multiply) return Ref::steal(ints.nb_multiply(left, right));
+  return {};
+}
+
+Ref apply_to_numbers(BinaryCode code, BorrowedRef left, BorrowedRef right) {
+  if (PyLong_CheckExact(left.get()) && PyLong_CheckExact(right.get())) return apply_to_ints(code, left, right);
+  std::optional<double> first = number_of(left), second = number_of(right);
+  std::optional<double> value = first && second ? apply(code, *first, *second) : std::nullopt;
+  return value ? Ref::steal(PyFloat_FromDouble(*value)) : Ref();
+}
+
 // Replaces both operands.
 bool finish_two(LiveFrame& f, Ref result) {
   f.pop();
@@ -68,10 +84,8 @@ bool finish_two(LiveFrame& f, Ref result) {
 }
 
 bool step_binary(LiveFrame& f, const Instruction& i) {
-  std::optional<double> left = number_of(f.peek(2)), right = number_of(f.peek(1));
-  if (!left || !right || !is_known_binary(i.arg)) return false;
-  std::optional<double> value = apply(binary_operator(i.arg).code, *left, *right);
-  Ref result = value ? Ref::steal(PyFloat_FromDouble(*value)) : Ref();
+  if (!is_known_binary(i.arg)) return false;
+  Ref result = apply_to_numbers(binary_operator(i.arg).code, f.peek(2), f.peek(1));
   if (!result) {
     PyErr_Clear();  // out of memory: step() raises it
     return false;
@@ -114,7 +128,19 @@ bool store_fast(LiveFrame& f, const Instruction& i) {
   return true;
 }
 
+bool is_branch(Quick kind) { return kind == Quick::BranchIfTrue || kind == Quick::BranchIfFalse; }
+
 }  // namespace
+
+bool may_step_quickly(Opcode op) {
+  return kQuick[static_cast<size_t>(op)] != Quick::None || has_trait(op, kMoves) || op == Opcode::JUMP_BACKWARD;
+}
+
+bool only_moves(const LiveFrame& f) {
+  Opcode op = f.instruction().op;
+  if (is_branch(kQuick[static_cast<size_t>(op)])) return PyBool_Check(f.peek(1).get()) != 0;
+  return has_trait(op, kMoves) || op == Opcode::JUMP_BACKWARD;
+}
 
 bool step_quickly(LiveFrame& f) {
   const Instruction& i = f.instruction();

@@ -7,5 +7,9 @@ namespace md {
 // Executes the instruction at the frame's position if it can neither fail nor run other code, and moves on. Returns false,
 // with nothing done, for any other: step() executes it.
 bool step_quickly(LiveFrame& frame);
+// Whether that may be so for some operands, or step() only moves values or control.
+bool may_step_quickly(Opcode op);
+// Whether step() only moves values or control with the present operands.
+bool only_moves(const LiveFrame& frame);
 
 }  // namespace md

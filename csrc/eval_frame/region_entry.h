@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,9 @@ struct RegionEntry : CacheEntry {
   int64_t checks_left = 0;                     // config.check_captures
   WorkBehind behind;                           // if it has no plan
   bool is_left_by_types = false;               // left to Python by guards on the types of the arguments alone
+  bool links = false;                          // runs again from its own exit: linked_loop.h
+  std::optional<Stretch> numbers;              // its instructions, if executing them costs less than a look-up
+  int runs_of_numbers = 0;
   // A stretch without work that the driver executes.
   bool is_driven() const { return region.workless && behind.may_exist(); }
   // Otherwise: whether Python runs the frame from here, and whether that was learned.

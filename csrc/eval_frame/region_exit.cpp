@@ -296,6 +296,14 @@ FrameImages ExitValues::take_images(OutputReplay* outputs, LiveFrame* frame) {
   return images;
 }
 
+SlotObjects ExitValues::take_slots(const std::vector<SlotValue>& slots, LiveFrame* frame) {
+  SlotObjects objects = md::build_slots(slots, builder_);
+  build_effects();
+  apply_effects(nullptr, frame);
+  builder_.release();
+  return objects;
+}
+
 HeldExit ExitValues::hold_back() {
   HeldExit held;
   if (snapshot_.result != kNoRecipe) {

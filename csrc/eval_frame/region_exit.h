@@ -35,6 +35,8 @@ class ExitValues {
   // For other exits: applies the effects and returns the contents of every frame, which the images then own.
   // Empty: stopped at deferred I/O.
   FrameImages take_images(OutputReplay* outputs = nullptr, LiveFrame* frame = nullptr);
+  // Instead of images, where slots are all that changes in one frame.
+  SlotObjects take_slots(const std::vector<SlotValue>& slots, LiveFrame* frame);
 
   // Builds everything and applies nothing.
   HeldExit hold_back();
@@ -72,6 +74,9 @@ class RegionRun {
   // After take_result(): from then on only the frame and the result own the values, so that objects die where the
   // evaluator drops them. Python code may run.
   void release();
+  SlotObjects take_slots(const std::vector<SlotValue>& slots, LiveFrame* frame) {
+    return exit_.take_slots(slots, frame);
+  }
   OutputReplay& replay() { return *replay_; }
   ValueBuilder& builder() { return exit_.builder(); }
   // Instead of either; must be the last call.

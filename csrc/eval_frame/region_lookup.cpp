@@ -19,6 +19,7 @@
 #include "eval_frame/guard_filter.h"
 #include "eval_frame/internal_work.h"
 #include "eval_frame/left_code.h"
+#include "eval_frame/linked_loop.h"
 #include "eval_frame/recompiles.h"
 #include "eval_frame/running_stack.h"
 #include "graph/passes.h"
@@ -268,6 +269,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   report.traced();
   if (entry->region.exit != ExitKind::Bailout) make_plan_or_bail_out(place, *entry);
   entry->plan_ns = stopwatch.lap();
+  entry->links = links_to_itself(*entry);
+  if (!keeps_empty_regions(place) && !place.policy->breaks_are_errors()) entry->numbers = stretch_of_numbers(*entry);
   filter_guards(place, *entry);
   entry->recompile_reasons = failing_guards(cache, key, place);
   cache.insert(key, entry, place.view);
@@ -279,14 +282,8 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   return entry;
 }
 
-// A function monitored by a sys.monitoring tool must run as a frame.
 RegionEntryPtr unless_monitored(RegionEntryPtr entry, Bailout& why) {
-  if (entry == nullptr || entry->region.entered.empty()) return entry;
-  int tools = pv_monitoring_tools(PyThreadState_Get());
-  bool monitored = tools != 0 && std::ranges::any_of(entry->region.entered, [&](const Bytecode* bytecode) {
-                     return pv_code_monitored(bytecode->code(), tools) != 0;
-                   });
-  if (!monitored) return entry;
+  if (entry == nullptr || !enters_monitored(entry->region)) return entry;
   why = Bailout::traced;
   return nullptr;
 }
@@ -369,6 +366,14 @@ std::optional<Stretch> innermost_loop(const Bytecode& bytecode, int index) {
     if (goes_around && found->first == i.arg) found->cover(jump, bytecode.cold_start());
   }
   return found;
+}
+
+bool enters_monitored(const CapturedRegion& region) {
+  if (region.entered.empty()) return false;
+  int tools = pv_monitoring_tools(PyThreadState_Get());
+  return tools != 0 && std::ranges::any_of(region.entered, [&](const Bytecode* bytecode) {
+           return pv_code_monitored(bytecode->code(), tools) != 0;
+         });
 }
 
 RegionEntryPtr find_or_capture(const RegionPlace& place, Bailout& why, FetchedObjects& fetched) {

@@ -18,6 +18,9 @@ struct RegionPlace {
   CallerChainPtr callers;  // null if there are none
 };
 
+// Whether it enters functions that are monitored by a sys.monitoring tool, which must run as frames.
+bool enters_monitored(const CapturedRegion& region);
+
 // Null, with the reason in `why`: the limit is reached (one warning), capture failed by an internal bug (one warning),
 // or nothing is left to capture. Throws PythonError: Unsupported or FailOnRecompileLimitHit under a policy that makes
 // breaks errors, a backend's exception, InternalError if config.suppress_internal_errors is off.

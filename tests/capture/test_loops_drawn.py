@@ -149,14 +149,19 @@ def check_drawn(seed):
     exec(compile(source, file, "exec"), names)
     function = names["program"]
     limit = rng.choice([80, 150, 400, 100_000])
+    checked = rng.choice([0, 0, 2])
     try:
         md._dynamo.reset()
-        with config.patch(walk_limit=limit, **({"snapshot_stress": rng.randint(1, 9)} if rng.random() < 0.1 else {})):
+        with config.patch(
+            walk_limit=limit,
+            check_captures=checked,
+            **({"snapshot_stress": rng.randint(1, 9)} if rng.random() < 0.1 else {}),
+        ):
             compiled = md.compile(function, backend=rng.choice(["onednn", "onednn", "eager"]))
-            for n in (rng.randint(0, 12), 4, 9):
+            for n in (rng.randint(0, 12), 4, 9, rng.randint(20, 40)):
                 assert outcome(compiled, n) == outcome(function, n)
     except BaseException as error:
-        error.add_note(f"seed {seed}, limit {limit}\n{source}")
+        error.add_note(f"seed {seed}, limit {limit}, checked {checked}\n{source}")
         raise
     finally:
         del linecache.cache[file]
