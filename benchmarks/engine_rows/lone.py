@@ -1,25 +1,23 @@
-"""Lone pointwise operations beside torch: python benchmarks/engine_rows/lone.py [--rows TEXT] [--again RATIO]
+"""Lone pointwise operations beside torch: python benchmarks/engine_rows/lone.py [--rows TEXT]
 
 Every pointwise row of the op table and every composite of pointwise rows, by dtype and layout, eager and compiled. A
 row's operands come from its schema, so that a new row of the table is measured without a line here. One thread, in the
-thread's own processor time; minima of rounds that take turns. --again: rows below that ratio are measured alone three
-times more.
+thread's own processor time.
 """
 
-import argparse
 import collections
-import json
-import math
-import statistics
-import sys
-import time
 from dataclasses import dataclass, field
+
+from sections import OURS, Figure, NoSuchCall, Row, Section, mean_of, run_alone
 
 SIDE = 512  # elements: SIDE * SIDE, so that operands lie in the second level of cache
 DTYPES = ("float32", "float64", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8", "bool")
 FLOATS = DTYPES[:4]
 LAYOUTS = ("contiguous", "transposed", "stepped", "mixed", "row", "column")
 MODES = ("eager", "compiled")
+FLOOR, LEAST, MOST_BELOW = 0.9, 0.5, 0.01  # times as fast as torch: at most 1 % below the floor, none below the least
+SECONDS = 3e-4  # of calls of one contender in a round
+NO_SUCH_CALL = (RuntimeError, TypeError, NotImplementedError, ValueError, OverflowError)
 # Where the default numbers, in (0, 1), are outside of the domain.
 ABOVE_ONE = ("acosh",)
 # Arguments that are not operands, by the parameter's name.
@@ -68,14 +66,6 @@ class Form:
     operands: tuple
     keywords: dict = field(default_factory=dict)
     method: bool = False
-
-
-@dataclass
-class Row:
-    """contenders: name -> a function that returns the call to be timed, or raises if there is none."""
-
-    name: str
-    contenders: dict
 
 
 def forms():
@@ -196,7 +186,7 @@ def our_call(form, dtype, layout, mode):
     return lambda: function(*operands, **keywords)
 
 
-def rows():
+def rows(threads):
     for form in forms():
         count = sum(operand in ("t", "c") for operand in form.operands)
         for layout in LAYOUTS[: 3 if count < 2 else None]:
@@ -204,92 +194,38 @@ def rows():
                 for mode in MODES:
                     ours = _bind(our_call, form, dtype, layout, mode)
                     theirs = _bind(torch_call, form, dtype, layout)
-                    yield Row(f"{form.name}, {dtype}, {layout}, {mode}", {"minidynamo": ours, "torch": theirs})
+                    yield Row(f"{form.name}, {dtype}, {layout}, {mode}", {OURS: ours, "torch": theirs}, seconds=SECONDS)
 
 
 def _bind(make, *arguments):
-    return lambda: make(*arguments)
+    def bound():
+        try:
+            return make(*arguments)
+        except NO_SUCH_CALL as error:
+            raise NoSuchCall(str(error)) from error
+
+    return bound
 
 
-def __getattr__(name):
-    if name == "ROWS":
-        return list(rows())
-    raise AttributeError(name)
+def figures(row, times):
+    if times.has(OURS, "torch"):
+        yield Figure("torch / ours", times.least("torch") / times.least(OURS), FLOOR)
 
 
-def compared(row, rounds):
-    """Seconds of each contender, or None where one of them has no such call."""
-    try:
-        calls = {name: make() for name, make in row.contenders.items()}
-    except (RuntimeError, TypeError, NotImplementedError, ValueError, OverflowError):
-        return None
-    best = dict.fromkeys(calls, math.inf)
-    for _ in range(rounds):
-        for name, call in calls.items():
-            for _ in range(2):
-                begin = time.thread_time()
-                call()
-                best[name] = min(best[name], time.thread_time() - begin)
-    return best
-
-
-def ratio(best):
-    return best["torch"] / best["minidynamo"]
-
-
-def measured_again(row, found, rounds):
-    """The best of three more measurements, each of calls made anew."""
-    for _ in range(3):
-        again = compared(row, 4 * rounds)
-        if again is not None and ratio(again) > ratio(found):
-            found = again
-    return found
-
-
-def report(results):
-    by_group = collections.defaultdict(list)
-    for name, best in results.items():
+def totals(found):
+    groups = collections.defaultdict(list)
+    for name, figures in found.items():
         _, dtype, layout, mode = name.rsplit(", ", 3)
         for group in ("all", mode, f"{mode}, {dtype}", f"{mode}, {layout}"):
-            by_group[group].append(ratio(best))
-    print(
-        "| rows | number | geometric mean of torch / minidynamo | below 0.9 | below 0.5 |\n"
-        "| --- | ---: | ---: | ---: | ---: |"
-    )
-    for group, ratios in by_group.items():
-        below = [sum(r < limit for r in ratios) for limit in (0.9, 0.5)]
-        print(f"| {group} | {len(ratios)} | {statistics.geometric_mean(ratios):.2f} | {below[0]} | {below[1]} |")
-    print("\nSlowest:")
-    for name, best in sorted(results.items(), key=lambda item: ratio(item[1])):
-        if ratio(best) < 0.9:
-            print(
-                f"{ratio(best):.2f}  {name}  ours {best['minidynamo'] * 1e6:.1f} us, torch {best['torch'] * 1e6:.1f} us"
-            )
+            groups[group].append(figures["torch / ours"].value)
+    for group, ratios in groups.items():
+        yield f"{group}, {len(ratios)} rows", mean_of(ratios)
+        below = sum(ratio < FLOOR for ratio in ratios)
+        yield group, Figure(f"share below {FLOOR}", below / len(ratios), MOST_BELOW, at_most=True)
+        yield group, Figure("least", min(ratios), LEAST)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="", help="only rows whose name contains all of these words")
-    parser.add_argument("--rounds", type=int, default=4)
-    parser.add_argument("--again", type=float, default=0.9, help="measure rows below this ratio again")
-    parser.add_argument("--json")
-    arguments = parser.parse_args()
-    results = {}
-    for row in rows():
-        if not all(word in row.name for word in arguments.rows.split()):
-            continue
-        best = compared(row, arguments.rounds)
-        if best is None:
-            continue
-        if ratio(best) < arguments.again:
-            best = measured_again(row, best, arguments.rounds)
-        results[row.name] = best
-        print(row.name, f"{ratio(best):.2f}", file=sys.stderr, flush=True)
-    report(results)
-    if arguments.json:
-        with open(arguments.json, "w") as file:
-            json.dump(results, file)
-
+SECTION = Section(rows, figures, totals, rounds=4)
 
 if __name__ == "__main__":
-    main()
+    run_alone(__file__)

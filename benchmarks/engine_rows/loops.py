@@ -1,36 +1,65 @@
 """Loops over elements and slices, recurrences, a decoder: python benchmarks/engine_rows/loops.py [--rows TEXT]
 
 Each row is a function, called uncompiled and compiled in turn: the first call's milliseconds over the uncompiled one,
-the ratio of the later calls (above 1: the compiled one is faster), and microseconds of a step. Minima of rounds.
+the ratio of the later calls, and for some the microseconds that a step takes over its kernels: those of a compiled
+function that is one step, without what a compiled call of one small operation takes.
 """
 
-import argparse
 import time
 from dataclasses import dataclass
 
+from sections import Figure, Section, run_alone
+from sections import Row as Case
+
+MOST_FIRST_MS = 100  # that the first call may take over an uncompiled one
+MOST_STEP_US = 1.5  # that a step may take over its kernels
+CALLS = 200  # of a step
+
 
 @dataclass
-class Row:
-    """make: returns the arguments of a call, which the function may write into; steps: of the innermost loop."""
+class Row(Case):
+    """contenders: name -> a function that returns the function to be timed. make: returns the arguments of a call, that
+    it may write into; steps: of the innermost loop."""
 
-    name: str
-    function: object
-    make: object
-    steps: int
+    make: object = None
+    steps: int = 1
+    clock: object = time.perf_counter
 
-    @property
-    def contenders(self):
-        """name -> a function that returns the call to be timed."""
-        import minidynamo
+    def begin(self, calls):
+        first = {name: {"first": self.seconds_of(call, 1)} for name, call in calls.items()}
+        results = [calls[name](*self.make()) for name in ("uncompiled", "compiled") if name in calls]
+        if not results[0].allclose(results[-1], rtol=1e-4, atol=1e-5):
+            raise AssertionError("the compiled loop returns something else")
+        return first
 
-        def call(function):
-            arguments = self.make()
-            return lambda: function(*arguments)
+    def sample(self, calls):
+        times = {"one step": CALLS, "one operation": CALLS}
+        return {name: {"seconds": self.seconds_of(call, times.get(name, 1))} for name, call in calls.items()}
 
-        return {
-            "uncompiled": lambda: lambda: call(self.function),
-            "compiled": lambda: (lambda compiled: lambda: call(compiled))(minidynamo.compile(self.function)),
-        }
+    def seconds_of(self, call, times):
+        arguments = self.make()
+        begin = self.clock()
+        for _ in range(times):
+            call(*arguments)
+        return (self.clock() - begin) / times
+
+
+def row(name, function, make, steps, step=None):
+    """step: one step of the function, of the same arguments."""
+    contenders = {"uncompiled": lambda: function, "compiled": lambda: compiled(function)}
+    if step is not None:
+        contenders |= {"one step": lambda: compiled(step), "one operation": lambda: compiled(one_operation)}
+    return Row(name, contenders, make=make, steps=steps)
+
+
+def compiled(function):
+    import minidynamo
+
+    return minidynamo.compile(function)
+
+
+def one_operation(x, *others):
+    return x[..., :1] + 1.0
 
 
 def lu(A):
@@ -107,10 +136,19 @@ def adi(u, v, p, q):
     return v
 
 
+def step_of_recurrence(x, w):
+    return (x * w + 1.0).tanh() * 0.5 + x * 0.25
+
+
 def recurrence(x, w):
     for _ in range(10_000):
         x = (x * w + 1.0).tanh() * 0.5 + x * 0.25
     return x
+
+
+def step_of_residual(x, b):
+    y = (x * 0.999 + b).tanh() * 0.999 + 0.0001 * x
+    return y, (y - x).abs().max()
 
 
 def residual(x, b):
@@ -121,6 +159,13 @@ def residual(x, b):
         x = y
         steps += 1
     return x
+
+
+def step_of_decoder(x, w1, w2, cache):
+    h = (x @ w1).tanh()
+    cache[128] = h[0]
+    scores = (h @ cache[:129].transpose(0, 1)).softmax(-1)
+    return x + (scores @ cache[:129]) @ w2
 
 
 def decoder(x, w1, w2, cache):
@@ -155,67 +200,42 @@ def _independent(m, n):
     return columns
 
 
-ROWS = [
-    Row("lu 40", lu, lambda: (_dominant(40),), 1600),
-    Row("cholesky 40", cholesky, lambda: (_dominant(40),), 800),
-    Row("seidel_2d 40", seidel_2d, lambda: (_numbers(40, 40),), 2 * 38 * 38),
-    Row("durbin 200", durbin, lambda: (_numbers(200) * 0.01, _numbers(200) * 0), 200),
-    Row("gramschmidt 60x40", gramschmidt, lambda: (_independent(60, 40), _numbers(60, 40), _numbers(40, 40)), 780),
-    Row("trmm 40", trmm, lambda: (_numbers(40, 40), _numbers(40, 40)), 1600),
-    Row("adi 100", adi, lambda: tuple(_numbers(100, 100) for _ in range(4)), 2 * 2 * 98),
-    Row("recurrence 10,000 of 64", recurrence, lambda: (_numbers(64), _numbers(64)), 10_000),
-    Row("residual of 64", residual, lambda: (_numbers(64), _numbers(64)), 1000),
-    Row(
+LOOPS = [
+    row("lu 40", lu, lambda: (_dominant(40),), 1600),
+    row("cholesky 40", cholesky, lambda: (_dominant(40),), 800),
+    row("seidel_2d 40", seidel_2d, lambda: (_numbers(40, 40),), 2 * 38 * 38),
+    row("durbin 200", durbin, lambda: (_numbers(200) * 0.01, _numbers(200) * 0), 200),
+    row("gramschmidt 60x40", gramschmidt, lambda: (_independent(60, 40), _numbers(60, 40), _numbers(40, 40)), 780),
+    row("trmm 40", trmm, lambda: (_numbers(40, 40), _numbers(40, 40)), 1600),
+    row("adi 100", adi, lambda: tuple(_numbers(100, 100) for _ in range(4)), 2 * 2 * 98),
+    row("recurrence 10,000 of 64", recurrence, lambda: (_numbers(64), _numbers(64)), 10_000, step_of_recurrence),
+    row("residual of 64", residual, lambda: (_numbers(64), _numbers(64)), 1000, step_of_residual),
+    row(
         "decoder 256",
         decoder,
         lambda: (_numbers(1, 64), _numbers(64, 64) * 0.1, _numbers(64, 64) * 0.1, _numbers(256, 64)),
         256,
+        step_of_decoder,
     ),
 ]
 
 
-def seconds(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def figures(row, times):
+    compiled, uncompiled = times.least("compiled"), times.least("uncompiled")
+    yield Figure(
+        "first call over uncompiled, ms", (times.once["compiled"]["first"] - uncompiled) * 1e3, MOST_FIRST_MS, True
+    )
+    yield Figure("uncompiled / compiled", uncompiled / compiled, 1.0)
+    steps = STEPS[row]
+    yield Figure("us a step, uncompiled", uncompiled / steps * 1e6)
+    yield Figure("us a step, compiled", compiled / steps * 1e6)
+    if times.has("one step"):
+        kernels = times.least("one step") - times.least("one operation")
+        yield Figure("us a step over its kernels", (compiled / steps - kernels) * 1e6, MOST_STEP_US, True)
 
 
-def measure(row, rounds):
-    import minidynamo
-
-    minidynamo._dynamo.reset()
-    makers = {name: make() for name, make in row.contenders.items()}
-    firsts = {name: seconds(make()) for name, make in makers.items()}
-    assert row.function(*row.make()).allclose(minidynamo.compile(row.function)(*row.make()), rtol=1e-4, atol=1e-5)
-    best = dict.fromkeys(makers, float("inf"))
-    for _ in range(rounds):
-        for name, make in makers.items():
-            best[name] = min(best[name], seconds(make()))
-    return {
-        "first_ms": (firsts["compiled"] - best["uncompiled"]) * 1e3,
-        "ratio": best["uncompiled"] / best["compiled"],
-        "us": {name: best[name] / row.steps * 1e6 for name in best},
-    }
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="", help="only rows whose name contains this")
-    parser.add_argument("--rounds", type=int, default=7)
-    options = parser.parse_args()
-    print("| loop | first call over uncompiled, ms | uncompiled / compiled | us a step, uncompiled | compiled |")
-    print("|---|---|---|---|---|")
-    for row in ROWS:
-        if options.rows not in row.name:
-            continue
-        found = measure(row, options.rounds)
-        us = found["us"]
-        print(
-            f"| {row.name} | {found['first_ms']:.1f} | {found['ratio']:.2f} | {us['uncompiled']:.2f} "
-            f"| {us['compiled']:.2f} |",
-            flush=True,
-        )
-
+STEPS = {each.name: each.steps for each in LOOPS}
+SECTION = Section(lambda threads: LOOPS, figures, ours=("compiled", "seconds"), rounds=7)
 
 if __name__ == "__main__":
-    main()
+    run_alone(__file__)

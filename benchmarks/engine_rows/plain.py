@@ -5,7 +5,6 @@ takes little time beside the rest. The first call of the compiled function is me
 call. Rows named "hook" compare with a hook that only calls CPython's own evaluator.
 """
 
-import argparse
 import ctypes
 import math
 import mmap
@@ -13,21 +12,31 @@ import re
 import statistics
 import sys
 import time
-from dataclasses import dataclass
 
 import numpy as np
+from sections import Figure, Section, run_alone
+from sections import Row as Case
 
 import minidynamo
 
 REPEAT_FOR = 0.02  # seconds that one measurement repeats a call for
+MOST, MOST_UNDER_A_HOOK = 1.05, 1.1  # times what plain Python takes
+MOST_FIRST_MS = 100  # that the first call may take over a plain one
 
 
-@dataclass
-class Row:
-    """contenders: name -> the call to be timed; the first is what the others are compared with."""
+class Row(Case):
+    """The first contender is what the compiled one is compared with."""
 
-    name: str
-    contenders: dict
+    def begin(self, calls):
+        self.times = 1
+        first = {name: {"first": seconds(call)} for name, call in calls.items()}
+        for call in calls.values():
+            call()
+        self.times = max(1, int(REPEAT_FOR / min(seconds(call) for call in calls.values())))
+        return first
+
+    def sample(self, calls):
+        return {name: {"seconds": seconds(call, self.times)} for name, call in calls.items()}
 
 
 def density(x, mean, spread):
@@ -186,13 +195,13 @@ class IdleHook:
 def row(name, function, *args, plainly=None):
     compiled = minidynamo.compile(function)
     plain = plainly or function
-    return Row(name, {"plain": lambda: plain(*args), "compiled": lambda: compiled(*args)})
+    return Row(name, {"plain": lambda: lambda: plain(*args), "compiled": lambda: lambda: compiled(*args)})
 
 
 def hook_row(name, function, *args):
     compiled = minidynamo.compile(function)
     plain = IdleHook()(lambda: function(*args))
-    return Row(name, {"plain, idle hook": plain, "compiled": lambda: compiled(*args)})
+    return Row(name, {"plain, idle hook": lambda: plain, "compiled": lambda: lambda: compiled(*args)})
 
 
 ROWS = [
@@ -222,38 +231,20 @@ def seconds(call, times=1):
     return (time.perf_counter() - start) / times
 
 
-def measure(row, rounds):
-    base, *others = row.contenders
-    once = min(seconds(row.contenders[base]) for _ in range(3))
-    times = max(1, int(REPEAT_FOR / once))
-    first = {name: seconds(row.contenders[name]) for name in others}
-    for name in others:
-        row.contenders[name]()
-    samples = {name: [] for name in row.contenders}
-    for _ in range(rounds):
-        for name, call in row.contenders.items():
-            samples[name].append(seconds(call, times))
-    plain = min(samples[base])
-    for name in others:
-        ratios = [ours / theirs for ours, theirs in zip(samples[name], samples[base], strict=True)]
-        print(
-            f"| {row.name} | {plain * 1e6:.4g} | {min(samples[name]) * 1e6:.4g} | {min(samples[name]) / plain:.2f} "
-            f"| {statistics.median(ratios):.2f} | {(first[name] - once) * 1e3:.1f} |",
-            flush=True,
-        )
+def figures(row, times):
+    base = next(iter(times.rounds[0]))
+    plain, compiled = times.of(base), times.of("compiled")
+    most = MOST_UNDER_A_HOOK if row.startswith("hook") else MOST
+    ratio = statistics.median(ours / theirs for ours, theirs in zip(compiled, plain, strict=True))
+    yield Figure(f"us, {base}", min(plain) * 1e6)
+    yield Figure(f"compiled / {base}, median of rounds", ratio, most, True)
+    yield Figure(f"compiled / {base}, minima", min(compiled) / min(plain))
+    yield Figure(
+        "first call over later ones, ms", (times.once["compiled"]["first"] - min(plain)) * 1e3, MOST_FIRST_MS, True
+    )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="", help="only rows whose name contains this")
-    parser.add_argument("--rounds", type=int, default=7)
-    arguments = parser.parse_args()
-    print("| | plain, us | compiled, us | minima | median of rounds | first call more, ms |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for each in ROWS:
-        if arguments.rows in each.name:
-            measure(each, arguments.rounds)
-
+SECTION = Section(lambda threads: ROWS, figures, ours=("compiled", "seconds"), rounds=7)
 
 if __name__ == "__main__":
-    main()
+    run_alone(__file__)

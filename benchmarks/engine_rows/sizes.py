@@ -6,34 +6,66 @@ the sizes, and how the first call compares with what it may take: 1.2 times a se
 One thread, in its own processor time.
 """
 
-import argparse
 import random
 import statistics
 import time
 from dataclasses import dataclass
+
+from sections import OURS, Figure, Section, run_alone
+from sections import Row as Case
 
 SIZES = 60
 AGAIN = 3  # calls of a seen size
 
 
 @dataclass
-class Row:
-    """make: the arguments for a size. contenders: library -> the function. most: the times of a seen call, and the
-    microseconds beside, that a new size may take."""
+class Row(Case):
+    """make: the arguments for a library and a size. most: the times of a seen call, and the microseconds beside, that a
+    new size may take. calls: name -> the function and its library."""
 
-    name: str
-    function: object  # of a library
-    make: object  # of a library and a size
-    sizes: tuple
+    make: object = None
+    sizes: tuple = ()
     most: tuple = (1.2, 5)
+    seed: int = 0
 
-    @property
-    def contenders(self):
-        import torch
+    def sample(self, calls):
+        self.seed += 1
+        sizes = random.Random(self.seed).sample(self.sizes, SIZES)
+        return {name: self.measure(name, *call, sizes) for name, call in calls.items()}
 
+    def measure(self, name, function, library, sizes):
+        """Medians over the sizes."""
+        if name == OURS:
+            library._dynamo.reset()
+        with library.no_grad():
+            before = self.make(library, sizes[-1])
+            new, seen = [], []
+            for n in sizes:
+                arguments = self.make(library, n)
+                function(*before)  # so that both find their operands where a call of another size leaves them
+                new.append(microseconds(function, arguments))
+                seen += [microseconds(function, arguments) for _ in range(AGAIN)]
+                before = arguments
+        captures = 3  # of the first sizes
+        return {"new": statistics.median(new[captures:]), "seen": statistics.median(seen[captures * AGAIN :])}
+
+
+def row(name, function, make, sizes, most=(1.2, 5)):
+    """function: of a library, returns the function to be timed."""
+
+    def ours():
         import minidynamo
 
-        return {"minidynamo": (self, minidynamo), "torch": (self, torch)}
+        minidynamo.set_num_threads(1)
+        return minidynamo.compile(function(minidynamo), dynamic=True), minidynamo
+
+    def theirs():
+        import torch
+
+        torch.set_num_threads(1)
+        return function(torch), torch
+
+    return Row(name, {OURS: ours, "torch": theirs}, make=make, sizes=sizes, most=most)
 
 
 def _pointwise(lib):
@@ -97,16 +129,16 @@ def _several(lib, *shape):
 
 
 _SMALL = tuple(range(3, 400))
-ROWS = [
-    Row("pointwise", _pointwise, lambda lib, n: (lib.ones(n),), _SMALL),
-    Row("pointwise, 1 MB", _pointwise, lambda lib, n: (lib.ones(250_000 + n),), _SMALL),
-    Row("layer norm", _normalise, lambda lib, n: (lib.ones(n, 64),), _SMALL),
-    Row("softmax", _rows, lambda lib, n: (lib.ones(8, n),), _SMALL),
-    Row("product", lambda lib: lambda x: x @ x.T, lambda lib, n: (lib.ones(n, 64),), _SMALL),
-    Row("linear", _linear, lambda lib, n: (lib.ones(n, 256),), _SMALL),
-    Row("attention", _attention, lambda lib, n: _several(lib, 1, 4, n, 64), _SMALL),
-    Row("convolution", _convolution, lambda lib, n: (lib.ones(1, 8, n, 20),), _SMALL),
-    Row("decode step", _decoder, lambda lib, n: (lib.ones(1, 1, 256), _cache(lib, n)), _SMALL, (1.05, 0)),
+FUNCTIONS = [
+    row("pointwise", _pointwise, lambda lib, n: (lib.ones(n),), _SMALL),
+    row("pointwise, 1 MB", _pointwise, lambda lib, n: (lib.ones(250_000 + n),), _SMALL),
+    row("layer norm", _normalise, lambda lib, n: (lib.ones(n, 64),), _SMALL),
+    row("softmax", _rows, lambda lib, n: (lib.ones(8, n),), _SMALL),
+    row("product", lambda lib: lambda x: x @ x.T, lambda lib, n: (lib.ones(n, 64),), _SMALL),
+    row("linear", _linear, lambda lib, n: (lib.ones(n, 256),), _SMALL),
+    row("attention", _attention, lambda lib, n: _several(lib, 1, 4, n, 64), _SMALL),
+    row("convolution", _convolution, lambda lib, n: (lib.ones(1, 8, n, 20),), _SMALL),
+    row("decode step", _decoder, lambda lib, n: (lib.ones(1, 1, 256), _cache(lib, n)), _SMALL, (1.05, 0)),
 ]
 
 
@@ -116,57 +148,20 @@ def microseconds(call, arguments):
     return (time.thread_time_ns() - begin) / 1e3
 
 
-def measure(row, seed):
-    """Medians of a new size, a seen one, and torch's."""
-    import torch
-
-    import minidynamo
-
-    sizes = random.Random(seed).sample(row.sizes, SIZES)
-    compiled, eager = minidynamo.compile(row.function(minidynamo), dynamic=True), row.function(torch)
-    times = {"new": [], "seen": [], "torch": []}
-    with minidynamo.no_grad(), torch.no_grad():
-        before = row.make(minidynamo, sizes[-1])
-        for i, n in enumerate(sizes):
-            ours, theirs = row.make(minidynamo, n), row.make(torch, n)
-            times["torch"] += [microseconds(eager, theirs) for _ in range(AGAIN)]
-            compiled(*before)  # so that both find their operands where a call of another size leaves them
-            first = microseconds(compiled, ours)
-            again = [microseconds(compiled, ours) for _ in range(AGAIN)]
-            before = ours
-            if i < 3:  # captures
-                continue
-            times["new"].append(first)
-            times["seen"] += again
-    return {name: statistics.median(values) for name, values in times.items()}
+def figures(row, times):
+    ratio, beside = MOST[row]
+    new, seen = times.least(OURS, "new"), times.least(OURS, "seen")
+    yield Figure("us, a seen size", seen)
+    yield Figure("us, a new size", new)
+    yield Figure("new / what it may take", new / (ratio * seen + beside), 1.0, True)
+    if times.has("torch"):
+        torch = times.least("torch", "seen")
+        yield Figure("torch / ours, seen", torch / seen)
+        yield Figure("torch / ours, new", torch / new)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="")
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
-    import torch
-
-    import minidynamo
-
-    torch.set_num_threads(1)
-    minidynamo.set_num_threads(1)
-    print("| row | seen, us | new, us | may take | new / may take | torch / seen | torch / new |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for row in ROWS:
-        if options.rows not in row.name:
-            continue
-        rounds = [measure(row, seed) for seed in range(options.rounds)]
-        best = {name: min(times[name] for times in rounds) for name in rounds[0]}
-        times, beside = row.most
-        most = times * best["seen"] + beside
-        print(
-            f"| {row.name} | {best['seen']:.1f} | {best['new']:.1f} | {most:.1f} | {best['new'] / most:.2f} | "
-            f"{best['torch'] / best['seen']:.2f} | {best['torch'] / best['new']:.2f} |",
-            flush=True,
-        )
-
+MOST = {each.name: each.most for each in FUNCTIONS}
+SECTION = Section(lambda threads: FUNCTIONS, figures, ours=(OURS, "new"), rounds=3)
 
 if __name__ == "__main__":
-    main()
+    run_alone(__file__)

@@ -1,19 +1,22 @@
-"""What the first product of a process costs over the second: python benchmarks/engine_rows/start.py [--load 4]
+"""What the first product of a process costs over the second: python benchmarks/engine_rows/start.py
 
-Each round is a process of its own. Both the time that passes and the processor time of the process count. --load: so
-many processes that compute nothing of use run beside it.
+Each round is a process of its own; at load 4 so many processes that compute nothing of use run beside it. Processor
+time of the process counts; the time that passes is shown beside it.
 """
 
-import argparse
-import multiprocessing
 import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
 
+from sections import OURS, Figure, Section, run_alone
+from sections import Row as Case
+
 MOST_MS = 5  # that the first product may cost over the second
 MOST_IMPORT_MS = 25
 CALLS = 6  # weights are packed from the third one on
+LOADS = (0, 4)
+CLOCKS = ("passing", "processor")
 
 PROGRAM = """
 import sys, time
@@ -40,12 +43,19 @@ SHAPES = {"few": (8, 64, 64), "some": (32, 256, 256)}
 
 
 @dataclass
-class Row:
-    """contenders: name -> a function that runs a process and returns [milliseconds, of the processor] of the import and
-    of each call."""
+class Row(Case):
+    """contenders: name -> a function that returns the call that runs a process."""
 
-    name: str
-    contenders: dict
+    load: int = 0
+
+    def sample(self, calls):
+        beside = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(self.load)]
+        try:
+            return {name: milliseconds(call()) for name, call in calls.items()}
+        finally:
+            for process in beside:
+                process.kill()
+                process.wait()
 
 
 def run(call, shape):
@@ -55,52 +65,35 @@ def run(call, shape):
     return [[float(number) for number in line.split()] for line in output.splitlines()]
 
 
+def milliseconds(lines):
+    """lines: by each clock, of the import and of each call."""
+    found = {}
+    for clock, (loading, first, second, *later) in zip(CLOCKS, zip(*lines, strict=True), strict=True):
+        found |= {f"{clock}, import": loading, f"{clock}, more": first - second, f"{clock}, later": max(later)}
+    return found
+
+
 def _bind(call, shape):
-    return lambda: run(call, shape)
+    return lambda: lambda: run(call, shape)
 
 
 ROWS = [
-    Row(f"{name}, {size} elements", {"minidynamo": _bind(call, shape)})
+    Row(f"{name}, {size} elements, load {load}", {OURS: _bind(call, shape)}, load=load)
+    for load in LOADS
     for name, call in CALLABLES.items()
     for size, shape in SHAPES.items()
 ]
 
 
-def spin():
-    while True:
-        pass
+def figures(row, times):
+    for clock, most, most_import in zip(CLOCKS, (None, MOST_MS), (None, MOST_IMPORT_MS), strict=True):
+        more, loading = times.of(OURS, f"{clock}, more"), times.of(OURS, f"{clock}, import")
+        yield Figure(f"{clock}: first over second, median, ms", statistics.median(more), most, True)
+        yield Figure(f"{clock}: import, ms", min(loading), most_import, True)
+        yield Figure(f"{clock}: slowest later call, ms", times.least(OURS, f"{clock}, later"))
 
 
-def report(row, rounds):
-    runs = [row.contenders["minidynamo"]() for _ in range(rounds)]
-    cells = []
-    for clock in (0, 1):
-        loading = min(each[0][clock] for each in runs)
-        first, second, *later = [[each[call][clock] for each in runs] for call in range(1, CALLS + 1)]
-        more = [one - other for one, other in zip(first, second, strict=True)]
-        cells += [f"{loading:.1f}", f"{min(more):.1f}", f"{statistics.median(more):.1f}"]
-        cells.append(f"{max(min(call) for call in later):.1f}")
-    print(f"| {row.name} | {' | '.join(cells)} |", flush=True)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--load", type=int, default=0)
-    parser.add_argument("--rows", default="", help="only rows whose name contains this")
-    arguments = parser.parse_args()
-    beside = [multiprocessing.Process(target=spin, daemon=True) for _ in range(arguments.load)]
-    for process in beside:
-        process.start()
-    titles = ("import", "first over second, least", "median", "slowest later call")
-    print(f"| ms (at most {MOST_IMPORT_MS} and {MOST_MS}) | {' | '.join(titles)} | processor: {' | '.join(titles)} |")
-    print("| --- |" + " ---: |" * 8)
-    for row in ROWS:
-        if arguments.rows in row.name:
-            report(row, arguments.rounds)
-    for process in beside:
-        process.terminate()
-
+SECTION = Section(lambda threads: ROWS, figures, ours=(OURS, "processor, import"))
 
 if __name__ == "__main__":
-    main()
+    run_alone(__file__)

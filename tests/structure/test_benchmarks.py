@@ -7,6 +7,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ import minidynamo
 numpy = pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+import engine  # noqa: E402
 import harness  # noqa: E402
 import instructions  # noqa: E402
 import plots  # noqa: E402
@@ -22,6 +24,7 @@ import report  # noqa: E402
 import roofline  # noqa: E402
 import steady  # noqa: E402
 from peers import PEERS  # noqa: E402
+from sections import Bench, Figure, NoSuchCall, Row, Section, Times  # noqa: E402
 from workloads import ROWS, graphs  # noqa: E402
 
 LARGE = ("10^7", "10^5", "10^6", "4096x", "batch 32", "512x1024x1024", "128^3", "edges")
@@ -112,3 +115,70 @@ def test_instructions_cannot_be_counted_without_valgrind():
     command = [sys.executable, instructions.__file__]
     done = subprocess.run(command, env={**os.environ, "PATH": ""}, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (77, "valgrind is not installed\n")
+
+
+def test_engine_compares_two_builds_and_plain_python(tmp_path, capsys):
+    file = tmp_path / "engine.json"
+    here = str(Path(minidynamo.__file__).parents[1])
+    engine.main(argv=f"--sections writes --rows every --rounds 1 --again 0 --before {here} --json {file}".split(" "))
+    lines = capsys.readouterr().out.splitlines()
+    assert "## writes, 1 thread" in lines
+    assert any(line.startswith("| every other element | numpy / compiled | ") for line in lines)
+    (found,) = json.loads(file.read_text())["results"]["writes, 1"].values()
+    assert found["least"]["now"]["compiled"]["seconds"] > 0
+    assert set(found["least"]["before"]) == {"compiled"}
+    assert {"numpy / compiled", "before / now"} <= set(found["figures"])
+    ratio = found["least"]["before"]["compiled"]["seconds"] / found["least"]["now"]["compiled"]["seconds"]
+    assert found["figures"]["before / now"] == ratio
+
+
+@pytest.mark.parametrize("name", engine.SECTIONS)
+def test_rows_of_the_engine_have_names_of_their_own(name):
+    section = engine.section_of(name)
+    for threads in section.threads:
+        names = [row.name for row in section.rows(threads)]
+        assert names and len(set(names)) == len(names)
+
+
+def test_engine_says_what_is_skipped_and_what_is_missed(capsys):
+    def absent():
+        import no_such_library  # noqa: F401
+
+    def unknown():
+        raise NoSuchCall
+
+    def failing():
+        raise ValueError("wrong")
+
+    rows = [
+        Row("slow", {"minidynamo": lambda: lambda: sum(range(20_000)), "peer": lambda: int}),
+        Row("alone", {"minidynamo": lambda: int, "peer": absent, "other": unknown}),
+        Row("broken", {"minidynamo": failing}),
+    ]
+
+    def figures(row, times):
+        if times.has("peer"):
+            yield Figure("peer / ours", times.least("peer") / times.least("minidynamo"), 0.95)
+
+    section, found = Section(lambda threads: rows, figures), {}
+    bench = Bench(section, 1, "")
+    assert bench.answer("?") == ["slow", "alone", "broken"]
+    builds = engine.Builds({engine.NOW: lambda: SimpleNamespace(ask=bench.answer)})
+    for row in rows:
+        found[row.name] = engine.measure_row(builds, section, row.name, 2, 1)
+    engine.print_section("section", section, 1, found)
+    text = capsys.readouterr().out
+    assert "| at least 0.95 | **missed** |" in text
+    assert "3 rows, 1 figures with a target, 1 missed." in text
+    assert "- peer: skipped, no_such_library is not installed (1 rows)" in text
+    assert "- other: skipped, it has no such call (1 rows)" in text
+    assert "- now: skipped, ValueError: wrong (1 rows)" in text
+
+
+def test_engine_keeps_the_better_measurement_of_a_figure():
+    most = [Figure("ms", value, 5, at_most=True) for value in (7, 4)]
+    assert not most[0].is_met and most[0].better(most[1]).is_met and most[1].better(most[0]).is_met
+    least = [Figure("ratio", value, 0.95) for value in (0.9, 1.2)]
+    assert not least[0].is_met and least[0].better(least[1]).is_met and least[1].better(least[0]).is_met
+    times = Times({}, [{"a": {"seconds": 2.0}}, {"a": {"seconds": 1.0}}])
+    assert times.least("a") == 1.0 and not times.has("a", "b") and times.least("b") == math.inf
