@@ -62,7 +62,7 @@ void run_dots(const GemmProblem<T>& problem) {
 }
 
 // Some rows at a time: a is packed once for each block of k, b in panels or not at all; then b_step is 1 and n a
-// multiple of a vector.
+// multiple of a vector. Panels of a b with contiguous rows are strips.
 template <typename T>
 class Panels {
  public:
@@ -71,7 +71,10 @@ class Panels {
         loops_(loops_of<T>().gemm),
         products_(products_of<T>()),
         depth_(std::min(problem.k, kGemmDepth)),
-        columns_(std::min(whole_strips<T>(kPanelBytes / item_bytes() / depth_), round_up(problem.n, loops_.strip))),
+        by_strips_(packs_b && problem.b_step == 1),
+        columns_(by_strips_ ? loops_.strip
+                            : std::min(whole_strips<T>(kPanelBytes / item_bytes() / depth_),
+                                       round_up(problem.n, loops_.strip))),
         rows_(std::min(problem.m, kRowsBytes / item_bytes() / depth_ / kGemmRows * kGemmRows)),
         packed_a_items_(round_up(rows_ * depth_, kLine / item_bytes())),
         packs_b_(packs_b),
@@ -104,6 +107,7 @@ class Panels {
                        .c_row = problem_.c_row,
                        .add = p > 0};
     products_.pack_rows(block);
+    if (by_strips_) return run_strips(block, p, packed_b);
     for (int64_t j = 0; j < problem_.n; j += columns_, block.c += columns_) {
       block.n = std::min(problem_.n - j, columns_);
       const T* b = problem_.b + p * problem_.b_row + j * problem_.b_step;
@@ -116,10 +120,21 @@ class Panels {
     }
   }
 
+  void run_strips(GemmBlock<T> block, int64_t p, T* strip) {
+    block.n = problem_.n;
+    block.b = problem_.b + p * problem_.b_row;
+    block.b_row = problem_.b_row;
+    block.b_is_packed = false;
+    bool is_last = p + block.depth == problem_.k;
+    products_.strips(block, strip, is_last ? nullptr : block.b + block.depth * block.b_row);
+  }
+
   const GemmProblem<T>& problem_;
   const GemmLoops<T>& loops_;
   const ProductLoops<T>& products_;
-  int64_t depth_, columns_, rows_, packed_a_items_;
+  int64_t depth_;
+  bool by_strips_;
+  int64_t columns_, rows_, packed_a_items_;
   bool packs_b_;
   StoragePtr memory_;
 };
@@ -133,7 +148,7 @@ constexpr GemmCost kStreamCost = {0.66, 0.28, 0};
 constexpr GemmCost kDotsCost = {0.64, 0.24, 0.3};
 constexpr GemmCost kTilesCost = {0.51, 0.05, 0};
 constexpr GemmCost kTilesFromAfarCost = {0.52, 0.28, 0};  // b is not in the L2 cache before
-constexpr GemmCost kPanelsCost = {0.53, 0.58, 0};
+constexpr GemmCost kPanelsCost = {0.53, 0.42, 0};         // of a b with contiguous rows
 constexpr GemmCost kPanelsOfColumnsCost = {0.53, 0.65, 0};
 
 // Of the L2 cache, for what is read from it again.

@@ -71,6 +71,9 @@ struct ProductLoops {
   void (*pack_rows)(const GemmBlock<T>& block);
   // As GemmLoops::rows, for an a that pack_rows has packed.
   void (*packed_rows)(const GemmBlock<T>& block);
+  // The same for a b that is where it is, with b_step 1 and any n. A strip at a time is packed by the first tile that
+  // reads it, into `strip`, while the next strip, in the end that at `next` (or null), comes into the L2 cache.
+  void (*strips)(const GemmBlock<T>& block, T* strip, const T* next);
   // b_step is 1 and n at least `vector`. Sums run through k in order, by blocks of kGemmDepth; sums: room for
   // kStreamBytes, in which a vector of each row fits.
   void (*stream)(const GemmProblem<T>& problem, T* sums);

@@ -186,7 +186,94 @@ void multiply_packed_rows(const GemmBlock<T>& block) {
   }
 }
 
+// Rows of b that a tile prefetches into the L2 cache: `each` every kStepsPerLine steps.
+template <typename T>
+struct RowsAhead {
+  const T* at;  // null: none
+  int64_t row, each;
+};
+
+// A tile of a whole strip, with a packed. Copies: b is where it is, and is packed on the way.
+template <typename T, int Rows, bool Copies>
+void strip_tile(int64_t depth, const T* a, const T* b, int64_t b_row, T* copy, T* c, int64_t c_row, bool add,
+                RowsAhead<T> ahead) {
+  if constexpr (!Copies) b_row = kStrip<T>;
+  Vector<T> sums[Rows][kTileVectors] = {};
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kTileVectors; ++v) __builtin_prefetch(c + r * c_row + v * kVector<T>, 1);
+  }
+  auto step = [&](int64_t q) __attribute__((always_inline)) {
+    const T* from = b + q * b_row;
+    gemm_step<T, Rows, kTileVectors>(sums, a + q * Rows, 1, from);
+    if constexpr (Copies) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kTileVectors; ++v) {
+        *reinterpret_cast<Vector<T>*>(copy + q * kStrip<T> + v * kVector<T>) =
+            *reinterpret_cast<const Vector<T>*>(from + v * kVector<T>);
+      }
+    }
+  };
+  int64_t p = 0;
+#pragma GCC unroll 1
+  for (; p + kStepsPerLine <= depth; p += kStepsPerLine) {
+    if (ahead.at != nullptr) {
+      for (int64_t r = 0; r < ahead.each; ++r, ahead.at += ahead.row) {
+#pragma GCC unroll 3
+        for (int v = 0; v < kTileVectors; ++v) __builtin_prefetch(ahead.at + v * kVector<T>, 0, 2);
+      }
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < kStepsPerLine; ++q) step(p + q);
+  }
+#pragma GCC unroll 1
+  for (; p < depth; ++p) step(p);
+#pragma GCC unroll 8
+  for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kTileVectors; ++v) {
+      Vector<T>* place = reinterpret_cast<Vector<T>*>(c + r * c_row + v * kVector<T>);
+      *place = add ? *place + sums[r][v] : sums[r][v];
+    }
+  }
+}
+
+// a is packed, b where it is, with b_step 1: each strip of b is packed by the first tile, into `strip`, while the next
+// one, in the end that at `next`, comes into the cache.
+template <typename T>
+void multiply_strips(const GemmBlock<T>& block, T* strip, const T* next) {
+  int64_t steps = block.depth / kStepsPerLine, whole = block.n / kStrip<T> * kStrip<T>;
+  for (int64_t x = 0; x < whole; x += kStrip<T>) {
+    const T* b = block.b + x;
+    const T* ahead = x + kStrip<T> < whole ? b + kStrip<T> : next;
+    int64_t tiles = (block.m - 1) / kTileRows;
+    RowsAhead<T> rows = {ahead, block.b_row, tiles == 0 ? 0 : (kStepsPerLine + tiles - 1) / tiles};
+    int64_t done = 0;
+    for_row_tiles<kTileRows>(block.m, 0, [&]<int Rows>(int64_t at) {
+      const T* a = block.packed_a + at * block.depth;
+      T* c = block.c + at * block.c_row + x;
+      if (at == 0) {
+        return strip_tile<T, Rows, true>(block.depth, a, b, block.b_row, strip, c, block.c_row, block.add, {});
+      }
+      rows.at = done < block.depth ? ahead : nullptr;
+      strip_tile<T, Rows, false>(block.depth, a, strip, 0, nullptr, c, block.c_row, block.add, rows);
+      done += rows.each * steps;
+      ahead += ahead == nullptr ? 0 : rows.each * steps * block.b_row;
+    });
+  }
+  if (whole == block.n) return;
+  GemmBlock<T> rest = block;
+  rest.n -= whole;
+  rest.c += whole;
+  rest.b = strip;
+  rest.b_row = kStrip<T>;
+  rest.b_is_packed = true;
+  gemm_pack_columns<T>(block.b + whole, block.b_row, 1, block.depth, rest.n, strip);
+  gemm_rows_of<T, true>(rest, rest.packed_a, rest.m, rest.c);
+}
+
 template <typename T>
 constexpr ProductLoops<T> product_loops() {
-  return {pack_all_rows<T>, multiply_packed_rows<T>, stream_run<T>, dots_in_place<T>};
+  return {pack_all_rows<T>, multiply_packed_rows<T>, multiply_strips<T>, stream_run<T>, dots_in_place<T>};
 }
