@@ -96,10 +96,10 @@ class Builds:
 
 def figures_of(section, row, times):
     """{what: Figure} of one measurement."""
-    if NOW not in times:
+    if NOW not in times or not times[NOW].has(section.ours[0]):
         return {}
     found = list(section.figures(row, times[NOW]))
-    if BEFORE in times and all(each.has(section.ours[0]) for each in times.values()):
+    if BEFORE in times and times[BEFORE].has(section.ours[0]):
         ratio = times[BEFORE].least(*section.ours) / times[NOW].least(*section.ours)
         found.append(Figure("before / now", ratio, FLOOR_OF_BEFORE))
     return {figure.what: figure for figure in found}
