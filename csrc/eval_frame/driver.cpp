@@ -283,7 +283,7 @@ void FrameDriver::note_region(const RegionEntryPtr& entry) {
     if (first_empty_ == nullptr && !entry->region.is_strict_inside) first_empty_ = entry;
     return;
   }
-  LeftCode::note_work();
+  callees_.note_work();
   empty_regions_ = 0;
   if (first_empty_ != nullptr) std::exchange(first_empty_, nullptr)->behind.note_plan();
   if (workless_.empty()) return;

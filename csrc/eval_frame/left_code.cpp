@@ -22,20 +22,18 @@ int listeners = 0;
 }  // namespace
 
 LeftCode::LeftCode(PyCodeObject* code, Callees callees)
-    : code_(Ref::share(reinterpret_cast<PyObject*>(code))), callees_(callees) {
-  Here& thread = here();
-  previous_ = std::exchange(thread.innermost, this);
-  seen_work_ = thread.work;
-  seen_wasted_ = thread.wasted;
+    : thread_(here()), code_(Ref::share(reinterpret_cast<PyObject*>(code))), callees_(callees) {
+  previous_ = std::exchange(thread_.innermost, this);
+  seen_work_ = thread_.work;
+  seen_wasted_ = thread_.wasted;
 }
 
 LeftCode::~LeftCode() {
-  Here& thread = here();
   // Not the innermost if stacks are switched within the thread.
-  LeftCode** place = &thread.innermost;
+  LeftCode** place = &thread_.innermost;
   while (*place != this) place = &(*place)->previous_;
   *place = previous_;
-  if (thread.work != seen_work_ && callees_ == Callees::Learned) {
+  if (thread_.work != seen_work_ && callees_ == Callees::Learned) {
     if (facts_ == nullptr) facts_ = find_facts(reinterpret_cast<PyCodeObject*>(code_.get()));
     if (facts_ != nullptr) facts_->fruitless = 0;
   }
@@ -60,14 +58,13 @@ bool LeftCode::install() {
 
 void LeftCode::note_callee() {
   if (facts_ == nullptr) return;  // asks() was not needed
-  Here& thread = here();
   int64_t before = fruitless(*facts_);
-  if (thread.work != seen_work_)
+  if (thread_.work != seen_work_)
     facts_->fruitless = 0;
   else
-    facts_->fruitless = std::min(kMostWasted, before + kFrameAskedFor + thread.wasted - seen_wasted_);
-  seen_work_ = thread.work;
-  seen_wasted_ = thread.wasted;
+    facts_->fruitless = std::min(kMostWasted, before + kFrameAskedFor + thread_.wasted - seen_wasted_);
+  seen_work_ = thread_.work;
+  seen_wasted_ = thread_.wasted;
 }
 
 void LeftCode::watch(std::shared_ptr<RegionEntry> entry) {

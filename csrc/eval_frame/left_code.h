@@ -28,7 +28,7 @@ class LeftCode {
   // Of this thread; null: none.
   static LeftCode* innermost() { return here().innermost; }
   // This thread has run a plan for a frame.
-  static void note_work() { ++here().work; }
+  void note_work() { ++thread_.work; }
   // This thread has traced these instructions into a graph without operations.
   static void note_wasted(int64_t instructions) { here().wasted += instructions; }
   // An operation on a tensor is about to run eagerly in this thread.
@@ -67,6 +67,7 @@ class LeftCode {
   void put_back();
   void set_listening(bool value);
 
+  Here& thread_;  // it lives on the stack of one thread
   Ref code_;
   LeftCode* previous_;
   CodeFacts* facts_ = nullptr;  // of the code; null until needed
