@@ -1,6 +1,7 @@
 #include "executor/write_placement.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "tensor/memory_overlap.h"
@@ -49,12 +50,14 @@ WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std
       escapes_(escapes),
       users_(graph.all_users()),
       values_of_(places.layout().buffers.size()),
+      holder_(places.layout().buffers.size()),
       old_reads_(places.layout().buffers.size()),
       chain_index_(graph.nodes().size(), -1),
       is_output_(graph.nodes().size(), false),
       in_base_(graph.nodes().size(), false),
       accesses_(places.layout().buffers.size()),
       commit_(groups, places) {
+  std::iota(holder_.begin(), holder_.end(), 0);
   for (const auto& node : graph.nodes()) {
     for (size_t out = 0; out < node->outs.size(); ++out) {
       int value = static_cast<int>(node_of_.size());
@@ -242,6 +245,8 @@ bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std
       if (escapes_[static_cast<size_t>(self.node->index)]) return false;
       break;
   }
+  // Another write has taken over what this one writes to: equal tensors of the program are one value of the graph.
+  if (holder_[static_cast<size_t>(base.buffer)] != own_buffer_[static_cast<size_t>(places_.number(self))]) return false;
   bool is_plain = step >= 0 && is_alone(groups_[static_cast<size_t>(step)]) && elements_are_apart(base.spec);
   if (!is_plain || reads_beside(update, base, window)) return false;
   reads = old_reads_[static_cast<size_t>(base.buffer)];
@@ -268,6 +273,7 @@ void WritePlacement::take_over_base(const Node& update) {
     layout.places[static_cast<size_t>(value)].offset += base.offset;
   }
   in_base_[static_cast<size_t>(update.index)] = true;
+  holder_[static_cast<size_t>(base.buffer)] = own_buffer_[static_cast<size_t>(number(update))];
   std::erase_if(reads, [&](const Read& read) { return read.step <= step_of(update); });
   old_reads_[static_cast<size_t>(base.buffer)] = std::move(reads);
 }

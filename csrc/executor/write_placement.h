@@ -100,6 +100,7 @@ class WritePlacement {
   std::vector<const Node*> node_of_;           // by value
   std::vector<int> own_buffer_;                // by value: before any write took over its base
   std::vector<std::vector<int>> values_of_;    // by such a buffer
+  std::vector<int> holder_;                    // by buffer: the own buffer of the values that it holds last
   std::vector<std::vector<Read>> old_reads_;   // by buffer: of replaced values, as far as they matter for later writes
   std::vector<int> chain_index_;               // by node index, -1: in none
   std::vector<int> step_of_;                   // by node index

@@ -266,6 +266,26 @@ def test_a_base_of_the_plan_is_written_in_place():
 # ---- sizes that change
 
 # Lines over x, y and w (as above, but of any length from 5 on) and a position k.
+EQUAL = ["x.clone()", "x * 2", "md.zeros(4, 4)", "x.t().contiguous()"]
+WRITES_OF_EQUAL = ["{0}.zero_()", "{0}.fill_(3)", "{0}.copy_(x)", "{0}[1:3] = 5", "{0}[::2, 1] = x[0, :2]", "{0} += 1",
+                   "{0}.masked_fill_(x > 0, 7)", "{0}[2] = {0}[1] * 2", "pass"]  # fmt: skip
+
+
+@pytest.mark.parametrize("equal", EQUAL)
+def test_equal_tensors_are_written_apart(equal):
+    """They are one value of the graph, whose memory one write at most takes over."""
+    for first, second in itertools.product(WRITES_OF_EQUAL, repeat=2):
+        lines = [f"p = {equal}", first.format("p"), f"q = {equal}", second.format("q"), "return p, q, p + q"]
+        scope = {"md": md}
+        exec("def f(x):\n" + "".join(f"    {line}\n" for line in lines), scope)
+        x = md.arange(16.0).reshape(4, 4) - 7
+        wanted = [each.tolist() for each in scope["f"](x.clone())]
+        compiled = md.compile(scope["f"])
+        for _ in range(2):
+            assert [each.tolist() for each in compiled(x.clone())] == wanted, lines
+        md._dynamo.reset()
+
+
 SIZED_WRITES = {
     "window from elsewhere": "x[1:-1] = 0.5 * (y[:-2] + y[2:])",
     "window of itself": "x[2:] *= 3",
