@@ -114,8 +114,8 @@ void MemoRecorder::add_root(const GuardInstruction& in) {
 
 void MemoRecorder::add(const GuardInstruction& in) {
   if (in.slot >= 0) add_root(in);
-  if (in.op == GuardOp::Fetch) return add_fetch(in);
-  if (!proves_check(in)) return add_step(in);
+  bool is_proved = in.op == GuardOp::Fetch ? proves_fetch(in) : proves_check(in);
+  if (!is_proved) return add_step(in);
   // Its attached load must still be done.
   if (in.slot >= 0 && is_loose(in.slot_register)) {
     GuardInstruction load = in;
@@ -138,15 +138,16 @@ bool MemoRecorder::is_by_address(const GuardInstruction& in) const {
   return false;
 }
 
-void MemoRecorder::add_fetch(const GuardInstruction& in) {
+// Whether the memo knows what the fetch finds.
+bool MemoRecorder::proves_fetch(const GuardInstruction& in) {
   Known& found = known(in.target);
   bool reads_loose = is_loose(in.other);
   bool is_leaf = !found.has_children;
   // For objects that may differ each time, only constants are worth a word.
-  if (reads_loose || (is_leaf && !found.is_constant && is_by_address(in))) return add_step(in);
+  if (reads_loose || (is_leaf && !found.is_constant && is_by_address(in))) return false;
   Dependency dependency = dependency_of(*in.source, in.other);
   if (dependency.kind == DependencyKind::Nothing) {
-    if (is_leaf || in.other == kNoRegister) return add_step(in);
+    if (is_leaf || in.other == kNoRegister) return false;
     // Repeated by each check, before anything reached through it.
     memory_->witnesses_.push_back({&GuardMemo::kNever, 1, static_cast<int32_t>(memory_->rechecks_.size())});
     memory_->rechecks_.push_back({{in, Py_TYPE(object(in.target))}});
@@ -157,6 +158,7 @@ void MemoRecorder::add_fetch(const GuardInstruction& in) {
   found.group = dependency.group;
   if (dependency.kind == DependencyKind::Group)
     memory_->rechecks_[static_cast<size_t>(dependency.group)].push_back({in, nullptr});
+  return true;
 }
 
 // Repeats this instruction on whatever a later recheck finds.

@@ -41,7 +41,7 @@ class MemoRecorder {
   void note_held_types();
   void add_root(const GuardInstruction& in);
   void add(const GuardInstruction& in);
-  void add_fetch(const GuardInstruction& in);
+  bool proves_fetch(const GuardInstruction& in);
   bool is_by_address(const GuardInstruction& in) const;
   bool proves_check(const GuardInstruction& in);
   bool proves_nothing(const GuardInstruction& in);
