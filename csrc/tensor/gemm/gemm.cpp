@@ -222,7 +222,7 @@ void run_on_threads(const GemmProblem<T>& problem) {
   bool by_rows = problem.m > problem.n;
   int64_t size = by_rows ? problem.m : problem.n;
   double ns = static_cast<double>(by_rows ? problem.n : problem.m) * static_cast<double>(problem.k) * sizeof(T) / 240;
-  int threads = threads_for(ns * static_cast<double>(size));
+  int64_t threads = threads_for(ns * static_cast<double>(size));
   int64_t step = std::max(kStep, ceil_div(ceil_div(size, 2 * threads), kStep) * kStep);
   if (threads <= 1) step = size;
   parallel_for(ceil_div(size, step), ns * static_cast<double>(step), [&](int64_t begin, int64_t end) {
