@@ -34,7 +34,7 @@ def make_function(number):
 
 
 def settled_growth(step, rounds, warm_up, turns=3):
-    """The least growth of so many turns, after a warm-up has filled the allocators' pools: what is kept of each round is
+    """The least growth of the turns, after a warm-up has filled the allocators' pools: what is kept of each round is
     there every time, what other tests have left to the allocators is not."""
     for number in range(warm_up):
         step(number)
