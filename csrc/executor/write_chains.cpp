@@ -83,22 +83,13 @@ std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputW
 }
 
 std::vector<bool> escaping_besides(const Graph& graph, std::span<const InputWrite> writes) {
-  std::vector<bool> escapes(graph.nodes().size(), false);
+  std::vector<ValueRef> left;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     bool is_written =
         std::ranges::any_of(writes, [&](const InputWrite& write) { return write.output == static_cast<int>(i); });
-    if (!is_written) escapes[static_cast<size_t>(graph.outputs()[i].node->index)] = true;
+    if (!is_written) left.push_back(graph.outputs()[i]);
   }
-  for (size_t i = graph.nodes().size(); i-- > 0;) {
-    const Node& node = *graph.nodes()[i];
-    bool is_host_call = is_op(node, OpKind::HostCall);
-    if (!is_host_call && !(escapes[i] && is_op(node, OpKind::View))) continue;
-    for (size_t k = 0; k < (is_host_call ? node.operands.size() : 1); ++k) {
-      for_each_value(node.operands[k],
-                     [&](const ValueRef& value) { escapes[static_cast<size_t>(value.node->index)] = true; });
-    }
-  }
-  return escapes;
+  return graph.escaping(left);
 }
 
 std::vector<WriteChain> write_chains(const Graph& graph, const BufferAssignment& places,

@@ -276,9 +276,9 @@ std::vector<std::vector<Node*>> Graph::all_users() const {
   return users;
 }
 
-std::vector<bool> Graph::escaping() const {
+std::vector<bool> Graph::escaping(std::span<const ValueRef> outputs) const {
   std::vector<bool> escapes(nodes_.size(), false);
-  for (const ValueRef& output : outputs_) escapes[static_cast<size_t>(output.node->index)] = true;
+  for (const ValueRef& output : outputs) escapes[static_cast<size_t>(output.node->index)] = true;
   for (size_t i = nodes_.size(); i-- > 0;) {
     const Node& node = *nodes_[i];
     // A host call may keep or return its arguments.

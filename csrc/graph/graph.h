@@ -132,7 +132,9 @@ class Graph {
   std::vector<std::vector<Node*>> all_users() const;
   // By node index: whether the node's value or a view of it is an output or an operand of a host
   // call, so that its storage escapes.
-  std::vector<bool> escaping() const;
+  std::vector<bool> escaping() const { return escaping(outputs_); }
+  // The same for some of the outputs.
+  std::vector<bool> escaping(std::span<const ValueRef> outputs) const;
 
   // Drops nodes for which `keep` is false and renumbers; keeps inputs unless drop_inputs. Returns, for each remaining
   // input, its old position among the inputs.
