@@ -37,9 +37,8 @@ CommitPoint::Failure CommitPoint::failure_of(const Group& group, const BufferAss
     failure.node = std::min(failure.node, node->index);
     failure.is_midway = failure.is_midway || is_midway;
   };
-  bool is_loop = group.kind == GroupKind::Pointwise && !(group.folds_rows && group.nodes.size() == 1);
   for (const Node* node : group.nodes) {
-    if (is_loop) {
+    if (is_loop(group)) {
       // Numbers are checked, and rows packed, before anything is written.
       if (fails_by_data(*node) || packs_rows(group, *node, places)) fails(node, false);
     } else if (fails_by_data(*node) || !is_steady(*node->op)) {

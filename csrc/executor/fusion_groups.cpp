@@ -110,13 +110,10 @@ class Grouping {
     for (const Node* reader : earlier_readers(node)) add_if_waiting(*reader);
   }
   void note_reads(const Node& node) {
-    if (places_.is_alias(node)) return;
-    for (size_t i = replaces_all(*node.op) ? 1 : 0; i < node.operands.size(); ++i) {
-      for_each_value(node.operands[i], [&](const ValueRef& value) {
-        int buffer = places_.place(value).buffer;
-        if (buffer >= 0) readers_[static_cast<size_t>(buffer)].push_back(&node);
-      });
-    }
+    for_each_read(node, places_, [&](int value, size_t) {
+      int buffer = places_.layout().places[static_cast<size_t>(value)].buffer;
+      if (buffer >= 0) readers_[static_cast<size_t>(buffer)].push_back(&node);
+    });
   }
 
   void add(const Node& node) {

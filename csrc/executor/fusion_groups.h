@@ -31,6 +31,11 @@ struct Group {
   const Node* sums = nullptr;
 };
 
+// Whether the group's step is a loop over its elements, not a kernel.
+inline bool is_loop(const Group& group) {
+  return group.kind == GroupKind::Pointwise && !(group.folds_rows && group.nodes.size() == 1);
+}
+
 // Whether values of the sizes `own` have one element for each row of `sizes`: all dims but the last, which is 1 or left
 // out.
 bool has_one_per_row(const DimVec& own, const DimVec& sizes);

@@ -26,6 +26,17 @@ inline bool same_layout(const TensorSpec& a, const TensorSpec& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides);
 }
 
+// Calls f(value, operand) for the tensors that the node's kernel reads.
+template <typename F>
+void for_each_read(const Node& node, const BufferAssignment& places, F&& f) {
+  if (node.kind != NodeKind::Op || places.is_alias(node)) return;
+  for (size_t i = replaces_all(*node.op) ? 1 : 0; i < node.operands.size(); ++i) {
+    for_each_value(node.operands[i], [&](const ValueRef& value) {
+      if (!value.node->outs[static_cast<size_t>(value.out)].is_scalar) f(places.number(value), i);
+    });
+  }
+}
+
 bool has_writes(const Graph& graph);
 
 // The node is a write into the result of another node, not into a view of one.

@@ -9,27 +9,12 @@
 namespace md {
 namespace {
 
-bool is_loop(const Group& group) {
-  return group.kind == GroupKind::Pointwise && !(group.folds_rows && group.nodes.size() == 1);
-}
-
 bool is_alone(const Group& group) { return group.kind == GroupKind::Single && group.nodes.size() == 1; }
 
 bool meet(const Place& a, const Place& b) { return elements_meet(a.spec, a.offset, b.spec, b.offset); }
 
 bool is_same_place(const Place& a, const Place& b) {
   return a.buffer == b.buffer && a.offset == b.offset && a.spec.dtype == b.spec.dtype && same_layout(a.spec, b.spec);
-}
-
-// Calls f(value, operand) for the tensors that the node's kernel reads.
-template <typename F>
-void for_each_read(const Node& node, const BufferAssignment& places, F&& f) {
-  if (node.kind != NodeKind::Op || places.is_alias(node)) return;
-  for (size_t i = replaces_all(*node.op) ? 1 : 0; i < node.operands.size(); ++i) {
-    for_each_value(node.operands[i], [&](const ValueRef& value) {
-      if (!value.node->outs[static_cast<size_t>(value.out)].is_scalar) f(places.number(value), i);
-    });
-  }
 }
 
 template <typename F>
