@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/rounding.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/loops.h"
 #include "tensor/storage.h"
@@ -18,9 +19,6 @@ constexpr int64_t kMostStreamRows = 64;     // of a, streamed at a time
 static_assert(kPanelBytes + kRowsBytes + kStreamBytes < kMostGemmScratch);
 
 constexpr int64_t kLine = 64;  // bytes
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * step; }
 
 template <typename T>
 const ProductLoops<T>& products_of() {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/gemm/packed_gemm.h"
 #include "tensor/gemm/row_product.h"
@@ -22,9 +23,6 @@ constexpr int64_t kLeastOwnColumns = 128;  // of our own loops: each piece packs
 constexpr int64_t kPackedHalf = 128 * 1024, kPackedQuarter = 512 * 1024;
 // Except for 16-bit types with this many rows.
 constexpr int64_t kRowsForBands = 128;
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t round_up(int64_t value, int64_t step) { return ceil_div(value, step) * step; }
 
 // Multiplications per nanosecond, single-threaded.
 double rate(DType dtype) {
