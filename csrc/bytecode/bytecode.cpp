@@ -33,6 +33,11 @@ bool names_a_locals_observer(PyObject* names) {
 
 }  // namespace
 
+int parameter_count(const PyCodeObject* code) {
+  int rest = ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) + ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
+  return code->co_argcount + code->co_kwonlyargcount + rest;
+}
+
 void Bytecode::reserve_place() { attached_bytecode(); }
 
 const Bytecode* Bytecode::of(PyCodeObject* code) {

@@ -127,6 +127,9 @@ struct StackEffect {
 };
 StackEffect stack_effect(const Instruction& instruction, bool jump);
 
+// With those of * and **.
+int parameter_count(const PyCodeObject* code);
+
 // Whether arg is a jump target.
 inline bool has_target(Opcode op) { return has_trait(op, kHasTarget); }
 // Whether control never falls through to the next instruction.

@@ -124,17 +124,8 @@ void forget_learned() {
 
 void forget_left() { ++left_generation; }
 
-namespace {
-
-int argument_count(PyCodeObject* code) {
-  int more = ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) + ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
-  return code->co_argcount + code->co_kwonlyargcount + more;
-}
-
-}  // namespace
-
 void note_left(CodeFacts& facts, PvFrame* frame, const Policy* policy) {
-  int count = argument_count(pv_code(frame));
+  int count = parameter_count(pv_code(frame));
   if (count > LeftBefore::kMostArguments) return;
   LeftBefore& left = facts.left;
   for (int slot = 0; slot < count; ++slot) {

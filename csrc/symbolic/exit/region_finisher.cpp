@@ -61,14 +61,23 @@ std::vector<SlotValue> RegionFinisher::slots_of(const std::vector<std::pair<int,
   return slots;
 }
 
-FrameState RegionFinisher::root_state(bool innermost) {
-  const SymbolicFrame& frame = frames_.root();
-  const std::vector<ValuePtr>& stack = stack_of(0);
+namespace {
+
+FrameState place_of(const SymbolicFrame& frame) {
   FrameState state;
   state.bytecode = frame.bytecode;
   state.index = frame.index;
   state.executed = frame.executed();
   state.policy = frame.policy;
+  return state;
+}
+
+}  // namespace
+
+FrameState RegionFinisher::root_state(bool innermost) {
+  const SymbolicFrame& frame = frames_.root();
+  const std::vector<ValuePtr>& stack = stack_of(0);
+  FrameState state = place_of(frame);
   for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
     const ValuePtr& value = frame.slots[slot];
     if (value == entry_.slots()[slot]) continue;
@@ -83,11 +92,7 @@ FrameState RegionFinisher::root_state(bool innermost) {
 
 FrameState RegionFinisher::returned_state() {
   EntryState::ChangedSlots changed = changed_slots(tracer_);
-  FrameState state;
-  state.bytecode = frames_.root().bytecode;
-  state.index = frames_.root().index;
-  state.executed = frames_.root().executed();
-  state.policy = frames_.root().policy;
+  FrameState state = place_of(frames_.root());
   state.slots = slots_of(changed.values);
   state.owns_moved = changed.owns_moved;
   return state;
@@ -95,17 +100,11 @@ FrameState RegionFinisher::returned_state() {
 
 FrameState RegionFinisher::inner_state(size_t depth, bool innermost) {
   const SymbolicFrame& frame = frames_[depth];
-  FrameState state;
-  state.bytecode = frame.bytecode;
-  state.index = frame.index;
-  state.executed = frame.executed();
-  state.policy = frame.policy;
+  FrameState state = place_of(frame);
   state.function = recipe_of(frame.function);
   state.continuation = frame.continuation;
   if (frame.continuation_value) state.continuation_value = recipe_of(frame.continuation_value);
-  const PyCodeObject* code = frame.bytecode->code();
-  int parameters = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0 ? 1 : 0) +
-                   ((code->co_flags & CO_VARKEYWORDS) != 0 ? 1 : 0);
+  int parameters = parameter_count(frame.bytecode->code());
   for (int slot = 0; slot < static_cast<int>(frame.slots.size()); ++slot) {
     const ValuePtr& value = frame.slots[slot];
     if (may_leave_unset(frame, slot, value, innermost)) continue;
