@@ -246,8 +246,7 @@ FrameDriver::Advance FrameDriver::run_stretch() {
         done = {Outcome::Next, frame_.index()};
         continue;
       }
-      done = step(frame_);
-      if (ambient.now() != nullptr) policy_ = ambient.now();
+      done = step_under(ambient);
       if (done.outcome != Outcome::Next) break;
       frame_.set_index(done.index);
     } while (stretch_.contains(done.index) && (done.index > from || !is_below_another_hook()));
@@ -517,13 +516,18 @@ FrameDriver::Advance FrameDriver::take_inner_error(const FrameImage& inner) {
   return Advance::Continue;
 }
 
+// The instruction may change the policy by entering or leaving error_on_graph_break.
+StepResult FrameDriver::step_under(const AmbientPolicy& ambient) {
+  StepResult done = step(frame_);
+  if (ambient.now() != nullptr) policy_ = ambient.now();
+  return done;
+}
+
 FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
   StepResult done;
   {
     AmbientPolicy ambient(policy_);
-    done = step(frame_);
-    // The instruction may have changed the policy by entering or leaving error_on_graph_break.
-    if (ambient.now() != nullptr) policy_ = ambient.now();
+    done = step_under(ambient);
   }
   return finish_step(done, left);
 }

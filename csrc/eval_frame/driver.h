@@ -72,6 +72,7 @@ class FrameDriver {
   // The locals visible through the frame object, if one exists.
   SlotObjects exit_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   // `left`: the region that ends here, null if none does.
+  StepResult step_under(const AmbientPolicy& ambient);
   Advance execute_here(RegionEntry* left = nullptr);
   Advance finish_step(const StepResult& done, RegionEntry* left);
   // The frame becomes images[level] and continues from there.

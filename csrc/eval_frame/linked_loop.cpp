@@ -14,11 +14,7 @@ namespace md {
 
 namespace {
 
-// Nothing but slots, the stack and effects is left behind.
-bool leaves_plainly(const CapturedRegion& region) {
-  return region.snapshot.frames.size() == 1 && region.snapshot.returns.empty() && region.outputs.empty() &&
-         !region.needs_frame() && !region.rest_uncaptured;
-}
+bool goes_on_plainly(const CapturedRegion& region) { return region.leaves_plainly() && !region.rest_uncaptured; }
 
 bool is_slot(const Recipe& recipe, int slot) {
   return recipe.kind == RecipeKind::Source && recipe.source->kind() == SourceKind::Local &&
@@ -41,7 +37,7 @@ bool keeps_stack(const Snapshot& snapshot, int depth) {
 
 bool links_to_itself(const RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
-  if (region.exit != ExitKind::Loop || entry.plan == nullptr || !leaves_plainly(region)) return false;
+  if (region.exit != ExitKind::Loop || entry.plan == nullptr || !goes_on_plainly(region)) return false;
   const FrameState& state = region.snapshot.frames.front();
   const Bytecode& code = *state.bytecode;
   if (header_of_body(code, entry.instruction, state.index) != state.index) return false;
@@ -53,7 +49,7 @@ std::optional<Stretch> stretch_of_numbers(const RegionEntry& entry) {
   constexpr int kMost = 32;
   const CapturedRegion& region = entry.region;
   bool ends_inside = region.exit == ExitKind::Break || region.exit == ExitKind::Loop;
-  bool is_alone = leaves_plainly(region) && region.entered.empty() && region.snapshot.effects.empty();
+  bool is_alone = goes_on_plainly(region) && region.entered.empty() && region.snapshot.effects.empty();
   if (entry.plan != nullptr || !ends_inside || !is_alone) return {};
   const FrameState& state = region.snapshot.frames.front();
   Stretch found{entry.instruction, state.index};
@@ -131,8 +127,7 @@ FrameDriver::Advance FrameDriver::run_numbers() {
         takes_numbers_ = false;
         return Advance::Continue;
       }
-      done = step(frame_);
-      if (ambient.now() != nullptr) policy_ = ambient.now();
+      done = step_under(ambient);
       if (done.outcome != Outcome::Next) break;
       ++counters().concrete_instructions;
       frame_.set_index(done.index);

@@ -162,8 +162,7 @@ bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& re
 // the loop is worth more. Breaks that come later in the frame must stay errors where they are.
 std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
-  bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && !region.needs_frame() &&
-                  region.snapshot.frames.size() == 1 && region.snapshot.returns.empty() && region.outputs.empty();
+  bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && region.leaves_plainly();
   if (!is_whole || !is_cheap(saved_operations(*region.graph))) return {};
   const Bytecode& code = place.bytecode;
   std::optional<int> header = header_of_body(code, place.index, region.snapshot.frames.front().index);

@@ -73,6 +73,10 @@ struct CapturedRegion {
   bool needs_frame() const {
     return !host_calls.empty() || std::ranges::any_of(outputs, [](const OutputSite& each) { return each.runs_python; });
   }
+  // Returns true if it ends in its own frame, and leaves nothing behind but slots, the stack and effects.
+  bool leaves_plainly() const {
+    return snapshot.frames.size() == 1 && snapshot.returns.empty() && outputs.empty() && !needs_frame();
+  }
 };
 
 // Traces the bytecode ahead of execution. Runs no user code and modifies no object. Throws Error(Internal) for a bug,
