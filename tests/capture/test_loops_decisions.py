@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from alarm import alarm
 from loop_programs import PROGRAMS, mix, outcome, over_functions, recurrence, uses_the_index, within_a_function
 
 import minidynamo as md
@@ -280,18 +281,12 @@ def endless_by_timer(x, steps):
 def test_an_interrupt_ends_a_loop_after_its_step():
     md._dynamo.reset()
     steps = [0, X]
-    signal.setitimer(signal.ITIMER_REAL, 1.0)
 
     def stop(number, frame):
         raise KeyboardInterrupt
 
-    handler = signal.signal(signal.SIGALRM, stop)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            md.compile(endless_by_timer)(X, steps)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, handler)
+    with alarm(1.0, stop), pytest.raises(KeyboardInterrupt):
+        md.compile(endless_by_timer)(X, steps)
     count = steps[0]
     assert 0 < count < 100_000_000
     # The effects of a step are all there, or none of them.

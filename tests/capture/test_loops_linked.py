@@ -8,6 +8,7 @@ import traceback
 import weakref
 
 import pytest
+from alarm import alarm
 from loop_programs import PROGRAMS, mix, outcome
 
 import minidynamo as md
@@ -440,14 +441,8 @@ def test_an_interrupt_ends_a_linked_loop_of_a_million_steps():
 
     steps = [0, X]
     before = _C.engine_counters()["linked_runs"]
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            compiled(X, steps)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+    with alarm(0.2, stop), pytest.raises(KeyboardInterrupt):
+        compiled(X, steps)
     assert _C.engine_counters()["linked_runs"] > before
     count, name, index = stopped[0]
     assert name == "million"
