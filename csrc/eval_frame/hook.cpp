@@ -104,8 +104,9 @@ bool another_hook_is_there() {
 
 PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
   PassedOn& passed_on = hook_thread.passed_on;
-  size_t levels = passed_on.frame == frame ? passed_on.levels : hook_levels().size();
-  PvHook below = levels > 0 ? hook_levels()[std::min(levels, hook_levels().size()) - 1].below : nullptr;
+  const auto& all = hook_levels();
+  size_t levels = passed_on.frame == frame ? passed_on.levels : all.size();
+  PvHook below = levels > 0 ? all[std::min(levels, all.size()) - 1].below : nullptr;
   if (below == nullptr) return pv_default(ts, frame, throwflag);
   PassedOn outer = std::exchange(passed_on, {frame, levels - 1});
   PyObject* result = below(ts, frame, throwflag);
@@ -115,12 +116,11 @@ PyObject* run_default(PyThreadState* ts, PvFrame* frame, int throwflag) {
 
 namespace {
 
-// Puts the top level in or takes it out. A hook installed over it stays.
-void settle() {
+// Puts the top level in or takes it out, where `current` is installed. A hook installed over it stays.
+void settle(PvHook current) {
   auto& levels = hook_levels();
   if (levels.empty()) return;
   bool is_wanted = pauses == 0 && needed > 0;
-  PvHook current = pv_installed();
   if (is_wanted && current == levels.back().below) pv_install(HookDispatch::on_frame);
   if (!is_wanted && current == HookDispatch::on_frame) pv_install(levels.back().below);
 }
@@ -141,7 +141,7 @@ HookInstallation::HookInstallation(Of of) : of_thread_(of == Of::Thread ? &hook_
   ++needed;
   if (of_thread_ != nullptr) ++*of_thread_;
   bool is_settled = current == HookDispatch::on_frame && pauses == 0;
-  if (!is_settled) settle();
+  if (!is_settled) settle(current);
 }
 
 HookInstallation::~HookInstallation() {
@@ -154,28 +154,28 @@ HookInstallation::~HookInstallation() {
     if (is_top && pv_installed() == HookDispatch::on_frame) pv_install(level->below);
     levels.erase(level);
   } else if (needed == 0) {
-    settle();
+    settle(pv_installed());
   }
 }
 
 HookAbsence::HookAbsence() : of_thread_(hook_thread.needed), withdrawn_(std::exchange(of_thread_, 0)) {
   needed -= withdrawn_;
-  if (needed == 0) settle();
+  if (needed == 0) settle(pv_installed());
 }
 
 HookAbsence::~HookAbsence() {
   bool was_out = needed == 0;
   needed += withdrawn_;
   of_thread_ += withdrawn_;
-  if (was_out) settle();
+  if (was_out) settle(pv_installed());
 }
 
 HookPause::HookPause() {
-  if (pauses++ == 0) settle();
+  if (pauses++ == 0) settle(pv_installed());
 }
 
 HookPause::~HookPause() {
-  if (--pauses == 0) settle();
+  if (--pauses == 0) settle(pv_installed());
 }
 
 AmbientHandler::AmbientHandler(FrameHandler* handler)
