@@ -516,13 +516,6 @@ FrameDriver::Advance FrameDriver::take_inner_error(const FrameImage& inner) {
   return Advance::Continue;
 }
 
-// The instruction may change the policy by entering or leaving error_on_graph_break.
-StepResult FrameDriver::step_under(const AmbientPolicy& ambient) {
-  StepResult done = step(frame_);
-  if (ambient.now() != nullptr) policy_ = ambient.now();
-  return done;
-}
-
 FrameDriver::Advance FrameDriver::execute_here(RegionEntry* left) {
   StepResult done;
   {

@@ -72,7 +72,12 @@ class FrameDriver {
   // The locals visible through the frame object, if one exists.
   SlotObjects exit_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
   // `left`: the region that ends here, null if none does.
-  StepResult step_under(const AmbientPolicy& ambient);
+  // The instruction may change the policy by entering or leaving error_on_graph_break.
+  StepResult step_under(const AmbientPolicy& ambient) {
+    StepResult done = step(frame_);
+    if (ambient.now() != nullptr) policy_ = ambient.now();
+    return done;
+  }
   Advance execute_here(RegionEntry* left = nullptr);
   Advance finish_step(const StepResult& done, RegionEntry* left);
   // The frame becomes images[level] and continues from there.

@@ -37,7 +37,7 @@ LeftCode::~LeftCode() {
     if (facts_ == nullptr) facts_ = find_facts(reinterpret_cast<PyCodeObject*>(code_.get()));
     if (facts_ != nullptr) facts_->fruitless = 0;
   }
-  set_listening(false);
+  if (is_listening_) set_listening(false);
 }
 
 void LeftCode::forget_all() { forget_learned(); }
