@@ -198,10 +198,37 @@ bool identical_constants(BorrowedRef a, BorrowedRef b) {
 
 SameConstant same_constant_of(PyTypeObject* type) { return find_constant_type(type)->same; }
 
+namespace {
+
+bool is_identity_alone(PyObject* object) { return Py_TYPE(object)->tp_richcompare == PyBaseObject_Type.tp_richcompare; }
+
+// A tuple, or an instance of a subclass that is hashed and compared as one (Size, namedtuples).
+bool compares_as_tuple(PyObject* object) {
+  return PyTuple_Check(object) != 0 && Py_TYPE(object)->tp_richcompare == PyTuple_Type.tp_richcompare;
+}
+
+int tuple_key_equal(PyObject* stored, PyObject* key) {
+  Py_ssize_t size = PyTuple_GET_SIZE(key);
+  if (PyTuple_GET_SIZE(stored) != size) return 0;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    int equal = constant_key_equal(PyTuple_GET_ITEM(stored, i), PyTuple_GET_ITEM(key, i));
+    if (equal != 1) return equal;
+  }
+  return 1;
+}
+
+}  // namespace
+
 int constant_key_equal(PyObject* stored, PyObject* key) {
-  // An object whose type compares by identity equals no other object; `key` itself was checked before.
-  if (Py_TYPE(stored)->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 0;
-  if (!is_guardable_constant(stored)) return -1;
+  if (stored == key) return 1;
+  bool is_tuple = compares_as_tuple(stored);
+  if (is_tuple && compares_as_tuple(key)) return tuple_key_equal(stored, key);
+  bool stored_alone = is_identity_alone(stored), key_alone = is_identity_alone(key);
+  bool stored_plain = is_tuple || is_guardable_constant(stored);
+  bool key_plain = compares_as_tuple(key) || is_guardable_constant(key);
+  if (stored_alone || key_alone) return (stored_alone || stored_plain) && (key_alone || key_plain) ? 0 : -1;
+  if (!stored_plain || !key_plain) return -1;
+  if (is_tuple != compares_as_tuple(key)) return 0;
   int equal = PyObject_RichCompareBool(stored, key, Py_EQ);
   if (equal < 0) PyErr_Clear();
   return equal;

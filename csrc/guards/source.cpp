@@ -231,10 +231,8 @@ Fetched fetch_CachedResults(const Source&, PyObject* base, const LocalsView&) {
 }
 
 Fetched fetch_CachedResult(const Source& source, PyObject* base, const LocalsView&) {
-  PyObject* first = source.subject();
-  bool is_gone = source.index() == 1 && first == nullptr;
   PyObject* value = nullptr;
-  int status = is_gone ? -1 : lookup_cached_call(base, first, source.key(), &value);
+  int status = lookup_cached_call(base, source.key(), &value);
   return lookup_result(status, value);
 }
 
@@ -356,9 +354,17 @@ std::string name_Field(const Source& source, const std::string& base, const Byte
   return attribute(source, base);
 }
 std::string name_CachedResults(const Source&, const std::string& base, const Bytecode&) { return base + ".__cache__"; }
+// The arguments of a cached call; an object is named by its type.
+std::string call_text(BorrowedRef part) {
+  if (PyWeakref_CheckRefExact(part.get())) return str_cat("<", Py_TYPE(referent_of(part))->tp_name, ">");
+  if (!PyTuple_CheckExact(part.get()) || is_guardable_constant(part)) return repr_constant(part);
+  std::string items;
+  Py_ssize_t size = PyTuple_GET_SIZE(part.get());
+  for (Py_ssize_t i = 0; i < size; ++i) items += str_cat(i > 0 ? ", " : "", call_text(PyTuple_GET_ITEM(part.get(), i)));
+  return str_cat("(", items, size == 1 ? ",)" : ")");
+}
 std::string name_CachedResult(const Source& source, const std::string& base, const Bytecode&) {
-  std::string first = source.index() == 1 ? "self, " : "";
-  return str_cat(base, ".__cache__[", first, repr_constant(source.key()), "]");
+  return str_cat(base, ".__cache__[", call_text(source.key()), "]");
 }
 std::string name_HandledException(const Source&, const std::string&, const Bytecode&) { return "sys.exception()"; }
 std::string name_Referent(const Source&, const std::string& base, const Bytecode&) { return base + "()"; }
@@ -450,9 +456,8 @@ const Source* SourcePool::get(SourceKind kind, const Source* base, BorrowedRef k
   return intern(kind, base, exact, index, subject);
 }
 
-const Source* SourcePool::cached_result(const Source* base, BorrowedRef first, BorrowedRef call) {
-  Ref weak = first ? check(PyWeakref_NewRef(first, nullptr)) : Ref();
-  return intern(SourceKind::CachedResult, base, call, first ? 1 : 0, weak);
+const Source* SourcePool::cached_result(const Source* base, BorrowedRef call) {
+  return intern(SourceKind::CachedResult, base, call, 0, nullptr);
 }
 
 const Source* SourcePool::weak_item(const Source* base, BorrowedRef referent) {

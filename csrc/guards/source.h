@@ -38,7 +38,7 @@ class Source {
   int depth() const { return depth_; }  // number of bases below
   // Equal for the same place in any pool.
   size_t place_hash() const { return place_hash_; }
-  // SlotAttr: the type whose instances have the slot. CachedResult: the first argument, if not part of `key`.
+  // SlotAttr: the type whose instances have the slot.
   // WeakItem: the referent of the key. Null if dead.
   BorrowedRef subject() const;
   BorrowedRef subject_reference() const { return subject_; }
@@ -63,8 +63,8 @@ class SourcePool {
  public:
   // `key` is a guardable constant (kinds with a key), for a SlotAttr the member descriptor.
   const Source* get(SourceKind kind, const Source* base, BorrowedRef key, Py_ssize_t index = 0);
-  // `first` may be null (cached_calls.h).
-  const Source* cached_result(const Source* base, BorrowedRef first, BorrowedRef call);
+  // `call` as in cached_calls.h.
+  const Source* cached_result(const Source* base, BorrowedRef call);
   const Source* weak_item(const Source* base, BorrowedRef referent);
   const Source* local(int slot) { return get(SourceKind::Local, nullptr, nullptr, slot); }
   const Source* function() { return get(SourceKind::Function, nullptr, nullptr); }

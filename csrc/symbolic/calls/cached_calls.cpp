@@ -19,41 +19,61 @@ namespace md {
 
 namespace {
 
-Ref constant_argument(Tracer& tracer, const ValuePtr& value) {
-  // A built-in class is immortal: the cache entry cannot keep anything alive.
-  if (auto* object = as<ObjectValue>(value); object != nullptr && PyType_CheckExact(object->object.get()))
-    if (!PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE))
-      return Ref::share(tracer.values().identity_of(value));
+Ref call_part(Tracer& tracer, const ValuePtr& value);
+
+// A built-in class, which is immortal, or a weak reference to an object that is equal to itself alone; null otherwise.
+Ref object_part(Tracer& tracer, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || is_guardable_constant(object->object)) return nullptr;
+  bool is_class = PyType_CheckExact(object->object.get()) != 0;
+  if (is_class && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object->object.get()), Py_TPFLAGS_HEAPTYPE))
+    return Ref::share(tracer.values().identity_of(value));
+  bool may_be = object->source != nullptr && !object->traced_class && is_equal_to_itself_alone(object->object) &&
+                PyType_SUPPORTS_WEAKREFS(object->object.type());
+  if (!may_be) return nullptr;
+  tracer.values().exact_type(value);
+  return check(PyWeakref_NewRef(tracer.values().identity_of(value).get(), nullptr));
+}
+
+// The parts of a tuple that is hashed and compared as one; null for other values.
+Ref tuple_part(Tracer& tracer, const ValuePtr& value) {
+  auto elements = elements_as_key(tracer, value);
+  if (!elements) return nullptr;
+  Ref parts = check(PyTuple_New(static_cast<Py_ssize_t>(elements->size())));
+  for (size_t i = 0; i < elements->size(); ++i)
+    PyTuple_SET_ITEM(parts.get(), static_cast<Py_ssize_t>(i), call_part(tracer, (*elements)[i]).release());
+  return parts;
+}
+
+Ref call_part(Tracer& tracer, const ValuePtr& value) {
+  if (Ref object = object_part(tracer, value)) return object;
   Ref constant = is_tensor(value) ? Ref() : constant_of(tracer, value);
   // A NaN is found by identity only.
   bool is_exact = constant && is_guardable_constant(constant.get()) && !holds_nan(constant);
+  if (Ref tuple = is_exact ? Ref() : tuple_part(tracer, value)) return tuple;
   if (!is_exact) graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
   if (PyObject_Hash(constant) == -1) raise_current(tracer);
   return constant;
 }
 
-// Null: the first argument is a constant like the others.
-Ref first_object(Tracer& tracer, const CallArgs& args) {
-  auto* object = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
-  bool may_be = object != nullptr && object->source != nullptr && !is_guardable_constant(object->object.get()) &&
-                is_equal_to_itself_alone(object->object) && PyType_SUPPORTS_WEAKREFS(object->object.type());
-  if (!may_be) return nullptr;
-  tracer.values().exact_type(args.positional[0]);
-  return Ref::share(tracer.values().identity_of(args.positional[0]));
+Ref argument_part(Tracer& tracer, const ValuePtr& value, bool compares_types) {
+  Ref part = call_part(tracer, value);
+  if (compares_types && PyTuple_CheckExact(part.get()) && tracer.values().exact_type(value) != &PyTuple_Type)
+    graph_break(BreakReason::unhashable_key, "an argument of a cached function: " + describe(value));
+  return part;
 }
 
-// (positional, names and values of keywords)
-Ref constant_call(Tracer& tracer, const CallArgs& args, bool has_first) {
-  size_t skipped = has_first ? 1 : 0;
-  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size() - skipped)));
-  for (size_t i = skipped; i < args.positional.size(); ++i)
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i - skipped),
-                     constant_argument(tracer, args.positional[i]).release());
+// The call as cached_calls.h represents it.
+Ref parts_of_call(Tracer& tracer, const CallArgs& args, bool compares_types) {
+  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (size_t i = 0; i < args.positional.size(); ++i)
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i),
+                     argument_part(tracer, args.positional[i], compares_types).release());
   Ref keywords = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size() * 2)));
   Py_ssize_t at = 0;
   for (const auto& [name, value] : args.keywords) {
     PyTuple_SET_ITEM(keywords.get(), at++, Py_NewRef(name.get()));
-    PyTuple_SET_ITEM(keywords.get(), at++, constant_argument(tracer, value).release());
+    PyTuple_SET_ITEM(keywords.get(), at++, argument_part(tracer, value, compares_types).release());
   }
   return check(PyTuple_Pack(2, positional.get(), keywords.get()));
 }
@@ -109,9 +129,9 @@ ValuePtr call_cached(Tracer& tracer, const ValuePtr& callable, const CallArgs& a
   const Source* source = as<ObjectValue>(callable)->source;
   if (source == nullptr) graph_break(BreakReason::unguardable_object, "a cached function");
   PyObject* cached = tracer.values().identity_of(callable);
-  Ref first = first_object(tracer, args);
-  Ref call = constant_call(tracer, args, static_cast<bool>(first));
-  Ref key = cached_call_key(cached, first, call);
+  Ref call = parts_of_call(tracer, args, compares_argument_types(cached));
+  Ref key = cached_call_key(cached, call);
+  if (!key) graph_break(BreakReason::unhashable_key, "an argument of a cached function");
   CacheAdditions& additions = tracer.effects().additions_to(cached);
 
   PyObject *kept = nullptr, *added = PyDict_GetItemWithError(additions.results, key);
@@ -120,9 +140,9 @@ ValuePtr call_cached(Tracer& tracer, const ValuePtr& callable, const CallArgs& a
     tracer.effects().add({EffectKind::CacheHit, callable, arguments_value(args), nullptr});
     return additions.values[PyLong_AsSize_t(added)];
   }
-  int found = lookup_cached_call(cached, first, call, &kept);
+  int found = lookup_cached_call(cached, call, &kept);
   if (found < 0) graph_break(BreakReason::unhashable_key, "an argument of a cached function");
-  const Source* result = tracer.sources().cached_result(source, first, call);
+  const Source* result = tracer.sources().cached_result(source, call);
   if (found > 0) {
     tracer.guards().present(result);
     tracer.effects().add({EffectKind::CacheHit, callable, arguments_value(args), nullptr});

@@ -173,10 +173,13 @@ ValuePtr dict_item(Tracer& tracer, const ValuePtr& dict, BorrowedRef key) {
   if (std::optional<ValuePtr> written = written_item(dict, key)) return *written;
   if (tracer.keys().referent_of(key)) return weak_item(tracer, dict, key);
   if (!is_guardable_constant(exact_constant(key))) {
+    // The key of an object made in the trace only represents it.
+    if (ValuePtr made = tracer.keys().find(key); made && made->kind == ValueKind::Tensor && !existing_object(made))
+      graph_break(BreakReason::unhashable_key, describe(made));
     auto entries = entries_of(tracer, dict);
     if (!entries) graph_break(BreakReason::unhashable_key, "a dict with keys that have their own equality");
     for (const DictValue::Entry& entry : *entries) {
-      if (entry.key.get() == key.get()) return entry.value;
+      if (constant_key_equal(entry.key.get(), key.get()) == 1) return entry.value;
       keep_identities_apart(tracer, key, entry.key.get());
     }
     return nullptr;

@@ -2,6 +2,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "cpython/errors.h"
 #include "cpython/imports.h"
+#include "frontends/size_object.h"
 #include "guards/guard_set.h"
 #include "guards/return_types.h"
 #include "symbolic/attributes/attributes.h"
@@ -11,10 +12,12 @@
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/instance_dicts.h"
 #include "symbolic/facts/mapping_proxies.h"
+#include "symbolic/facts/tensor_keys.h"
 #include "symbolic/facts/weak_references.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/trace/loops.h"
+#include "symbolic/values/key_proxy.h"
 
 #include <algorithm>
 
@@ -85,6 +88,13 @@ bool always_true(PyTypeObject* type) {
 }
 
 }  // namespace
+
+BorrowedRef existing_object(const ValuePtr& value) {
+  if (auto* known = as<ObjectValue>(value)) return known->object.get();
+  if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();
+  if (auto* cell = as<CellValue>(value)) return cell->object.get();
+  return nullptr;
+}
 
 bool inherits(Tracer& tracer, const ValuePtr& value, PyTypeObject* base, std::initializer_list<const char*> names) {
   if (type_of(value) == base) return true;
@@ -237,6 +247,23 @@ Ref constant_of(Tracer& tracer, const ValuePtr& value) {
   return nullptr;
 }
 
+std::unique_ptr<std::vector<ValuePtr>> elements_as_key(Tracer& tracer, const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return nullptr;
+  if (type != size_type() && !inherits(tracer, value, &PyTuple_Type, {"__hash__", "__eq__"})) return nullptr;
+  if (auto* made = as<SequenceValue>(value)) return std::make_unique<std::vector<ValuePtr>>(made->items);
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr) return nullptr;
+  // The hash and the comparison read the items of the tuple, whatever methods its class has.
+  tracer.values().exact_type(value);
+  Py_ssize_t length = PyTuple_GET_SIZE(object->object.get());
+  if (object->source != nullptr && !std::exchange(object->length_guarded, true))
+    tracer.guards().length(object->source, length);
+  auto elements = std::make_unique<std::vector<ValuePtr>>();
+  for (Py_ssize_t i = 0; i < length; ++i) elements->push_back(element(tracer, object, i));
+  return elements;
+}
+
 // Returns true if the object is equal only to itself, according to its class as it is now.
 bool may_be_key(BorrowedRef object) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
@@ -255,6 +282,24 @@ bool has_own_identity(Tracer& tracer, const ValuePtr& value) {
   return inherits(tracer, value, &PyBaseObject_Type, {"__eq__"});
 }
 
+namespace {
+
+// A tuple with elements that are not constants; null for other values.
+Ref tuple_key(Tracer& tracer, const ValuePtr& value, bool alone) {
+  auto elements = elements_as_key(tracer, value);
+  if (!elements) return nullptr;
+  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(elements->size())));
+  for (size_t i = 0; i < elements->size(); ++i) {
+    Ref key = key_of(tracer, (*elements)[i], alone);
+    if (is_identity_stand_in(key)) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), key.release());
+  }
+  tracer.keys().hold(tuple, value);
+  return tuple;
+}
+
+}  // namespace
+
 void raise_unhashable(Tracer& tracer, bool alone) {
   if (alone && containers_speak_as_hash()) raise_current(tracer);
   PyErr_Clear();
@@ -267,6 +312,7 @@ Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone) {
   if (auto* object = as<ObjectValue>(value); object != nullptr && object->traced_class)
     graph_break(BreakReason::unhashable_key, describe(value));
   if (Ref reference = weak_key_of(tracer, value)) return reference;
+  if (Ref tensor = is_tensor(value) ? tensor_key(tracer, value) : Ref()) return tensor;
   Ref key = is_tensor(value) ? Ref() : constant_of(tracer, value);
   if (key) {
     if (PyObject_Hash(key) == -1) raise_unhashable(tracer, alone);
@@ -279,6 +325,7 @@ Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone) {
       PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
       raise_unhashable(tracer, alone);
     }
+    if (Ref tuple = tuple_key(tracer, value, alone)) return tuple;
     graph_break(BreakReason::unhashable_key, describe(value));
   }
   Ref object = Ref::share(tracer.values().identity_of(value));
@@ -412,6 +459,20 @@ std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePt
   return elements;
 }
 
+namespace {
+
+// A key of a pre-existing dict whose keys are guarded. Returns false if it cannot be told apart from other keys.
+bool note_held_key(Tracer& tracer, BorrowedRef key, const Source* place) {
+  if (family_of(key) != nullptr) return static_cast<bool>(tensor_key(tracer, value_at(tracer, place), /*held=*/true));
+  if (tracer.keys().contains(key)) return true;
+  ValuePtr value = value_at(tracer, place, Ref::share(key));
+  if (auto* held = as<ObjectValue>(value)) held->value_guarded = true;
+  tracer.keys().set(key, value);
+  return true;
+}
+
+}  // namespace
+
 std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const ValuePtr& value) {
   // OrderedDict calls the `keys` attribute, which the class may look up in its own way.
   bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
@@ -441,8 +502,9 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const 
   bool plain = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     if (is_guardable_constant(PyTuple_GET_ITEM(keys.get(), i))) continue;
-    if (is_ordered || !may_be_key(PyTuple_GET_ITEM(keys.get(), i)) || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace)
-      return nullptr;
+    PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
+    bool may_be = may_be_key(key) || (family_of(key) != nullptr && GuardSet::can_hold(key));
+    if (is_ordered || !may_be || PyTuple_GET_SIZE(keys.get()) > kMostKeysByPlace) return nullptr;
     plain = false;
   }
   if (object->source != nullptr && !object->value_guarded) {
@@ -458,11 +520,9 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const 
         : plain ? value_at(tracer, tracer.sources().get(SourceKind::DictItem, object->source, key), Ref::share(item))
                 : value_at(tracer, tracer.sources().get(SourceKind::DictEntry, object->source, nullptr, i),
                            Ref::share(item));
-    if (!plain && object->source != nullptr && !is_guardable_constant(key) && !tracer.keys().contains(key)) {
-      ValuePtr as_value =
-          value_at(tracer, tracer.sources().get(SourceKind::DictKey, object->source, nullptr, i), Ref::share(key));
-      if (auto* held = as<ObjectValue>(as_value)) held->value_guarded = true;
-      tracer.keys().set(key, as_value);
+    if (!plain && object->source != nullptr && !is_guardable_constant(key)) {
+      const Source* place = tracer.sources().get(SourceKind::DictKey, object->source, nullptr, i);
+      if (!note_held_key(tracer, key, place)) return nullptr;
     }
     entries->push_back({Ref::share(key), std::move(known)});
   }
@@ -592,14 +652,6 @@ bool same_number(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
     return is_computed(value) ? tracer.values().constant(constant_of(tracer, value)) : value;
   };
   return same_object(tracer, plain(a), plain(b));
-}
-
-// Null for an object created in the trace, which has one Value.
-BorrowedRef existing_object(const ValuePtr& value) {
-  if (auto* known = as<ObjectValue>(value)) return known->object.get();
-  if (auto* tensor = as<TensorValue>(value)) return tensor->object.get();
-  if (auto* cell = as<CellValue>(value)) return cell->object.get();
-  return nullptr;
 }
 
 bool is_singleton(BorrowedRef known) {

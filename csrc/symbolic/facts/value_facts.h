@@ -16,6 +16,9 @@ bool is_dict(Tracer& tracer, const ValuePtr& value, std::initializer_list<const 
 Ref constant_of(Tracer& tracer, const ValuePtr& value);
 // The elements of an exact tuple or list, pre-existing or created in the trace; null for other values.
 std::unique_ptr<std::vector<ValuePtr>> elements_of(Tracer& tracer, const ValuePtr& value);
+// The elements of a tuple, or of an instance of a subclass that is hashed and compared as one (Size, namedtuples); null
+// for other values.
+std::unique_ptr<std::vector<ValuePtr>> elements_as_key(Tracer& tracer, const ValuePtr& value);
 std::optional<int64_t> length_of(Tracer& tracer, const ValuePtr& value);
 ValuePtr element(Tracer& tracer, ObjectValue* sequence, Py_ssize_t index);
 // The truth of the value; nullopt if code or data decides.
@@ -24,14 +27,16 @@ std::optional<bool> truth_of(Tracer& tracer, const ValuePtr& value);
 std::optional<bool> known_equal(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
 // Returns true for the exact empty tuple, which is a singleton.
 bool is_empty_tuple(Tracer& tracer, const ValuePtr& value);
+// The pre-existing object behind the value; null for an object created in the trace, which has one Value.
+BorrowedRef existing_object(const ValuePtr& value);
 // Python's `is`.
 bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
 // 64-bit value of an exact int (not bool), guarded by value.
 std::optional<int64_t> int_of(Tracer& tracer, const ValuePtr& value);
 bool inherits_truth(Tracer& tracer, const ValuePtr& value);
 
-// The object as a key of a dict or an element of a set: a constant, or an object equal only to itself, guarded by
-// identity. Breaks on user-defined equality; raises for an unhashable value, inside the trace if it is `alone`. As one
+// The object as a key of a dict or an element of a set: a constant, an object equal only to itself, guarded by
+// identity, or a tuple of these. Breaks on user-defined equality; raises for an unhashable value, inside the trace if it is `alone`. As one
 // of several elements of an iterable it is left to the interpreter, which handles the elements before it first.
 Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone = true);
 // The value behind such a key.

@@ -15,6 +15,11 @@ void KeyTable::add(BorrowedRef key, const ValuePtr& value) { keys_.try_emplace(k
 
 void KeyTable::set(BorrowedRef key, const ValuePtr& value) { keys_[key.get()] = value; }
 
+void KeyTable::hold(const Ref& key, const ValuePtr& value) {
+  owned_keys_.push_back(Ref::share(key.get()));
+  set(key, value);
+}
+
 ValuePtr KeyTable::find(BorrowedRef key) const {
   auto found = keys_.find(key.get());
   return found != keys_.end() ? found->second : nullptr;
@@ -22,7 +27,8 @@ ValuePtr KeyTable::find(BorrowedRef key) const {
 
 bool KeyTable::has_place_of_its_own(BorrowedRef key) const {
   auto found = keys_.find(key.get());
-  return found != keys_.end() && found->second->kind == ValueKind::Instance && !is_key_proxy(key);
+  if (found == keys_.end() || is_key_proxy(key)) return false;
+  return found->second->kind == ValueKind::Instance || found->second->kind == ValueKind::Tensor;
 }
 
 const KeyTable::UserKey* KeyTable::user_key_of(BorrowedRef stand_in) const {

@@ -16,7 +16,10 @@ class KeyTable {
   bool contains(BorrowedRef key) const;
   void add(BorrowedRef key, const ValuePtr& value);  // the first value wins
   void set(BorrowedRef key, const ValuePtr& value);
-  // Returns true for the proxy of an object created in the trace: its position in a set differs from run to run.
+  // Likewise, and owns the key.
+  void hold(const Ref& key, const ValuePtr& value);
+  // Returns true for a tensor and for the proxy of an object created in the trace: its position in a set differs from
+  // run to run.
   bool has_place_of_its_own(BorrowedRef key) const;
 
   // A key with a user-defined __hash__ or __eq__, or one created in the trace.
@@ -28,6 +31,14 @@ class KeyTable {
   std::vector<UserKey>& user_keys() { return user_keys_; }
   const UserKey* user_key_of(BorrowedRef stand_in) const;  // null if there is none
 
+  // A tensor; the key is the tensor itself, or represents one computed in the trace.
+  struct TensorKey {
+    ValuePtr value;
+    Ref key;
+    bool held;  // a guard holds that the object is a key of a pre-existing dict
+  };
+  std::vector<TensorKey>& tensor_keys() { return tensor_keys_; }
+
   // The results of id(), in the order of the calls.
   const std::vector<Handle<IdentityValue>>& identities() const { return identities_; }
   void add_identity(const Handle<IdentityValue>& identity);
@@ -38,7 +49,9 @@ class KeyTable {
 
  private:
   std::unordered_map<PyObject*, ValuePtr> keys_;
+  std::vector<Ref> owned_keys_;
   std::vector<UserKey> user_keys_;
+  std::vector<TensorKey> tensor_keys_;
   std::vector<Handle<IdentityValue>> identities_;
   std::unordered_map<PyObject*, ValuePtr> referents_;
 };

@@ -10,11 +10,11 @@ namespace md {
 
 namespace {
 
-// == runs no user code: both are constants of exact built-in types (1, 1.0 and True are one key, as for dict), objects
-// equal only to themselves, or key proxies, which dict compares with keys of the same hash.
+// As dict compares keys: only those of the same hash. == runs no user code then: both are constants of exact built-in
+// types (1, 1.0 and True are one key), objects equal only to themselves, key proxies, or tuples of them.
 bool same_key(BorrowedRef a, BorrowedRef b) {
   if (a.get() == b.get()) return true;
-  if ((is_key_proxy(a) || is_key_proxy(b)) && PyObject_Hash(a) != PyObject_Hash(b)) return false;
+  if (PyObject_Hash(a) != PyObject_Hash(b)) return false;
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
   check_status(equal);
   return equal == 1;
