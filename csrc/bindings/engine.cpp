@@ -77,6 +77,8 @@ void start_engine(py::module_& module) {
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
   for (const char* name : {"is_grad_enabled", "get_default_dtype", "is_tensor", "as_tensor", "manual_seed"})
     register_mode_call(name, module.attr(name).ptr());
+  for (const char* name : {"new_tensor", "requires_grad_"})
+    register_mode_call(name, module.attr("Tensor").attr(name).ptr());
   register_pure_call(module.attr("promote_types").ptr());
   register_mode_call("PolicyFunction", reinterpret_cast<PyObject*>(policy_function_type()));
 }

@@ -4,15 +4,13 @@
 #include "cpython/text.h"
 #include "frontends/dtype_object.h"
 #include "guards/guard_set.h"
-#include "guards/guarded_ref.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/copied_names.h"
-#include "symbolic/facts/enum_values.h"
-#include "symbolic/facts/number_objects.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_data_calls.h"
 #include "symbolic/tensors/traced_calls.h"
 #include "tensor/tensor_modes.h"
 
@@ -96,67 +94,37 @@ ValuePtr asked_break(Tracer& tracer, const CallArgs& args) {
               explanation);
 }
 
-// The real object for constants and lists of them, nested; null if some part is unknown. The identity of an array, a
-// buffer or a deque does not determine the numbers in it.
-Ref plain_object(Tracer& tracer, const ValuePtr& given) {
-  if (is_tensor(given)) return nullptr;
-  ValuePtr value = number_of_object(tracer, plain_or_itself(tracer, given, {"__index__", "__float__"}), NumberUse::Any);
-  if (Ref constant = constant_of(tracer, value)) return constant;
-  bool is_list = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyList_Type) != 0;
-  bool is_plain = (is_list && is_plain_list(tracer, value)) || is_plain_tuple(tracer, value);
-  if (auto elements = is_plain ? elements_of(tracer, value) : nullptr) {
-    Ref list = check(PyList_New(0));
-    for (const ValuePtr& element : *elements) {
-      Ref item = plain_object(tracer, element);
-      if (!item) return nullptr;
-      check_status(PyList_Append(list, item));
-    }
-    return list;
-  }
-  auto* object = as<ObjectValue>(value);
-  return object != nullptr && can_hold_strongly(object->object.get()) ? Ref::share(tracer.values().identity_of(value))
-                                                                      : Ref();
-}
-
 // The registered callables by name; never freed.
 std::unordered_map<std::string_view, PyObject*>& registered() {
   static auto* table = new std::unordered_map<std::string_view, PyObject*>();
   return *table;
 }
 
-// tensor(data), as_tensor(data) of known data: a constant of the graph, copied at each run because the program may
-// modify the result.
-ValuePtr make_tensor(Tracer& tracer, const char* name, const CallArgs& args) {
-  PyObject* function = registered().at(name);
-  static const OpRow* const clone = find_op("clone");
-  std::vector<Ref> held;
-  held.reserve(args.positional.size() + args.keywords.size());
-  for (const ValuePtr& value : args.positional) held.push_back(plain_object(tracer, value));
-  Ref keywords = check(PyDict_New());
-  for (const auto& [name, value] : args.keywords) {
-    held.push_back(plain_object(tracer, value));
-    if (held.back()) check_status(PyDict_SetItem(keywords, name, held.back()));
-  }
-  for (const Ref& object : held)
-    if (!object) graph_break(BreakReason::tensor_operands, str_cat(name, "() of data that is not known"));
-  Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
-  for (size_t i = 0; i < args.positional.size(); ++i) PyTuple_SET_ITEM(positional.get(), i, held[i].release());
-  Ref made = Ref::steal(PyObject_Call(function, positional, keywords));
-  if (!made) raise_here();
-  Tensor tensor = tensor_of_object(made);
-  if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name, "() that requires grad"));
-  tracer.guards().global_state(default_family());  // the default dtype
-  Node* constant = tracer.graph().add_constant("constant", tensor);
-  Node* node = tracer.builder().add_op(*clone, {ValueRef{constant, 0}});
-  return make_value<TensorValue>(ValueRef{node, 0}, node->outs[0].spec, default_family());
+ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) {
+  return tensor_of_data(tracer, registered().at("tensor"), args);
 }
 
-ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) { return make_tensor(tracer, "tensor", args); }
+ValuePtr new_tensor(Tracer& tracer, const CallArgs& args) {
+  return tensor_of_data(tracer, registered().at("new_tensor"), args);
+}
 
 // as_tensor(tensor) without further arguments is the tensor itself.
 ValuePtr as_tensor(Tracer& tracer, const CallArgs& args) {
   bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
-  return is_itself ? args.positional[0] : make_tensor(tracer, "as_tensor", args);
+  return is_itself ? args.positional[0] : tensor_of_data(tracer, registered().at("as_tensor"), args);
+}
+
+// A flag that the tensor has already.
+ValuePtr requires_grad(Tracer& tracer, const CallArgs& args) {
+  auto* tensor = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+  const ValuePtr* given = args.positional.size() == 2 ? &args.positional[1] : args.keyword("requires_grad");
+  bool is_call = tensor != nullptr && args.positional.size() + args.keywords.size() == (given != nullptr ? 2U : 1U);
+  Ref flag = given == nullptr ? Ref::share(Py_True) : is_call ? constant_of(tracer, *given) : Ref();
+  if (!is_call || !flag || !PyBool_Check(flag.get())) raise_here();
+  tracer.values().guard_tensor(tensor);
+  if (tensor->spec.requires_grad != (flag.get() == Py_True))
+    graph_break(BreakReason::tensor_method, "requires_grad_ that changes the flag");
+  return args.positional[0];
 }
 
 ValuePtr is_tensor(Tracer& tracer, const CallArgs& args) {
@@ -276,6 +244,8 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"get_default_dtype", get_default_dtype},
                                  {"tensor", call_tensor},
                                  {"as_tensor", as_tensor},
+                                 {"new_tensor", new_tensor},
+                                 {"requires_grad_", requires_grad},
                                  {"manual_seed", seed_generator},
                                  {"holds", holds}};
 
