@@ -75,7 +75,8 @@ void start_engine(py::module_& module) {
   for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",
                            "error_on_graph_break", "holds"})
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
-  for (const char* name : {"is_grad_enabled", "get_default_dtype", "is_tensor", "as_tensor", "manual_seed"})
+  for (const char* name :
+       {"is_grad_enabled", "get_default_dtype", "set_default_dtype", "is_tensor", "as_tensor", "manual_seed", "Tensor"})
     register_mode_call(name, module.attr(name).ptr());
   for (const char* name : {"new_tensor", "requires_grad_"})
     register_mode_call(name, module.attr("Tensor").attr(name).ptr());

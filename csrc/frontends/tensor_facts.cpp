@@ -120,14 +120,17 @@ Ref is_floating_point(const TensorSpec& spec, Args args, PyObject* kw_names) {
   require_no_args("is_floating_point", args, kw_names);
   return python_bool(is_floating(spec.dtype));
 }
-Ref is_complex(const TensorSpec&, Args args, PyObject* kw_names) {
-  require_no_args("is_complex", args, kw_names);
-  return python_bool(false);
-}
 Ref is_signed(const TensorSpec& spec, Args args, PyObject* kw_names) {
   require_no_args("is_signed", args, kw_names);
   return python_bool(spec.dtype != DType::bool_ && spec.dtype != DType::uint8);
 }
+template <const char* name>
+Ref never(const TensorSpec&, Args args, PyObject* kw_names) {
+  require_no_args(name, args, kw_names);
+  return python_bool(false);
+}
+constexpr char kIsComplex[] = "is_complex", kIsConj[] = "is_conj", kIsNeg[] = "is_neg", kIsPinned[] = "is_pinned",
+               kIsShared[] = "is_shared", kIsDistributed[] = "is_distributed";
 Ref get_device(const TensorSpec&, Args args, PyObject* kw_names) {
   require_no_args("get_device", args, kw_names);
   return python_int(-1);
@@ -149,6 +152,16 @@ constexpr TensorFact kFacts[] = {
     {"is_sparse", false, Sizes::Nothing, no, "Always False."},
     {"is_quantized", false, Sizes::Nothing, no, "Always False."},
     {"is_meta", false, Sizes::Nothing, no, "Always False."},
+    {"is_xpu", false, Sizes::Nothing, no, "Always False."},
+    {"is_mps", false, Sizes::Nothing, no, "Always False."},
+    {"is_mtia", false, Sizes::Nothing, no, "Always False."},
+    {"is_ipu", false, Sizes::Nothing, no, "Always False."},
+    {"is_xla", false, Sizes::Nothing, no, "Always False."},
+    {"is_maia", false, Sizes::Nothing, no, "Always False."},
+    {"is_vulkan", false, Sizes::Nothing, no, "Always False."},
+    {"is_mkldnn", false, Sizes::Nothing, no, "Always False."},
+    {"is_nested", false, Sizes::Nothing, no, "Always False."},
+    {"is_sparse_csr", false, Sizes::Nothing, no, "Always False."},
     {"size", true, Sizes::All, size, "size(dim=None) -> Size or int\n\nThe sizes, or the size of one dimension."},
     {"stride", true, Sizes::Nothing, stride,
      "stride(dim=None) -> tuple or int\n\nThe strides in elements, or one of them."},
@@ -161,8 +174,13 @@ constexpr TensorFact kFacts[] = {
      "is_contiguous(*, memory_format=contiguous_format) -> bool\n\nWhether the elements lie in row-major order, or in "
      "a format."},
     {"is_floating_point", true, Sizes::Nothing, is_floating_point, "is_floating_point() -> bool"},
-    {"is_complex", true, Sizes::Nothing, is_complex, "is_complex() -> bool\n\nAlways False."},
+    {kIsComplex, true, Sizes::Nothing, never<kIsComplex>, "is_complex() -> bool\n\nAlways False."},
     {"is_signed", true, Sizes::Nothing, is_signed, "is_signed() -> bool"},
+    {kIsConj, true, Sizes::Nothing, never<kIsConj>, "is_conj() -> bool\n\nAlways False."},
+    {kIsNeg, true, Sizes::Nothing, never<kIsNeg>, "is_neg() -> bool\n\nAlways False."},
+    {kIsPinned, true, Sizes::Nothing, never<kIsPinned>, "is_pinned() -> bool\n\nAlways False."},
+    {kIsShared, true, Sizes::Nothing, never<kIsShared>, "is_shared() -> bool\n\nAlways False."},
+    {kIsDistributed, true, Sizes::Nothing, never<kIsDistributed>, "is_distributed() -> bool\n\nAlways False."},
     {"get_device", true, Sizes::Nothing, get_device, "get_device() -> int\n\nAlways -1, the CPU's number."},
 };
 

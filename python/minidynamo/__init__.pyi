@@ -23,7 +23,17 @@ from . import library as library
 from . import nn as nn
 from . import torchdynamo as torchdynamo
 from . import utils as utils
+from ._tensor.typed_tensors import BFloat16Tensor as BFloat16Tensor
+from ._tensor.typed_tensors import BoolTensor as BoolTensor
+from ._tensor.typed_tensors import ByteTensor as ByteTensor
+from ._tensor.typed_tensors import CharTensor as CharTensor
+from ._tensor.typed_tensors import DoubleTensor as DoubleTensor
+from ._tensor.typed_tensors import FloatTensor as FloatTensor
 from ._C import Generator as Generator
+from ._tensor.typed_tensors import HalfTensor as HalfTensor
+from ._tensor.typed_tensors import IntTensor as IntTensor
+from ._tensor.typed_tensors import LongTensor as LongTensor
+from ._tensor.typed_tensors import ShortTensor as ShortTensor
 from ._C import Size as Size
 from ._C import Tensor as Tensor
 from ._composites.products import addbmm as addbmm

@@ -9,6 +9,7 @@
 #include "frontends/minidynamo/tensor_slots.h"
 #include "frontends/operators.h"
 #include "frontends/promotion.h"
+#include "frontends/size_object.h"
 #include "frontends/tensor_facts.h"
 
 namespace md {
@@ -28,10 +29,14 @@ bool all_ints(PyObject* args) {
   return true;
 }
 
-// Tensor(2, 3): zeros of that size; Tensor(data): data in the default dtype.
+// Tensor(2, 3), Tensor(Size([2, 3])): zeros of that size; Tensor(data): data in the default dtype.
 Tensor construct(PyObject* args) {
   DType dtype = scalar_dtype(DTypeCategory::Floating);
-  if (PyTuple_GET_SIZE(args) == 1 && !all_ints(args)) return tensor_from_data(PyTuple_GET_ITEM(args, 0), dtype);
+  PyObject* first = PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : nullptr;
+  if (first != nullptr && Py_IS_TYPE(first, size_type())) return construct(first);
+  if (first != nullptr && (PyBool_Check(first) || PyFloat_Check(first)))
+    raise(ErrorKind::Type, "Tensor(): data must be a sequence (got ", Py_TYPE(first)->tp_name, ")");
+  if (first != nullptr && !all_ints(args)) return tensor_from_data(first, dtype);
   if (!all_ints(args)) raise(ErrorKind::Type, "Tensor() takes the sizes as ints, or one argument: 'data'");
   DimVec sizes;
   if (PyTuple_GET_SIZE(args) == 0) sizes.push_back(0);

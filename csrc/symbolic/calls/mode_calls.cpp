@@ -101,17 +101,22 @@ std::unordered_map<std::string_view, PyObject*>& registered() {
 }
 
 ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) {
-  return tensor_of_data(tracer, registered().at("tensor"), args);
+  return tensor_of_data(tracer, registered().at("tensor"), registered().at("tensor"), args);
+}
+
+ValuePtr tensor_class(Tracer& tracer, const CallArgs& args) {
+  return tensor_of_class(tracer, registered().at("Tensor"), registered().at("tensor"), args);
 }
 
 ValuePtr new_tensor(Tracer& tracer, const CallArgs& args) {
-  return tensor_of_data(tracer, registered().at("new_tensor"), args);
+  return tensor_of_data(tracer, registered().at("new_tensor"), registered().at("tensor"), args);
 }
 
 // as_tensor(tensor) without further arguments is the tensor itself.
 ValuePtr as_tensor(Tracer& tracer, const CallArgs& args) {
   bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
-  return is_itself ? args.positional[0] : tensor_of_data(tracer, registered().at("as_tensor"), args);
+  return is_itself ? args.positional[0]
+                   : tensor_of_data(tracer, registered().at("as_tensor"), registered().at("tensor"), args);
 }
 
 // A flag that the tensor has already.
@@ -137,6 +142,16 @@ ValuePtr get_default_dtype(Tracer& tracer, const CallArgs& args) {
   if (!args.positional.empty() || !args.keywords.empty()) raise_here();
   tracer.guards().global_state(default_family());
   return tracer.values().constant(dtype_to_python(default_dtype()));
+}
+
+// The default dtype that is set already.
+ValuePtr set_default_dtype(Tracer& tracer, const CallArgs& args) {
+  Ref dtype = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
+  if (!dtype) raise_here();
+  tracer.guards().global_state(default_family());
+  if (dtype.get() != dtype_to_python(default_dtype()))
+    graph_break(BreakReason::unknown_c_function, "set_default_dtype() of another dtype");
+  return tracer.values().none();
 }
 
 // A node without results, kept in order with the ops that draw random numbers. A seed outside int64 is left to the
@@ -242,7 +257,9 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"is_exporting", always_false},
                                  {"is_tensor", is_tensor},
                                  {"get_default_dtype", get_default_dtype},
+                                 {"set_default_dtype", set_default_dtype},
                                  {"tensor", call_tensor},
+                                 {"Tensor", tensor_class},
                                  {"as_tensor", as_tensor},
                                  {"new_tensor", new_tensor},
                                  {"requires_grad_", requires_grad},

@@ -1,10 +1,11 @@
 #include "symbolic/tensors/tensor_data_calls.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "cpython/imports.h"
 #include "frontends/dtype_object.h"
 #include "frontends/promotion.h"
+#include "frontends/size_object.h"
 #include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "symbolic/breaks/break_reason.h"
@@ -30,7 +31,8 @@ struct DataPart {
 
 class TensorData {
  public:
-  TensorData(Tracer& tracer, BorrowedRef function) : tracer_(tracer), function_(function) {}
+  TensorData(Tracer& tracer, BorrowedRef function, BorrowedRef tensor_function)
+      : tracer_(tracer), function_(function), tensor_function_(tensor_function) {}
 
   ValuePtr run(const CallArgs& args) {
     // new_tensor is a method: its data comes behind the tensor.
@@ -61,10 +63,11 @@ class TensorData {
 
  private:
   const char* name() const {
-    bool is_c = PyCFunction_Check(function_.get()) != 0;
-    return is_c ? reinterpret_cast<PyCFunctionObject*>(function_.get())->m_ml->ml_name : "new_tensor";
+    if (is_method()) return reinterpret_cast<PyMethodDescrObject*>(function_.get())->d_method->ml_name;
+    bool is_class = PyType_Check(function_.get()) != 0;
+    return is_class ? "Tensor" : reinterpret_cast<PyCFunctionObject*>(function_.get())->m_ml->ml_name;
   }
-  bool is_method() const { return !PyCFunction_Check(function_.get()); }
+  bool is_method() const { return Py_IS_TYPE(function_.get(), &PyMethodDescr_Type); }
   [[noreturn]] void refuse() const {
     graph_break(BreakReason::tensor_operands, str_cat(name(), "() of data that is not known"));
   }
@@ -184,8 +187,7 @@ class TensorData {
       Ref list = check(PyList_New(0));
       for (const Ref& item : part.constants) check_status(PyList_Append(list, item));
       Ref keywords = check(Py_BuildValue("{sO}", "dtype", dtype_to_python(dtype).get()));
-      static PyObject* const function = imported("minidynamo._C", "tensor").release();
-      Ref made = check(PyObject_Call(function, check(PyTuple_Pack(1, list.get())), keywords));
+      Ref made = check(PyObject_Call(tensor_function_, check(PyTuple_Pack(1, list.get())), keywords));
       return constant(tensor_of_object(made));
     }
     if (auto* tensor = as<TensorValue>(part.operand)) {
@@ -193,7 +195,7 @@ class TensorData {
       ValuePtr row = call("reshape", {part.operand, sizes_value(flat.span())});
       return tensor->spec.dtype == dtype ? row : call("cast", {row, dtype_value});
     }
-    bool fits = type_of(part.operand) == &PyFloat_Type ? is_floating(dtype)
+    bool fits = type_of(part.operand) == &PyFloat_Type  ? is_floating(dtype)
                 : type_of(part.operand) == &PyBool_Type ? true
                                                         : dtype == DType::int64 || is_floating(dtype);
     if (!fits) refuse();
@@ -209,22 +211,36 @@ class TensorData {
   ValuePtr assembled(const Tensor& model) {
     std::vector<ValuePtr> rows;
     for (const DataPart& part : parts_) rows.push_back(row_of(part, model->dtype()));
-    ValuePtr all = rows.size() == 1 ? call("clone", {rows[0]})
-                                    : call("cat", {make_value<SequenceValue>(true, std::move(rows))});
+    ValuePtr all =
+        rows.size() == 1 ? call("clone", {rows[0]}) : call("cat", {make_value<SequenceValue>(true, std::move(rows))});
     const DimVec sizes = model.spec().sizes;
     return call("reshape", {all, sizes_value(sizes.span())});
   }
 
   Tracer& tracer_;
-  BorrowedRef function_;
+  BorrowedRef function_, tensor_function_;
   std::vector<DataPart> parts_;
   bool has_operands_ = false;
 };
 
 }  // namespace
 
-ValuePtr tensor_of_data(Tracer& tracer, BorrowedRef function, const CallArgs& args) {
-  return TensorData(tracer, function).run(args);
+ValuePtr tensor_of_class(Tracer& tracer, BorrowedRef type, BorrowedRef tensor_function, const CallArgs& args) {
+  auto is_int = [](const ValuePtr& value) { return type_of(value) == &PyLong_Type; };
+  if (!args.keywords.empty()) raise_here();
+  bool is_size = args.positional.size() == 1 && type_of(args.positional[0]) == size_type();
+  if (!is_size && !args.positional.empty() && !std::ranges::all_of(args.positional, is_int))
+    return tensor_of_data(tracer, type, tensor_function, args);
+  std::vector<ValuePtr> sizes = args.positional;
+  if (sizes.empty()) sizes.push_back(tracer.values().integer(0));
+  tracer.guards().global_state(default_family());  // the default dtype
+  ValuePtr size = sizes[0];
+  if (!is_size) size = make_value<SequenceValue>(false, std::move(sizes));
+  return call_op(tracer, *find_op("zeros"), {{size}, {}}, CallForm::Function, &default_family());
+}
+
+ValuePtr tensor_of_data(Tracer& tracer, BorrowedRef function, BorrowedRef tensor_function, const CallArgs& args) {
+  return TensorData(tracer, function, tensor_function).run(args);
 }
 
 }  // namespace md

@@ -6,6 +6,7 @@ import minidynamo
 
 from .. import _C
 from .._C import Tensor
+from .._tensor.typed_tensors import TensorType
 from .registry import composite
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ _NAMES = {torch_name: name for name, torch_name in _TYPES.items()}
 
 @composite("method")
 def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the dtype as "torch.FloatTensor"; with a dtype or such a name, the tensor in that dtype."""
+    """The name of the dtype as "torch.FloatTensor"; with a dtype, such a name or type, the tensor in that dtype."""
     if dtype is None:
         return f"torch.{_TYPES[str(input.dtype).rpartition('.')[2]]}"
     if isinstance(dtype, str):
@@ -26,4 +27,6 @@ def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any
         if name not in _NAMES:
             raise ValueError(f"type(): invalid type: '{dtype}'")
         dtype = getattr(minidynamo, _NAMES[name])
+    if isinstance(dtype, TensorType):
+        dtype = dtype.dtype
     return input.to(dtype)

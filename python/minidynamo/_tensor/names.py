@@ -8,6 +8,7 @@ from .. import _C, _composites, linalg  # noqa: F401  linalg enters composites
 from .._composites.registry import type_of
 from .dtype_info import finfo, iinfo
 from .grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .typed_tensors import TYPED_TENSORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ TENSOR_NAMES = {
     "memory_format": _C.memory_format,
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},
+    **TYPED_TENSORS,
     "allclose": allclose,
     "e": e,
     "enable_grad": enable_grad,

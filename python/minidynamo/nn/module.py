@@ -428,8 +428,13 @@ class Module:
         for module in self.children():
             module._apply(convert)
         for name, parameter in self._parameters.items():
-            if parameter is not None:
-                self._parameters[name] = type(parameter)(convert(parameter.detach()), parameter.requires_grad)
+            if parameter is None:
+                continue
+            plain = parameter.detach()
+            converted = convert(plain)
+            # A parameter that is as wanted stays itself.
+            if converted is not plain:
+                self._parameters[name] = type(parameter)(converted, parameter.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = convert(buffer)
