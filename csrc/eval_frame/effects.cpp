@@ -101,6 +101,10 @@ void apply_CacheHit(const HeldEffect& held, EffectSite*) { count_hit(held.target
 
 void apply_CacheMiss(const HeldEffect& held, EffectSite*) { count_miss(held.target, held.key, held.value); }
 
+void apply_ContextSet(const HeldEffect& held, EffectSite*) {
+  check(PyContextVar_Set(held.target, held.value));  // the token, which is dropped
+}
+
 void apply_GradMode(const HeldEffect& held, EffectSite*) { tensor_modes().grad_enabled = held.effect->flag; }
 
 void apply_InferenceMode(const HeldEffect& held, EffectSite*) { tensor_modes().inference_mode = held.effect->flag; }

@@ -236,6 +236,18 @@ Fetched fetch_CachedResult(const Source& source, PyObject* base, const LocalsVie
   return lookup_result(status, value);
 }
 
+Fetched fetch_ContextValue(const Source& source, PyObject* base, const LocalsView&) {
+  if (!is_exactly(base, &PyContextVar_Type)) return kUnknown;
+  static PyObject* const unset = check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
+  PyObject* found = nullptr;
+  if (PyContextVar_Get(base, source.index() == 1 ? nullptr : unset, &found) < 0) {
+    PyErr_Clear();
+    return kUnknown;
+  }
+  Ref value = Ref::steal(found);  // the context, or the variable, also owns it
+  return value && value.get() != unset ? Fetched{Presence::Found, value.get()} : kAbsent;
+}
+
 Fetched fetch_HandledException(const Source&, PyObject*, const LocalsView&) {
   Ref handled = Ref::steal(PyErr_GetHandledException());  // the thread also owns it
   return handled && handled.get() != Py_None ? Fetched{Presence::Found, handled.get()} : kAbsent;
@@ -365,6 +377,9 @@ std::string call_text(BorrowedRef part) {
 }
 std::string name_CachedResult(const Source& source, const std::string& base, const Bytecode&) {
   return str_cat(base, ".__cache__[", call_text(source.key()), "]");
+}
+std::string name_ContextValue(const Source& source, const std::string& base, const Bytecode&) {
+  return base + (source.index() == 1 ? ".get()" : ".get(...)");
 }
 std::string name_HandledException(const Source&, const std::string&, const Bytecode&) { return "sys.exception()"; }
 std::string name_Referent(const Source&, const std::string& base, const Bytecode&) { return base + "()"; }

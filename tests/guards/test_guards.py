@@ -3,6 +3,7 @@ object it fetches."""
 
 import abc
 import builtins
+import contextvars
 import functools
 import gc
 import io
@@ -324,6 +325,9 @@ UNUSED = functools.cache(list)
 RESULTS = next(held for held in gc.get_referents(cached) if isinstance(held, dict) and 2 in held)
 
 
+VARIABLE = contextvars.ContextVar("variable")
+VARIABLE.set("set")
+
 SOURCES = {
     "Local": ("L['x']", None, lambda p: p.local("x"), 5, 5, [], []),
     "CallerSlot": ("C['f']['y']", None, lambda p: p.source("CallerSlot", None, "C['f']['y']", 0), 5, 5, [], []),
@@ -368,6 +372,8 @@ SOURCES = {
     "CachedResults": ("L['x'].__cache__", None, on_x("CachedResults"), cached, RESULTS, [],
                       [other_function, 3]),
     "CachedResult": ("L['x'].__cache__[((2,), ())]", None, on_x("CachedResult", ((2,), ())), cached, KEPT, [UNUSED],
+                     [other_function, 3]),
+    "ContextValue": ("L['x'].get(...)", None, on_x("ContextValue"), VARIABLE, "set", [contextvars.ContextVar("unset")],
                      [other_function, 3]),
     "Referent": ("L['x']()", None, on_x("Referent"), weakref.ref(Point), Point, [], [Point, 3]),
     "WeakItem": ("L['x'][ref(type)]", None, on_x("WeakItem", Point), {weakref.ref(Point): 9}, 9,

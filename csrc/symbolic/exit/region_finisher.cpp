@@ -156,6 +156,7 @@ void RegionFinisher::add_effects() {
   bool has_output = deferred_.has_output();
   if (!has_output) add_tensor_writes();
   for (const PendingEffect& pending : effects_.log()) {
+    if (pending.is_undone) continue;
     Effect effect{pending.kind};
     if (pending.target) effect.target = recipe_of(pending.target);
     effect.flag = pending.flag;

@@ -135,6 +135,11 @@ void SideEffects::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef
   log_.push_back({kind, target, found ? found : values_.constant(key), std::move(value)});
 }
 
+bool SideEffects::is_shown(size_t effect) const {
+  auto after = log_.begin() + static_cast<std::ptrdiff_t>(effect);
+  return std::any_of(after, log_.end(), [](const PendingEffect& later) { return later.kind == EffectKind::Output; });
+}
+
 std::optional<ValuePtr> written_item(const ValuePtr& dict, BorrowedRef key) {
   const PendingWrites* writes = as<ObjectValue>(dict)->writes.get();
   if (writes == nullptr) return std::nullopt;

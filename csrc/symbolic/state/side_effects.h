@@ -19,7 +19,17 @@ struct PendingEffect {
   bool flag = false;
   ValueRef tensor{};  // WriteTensor: the value
   int count = 0;
+  bool is_undone = false;  // before anybody could see it
   Location location = {};  // kept for the side_effects log
+};
+
+// ContextVar.set() in the region.
+struct ContextWrite {
+  ValuePtr variable, value;
+  ValuePtr before;  // null: it was not set
+  ValuePtr token;
+  size_t effect;  // its position in the log
+  bool is_reset = false;
 };
 
 // The entries that the region has added so far to one functools cache.
@@ -71,6 +81,11 @@ class SideEffects {
   const Handle<DictValue>& function_dict(const ValuePtr& function);
   std::vector<Handle<InstanceDictValue>>& instance_dicts() { return instance_dicts_; }
   CacheAdditions& additions_to(PyObject* cache);
+  std::vector<ContextWrite>& context_writes() { return context_writes_; }
+  // Returns true if an output after the effect may show it.
+  bool is_shown(size_t effect) const;
+  // Leaves an effect out that is not shown.
+  void undo(size_t effect) { log_[effect].is_undone = true; }
 
   // Adds the values from which reference cycles may start.
   void add_reached(std::vector<ValuePtr>& reached) const;
@@ -92,6 +107,7 @@ class SideEffects {
   std::vector<ValuePtr> written_classes_, stored_cells_, functions_with_dict_;
   std::vector<Handle<InstanceDictValue>> instance_dicts_;
   std::unordered_map<PyObject*, CacheAdditions> cache_additions_;  // by function, guarded by identity
+  std::vector<ContextWrite> context_writes_;
   bool shows_class_dict_ = false;
   bool dict_written_ = false;
 };
