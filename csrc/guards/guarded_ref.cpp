@@ -50,7 +50,8 @@ bool can_hold_strongly(BorrowedRef object) {
   if (is_guardable_constant(object) || is_static_type(object)) return true;
   PyTypeObject* type = object.type();
   if (is_builtin_descriptor(type)) {
-    return is_static_type(reinterpret_cast<PyObject*>(PyDescr_TYPE(object.get())));
+    // Only types of C modules have descriptors of methods.
+    return type == &PyMethodDescr_Type || is_static_type(reinterpret_cast<PyObject*>(PyDescr_TYPE(object.get())));
   }
   return std::ranges::find(value_types(), type) != value_types().end();
 }

@@ -187,7 +187,26 @@ struct HostCallRun {
     }
   }
 
+  // A number as a 0-dim tensor.
+  Tensor number_of(BorrowedRef result, const TensorSpec& expected) {
+    Tensor number = Tensor::empty(expected);
+    if (expected.dtype == DType::float64) {
+      if (!PyFloat_CheckExact(result.get())) refuse(context, "returned something other than a float");
+      *number.data<double>() = PyFloat_AS_DOUBLE(result.get());
+      return number;
+    }
+    int overflow = 0;
+    int64_t value = PyLong_CheckExact(result.get()) ? PyLong_AsLongLongAndOverflow(result, &overflow) : 0;
+    if (!PyLong_CheckExact(result.get()) || overflow != 0) refuse(context, "returned something other than an int64");
+    *number.data<int64_t>() = value;
+    return number;
+  }
+
   void take_results(BorrowedRef result, const std::vector<Tensor>& given) {
+    if (PyFloat_Check(result.get()) || PyLong_Check(result.get())) {
+      outs[0] = number_of(result, result_spec(context, call, 0));
+      return;
+    }
     size_t count = context.results.size();
     if (!PyTuple_Check(result.get()) || PyTuple_GET_SIZE(result.get()) != static_cast<Py_ssize_t>(count))
       refuse(context, str_cat("returned something other than ", count, " tensors"));

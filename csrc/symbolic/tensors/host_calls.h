@@ -26,7 +26,7 @@ struct TensorValue;
 
 struct HostCallRequest {
   std::string name;
-  BorrowedRef run;  // run(*operands) returns a tuple of the results
+  BorrowedRef run;  // run(*operands) returns a tuple of the results, or a number that is the only one
   std::vector<ValueRef> operands;
   std::vector<TensorValue*> tensors;  // of the operands; null for constants
   std::vector<TensorSpec> results;

@@ -1,6 +1,5 @@
 #include "symbolic/tensors/tensor_callables.h"
 
-#include "base/config.h"
 #include "frontends/tensor_facts.h"
 #include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
@@ -27,11 +26,6 @@ constexpr BreakReason kReasons[] = {
 
 [[noreturn]] void refuse(const TensorCallable& callable) {
   graph_break(kReasons[static_cast<size_t>(callable.refusal)], std::string(callable.name));
-}
-
-// Under fullgraph, numbers are captured without the config flag, as TorchDynamo does.
-bool captures_numbers(Tracer& tracer) {
-  return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
 }
 
 TensorValue* tensor_in(const CallArgs& args) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/config.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
@@ -260,6 +261,12 @@ ValuePtr nested(Tracer& tracer, ValueRef ref) {
 }
 
 }  // namespace
+
+ValuePtr number_in_graph(Tracer& tracer, ValueRef value) { return taken_out(tracer, value); }
+
+bool captures_numbers(Tracer& tracer) {
+  return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
+}
 
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor) {
   tracer.values().guard_tensor(tensor);

@@ -11,6 +11,10 @@ namespace md {
 
 // The only element of a tensor.
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor);
+// The number of a 0-dim value of the graph, int64, float64 or bool, that nobody writes to.
+ValuePtr number_in_graph(Tracer& tracer, ValueRef value);
+// Under fullgraph, numbers are captured without the config flag, as TorchDynamo does.
+bool captures_numbers(Tracer& tracer);
 // The elements as nested lists, or the number of a 0-dim tensor.
 ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor);
 // A computation on numbers, at least one of them read from a tensor; null otherwise.
