@@ -307,3 +307,18 @@ def close_that_fails(x):
     except KeyError as error:
         return x, error.args, type(error.__context__).__name__
     return None
+
+
+@whole()
+def throw_a_class(x):
+    def catching():
+        try:
+            yield x
+        except ValueError as error:
+            yield x + 5, error.args
+
+    generator = catching()
+    next(generator)
+    result = generator.throw(ValueError)
+    generator.close()
+    return result

@@ -58,7 +58,8 @@ void return_value(Tracer& tracer, ValuePtr result);
 void apply_continuation(Tracer& tracer, ContinuationKind kind, const ValuePtr& continuation_value, ValuePtr result);
 
 // --- generators (generators.cpp)
-ValuePtr make_generator(Tracer& tracer, std::shared_ptr<SymbolicFrame> body);
+ValuePtr make_generator(Tracer& tracer, const ValuePtr& function, const CallArgs& args,
+                        std::shared_ptr<SymbolicFrame> body);
 // Runs a generator to its next yield; nullopt: it has returned.
 std::optional<ValuePtr> resume(Tracer& tracer, IteratorValue* generator, const ValuePtr& sent);
 // Likewise, raising the exception at the point where it is suspended.

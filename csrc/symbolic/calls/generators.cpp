@@ -1,7 +1,7 @@
 // Generators, and pending calls of builtins: frames that run to a result inside one instruction of their caller.
 //   1. If that instruction cannot be finished, nothing of it is kept: the trace restarts and ends before it.
-//   2. A generator is not rebuilt. Where that would be necessary, the trace restarts and ends before the call that
-//      creates it.
+//   2. A generator that has started is not rebuilt. Where that would be necessary, the trace restarts and ends before
+//      the call that creates it. One that has not is created by the same call.
 #include <algorithm>
 
 #include "base/config.h"
@@ -60,7 +60,9 @@ ValuePtr call_generator_next(Tracer& tracer, const CallArgs& args) {
 ValuePtr call_throw(Tracer& tracer, const CallArgs& args) {
   bool has_type = args.positional.size() == 4;
   IteratorValue* generator = generator_of(args, has_type ? 4 : 2);
-  const ValuePtr& value = args.positional[has_type ? 2 : 1];
+  ValuePtr value = args.positional[has_type ? 2 : 1];
+  if (!has_type)
+    if (ValuePtr made = exception_to_raise(tracer, value)) value = made;
   if (exception_of(value) == nullptr) graph_break(BreakReason::generator_call, "throw()");
   if (has_type && type_value(tracer, value) != args.positional[1])
     graph_break(BreakReason::generator_call, "throw() of another class");
@@ -236,8 +238,17 @@ ValuePtr call_now(Tracer& tracer, const ValuePtr& callable, CallArgs args) {
   return result;
 }
 
-ValuePtr make_generator(Tracer& tracer, std::shared_ptr<SymbolicFrame> body) {
-  auto generator = make_value<IteratorValue>(IteratorKind::Generator, std::vector<ValuePtr>{});
+ValuePtr make_generator(Tracer& tracer, const ValuePtr& function, const CallArgs& args,
+                        std::shared_ptr<SymbolicFrame> body) {
+  std::vector<ValuePtr> call{function};
+  call.insert(call.end(), args.positional.begin(), args.positional.end());
+  Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (size_t i = 0; i < args.keywords.size(); ++i) {
+    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
+    call.push_back(args.keywords[i].second);
+  }
+  auto generator = make_value<IteratorValue>(IteratorKind::Generator, std::move(call));
+  generator->keywords = std::move(names);
   generator->type = type_of_generator(reinterpret_cast<PyObject*>(body->bytecode->code()));
   generator->frame = std::move(body);
   generator->creation_step = tracer.step_number();

@@ -150,7 +150,7 @@ void call_function(Tracer& tracer, const ValuePtr& function, CallArgs args, Cont
   if (!is_generator)
     return inline_function(tracer, function, std::move(args), continuation, std::move(continuation_value));
   apply_continuation(tracer, continuation, continuation_value,
-                     make_generator(tracer, frame_of(tracer, function, args)));
+                     make_generator(tracer, function, args, frame_of(tracer, function, args)));
 }
 
 void inline_function(Tracer& tracer, const ValuePtr& function, CallArgs args, ContinuationKind continuation,

@@ -79,7 +79,20 @@ void RegionFinisher::describe_exhausted(const IteratorValue& iterator, Recipe& r
   recipe.parts.push_back(constant_recipe(nothing_like(iterator)));
 }
 
+// The call that creates it runs nothing of its body.
+void RegionFinisher::describe_generator(const IteratorValue& generator, Recipe& recipe) {
+  auto* function = as<ObjectValue>(generator.bases[0]);
+  bool is_fresh = generator.type == &PyGen_Type && !generator.exhausted && !generator.running &&
+                  generator.frame->next == 0 && (function == nullptr || !function->writes);
+  if (!is_fresh) end_before(generator);
+  recipe.kind = RecipeKind::Call;
+  recipe.object = Ref::share(generator.keywords.get());
+  recipe.index = 0;
+  add_parts(recipe, generator.bases);
+}
+
 void RegionFinisher::describe(IteratorValue* iterator, Recipe& recipe) {
+  if (iterator->iterator_kind == IteratorKind::Generator) return describe_generator(*iterator, recipe);
   check_iterated(*iterator);
   recipe.index = static_cast<int32_t>(iterator->index);
   // A position past the end of a shortened list cannot be set.
@@ -108,7 +121,7 @@ void RegionFinisher::describe(IteratorValue* iterator, Recipe& recipe) {
       add_parts(recipe, iterator->bases);
       return;
     case IteratorKind::Generator:
-      end_before(*iterator);
+      break;
     case IteratorKind::Sequence:
       recipe.kind = RecipeKind::SequenceIterator;
       end_behind(iterator->index, iterator->index);

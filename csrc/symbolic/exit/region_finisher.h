@@ -51,6 +51,7 @@ class RegionFinisher {
   void describe_class(const TracedClass& made, Recipe& recipe);
   void check_iterated(const IteratorValue& iterator);
   void check_entries(const IteratorValue& iterator);
+  void describe_generator(const IteratorValue& generator, Recipe& recipe);
   void describe_exhausted(const IteratorValue& iterator, Recipe& recipe);
   void describe_range(const IteratorValue& iterator, Recipe& recipe);
   void add_copied(Recipe& recipe, const ConstructedValue& made, PyTypeObject* type);

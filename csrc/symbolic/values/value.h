@@ -314,7 +314,7 @@ struct IteratorValue : Value {
   ~IteratorValue() override;
   IteratorKind iterator_kind;
   // The sequence, dict or view; the inner iterators of enumerate and zip; the function, then the iterators (map,
-  // filter); the set, then the tuple of its elements; the user's object.
+  // filter); the set, then the tuple of its elements; the user's object; the generator function and its arguments.
   std::vector<ValuePtr> bases;
   int64_t index = 0;  // elements taken; Enumerate: the next count
   // Range: the remaining range. Reversed: start is the initial index. Dict: stop is the initial number of entries,
@@ -326,6 +326,7 @@ struct IteratorValue : Value {
   bool strict = false;  // Zip
   // Generator: its frame, which is also in the FrameStack while it runs.
   std::shared_ptr<SymbolicFrame> frame;
+  Ref keywords;  // the names of its last arguments
   int64_t creation_step = 0;
   bool running = false;
   ValuePtr yielded, returned;
