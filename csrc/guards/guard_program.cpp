@@ -124,7 +124,7 @@ bool check_DICT_KEYS(const GuardInstruction& in, PyObject* const* registers, con
 bool check_SET_ITEMS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   const Guard& guard = *in.operand;
   PyObject* set = registers[in.target];
-  if (Py_TYPE(set) != &PySet_Type || PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(guard.keys.size())) return false;
+  if (!PyAnySet_CheckExact(set) || PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(guard.keys.size())) return false;
   Py_ssize_t position = 0;
   PyObject* item = nullptr;
   for (const GuardedRef& expected : guard.keys)

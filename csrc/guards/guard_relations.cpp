@@ -93,7 +93,6 @@ bool dict_implies(const Guard& stronger, const Guard& weaker) {
 }
 
 bool set_implies(const Guard& stronger, const Guard& weaker) {
-  if (weaker.kind == GuardKind::TYPE_MATCH) return weaker.type() == &PySet_Type;
   return weaker.kind == GuardKind::LENGTH && is_number_of_keys(stronger, weaker);
 }
 

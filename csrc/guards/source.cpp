@@ -209,7 +209,7 @@ Fetched fetch_DictKey(const Source& source, PyObject* base, const LocalsView&) {
 }
 
 Fetched fetch_SetItem(const Source& source, PyObject* base, const LocalsView&) {
-  if (!is_exactly(base, &PySet_Type)) return kUnknown;
+  if (base == nullptr || !PyAnySet_CheckExact(base)) return kUnknown;
   Py_ssize_t position = 0;
   PyObject* item = nullptr;
   for (Py_ssize_t i = 0; i <= source.index(); ++i)

@@ -102,12 +102,19 @@ void fill_typed_dict(ValueBuilder& builder, const Recipe& recipe, RecipeId, cons
   fill_entries(builder, dict, recipe.parts, 2);
 }
 
-Ref make_Set(ValueBuilder& builder, const Recipe&, RecipeId id) {
+Ref make_Set(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
+  if (recipe.index == 1) {
+    Ref items = check(PyTuple_New(static_cast<Py_ssize_t>(recipe.parts.size())));
+    for (size_t i = 0; i < recipe.parts.size(); ++i)
+      PyTuple_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), builder.build(recipe.parts[i]).release());
+    return check(PyFrozenSet_New(items));
+  }
   builder.fill_later(id);
   return check(PySet_New(nullptr));
 }
 
 void fill_set(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& set) {
+  if (recipe.index == 1) return;
   for (RecipeId part : recipe.parts) check_status(PySet_Add(set, builder.build(part)));
 }
 

@@ -166,7 +166,6 @@ bool goes_over_argument(BorrowedRef callable) {
       imported("builtins", "max").release(),
       imported("builtins", "min").release(),
       imported("builtins", "bytes").release(),
-      imported("builtins", "frozenset").release(),
       imported("math", "fsum").release(),
       imported("math", "prod").release(),
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "join")).release(),
@@ -431,8 +430,8 @@ namespace {
 
 void add_pure_calls() {
   add_functions("builtins",
-                {"abs", "bin", "chr",  "complex", "divmod", "float", "hex",   "int",    "max",   "min",   "oct",
-                 "ord", "pow", "repr", "round",   "slice",  "str",   "ascii", "format", "bytes", "range", "frozenset"});
+                {"abs", "bin", "chr",  "complex", "divmod", "float", "hex",   "int",    "max",   "min",  "oct",
+                 "ord", "pow", "repr", "round",   "slice",  "str",   "ascii", "format", "bytes", "range"});
   // The results of factorial, comb and perm may be huge.
   add_all_functions("math", {"factorial", "comb", "perm"});
   add(reinterpret_cast<PyObject*>(device_type()));

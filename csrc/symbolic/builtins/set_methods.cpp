@@ -1,6 +1,7 @@
 // Sets: methods and operators. They are applied to a real set owned by the trace.
 #include "symbolic/builtins/set_methods.h"
 
+#include "guards/constants.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
@@ -42,10 +43,16 @@ ValuePtr made_set(Tracer& tracer, Ref set) {
   return made;
 }
 
+// A constant, or with elements that are known keys.
+ValuePtr frozen_value(Tracer& tracer, Ref set) {
+  return is_guardable_constant(set.get()) ? tracer.values().constant(set) : made_set(tracer, std::move(set));
+}
+
 // The value of a result; its elements are constants and known keys.
 ValuePtr result_of(Tracer& tracer, const Ref& result) {
   if (!result) raise_current(tracer);
   if (PySet_CheckExact(result.get())) return made_set(tracer, Ref::share(result.get()));
+  if (PyFrozenSet_CheckExact(result.get())) return frozen_value(tracer, Ref::share(result.get()));
   if (ValuePtr value = value_of_result(tracer, result)) return value;
   graph_break(BreakReason::unknown_container, "a set operation");
 }
@@ -193,7 +200,17 @@ bool change_set_in_place(Tracer& tracer, BinaryCode op, const ValuePtr& left, co
 
 namespace {
 
+ValuePtr call_frozenset(Tracer& tracer, const CallArgs& args) {
+  require_count(args, 0, 1);
+  if (args.positional.empty()) return tracer.values().constant(check(PyFrozenSet_New(nullptr)));
+  if (type_of(args.positional[0]) == &PyFrozenSet_Type) return args.positional[0];
+  Ref contents = operand(tracer, args.positional[0]);
+  keep_all_apart(tracer, contents, contents);
+  return frozen_value(tracer, check(PyFrozenSet_New(contents)));
+}
+
 void add_set_methods() {
+  register_call(reinterpret_cast<PyObject*>(&PyFrozenSet_Type), call_frozenset);
   for (PyTypeObject* type : {&PySet_Type, &PyFrozenSet_Type})
     for (const MethodRow& row : kMethods)
       if (!row.changes || type == &PySet_Type)

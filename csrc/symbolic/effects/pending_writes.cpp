@@ -268,8 +268,9 @@ Ref set_contents(Tracer& tracer, const ValuePtr& value) {
   if (auto* made = as<SetValue>(value)) return made->set;
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
-  if (PyFrozenSet_CheckExact(object->object.get())) return constant_of(tracer, value);
-  if (!PySet_CheckExact(object->object.get()) || object->source == nullptr) return nullptr;
+  bool is_frozen = PyFrozenSet_CheckExact(object->object.get()) != 0;
+  if (Ref constant = is_frozen ? constant_of(tracer, value) : Ref()) return constant;
+  if ((!is_frozen && !PySet_CheckExact(object->object.get())) || object->source == nullptr) return nullptr;
   tracer.values().exact_type(value);
   if (object->writes && object->writes->contents) return as<SetValue>(object->writes->contents)->set;
   if (PySet_GET_SIZE(object->object.get()) > kLongestSet) return nullptr;
@@ -286,7 +287,7 @@ Ref set_contents(Tracer& tracer, const ValuePtr& value) {
   }
   tracer.guards().set_items(object->source, items.get());
   object->length_guarded = true;
-  return check(PySet_New(object->object));
+  return is_frozen ? check(PyFrozenSet_New(check(PySet_New(object->object)))) : check(PySet_New(object->object));
 }
 
 void require_own_items(Tracer& tracer, const ValuePtr& mapping) {

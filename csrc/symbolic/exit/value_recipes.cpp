@@ -109,7 +109,9 @@ void RegionFinisher::end_before_user_key(BorrowedRef key) {
 
 RecipeId RegionFinisher::key_recipe(BorrowedRef key) {
   end_before_user_key(key);
-  return is_guardable_constant(key) ? constant_recipe(key) : recipe_of(value_of_key(tracer_, key));
+  // Also of a Size, which its key, a tuple, equals.
+  ValuePtr known = tracer_.keys().find(key);
+  return known ? recipe_of(known) : constant_recipe(key);
 }
 
 void RegionFinisher::describe_class(const TracedClass& made, Recipe& recipe) {
@@ -147,6 +149,7 @@ bool gives_order(BorrowedRef items, Py_ssize_t first) {
 // end of the table is iterated first but inserted last.
 void RegionFinisher::describe(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
+  recipe.index = set->is_frozen() ? 1 : 0;
   Ref items = check(PySequence_Tuple(set->set));
   Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
   for (Py_ssize_t i = 0; i < count; ++i) end_before_user_key(PyTuple_GET_ITEM(items.get(), i));

@@ -264,8 +264,20 @@ std::unique_ptr<std::vector<ValuePtr>> elements_as_key(Tracer& tracer, const Val
   return elements;
 }
 
+namespace {
+
+// A method in C equals others of the same object; a function of a module is one object.
+bool is_function_of_module(BorrowedRef object) {
+  if (!PyCFunction_CheckExact(object.get())) return false;
+  PyObject* self = PyCFunction_GET_SELF(object.get());
+  return self == nullptr || PyModule_Check(self);
+}
+
+}  // namespace
+
 // Returns true if the object is equal only to itself, according to its class as it is now.
 bool may_be_key(BorrowedRef object) {
+  if (is_function_of_module(object)) return true;
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   PyTypeObject* type = object.type();
   bool by_identity = type->tp_hash == PyBaseObject_Type.tp_hash || is_hash_of_constants(_PyType_Lookup(type, kHash));

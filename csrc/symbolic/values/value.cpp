@@ -190,7 +190,7 @@ PyTypeObject* kind_type(const SequenceValue& value) {
 PyTypeObject* kind_type(const DictValue& value) {
   return as<ObjectValue>(value.type) != nullptr ? class_in(value.type) : &PyDict_Type;
 }
-PyTypeObject* kind_type(const SetValue&) { return &PySet_Type; }
+PyTypeObject* kind_type(const SetValue& set) { return set.set.type(); }
 PyTypeObject* kind_type(const SliceValue&) { return &PySlice_Type; }
 PyTypeObject* kind_type(const CellValue&) { return &PyCell_Type; }
 PyTypeObject* kind_type(const FunctionValue&) { return &PyFunction_Type; }

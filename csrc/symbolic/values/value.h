@@ -192,8 +192,8 @@ struct DictValue : Value {
   int find_indexed(BorrowedRef key) const;
 };
 
-// Wraps a real set with the same history as the program's, so the order is Python's own. No other reference to it
-// exists.
+// Wraps a real set or frozenset with the same history as the program's, so the order is Python's own. No other reference
+// to it exists.
 struct SetValue : Value {
   static constexpr ValueKind kKind = ValueKind::Set;
   SetValue() : SetValue(check(PySet_New(nullptr))) {}
@@ -201,6 +201,7 @@ struct SetValue : Value {
   Ref set;                    // of keys (key_of())
   int64_t creation_step = 0;  // the trace step that created it
   int64_t changes = 0;        // an iterator rescans the set after a change
+  bool is_frozen() const { return PyFrozenSet_CheckExact(set.get()) != 0; }
   bool contains(BorrowedRef item) const;
   void add(BorrowedRef item) { check_status(PySet_Add(to_change(), item)); }
   PyObject* to_change() {
