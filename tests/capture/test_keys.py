@@ -146,3 +146,34 @@ def test_a_size_of_a_subclass_with_its_own_equality():
         asked, seen = len(seen), []
         assert (minidynamo.compile(function)(odd, ones(1)) is None) == (plain is None)
         assert len(seen) == asked
+
+
+def _ids(a, b):
+    table = {(id(a), id(b)): 1}
+    table[id(b), id(a)] = 2
+    return len(table), table[id(a), id(b)], (id(a), id(a)) in table, len({(id(a), 1), (id(b), 1), (id(a), 1)})
+
+
+def test_tuples_of_ids():
+    compiled = minidynamo.compile(_ids, fullgraph=True)
+    for a, b in [(A, B), (A, A), (B, A), (ones(1), B), (A, Plain())]:
+        assert compiled(a, b) == _ids(a, b)
+
+
+def test_ids_beside_numbers_in_tuples():
+    def function(a, n):
+        return {(id(a), 2): 1, (n, 2): 3}.get((n, 2)), (id(a), 2) in {(n, 2), (5, 2)}
+
+    compiled = minidynamo.compile(function)
+    for n in (3, id(A), 4):
+        assert compiled(A, n) == function(A, n)
+
+
+def test_the_order_of_tuples_in_sets():
+    def function(*tensors):
+        return [key[0] is tensors[0] for key in {(t, 1) for t in tensors}], len({(id(t), 1) for t in tensors})
+
+    compiled = minidynamo.compile(function)
+    for _ in range(6):
+        tensors = [ones(1) for _ in range(5)]
+        assert compiled(*tensors) == function(*tensors)

@@ -162,9 +162,7 @@ ValuePtr set_iterator(Tracer& tracer, const ValuePtr& value) {
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
   // The positions of id() numbers and of objects created in the trace differ from run to run.
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
-    if (BorrowedRef key = PyTuple_GET_ITEM(order.get(), i);
-        is_identity_stand_in(key) || tracer.keys().has_place_of_its_own(key))
-      return nullptr;
+    if (tracer.keys().has_place_of_its_own(PyTuple_GET_ITEM(order.get(), i))) return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
     items.push_back(value_of_key(tracer, PyTuple_GET_ITEM(order.get(), i)));

@@ -60,6 +60,11 @@ bool is_number(BorrowedRef key) {
   return PyLong_Check(key.get()) || PyFloat_Check(key.get()) || PyComplex_Check(key.get());
 }
 
+// A tuple may hold numbers and results of id().
+bool may_hold_number(BorrowedRef key) {
+  return is_number(key) || is_identity_stand_in(key) || PyTuple_CheckExact(key.get());
+}
+
 [[noreturn]] void break_on_numbers() {
   graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
 }
@@ -99,6 +104,12 @@ ValuePtr identity_number(Tracer& tracer, const ValuePtr& value) {
 }
 
 void keep_identities_apart(Tracer& tracer, BorrowedRef key, BorrowedRef other) {
+  if (PyTuple_CheckExact(key.get()) && PyTuple_CheckExact(other.get())) {
+    Py_ssize_t size = PyTuple_GET_SIZE(key.get());
+    for (Py_ssize_t i = 0; size == PyTuple_GET_SIZE(other.get()) && i < size; ++i)
+      keep_identities_apart(tracer, PyTuple_GET_ITEM(key.get(), i), PyTuple_GET_ITEM(other.get(), i));
+    return;
+  }
   bool is_identity = is_identity_stand_in(key), is_other = is_identity_stand_in(other);
   if ((is_identity && is_number(other)) || (is_other && is_number(key))) break_on_numbers();
   if (key.get() == other.get() || !is_identity || !is_other) return;
@@ -117,7 +128,7 @@ void keep_apart_in_set(Tracer& tracer, BorrowedRef key, BorrowedRef set) {
   if (is_number(key) && PySet_GET_SIZE(set.get()) > static_cast<Py_ssize_t>(tracer.keys().identities().size())) {
     for (const Handle<IdentityValue>& identity : tracer.keys().identities())
       if (PySet_Contains(set, identity->key) == 1) break_on_numbers();
-  } else if (is_number(key) || is_identity_stand_in(key)) {
+  } else if (may_hold_number(key)) {
     PyObject* other = nullptr;
     for (Py_ssize_t at = 0; pv_next_in_set(set, &at, &other) != 0;) keep_identities_apart(tracer, key, other);
   }
@@ -128,7 +139,7 @@ void keep_apart_in_dict(Tracer& tracer, BorrowedRef key, const DictValue& dict) 
   if (is_number(key) && dict.entries.size() > tracer.keys().identities().size()) {
     for (const Handle<IdentityValue>& identity : tracer.keys().identities())
       if (dict.find(identity->key.get()) >= 0) break_on_numbers();
-  } else if (is_number(key) || is_identity_stand_in(key)) {
+  } else if (may_hold_number(key)) {
     for (const DictValue::Entry& entry : dict.entries) keep_identities_apart(tracer, key, entry.key.get());
   }
 }
@@ -144,9 +155,10 @@ void keep_all_apart(Tracer& tracer, BorrowedRef keys, BorrowedRef others) {
   Ref left = check(PySequence_Tuple(keys)), right = check(PySequence_Tuple(others));
   for (const auto& [one, other] : {std::pair(left.get(), right.get()), std::pair(right.get(), left.get())})
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(one); ++i) {
-      if (!is_identity_stand_in(PyTuple_GET_ITEM(one, i))) continue;
+      BorrowedRef key = PyTuple_GET_ITEM(one, i);
+      if (!is_identity_stand_in(key) && !PyTuple_CheckExact(key.get())) continue;
       for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(other); ++j)
-        keep_identities_apart(tracer, PyTuple_GET_ITEM(one, i), PyTuple_GET_ITEM(other, j));
+        keep_identities_apart(tracer, key, PyTuple_GET_ITEM(other, j));
     }
 }
 

@@ -98,7 +98,7 @@ class KeySearch {
   bool has_place(const Ref& key) const { return !is_key_proxy(key.get()) && !is_guardable_constant(key.get()); }
 
   // Returns true if the hash differs from run to run.
-  bool has_unknown_hash() const { return is_identity_stand_in(key_) || tracer_.keys().has_place_of_its_own(key_); }
+  bool has_unknown_hash() const { return tracer_.keys().has_place_of_its_own(key_); }
 
   bool is_equal(const Ref& other, const std::vector<Ref>& held) {
     if (!is_own_ && !is_key_proxy(other.get())) {

@@ -17,7 +17,6 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/trace/loops.h"
-#include "symbolic/values/key_proxy.h"
 
 #include <algorithm>
 
@@ -302,9 +301,7 @@ Ref tuple_key(Tracer& tracer, const ValuePtr& value, bool alone) {
   if (!elements) return nullptr;
   Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(elements->size())));
   for (size_t i = 0; i < elements->size(); ++i) {
-    Ref key = key_of(tracer, (*elements)[i], alone);
-    if (is_identity_stand_in(key)) return nullptr;
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), key.release());
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), key_of(tracer, (*elements)[i], alone).release());
   }
   tracer.keys().hold(tuple, value);
   return tuple;

@@ -26,6 +26,12 @@ ValuePtr KeyTable::find(BorrowedRef key) const {
 }
 
 bool KeyTable::has_place_of_its_own(BorrowedRef key) const {
+  if (is_identity_stand_in(key)) return true;
+  if (PyTuple_CheckExact(key.get())) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i)
+      if (has_place_of_its_own(PyTuple_GET_ITEM(key.get(), i))) return true;
+    return false;
+  }
   auto found = keys_.find(key.get());
   if (found == keys_.end() || is_key_proxy(key)) return false;
   return found->second->kind == ValueKind::Instance || found->second->kind == ValueKind::Tensor;

@@ -18,8 +18,8 @@ class KeyTable {
   void set(BorrowedRef key, const ValuePtr& value);
   // Likewise, and owns the key.
   void hold(const Ref& key, const ValuePtr& value);
-  // Returns true for a tensor and for the proxy of an object created in the trace: its position in a set differs from
-  // run to run.
+  // Returns true for a tensor, the proxy of an object created in the trace, the result of id(), and tuples of them:
+  // their position in a set differs from run to run.
   bool has_place_of_its_own(BorrowedRef key) const;
 
   // A key with a user-defined __hash__ or __eq__, or one created in the trace.
