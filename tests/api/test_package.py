@@ -31,8 +31,8 @@ def test_command_line_prints_the_configuration():
 
 def test_show_config_lists_changed_flags():
     with minidynamo._dynamo.config.patch(walk_limit=77):
-        assert re.search(r"walk_limit +77 \(default 100000\)", minidynamo.show_config())
-    assert re.search(r"walk_limit +100000 \(default\)", minidynamo.show_config())
+        assert re.search(r"walk_limit +77 \(default 1000000\)", minidynamo.show_config())
+    assert re.search(r"walk_limit +1000000 \(default\)", minidynamo.show_config())
 
 
 @pytest.mark.parametrize("module", ["numpy", "logging", "inspect", "typing", "ast", "dis", "unittest"])

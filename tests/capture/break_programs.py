@@ -178,7 +178,9 @@ def makes_an_object_of_a_c_type(x):
 
 @meets("MD0014")
 def returns_a_generator(x):
-    return (x + n for n in range(2))
+    generator = (x + n for n in range(2))
+    next(generator)
+    return generator
 
 
 @meets("MD0015", lambda: (minidynamo.ones(3), NamesItsClass()))
@@ -406,9 +408,10 @@ def reads_an_item_of_an_array(x, numbers):
     return x + numbers[0]
 
 
-@meets("MD0044")
-def has_a_tensor_as_a_key(x):
-    return x + len({x: 1})
+@meets("MD0044", lambda: (minidynamo.ones(3), {}))
+def keeps_a_new_tensor_as_a_key(x, table):
+    table[x + 1] = 2
+    return x
 
 
 @meets("MD0045")

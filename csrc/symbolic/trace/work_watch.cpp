@@ -13,7 +13,7 @@ namespace {
 
 // Instructions that a trace may take in vain: until the graph's first node, and between two. At least, and as a share
 // of config.walk_limit.
-constexpr int64_t kStepsToFirstNode = 10'000, kStepsToNextNode = 40'000, kShareOfLimit = 10;
+constexpr int64_t kStepsToFirstNode = 10'000, kStepsToNextNode = 40'000, kShareOfLimit = 100;
 
 }  // namespace
 
