@@ -23,6 +23,7 @@
 #include "symbolic/calls/constructed_objects.h"
 #include "symbolic/calls/mode_calls.h"
 #include "symbolic/calls/polyfills.h"
+#include "symbolic/calls/slot_calls.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
@@ -98,6 +99,9 @@ void bind_engine(py::module_& module) {
       },
       py::arg("callable"), py::arg("function"), py::kw_only(), py::arg("parameters") = "",
       py::arg("inner") = py::none());
+  module.def("_register_slot", [](const py::str& name, const std::string& form, const py::function& function) {
+    register_slot(name.ptr(), form, function.ptr());
+  });
   module.def("_register_made_class", [](const py::type& type, const py::function& function) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());
   });

@@ -138,6 +138,7 @@ MemoRecorder::Dependency MemoRecorder::dependency_method_function(const Source&,
 }
 
 MemoRecorder::Dependency MemoRecorder::dependency_method_self(const Source&, uint32_t base) {
+  if (!Py_IS_TYPE(object(base), &PyMethod_Type)) return {};
   PyObject** place = &reinterpret_cast<PyMethodObject*>(object(base))->im_self;
   return linked(base, place, *place);
 }

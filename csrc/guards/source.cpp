@@ -111,6 +111,7 @@ Fetched fetch_MethodFunction(const Source&, PyObject* base, const LocalsView&) {
 }
 
 Fetched fetch_MethodSelf(const Source&, PyObject* base, const LocalsView&) {
+  if (is_exactly(base, &PyCFunction_Type)) return found_or_unknown(PyCFunction_GET_SELF(base));
   return is_exactly(base, &PyMethod_Type) ? found_or_unknown(PyMethod_GET_SELF(base)) : kUnknown;
 }
 

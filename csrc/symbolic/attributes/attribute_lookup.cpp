@@ -15,6 +15,7 @@
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/pending_writes.h"
+#include "symbolic/calls/slot_calls.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/copied_names.h"
@@ -233,7 +234,8 @@ Bound AttributeLookup::on_tensor() {
   if (is("__class__")) return {type_value(tracer_, object_)};
   if (descriptor == nullptr) return missing();
   if (ValuePtr method = composite_method(descriptor)) return {method, true};
-  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type)) graph_break(BreakReason::tensor_attribute, text_of(name_));
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type) && !is_known_slot(descriptor))
+    graph_break(BreakReason::tensor_attribute, text_of(name_));
   return {tracer_.values().constant(descriptor), true};
 }
 
@@ -307,8 +309,9 @@ Bound AttributeLookup::on_builtin() {
   if (descriptor == nullptr && type->tp_dictoffset != 0 && object_->kind != ValueKind::Function) unknown();
   if (descriptor == nullptr) return missing();
   // A slot wrapper (__next__) counts as well, if its call is known.
-  bool is_method = Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
-                   (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && find_call(descriptor) != nullptr);
+  bool is_method =
+      Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+      (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && (is_known_slot(descriptor) || find_call(descriptor) != nullptr));
   if (is_method) return {tracer_.values().constant(descriptor), true};
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && is_plain_tuple(tracer_, object_))
     return {field_of_struct(descriptor)};

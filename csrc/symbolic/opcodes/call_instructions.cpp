@@ -13,6 +13,7 @@
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/marked_calls.h"
 #include "symbolic/calls/polyfills.h"
+#include "symbolic/calls/slot_calls.h"
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/facts/weak_references.h"
@@ -141,6 +142,27 @@ bool is_known_call(const CallArgs& args) {
   graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }
 
+// A pre-existing method of an object of a built-in type ([].append), which is guarded by identity. Null: another object.
+ValuePtr method_of_builtin(Tracer& tracer, const ValuePtr& callable) {
+  auto* known = as<ObjectValue>(callable);
+  if (!PyCFunction_CheckExact(known->object.get())) return nullptr;
+  auto* function = reinterpret_cast<PyCFunctionObject*>(known->object.get());
+  PyObject* self = function->m_self;
+  if (self == nullptr || PyModule_Check(self) || PyType_Check(self) ||
+      PyType_HasFeature(Py_TYPE(self), Py_TPFLAGS_HEAPTYPE))
+    return nullptr;
+  Ref name = check(PyUnicode_InternFromString(function->m_ml->ml_name));
+  PyObject* descriptor = _PyType_Lookup(Py_TYPE(self), name);
+  if (descriptor == nullptr || !Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+      reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method != function->m_ml)
+    return nullptr;
+  tracer.values().identity_of(callable);
+  ValuePtr of = known->source == nullptr
+                    ? tracer.values().constant(self)
+                    : value_at(tracer, tracer.sources().get(SourceKind::MethodSelf, known->source, nullptr));
+  return make_value<BoundMethodValue>(tracer.values().constant(descriptor), of);
+}
+
 // A call of a pre-existing object. Null result: a frame was inlined.
 ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                      const ValuePtr& continuation_value) {
@@ -186,6 +208,11 @@ ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, C
     return call_wrapper(tracer, callable, *wrapper, args, continuation, continuation_value);
   if (PyWeakref_CheckRef(object)) return call_weak_reference(tracer, callable, args);
   if (is_cached_function(object)) return call_cached(tracer, callable, args);
+  if (ValuePtr bound = method_of_builtin(tracer, callable)) {
+    call(tracer, bound, std::move(args), continuation, continuation_value);
+    return nullptr;
+  }
+  if (ValuePtr result = call_slot(tracer, callable, args)) return result;
   if (PyCFunction_Check(object) || Py_IS_TYPE(object, &PyMethodDescr_Type) || Py_IS_TYPE(object, &PyWrapperDescr_Type))
     graph_break(BreakReason::unknown_c_function, name_of_callable(callable));
   return call_through_type(tracer, callable, args, continuation, continuation_value);

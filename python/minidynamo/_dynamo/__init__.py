@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .. import _C
-from . import _polyfills, config, exc
+from . import _polyfills, _slots, config, exc
 from .backends import list_backends, lookup_backend, register_backend
 from .decorators import (
     allow_in_graph,
@@ -39,6 +39,7 @@ if _C.frame_evaluation:
     _C._mark_new_call(set_stance, "forbidden")
     del _call
     _polyfills.register(_C._register_polyfill, _C._register_made_class)
+    _slots.register(_C._register_slot)
 
 # Imported on first use.
 _LAZY_MODULES = ("callback", "eval_frame", "testing", "traced_calls", "utils")
