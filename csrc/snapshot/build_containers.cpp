@@ -99,7 +99,10 @@ Ref make_TypedDict(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
 }
 
 void fill_typed_dict(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& dict) {
-  fill_entries(builder, dict, recipe.parts, 2);
+  size_t first = 2 + 2 * static_cast<size_t>(recipe.index);
+  fill_entries(builder, dict, recipe.parts, first);
+  for (size_t i = 2; i < first; i += 2)
+    check_status(PyObject_GenericSetAttr(dict, builder.build(recipe.parts[i]), builder.build(recipe.parts[i + 1])));
 }
 
 Ref make_Set(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {

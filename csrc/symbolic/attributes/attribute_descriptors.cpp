@@ -31,13 +31,15 @@ Py_ssize_t tuple_field_index(BorrowedRef descriptor) {
   return PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
 }
 
-// Returns true for the __dict__ descriptor that type adds to a class whose objects have a dict. It cannot be added to a
-// class later.
+// Returns true for the __dict__ descriptor that type adds to a class whose objects have a dict, or that of OrderedDict.
+// It cannot be added to a class later.
 bool is_attributes_descriptor(BorrowedRef descriptor) {
+  static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
+  if (descriptor.get() == _PyType_Lookup(&PyODict_Type, kDict)) return true;
   static PyObject* const type = reinterpret_cast<PyObject*>(&PyType_Type);
   static PyObject* const sample = check(PyObject_CallFunction(type, "s(){}", "sample")).release();
   if (!Py_IS_TYPE(descriptor.get(), &PyGetSetDescr_Type)) return false;
-  PyObject* known = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(sample), PyUnicode_InternFromString("__dict__"));
+  PyObject* known = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(sample), kDict);
   auto getter = [](BorrowedRef of) { return reinterpret_cast<PyGetSetDescrObject*>(of.get())->d_getset->get; };
   return known != nullptr && Py_IS_TYPE(known, &PyGetSetDescr_Type) && getter(descriptor) == getter(known);
 }
@@ -120,8 +122,8 @@ Bound AttributeLookup::call_getattr_hook() {
 }
 
 ValuePtr AttributeLookup::own_attribute() {
-  if (auto* instance = as<InstanceValue>(object_)) {
-    ValuePtr* found = instance->find(name_);
+  if (OwnAttributes* attributes = own_attributes_of(object_)) {
+    ValuePtr* found = find_attribute(*attributes, name_);
     return found != nullptr ? *found : nullptr;
   }
   // A tuple or dict created in the trace has no instance attributes.
@@ -234,19 +236,21 @@ Bound AttributeLookup::read_tuple_field(const ValuePtr& descriptor) {
 
 ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
   if (!has_member(type_of(object_), as<ObjectValue>(descriptor)->object.get())) unknown();
-  if (auto* instance = as<InstanceValue>(object_)) {
-    ValuePtr* found = instance->find(name_);
-    // Fields of built-in exceptions that only the interpreter knows.
-    if (found == nullptr && instance->exception && !is_object_slot(as<ObjectValue>(descriptor)->object.get()))
-      unknown();
+  if (OwnAttributes* attributes = own_attributes_of(object_)) {
+    ValuePtr* found = find_attribute(*attributes, name_);
+    // Fields of built-in types that only the interpreter knows.
+    if (found == nullptr && !is_object_slot(as<ObjectValue>(descriptor)->object.get())) unknown();
     return found != nullptr ? *found : nullptr;
   }
   auto* known = as<ObjectValue>(object_);
-  if (slot_offset(as<ObjectValue>(descriptor)->object.get()) < 0 || known->source == nullptr) unknown();
+  if (known == nullptr || known->source == nullptr || slot_offset(as<ObjectValue>(descriptor)->object.get()) < 0)
+    unknown();
   // The descriptor of a built-in type is the same at every run.
   if (const Source* place = as<ObjectValue>(descriptor)->source)
     tracer_.guards().slot_match(place, as<ObjectValue>(descriptor)->object.get());
-  if (const ValuePtr* stored = known->writes ? known->writes->find(name_) : nullptr) return *stored;
+  // For an instance of a dict or list subclass, the writes are items.
+  if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
+    if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
   const Source* source =
       tracer_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
   ValuePtr value = value_at(tracer_, source);

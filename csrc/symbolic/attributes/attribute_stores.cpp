@@ -30,13 +30,13 @@ namespace {
 // Returns true if the object sets and deletes attributes in object's own way (guarded).
 bool has_plain_setattr(Tracer& tracer, const ValuePtr& object, bool is_object_own) {
   PyTypeObject* type = tracer.values().exact_type(object);
-  if (object->kind != ValueKind::Instance && object->kind != ValueKind::Object) return false;
+  if (object->kind != ValueKind::Object && own_attributes_of(object) == nullptr) return false;
   if (type == simple_namespace_type()) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
   if (is_object_own) {
     // object.__setattr__ refuses objects of built-in types that define their own.
     while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
-    return type == &PyBaseObject_Type;
+    return type == &PyBaseObject_Type || type == &PyDict_Type || type == &PyODict_Type;
   }
   if (type->tp_setattro != PyObject_GenericSetAttr) return false;
   for (const char* hook : {"__setattr__", "__delattr__"}) {
@@ -63,10 +63,34 @@ bool is_writable_slot(PyTypeObject* type, BorrowedRef descriptor) {
          (reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member->flags & READONLY) == 0;
 }
 
-// Where the generic store puts the attribute: a slot or the object's storage, a property setter, the __set__ of a
-// user's descriptor (both in `setter`), or unknown.
+// What is done to an attribute, by the methods that descriptors have for it.
+struct StoreKind {
+  const char* method;  // of a descriptor
+  size_t part;         // of a property created in the trace
+};
+constexpr StoreKind kStore = {"__set__", 1}, kDelete = {"__delete__", 2};
+
+// The function of a pre-existing property that stores or deletes: its parts are fixed. Null: not known.
+ValuePtr outside_part(Tracer& tracer, const ValuePtr& descriptor, const StoreKind& kind) {
+  const Source* property = as<ObjectValue>(descriptor)->source;
+  if (property == nullptr) return nullptr;
+  static PyObject* const kDeleter =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyProperty_Type), "fdel")).release();
+  bool deletes = kind.part == kDelete.part;
+  const Source* source = tracer.sources().get(deletes ? SourceKind::SlotAttr : SourceKind::PropertySetter, property,
+                                              deletes ? kDeleter : nullptr);
+  ValuePtr part = value_at(tracer, source);
+  // The interpreter raises the AttributeError. A part that was not given is null in the property.
+  if (!part) tracer.guards().absent(source);
+  if (!part || same_object(tracer, part, tracer.values().none())) raise_here();
+  return is_python_function(part) ? part : nullptr;
+}
+
+// Where the generic store puts the attribute: a slot or the object's storage, the function of a property, the __set__ of
+// a user's descriptor (both in `setter`), or unknown.
 enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
-Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, bool is_object_own = false) {
+Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, const StoreKind& kind,
+               bool is_object_own = false) {
   if (!has_plain_setattr(tracer, object, is_object_own)) return Place::Unknown;
   ValuePtr on_type = type_attribute(tracer, object, name);
   PyTypeObject* descriptor = on_type ? tracer.values().exact_type(on_type) : nullptr;
@@ -74,12 +98,12 @@ Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePt
     for (const char* method : {"__set__", "__delete__"})
       type_attribute(tracer, on_type, check(PyUnicode_InternFromString(method)).get());
   if (descriptor != nullptr && is_data_descriptor(descriptor)) {
-    static PyObject* const kSet = PyUnicode_InternFromString("__set__");
-    if (ValuePtr method = descriptor_method(tracer, on_type, kSet)) {
+    Ref own = check(PyUnicode_InternFromString(kind.method));
+    if (ValuePtr method = descriptor_method(tracer, on_type, own.get())) {
       setter = make_value<BoundMethodValue>(method, on_type);
       return Place::Descriptor;
     }
-    setter = part_of_property(on_type, 1);
+    setter = part_of_property(on_type, kind.part);
     if (setter) return Place::Setter;
     auto* known = as<ObjectValue>(on_type);
     if (known == nullptr) return Place::Unknown;
@@ -89,22 +113,21 @@ Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePt
       tracer.guards().slot_match(known->source, known->object.get());
       return Place::Own;
     }
-    if (descriptor != &PyProperty_Type || known->source == nullptr) return Place::Unknown;
-    setter = value_at(tracer, tracer.sources().get(SourceKind::PropertySetter, known->source, nullptr));
-    return setter && is_python_function(setter) ? Place::Setter : Place::Unknown;
+    setter = descriptor == &PyProperty_Type ? outside_part(tracer, on_type, kind) : nullptr;
+    return setter ? Place::Setter : Place::Unknown;
   }
   return pv_type_has_storage(type_of(object)) ? Place::Own : Place::Unknown;
 }
 
 // The caller drops the instruction's operands.
 void store_own(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
-  auto* instance = as<InstanceValue>(object);
-  if (instance == nullptr) {
+  OwnAttributes* attributes = own_attributes_of(object);
+  if (attributes == nullptr) {
     attribute_store(tracer, object, name, std::move(value));
-  } else if (ValuePtr* known = instance->find(name)) {
+  } else if (ValuePtr* known = find_attribute(*attributes, name)) {
     *known = value;
   } else {
-    instance->attributes.emplace_back(Ref::share(name), value);
+    attributes->emplace_back(Ref::share(name), value);
   }
 }
 
@@ -147,39 +170,59 @@ bool store_on_function(Tracer& tracer, const ValuePtr& object, BorrowedRef name,
 
 bool delete_own(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
   if (!own_value(tracer, object, name)) return false;
-  if (auto* instance = as<InstanceValue>(object)) {
-    std::erase_if(instance->attributes, [&](const auto& entry) { return PyUnicode_Compare(entry.first, name) == 0; });
+  if (OwnAttributes* attributes = own_attributes_of(object)) {
+    std::erase_if(*attributes, [&](const auto& entry) { return PyUnicode_Compare(entry.first, name) == 0; });
   } else {
     attribute_store(tracer, object, name, nullptr);
   }
   return true;
 }
 
-// A __setattr__ of the user's class, which may delegate to object's own; null if there is none.
-ValuePtr user_setattr(Tracer& tracer, const ValuePtr& object) {
-  bool user = object->kind == ValueKind::Instance || object->kind == ValueKind::Object;
+// How the class of an object stores an attribute, or deletes one.
+struct StoreHook {
+  ValuePtr method;             // its __setattr__ or __delattr__ in Python; null if there is none
+  bool is_object_own = false;  // the class has only the other one of the two: this one is object's own
+};
+
+StoreHook store_hook(Tracer& tracer, const ValuePtr& object, const char* name) {
+  bool user = object->kind == ValueKind::Object || own_attributes_of(object) != nullptr;
   PyTypeObject* type = user ? tracer.values().exact_type(object) : nullptr;
   if (type == nullptr || type->tp_setattro == PyObject_GenericSetAttr ||
       PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS) || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE))
-    return nullptr;
-  static PyObject* const kSetattr = PyUnicode_InternFromString("__setattr__");
-  ValuePtr method = type_attribute(tracer, object, kSetattr);
-  return method && is_python_function(method) ? method : nullptr;
+    return {};
+  ValuePtr method = type_attribute(tracer, object, check(PyUnicode_InternFromString(name)).get());
+  if (method && is_python_function(method)) return {method};
+  return {nullptr, inherits(tracer, object, &PyBaseObject_Type, {name})};
 }
 
-// object.__setattr__(self, name, value), as called by a user-defined __setattr__.
-ValuePtr call_object_setattr(Tracer& tracer, const CallArgs& args) {
-  if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
-  Ref name = constant_of(tracer, args.positional[1]);
-  if (!name || !PyUnicode_CheckExact(name.get())) break_on_store(args.positional[0], nullptr);
+// Makes the store of `value`, or deletes the attribute where it is null, as object's own methods do.
+void store_as_object(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value,
+                     bool is_object_own) {
   ValuePtr setter;
-  Place place = place_of(tracer, args.positional[0], name.get(), setter, true);
-  if (place == Place::Unknown) break_on_store(args.positional[0], name.get());
+  Place place = place_of(tracer, object, name, setter, value ? kStore : kDelete, is_object_own);
+  if (place == Place::Unknown) break_on_store(object, name);
   if (place != Place::Own) {
-    call_now(tracer, setter, {{args.positional[0], args.positional[2]}, {}});
-    return tracer.values().none();
+    call_now(tracer, setter, value ? CallArgs{{object, value}, {}} : CallArgs{{object}, {}});
+  } else if (value) {
+    store_own(tracer, object, name, value);
+  } else if (!delete_own(tracer, object, name)) {
+    raise_here();
   }
-  store_own(tracer, args.positional[0], name.get(), args.positional[2]);
+}
+
+Ref name_argument(Tracer& tracer, const CallArgs& args, size_t count) {
+  if (args.positional.size() != count || !args.keywords.empty()) raise_here();
+  Ref name = constant_of(tracer, args.positional[1]);
+  if (!name || !PyUnicode_CheckExact(name.get()))
+    graph_break(BreakReason::store_attribute, str_cat(describe(args.positional[0]), ".?"));
+  return name;
+}
+
+// object.__setattr__(self, name, value) and object.__delattr__(self, name), as called by those of a user's class.
+template <bool deletes>
+ValuePtr call_of_object(Tracer& tracer, const CallArgs& args) {
+  Ref name = name_argument(tracer, args, deletes ? 2 : 3);
+  store_as_object(tracer, args.positional[0], name.get(), deletes ? nullptr : args.positional[2], true);
   return tracer.values().none();
 }
 
@@ -203,26 +246,19 @@ bool store_on_definition(Tracer& tracer, const ValuePtr& object, BorrowedRef nam
   return PyFunction_Check(known->object.get()) && store_on_outside_function(tracer, object, name, value);
 }
 
-ValuePtr call_setattr(Tracer& tracer, const CallArgs& args) {
-  if (args.positional.size() != 3 || !args.keywords.empty()) raise_here();
-  if (user_setattr(tracer, args.positional[0])) break_on_store(args.positional[0], nullptr);
-  Ref name = constant_of(tracer, args.positional[1]);
-  if (name && PyUnicode_CheckExact(name.get()) &&
-      store_on_definition(tracer, args.positional[0], name.get(), args.positional[2]))
+// setattr() and delattr()
+template <bool deletes>
+ValuePtr call_store(Tracer& tracer, const CallArgs& args) {
+  Ref name = name_argument(tracer, args, deletes ? 2 : 3);
+  const ValuePtr& object = args.positional[0];
+  StoreHook hook = store_hook(tracer, object, deletes ? "__delattr__" : "__setattr__");
+  if (hook.method) {
+    call_now(tracer, hook.method, args);
     return tracer.values().none();
-  return call_object_setattr(tracer, args);
-}
-
-ValuePtr call_delattr(Tracer& tracer, const CallArgs& args) {
-  if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
-  Ref name = constant_of(tracer, args.positional[1]);
-  bool is_name = name && PyUnicode_CheckExact(name.get());
-  if (is_name && store_on_definition(tracer, args.positional[0], name.get(), nullptr)) return tracer.values().none();
-  ValuePtr setter;
-  if (!name || !PyUnicode_CheckExact(name.get()) ||
-      place_of(tracer, args.positional[0], name.get(), setter) != Place::Own)
-    break_on_store(args.positional[0], nullptr);
-  if (!delete_own(tracer, args.positional[0], name.get())) raise_here();
+  }
+  const ValuePtr value = deletes ? nullptr : args.positional[2];
+  if (!store_on_definition(tracer, object, name.get(), value))
+    store_as_object(tracer, object, name.get(), value, hook.is_object_own);
   return tracer.values().none();
 }
 
@@ -240,58 +276,60 @@ bool store_on_exception(Tracer& tracer, const ValuePtr& object, BorrowedRef name
   return set_exception_field(tracer, object, name, value);
 }
 
-void store_attr(Tracer& tracer, const Instruction& at) {
-  ValuePtr object = tracer.frames().peek(), value = tracer.frames().peek(2);
-  BorrowedRef name = tracer.frames().bytecode().name(at.arg);
-  if (ValuePtr method = user_setattr(tracer, object)) {
-    inline_function(tracer, method, {{object, tracer.values().constant(name), value}, {}}, ContinuationKind::Discard,
-                    nullptr);
-    return tracer.frames().drop_below_callee(2);
-  }
-  if (store_on_exception(tracer, object, name, value)) {
-    tracer.frames().pop_many(2);
-    return;
-  }
-  if (store_on_definition(tracer, object, name, value)) {
-    tracer.frames().pop_many(2);
+// Runs the function in place of the instruction.
+void inline_store(Tracer& tracer, const ValuePtr& function, std::vector<ValuePtr> args, int operands) {
+  inline_function(tracer, function, {std::move(args), {}}, ContinuationKind::Discard, nullptr);
+  tracer.frames().drop_below_callee(operands);
+}
+
+// Stores `value`, or deletes the attribute where it is null; then drops the operands.
+void change_attr(Tracer& tracer, BorrowedRef name, const ValuePtr& object, const ValuePtr& value, int operands) {
+  StoreHook hook = store_hook(tracer, object, value ? "__setattr__" : "__delattr__");
+  std::vector<ValuePtr> rest;
+  if (value) rest.push_back(value);
+  auto with = [&](std::vector<ValuePtr> first) {
+    first.insert(first.end(), rest.begin(), rest.end());
+    return first;
+  };
+  if (hook.method) return inline_store(tracer, hook.method, with({object, tracer.values().constant(name)}), operands);
+  if ((value && store_on_exception(tracer, object, name, value)) || store_on_definition(tracer, object, name, value)) {
+    tracer.frames().pop_many(operands);
     return;
   }
   ValuePtr setter;
-  Place place = place_of(tracer, object, name, setter);
+  Place place = place_of(tracer, object, name, setter, value ? kStore : kDelete, hook.is_object_own);
   if (place == Place::Unknown) break_on_store(object, name);
   if (place == Place::Descriptor) {
     auto* bound = as<BoundMethodValue>(setter);
-    inline_function(tracer, bound->function, {{bound->self, object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return tracer.frames().drop_below_callee(2);
+    return inline_store(tracer, bound->function, with({bound->self, object}), operands);
   }
-  if (place == Place::Setter) {
-    inline_function(tracer, setter, {{object, value}, {}}, ContinuationKind::Discard, nullptr);
-    return tracer.frames().drop_below_callee(2);
+  if (place == Place::Setter) return inline_store(tracer, setter, with({object}), operands);
+  if (value) {
+    store_own(tracer, object, name, value);
+  } else if (!delete_own(tracer, object, name)) {
+    raise_here();
   }
-  store_own(tracer, object, name, value);
-  tracer.frames().pop_many(2);
+  tracer.frames().pop_many(operands);
+}
+
+void store_attr(Tracer& tracer, const Instruction& at) {
+  ValuePtr object = tracer.frames().peek(), value = tracer.frames().peek(2);
+  change_attr(tracer, tracer.frames().bytecode().name(at.arg), object, value, 2);
 }
 
 void delete_attr(Tracer& tracer, const Instruction& at) {
   ValuePtr object = tracer.frames().peek();
-  BorrowedRef name = tracer.frames().bytecode().name(at.arg);
-  if (store_on_definition(tracer, object, name, nullptr)) {
-    tracer.frames().pop();
-    return;
-  }
-  ValuePtr setter;
-  if (place_of(tracer, object, name, setter) != Place::Own) break_on_store(object, name);
-  if (!delete_own(tracer, object, name)) raise_here();
-  tracer.frames().pop();
+  change_attr(tracer, tracer.frames().bytecode().name(at.arg), object, nullptr, 1);
 }
 
 const OpcodeRegistration registration{{Opcode::STORE_ATTR, store_attr}, {Opcode::DELETE_ATTR, delete_attr}};
 
 void add_attribute_store_calls() {
-  Ref set_on_object = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__setattr__"));
-  register_call(set_on_object.get(), call_object_setattr);
-  register_call(imported("builtins", "setattr").get(), call_setattr);
-  register_call(imported("builtins", "delattr").get(), call_delattr);
+  PyObject* object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+  register_call(check(PyObject_GetAttrString(object, "__setattr__")).get(), call_of_object<false>);
+  register_call(check(PyObject_GetAttrString(object, "__delattr__")).get(), call_of_object<true>);
+  register_call(imported("builtins", "setattr").get(), call_store<false>);
+  register_call(imported("builtins", "delattr").get(), call_store<true>);
 }
 
 const CallRegistration call_registration(add_attribute_store_calls);

@@ -214,7 +214,7 @@ ValuePtr class_attribute(Tracer& tracer, const ValuePtr& type_value, BorrowedRef
 }
 
 ValuePtr user_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {
-  return has_user_type(object) ? python_method(tracer, object, name) : nullptr;
+  return has_python_class(object) ? python_method(tracer, object, name) : nullptr;
 }
 
 ValuePtr python_method(Tracer& tracer, const ValuePtr& object, BorrowedRef name) {

@@ -73,7 +73,7 @@ ValuePtr call_tuple_new(Tracer& tracer, const CallArgs& args) {
 // dict.__new__(cls, ...): empty, whatever the arguments.
 ValuePtr call_dict_new(Tracer& tracer, const CallArgs& args) {
   PyTypeObject* type = class_argument(tracer, args);
-  if (!is_plain_subclass(type, &PyDict_Type)) break_on_creation(type);
+  if (!is_plain_subclass(type, &PyDict_Type) && !is_plain_subclass(type, &PyODict_Type)) break_on_creation(type);
   auto made = make_value<DictValue>();
   made->type = args.positional[0];
   return made;

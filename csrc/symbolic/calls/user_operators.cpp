@@ -239,7 +239,9 @@ bool inline_unary(Tracer& tracer, const char* name) {
 
 bool inline_item(Tracer& tracer, const ValuePtr& container, std::vector<ValuePtr> args, const char* name,
                  int operands) {
-  if (!is_user_object(container)) return false;
+  auto* object = as<ObjectValue>(container);
+  bool is_class = object != nullptr && PyType_Check(object->object.get());
+  if (!has_python_class(container) || is_class) return false;
   ValuePtr method = python_method(tracer, container, name);
   if (!method) return false;
   args.insert(args.begin(), container);

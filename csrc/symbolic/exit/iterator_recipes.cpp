@@ -132,6 +132,7 @@ void RegionFinisher::describe(IteratorValue* iterator, Recipe& recipe) {
       recipe.index = static_cast<int32_t>(iterator->start - iterator->index + 1);
       break;
     case IteratorKind::Dict:
+      if (iterator->step < 0) end_before_iteration(tracer_, *iterator);
       recipe.kind = RecipeKind::DictIterator;
       check_entries(*iterator);
       break;

@@ -55,7 +55,7 @@ class RegionFinisher {
   void describe_exhausted(const IteratorValue& iterator, Recipe& recipe);
   void describe_range(const IteratorValue& iterator, Recipe& recipe);
   void add_copied(Recipe& recipe, const ConstructedValue& made, PyTypeObject* type);
-  void add_attributes(Recipe& recipe, const InstanceValue& instance);
+  void add_attributes(Recipe& recipe, const OwnAttributes& attributes);
   void describe_exception(const ValuePtr& value, Recipe& recipe);
   RecipeId constant_recipe(BorrowedRef object);
   void end_before_user_key(BorrowedRef key);

@@ -192,8 +192,8 @@ void RegionFinisher::add_copied(Recipe& recipe, const ConstructedValue& made, Py
   }
 }
 
-void RegionFinisher::add_attributes(Recipe& recipe, const InstanceValue& instance) {
-  for (const auto& [key, attribute] : instance.attributes) {
+void RegionFinisher::add_attributes(Recipe& recipe, const OwnAttributes& attributes) {
+  for (const auto& [key, attribute] : attributes) {
     recipe.parts.push_back(constant_recipe(key.get()));
     recipe.parts.push_back(recipe_of(attribute));
   }
@@ -228,7 +228,7 @@ void RegionFinisher::describe_exception(const ValuePtr& value, Recipe& recipe) {
   recipe.kind = RecipeKind::Instance;
   recipe.parts.push_back(constant_recipe(check(PyUnicode_InternFromString("args"))));
   recipe.parts.push_back(recipe_of(make_value<SequenceValue>(false, state.args)));
-  add_attributes(recipe, *instance);
+  add_attributes(recipe, instance->attributes);
   auto add_state = [&](const char* name, const ValuePtr& part) {
     recipe.parts.push_back(constant_recipe(check(PyUnicode_InternFromString(name))));
     recipe.parts.push_back(recipe_of(part));
@@ -265,7 +265,9 @@ void RegionFinisher::describe(DictValue* dict, Recipe& recipe) {
   }
   if (dict->type) {
     recipe.kind = RecipeKind::TypedDict;
+    recipe.index = static_cast<int32_t>(dict->attributes.size());
     add_parts(recipe, {dict->type, dict->factory});
+    add_attributes(recipe, dict->attributes);
   }
   for (const DictValue::Entry& entry : dict->entries) {
     recipe.parts.push_back(key_recipe(entry.key.get()));
@@ -302,7 +304,7 @@ void RegionFinisher::describe(InstanceValue* instance, Recipe& recipe) {
   if (instance->exception) return describe_exception(ValuePtr(instance), recipe);
   recipe.kind = RecipeKind::Instance;
   add_parts(recipe, {instance->type});
-  add_attributes(recipe, *instance);
+  add_attributes(recipe, instance->attributes);
 }
 
 void RegionFinisher::describe(RaisedPartValue* part, Recipe&) { end_before_raise(part->exception); }

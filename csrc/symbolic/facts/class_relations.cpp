@@ -40,6 +40,11 @@ bool is_object_of(Tracer& tracer, const ValuePtr& value, PyTypeObject* base) {
   return derives_from(tracer, type_value(tracer, value), base);
 }
 
+bool has_python_class(const ValuePtr& value) {
+  bool is_container = value->kind == ValueKind::Sequence || value->kind == ValueKind::Dict;
+  return has_user_type(value) || (is_container && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE));
+}
+
 bool is_callable(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kCall = PyUnicode_InternFromString("__call__");
   PyTypeObject* type = tracer.values().exact_type(value);

@@ -7,6 +7,7 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/name_spaces.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/registry.h"
@@ -30,9 +31,9 @@ bool has_slots(PyTypeObject* type) {
   return false;
 }
 
-bool has_layout_of_object(PyTypeObject* type) {
+PyTypeObject* layout_of(PyTypeObject* type) {
   while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
-  return type == &PyBaseObject_Type;
+  return type;
 }
 
 void require_text(BorrowedRef key) {
@@ -95,12 +96,11 @@ ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
 
 ValuePtr instance_dict(Tracer& tracer, const ValuePtr& owner) {
   auto* object = as<ObjectValue>(owner);
-  auto* instance = as<InstanceValue>(owner);
-  if ((object == nullptr || object->source == nullptr) && instance == nullptr) return nullptr;
+  if ((object == nullptr || object->source == nullptr) && own_attributes_of(owner) == nullptr) return nullptr;
   PyTypeObject* type = tracer.values().exact_type(owner);
-  bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && has_layout_of_object(type) &&
-                  pv_type_has_storage(type) != 0 && !has_slots(type);
-  if (!is_plain || (instance != nullptr && instance->exception)) return nullptr;
+  bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && pv_type_has_storage(type) != 0 && !has_slots(type) &&
+                  (owner->kind == ValueKind::Dict || layout_of(type) == &PyBaseObject_Type);
+  if (!is_plain || exception_of(owner) != nullptr) return nullptr;
   for (const Handle<InstanceDictValue>& known : tracer.effects().instance_dicts())
     if (known->owner == owner) return known;
   auto dict = make_value<InstanceDictValue>(owner);
@@ -110,8 +110,8 @@ ValuePtr instance_dict(Tracer& tracer, const ValuePtr& owner) {
 
 std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Tracer& tracer, const InstanceDictValue& dict) {
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
-  if (auto* instance = as<InstanceValue>(dict.owner)) {
-    for (const auto& [name, value] : instance->attributes) entries->push_back({name, value});
+  if (const OwnAttributes* own = own_attributes_of(dict.owner)) {
+    for (const auto& [name, value] : *own) entries->push_back({name, value});
     return entries;
   }
   auto* owner = as<ObjectValue>(dict.owner);
@@ -143,8 +143,8 @@ std::unique_ptr<std::vector<DictValue::Entry>> instance_entries(Tracer& tracer, 
 
 ValuePtr instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRef key) {
   require_text(key);
-  if (auto* instance = as<InstanceValue>(dict.owner)) {
-    ValuePtr* found = instance->find(key);
+  if (OwnAttributes* own = own_attributes_of(dict.owner)) {
+    ValuePtr* found = find_attribute(*own, key);
     return found != nullptr ? *found : nullptr;
   }
   auto* owner = as<ObjectValue>(dict.owner);
@@ -165,15 +165,15 @@ ValuePtr instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRe
 void store_instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
   require_text(key);
   require_no_data_descriptor(tracer, dict.owner, key);
-  auto* instance = as<InstanceValue>(dict.owner);
-  if (instance == nullptr) return attribute_store(tracer, dict.owner, key, std::move(value));
-  ValuePtr* found = instance->find(key);
+  OwnAttributes* own = own_attributes_of(dict.owner);
+  if (own == nullptr) return attribute_store(tracer, dict.owner, key, std::move(value));
+  ValuePtr* found = find_attribute(*own, key);
   if (found != nullptr && value) {
     *found = std::move(value);
   } else if (value) {
-    instance->attributes.emplace_back(Ref::share(key), std::move(value));
+    own->emplace_back(Ref::share(key), std::move(value));
   } else if (found != nullptr) {
-    std::erase_if(instance->attributes, [&](const auto& entry) { return &entry.second == found; });
+    std::erase_if(*own, [&](const auto& entry) { return &entry.second == found; });
   }
 }
 

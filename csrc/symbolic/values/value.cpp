@@ -20,12 +20,13 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return equal == 1;
 }
 
-PyTypeObject* type_of_dict_iterator(const ValuePtr& base) {
-  static PyTypeObject* const kTypes[] = {&PyDictIterKey_Type, &PyDictIterValue_Type, &PyDictIterItem_Type};
+PyTypeObject* type_of_dict_iterator(const ValuePtr& base, bool reversed) {
+  static PyTypeObject* const kTypes[] = {&PyDictIterKey_Type,    &PyDictIterValue_Type,    &PyDictIterItem_Type,
+                                         &PyDictRevIterKey_Type, &PyDictRevIterValue_Type, &PyDictRevIterItem_Type};
   auto* view = as<DictViewValue>(base);
   PyTypeObject* owner = type_of(view != nullptr ? view->dict : base);
   if (owner != nullptr && PyType_IsSubtype(owner, &PyODict_Type) != 0) return &PyODictIter_Type;
-  return kTypes[view != nullptr ? view->what : 0];
+  return kTypes[(view != nullptr ? view->what : 0) + (reversed ? 3 : 0)];
 }
 
 // The type of iter() of a sequence of this class; some iterator types have no name in C.
@@ -57,7 +58,7 @@ PyTypeObject* iterator_type(const IteratorValue& iterator) {
     case IteratorKind::Reversed:
       return type_of(iterator.bases[0]) == &PyList_Type ? &PyListRevIter_Type : &PyReversed_Type;
     case IteratorKind::Dict:
-      return type_of_dict_iterator(iterator.bases[0]);
+      return type_of_dict_iterator(iterator.bases[0], iterator.step < 0);
     case IteratorKind::Set:
       return &PySetIter_Type;
     case IteratorKind::User:
@@ -143,10 +144,19 @@ ValuePtr* FunctionValue::find(BorrowedRef name) {
   return at < 0 ? nullptr : &dict->entries[static_cast<size_t>(at)].value;
 }
 
-ValuePtr* InstanceValue::find(BorrowedRef name) {
+ValuePtr* find_attribute(OwnAttributes& attributes, BorrowedRef name) {
   for (auto& [key, value] : attributes)
     if (same_key(key.get(), name)) return &value;
   return nullptr;
+}
+
+ValuePtr* InstanceValue::find(BorrowedRef name) { return find_attribute(attributes, name); }
+
+OwnAttributes* own_attributes_of(const ValuePtr& value) {
+  if (auto* instance = as<InstanceValue>(value)) return &instance->attributes;
+  auto* dict = as<DictValue>(value);
+  bool is_user = dict != nullptr && dict->type && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
+  return is_user && !dict->factory ? &dict->attributes : nullptr;
 }
 
 const Source* source_of(const ValuePtr& value) {

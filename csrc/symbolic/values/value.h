@@ -168,6 +168,9 @@ struct SequenceValue : Value {
   int64_t changes = 0;  // of a deque, which must not change while it is iterated over
 };
 
+// The own attributes of an object, in order of setting.
+using OwnAttributes = std::vector<std::pair<Ref, ValuePtr>>;
+
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
 struct DictValue : Value {
   static constexpr ValueKind kKind = ValueKind::Dict;
@@ -182,6 +185,7 @@ struct DictValue : Value {
   bool displayed = false;           // created by {...}: not a copy of a table with removed entries
   ValuePtr type;                    // a subclass of dict; null: dict itself
   ValuePtr factory;                 // of a defaultdict
+  OwnAttributes attributes;         // of an object of a subclass
   Value* owner = nullptr;           // the FunctionValue, kept alive by the trace, whose __dict__ this is
   int find(BorrowedRef key) const;  // -1: missing
   void set(BorrowedRef key, ValuePtr value);
@@ -277,9 +281,9 @@ struct InstanceValue : Value {
   static constexpr ValueKind kKind = ValueKind::Instance;
   InstanceValue(ValuePtr type) : Value(kKind), type(std::move(type)) {}
   ~InstanceValue() override;
-  ValuePtr type;                                     // ObjectValue of the class
-  std::vector<std::pair<Ref, ValuePtr>> attributes;  // own attributes, in order of setting
-  std::unique_ptr<ExceptionState> exception;         // null if it is not an exception
+  ValuePtr type;  // ObjectValue of the class
+  OwnAttributes attributes;
+  std::unique_ptr<ExceptionState> exception;  // null if it is not an exception
   ValuePtr* find(BorrowedRef name);
 };
 
@@ -391,7 +395,7 @@ struct IdentityValue : Value {
 struct InstanceDictValue : Value {
   static constexpr ValueKind kKind = ValueKind::InstanceDict;
   explicit InstanceDictValue(ValuePtr owner) : Value(kKind), owner(std::move(owner)) {}
-  ValuePtr owner;  // an InstanceValue, or an ObjectValue with a source
+  ValuePtr owner;  // has own_attributes_of(), or is an ObjectValue with a source
 };
 
 // A short description of the value for break contexts: "int", "Tensor" ...
@@ -408,6 +412,9 @@ bool is_dynamic(const ValuePtr& value);
 bool is_deque(const ValuePtr& value);
 // Returns true for an object whose type is not built in, so its methods may be the user's.
 bool has_user_type(const ValuePtr& value);
+// The attributes and slots of an object that was created in the trace; null: an object that has none, or another one.
+OwnAttributes* own_attributes_of(const ValuePtr& value);
+ValuePtr* find_attribute(OwnAttributes& attributes, BorrowedRef name);
 // Calls `use` with the value as the struct of its kind. An overload that `use` lacks for one of them does not compile.
 template <typename Use>
 decltype(auto) visit_kind(Value& value, Use&& use) {

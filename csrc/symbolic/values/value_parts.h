@@ -23,6 +23,7 @@ void visit_parts(const ValuePtr& value, const Visit& visit) {
     all(sequence->items);
   } else if (auto* dict = as<DictValue>(value)) {
     seconds(dict->entries);
+    seconds(dict->attributes);
   } else if (auto* cell = as<CellValue>(value)) {
     visit(cell->contents);
   } else if (auto* function = as<FunctionValue>(value)) {
