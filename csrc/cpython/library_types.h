@@ -9,6 +9,11 @@ inline PyTypeObject* deque_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+inline PyTypeObject* thread_local_type() {
+  static PyObject* const type = imported("_thread", "_local").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
 inline PyTypeObject* simple_namespace_type() {
   static PyObject* const type = imported("types", "SimpleNamespace").release();
   return reinterpret_cast<PyTypeObject*>(type);

@@ -145,6 +145,17 @@ std::vector<ConstantType>& registered_types() {
 
 bool same_value(PyObject* a, PyObject* b) { return PyObject_RichCompareBool(a, b, Py_EQ) == 1; }
 
+// Of a type with `tzinfo`, which may be an object of the program.
+bool has_no_zone(PyObject* object, int) {
+  return Ref::steal(PyObject_GetAttrString(object, "tzinfo")).get() == Py_None;
+}
+
+// Moments without a time zone are compared without their `fold`.
+bool same_moment(PyObject* a, PyObject* b) {
+  Ref one = Ref::steal(PyObject_GetAttrString(a, "fold")), other = Ref::steal(PyObject_GetAttrString(b, "fold"));
+  return same_value(one, other) && same_value(a, b);
+}
+
 const ConstantType* find_constant_type(PyTypeObject* type) {
   for (const ConstantType& row : kConstantTypes) {
     if (row.type == type) return &row;
@@ -163,7 +174,10 @@ bool is_constant(PyObject* object, int nesting) {
 
 }  // namespace
 
-void register_constant_type(PyTypeObject* type) { registered_types().push_back({type, always, same_value}); }
+void register_constant_type(PyTypeObject* type) {
+  bool has_zone = PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "tzinfo") != 0;
+  registered_types().push_back({type, has_zone ? has_no_zone : always, has_zone ? same_moment : same_value});
+}
 
 bool is_guardable_constant(BorrowedRef object) { return is_constant(object, 0); }
 

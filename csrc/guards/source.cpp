@@ -126,7 +126,15 @@ Fetched fetch_InstanceDict(const Source&, PyObject* base, const LocalsView&) {
   return base != nullptr ? found_or_absent(pv_instance_dict(base)) : kUnknown;
 }
 
+// The dict of the running thread, which holds it.
+Fetched dict_of_thread(PyObject* local) {
+  Ref dict = Ref::steal(PyObject_GetAttrString(local, "__dict__"));
+  if (!dict) PyErr_Clear();
+  return found_or_unknown(dict);
+}
+
 Fetched fetch_AttributesDict(const Source&, PyObject* base, const LocalsView&) {
+  if (base != nullptr && Py_TYPE(base) == thread_local_type()) return dict_of_thread(base);
   if (base == nullptr || !pv_has_instance_storage(base)) return kUnknown;
   if (PyObject* dict = pv_instance_dict(base)) return {Presence::Found, dict};
   Ref made = Ref::steal(PyObject_GenericGetDict(base, nullptr));

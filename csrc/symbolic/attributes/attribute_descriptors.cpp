@@ -170,6 +170,7 @@ Bound AttributeLookup::read_descriptor(const ValuePtr& descriptor) {
   }
   if (is("__dict__") && is_attributes_descriptor(known->object.get()))
     if (ValuePtr dict = instance_dict(tracer_, object_)) return {dict};
+  if (is_immutable_builtin(type_of(object_))) return constant_field();
   if (Py_IS_TYPE(known->object.get(), &PyGetSetDescr_Type)) return read_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), tuple_field_type())) return read_tuple_field(descriptor);
   if (Py_IS_TYPE(known->object.get(), &PyProperty_Type) && known->source != nullptr) {

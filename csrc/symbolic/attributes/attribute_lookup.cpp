@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/object_protocol.h"
@@ -14,8 +15,8 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
-#include "symbolic/effects/pending_writes.h"
 #include "symbolic/calls/slot_calls.h"
+#include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/copied_names.h"
@@ -162,6 +163,12 @@ Bound AttributeLookup::on_made_object() {
   bool has_none = type->tp_dictoffset == 0 || is_partial;
   if (has_none && type->tp_getattro == PyObject_GenericGetAttr && _PyType_Lookup(type, name_) == nullptr)
     return missing();
+  if (type == &Py_GenericAliasType && is("__origin__")) return {made->positional[0]};
+  if (type == &Py_GenericAliasType && is("__args__")) {
+    if (tracer_.values().is_exactly(made->positional[1], &PyTuple_Type)) return {made->positional[1]};
+    if (PyType_IsSubtype(type_of(made->positional[1]), &PyTuple_Type) != 0) unknown();
+    return {make_value<SequenceValue>(false, std::vector<ValuePtr>{made->positional[1]})};
+  }
   if (is_partial && is("func")) return {made->positional[0]};
   if (is_partial && is("args"))
     return {
@@ -190,20 +197,48 @@ Bound AttributeLookup::on_method() {
 }
 
 Bound AttributeLookup::on_module() {
-  tracer_.values().exact_type(object_);
+  static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+  PyTypeObject* type = tracer_.values().exact_type(object_);
   auto* module = as<ObjectValue>(object_);
   if (module->source == nullptr || tracer_.effects().any_dict_written_at(name_)) unknown();
+  if (type != &PyModule_Type) return on_module_of_class(type);
   const Source* source = tracer_.sources().get(SourceKind::ModuleAttr, module->source, name_);
   if (ValuePtr value = value_at(tracer_, source)) return {value};
   if (load_own_part(module->object.get()))
     if (ValuePtr value = value_at(tracer_, source)) return {value};
-  // A module's own __getattr__, or an attribute of the module type.
-  static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+  if (is("__dict__"))
+    if (ValuePtr names = value_at(tracer_, tracer_.sources().get(SourceKind::InstanceDict, module->source, nullptr)))
+      return {names};
+  if (_PyType_Lookup(&PyModule_Type, name_) != nullptr) unknown();
   const Source* hook = tracer_.sources().get(SourceKind::ModuleAttr, module->source, kGetattr);
-  if (!probing_ || _PyType_Lookup(&PyModule_Type, name_) != nullptr || value_at(tracer_, hook)) unknown();
+  ValuePtr getter = value_at(tracer_, hook);
   tracer_.guards().absent(source);
-  tracer_.guards().absent(hook);
-  return missing();
+  if (!getter) tracer_.guards().absent(hook);
+  return getter ? missing_in_module(getter) : missing();
+}
+
+// A subclass of the module type: its class comes first, as for any instance.
+Bound AttributeLookup::on_module_of_class(PyTypeObject* type) {
+  static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
+  if (type->tp_getattro != PyModule_Type.tp_getattro) require_getattr_hook(type, &PyModule_Type);
+  guard_own_way();
+  ValuePtr on_type = type_attribute(tracer_, object_, name_);
+  PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
+  if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
+  if (ValuePtr own = own_attribute()) return {own};
+  if (on_type) return bind(on_type);
+  ValuePtr getter = md::own_value(tracer_, object_, kGetattr);
+  // Where both have one, that of the class handles the AttributeError of the module's.
+  if (getter && hook_) unknown();
+  return getter ? missing_in_module(getter) : missing();
+}
+
+// Calls the __getattr__ in the names of the module.
+Bound AttributeLookup::missing_in_module(const ValuePtr& getter) {
+  // That of the package itself has been asked.
+  if (load_own_part(as<ObjectValue>(object_)->object.get())) unknown();
+  if (!is_python_function(getter)) unknown();
+  return inline_getter(getter, {tracer_.values().constant(name_)});
 }
 
 bool AttributeLookup::load_own_part(BorrowedRef module) {
@@ -300,6 +335,7 @@ Bound AttributeLookup::on_builtin() {
   PyTypeObject* type = tracer_.values().exact_type(object_);
   // super objects, proxies and generic aliases forward attributes of another object; a bound method does so for missing
   // ones.
+  if (type == &Py_GenericAliasType) return on_alias();
   if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
   if (is("__class__")) return {type_value(tracer_, object_)};
   if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};
@@ -315,20 +351,53 @@ Bound AttributeLookup::on_builtin() {
   if (is_method) return {tracer_.values().constant(descriptor), true};
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && is_plain_tuple(tracer_, object_))
     return {field_of_struct(descriptor)};
-  bool may_change = is("__module__");
-  if (is_immutable_builtin(type) && !may_change && tracer_.values().identity_of(object_)) {
-    Ref value = Ref::steal(PyObject_GenericGetAttr(as<ObjectValue>(object_)->object, name_));
-    if (value && is_guardable_constant(value.get())) return {tracer_.values().constant(value)};
-    PyErr_Clear();
-    unknown();
-  }
+  if (is_immutable_builtin(type)) return constant_field();
   if (Ref constant = constant_of(tracer_, object_)) {
     // A field of a number or range (x.real, r.start).
     Ref value = Ref::steal(PyObject_GenericGetAttr(constant, name_));
     if (value && is_guardable_constant(value.get())) return {tracer_.values().constant(value)};
     PyErr_Clear();
   }
+  if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && object_->kind == ValueKind::Object)
+    return read_slot(tracer_.values().constant(descriptor));
   unknown();
+}
+
+bool AttributeLookup::is_immutable_builtin(PyTypeObject* type) {
+  static PyObject* const pattern = imported("re", "Pattern").release();
+  return type == &PyCode_Type || type == &PyCFunction_Type || type == reinterpret_cast<PyTypeObject*>(pattern);
+}
+
+Bound AttributeLookup::constant_field() {
+  // That of a builtin may change.
+  if (is("__module__") || !tracer_.values().identity_of(object_)) unknown();
+  Ref value = Ref::steal(PyObject_GenericGetAttr(as<ObjectValue>(object_)->object, name_));
+  PyErr_Clear();
+  if (!value || !is_guardable_constant(value.get())) unknown();
+  return {tracer_.values().constant(value)};
+}
+
+Bound AttributeLookup::on_alias() {
+  if (is("__origin__") || is("__args__"))
+    return read_slot(tracer_.values().constant(_PyType_Lookup(&Py_GenericAliasType, name_)));
+  if (text_of(name_).starts_with("__") || as<ObjectValue>(object_) == nullptr) unknown();
+  static PyObject* const kOrigin = PyUnicode_InternFromString("__origin__");
+  ValuePtr origin = AttributeLookup(tracer_, object_, kOrigin).on_alias().value;
+  Bound found = look_up(tracer_, origin, name_, probing_);
+  if (found.is_method && !found.self) found.self = origin;
+  return found;
+}
+
+Bound AttributeLookup::on_thread_local() {
+  tracer_.values().exact_type(object_);
+  auto* known = as<ObjectValue>(object_);
+  if (known->source == nullptr || type_attribute(tracer_, object_, name_) ||
+      tracer_.effects().any_dict_written_at(name_))
+    unknown();
+  ValuePtr names = value_at(tracer_, tracer_.sources().get(SourceKind::AttributesDict, known->source, nullptr));
+  if (!names || !tracer_.values().is_exactly(names, &PyDict_Type)) unknown();
+  ValuePtr value = dict_item(tracer_, names, name_);
+  return value ? Bound{value} : missing();
 }
 
 ValuePtr AttributeLookup::own_value() {
@@ -348,6 +417,7 @@ Bound AttributeLookup::missing() {
   std::string type = type_of(object_)->tp_name;
   bool is_class = known != nullptr && PyType_Check(known->object.get());
   if (is_class) type = reinterpret_cast<PyTypeObject*>(known->object.get())->tp_name;
+  if (known != nullptr && PyModule_Check(known->object.get())) raise_here();  // in words of its own
   bool is_held = known != nullptr || object_->kind == ValueKind::Instance || object_->kind == ValueKind::Function ||
                  object_->kind == ValueKind::Constructed;
   bool by_object = PyType_HasFeature(type_of(object_), Py_TPFLAGS_HEAPTYPE) || type_of(object_) == &PyFunction_Type;

@@ -31,6 +31,8 @@ class AttributeLookup {
   // __self__ and __func__ of a method; everything else is the function's.
   Bound on_method();
   Bound on_module();
+  // The attributes of this thread, in a dict of its own.
+  Bound on_thread_local();
   // The package imports its submodules on first access, which is unobservable to the program.
   bool load_own_part(BorrowedRef module);
   Bound on_tensor();
@@ -50,8 +52,14 @@ class AttributeLookup {
  private:
   bool is(const char* name) const { return PyUnicode_CompareWithASCIIString(name_, name) == 0; }
   Bound missing();
-  // Their attributes are immutable, so a guard on identity is enough.
-  static bool is_immutable_builtin(PyTypeObject* type) { return type == &PyCode_Type || type == &PyCFunction_Type; }
+  // Its attributes are immutable, so a guard on identity is enough.
+  static bool is_immutable_builtin(PyTypeObject* type);
+  // An attribute of such an object, if it is a constant.
+  Bound constant_field();
+  // list[int]: attributes of the alias itself; others are those of its origin.
+  Bound on_alias();
+  Bound on_module_of_class(PyTypeObject* type);
+  Bound missing_in_module(const ValuePtr& getter);
   // Returns true if a built-in class between them (dict, list) looks attributes up as object does.
   static bool is_own_way(PyTypeObject* type, PyTypeObject* base);
   // Guards that a pre-existing class is not given another __getattribute__.

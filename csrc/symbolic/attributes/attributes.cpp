@@ -56,10 +56,11 @@ Bound look_up(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool pro
       return as<SequenceValue>(object)->type ? lookup.on_instance() : lookup.on_builtin();
     case ValueKind::Object: {
       PyObject* real = as<ObjectValue>(object)->object;
-      if (PyModule_CheckExact(real)) return lookup.on_module();
+      if (PyModule_Check(real)) return lookup.on_module();
       if (PyType_Check(real)) return lookup.on_class();
       if (Py_IS_TYPE(real, &PyMethod_Type)) return lookup.on_method();
       PyTypeObject* type = Py_TYPE(real);
+      if (type == thread_local_type()) return lookup.on_thread_local();
       bool has_storage = type->tp_dictoffset != 0 && type->tp_getattro == PyObject_GenericGetAttr;
       if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || has_storage) return lookup.on_instance();
       return lookup.on_builtin();

@@ -414,6 +414,8 @@ ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& ar
   }
   const std::vector<Ref>& objects = arguments.objects();
   if (growing_calls().contains(callable) && may_be_large(objects)) return nullptr;
+  bool formats = callable.get() == text_functions().format || callable.get() == text_functions().template_format;
+  if (formats && std::ranges::any_of(objects, is_formatted_by_locale)) return nullptr;
   if (looks_for_codec(callable, objects, names.get()))
     graph_break(BreakReason::builtin_call, "a codec, or what it does about an error, that programs may replace");
   Ref result = call_pure(callable, objects, args.positional.size(), args.keywords.empty() ? nullptr : names.get());
@@ -478,7 +480,29 @@ void add_pure_calls() {
   add_methods(&PyRange_Type, {});
 }
 
+// Dates and times without a time zone are constants. What depends on the zone of the process, on its locale or on the
+// clock is left to the interpreter.
+bool add_dates() {
+  BorrowedRef names = loaded_names("datetime", "timezone");
+  if (!names) return false;
+  for (const char* name : {"date", "time", "datetime", "timedelta"}) {
+    PyObject* type = PyDict_GetItemString(names, name);
+    if (type == nullptr || !PyType_Check(type) ||
+        PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type), Py_TPFLAGS_HEAPTYPE))
+      continue;
+    register_constant_type(reinterpret_cast<PyTypeObject*>(type));
+    add(type);
+    add_methods(reinterpret_cast<PyTypeObject*>(type),
+                {"strftime", "astimezone", "timestamp", "timetuple", "utctimetuple", "isocalendar"});
+    for (const char* method : {"fromisoformat", "fromordinal", "combine"})
+      if (PyDict_GetItemString(check(PyObject_GetAttrString(type, "__dict__")), method) != nullptr)
+        add_class_methods(reinterpret_cast<PyTypeObject*>(type), {method});
+  }
+  return true;
+}
+
 const CallRegistration call_registration(add_pure_calls);
+const LateCallRegistration late_call_registration(add_dates);
 
 }  // namespace
 

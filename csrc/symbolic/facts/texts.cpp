@@ -7,6 +7,7 @@
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/value_facts.h"
 
@@ -56,7 +57,8 @@ Ref dict_text(Tracer& tracer, const ValuePtr& value, int& budget) {
 
 // Calls a method in Python of the value's class. Null if there is none.
 Ref text_by_method(Tracer& tracer, const ValuePtr& value, const char* name, std::vector<ValuePtr> args) {
-  ValuePtr method = user_method(tracer, value, check(PyUnicode_InternFromString(name)).get());
+  if (!has_python_class(value)) return nullptr;
+  ValuePtr method = python_method(tracer, value, check(PyUnicode_InternFromString(name)).get());
   if (!method) return nullptr;
   args.insert(args.begin(), value);
   ValuePtr result = call_now(tracer, method, {std::move(args), {}});
@@ -66,7 +68,7 @@ Ref text_by_method(Tracer& tracer, const ValuePtr& value, const char* name, std:
 
 // Returns true if the class inherits this method from object.
 bool is_objects_own(Tracer& tracer, const ValuePtr& value, const char* name) {
-  return has_user_type(value) && inherits(tracer, value, &PyBaseObject_Type, {name});
+  return has_python_class(value) && inherits(tracer, value, &PyBaseObject_Type, {name});
 }
 
 Ref represent(Tracer& tracer, const ValuePtr& value, int& budget) {
@@ -142,6 +144,11 @@ Ref text_by_parts(Tracer& tracer, const ValuePtr& value, int conversion, Borrowe
   return result;
 }
 
+bool is_formatted_by_locale(BorrowedRef constant) {
+  static PyObject* const kFormatTime = PyUnicode_InternFromString("strftime");
+  return _PyType_Lookup(constant.type(), kFormatTime) != nullptr;
+}
+
 Ref formatted_text(Tracer& tracer, const ValuePtr& value, int conversion, BorrowedRef spec) {
   if (is_tensor(value)) graph_break(BreakReason::tensor_format, describe(value));
   if (conversion != 3)
@@ -157,6 +164,8 @@ Ref formatted_text(Tracer& tracer, const ValuePtr& value, int conversion, Borrow
   } else if (auto* object = as<ObjectValue>(value); object != nullptr && object->source == nullptr) {
     constant = object->object;  // a Size is printed as a Size
   }
+  if (conversion == 0 && spec && PyUnicode_GET_LENGTH(spec.get()) != 0 && is_formatted_by_locale(constant))
+    return nullptr;
   Ref text = conversion == 0   ? constant
              : conversion == 1 ? Ref::steal(PyObject_Str(constant))
              : conversion == 2 ? Ref::steal(PyObject_Repr(constant))

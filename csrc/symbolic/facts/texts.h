@@ -12,4 +12,7 @@ Ref text_by_parts(Tracer& tracer, const ValuePtr& value, int conversion, Borrowe
 // The text of a value by format(), after str() (1), repr() (2) or ascii() (3). Null if unknown.
 Ref formatted_text(Tracer& tracer, const ValuePtr& value, int conversion, BorrowedRef spec);
 
+// Returns true for a date or time, whose format depends on the locale of the process.
+bool is_formatted_by_locale(BorrowedRef constant);
+
 }  // namespace md

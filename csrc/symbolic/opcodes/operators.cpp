@@ -181,8 +181,15 @@ ValuePtr percent_format(Tracer& tracer, BinaryCode op, const ValuePtr& left, con
   static PyObject* const kRemainder =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyUnicode_Type), "__mod__")).release();
   if (op != BinaryCode::Remainder || type_of(left) != &PyUnicode_Type) return nullptr;
-  if (Ref text = filled_percents(tracer, left, right)) return tracer.values().constant(text);
   PyTypeObject* type = type_of(right);
+  // The items of a tuple of a subclass are read from the tuple itself.
+  bool is_subclass = type != nullptr && type != &PyTuple_Type && PyType_IsSubtype(type, &PyTuple_Type) != 0;
+  if (auto items = is_subclass && !is_shape(right) ? elements_of(tracer, right) : nullptr) {
+    ValuePtr values = make_value<SequenceValue>(false, std::move(*items));
+    if (Ref text = filled_percents(tracer, left, values)) return tracer.values().constant(text);
+    return fold_pure_call(tracer, kRemainder, {{left, values}, {}});
+  }
+  if (Ref text = filled_percents(tracer, left, right)) return tracer.values().constant(text);
   bool known = (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
   return known ? fold_pure_call(tracer, kRemainder, {{left, right}, {}}) : nullptr;
 }
