@@ -20,6 +20,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/trace/registry.h"
+#include "symbolic/values/no_warnings.h"
 
 namespace md {
 
@@ -103,7 +104,7 @@ Handle<DictValue> made_dict(Tracer& tracer, const CallArgs& args) {
     if (auto entries = entries_of(tracer, value)) {
       for (DictValue::Entry& entry : *entries) dict->set(entry.key.get(), entry.value);
     } else {
-      for (const ValuePtr& pair : iterated(tracer, "dict", value)) {
+      for (const ValuePtr& pair : iterated(tracer, "dict", value, LengthHint::NotAsked)) {
         auto items = iterate(tracer, pair);
         if (!items || items->size() != 2) graph_break(BreakReason::unknown_container, describe(pair));
         Ref key = key_of(tracer, (*items)[0], /*alone=*/false);
@@ -193,7 +194,7 @@ ValuePtr call_abs(Tracer& tracer, const CallArgs& args) {
     inline_function(tracer, method, {{value}, {}}, ContinuationKind::Push, nullptr);
     return nullptr;
   }
-  ValuePtr result = fold_pure_call(tracer, kFunction, args);
+  ValuePtr result = fold_pure_call(tracer, kFunction, {{plain_or_itself(tracer, value, {"__abs__"})}, {}});
   if (!result) break_on_builtin("abs", value);
   return result;
 }
@@ -207,6 +208,19 @@ ValuePtr call_pow(Tracer& tracer, const CallArgs& args) {
   ValuePtr result = fold_pure_call(tracer, kFunction, args);
   if (!result) break_on_builtin("pow", args.positional.empty() ? tracer.values().none() : args.positional[0]);
   return result;
+}
+
+// eval() of the text of a literal, which reads no names.
+ValuePtr call_eval(Tracer& tracer, const CallArgs& args) {
+  Ref text = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
+  if (!text || !PyUnicode_CheckExact(text.get())) graph_break(BreakReason::frame_inspection, "eval");
+  Ref ast = check(PyImport_ImportModule("ast"));
+  NoWarnings silence;
+  Ref literal = Ref::steal(PyObject_CallMethod(ast, "literal_eval", "O", text.get()));
+  ValuePtr value = literal && !silence.met() ? value_of_result(tracer, literal) : nullptr;
+  PyErr_Clear();
+  if (!value) graph_break(BreakReason::frame_inspection, "eval");
+  return value;
 }
 
 template <BreakReason reason>
@@ -234,7 +248,7 @@ constexpr BuiltinRow kBuiltins[] = {{"len", call_len},
                                     {"abs", call_abs},
                                     {"pow", call_pow},
                                     {"globals", call_globals},
-                                    {"eval", break_always<BreakReason::frame_inspection>},
+                                    {"eval", call_eval},
                                     {"exec", break_always<BreakReason::frame_inspection>}};
 
 }  // namespace

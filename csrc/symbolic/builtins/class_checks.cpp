@@ -142,11 +142,13 @@ bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, co
     }
     return false;
   }
+  Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
+                                                                                              : "__instancecheck__"));
+  if (is_user_object(classinfo))  // an object that answers itself (typing.Mapping)
+    if (std::optional<bool> answer = answer_of_metaclass(tracer, asked, classinfo, check_name)) return *answer;
   PyObject* known = tracer.values().identity_of(classinfo);
   if (known == nullptr || !PyType_Check(known)) break_on_builtin(builtin, classinfo);
   auto* base = reinterpret_cast<PyTypeObject*>(known);
-  Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
-                                                                                              : "__instancecheck__"));
   bool has_own_check = _PyType_Lookup(Py_TYPE(known), check_name) != _PyType_Lookup(&PyType_Type, check_name);
   // A user-defined metaclass may be given one later.
   ValuePtr kept =

@@ -6,6 +6,8 @@
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/builtins/sequence_search.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/calls/polyfills.h"
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
@@ -169,7 +171,7 @@ void update_from(Tracer& tracer, const ValuePtr& dict, IteratorValue* pairs) {
 std::vector<DictValue::Entry> entries_for_update(Tracer& tracer, const ValuePtr& given) {
   const ValuePtr value = copied_mapping(tracer, given);
   if (auto entries = entries_of(tracer, value)) return std::move(*entries);
-  auto pairs = iterate(tracer, value);
+  auto pairs = iterate(tracer, value, LengthHint::NotAsked);
   if (!pairs) graph_break(BreakReason::unknown_container, describe(value));
   std::vector<DictValue::Entry> entries;
   for (const ValuePtr& pair : *pairs) entries.push_back(entry_of_pair(tracer, pair));
@@ -245,10 +247,18 @@ ValuePtr dict_update(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
+// Where the class has a __setitem__ of its own, that stores each item: a polyfill of the method.
+template <const char* method>
 ValuePtr ordered_update(Tracer& tracer, const CallArgs& args) {
+  const ValuePtr& dict = dict_of(tracer, args, method);
+  if (!is_dict(tracer, dict, {"__setitem__"})) {
+    PyObject* own = _PyType_Lookup(&PyODict_Type, check(PyUnicode_InternFromString(method)));
+    return call_now(tracer, find_polyfill(own), args);
+  }
   if (args.positional.size() == 2) require_own_items(tracer, args.positional[1]);
   return dict_update(tracer, args);
 }
+constexpr char kUpdate[] = "update", kInit[] = "__init__";
 
 ValuePtr dict_copy(Tracer& tracer, const CallArgs& args) {
   require_method_count(args, 0, 0);
@@ -284,10 +294,35 @@ ValuePtr dict_get_item(Tracer& tracer, const CallArgs& args) {
   return item;
 }
 
-DictValue* ordered_of(const CallArgs& args, const char* method) {
-  auto* dict = args.positional.empty() ? nullptr : as<DictValue>(args.positional[0]);
-  if (dict == nullptr) break_on_method(args, method);
-  return dict;
+// The methods of dict that follow are also called past those of a subclass.
+ValuePtr dict_set_item(Tracer& tracer, const CallArgs& args) {
+  require_method_count(args, 2, 2);
+  const ValuePtr& dict = dict_of(tracer, args, "__setitem__");
+  dict_set(tracer, dict, key_in(tracer, dict, args.positional[1]).get(), args.positional[2]);
+  return tracer.values().none();
+}
+
+ValuePtr dict_delete_item(Tracer& tracer, const CallArgs& args) {
+  require_method_count(args, 1, 1);
+  const ValuePtr& dict = dict_of(tracer, args, "__delitem__");
+  if (!dict_delete(tracer, dict, key_in(tracer, dict, args.positional[1]).get()))
+    raise_known(tracer, PyExc_KeyError, {args.positional[1]});
+  return tracer.values().none();
+}
+
+ValuePtr dict_has_item(Tracer& tracer, const CallArgs& args) {
+  require_method_count(args, 1, 1);
+  const ValuePtr& dict = dict_of(tracer, args, "__contains__");
+  return tracer.values().boolean(
+      static_cast<bool>(dict_item(tracer, dict, key_in(tracer, dict, args.positional[1]).get())));
+}
+
+// The entries of an OrderedDict, created in the trace or pre-existing.
+std::vector<DictValue::Entry> ordered_entries(Tracer& tracer, const ValuePtr& dict, const char* method) {
+  if (auto* made = as<DictValue>(dict)) return made->entries;
+  auto entries = entries_of(tracer, dict);
+  if (!entries) graph_break(BreakReason::store_subscript, str_cat(method, " on a ", describe(dict)));
+  return std::move(*entries);
 }
 
 bool last_of(Tracer& tracer, const CallArgs& args, size_t place) {
@@ -299,27 +334,50 @@ bool last_of(Tracer& tracer, const CallArgs& args, size_t place) {
   return *truth;
 }
 
+// Moving to the front of a pre-existing one moves all others to the end.
+constexpr size_t kMostMoved = 64;
+
+void move_entry(Tracer& tracer, const ValuePtr& dict, const DictValue::Entry& moved, bool last) {
+  auto to_end = [&](const DictValue::Entry& entry) {
+    dict_delete(tracer, dict, entry.key.get());
+    dict_set(tracer, dict, entry.key.get(), entry.value);
+  };
+  if (last) return to_end(moved);
+  const std::vector<DictValue::Entry> entries = ordered_entries(tracer, dict, "move_to_end");
+  if (entries.size() > kMostMoved) graph_break(BreakReason::unknown_container, "a long OrderedDict that is reordered");
+  for (const DictValue::Entry& entry : entries)
+    if (entry.key.get() != moved.key.get()) to_end(entry);
+}
+
 ValuePtr ordered_move_to_end(Tracer& tracer, const CallArgs& args) {
-  DictValue* dict = ordered_of(args, "move_to_end");
+  const ValuePtr& dict = dict_of(tracer, args, "move_to_end");
   if (args.positional.size() < 2) raise_here();
   bool last = last_of(tracer, args, 2);
   Ref key = key_of(tracer, args.positional[1]);
-  keep_apart_in_dict(tracer, key, *dict);
-  int at = dict->find(key);
+  auto* made = as<DictValue>(dict);
+  if (made != nullptr) keep_apart_in_dict(tracer, key, *made);
+  DictValue known;
+  known.entries = ordered_entries(tracer, dict, "move_to_end");
+  int at = known.find(key);
   if (at < 0) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
-  DictValue::Entry entry = dict->entries[static_cast<size_t>(at)];
-  dict->entries.erase(dict->entries.begin() + at);
-  dict->entries.insert(last ? dict->entries.end() : dict->entries.begin(), entry);
-  ++dict->erased;  // so that iterators notice the move
+  DictValue::Entry entry = known.entries[static_cast<size_t>(at)];
+  if (made == nullptr) {
+    move_entry(tracer, dict, entry, last);
+    return tracer.values().none();
+  }
+  made->entries.erase(made->entries.begin() + at);
+  made->entries.insert(last ? made->entries.end() : made->entries.begin(), entry);
+  ++made->erased;  // so that iterators notice the move
   return tracer.values().none();
 }
 
 ValuePtr ordered_popitem(Tracer& tracer, const CallArgs& args) {
-  DictValue* dict = ordered_of(args, "popitem");
+  const ValuePtr& dict = dict_of(tracer, args, "popitem");
   bool last = last_of(tracer, args, 1);
-  if (dict->entries.empty()) raise_known(tracer, PyExc_KeyError, {tracer.values().string("dictionary is empty")});
-  DictValue::Entry entry = last ? dict->entries.back() : dict->entries.front();
-  dict->erase(entry.key.get());
+  const std::vector<DictValue::Entry> entries = ordered_entries(tracer, dict, "popitem");
+  if (entries.empty()) raise_known(tracer, PyExc_KeyError, {tracer.values().string("dictionary is empty")});
+  DictValue::Entry entry = last ? entries.back() : entries.front();
+  dict_delete(tracer, dict, entry.key.get());
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{value_of_key(tracer, entry.key.get()), entry.value});
 }
 
@@ -328,6 +386,15 @@ template <ValuePtr (*handler)(Tracer&, const CallArgs&)>
 ValuePtr of_dict(Tracer& tracer, const CallArgs& args) {
   PyTypeObject* type = args.positional.empty() ? nullptr : type_of(args.positional[0]);
   if (type != nullptr && PyType_IsSubtype(type, &PyODict_Type) != 0) break_on_method(args, "a method of dict");
+  return handler(tracer, args);
+}
+
+// Those of OrderedDict call the methods of a subclass.
+template <ValuePtr (*handler)(Tracer&, const CallArgs&)>
+ValuePtr of_ordered(Tracer& tracer, const CallArgs& args) {
+  if (args.positional.empty() ||
+      !is_dict(tracer, args.positional[0], {"__setitem__", "__getitem__", "__delitem__", "__contains__"}))
+    break_on_method(args, "a method of OrderedDict");
   return handler(tracer, args);
 }
 
@@ -361,15 +428,21 @@ void add_container_methods() {
                             {&PyDict_Type, "copy", of_dict<dict_copy>},
                             {&PyDict_Type, "__init__", dict_update},
                             {&PyDict_Type, "__getitem__", dict_get_item},
+                            {&PyDict_Type, "__setitem__", of_dict<dict_set_item>},
+                            {&PyDict_Type, "__delitem__", of_dict<dict_delete_item>},
+                            {&PyDict_Type, "__contains__", dict_has_item},
+                            {&PyODict_Type, "__setitem__", dict_set_item},
+                            {&PyODict_Type, "__delitem__", dict_delete_item},
+                            {&PyODict_Type, "__init__", ordered_update<kInit>},
                             {&PyODict_Type, "keys", dict_view<0>},
                             {&PyODict_Type, "values", dict_view<1>},
                             {&PyODict_Type, "items", dict_view<2>},
-                            {&PyODict_Type, "pop", dict_pop},
+                            {&PyODict_Type, "pop", of_ordered<dict_pop>},
                             {&PyODict_Type, "clear", dict_clear},
-                            {&PyODict_Type, "setdefault", dict_setdefault},
-                            {&PyODict_Type, "update", ordered_update},
+                            {&PyODict_Type, "setdefault", of_ordered<dict_setdefault>},
+                            {&PyODict_Type, "update", ordered_update<kUpdate>},
                             {&PyODict_Type, "move_to_end", ordered_move_to_end},
-                            {&PyODict_Type, "popitem", ordered_popitem}};
+                            {&PyODict_Type, "popitem", of_ordered<ordered_popitem>}};
   Ref methods = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__dict__"));
   register_call(check(PyMapping_GetItemString(methods, "fromkeys")).get(), dict_from_keys);
   for (const MethodRow& row : rows)

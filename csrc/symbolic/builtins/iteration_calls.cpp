@@ -119,9 +119,43 @@ ValuePtr reversed_over(Tracer& tracer, const ValuePtr& sequence, int64_t length)
   return iterator;
 }
 
+// A dict, or a view of one, from its last entry to its first. Null: another value.
+ValuePtr reversed_over_dict(Tracer& tracer, const ValuePtr& value) {
+  auto* view = as<DictViewValue>(value);
+  auto* object = as<ObjectValue>(value);
+  bool is_kind = view != nullptr || value->kind == ValueKind::Dict || value->kind == ValueKind::InstanceDict ||
+                 (object != nullptr && PyDict_Check(object->object.get()));
+  if (!is_kind || !is_dict(tracer, view != nullptr ? view->dict : value, {"__reversed__"})) return nullptr;
+  ValuePtr iterator = iterator_over(tracer, value);
+  if (iterator) as<IteratorValue>(iterator)->step = -1;
+  return iterator;
+}
+
+// By the __reversed__ of a user's class, or else by its __len__ and __getitem__. Null: another value.
+ValuePtr reversed_by_methods(Tracer& tracer, const ValuePtr& value) {
+  static PyObject* const kReversed = PyUnicode_InternFromString("__reversed__");
+  static PyObject* const kLen = PyUnicode_InternFromString("__len__");
+  static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
+  static PyObject* const function = imported("builtins", "reversed").release();
+  if (!is_user_object(value) || PyType_IsSubtype(type_of(value), &PyDict_Type) != 0) return nullptr;
+  if (type_attribute(tracer, value, kReversed)) {
+    ValuePtr method = user_method(tracer, value, kReversed);
+    return method ? call_now(tracer, method, {{value}, {}}) : nullptr;
+  }
+  ValuePtr method = user_method(tracer, value, kLen);
+  if (!method || !user_method(tracer, value, kGetitem)) return nullptr;
+  std::optional<int64_t> length = int_of(tracer, call_now(tracer, method, {{value}, {}}));
+  if (!length || *length < 0) raise_here();
+  ValuePtr made = call_now(tracer, find_polyfill(function), {{value, tracer.values().integer(*length - 1)}, {}});
+  as<IteratorValue>(made)->type = &PyReversed_Type;
+  return made;
+}
+
 ValuePtr call_reversed(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
   ValuePtr value = args.positional[0];
+  if (ValuePtr iterator = reversed_over_dict(tracer, value)) return iterator;
+  if (ValuePtr made = reversed_by_methods(tracer, value)) return made;
   bool is_plain = type_of(value) == &PyList_Type ||
                   (is_plain_tuple(tracer, value) &&
                    inherits(tracer, value, &PyTuple_Type, {"__reversed__", "__len__", "__getitem__"}));
@@ -232,7 +266,8 @@ void add_iteration_calls() {
   Ref next_name = check(PyUnicode_InternFromString("__next__"));
   for (PyTypeObject* type : {&PyListIter_Type, &PyTupleIter_Type, &PyRangeIter_Type, &PyDictIterKey_Type,
                              &PyDictIterValue_Type, &PyDictIterItem_Type, &PySetIter_Type, &PyEnum_Type, &PyZip_Type,
-                             &PyMap_Type, &PyFilter_Type, &PyListRevIter_Type, &PyReversed_Type})
+                             &PyMap_Type, &PyFilter_Type, &PyListRevIter_Type, &PyReversed_Type, &PyDictRevIterKey_Type,
+                             &PyDictRevIterValue_Type, &PyDictRevIterItem_Type, &PyODictIter_Type})
     register_call(_PyType_Lookup(type, next_name), call_method_next);
 }
 

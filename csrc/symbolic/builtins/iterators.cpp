@@ -9,6 +9,7 @@
 #include "symbolic/calls/polyfills.h"
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/effects/pending_writes.h"
+#include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/tensors/tensor_indexing.h"
@@ -124,7 +125,8 @@ std::optional<ValuePtr> next_in_dict(Tracer& tracer, IteratorValue* iterator) {
     raise_here();
   }
   if (iterator->index >= static_cast<int64_t>(entries->size())) return std::nullopt;
-  const DictValue::Entry& entry = (*entries)[iterator->index];
+  size_t at = static_cast<size_t>(iterator->step < 0 ? iterator->stop - 1 - iterator->index : iterator->index);
+  const DictValue::Entry& entry = (*entries)[at];
   int what = view != nullptr ? view->what : 0;
   if (what == 0) return value_of_key(tracer, entry.key.get());
   if (what == 1) return entry.value;
@@ -241,6 +243,7 @@ ValuePtr old_iterator_over(Tracer& tracer, const ValuePtr& value) {
 ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value) {
   if (value->kind == ValueKind::Iterator) return value;
   if (const ValuePtr shown = behind_proxy(tracer, value); shown != value) return any_iterator_over(tracer, shown);
+  if (ValuePtr plain = plain_value(tracer, value, {"__iter__"})) return iterator_over(tracer, plain);
   if (is_plain_sequence(tracer, value)) {
     tracer.values().exact_type(value);
     auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
@@ -366,6 +369,7 @@ ValuePtr measured_iterator_over(Tracer& tracer, const ValuePtr& value) {
 
 std::unique_ptr<std::vector<ValuePtr>> iterate(Tracer& tracer, const ValuePtr& value, LengthHint hint) {
   if (auto elements = elements_of(tracer, value)) return elements;
+  if (ValuePtr plain = plain_value(tracer, value, {"__iter__", "__len__"})) return iterate(tracer, plain, hint);
   for (const char* name : {"__len__", "__length_hint__"}) {
     bool may_ask = hint == LengthHint::Unknown && has_user_type(value);
     if (may_ask && type_attribute(tracer, value, check(PyUnicode_InternFromString(name)).get())) return nullptr;

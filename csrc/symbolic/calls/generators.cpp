@@ -106,7 +106,7 @@ void yield_value(Tracer& tracer, const Instruction& at) {
 
 void get_yield_from_iter(Tracer& tracer, const Instruction& at) {
   if (tracer.frames().innermost().generator == nullptr) graph_break(BreakReason::async_construct, opcode_name(at.op));
-  ValuePtr iterator = iterator_over(tracer, tracer.frames().peek());
+  ValuePtr iterator = any_iterator_over(tracer, tracer.frames().peek());
   if (!iterator) graph_break(BreakReason::unknown_iteration, describe(tracer.frames().peek()));
   tracer.frames().pop();
   tracer.frames().push(std::move(iterator));

@@ -9,6 +9,9 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
+#include "symbolic/calls/polyfills.h"
+#include "symbolic/calls/user_operators.h"
+#include "symbolic/effects/pending_writes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
@@ -68,8 +71,36 @@ ValuePtr behind_proxy(Tracer& tracer, const ValuePtr& value) {
   return mapping ? behind_proxy(tracer, mapping) : value;
 }
 
+namespace {
+
+// Returns true if a copy of the value calls its keys() and reads its items: a user's mapping, or a dict subclass with an
+// iterator of its own.
+bool is_copied_by_methods(Tracer& tracer, const ValuePtr& value) {
+  static PyObject* const kKeys = PyUnicode_InternFromString("keys");
+  if (!is_user_object(value)) return false;
+  if (PyType_IsSubtype(type_of(value), &PyODict_Type) != 0)
+    return !inherits(tracer, value, &PyODict_Type, {"__iter__"});
+  if (PyType_IsSubtype(type_of(value), &PyDict_Type) != 0) return !inherits(tracer, value, &PyDict_Type, {"__iter__"});
+  return static_cast<bool>(optional_attribute(tracer, value, kKeys));
+}
+
+ValuePtr copied_by_methods(Tracer& tracer, const ValuePtr& value) {
+  static PyObject* const kUpdate =
+      check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "update")).release();
+  auto pairs = elements_of(tracer, call_now(tracer, find_polyfill(kUpdate), {{value}, {}}));
+  auto dict = make_value<DictValue>();
+  for (const ValuePtr& pair : *pairs) {
+    auto parts = elements_of(tracer, pair);
+    dict_set(tracer, dict, key_of(tracer, (*parts)[0], /*alone=*/false).get(), (*parts)[1]);
+  }
+  return dict;
+}
+
+}  // namespace
+
 ValuePtr copied_mapping(Tracer& tracer, const ValuePtr& value) {
   const ValuePtr shown = behind_proxy(tracer, value);
+  if (shown == value && is_copied_by_methods(tracer, value)) return copied_by_methods(tracer, value);
   if (shown != value && !is_dict(tracer, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
     graph_break(BreakReason::unknown_container, describe(value));
   return shown;

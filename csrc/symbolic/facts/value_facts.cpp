@@ -411,6 +411,7 @@ std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, Constr
 }
 std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, ObjectValue& known) {
   if (const ValuePtr shown = behind_proxy(tracer, value); shown != value) return length_of(tracer, shown);
+  if (ValuePtr plain = plain_value(tracer, value, {"__len__"})) return length_of(tracer, plain);
   PyObject* object = known.object;
   bool is_list = PyList_Check(object) || is_deque(value);
   if (is_list && !is_plain_list(tracer, value)) return std::nullopt;

@@ -309,6 +309,7 @@ std::optional<bool> known_contains(Tracer& tracer, const ValuePtr& container, co
 
 void contains_op(Tracer& tracer, const Instruction& at) {
   ValuePtr container = behind_proxy(tracer, tracer.frames().peek(1)), item = tracer.frames().peek(2);
+  container = plain_or_itself(tracer, container, {"__contains__"});
   std::optional<bool> found = known_contains(tracer, container, item);
   if (!found) {
     static PyObject* const kContains = PyUnicode_InternFromString("__contains__");

@@ -165,7 +165,7 @@ ValuePtr index_by_method(Tracer& tracer, const ValuePtr& container, const ValueP
 
 // container[key]; null: a user's __getitem__ was inlined.
 ValuePtr subscript(Tracer& tracer, const ValuePtr& asked, const ValuePtr& given) {
-  const ValuePtr container = behind_proxy(tracer, asked);
+  const ValuePtr container = plain_or_itself(tracer, behind_proxy(tracer, asked), {"__getitem__"});
   if (auto* tensor = as<TensorValue>(container)) return index_tensor(tracer, tensor, given);
   ValuePtr key = is_user_object(given) ? index_by_method(tracer, container, given) : given;
   PyTypeObject* type = type_of(container);

@@ -664,6 +664,59 @@ def _delitem(a: Any, b: Any, /) -> None:
     del a[b]
 
 
+def _reversed(
+    sequence: Any, at: int, _ended: tuple[type[Exception], ...] = (IndexError, StopIteration)
+) -> Iterator[Any]:
+    def items() -> Iterator[Any]:
+        place = at
+        while place >= 0:
+            try:
+                item = sequence[place]
+            except _ended:
+                return
+            yield item
+            place -= 1
+
+    return items()
+
+
+def _pairs_of_mapping(mapping: Any) -> list[tuple[Any, Any]]:
+    keys = []
+    for key in mapping.keys():  # noqa: SIM118 - the method, whatever iterating over the mapping does
+        keys.append(key)
+    pairs = []
+    for key in keys:
+        pairs.append((key, mapping[key]))
+    return pairs
+
+
+def _ordered_update(
+    self: Any,
+    /,
+    *args: Any,
+    _dict: type[dict[Any, Any]] = dict,
+    _type: Callable[[object], type] = type,
+    _hasattr: Callable[[object, str], bool] = hasattr,
+    _list: Callable[[Any], list[Any]] = list,
+    _fail: Any = None,
+    **kwargs: Any,
+) -> None:
+    if args[1:]:
+        _fail()
+    for other in args:
+        if _type(other) is _dict:
+            for key, value in _list(other.items()):
+                self[key] = value
+        elif _hasattr(other, "keys"):
+            for key in other.keys():
+                self[key] = other[key]
+        else:
+            for key, value in other.items() if _hasattr(other, "items") else other:
+                self[key] = value
+    for key, value in kwargs.items():
+        self[key] = value
+
+
 def _call(obj: Callable[..., _T], /, *args: Any, **kwargs: Any) -> _T:
     return obj(*args, **kwargs)
 
@@ -859,6 +912,10 @@ def register(register_polyfill: Callable[..., object], register_made_class: Call
     register_polyfill(type(iter(int, 1)), _iter_until)
     register_polyfill(type(iter(_ByNumber())), _items_by_number)
     register_polyfill(sum, _sum)
+    register_polyfill(reversed, _reversed)
+    register_polyfill(dict.update, _pairs_of_mapping)
+    register_polyfill(collections.OrderedDict.update, _ordered_update)
+    register_polyfill(collections.OrderedDict.__init__, _ordered_update)
     register_polyfill(functools.cached_property.__get__, _cached_property_get)
     for name in "heapify heappush heappop heapreplace heappushpop _heapify_max _heapreplace_max _heappop_max".split():
         if hasattr(heapq, name):
