@@ -15,7 +15,8 @@ import minidynamo
 pytestmark = pytest.mark.counts_regions
 
 PRELUDE = """
-import abc, array, asyncio, collections, contextlib, dataclasses, enum, functools, inspect, io, itertools, operator, sys
+import abc, array, asyncio, collections, collections.abc, contextlib, dataclasses, datetime, enum, functools, inspect, io
+import itertools, operator, re, sys
 import threading, types, typing, weakref
 import minidynamo
 from minidynamo import nn
@@ -63,6 +64,12 @@ class OfTuple(tuple): pass
 class OfInt(int): pass
 class OfStr(str): pass
 class OfTensor(minidynamo.Tensor): pass
+class OfModule(types.ModuleType):
+    described = property(lambda self: 3)
+class LazyModule(types.ModuleType):
+    def __getattr__(self, name):
+        if name == "attr": return -4
+        raise AttributeError(name)
 class Error(Exception): pass
 class Derived(Plain): pass
 class Net(nn.Module):
@@ -79,6 +86,13 @@ def handled(error):
         raise error
     except Exception as caught:
         return caught
+def lazy_module():
+    module = types.ModuleType("made")
+    def __getattr__(name):
+        if name == "attr": return -5
+        raise AttributeError(name)
+    module.__getattr__ = __getattr__
+    return module
 def decorated(f):
     @functools.wraps(f)
     def inner(*args): return f(*args)
@@ -125,6 +139,10 @@ OWNERS = {
     "derived class": "Derived",
     "built-in class": "int",
     "module object": "types.ModuleType('made')",
+    "module object with __getattr__": "(lambda m: (setattr(m, '__getattr__', {'attr': 5}.__getitem__), m)[1])(types.ModuleType('made'))",
+    "module object with a function __getattr__": "lazy_module()",
+    "module object of a subclass": "OfModule('made')",
+    "module object of a class with __getattr__": "LazyModule('made')",
     "instance": "Plain()",
     "instance with a slot": "Slots()",
     "instance with slots and a dict": "SlotsAndDict()",
@@ -181,6 +199,13 @@ OWNERS = {
     "typing alias": "typing.List[type('Item', (), {})]",
     "union": "int | str",
     "type variable": "typing.TypeVar('T')",
+    "pattern": "re.compile('a')",
+    "date": "datetime.date(2024, 1, 2)",
+    "moment": "datetime.datetime(2024, 1, 2)",
+    "moment of a zone": "datetime.datetime(2024, 1, 2, tzinfo=datetime.timezone.utc)",
+    "duration": "datetime.timedelta(1)",
+    "ordered dict of a subclass": "type('Ordered', (collections.OrderedDict,), {})(a=1)",
+    "user mapping": "type('Mapping', (collections.abc.Mapping,), {name: None for name in ('__getitem__', '__iter__', '__len__')})()",
     "lock": "threading.Lock()",
     "local of a thread": "threading.local()",
     "text stream": "io.StringIO()",

@@ -6,10 +6,12 @@ Each case has a function and a change; the calls before and after it must return
 import abc
 import collections
 import dataclasses
+import datetime
 import enum
 import functools
 import inspect
 import sys
+import threading
 import types
 import typing
 
@@ -519,6 +521,142 @@ def text_of_an_object():
 def an_object_gets_a_text():
     cls = the_class(__repr__=lambda self: "two")
     return lambda x: (x, str(cls()), f"{cls()}"), set_on(cls, "__str__", lambda self: "one")
+
+
+@case
+def a_name_that_a_module_lacks():
+    module = types.ModuleType("some")
+    return lambda x: (x, hasattr(module, "a"), getattr(module, "a", 1)), set_on(module, "a", 2)
+
+
+@case
+def a_module_gets_a_way_to_make_names():
+    module = types.ModuleType("some")
+    return lambda x: (x, hasattr(module, "a")), set_on(module, "__getattr__", lambda name: 3)
+
+
+@case
+def the_names_that_a_module_makes():
+    module = types.ModuleType("some")
+    module.__getattr__ = lambda name: name + "1"
+    return lambda x: (x, module.a), set_on(module, "__getattr__", lambda name: name + "2")
+
+
+@case
+def a_subclass_of_module():
+    module = type("Own", (types.ModuleType,), {"a": 1})("own")
+    return lambda x: (x, module.a, hasattr(module, "b")), set_on(module, "b", 2)
+
+
+@case
+def a_subclass_of_module_gets_a_getattr():
+    module = type("Own", (types.ModuleType,), {"a": 1})("own")
+    return lambda x: (x, module.a, hasattr(module, "b")), set_on(type(module), "__getattr__", lambda self, name: 2)
+
+
+@case
+def attribute_of_a_thread():
+    local = threading.local()
+    local.a = 1
+    return lambda x: (x, local.a, hasattr(local, "b")), set_on(local, "a", 2)
+
+
+@case
+def attribute_that_a_thread_lacks():
+    local = threading.local()
+    return lambda x: (x, hasattr(local, "b")), set_on(local, "b", 2)
+
+
+@case
+def factory_of_a_defaultdict_of_the_caller():
+    held = collections.defaultdict(list)
+    return lambda x: (x, held.default_factory is list), set_on(held, "default_factory", dict)
+
+
+@case
+def a_moment():
+    state = types.SimpleNamespace(at=datetime.datetime(2024, 1, 1))
+    return lambda x: (x, state.at.fold, state.at.year), set_on(state, "at", datetime.datetime(2024, 1, 1, fold=1))
+
+
+@case
+def items_of_a_mapping():
+    cls = the_class(keys=lambda self: ["ab"], __getitem__=lambda self, key: 1)
+    return lambda x: (x, dict(cls()), {**cls()}), set_on(cls, "__getitem__", lambda self, key: 2)
+
+
+@case
+def an_object_becomes_a_mapping():
+    cls = the_class(__iter__=lambda self: iter(["ab"]), __getitem__=lambda self, key: 1)
+    return lambda x: (x, dict(cls())), set_on(cls, "keys", lambda self: ["cd"])
+
+
+@case
+def a_class_gets_a_reversed():
+    cls = the_class(__len__=lambda self: 2, __getitem__=lambda self, at: at)
+    return lambda x: (x, list(reversed(cls()))), set_on(cls, "__reversed__", lambda self: iter("ab"))
+
+
+@case
+def slot_of_a_list_subclass():
+    cls = type("Items", (list,), {})
+    held = cls([1])
+    return lambda x: (x, held.__getitem__(0), held.__len__()), set_on(cls, "__getitem__", lambda self, at: 7)
+
+
+@case
+def deleter_of_a_class():
+    cls = the_class(v=property(lambda self: 1, None, lambda self: vars(self).update(a=1)))
+
+    def run(x):
+        made = cls()
+        del made.v
+        return x, vars(made)
+
+    return run, set_on(cls, "v", property(lambda self: 1, None, lambda self: vars(self).update(b=1)))
+
+
+@case
+def way_to_delete():
+    cls = the_class(__delattr__=lambda self, name: vars(self).update(a=name))
+
+    def run(x):
+        made = cls()
+        del made.v
+        return x, vars(made)
+
+    return run, set_on(cls, "__delattr__", lambda self, name: vars(self).update(b=name))
+
+
+@case
+def entries_of_an_ordered_dict_in_reverse():
+    held = collections.OrderedDict(a=1, b=2)
+    return lambda x: (x, list(reversed(held)), [*reversed(held.values())]), lambda: held.move_to_end("a")
+
+
+@case
+def length_of_a_member():
+    kind = enum.Enum("Kind", {"A": "ab"}, type=str)
+    return lambda x: (x, len(kind.A)), set_on(kind, "__len__", lambda self: 7)
+
+
+@case
+def instance_check_of_an_object():
+    cls = the_class(__instancecheck__=lambda self, other: True)
+    asked = cls()
+    return lambda x: (x, isinstance(1, asked)), set_on(cls, "__instancecheck__", lambda self, other: False)
+
+
+@case
+def text_of_a_named_tuple():
+    pair = collections.namedtuple("Pair", "a b")
+    return lambda x: (x, repr(pair(1, 2)), str(pair(1, 2))), set_on(pair, "__str__", lambda self: "text")
+
+
+@case
+def arguments_of_an_alias():
+    state = types.SimpleNamespace(alias=list[int])
+    return lambda x: (x, state.alias.__args__, state.alias.__origin__), set_on(state, "alias", dict[str, int])
 
 
 @pytest.mark.parametrize("backend", ["eager", "onednn"])
