@@ -1,6 +1,7 @@
 // GuardSet, read-only; and GuardProgram, with which tests build and run their own guards.
 #include "guards/guard_memo.h"
 #include "guards/guard_set.h"
+#include "guards/number_code.h"
 
 #include "bindings/bindings.h"
 #include "bytecode/bytecode.h"
@@ -177,6 +178,14 @@ void add_SHAPE(TestProgram& program, int source, int dim, int64_t bound) {
   symbols.add(size);
   SizePlace place{program.at(source), dim};
   program.guards().shape(DimRelation::Less, size, bound, symbols, {&place, 1});
+}
+// number % divisor is `rest`.
+void add_NUMBER(TestProgram& program, int source, const py::object& divisor, const py::object& rest) {
+  NumberCode code;
+  uint32_t number = code.add_place({program.at(source), -1});
+  uint32_t by = code.add_constant(Ref::share(divisor.ptr()));
+  code.add_op(ScalarOp::Remainder, {number, by});
+  program.guards().number(std::move(code), rest.ptr());
 }
 void add_ABC_TOKEN(TestProgram& program, int source) { program.guards().abc_token(program.at(source)); }
 void add_RECURSION_LIMIT(TestProgram& program) { program.guards().recursion_limit(); }

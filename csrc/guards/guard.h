@@ -6,6 +6,7 @@
 #include "guards/guard_kind.h"
 #include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
+#include "guards/number_code.h"
 #include "guards/size_place.h"
 #include "guards/tensor_family.h"
 #include "tensor/dim_code.h"
@@ -47,14 +48,15 @@ struct StateExpectation {
 
 struct Guard {
   GuardKind kind = GuardKind::TYPE_MATCH;
-  const Source* source = nullptr;        // null: GLOBAL_STATE, RECURSION_LIMIT
-  const Source* other = nullptr;         // ALIAS, NOT_ALIAS
-  GuardedRef object;                     // type, constant, object, code or key; for TENSOR_MATCH the type
-  SameConstant same_constant = nullptr;  // EQUALS_MATCH
+  const Source* source = nullptr;  // null: GLOBAL_STATE, RECURSION_LIMIT
+  const Source* other = nullptr;   // ALIAS, NOT_ALIAS
+  GuardedRef object;  // type, constant, object, code or key; for TENSOR_MATCH the type, for NUMBER the result
+  SameConstant same_constant = nullptr;  // EQUALS_MATCH, NUMBER
   Py_ssize_t length = 0;
   std::vector<GuardedRef> keys;  // DICT_KEYS
   TensorExpectation tensor;
-  std::unique_ptr<SizeExpectation> size;  // SHAPE
+  std::unique_ptr<SizeExpectation> size;  // SHAPE; of NUMBER only the places and registers
+  std::unique_ptr<NumberCode> number;     // NUMBER
   StateExpectation state;
 
   PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(object.get().get()); }

@@ -169,6 +169,11 @@ std::string condition_SHAPE(const Guard& guard, const Bytecode& bytecode) {
   return str_cat(named(size.left_text), " ", relation_sign(size.relation), " ", named(size.right_text), "  (",
                  size.left_text, " ", relation_sign(size.relation), " ", size.right_text, ")");
 }
+std::string condition_NUMBER(const Guard& guard, const Bytecode& bytecode) {
+  std::vector<std::string> places;
+  for (const SizePlace& place : guard.size->places) places.push_back(name(place, bytecode));
+  return str_cat(guard.number->text(places), " == ", repr_constant(guard.object.get()));
+}
 std::string condition_GLOBAL_STATE(const Guard& guard, const Bytecode&) {
   return guard.state.family->state_text(guard.state.words);
 }

@@ -253,6 +253,16 @@ bool check_SHAPE(const GuardInstruction& in, PyObject* const* registers, const L
   return left && right && holds(expected.relation, *left, *right);
 }
 
+bool check_NUMBER(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  const Guard& guard = *in.operand;
+  std::array<PyObject*, kMostSizes> objects;
+  size_t count = guard.size->registers.size();
+  for (size_t i = 0; i < count; ++i) objects[i] = registers[guard.size->registers[i]];
+  Ref result = guard.number->evaluate({objects.data(), count});
+  PyObject* expected = *guard.object.cell();
+  return result && Py_TYPE(result.get()) == Py_TYPE(expected) && guard.same_constant(result.get(), expected);
+}
+
 // A TENSOR_MATCH of both came before, by the order of the table and of depths.
 bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   Tensor a = tensor_of_object(registers[in.target]), b = tensor_of_object(registers[in.other]);
@@ -441,7 +451,7 @@ bool GuardProgram::can_execute(const GuardInstruction& in, PyObject* const* regi
     return which == kNoRegister || registers[which] != nullptr || (in.slot >= 0 && which == in.slot_register);
   };
   if (in.op == GuardOp::Fetch) return has(in.other);
-  if (in.guard >= 0 && in.op == GuardOp::SHAPE) {
+  if (reads_places(in)) {
     for (uint32_t which : in.operand->size->registers)
       if (!has(which)) return false;
   }

@@ -44,6 +44,9 @@ struct GuardInstruction {
   mutable LookupMemo memo;
 };
 
+// A check that reads the registers of its guard's places.
+inline bool reads_places(const GuardInstruction& in) { return in.op == GuardOp::SHAPE || in.op == GuardOp::NUMBER; }
+
 class GuardProgram {
  public:
   // The guards must be sorted and must not move during the program's lifetime.

@@ -31,6 +31,8 @@ bool same_relation(const Guard& a, const Guard& b) {
          a.size->right_text == b.size->right_text;
 }
 
+bool same_computation(const Guard& a, const Guard& b) { return same_constant(a, b) && same(*a.number, *b.number); }
+
 namespace {
 
 // The type of the stronger guard's constant or object, provided that __class__ cannot be assigned.

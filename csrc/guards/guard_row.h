@@ -49,6 +49,7 @@ bool same_constant(const Guard& a, const Guard& b);
 bool same_length(const Guard& a, const Guard& b);
 bool same_keys(const Guard& a, const Guard& b);
 bool same_relation(const Guard& a, const Guard& b);
+bool same_computation(const Guard& a, const Guard& b);
 bool same_state(const Guard& a, const Guard& b);
 bool same_without_operand(const Guard& a, const Guard& b);
 

@@ -91,7 +91,9 @@ void GuardSet::Impl::share_types() {
   };
   for (Guard& guard : guards) {
     // Numbers that vary are identified by the name of the source where each was read.
-    if (guard.kind == GuardKind::EQUALS_MATCH && is_number(guard.object.get())) continue;
+    bool may_vary = guard.kind == GuardKind::EQUALS_MATCH &&
+                    (is_number(guard.object.get()) || PyTuple_CheckExact(guard.object.get().get()));
+    if (may_vary) continue;
     guard.source = share(share, guard.source);
     guard.other = share(share, guard.other);
     if (guard.size != nullptr) {
@@ -342,6 +344,18 @@ void GuardSet::shape(DimRelation relation, Dim left, Dim right, const SymbolList
   impl_->add(std::move(guard));
 }
 
+void GuardSet::number(NumberCode code, BorrowedRef result) {
+  const std::vector<SizePlace>& places = code.places();
+  MD_ASSERT(!places.empty() && places.size() <= kMostSizes, "a computation reads numbers, and not too many");
+  Guard guard = guard_on(GuardKind::NUMBER, places[0].source);
+  guard.object = GuardedRef(result);
+  guard.same_constant = same_constant_of(result.type());
+  guard.size = std::make_unique<SizeExpectation>();
+  guard.size->places = places;
+  guard.number = std::make_unique<NumberCode>(std::move(code));
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::writable(const Source* source) { impl_->add(guard_on(GuardKind::WRITABLE, source)); }
 
 void GuardSet::global_state(const TensorFamily& family) {
@@ -427,16 +441,26 @@ static void add_varying_sizes(const Guard& guard, const LocalsView& view, const 
   }
 }
 
+// A number, or the elements of a tuple, that differ from the constant.
+static void add_varying_constant(BorrowedRef object, BorrowedRef constant, const std::string& place,
+                                 std::set<std::string>& names) {
+  if (object.type() != constant.type()) return;
+  if (is_number(constant) && !identical_constants(object, constant)) names.insert(place);
+  if (!PyTuple_CheckExact(constant.get()) || PyTuple_GET_SIZE(object.get()) != PyTuple_GET_SIZE(constant.get())) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant.get()); ++i)
+    add_varying_constant(PyTuple_GET_ITEM(object.get(), i), PyTuple_GET_ITEM(constant.get(), i),
+                         name_of_element(place, i), names);
+}
+
 void GuardSet::add_varying_numbers(const LocalsView& view, const Bytecode& bytecode,
                                    std::set<std::string>& names) const {
   for (const Guard& guard : impl_->guards) {
     if (guard.kind == GuardKind::TENSOR_MATCH) add_varying_sizes(guard, view, bytecode, names);
     if (guard.kind != GuardKind::EQUALS_MATCH) continue;
     BorrowedRef constant = guard.object.get();
-    if (!is_number(constant)) continue;
-    Ref object = fetch(guard.source, view);
-    if (object && object.type() == constant.type() && !identical_constants(object.get(), constant))
-      names.insert(name(guard.source, bytecode));
+    if (!is_number(constant) && !PyTuple_CheckExact(constant.get())) continue;
+    if (Ref object = fetch(guard.source, view))
+      add_varying_constant(object.get(), constant, name(guard.source, bytecode), names);
   }
 }
 

@@ -1,5 +1,5 @@
 // The guards of one region, compiled into a flat program. Input: facts that the tracer relied on. Output:
-// check(view), explain(view). check() runs no Python code and allocates nothing; fetched objects are borrowed, since
+// check(view), explain(view). check() runs no Python code and allocates only numbers; fetched objects are borrowed, since
 // nothing can release them meanwhile.
 #pragma once
 #include <memory>
@@ -19,6 +19,7 @@ enum class GuardKind : uint8_t;  // guard_kind.h
 const char* guard_kind_name(GuardKind kind);
 
 class FetchedObjects;
+class NumberCode;
 struct TensorFamily;
 
 // Called once when an object that a guard holds weakly dies: the owner drops the entry.
@@ -72,6 +73,8 @@ class GuardSet {
   // A relation between dims whose symbols are read at `places`, the symbols in order. Tensors among them need a
   // tensor_match, ints a type_match.
   void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
+  // The result of a computation on numbers, which are read at most at kMostSizes places, like those of shape().
+  void number(NumberCode code, BorrowedRef result);
   void writable(const Source* source);
   void global_state(const TensorFamily& family);  // the current one
   void recursion_limit();                         // the current one

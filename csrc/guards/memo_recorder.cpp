@@ -256,7 +256,7 @@ void MemoRecorder::add_step(GuardInstruction in) {
   };
   if (in.op != GuardOp::Fetch) preset(in.target);
   preset(in.other);
-  if (in.op == GuardOp::SHAPE) {
+  if (reads_places(in)) {
     for (uint32_t which : in.operand->size->registers) preset(which);
   }
   memory_->steps_.push_back(in);

@@ -304,7 +304,7 @@ Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) 
 
 std::string quoted(const Source& source) { return "[" + repr_constant(source.key()) + "]"; }
 std::string attribute(const Source& source, const std::string& base) { return base + "." + text_of(source.key()); }
-std::string element(const Source& source, const std::string& base) { return str_cat(base, "[", source.index(), "]"); }
+std::string element(const Source& source, const std::string& base) { return name_of_element(base, source.index()); }
 
 std::string name_Local(const Source& source, const std::string&, const Bytecode& bytecode) {
   Py_ssize_t slot = source.index();
@@ -540,6 +540,10 @@ Fetched fetch_path(const Source& source, const LocalsView& view) {
 }
 
 Ref fetch(const Source* source, const LocalsView& view) { return Ref::share(fetch_path(*source, view).object); }
+
+std::string name_of_element(const std::string& sequence, Py_ssize_t index) {
+  return str_cat(sequence, "[", index, "]");
+}
 
 std::string name(const Source* source, const Bytecode& bytecode) {
   std::string base = source->base() != nullptr ? name(source->base(), bytecode) : std::string();

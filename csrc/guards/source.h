@@ -86,6 +86,7 @@ Ref fetch(const Source* source, const LocalsView& view);
 // L['x'], G['np'].pi, L['self'].weight, L['xs'][0], as in guard logs. Stack values are S[0], S[1]; C['f']['x'] is local
 // x of the suspended caller frame of f.
 std::string name(const Source* source, const Bytecode& bytecode);
+std::string name_of_element(const std::string& sequence, Py_ssize_t index);
 
 // Whether a SlotAttr source can use this descriptor: a member of __slots__ that holds an object.
 bool is_object_slot(BorrowedRef member_descriptor);

@@ -53,6 +53,11 @@ Ref make_Computed(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   std::vector<PyObject*> operands(parts.begin(), parts.end());
   Ref result = compute(static_cast<ScalarOp>(recipe.index), operands);
   if (!result) throw PythonError();
+  // The region was captured for results of one type.
+  if (recipe.object && reinterpret_cast<PyObject*>(result.type()) != recipe.object.get()) {
+    PyErr_SetString(PyExc_TypeError, "a number of another type than at capture");
+    throw PythonError();
+  }
   return result;
 }
 

@@ -10,10 +10,10 @@
 
 #include "bytecode/bytecode.h"
 #include "graph/graph.h"
+#include "guards/scalar_ops.h"
 #include "guards/size_place.h"
 #include "guards/source.h"
 #include "snapshot/policy.h"
-#include "snapshot/scalar_ops.h"
 #include "tensor/dim_code.h"
 
 namespace md {

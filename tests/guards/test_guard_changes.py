@@ -392,6 +392,15 @@ def a_branch_on_a_size():
     return branch, [(ones(3),), (ones(4),), (ones(5),), (ones(9),)], (ones(12),)
 
 
+@case("NUMBER")
+def a_branch_on_a_float():
+    def branch(x, number):
+        return x + 1 if number * 2 < 3 else x - 1
+
+    # The second number makes it dynamic: from then on only the result of the comparison is guarded.
+    return branch, [(ones(3), 0.5), (ones(3), 1.0), (ones(3), -7.5), (ones(3), 0.0)], (ones(3), 2.5)
+
+
 @case("ABC_TOKEN")
 def a_registration():
     base = abc.ABCMeta("Base", (), {})
@@ -530,7 +539,7 @@ def test_change(kind, make):
     _, served, other = make()
     first = captures[0]
     assert first == 1
-    if kind == "SHAPE":
+    if kind in ("SHAPE", "NUMBER"):
         assert captures[: len(served)] == [first, first + 1, *[first + 1] * (len(served) - 2)]
         first += 1
     else:

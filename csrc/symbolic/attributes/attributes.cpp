@@ -28,8 +28,8 @@ ValuePtr part_of_property(const ValuePtr& descriptor, size_t part) {
 }
 
 Bound look_up(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool probing) {
-  if (is_shape(object)) return look_up(tracer, known_shape(tracer, object), name, probing);
   AttributeLookup lookup(tracer, object, name, probing);
+  if (is_shape(object)) return lookup.on_builtin();
   if (is_return_type(type_of(object))) return lookup.on_return_type();
   switch (object->kind) {
     case ValueKind::Super:

@@ -222,7 +222,9 @@ ValuePtr call_sum(Tracer& tracer, const CallArgs& args) {
   // Leading numbers are not added by `+`: since 3.12 with compensated summation, and without calling methods.
   auto others = is_number(first) ? std::ranges::find_if_not(items, is_number) : items.begin();
   std::vector<ValuePtr> numbers(items.begin(), others);
-  if (!numbers.empty()) {
+  // Ints that vary are added at each run, one by one.
+  bool varies = is_sum_plain(first, numbers) && std::ranges::any_of(numbers, is_dynamic);
+  if (!numbers.empty() && !varies) {
     ValuePtr total = sum_of_numbers(tracer, function, first, numbers);
     bool is_plain = others != items.end() && is_sum_plain(first, numbers);
     if (!total && !is_plain) break_on_builtin("sum", args.positional[0]);

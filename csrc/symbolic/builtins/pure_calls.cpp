@@ -116,18 +116,64 @@ void add_class_methods(PyTypeObject* type, std::initializer_list<const char*> na
   for (const char* name : names) add(check(PyMapping_GetItemString(dict, name)).get());
 }
 
-// int(n), str(n) ... of a dynamic number. Null: not one of these.
+// A number that the trace does not know, of a kind that each run computes before the region.
+bool varies(Tracer& tracer, const ValuePtr& value) {
+  bool may_vary = value->kind == ValueKind::Object || value->kind == ValueKind::Computed;
+  return may_vary && is_dynamic(value) && !tracer.shapes().is_unbacked(value);
+}
+
+bool is_number(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+}
+
+// divmod(a, b) of numbers is (a // b, a % b).
+ValuePtr computed_divmod(Tracer& tracer, const CallArgs& args) {
+  ValuePtr quotient = computed(tracer, ScalarOp::FloorDivide, args.positional);
+  ValuePtr rest = quotient ? computed(tracer, ScalarOp::Remainder, args.positional) : nullptr;
+  if (!rest) return nullptr;
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{quotient, rest});
+}
+
+// Functions of numbers that return numbers not much larger than their arguments.
+ValuePtr computed_by_function(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+  bool is_function = PyCFunction_CheckExact(callable.get()) || Py_IS_TYPE(callable.get(), &PyMethodDescr_Type);
+  if (!is_function || growing_calls().contains(callable) || !std::ranges::all_of(args.positional, is_number))
+    return nullptr;
+  std::vector<ValuePtr> operands{tracer.values().constant(callable)};
+  operands.insert(operands.end(), args.positional.begin(), args.positional.end());
+  return computed(tracer, ScalarOp::Call, std::move(operands));
+}
+
+// int(n), str(n), math.sqrt(n) ... of a dynamic number. Null: not one of these.
 ValuePtr computed_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
-  static const std::pair<PyObject*, ScalarOp> kRows[] = {{reinterpret_cast<PyObject*>(&PyLong_Type), ScalarOp::Int},
-                                                         {reinterpret_cast<PyObject*>(&PyFloat_Type), ScalarOp::Float},
-                                                         {reinterpret_cast<PyObject*>(&PyUnicode_Type), ScalarOp::Str},
-                                                         {imported("builtins", "repr").release(), ScalarOp::Repr},
-                                                         {imported("builtins", "ascii").release(), ScalarOp::Ascii},
-                                                         {imported("builtins", "abs").release(), ScalarOp::Absolute}};
-  if (args.positional.size() != 1 || !args.keywords.empty()) return nullptr;
-  for (const auto& [function, scalar_op] : kRows)
-    if (callable.get() == function) return computed(tracer, scalar_op, {args.positional[0]});
-  return nullptr;
+  struct Row {
+    Ref function;
+    ScalarOp scalar_op;
+    size_t count;
+  };
+  static const Row kRows[] = {{Ref::share(reinterpret_cast<PyObject*>(&PyLong_Type)), ScalarOp::Int, 1},
+                              {Ref::share(reinterpret_cast<PyObject*>(&PyFloat_Type)), ScalarOp::Float, 1},
+                              {Ref::share(reinterpret_cast<PyObject*>(&PyUnicode_Type)), ScalarOp::Str, 1},
+                              {imported("builtins", "repr"), ScalarOp::Repr, 1},
+                              {imported("builtins", "ascii"), ScalarOp::Ascii, 1},
+                              {imported("builtins", "abs"), ScalarOp::Absolute, 1},
+                              {imported("builtins", "pow"), ScalarOp::Power, 2}};
+  static PyObject *const kDivmod = imported("builtins", "divmod").release(), *const kIndex =
+                                                                                 imported("operator", "index")
+                                                                                     .release();
+  if (!args.keywords.empty()) return nullptr;
+  for (const Row& row : kRows)
+    if (callable.get() == row.function.get() && args.positional.size() == row.count)
+      return computed(tracer, row.scalar_op, args.positional);
+  if (std::ranges::none_of(args.positional, [&](const ValuePtr& value) { return varies(tracer, value); }))
+    return nullptr;
+  if (callable.get() == kIndex && args.positional.size() == 1 && type_of(args.positional[0]) == &PyLong_Type) {
+    tracer.values().exact_type(args.positional[0]);
+    return args.positional[0];
+  }
+  if (callable.get() == kDivmod && args.positional.size() == 2) return computed_divmod(tracer, args);
+  return computed_by_function(tracer, callable, args);
 }
 
 // Compiled patterns are immutable.

@@ -8,10 +8,12 @@
 #include "symbolic/calls/polyfills.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/facts/value_facts.h"
-#include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
 
+#include <algorithm>
 #include <exception>
 
 namespace md {
@@ -186,6 +188,8 @@ ValuePtr call_list_sort(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
+bool is_of_tensor(const ValuePtr& value) { return value->kind == ValueKind::Number; }
+
 template <int op>
 ValuePtr call_extreme(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("builtins", op == Py_GT ? "max" : "min").release();
@@ -202,8 +206,10 @@ ValuePtr call_extreme(Tracer& tracer, const CallArgs& args) {
   }
   if (items->empty() && fallback == nullptr) raise_here();
   if (items->empty()) return *fallback;
-  if (args.keywords.empty()) {
-    if (ValuePtr size = smallest_or_largest(tracer, op == Py_GT, *items)) return size;
+  if (items->size() > 1 && args.keywords.empty() && std::ranges::none_of(*items, is_of_tensor)) {
+    for (const ValuePtr& item : *items) refuse_unbacked(tracer, item);
+    ScalarOp choice = op == Py_GT ? ScalarOp::Largest : ScalarOp::Least;
+    if (ValuePtr chosen = computed(tracer, choice, *items)) return chosen;
   }
   Comparisons comparisons{tracer, {}};
   std::vector<Ref> keys = keys_of(tracer, *items, key_function(tracer, args), comparisons);

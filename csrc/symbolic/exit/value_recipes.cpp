@@ -344,6 +344,8 @@ void RegionFinisher::describe(ComputedValue* computed, Recipe& recipe) {
   if (computed->dim && computed->parts.empty()) return describe_size(*computed->dim, recipe);
   recipe.kind = RecipeKind::Computed;
   recipe.index = static_cast<int32_t>(computed->scalar_op);
+  if (raises(computed->scalar_op) == Raises::ByType)
+    recipe.object = Ref::share(reinterpret_cast<PyObject*>(computed->current.type()));
   add_parts(recipe, computed->parts);
 }
 

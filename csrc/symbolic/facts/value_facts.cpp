@@ -14,6 +14,7 @@
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/tensor_keys.h"
 #include "symbolic/facts/weak_references.h"
+#include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/trace/loops.h"
@@ -210,7 +211,7 @@ Ref constant_of(Tracer& tracer, const ValuePtr& value) {
     } else if (computed->parts.empty()) {
       // A size that depends on a dynamic number: the interpreter reads it, like the number itself.
       graph_break(BreakReason::opaque_number);
-    } else {
+    } else if (!guard_result(tracer, *computed)) {
       for (const ValuePtr& part : computed->parts) constant_of(tracer, part);
     }
     computed->known = true;
@@ -220,6 +221,7 @@ Ref constant_of(Tracer& tracer, const ValuePtr& value) {
     if (object->source == nullptr || object->value_guarded) return is_known_constant(*object) ? object->object : Ref();
     // Avoids comparing a long tuple as a whole for the sake of one element.
     if (PyTuple_CheckExact(object->object.get()) && PyTuple_GET_SIZE(object->object.get()) > 64) return nullptr;
+    if (is_shape(value)) return constant_of(tracer, known_shape(tracer, value));
     if (!is_guardable_constant(object->object.get())) return nullptr;
     // After a break the interpreter can read the number; a whole function is captured once per value.
     if (object->is_dynamic && tracer.entry().start().index > 0) graph_break(BreakReason::opaque_number);
@@ -575,6 +577,8 @@ bool is_atom(PyTypeObject* type) {
 std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, ObjectValue& known) {
   PyTypeObject* type = known.object.type();
   if (is_atom(type)) {
+    if (ValuePtr truth = is_dynamic(value) ? computed(tracer, ScalarOp::Truth, {value}) : nullptr)
+      return truth_of(tracer, truth);
     Ref constant = constant_of(tracer, value);
     return constant ? std::optional<bool>(PyObject_IsTrue(constant) == 1) : std::nullopt;
   }

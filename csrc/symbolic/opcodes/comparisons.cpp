@@ -133,6 +133,12 @@ std::optional<bool> objects_equal(Tracer& tracer, const ValuePtr& a, const Value
   return asks ? equal_by_methods(tracer, a, b) : std::nullopt;
 }
 
+// NaN is not equal to itself, but containers treat it as equal by identity.
+bool may_be_nan(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyFloat_Type || type == &PyComplex_Type;
+}
+
 std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
   const ValuePtr shown_a = behind_proxy(tracer, a), shown_b = behind_proxy(tracer, b);
   if (shown_a != a || shown_b != b) return equality(tracer, shown_a, shown_b);
@@ -152,11 +158,17 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
   auto left = elements_of(tracer, a), right = elements_of(tracer, b);
   if (left && right) return sequences_equal(tracer, a, *left, b, *right);
   if (type_of(a) == &PyDict_Type && type_of(b) == &PyDict_Type) return dicts_equal(tracer, a, b);
-  if (has_symbolic_size(tracer, a) || has_symbolic_size(tracer, b))
+  // A NaN equals itself where a container holds it.
+  bool are_numbers = (is_dynamic(a) || is_dynamic(b)) && !(may_be_nan(a) && may_be_nan(b));
+  if (are_numbers || has_symbolic_size(tracer, a) || has_symbolic_size(tracer, b))
     if (ValuePtr comparison = computed(tracer, ScalarOp::Equal, {a, b})) return truth_of(tracer, comparison);
   Ref x = constant_of(tracer, a), y = x ? constant_of(tracer, b) : Ref();
   return y ? std::optional(constants_equal(tracer, a, x, b, y)) : objects_equal(tracer, a, b);
 }
+
+// By Py_LT, Py_LE ...
+constexpr ScalarOp kComparisons[] = {ScalarOp::Less,     ScalarOp::LessEqual, ScalarOp::Equal,
+                                     ScalarOp::NotEqual, ScalarOp::Greater,   ScalarOp::GreaterEqual};
 
 // a < b and similar on two lists or two tuples: the first differing elements decide. Null: unknown.
 ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b, int op) {
@@ -180,6 +192,7 @@ ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b
   }
   Ref x, y;
   if (i < left->size() && i < right->size()) {
+    if (ValuePtr order = computed(tracer, kComparisons[op], {(*left)[i], (*right)[i]})) return order;
     x = constant_of(tracer, (*left)[i]);
     y = x ? constant_of(tracer, (*right)[i]) : Ref();
     if (!y) return nullptr;
@@ -192,15 +205,7 @@ ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b
   return tracer.values().constant(result);
 }
 
-// NaN is not equal to itself, but containers treat it as equal by identity.
-bool may_be_nan(const ValuePtr& value) {
-  PyTypeObject* type = type_of(value);
-  return type == &PyFloat_Type || type == &PyComplex_Type;
-}
-
 void compare_op(Tracer& tracer, const Instruction& at) {
-  static constexpr ScalarOp kComparisons[] = {ScalarOp::Less,     ScalarOp::LessEqual, ScalarOp::Equal,
-                                              ScalarOp::NotEqual, ScalarOp::Greater,   ScalarOp::GreaterEqual};
   ValuePtr right = tracer.frames().peek(1), left = tracer.frames().peek(2);
   open_members(tracer, at, left, right);
   ValuePtr result;
@@ -286,7 +291,6 @@ std::optional<bool> known_contains(Tracer& tracer, const ValuePtr& container, co
     check_status(found);
     return found == 1;
   }
-  Ref key = is_tensor(item) ? Ref() : constant_of(tracer, item);
   if (auto elements = elements_of(tracer, container)) {
     PyTypeObject* base = PyType_IsSubtype(type_of(container), &PyList_Type) ? &PyList_Type : &PyTuple_Type;
     bool own_way = PyType_HasFeature(type_of(container), Py_TPFLAGS_HEAPTYPE) && !is_deque(container) &&
@@ -300,6 +304,7 @@ std::optional<bool> known_contains(Tracer& tracer, const ValuePtr& container, co
     }
     return false;
   }
+  Ref key = is_tensor(item) ? Ref() : constant_of(tracer, item);
   Ref whole = key ? constant_of(tracer, container) : Ref();
   if (!whole) return std::nullopt;
   int found = PySequence_Contains(whole, key);

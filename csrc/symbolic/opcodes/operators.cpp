@@ -90,9 +90,7 @@ ValuePtr binary_on_sequences(Tracer& tracer, BinaryCode op, bool in_place, const
       if (tracer.values().exact_type(left) == &PyList_Type || tracer.values().exact_type(right) == &PyList_Type)
         return nullptr;
       a->insert(a->end(), b->begin(), b->end());
-      auto sum = make_value<SequenceValue>(false, std::move(*a));
-      sum->type = as<SequenceValue>(is_shape(left) ? left : right)->type;
-      return sum;
+      return shape_of_items(tracer, std::move(*a));
     }
     PyTypeObject* type = tracer.values().exact_type(left);
     PyTypeObject* other = tracer.values().exact_type(right);
@@ -116,9 +114,8 @@ ValuePtr binary_on_sequences(Tracer& tracer, BinaryCode op, bool in_place, const
   if (type == &PyTuple_Type && (*times == 1 || items->empty())) return sequence;
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
-  auto repeated = make_value<SequenceValue>(type == &PyList_Type, std::move(result));
-  if (is_shape(sequence)) repeated->type = as<SequenceValue>(sequence)->type;
-  return repeated;
+  if (is_shape(sequence)) return shape_of_items(tracer, std::move(result));
+  return make_value<SequenceValue>(type == &PyList_Type, std::move(result));
 }
 
 ValuePtr binary_on_sizes(Tracer& tracer, int arg, const ValuePtr& left, const ValuePtr& right) {
@@ -170,8 +167,8 @@ ValuePtr merge_dicts(Tracer& tracer, BinaryCode op, bool in_place, const ValuePt
 // The computation that the exit performs on dynamic numbers; nullopt if the operator has none.
 std::optional<ScalarOp> computation_of(BinaryCode op) {
   static constexpr std::optional<ScalarOp> kComputations[kBinaryOperators] = {
-      ScalarOp::Add,      ScalarOp::And,        ScalarOp::FloorDivide, std::nullopt,    std::nullopt,
-      ScalarOp::Multiply, ScalarOp::Remainder,  ScalarOp::Or,          ScalarOp::Power, ScalarOp::Rshift,
+      ScalarOp::Add,      ScalarOp::And,        ScalarOp::FloorDivide, ScalarOp::Lshift, std::nullopt,
+      ScalarOp::Multiply, ScalarOp::Remainder,  ScalarOp::Or,          ScalarOp::Power,  ScalarOp::Rshift,
       ScalarOp::Subtract, ScalarOp::TrueDivide, ScalarOp::Xor};
   return kComputations[static_cast<int>(op)];
 }

@@ -117,9 +117,8 @@ ValuePtr subscript_of_sequence(Tracer& tracer, const ValuePtr& container, const 
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
   bool is_list = PyType_IsSubtype(tracer.values().exact_type(container), &PyList_Type) != 0;
-  auto part = make_value<SequenceValue>(is_list, std::move(items));
-  if (is_shape(container)) part->type = as<SequenceValue>(container)->type;
-  return part;
+  if (is_shape(container)) return shape_of_items(tracer, std::move(items));
+  return make_value<SequenceValue>(is_list, std::move(items));
 }
 
 // list[int] and similar, on a built-in class: a new alias object each time.

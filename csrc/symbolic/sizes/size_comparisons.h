@@ -2,7 +2,7 @@
 #pragma once
 #include <optional>
 
-#include "snapshot/scalar_ops.h"
+#include "guards/scalar_ops.h"
 #include "tensor/dim.h"
 
 namespace md {

@@ -33,8 +33,8 @@ bool greater_equal(Dim a, Dim b) { return !known_less(a, b); }
 constexpr bool (*no_order)(Dim, Dim) = nullptr;
 
 constexpr bool (*kRows[])(Dim, Dim) = {
-#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) compare,
-#include "snapshot/scalar_ops.def"
+#define MD_SCALAR_OP(name, sign, raises, expression, fixed, on_sizes, compare, in_graph) compare,
+#include "guards/scalar_ops.def"
 #undef MD_SCALAR_OP
 };
 
@@ -65,11 +65,44 @@ Dim rest(Dims dims) {
   check_divisor(dims[1]);
   return remainder(dims[0], dims[1]);
 }
+// A number that is the same at every run, and neither negative nor so large that the result is no size.
+int64_t small_number(Dim dim) {
+  if (dim.is_symbolic() || dim.value() < 0 || dim.value() > 61) raise(ErrorKind::Runtime, "not a size");
+  return dim.value();
+}
+
+Dim shifted_left(Dims dims) { return dims[0] * Dim(int64_t{1} << small_number(dims[1])); }
+Dim shifted_right(Dims dims) { return floor_divide(dims[0], Dim(int64_t{1} << small_number(dims[1]))); }
+Dim power(Dims dims) {
+  Dim result = 1;
+  for (int64_t i = small_number(dims[1]); i > 0; --i) result = result * dims[0];
+  return result;
+}
+// By a mask of the lowest bits: the remainder by a power of two.
+Dim masked(Dims dims) {
+  const bool first = !dims[0].is_symbolic();
+  Dim mask = dims[first ? 0 : 1];
+  bool is_mask = !mask.is_symbolic() && mask.value() > 0 && (mask.value() & (mask.value() + 1)) == 0;
+  if (!is_mask) raise(ErrorKind::Runtime, "not a size");
+  return remainder(dims[first ? 1 : 0], mask + 1);
+}
+Dim smallest(Dims dims) {
+  Dim best = dims[0];
+  for (Dim dim : dims)
+    if (known_less(dim, best)) best = dim;
+  return best;
+}
+Dim largest(Dims dims) {
+  Dim best = dims[0];
+  for (Dim dim : dims)
+    if (known_less(best, dim)) best = dim;
+  return best;
+}
 constexpr Dim (*no_size)(Dims) = nullptr;
 
 constexpr Dim (*kRows[])(Dims) = {
-#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) on_sizes,
-#include "snapshot/scalar_ops.def"
+#define MD_SCALAR_OP(name, sign, raises, expression, fixed, on_sizes, compare, in_graph) on_sizes,
+#include "guards/scalar_ops.def"
 #undef MD_SCALAR_OP
 };
 
@@ -142,11 +175,23 @@ ValuePtr shape_value(Tracer& tracer, const TensorFamily& family, const TensorSpe
   return shape;
 }
 
-bool is_shape(const ValuePtr& value) { return as<SequenceValue>(value) != nullptr && type_of(value) == size_type(); }
+bool is_shape(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  bool may_vary = value->kind == ValueKind::Sequence || (object != nullptr && object->source != nullptr);
+  return may_vary && type_of(value) == size_type();
+}
+
+ValuePtr shape_of_items(Tracer& tracer, std::vector<ValuePtr> items) {
+  auto shape = make_value<SequenceValue>(false, std::move(items));
+  shape->type = tracer.values().constant(reinterpret_cast<PyObject*>(size_type()));
+  return shape;
+}
 
 ValuePtr known_shape(Tracer& tracer, const ValuePtr& value) {
   DimVec sizes;
-  for (const ValuePtr& item : as<SequenceValue>(value)->items) sizes.push_back(int_of(tracer, item).value_or(0));
+  auto items = elements_of(tracer, value);
+  MD_ASSERT(items, "a Size has elements");
+  for (const ValuePtr& item : *items) sizes.push_back(int_of(tracer, item).value_or(0));
   return tracer.values().constant(size_from_dims(sizes.span()));
 }
 
@@ -173,6 +218,16 @@ std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value) {
 
 namespace {
 
+// The elements of a pre-existing tuple or list, if some of them vary.
+std::unique_ptr<std::vector<ValuePtr>> varying_elements(Tracer& tracer, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  bool may_vary = object != nullptr && object->source != nullptr && !object->value_guarded &&
+                  (PyTuple_Check(object->object.get()) || PyList_Check(object->object.get()));
+  if (!may_vary || tracer.entry().start().dynamic_sources == nullptr) return nullptr;
+  auto elements = elements_of(tracer, value);
+  return elements && std::ranges::any_of(*elements, is_dynamic) ? std::move(elements) : nullptr;
+}
+
 // Visits each sequence once: it may be referenced from many places, and by itself.
 bool holds_symbolic_size(Tracer& tracer, const ValuePtr& value, std::unordered_set<const Value*>& met) {
   if (auto* sequence = as<SequenceValue>(value)) {
@@ -180,6 +235,8 @@ bool holds_symbolic_size(Tracer& tracer, const ValuePtr& value, std::unordered_s
     return std::any_of(sequence->items.begin(), sequence->items.end(),
                        [&](const ValuePtr& item) { return holds_symbolic_size(tracer, item, met); });
   }
+  if (auto elements = varying_elements(tracer, value))
+    return std::ranges::any_of(*elements, [&](const ValuePtr& item) { return holds_symbolic_size(tracer, item, met); });
   if (auto* slice = as<SliceValue>(value))
     return holds_symbolic_size(tracer, slice->start, met) || holds_symbolic_size(tracer, slice->stop, met) ||
            holds_symbolic_size(tracer, slice->step, met);
@@ -250,26 +307,6 @@ void specialise(Tracer& tracer, const TensorSpec& spec) {
   refuse_unbacked_sizes(tracer, spec);
   for (const DimVec* dims : {&spec.sizes, &spec.strides})
     for (Dim dim : *dims) static_cast<void>(dim.value());
-}
-
-ValuePtr smallest_or_largest(Tracer& tracer, bool largest, const std::vector<ValuePtr>& values) {
-  std::vector<Dim> dims;
-  bool symbolic = false;
-  for (const ValuePtr& value : values) {
-    if (as<NumberValue>(value)) return nullptr;
-    refuse_unbacked(tracer, value);
-    std::optional<Dim> dim = dim_of(tracer, value);
-    if (!dim) return nullptr;
-    symbolic = symbolic || dim->is_symbolic();
-    dims.push_back(*dim);
-  }
-  if (!symbolic || dims.empty()) return nullptr;
-  size_t chosen = 0;
-  for (size_t i = 1; i < dims.size(); ++i) {
-    bool better = largest ? known_less(dims[chosen], dims[i]) : known_less(dims[i], dims[chosen]);
-    if (better) chosen = i;
-  }
-  return values[chosen];
 }
 
 }  // namespace md

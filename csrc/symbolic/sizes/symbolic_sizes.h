@@ -7,15 +7,14 @@ namespace md {
 ValuePtr size_value(Tracer& tracer, Dim dim);
 // The sizes of a tensor, as its family's programs see them.
 ValuePtr shape_value(Tracer& tracer, const TensorFamily& family, const TensorSpec& spec);
-// is_shape: a Size with symbolic elements. known_shape: the same Size specialised to its numbers.
+// is_shape: a Size whose elements may be symbolic. known_shape: the same Size specialised to its numbers.
 bool is_shape(const ValuePtr& value);
+ValuePtr shape_of_items(Tracer& tracer, std::vector<ValuePtr> items);
 ValuePtr known_shape(Tracer& tracer, const ValuePtr& value);
 // Returns true if the value is or contains (in a sequence or slice) a symbolic size.
 bool has_symbolic_size(Tracer& tracer, const ValuePtr& value);
 // Specialises the capture to the current sizes and strides of the spec.
 void specialise(Tracer& tracer, const TensorSpec& spec);
-// min() or max() of sizes; null if they are not sizes.
-ValuePtr smallest_or_largest(Tracer& tracer, bool largest, const std::vector<ValuePtr>& values);
 std::optional<Dim> computed_dim(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands);
 std::optional<bool> decided(Tracer& tracer, const ComputedValue& value);
 // The integer as a size, symbolic or not; a dynamic int becomes a symbol. Nullopt if it is not a possible size.

@@ -217,8 +217,8 @@ constexpr Rule kPositive{.unary = positive}, kNegative{.unary = negative}, kAbso
     kInt{.unary = to_int}, kFloat{.unary = to_float}, kTruth{.unary = truth}, kNot{.unary = negation};
 
 constexpr Rule kRows[] = {
-#define MD_SCALAR_OP(name, raises, expression, fixed, on_sizes, compare, in_graph) in_graph,
-#include "snapshot/scalar_ops.def"
+#define MD_SCALAR_OP(name, sign, raises, expression, fixed, on_sizes, compare, in_graph) in_graph,
+#include "guards/scalar_ops.def"
 #undef MD_SCALAR_OP
 };
 

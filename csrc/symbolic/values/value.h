@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
+#include "guards/scalar_ops.h"
 #include "guards/source.h"
 #include "guards/tensor_family.h"
 #include "snapshot/policy_function.h"
-#include "snapshot/scalar_ops.h"
 #include "symbolic/values/key_index.h"
 
 namespace md {
