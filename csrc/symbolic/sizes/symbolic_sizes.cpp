@@ -5,6 +5,7 @@
 #include "frontends/size_object.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/rounded_sizes.h"
 #include "symbolic/sizes/size_comparisons.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
@@ -255,6 +256,7 @@ bool has_symbolic_size(Tracer& tracer, const ValuePtr& value) {
 
 // Returns nullopt if an operand is not a size, or the result is not an integer.
 std::optional<Dim> computed_dim(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands) {
+  if (std::optional<Dim> rounded = rounded_dim(tracer, scalar_op, operands)) return rounded;
   std::vector<Dim> dims;
   for (const ValuePtr& operand : operands) {
     std::optional<Dim> dim = dim_of(tracer, operand);
