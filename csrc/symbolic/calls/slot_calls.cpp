@@ -45,8 +45,16 @@ bool is_equality(BorrowedRef name) {
   return PyUnicode_CompareWithASCIIString(name, "__eq__") == 0 || PyUnicode_CompareWithASCIIString(name, "__ne__") == 0;
 }
 
-// Returns true for a container that compares itself to no object of the other type; dicts have no order.
-bool declines(BorrowedRef name, PyTypeObject* own, PyTypeObject* other) {
+bool is_kind_of_number(PyTypeObject* type) {
+  return PyType_IsSubtype(type, &PyLong_Type) != 0 || PyType_IsSubtype(type, &PyFloat_Type) != 0 ||
+         PyType_IsSubtype(type, &PyComplex_Type) != 0;
+}
+
+// Returns true if the slot returns NotImplemented for any object of the other type: a number takes numbers alone, and a
+// container compares itself to its own kind alone. Dicts have no order.
+bool declines(BorrowedRef name, SlotForm form, PyTypeObject* own, PyTypeObject* other) {
+  if (number_rank(own) != 0) return !is_kind_of_number(other);
+  if (form != SlotForm::Comparison) return false;
   if (own == &PyDict_Type && !is_equality(name)) return true;
   return (own == &PyList_Type || own == &PyTuple_Type || own == &PyDict_Type) && PyType_IsSubtype(other, own) == 0;
 }
@@ -123,8 +131,7 @@ ValuePtr call_slot(Tracer& tracer, const ValuePtr& callable, const CallArgs& arg
   if (is_tensor(self) && PyUnicode_CompareWithASCIIString(name, "__index__") == 0) return nullptr;
   tracer.values().identity_of(callable);
   if (slot->form != SlotForm::Whole && !answers(tracer, name, slot->form, self, args.positional[1])) {
-    bool is_known = slot->form == SlotForm::Comparison && !is_tensor(args.positional[1]) &&
-                    declines(name, type_of(self), type_of(args.positional[1]));
+    bool is_known = declines(name, slot->form, type_of(self), tracer.values().exact_type(args.positional[1]));
     return is_known ? tracer.values().constant(Py_NotImplemented) : call_on_constants(tracer, descriptor, args);
   }
   return call_now(tracer, stand_in(slot->function), args);
