@@ -29,7 +29,7 @@ size_t bit_length(PyObject* integer) {
   return PyLong_AsSize_t(check(PyObject_CallMethodNoArgs(integer, kBitLength)));
 }
 
-// Whether a count of so many times `width` bits are beyond the limit.
+// Whether `count` times `width` bits are beyond the limit.
 bool counts_too_many(PyObject* count, size_t width) {
   int overflow = 0;
   long long number = PyLong_AsLongLongAndOverflow(count, &overflow);
