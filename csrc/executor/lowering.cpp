@@ -337,12 +337,20 @@ void add_write_backs(LoweringContext& context, std::vector<LoweredStep>& steps) 
   }
 }
 
+std::vector<const Node*> nodes_of(const Group& group) {
+  std::vector<const Node*> nodes = group.nodes;
+  nodes.insert(nodes.end(), group.gathers.begin(), group.gathers.end());
+  if (group.sums != nullptr) nodes.push_back(group.sums);
+  return nodes;
+}
+
 // Returns the first step that writes an input, or the number of steps.
 size_t lower_groups(std::span<const Group> groups, LoweringContext& context, std::vector<LoweredStep>& steps) {
   std::optional<size_t> first_write;
   for (const Group& group : groups) {
     size_t before = steps.size();
     lower_in_place(group, context, steps);
+    for (size_t i = before; i < steps.size(); ++i) steps[i].nodes = nodes_of(group);
     if (!first_write && steps.size() > before && context.writes->writes_input(group)) first_write = before;
   }
   if (!first_write) first_write = steps.size();
@@ -380,8 +388,10 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
 
   std::vector<std::unique_ptr<Step>> steps;
   std::vector<StepMemory> memory;
+  std::vector<std::vector<const Node*>> nodes;
   for (LoweredStep& step : lowered) {
     steps.push_back(std::move(step.step));
+    nodes.push_back(std::move(step.nodes));
     description->labels.push_back(std::move(step.label));
     memory.push_back(std::move(static_cast<StepMemory&>(step)));
   }
@@ -390,7 +400,7 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
   description->in_place = std::move(context.in_place);
   description->stands_in = context.stands_in || !given.empty() || has_writes(graph);
   std::unique_ptr<SizeChanges> changes;
-  if (sized != nullptr) changes = std::make_unique<SizeChanges>(sized, places, memory);
+  if (sized != nullptr) changes = std::make_unique<SizeChanges>(sized, places, memory, nodes);
   place_buffers(places.layout(), memory);
   std::vector<int> outputs = output_values(graph, places, writes);
   return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), std::move(outputs),
@@ -401,6 +411,8 @@ std::shared_ptr<const NativePlan> lower_natively(const Graph& captured, std::spa
   std::unique_ptr<Graph> merged = merge_products(captured);
   return lower_graph(merged != nullptr ? *merged : captured, writes, nullptr);
 }
+
+bool is_plan_logged() { return log_enabled(LogArtifact::plan) || log_enabled(LogArtifact::kernels); }
 
 void log_plan(const Plan& plan, const Graph& graph, const std::string& sizes) {
   if (log_enabled(LogArtifact::plan))
@@ -436,6 +448,7 @@ std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph, con
     return lower_and_tell(concrete, own, sizes);
   };
   makers.make_for_many = [own](const std::shared_ptr<const SizedGraph>& sized) { return lower_for_many(sized, own); };
+  makers.is_logged = is_plan_logged;
   makers.log = log_plan;
   return plan_for_any_sizes(graph, makers);
 }

@@ -39,8 +39,9 @@ struct LoweringContext {
 
 struct LoweredStep : StepMemory {
   std::unique_ptr<Step> step;
-  std::string note = {};  // why it could not do better, for the plan log
-  StepLabel label = {};   // set when the group is lowered
+  std::string note = {};                // why it could not do better, for the plan log
+  StepLabel label = {};                 // set when the group is lowered
+  std::vector<const Node*> nodes = {};  // of its group; none: of no group
 };
 
 // Decides which buffers share memory, and where in the arena they lie.

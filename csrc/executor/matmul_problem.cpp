@@ -13,60 +13,40 @@ bool has_value(const Operand& operand) { return std::holds_alternative<ValueRef>
 struct MergedDim {
   int64_t size = 1, stride = 0;
 };
-std::optional<MergedDim> merge_dims(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, int first,
-                                    int last) {
+std::optional<MergedDim> merge_dims(const DimVec& sizes, const DimVec& strides, int first, int last) {
   MergedDim merged;
   bool started = false;
   for (int d = last - 1; d >= first; --d) {
-    size_t i = static_cast<size_t>(d);
-    if (sizes[i] == 1) continue;
-    if (started && strides[i] != merged.stride * merged.size) return std::nullopt;
-    if (!started) merged.stride = strides[i];
+    int64_t size = sizes[d].value(), stride = strides[d].value();
+    if (size == 1) continue;
+    if (started && stride != merged.stride * merged.size) return std::nullopt;
+    if (!started) merged.stride = stride;
     started = true;
-    merged.size *= sizes[i];
+    merged.size *= size;
   }
   return merged;
 }
 
-struct PlainDims {
-  std::vector<int64_t> sizes, strides;
+struct Batch {
+  DimVec sizes, strides;
 };
-PlainDims plain(const TensorSpec& spec) {
-  PlainDims dims;
-  for (int d = 0; d < spec.rank(); ++d) {
-    dims.sizes.push_back(spec.sizes[d].value());
-    dims.strides.push_back(spec.strides[d].value());
-  }
-  return dims;
-}
-
-// Broadcast to the sizes of `result`: repeated dims have stride 0.
-PlainDims broadcast(const TensorSpec& spec, const TensorSpec& result) {
-  PlainDims dims;
-  int lead = result.rank() - spec.rank();
-  for (int d = 0; d < result.rank(); ++d) {
-    bool repeated = d < lead || spec.sizes[d - lead].value() == 1;
-    dims.sizes.push_back(result.sizes[d].value());
-    dims.strides.push_back(repeated ? 0 : spec.strides[d - lead].value());
-  }
-  return dims;
-}
 
 // Leading dims of an operand of rank >= 2, broadcast to the result's: stride 0 if repeated.
-PlainDims batch_of(const TensorSpec& operand, const TensorSpec& result) {
-  TensorSpec lead = operand;
-  TensorSpec lead_result = result;
-  for (TensorSpec* spec : {&lead, &lead_result}) {
-    spec->sizes.resize(spec->rank() - 2);
-    spec->strides.resize(spec->sizes.size());
+Batch batch_of(const TensorSpec& operand, const TensorSpec& result) {
+  Batch batch;
+  int lead = result.rank() - operand.rank();
+  for (int d = 0; d < result.rank() - 2; ++d) {
+    bool repeated = d < lead || operand.sizes[d - lead].value() == 1;
+    batch.sizes.push_back(result.sizes[d]);
+    batch.strides.push_back(repeated ? Dim(0) : operand.strides[d - lead]);
   }
-  return broadcast(lead, lead_result);
+  return batch;
 }
 
-void set_batch(MatmulSpec& spec, const PlainDims& a, const PlainDims& b) {
-  int rank = static_cast<int>(a.sizes.size());
+void set_batch(MatmulSpec& spec, const Batch& a, const Batch& b) {
+  int rank = a.sizes.size();
   spec.batch = 1;
-  for (int64_t size : a.sizes) spec.batch *= size;
+  for (Dim size : a.sizes) spec.batch *= size.value();
   std::optional<MergedDim> a_batch = merge_dims(a.sizes, a.strides, 0, rank);
   std::optional<MergedDim> b_batch = merge_dims(b.sizes, b.strides, 0, rank);
   if (a_batch && b_batch) {
@@ -74,7 +54,8 @@ void set_batch(MatmulSpec& spec, const PlainDims& a, const PlainDims& b) {
     spec.b_strides[0] = b_batch->stride;
     return;
   }
-  for (size_t d = 0; d < a.sizes.size(); ++d) spec.batch_dims.push_back({a.sizes[d], a.strides[d], b.strides[d]});
+  for (int d = 0; d < rank; ++d)
+    spec.batch_dims.push_back({a.sizes[d].value(), a.strides[d].value(), b.strides[d].value()});
 }
 
 void set_result(MatmulProblem& problem, const TensorSpec& result) {
@@ -86,18 +67,18 @@ void set_result(MatmulProblem& problem, const TensorSpec& result) {
 // a[..., k] times b[k, n] given by its strides: all leading dims are rows.
 std::optional<MatmulProblem> rows_times_matrix(ValueRef a, ValueRef b, std::array<int64_t, 3> b_strides,
                                                const TensorSpec& result) {
-  PlainDims dims = plain(spec_of(a));
-  int rank = static_cast<int>(dims.sizes.size());
-  std::optional<MergedDim> rows = merge_dims(dims.sizes, dims.strides, 0, rank - 1);
+  const TensorSpec& left = spec_of(a);
+  int rank = left.rank();
+  std::optional<MergedDim> rows = merge_dims(left.sizes, left.strides, 0, rank - 1);
   if (rank < 2 || !rows) return std::nullopt;
   MatmulProblem problem;
   problem.a = a;
   problem.b = b;
   problem.spec.m = rows->size;
   problem.spec.n = result.sizes[result.rank() - 1].value();
-  problem.spec.k = dims.sizes.back();
+  problem.spec.k = left.sizes[rank - 1].value();
   int64_t row_stride = rows->size == 1 ? problem.spec.k : rows->stride;
-  problem.spec.a_strides = {0, row_stride, dims.strides.back()};
+  problem.spec.a_strides = {0, row_stride, left.strides[rank - 1].value()};
   problem.spec.b_strides = b_strides;
   return problem;
 }

@@ -57,6 +57,10 @@ class NativePlan : public SizedPlan {
   std::unique_ptr<RunState> make_state() const;
   // The permanent part of a state.
   void prepare(RunState& state) const;
+  // The steps whose inputs have changed take their sizes, or all of them; tells whether a buffer may lie elsewhere.
+  bool take_step_sizes(bool all, bool& may_move);
+  // Prepares a state again: its steps whose inputs have changed, if its buffers are where they were.
+  void prepare_again(RunState& state, bool has_moved) const;
   void take_estimates();
   void find_outputs();
   std::unique_ptr<RunState> check_out() const;
@@ -90,6 +94,7 @@ class NativePlan : public SizedPlan {
   int call_count_;
   double estimated_ns_ = 0;
   bool needs_gil_ = false;
+  bool has_sizes_ = true;  // false: take_sizes() has failed, and some steps have other sizes than the layout
 
   // One spare state, lock-free for the common case of a single caller; the others are guarded by a lock.
   mutable std::atomic<RunState*> spare_{nullptr};

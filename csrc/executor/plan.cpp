@@ -57,18 +57,35 @@ void NativePlan::find_outputs() {
   }
 }
 
-bool NativePlan::take_sizes() {
-  MD_ASSERT(changes_ != nullptr, "the sizes of this plan do not change");
-  changes_->put_sizes(layout_);
+bool NativePlan::take_step_sizes(bool all, bool& may_move) {
   std::vector<StepMemory>& memory = changes_->memory();
   for (size_t i = 0; i < steps_.size(); ++i) {
+    if (!all && !changes_->concerns(i)) continue;
+    std::vector<std::pair<int, int>> shares = memory[i].may_share;
     if (!steps_[i]->take_sizes(layout_, memory[i])) return false;
+    may_move = may_move || shares != memory[i].may_share;
   }
-  place_buffers(layout_, memory);
+  return true;
+}
+
+bool NativePlan::take_sizes() {
+  MD_ASSERT(changes_ != nullptr, "the sizes of this plan do not change");
+  bool all = !std::exchange(has_sizes_, false);
+  std::vector<int> placed;
+  for (const Place& place : layout_.places) placed.push_back(place.buffer);
+  changes_->put_sizes(layout_);
+  bool may_move = all || changes_->has_resized();
+  if (!take_step_sizes(all, may_move)) return false;
+  if (may_move) {
+    place_buffers(layout_, changes_->memory());
+    find_outputs();
+  } else {
+    for (size_t value = 0; value < placed.size(); ++value) layout_.places[value].buffer = placed[value];
+  }
   take_estimates();
-  find_outputs();
   pool_.clear();
-  if (RunState* spare = spare_.load()) prepare(*spare);
+  if (RunState* spare = spare_.load()) prepare_again(*spare, may_move);
+  has_sizes_ = true;
   return true;
 }
 
@@ -78,8 +95,10 @@ std::shared_ptr<SizedPlan> NativePlan::copy() const {
     steps.push_back(step->copy());
     if (steps.back() == nullptr) return nullptr;
   }
-  return std::make_shared<NativePlan>(layout_, std::move(steps), output_values_, call_count_, description_,
-                                      std::make_unique<SizeChanges>(*changes_));
+  auto copy = std::make_shared<NativePlan>(layout_, std::move(steps), output_values_, call_count_, description_,
+                                           std::make_unique<SizeChanges>(*changes_));
+  copy->has_sizes_ = has_sizes_;
+  return copy;
 }
 
 bool NativePlan::stands_in() const { return description_->stands_in; }
@@ -112,6 +131,12 @@ void NativePlan::prepare(RunState& state) const {
     }
   }
   for (const auto& step : steps_) step->prepare(state);
+}
+
+void NativePlan::prepare_again(RunState& state, bool has_moved) const {
+  if (has_moved) return prepare(state);
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (changes_->concerns(i)) steps_[i]->prepare(state);
 }
 
 std::unique_ptr<RunState> NativePlan::check_out() const {

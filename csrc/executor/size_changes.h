@@ -1,6 +1,7 @@
 // The layout of a plan whose sizes change: what of it follows from the sizes.
 #pragma once
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "executor/buffer_assignment.h"
@@ -11,14 +12,24 @@ namespace md {
 
 class SizeChanges {
  public:
-  // places: before buffers share memory. memory: by step.
-  SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAssignment& places, std::vector<StepMemory> memory);
+  // places: before buffers share memory. memory, and the nodes whose results are computed: by step.
+  SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAssignment& places, std::vector<StepMemory> memory,
+              std::span<const std::vector<const Node*>> nodes);
 
   // The specs, offsets and buffers that the graph's present sizes give, before buffers share memory.
-  void put_sizes(Layout& layout) const;
+  void put_sizes(Layout& layout);
+  // Whether anything that the step was lowered from differs from the layout that was given to put_sizes().
+  bool concerns(size_t step) const;
+  // Whether memory that buffers may share has another size since.
+  bool has_resized() const { return has_resized_; }
   std::vector<StepMemory>& memory() { return memory_; }
 
  private:
+  // What a step was lowered from.
+  struct StepValues {
+    std::vector<int> values = {};
+    bool has_numbers = false;  // symbolic operands besides
+  };
   struct Result {
     int value;
     const Node* node;
@@ -32,6 +43,9 @@ class SizeChanges {
   std::vector<Result> changing_;  // whose specs change
   std::vector<View> views_;       // a view of a view comes after it
   std::vector<StepMemory> memory_;
+  std::vector<StepValues> step_values_;  // by step
+  std::vector<bool> has_changed_;        // by value
+  bool has_resized_ = false;
 };
 
 }  // namespace md

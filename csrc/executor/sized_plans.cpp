@@ -162,7 +162,7 @@ std::shared_ptr<const Plan> SizedPlans::for_inputs(std::span<const GraphInput> i
     if (!wants_own_plan(sizes)) plan = share(sizes, dropped);
   }
   if (plan != nullptr) {
-    if (makers_.log != nullptr) makers_.log(*plan, *graph_, sizes_text(sizes));
+    if (makers_.log != nullptr && makers_.is_logged()) makers_.log(*plan, *graph_, sizes_text(sizes));
     return plan;
   }
   plan = makers_.make(with_numbers(*graph_, symbols_, sizes), sizes_text(sizes));

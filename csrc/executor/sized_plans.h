@@ -28,7 +28,8 @@ struct SizedPlanMakers {
       make;
   // A plan for the present sizes of the graph; null, or null as a result: there are only plans for single sizes.
   std::function<std::shared_ptr<SizedPlan>(const std::shared_ptr<const SizedGraph>& sized)> make_for_many = nullptr;
-  // Logs a plan that has taken new sizes.
+  // Logs a plan that has taken new sizes, if anybody listens.
+  bool (*is_logged)() = nullptr;
   void (*log)(const Plan& plan, const Graph& graph, const std::string& sizes) = nullptr;
 };
 

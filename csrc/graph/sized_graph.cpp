@@ -153,11 +153,15 @@ bool has_symbols(const Node& node) {
   auto any = [](const DimVec& dims) { return any_symbolic(dims.span()); };
   return std::any_of(node.outs.begin(), node.outs.end(),
                      [&](const ValueInfo& info) { return any(info.spec.sizes) || any(info.spec.strides); }) ||
-         std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& operand) {
-           const auto* dims = std::get_if<DimVec>(&operand);
-           const auto* scalar = std::get_if<Scalar>(&operand);
-           return (dims != nullptr && any(*dims)) || (scalar != nullptr && scalar->is_symbolic());
-         });
+         has_symbolic_operand(node);
+}
+
+bool has_symbolic_operand(const Node& node) {
+  return std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& operand) {
+    const auto* dims = std::get_if<DimVec>(&operand);
+    const auto* scalar = std::get_if<Scalar>(&operand);
+    return (dims != nullptr && any_symbolic(dims->span())) || (scalar != nullptr && scalar->is_symbolic());
+  });
 }
 
 }  // namespace md

@@ -81,5 +81,7 @@ class SizedGraph {
 
 // Whether a size, a stride or an operand of the node is symbolic.
 bool has_symbols(const Node& node);
+// Whether a number among the operands is.
+bool has_symbolic_operand(const Node& node);
 
 }  // namespace md
