@@ -7,6 +7,7 @@
 #include "symbolic/breaks/graph_break.h"
 #include "tensor/dim_table.h"
 #include "tensor/gemm/onednn.h"
+#include "tensor/simd/room.h"
 #include "tensor/storage.h"
 
 #if defined(__linux__)
@@ -33,6 +34,19 @@ void bind_reset(pybind11::module_& module) {
   module.def("dim_tables", &dim_table_count);
   module.def("sized_plans_bytes", &sized_plans_bytes, "Of all plans for single sizes.");
   module.def("cached_primitives_bytes", &cached_primitives_bytes, "Of the primitives that oneDNN made, as counted.");
+  module.def(
+      "room_counts",
+      [] {
+        RoomCounts counts = room_counts();
+        pybind11::dict dict;
+        dict["made"] = counts.made;
+        dict["appends"] = counts.appends;
+        dict["copied_out"] = counts.copied_out;
+        dict["spare_bytes"] = counts.spare_bytes;
+        return dict;
+      },
+      "Memory with room into which cat appends: how often it was made, appended to and copied out of, and what is "
+      "spare.");
   module.def("reset", [] {
     forget_logged_breaks();
     forget_break_counts();

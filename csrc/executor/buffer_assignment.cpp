@@ -15,8 +15,9 @@ void check_concrete(const Node& node) {
   }
 }
 
-BufferHome home_of_result(const Node& node, bool escapes) {
-  if (node.op->host_call.run != nullptr) return BufferHome::Made;
+BufferHome home_of_result(const Node& node, bool escapes, std::span<const Append> appends) {
+  bool is_append = std::ranges::find(appends, &node, &Append::node) != appends.end();
+  if (is_append || (node.kind == NodeKind::Op && node.op->host_call.run != nullptr)) return BufferHome::Made;
   return escapes ? BufferHome::Output : BufferHome::Arena;
 }
 
@@ -31,7 +32,8 @@ int64_t span_nbytes(const TensorSpec& spec) {
   return ((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value();
 }
 
-BufferAssignment::BufferAssignment(const Graph& graph, const std::vector<bool>& escapes) {
+BufferAssignment::BufferAssignment(const Graph& graph, const std::vector<bool>& escapes,
+                                   std::span<const Append> appends) {
   is_alias_.resize(graph.nodes().size(), false);
   input_position_.resize(graph.nodes().size(), -1);
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -40,7 +42,7 @@ BufferAssignment::BufferAssignment(const Graph& graph, const std::vector<bool>& 
   for (const auto& node : graph.nodes()) {
     check_concrete(*node);
     first_.push_back(static_cast<int>(layout_.places.size()));
-    place_node(*node, escapes[static_cast<size_t>(node->index)]);
+    place_node(*node, home_of_result(*node, escapes[static_cast<size_t>(node->index)], appends));
   }
 }
 
@@ -55,7 +57,7 @@ void BufferAssignment::add_buffer(const Node& node, int out, BufferHome home, in
   layout_.buffers.push_back(buffer);
 }
 
-void BufferAssignment::place_node(const Node& node, bool escapes) {
+void BufferAssignment::place_node(const Node& node, BufferHome home) {
   switch (node.kind) {
     case NodeKind::TensorInput:
       return add_buffer(node, 0, BufferHome::Input, input_position(node));
@@ -69,8 +71,7 @@ void BufferAssignment::place_node(const Node& node, bool escapes) {
       break;
   }
   if (node.op->kind == OpKind::View && place_views(node)) return;
-  for (size_t i = 0; i < node.outs.size(); ++i)
-    add_buffer(node, static_cast<int>(i), home_of_result(node, escapes), -1);
+  for (size_t i = 0; i < node.outs.size(); ++i) add_buffer(node, static_cast<int>(i), home, -1);
 }
 
 // The graph stores the spec of a view; its shape rule returns the offset, and whether it must copy: then returns false.

@@ -1,8 +1,10 @@
 // Numbers the values of a graph and assigns each to a buffer. Views are aliases; they need no step.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "executor/run_state.h"
+#include "graph/appends.h"
 
 namespace md {
 
@@ -10,7 +12,7 @@ class BufferAssignment {
  public:
   // The graph's specs must be concrete, else throws Error(Internal). escapes: by node index, whether its result or a view
   // of it leaves the plan.
-  BufferAssignment(const Graph& graph, const std::vector<bool>& escapes);
+  BufferAssignment(const Graph& graph, const std::vector<bool>& escapes, std::span<const Append> appends);
 
   int number(ValueRef value) const { return first_[static_cast<size_t>(value.node->index)] + value.out; }
   const Place& place(ValueRef value) const { return layout_.places[static_cast<size_t>(number(value))]; }
@@ -24,7 +26,7 @@ class BufferAssignment {
   const Layout& layout() const { return layout_; }
 
  private:
-  void place_node(const Node& node, bool escapes);
+  void place_node(const Node& node, BufferHome home);
   bool place_views(const Node& node);
   void add_buffer(const Node& node, int out, BufferHome home, int index);
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "executor/anchor_steps.h"
+#include "executor/append_step.h"
 #include "executor/attention_step.h"
 #include "executor/kernel_step.h"
 #include "executor/loops/fused_pointwise.h"
@@ -132,12 +133,14 @@ class MemoryPlanner {
   std::vector<int> hosts_;   // by block: the output's buffer that it uses, or -1
 };
 
-std::vector<PlanInput> plan_inputs(const Graph& graph, const BufferAssignment& places) {
+std::vector<PlanInput> plan_inputs(const Graph& graph, const BufferAssignment& places,
+                                   std::span<const Append> appends) {
   std::vector<PlanInput> inputs;
   for (const Node* node : graph.inputs()) {
+    bool has_address =
+        node->kind == NodeKind::TensorInput && std::ranges::find(appends, node, &Append::input) == appends.end();
     inputs.push_back(
-        {.buffer = node->kind == NodeKind::TensorInput ? places.place({const_cast<Node*>(node), 0}).buffer : -1,
-         .name = node->name});
+        {.buffer = has_address ? places.place({const_cast<Node*>(node), 0}).buffer : -1, .name = node->name});
   }
   return inputs;
 }
@@ -195,6 +198,8 @@ LoweredStep lower_to_window(const Node& node, LoweringContext& context) {
 }
 
 LoweredStep lower_alone(const Node& node, LoweringContext& context) {
+  auto append = std::ranges::find(context.appends, &node, &Append::node);
+  if (append != context.appends.end()) return lower_append(*append, context);
   bool is_window = writes_view(*node.op) && context.writes->is_in_base(node);
   return is_window ? lower_to_window(node, context) : lower_to_kernel(node, context);
 }
@@ -373,8 +378,10 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
   std::vector<InputWrite> writes;
   if (sized == nullptr) writes = usable_writes(graph, given);
   std::vector<bool> escapes = escaping_besides(graph, writes);
-  BufferAssignment places(graph, escapes);
+  std::vector<Append> appends = find_appends(graph);
+  BufferAssignment places(graph, escapes, appends);
   LoweringContext context(graph, places, sized.get());
+  context.appends = appends;
   std::vector<LoweredStep> lowered;
   std::vector<Group> groups = group_nodes(graph, places, kRules);
   join_attention(groups, context);
@@ -395,7 +402,7 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
     description->labels.push_back(std::move(step.label));
     memory.push_back(std::move(static_cast<StepMemory&>(step)));
   }
-  description->inputs = plan_inputs(graph, places);
+  description->inputs = plan_inputs(graph, places, appends);
   description->aliases = aliases(graph, places);
   description->in_place = std::move(context.in_place);
   description->stands_in = context.stands_in || !given.empty() || has_writes(graph);

@@ -27,6 +27,7 @@ struct LoweringContext {
   bool stands_in = false;                 // for a plan with steps that are better where sizes do not change
   bool has_failed_loop = false;           // since it was reset
   std::vector<std::string> in_place;      // writes without a step
+  std::vector<Append> appends = {};
 
   LoweringContext(const Graph& graph, BufferAssignment& places, const SizedGraph* sized)
       : graph(graph), places(places), users(graph.all_users()), escapes(graph.escaping()), sized(sized) {}

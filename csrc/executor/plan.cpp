@@ -108,7 +108,8 @@ std::unique_ptr<RunState> NativePlan::make_state() const {
   state->layout = &layout_;
   state->base.resize(layout_.buffers.size());
   state->owned.resize(layout_.buffers.size());
-  state->made.resize(made_.empty() ? 0 : layout_.places.size());
+  for (std::vector<Tensor>* tensors : {&state->made, &state->results})
+    tensors->resize(made_.empty() ? 0 : layout_.places.size());
   state->calls.resize(static_cast<size_t>(call_count_));
   prepare(*state);
   return state;
@@ -185,6 +186,8 @@ void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const 
     const Output& output = outputs_[i];
     if (output.first < i) {
       outputs[i] = outputs[output.first];
+    } else if (!state.results.empty() && state.results[static_cast<size_t>(output.value)].defined()) {
+      outputs[i] = std::move(state.results[static_cast<size_t>(output.value)]);
     } else {
       outputs[i] = output.takes_its_buffer ? state.take(output.value) : state.handle(output.value);
     }
@@ -202,7 +205,8 @@ void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> 
   run_steps(*state);
   make_outputs(*state, outputs);
   state->inputs = {};
-  for (int value : made_) state->made[static_cast<size_t>(value)] = Tensor();
+  for (int value : made_)
+    state->made[static_cast<size_t>(value)] = state->results[static_cast<size_t>(value)] = Tensor();
   give_back(std::move(state));
 }
 

@@ -14,8 +14,11 @@
 
 #include "base/config.h"
 #include "executor/two_stage_plan.h"
+#include "graph/appends.h"
 #include "graph/cut.h"
 #include "graph/symbols.h"
+#include "tensor/dim_code.h"
+#include "tensor/simd/room.h"
 
 namespace md {
 namespace {
@@ -72,12 +75,15 @@ struct SharedPlans {
 class SizedPlans : public Plan {
  public:
   SizedPlans(std::shared_ptr<const Graph> graph, SymbolList symbols, const SizedPlanMakers& makers)
-      : graph_(std::move(graph)),
+      : captured_(std::move(graph)),
+        graph_(captured_),
         symbols_(std::move(symbols)),
         places_(symbol_places(*graph_, symbols_)),
         makers_(makers),
         may_share_(makers.make_for_many != nullptr && graph_->runtime_asserts().empty()),
-        needs_gil_(graph_->has_host_call()) {}
+        needs_gil_(graph_->has_host_call()) {
+    if (may_share_) add_capacities();
+  }
   ~SizedPlans() override;
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
@@ -104,6 +110,15 @@ class SizedPlans : public Plan {
   bool needs_gil() const override { return needs_gil_; }
 
  private:
+  // Memory for which the results of concatenations have room, in the order of the symbols behind those of the capture.
+  struct Capacity {
+    DimCode total;
+    int input, dim;
+  };
+  void add_capacities();
+  Sizes sizes_of(std::span<const GraphInput> inputs) const;
+  std::shared_ptr<Graph> graph_for(const Sizes& sizes) const;
+
   bool is_own(const KeptPlan& kept) const { return kept.owner == this; }
   std::string sizes_text(const Sizes& values) const;
 
@@ -122,9 +137,11 @@ class SizedPlans : public Plan {
   static void drop(KeptAt kept, KeptPlans& dropped);
   void shrink(KeptPlans& dropped) const;
 
-  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const Graph> captured_;
+  std::shared_ptr<const Graph> graph_;  // the same, with room for concatenations
   SymbolList symbols_;
-  std::vector<SymbolPlace> places_;
+  std::vector<SymbolPlace> places_;  // of the symbols of the capture
+  std::vector<Capacity> capacities_;
   SizedPlanMakers makers_;
   AllPlans& all_ = all_plans();
   mutable std::list<SharedPlans> patterns_;  // the most recently used first
@@ -152,8 +169,33 @@ std::string SizedPlans::sizes_text(const Sizes& values) const {
   return text;
 }
 
-std::shared_ptr<const Plan> SizedPlans::for_inputs(std::span<const GraphInput> inputs) const {
+void SizedPlans::add_capacities() {
+  GraphWithRoom with = with_room(captured_);
+  graph_ = with.graph;
+  for (const GraphWithRoom::Capacity& each : with.capacities) {
+    capacities_.push_back({DimCode(each.total, symbols_), each.input, each.dim});
+    symbols_.add(each.symbol);
+  }
+}
+
+Sizes SizedPlans::sizes_of(std::span<const GraphInput> inputs) const {
   Sizes sizes = symbol_values(places_, inputs);
+  for (const Capacity& each : capacities_) {
+    const Tensor& first = inputs[static_cast<size_t>(each.input)].tensor;
+    std::optional<int64_t> total = each.total.evaluate(std::span(sizes).first(places_.size()));
+    sizes.push_back(total ? capacity_for(first, each.dim, *total) : 1);
+  }
+  return sizes;
+}
+
+// Strides with room tell nothing where there are no elements.
+std::shared_ptr<Graph> SizedPlans::graph_for(const Sizes& sizes) const {
+  bool is_empty = std::ranges::find(sizes, 0) != sizes.end();
+  return with_numbers(is_empty ? *captured_ : *graph_, symbols_, sizes);
+}
+
+std::shared_ptr<const Plan> SizedPlans::for_inputs(std::span<const GraphInput> inputs) const {
+  Sizes sizes = sizes_of(inputs);
   KeptPlans dropped;
   std::shared_ptr<const Plan> plan;
   {
@@ -165,7 +207,7 @@ std::shared_ptr<const Plan> SizedPlans::for_inputs(std::span<const GraphInput> i
     if (makers_.log != nullptr && makers_.is_logged()) makers_.log(*plan, *graph_, sizes_text(sizes));
     return plan;
   }
-  plan = makers_.make(with_numbers(*graph_, symbols_, sizes), sizes_text(sizes));
+  plan = makers_.make(graph_for(sizes), sizes_text(sizes));
   std::lock_guard lock(all_.mutex);
   if (auto known = by_sizes_.find(sizes); known != by_sizes_.end()) forget_sizes(*known->second);
   add({.owner = this, .sizes = std::move(sizes), .plan = plan});

@@ -5,22 +5,6 @@
 #include "graph/views.h"
 
 namespace md {
-namespace {
-
-// The shape rules of views decide as they did at capture: the guards hold for all sizes that are asked for.
-class DecidesByHint : public ShapeGuardSink {
- public:
-  DecidesByHint() : outer_(exchange_shape_guard_sink(this)) {}
-  ~DecidesByHint() override { exchange_shape_guard_sink(outer_); }
-  DecidesByHint(const DecidesByHint&) = delete;
-  DecidesByHint& operator=(const DecidesByHint&) = delete;
-  void relation(Dim, DimRelation, Dim) override {}
-
- private:
-  ShapeGuardSink* outer_;
-};
-
-}  // namespace
 
 SizedGraph::SizedGraph(std::shared_ptr<const Graph> symbolic, const SymbolList& symbols,
                        std::span<const int64_t> values)

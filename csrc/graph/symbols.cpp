@@ -1,5 +1,7 @@
 #include "graph/symbols.h"
 
+#include "tensor/ops/kernels.h"
+
 namespace md {
 namespace {
 
@@ -35,6 +37,7 @@ class Substitution {
     for (ValueInfo& info : captured) put(info.spec);
     // The shape rule of a host call is user code; its operands had these sizes at capture.
     node.outs = is_op(node, OpKind::HostCall) ? captured : infer_outs(*node.op, node.operands);
+    keep_room(node, captured);
     check_as_captured(node, captured);
   }
 
@@ -47,6 +50,14 @@ class Substitution {
   void put(TensorSpec& spec) const {
     put(spec.sizes);
     put(spec.strides);
+  }
+
+  // The strides of a result in memory with room follow from no shape rule (graph/appends.h).
+  static void keep_room(Node& node, const std::vector<ValueInfo>& captured) {
+    if (node.op->kernel != cat_kernel) return;
+    TensorSpec& now = node.outs[0].spec;
+    const TensorSpec& then = captured[0].spec;
+    if (same(now.sizes, then.sizes) && now.numel().value() > 0) now.strides = then.strides;
   }
 
   // A stride only matters if the dim has at least two elements.

@@ -23,6 +23,19 @@ struct SymbolPlace {
 std::vector<SymbolPlace> symbol_places(const Graph& graph, const SymbolList& symbols);
 std::vector<int64_t> symbol_values(std::span<const SymbolPlace> places, std::span<const GraphInput> inputs);
 
+// While it lives, shape rules decide by the sizes at capture: the guards hold for all sizes that are asked for.
+class DecidesByHint : public ShapeGuardSink {
+ public:
+  DecidesByHint() : outer_(exchange_shape_guard_sink(this)) {}
+  ~DecidesByHint() override { exchange_shape_guard_sink(outer_); }
+  DecidesByHint(const DecidesByHint&) = delete;
+  DecidesByHint& operator=(const DecidesByHint&) = delete;
+  void relation(Dim, DimRelation, Dim) override {}
+
+ private:
+  ShapeGuardSink* outer_;
+};
+
 // Substitutes numbers for the symbols and re-runs the shape rules. Throws what a shape rule throws, and Error(Runtime)
 // if the result contradicts what the capture relied on, or if a runtime assertion fails.
 std::shared_ptr<Graph> with_numbers(const Graph& graph, const SymbolList& symbols, std::span<const int64_t> values);

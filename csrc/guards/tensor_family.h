@@ -31,7 +31,7 @@ struct TensorView {
   int rank = 0;
   const int64_t* sizes = nullptr;
   const int64_t* strides = nullptr;  // in elements
-  void* data = nullptr;              // of the first element
+  void* data = nullptr;              // of the first element; null if the tensor shares memory until it is read
   uint64_t witness = 0;              // a word of the library's own that guards compare unread
   const char* refusal = nullptr;     // why read() returned false
   TensorSpec spec() const;
@@ -120,7 +120,7 @@ inline TensorView view_of(const TensorImpl& impl) {
   view.rank = impl.rank();
   view.sizes = impl.sizes();
   view.strides = impl.strides();
-  view.data = impl.data();
+  view.data = impl.memory();
   return view;
 }
 // False: the object is not captured, for the reason in `view`.

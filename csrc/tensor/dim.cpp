@@ -312,16 +312,23 @@ Polynomial DimReader::polynomial(const Expressions& table, Dim dim) {
   return constant;
 }
 
-Dim Dim::make_symbol(const std::string& name, int64_t hint, bool is_signed) {
-  Expressions& table = DimTableScope::current();
+Dim Dim::make_symbol(Expressions& table, const std::string& name, int64_t hint, bool is_signed) {
   std::lock_guard lock(table.mutex);
   auto [known, is_new] = table.symbols.try_emplace({name, hint, is_signed}, 0);
   if (is_new) known->second = new_atom(table, {.text = name, .hint = hint, .is_signed = is_signed, .is_symbol = true});
   return DimReader::symbol(table, known->second);
 }
 
-Dim Dim::symbol(const std::string& name, int64_t hint) { return make_symbol(name, hint, false); }
-Dim Dim::signed_symbol(const std::string& name, int64_t hint) { return make_symbol(name, hint, true); }
+Dim Dim::symbol(const std::string& name, int64_t hint) {
+  return make_symbol(DimTableScope::current(), name, hint, false);
+}
+Dim Dim::signed_symbol(const std::string& name, int64_t hint) {
+  return make_symbol(DimTableScope::current(), name, hint, true);
+}
+Dim Dim::symbol_beside(Dim other, const std::string& name, int64_t hint) {
+  MD_ASSERT(other.is_symbolic(), "a symbol is made beside another one");
+  return make_symbol(table_of(other), name, hint, false);
+}
 
 int64_t Dim::hint() const {
   if (!is_symbolic()) return raw_;

@@ -12,6 +12,10 @@
 
 namespace md {
 
+namespace dim_expressions {
+struct Expressions;
+}
+
 class Dim {
  public:
   constexpr Dim() = default;
@@ -22,6 +26,8 @@ class Dim {
   static Dim symbol(const std::string& name, int64_t hint);
   // The same for a number that may be negative.
   static Dim signed_symbol(const std::string& name, int64_t hint);
+  // A symbol like those of symbol(), which can be combined with `other`, a symbolic dim, and lives as long.
+  static Dim symbol_beside(Dim other, const std::string& name, int64_t hint);
 
   constexpr bool is_symbolic() const { return raw_ < kFirstSymbolic; }
   // The number. For a symbolic dim returns the hint and reports it to the thread's ShapeGuardSink; without a
@@ -60,7 +66,7 @@ class Dim {
  private:
   friend class DimReader;
   int64_t specialised() const;
-  static Dim make_symbol(const std::string& name, int64_t hint, bool is_signed);
+  static Dim make_symbol(dim_expressions::Expressions& table, const std::string& name, int64_t hint, bool is_signed);
   static Dim from_raw(int64_t raw);
   static Dim combine(Dim a, Dim b, char operation);
   static constexpr int64_t kFirstSymbolic = INT64_MIN / 2;  // below: INT64_MIN + index of an interned expression

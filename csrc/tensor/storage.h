@@ -16,6 +16,9 @@ class StorageCompanion {
   virtual ~StorageCompanion() = default;
 };
 
+// Whether cat made the contents, and may make more of them in memory with room (tensor/simd/room.h).
+enum class Joins : uint8_t { No, Once, NeverInRoom };
+
 // Owns one reference to a Storage; may be null.
 class StoragePtr {
  public:
@@ -56,6 +59,11 @@ class Storage {
   // The context of a borrowed storage with this deleter; null for any other.
   void* context_of(Deleter deleter) const { return deleter_ == deleter ? context_ : nullptr; }
   bool is_unique() const { return count_.is_one(); }
+  bool has_references(uint32_t count) const { return count_.is(count); }
+  Joins joins() const { return joins_; }
+  void note_joins(Joins joins) { joins_ = joins; }
+  // The size that nbytes() tells from now on: at most what there is.
+  void show_bytes(size_t nbytes) { nbytes_ = nbytes; }
   // Owned by the storage; set once, under a lock of the setter.
   StorageCompanion* companion() const { return companion_; }
   void set_companion(StorageCompanion* companion) { companion_ = companion; }
@@ -75,6 +83,7 @@ class Storage {
   StorageCompanion* companion_ = nullptr;
   bool shared_;
   bool read_only_ = false;
+  Joins joins_ = Joins::No;
 };
 
 inline StoragePtr::StoragePtr(const StoragePtr& other) : storage_(other.storage_) {

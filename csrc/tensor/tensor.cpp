@@ -75,8 +75,12 @@ TensorImpl::TensorImpl(StoragePtr storage, int64_t offset, const TensorSpec& spe
     : kind_(kind), contiguous_(false), spec_(spec), storage_(std::move(storage)), offset_(offset), numel_(0) {
   if (kind_ != TensorKind::Real) return;
   std::tie(numel_, contiguous_) = measured(sizes(), strides(), rank());
-  data_ = static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
+  char* first = static_cast<char*>(storage_->data()) + offset_ * static_cast<int64_t>(item_size(spec_.dtype));
+  data_.store(first, std::memory_order_relaxed);
 }
+
+TensorImpl::TensorImpl(const TensorSpec& spec)
+    : kind_(TensorKind::Real), contiguous_(true), spec_(spec), offset_(0), numel_(spec.numel().value()) {}
 
 TensorImpl::TensorImpl(DType dtype, std::span<const int64_t> sizes)
     : kind_(TensorKind::Real), contiguous_(true), offset_(0) {
@@ -101,7 +105,7 @@ TensorImpl::TensorImpl(DType dtype, std::span<const int64_t> sizes)
   if (overflows) raise(ErrorKind::Runtime, "size calculation overflowed: ", md::str(spec_.sizes.span()));
   numel_ = is_empty ? 0 : step;
   storage_ = Storage::allocate(nbytes);
-  data_ = storage_->data();
+  data_.store(storage_->data(), std::memory_order_relaxed);
 }
 
 void Tensor::destroy(TensorImpl* impl) { delete impl; }
@@ -113,7 +117,7 @@ Tensor Tensor::empty(const TensorSpec& spec) {
 }
 
 Tensor Tensor::view(const Tensor& base, const TensorSpec& spec, int64_t offset) {
-  return Tensor(new TensorImpl(base.impl_->storage_, offset, spec, TensorKind::Real));
+  return Tensor(new TensorImpl(base.impl_->storage(), offset, spec, TensorKind::Real));
 }
 
 Tensor Tensor::from_storage(StoragePtr storage, int64_t offset, const TensorSpec& spec) {

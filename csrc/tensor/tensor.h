@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,6 +15,8 @@
 namespace md {
 
 class Recorder;
+class RoomAccess;
+struct Room;
 
 // The spec of a result, from a shape rule, and of a value in a graph.
 struct TensorSpec {
@@ -45,7 +48,15 @@ class TensorImpl {
   TensorKind kind() const { return kind_; }
   DType dtype() const { return spec_.dtype; }
   int rank() const { return spec_.sizes.size(); }
-  const StoragePtr& storage() const { return storage_; }
+  // A tensor that shares memory with room (tensor/simd/room.h) has memory of its own from the first call of storage() or
+  // data() on; memory() is null before it, and for tensors without storage.
+  const StoragePtr& storage() const {
+    if (memory() == nullptr) [[unlikely]]
+      settle();
+    return storage_;
+  }
+  void* memory() const { return data_.load(std::memory_order_acquire); }
+  bool is_apart() const;
   int64_t offset() const { return offset_; }  // in elements
   // Real tensors only: dims as plain numbers.
   const int64_t* sizes() const { return reinterpret_cast<const int64_t*>(spec_.sizes.data()); }
@@ -54,24 +65,32 @@ class TensorImpl {
   bool is_contiguous() const { return kind_ == TensorKind::Real ? contiguous_ : spec_.is_contiguous(); }
   void* data() const {
     MD_ASSERT(kind_ == TensorKind::Real, "a tensor without storage has no data");
-    return data_;
+    if (void* data = memory(); data != nullptr) [[likely]]
+      return data;
+    settle();
+    return memory();
   }
 
  private:
   friend class Tensor;
+  friend class RoomAccess;
   // A new contiguous tensor, without the general checks.
   TensorImpl(DType dtype, std::span<const int64_t> sizes);
+  // A real one without memory of its own.
+  explicit TensorImpl(const TensorSpec& spec);
+  void settle() const;
   RefCount count_;
   TensorKind kind_;
   bool contiguous_;  // real tensors only
   TensorSpec spec_;
-  StoragePtr storage_;    // null when fake or recording
-  void* data_ = nullptr;  // of the first element; real tensors only
+  mutable StoragePtr storage_;                // null when fake or recording
+  mutable std::atomic<void*> data_{nullptr};  // of the first element; real tensors only
   int64_t offset_;
   int64_t numel_;  // real tensors only
   // Recording tensors: the recorder (borrowed) and the value that represents this tensor in its graph.
   Recorder* recorder_ = nullptr;
   void* recorded_value_ = nullptr;
+  mutable std::shared_ptr<Room> room_;  // in which the elements lie, or null
 };
 
 // A reference-counted handle; copying shares the TensorImpl. May be null ("undefined").
@@ -95,6 +114,8 @@ class Tensor {
   static Tensor empty(const TensorSpec& spec);  // strides of the spec
   static Tensor view(const Tensor& base, const TensorSpec& spec, int64_t offset);
   static Tensor from_storage(StoragePtr storage, int64_t offset, const TensorSpec& spec);
+  // Its elements lie in the room; contiguous.
+  static Tensor in_room(std::shared_ptr<Room> room, const TensorSpec& spec);
   static Tensor fake(const TensorSpec& spec);
   static Tensor recording(const TensorSpec& spec, Recorder* recorder, void* value);
   static Tensor scalar(DType dtype, const Scalar& value);  // 0-d

@@ -12,6 +12,7 @@
 #include "tensor/simd/copy.h"
 #include "tensor/simd/loops.h"
 #include "tensor/simd/pointwise.h"
+#include "tensor/simd/room.h"
 
 namespace md {
 namespace {
@@ -135,6 +136,7 @@ void cat_kernel(const OpCall& call, std::span<Tensor> outs) {
     copy_elements(tensor, part_of(outs[0], dim, start, length));
     start += length;
   }
+  note_joined(tensors_arg(call, 0)[0], outs[0]);
 }
 
 void stack_kernel(const OpCall& call, std::span<Tensor> outs) {

@@ -9,6 +9,7 @@
 #include "tensor/ops/op_row.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/simd/pointwise.h"
+#include "tensor/simd/room.h"
 
 namespace md {
 namespace {
@@ -125,7 +126,17 @@ const Tensor& viewed_tensor(const OpCall& call) {
   return *base;
 }
 
+// A concatenation that needs no copy of its first operand; undefined: it does.
+Tensor joined_in_room(const OpCall& call, const TensorSpec& spec) {
+  const std::vector<Tensor>& parts = tensors_arg(call, 0);
+  int rank = spec.rank();
+  int64_t dim = int_arg(call, 1);
+  return join_held(parts, static_cast<int>(dim < 0 ? dim + rank : dim), spec);
+}
+
 std::vector<Tensor> run_real(const OpCall& call, const std::vector<OutSpec>& specs) {
+  if (call.row.kernel == cat_kernel)
+    if (Tensor joined = joined_in_room(call, specs[0].spec); joined.defined()) return {joined};
   std::vector<Tensor> outs;
   outs.reserve(specs.size());
   bool runs_kernel = call.row.kind != OpKind::View;

@@ -1,0 +1,225 @@
+#include "tensor/simd/room.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "tensor/simd/copy.h"
+
+namespace md {
+namespace {
+
+// Below this size a copy costs less than a room.
+constexpr int64_t kLeastBytes = 4096;
+// A room pays for a copy out of it by so many appends; a chain of concatenations with fewer gets none again.
+constexpr int kLeastAppends = 8;
+
+std::mutex& room_mutex() {
+  static std::mutex* mutex = [] {
+    static std::mutex made;
+    pthread_atfork([] { made.lock(); }, [] { made.unlock(); }, [] { made.unlock(); });
+    return &made;
+  }();
+  return *mutex;
+}
+
+std::atomic<int64_t> rooms_made{0}, appends_made{0}, copied_out{0};
+std::atomic<size_t> all_spare_bytes{0};
+
+int64_t bytes_of(const TensorSpec& spec) { return spec.numel().value() * static_cast<int64_t>(item_size(spec.dtype)); }
+
+// Whether no dim before it has several positions, so that a room's strides are those of a tensor of its own.
+bool is_outermost(const TensorSpec& spec, int dim) {
+  return std::all_of(spec.sizes.begin(), spec.sizes.begin() + dim, [](Dim size) { return same(size, Dim(1)); });
+}
+
+void copy_parts(std::span<const Tensor> parts, int dim, int64_t start, const Tensor& into) {
+  for (const Tensor& part : parts) {
+    if (part->rank() != into->rank()) continue;  // an empty vector, which can be concatenated with anything
+    int64_t length = part->sizes()[dim];
+    if (part->numel() > 0) copy_elements(part, part_of(into, dim, start, length));
+    start += length;
+  }
+}
+
+}  // namespace
+
+Room::Room(StoragePtr given, int along, int64_t positions, int64_t filled)
+    : memory(std::move(given)), nbytes(memory->nbytes()), dim(along), capacity(positions), used(filled) {
+  all_spare_bytes += spare_bytes();
+  ++rooms_made;
+}
+
+Room::~Room() { all_spare_bytes -= spare_bytes(); }
+
+size_t Room::spare_bytes() const {
+  return nbytes / static_cast<size_t>(capacity) * static_cast<size_t>(capacity - used);
+}
+
+TensorSpec spec_in_room(const TensorSpec& contiguous, int dim, Dim capacity) {
+  if (is_outermost(contiguous, dim)) return contiguous;
+  TensorSpec spec = contiguous;
+  Dim stride = contiguous.strides[dim] * capacity;
+  for (int i = dim; i-- > 0;) {
+    spec.strides[i] = stride;
+    stride = stride * contiguous.sizes[i];
+  }
+  return spec;
+}
+
+// What TensorImpl keeps of rooms.
+class RoomAccess {
+ public:
+  static bool is_apart(const TensorImpl& impl) { return impl.room_ != nullptr && impl.memory() == nullptr; }
+  static RoomPtr& room(const TensorImpl& impl) { return impl.room_; }
+
+  // The elements where they lie; of any tensor.
+  static Tensor lying(const Tensor& tensor) {
+    std::lock_guard lock(room_mutex());
+    return is_apart(*tensor.impl()) ? lying_apart(*tensor.impl()) : tensor;
+  }
+
+  static Tensor lying_apart(const TensorImpl& impl) {
+    const Room& room = *impl.room_;
+    return Tensor::from_storage(room.memory, 0, spec_in_room(impl.spec(), room.dim, room.capacity));
+  }
+
+  // Positions [used, total) of the room of `first`, if it is the longest tensor there.
+  static RoomPtr claim(const Tensor& first, int dim, int64_t capacity, int64_t total) {
+    std::lock_guard lock(room_mutex());
+    RoomPtr room = first->room_;
+    bool fits = is_apart(*first.impl()) && room->dim == dim && room->capacity == capacity &&
+                room->used == first->sizes()[dim] && total <= capacity;
+    if (!fits) return nullptr;
+    all_spare_bytes -= room->spare_bytes();
+    room->used = total;
+    all_spare_bytes += room->spare_bytes();
+    ++room->appends;
+    ++appends_made;
+    return room;
+  }
+
+  // A tensor that has taken the memory of its room gives it back, if nobody can have an address or a view of it, and
+  // nothing depends on its version.
+  static void leave_memory(const Tensor& tensor) {
+    constexpr uint32_t kObjectAndCall = 2;
+    std::lock_guard lock(room_mutex());
+    const TensorImpl& impl = *tensor.impl();
+    if (impl.room_ == nullptr || impl.memory() == nullptr || !impl.count_.is(kObjectAndCall)) return;
+    Storage& memory = *impl.storage_.get();
+    bool is_alone = impl.room_.use_count() == 1 && memory.has_references(2) && memory.version() == 0 &&
+                    memory.companion() == nullptr && !memory.shared_with_outside() && impl.offset() == 0;
+    if (!is_alone) return;
+    impl.data_.store(nullptr, std::memory_order_relaxed);
+    impl.storage_ = StoragePtr();
+  }
+
+  static void settle(const TensorImpl& impl) {
+    if (impl.kind() != TensorKind::Real) return;
+    std::lock_guard lock(room_mutex());
+    if (!is_apart(impl)) return;
+    Room& room = *impl.room_;
+    TensorSpec there = spec_in_room(impl.spec(), room.dim, room.capacity);
+    bool lies_alike = room.capacity == impl.sizes()[room.dim] || is_outermost(impl.spec(), room.dim);
+    StoragePtr memory;
+    if (impl.room_.use_count() == 1 && lies_alike) {
+      memory = room.memory;
+      memory->show_bytes(static_cast<size_t>(bytes_of(impl.spec())));
+    } else {
+      memory = copy_out(impl, room, there);
+    }
+    impl.storage_ = std::move(memory);
+    impl.data_.store(impl.storage_->data(), std::memory_order_release);
+  }
+
+ private:
+  static StoragePtr copy_out(const TensorImpl& impl, const Room& room, const TensorSpec& there) {
+    Tensor own = Tensor::empty(impl.spec());
+    copy_elements(Tensor::from_storage(room.memory, 0, there), own);
+    StoragePtr memory = own->storage();
+    memory->note_joins(room.appends >= kLeastAppends ? Joins::Once : Joins::NeverInRoom);
+    impl.room_.reset();
+    ++copied_out;
+    return memory;
+  }
+};
+
+void TensorImpl::settle() const { RoomAccess::settle(*this); }
+bool TensorImpl::is_apart() const {
+  if (memory() != nullptr) return false;
+  std::lock_guard lock(room_mutex());
+  return RoomAccess::is_apart(*this);
+}
+
+Tensor Tensor::in_room(std::shared_ptr<Room> room, const TensorSpec& spec) {
+  Tensor tensor(new TensorImpl(spec));
+  tensor.impl_->room_ = std::move(room);
+  return tensor;
+}
+
+int64_t capacity_for(const Tensor& first, int dim, int64_t total) {
+  if (total <= 0 || first->numel() == 0) return total;
+  if (first->is_apart()) {
+    std::lock_guard lock(room_mutex());
+    const RoomPtr& room = RoomAccess::room(*first.impl());
+    bool fits = RoomAccess::is_apart(*first.impl()) && room->dim == dim && room->used == first->sizes()[dim];
+    if (!fits) return 2 * total;
+    return total <= room->capacity ? room->capacity : 2 * total;
+  }
+  int64_t bytes = bytes_of(first.spec());
+  return first->storage()->joins() == Joins::Once && bytes >= kLeastBytes ? 2 * total : total;
+}
+
+void note_joined(const Tensor& first, const Tensor& result) {
+  bool never = !first->is_apart() && first->storage()->joins() == Joins::NeverInRoom;
+  result->storage()->note_joins(never ? Joins::NeverInRoom : Joins::Once);
+}
+
+Joined join_in_room(std::span<const Tensor> parts, int dim, int64_t capacity, const TensorSpec& spec) {
+  const Tensor& first = parts[0];
+  int64_t total = spec.sizes[dim].value(), start = first->sizes()[dim];
+  Joined joined;
+  if (RoomPtr room = RoomAccess::claim(first, dim, capacity, total)) {
+    joined = {Tensor::from_storage(room->memory, 0, spec), room};
+    copy_parts(parts.subspan(1), dim, start, joined.memory);
+    return joined;
+  }
+  if (capacity == total) {
+    joined.memory = Tensor::empty(spec);
+    note_joined(first, joined.memory);
+  } else {
+    int64_t bytes = bytes_of(spec) / total;  // of a position
+    StoragePtr memory = Storage::allocate(static_cast<size_t>(bytes * capacity));
+    memory->note_joins(Joins::Once);
+    joined.room = std::make_shared<Room>(memory, dim, capacity, total);
+    joined.memory = Tensor::from_storage(std::move(memory), 0, spec);
+  }
+  Tensor lying = RoomAccess::lying(first);
+  copy_parts({&lying, 1}, dim, 0, joined.memory);
+  copy_parts(parts.subspan(1), dim, start, joined.memory);
+  return joined;
+}
+
+Tensor as_result(Joined joined, const TensorSpec& contiguous) {
+  if (joined.room != nullptr) return Tensor::in_room(std::move(joined.room), contiguous);
+  if (same(joined.memory.spec().strides, contiguous.strides)) return std::move(joined.memory);
+  return Tensor::view(joined.memory, contiguous, 0);
+}
+
+Tensor join_held(std::span<const Tensor> parts, int dim, const TensorSpec& contiguous) {
+  const Tensor& first = parts[0];
+  bool fits = first->rank() == contiguous.rank() && first->numel() > 0 && first->is_contiguous() &&
+              contiguous.is_contiguous() && is_outermost(contiguous, dim);
+  if (!fits) return {};
+  RoomAccess::leave_memory(first);
+  int64_t total = contiguous.sizes[dim].value(), capacity = capacity_for(first, dim, total);
+  if (capacity == total && !first->is_apart()) return {};
+  return as_result(join_in_room(parts, dim, capacity, contiguous), contiguous);
+}
+
+RoomCounts room_counts() { return {rooms_made, appends_made, copied_out, all_spare_bytes}; }
+
+}  // namespace md
