@@ -37,6 +37,7 @@ GENERATORS = {
     "loops": Generator("test_loops_drawn", check="check_drawn"),
     "writes": Generator("test_captured_writes", check="run_program"),
     "windows": Generator("test_writes_in_place", check="check_drawn"),
+    "appends": Generator("test_appends", check="check_drawn", needs="torch"),
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),
     "size_sequences": Generator("test_size_sequences", check="check_drawn"),
     "symbolic_sizes": Generator("test_symbolic_sizes", check="check_drawn"),
