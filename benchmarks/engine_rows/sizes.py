@@ -1,9 +1,10 @@
 """What a size that no call had before costs: python benchmarks/engine_rows/sizes.py [--rows TEXT] [--rounds N]
 
-Each row calls one function with sizes in random order: a call of the size before, the first call of a size, more calls
-of the same size. torch eager, which makes nothing for a size, is called with each size too. Reported are medians over
+Each row calls one function with sizes in random order: the first call of a size, and more of it, each behind a call of
+the size before. torch eager, which makes nothing for a size, is called with each size too. Reported are medians over
 the sizes, and how the first call compares with what it may take: 1.2 times a seen size and 5 us; a decoder 1.05 times.
-One thread, in its own processor time.
+One thread, in its own processor time. The operands have been read, and memory for results of the size has been made,
+by an uncompiled call, so that caches and page faults are the same for both.
 """
 
 import random
@@ -21,7 +22,7 @@ AGAIN = 3  # calls of a seen size
 @dataclass
 class Row(Case):
     """make: the arguments for a library and a size. most: the times of a seen call, and the microseconds beside, that a
-    new size may take. calls: name -> the function and its library."""
+    new size may take. calls: name -> the function, the same uncompiled, its library."""
 
     make: object = None
     sizes: tuple = ()
@@ -33,7 +34,7 @@ class Row(Case):
         sizes = random.Random(self.seed).sample(self.sizes, SIZES)
         return {name: self.measure(name, *call, sizes) for name, call in calls.items()}
 
-    def measure(self, name, function, library, sizes):
+    def measure(self, name, function, uncompiled, library, sizes):
         """Medians over the sizes."""
         if name == OURS:
             library._dynamo.reset()
@@ -42,12 +43,18 @@ class Row(Case):
             new, seen = [], []
             for n in sizes:
                 arguments = self.make(library, n)
-                function(*before)  # so that both find their operands where a call of another size leaves them
-                new.append(microseconds(function, arguments))
-                seen += [microseconds(function, arguments) for _ in range(AGAIN)]
+                uncompiled(*arguments)
+                first, *again = (self.behind(function, before, arguments) for _ in range(1 + AGAIN))
+                new.append(first)
+                seen += again
                 before = arguments
         captures = 3  # of the first sizes
         return {"new": statistics.median(new[captures:]), "seen": statistics.median(seen[captures * AGAIN :])}
+
+    def behind(self, function, before, arguments):
+        """Microseconds of a call behind one of another size."""
+        function(*before)
+        return microseconds(function, arguments)
 
 
 def row(name, function, make, sizes, most=(1.2, 5)):
@@ -57,13 +64,15 @@ def row(name, function, make, sizes, most=(1.2, 5)):
         import minidynamo
 
         minidynamo.set_num_threads(1)
-        return minidynamo.compile(function(minidynamo), dynamic=True), minidynamo
+        uncompiled = function(minidynamo)
+        return minidynamo.compile(uncompiled, dynamic=True), uncompiled, minidynamo
 
     def theirs():
         import torch
 
         torch.set_num_threads(1)
-        return function(torch), torch
+        uncompiled = function(torch)
+        return uncompiled, uncompiled, torch
 
     return Row(name, {OURS: ours, "torch": theirs}, make=make, sizes=sizes, most=most)
 
