@@ -7,8 +7,8 @@
 namespace md {
 namespace {
 
-// The first operand is read as the tensor that the caller passed, which tells whether it has room: the plan has no address
-// of it.
+// The first operand is read as the tensor that the caller passed, which tells whether it has room: the plan has no
+// address of it.
 class AppendStep : public Step {
  public:
   AppendStep(const Append& append, const BufferAssignment& places)

@@ -1,4 +1,4 @@
-// cat that appends to its first operand where it lies.
+// cat that appends to its first operand in place.
 #pragma once
 #include "executor/lowering.h"
 #include "graph/appends.h"

@@ -57,7 +57,7 @@ class NativePlan : public SizedPlan {
   std::unique_ptr<RunState> make_state() const;
   // The permanent part of a state.
   void prepare(RunState& state) const;
-  // The steps whose inputs have changed take their sizes, or all of them; tells whether a buffer may lie elsewhere.
+  // The steps whose inputs have changed take their sizes, or all of them; may_move: a buffer may have another place.
   bool take_step_sizes(bool all, bool& may_move);
   // Prepares a state again: its steps whose inputs have changed, if its buffers are where they were.
   void prepare_again(RunState& state, bool has_moved) const;

@@ -1,4 +1,4 @@
-// Concatenations that may append to their first operand where it lies (tensor/simd/room.h).
+// Concatenations that may append to their first operand in place (tensor/simd/room.h).
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,7 +8,7 @@
 namespace md {
 
 // A cat whose first operand is an input that nothing else reads, and whose result is an output of which no view leaves
-// the graph, so that only the graph's own steps see where it lies.
+// the graph, so that only the graph's own steps see its place in memory.
 struct Append {
   const Node* node = nullptr;
   const Node* input = nullptr;

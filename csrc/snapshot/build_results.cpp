@@ -38,7 +38,7 @@ Ref make_Source(ValueBuilder&, const Recipe&, RecipeId) {
 
 Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   Tensor& output = builder.output(recipe.index);
-  // A result that is not written has memory of its own only when somebody asks for it.
+  // A result that is not written has memory of its own only when it is asked for.
   const StoragePtr storage = recipe.writes > 0 ? output->storage() : StoragePtr();
   if (storage)
     while (storage->version() < static_cast<uint64_t>(recipe.writes)) storage->bump_version();

@@ -1,4 +1,4 @@
-"""cat appends to its first operand where that has room: no copy of the whole, and nobody sees that memory is shared."""
+"""cat appends to its first operand where that has room: no copy of the whole, and no program sees that memory is shared."""
 
 import gc
 import random
@@ -120,7 +120,7 @@ def attention(lib, compile):
     @compile
     def step(cache, q, k, v):
         cache.k, cache.v = lib.cat([cache.k, k], 2), lib.cat([cache.v, v], 2)
-        return q @ cache.k.transpose(-1, -2) @ cache.v  # of small whole numbers: exact
+        return q @ cache.k.transpose(-1, -2) @ cache.v  # of small integers: exact
 
     shape = (2, HEADS, 1, WIDTH)
     cache, seen = Cache(k=numbers(lib, *shape) % 7, v=numbers(lib, *shape, start=3) % 7), []
@@ -206,7 +206,7 @@ def test_uncompiled_caches_grow_in_place(program):
     assert [look(tensor) for tensor in ours] == expected
 
 
-# ---- programs in which somebody else has the operand, a view of it, or its memory
+# ---- programs in which other objects have the operand, a view of it, or its memory
 
 
 def grown(lib, step, steps=24, shape=(1, HEADS, 1, WIDTH)):
@@ -481,8 +481,8 @@ SHARED = {
 
 @pytest.mark.parametrize("compile", [as_is, compiled, compiled_as_ever])
 @pytest.mark.parametrize("name", SHARED)
-def test_nobody_sees_shared_memory(name, compile):
-    # Looked at one by one: what comes later in the program must not show.
+def test_shared_memory_is_not_seen(name, compile):
+    # Each before the program goes on: what comes later must not show.
     expected = [look(tensor) for tensor in SHARED[name](torch, as_is)]
     assert [look(tensor) for tensor in SHARED[name](md, compile)] == expected
 

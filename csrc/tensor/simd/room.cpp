@@ -14,7 +14,7 @@ namespace {
 
 // Below this size a copy costs less than a room.
 constexpr int64_t kLeastBytes = 4096;
-// A room pays for a copy out of it by so many appends; a chain of concatenations with fewer gets none again.
+// A room pays for a copy out of it by this number of appends; a chain of concatenations with fewer gets none again.
 constexpr int kLeastAppends = 8;
 
 std::mutex& room_mutex() {
@@ -76,7 +76,7 @@ class RoomAccess {
   static bool is_apart(const TensorImpl& impl) { return impl.room_ != nullptr && impl.memory() == nullptr; }
   static RoomPtr& room(const TensorImpl& impl) { return impl.room_; }
 
-  // The elements where they lie; of any tensor.
+  // The elements in their place in memory; of any tensor.
   static Tensor lying(const Tensor& tensor) {
     std::lock_guard lock(room_mutex());
     return is_apart(*tensor.impl()) ? lying_apart(*tensor.impl()) : tensor;
@@ -102,8 +102,8 @@ class RoomAccess {
     return room;
   }
 
-  // A tensor that has taken the memory of its room gives it back, if nobody can have an address or a view of it, and
-  // nothing depends on its version.
+  // A tensor that has taken the memory of its room shares it again, if no other code can have an address or a view of
+  // it, and nothing depends on its version.
   static void leave_memory(const Tensor& tensor) {
     constexpr uint32_t kObjectAndCall = 2;
     std::lock_guard lock(room_mutex());

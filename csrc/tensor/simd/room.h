@@ -11,7 +11,7 @@ namespace md {
 
 // Tensors over one room have its first positions along the dim. Each looks like a tensor with memory of its own, and has
 // it as soon as anything but the functions below asks for it (TensorImpl::storage(), data()): the last one takes the
-// memory of the room if its elements lie there as its strides say, others copy theirs. So what lies in a room that
+// memory of the room if that place fits its strides, others copy theirs. So what lies in a room that
 // several tensors have is never written again, whoever refers to them. One lock guards all rooms.
 struct Room {
   Room(StoragePtr memory, int dim, int64_t capacity, int64_t used);
@@ -38,7 +38,7 @@ TensorSpec spec_in_room(const TensorSpec& contiguous, int dim, Dim capacity);
 int64_t capacity_for(const Tensor& first, int dim, int64_t total);
 
 struct Joined {
-  Tensor memory;  // all elements, where they lie; not to be seen by programs
+  Tensor memory;  // all elements in their place; not to be seen by programs
   RoomPtr room;   // null: `memory` is a tensor of its own
 };
 // Concatenates tensors of one dtype, of which the first has the result's rank: appends to the room that this one has if
