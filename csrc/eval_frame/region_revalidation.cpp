@@ -102,7 +102,7 @@ void RegionRevalidation::add_source(const Source* source) {
 void RegionRevalidation::add_tensors(BorrowedRef object) {
   if (!object) return;
   if (Tensor tensor = tensor_of_object(object); tensor.defined()) {
-    if (tensor->storage()) versions_.push_back({tensor, tensor->storage()->version()});
+    if (tensor->kind() == TensorKind::Real) versions_.push_back({tensor, tensor->version()});
   } else if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())) {
     PyObject** items = PySequence_Fast_ITEMS(object.get());
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
@@ -120,8 +120,8 @@ bool RegionRevalidation::holds() const {
     if (!same_contents(what, contents_of(what, target, key), now)) return false;
   // Memory shared with other libraries may be written without a version change.
   return std::ranges::none_of(versions_, [](const Version& seen) {
-    const StoragePtr& storage = seen.tensor->storage();
-    return storage->version() != seen.version || storage->shared_with_outside();
+    const Tensor& tensor = seen.tensor;
+    return tensor->version() != seen.version || (!tensor->is_apart() && tensor->storage()->shared_with_outside());
   });
 }
 

@@ -57,6 +57,9 @@ class TensorImpl {
   }
   void* memory() const { return data_.load(std::memory_order_acquire); }
   bool is_apart() const;
+  // Of real tensors; what is in shared memory with room has not been written, and may be.
+  uint64_t version() const { return is_apart() ? 0 : storage_->version(); }
+  bool is_read_only() const { return !is_apart() && storage_->read_only(); }
   int64_t offset() const { return offset_; }  // in elements
   // Real tensors only: dims as plain numbers.
   const int64_t* sizes() const { return reinterpret_cast<const int64_t*>(spec_.sizes.data()); }

@@ -20,8 +20,8 @@ namespace {
 // ---- objects
 
 bool is_writable(PyObject* object) {
-  const StoragePtr& storage = tensor_of(object)->storage();
-  return storage && !storage->read_only();
+  const Tensor& tensor = tensor_of(object);
+  return tensor->kind() == TensorKind::Real && !tensor->is_read_only();
 }
 
 Ref empty(const TensorView& view) { return wrap_tensor(Tensor::empty(view.spec())); }

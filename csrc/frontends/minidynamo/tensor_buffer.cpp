@@ -50,7 +50,7 @@ bool has_layout(const Tensor& tensor, int flags) {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   const Tensor& tensor = tensor_of(self);
   const char* problem = why_no_buffer(tensor);
-  if (*problem == '\0' && (flags & PyBUF_WRITABLE) && tensor->storage()->read_only()) {
+  if (*problem == '\0' && (flags & PyBUF_WRITABLE) && tensor->is_read_only()) {
     problem = "the memory of the Tensor is read-only";
   }
   if (*problem == '\0' && !has_layout(tensor, flags)) problem = "the Tensor is not contiguous as it was asked for";
@@ -66,7 +66,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
     view->obj = Py_NewRef(self);
     view->len = tensor->numel() * static_cast<Py_ssize_t>(item_size(tensor->dtype()));
     view->itemsize = static_cast<Py_ssize_t>(item_size(tensor->dtype()));
-    view->readonly = tensor->storage()->read_only();
+    view->readonly = tensor->is_read_only();
     view->ndim = tensor->rank();
     view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(row(tensor->dtype()).names.buffer) : nullptr;
     view->shape = (flags & PyBUF_ND) ? made->shape.data() : nullptr;

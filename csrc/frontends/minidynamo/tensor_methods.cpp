@@ -375,7 +375,7 @@ PyObject* get_is_leaf(PyObject* self, void*) {
 PyObject* get_array_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 PyObject* get_version(PyObject* self, void*) {
   const Tensor& tensor = tensor_of(self);
-  return PyLong_FromUnsignedLongLong(tensor->storage() ? tensor->storage()->version() : 0);
+  return PyLong_FromUnsignedLongLong(tensor->kind() == TensorKind::Real ? tensor->version() : 0);
 }
 
 int set_grad(PyObject*, PyObject* value, void*) {
