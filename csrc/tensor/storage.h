@@ -53,6 +53,9 @@ class Storage {
   void bump_version() { ++version_; }
   bool shared_with_outside() const { return shared_; }
   void mark_shared_with_outside() { shared_ = true; }
+  // C code may have its address for as long as a tensor over it lives.
+  bool is_lent() const { return lent_; }
+  void mark_lent() { lent_ = true; }
   // External memory that may not be written.
   bool read_only() const { return read_only_; }
   void mark_read_only() { read_only_ = true; }
@@ -83,6 +86,7 @@ class Storage {
   StorageCompanion* companion_ = nullptr;
   bool shared_;
   bool read_only_ = false;
+  bool lent_ = false;
   Joins joins_ = Joins::No;
 };
 

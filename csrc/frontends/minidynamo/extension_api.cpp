@@ -29,6 +29,7 @@ const Tensor& require_real(PyObject* object) {
 int view_tensor(PyObject* object, MinidynamoTensorView* view) {
   try {
     const Tensor& tensor = require_real(object);
+    tensor->storage()->mark_lent();
     *view = {tensor->data(),  tensor->sizes(), tensor->strides(),
              tensor->numel(), tensor->rank(),  static_cast<MinidynamoDType>(tensor->dtype())};
     return 0;

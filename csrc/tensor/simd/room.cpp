@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/error.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -17,9 +18,11 @@ constexpr int64_t kLeastBytes = 4096;
 // A room pays for a copy out of it by this number of appends; a chain of concatenations with fewer gets none again.
 constexpr int kLeastAppends = 8;
 
+// Memory is taken while it is held: a fork locks it before the allocator, whose handlers must be there already.
 std::mutex& room_mutex() {
   static std::mutex* mutex = [] {
     static std::mutex made;
+    static_cast<void>(cached_bytes());
     pthread_atfork([] { made.lock(); }, [] { made.unlock(); }, [] { made.unlock(); });
     return &made;
   }();
@@ -55,6 +58,12 @@ Room::Room(StoragePtr given, int along, int64_t positions, int64_t filled)
 
 Room::~Room() { all_spare_bytes -= spare_bytes(); }
 
+void Room::use(int64_t positions) {
+  all_spare_bytes -= spare_bytes();
+  used = positions;
+  all_spare_bytes += spare_bytes();
+}
+
 size_t Room::spare_bytes() const {
   return nbytes / static_cast<size_t>(capacity) * static_cast<size_t>(capacity - used);
 }
@@ -87,16 +96,22 @@ class RoomAccess {
     return Tensor::from_storage(room.memory, 0, spec_in_room(impl.spec(), room.dim, room.capacity));
   }
 
+  // Whether positions along `dim` can be appended to `first` where it lies, if there are enough.
+  static bool ends_room(const Tensor& first, int dim) {
+    const TensorImpl& impl = *first.impl();
+    if (!is_apart(impl) || impl.room_->dim != dim) return false;
+    // What longer tensors had is free when nobody has it.
+    if (is_alone(impl)) impl.room_->use(impl.sizes()[dim]);
+    return impl.room_->used == impl.sizes()[dim];
+  }
+
   // Positions [used, total) of the room of `first`, if it is the longest tensor there.
   static RoomPtr claim(const Tensor& first, int dim, int64_t capacity, int64_t total) {
     std::lock_guard lock(room_mutex());
-    RoomPtr room = first->room_;
-    bool fits = is_apart(*first.impl()) && room->dim == dim && room->capacity == capacity &&
-                room->used == first->sizes()[dim] && total <= capacity;
-    if (!fits) return nullptr;
-    all_spare_bytes -= room->spare_bytes();
-    room->used = total;
-    all_spare_bytes += room->spare_bytes();
+    if (!ends_room(first, dim)) return nullptr;
+    const RoomPtr& room = first->room_;
+    if (room->capacity != capacity || total > capacity) return nullptr;
+    room->use(total);
     ++room->appends;
     ++appends_made;
     return room;
@@ -110,9 +125,10 @@ class RoomAccess {
     const TensorImpl& impl = *tensor.impl();
     if (impl.room_ == nullptr || impl.memory() == nullptr || !impl.count_.is(kObjectAndCall)) return;
     Storage& memory = *impl.storage_.get();
-    bool is_alone = impl.room_.use_count() == 1 && memory.has_references(2) && memory.version() == 0 &&
-                    memory.companion() == nullptr && !memory.shared_with_outside() && impl.offset() == 0;
-    if (!is_alone) return;
+    bool is_unseen = impl.room_.use_count() == 1 && memory.has_references(2) && memory.version() == 0 &&
+                     memory.companion() == nullptr && !memory.shared_with_outside() && !memory.is_lent() &&
+                     impl.offset() == 0;
+    if (!is_unseen) return;
     impl.data_.store(nullptr, std::memory_order_relaxed);
     impl.storage_ = StoragePtr();
   }
@@ -125,7 +141,7 @@ class RoomAccess {
     TensorSpec there = spec_in_room(impl.spec(), room.dim, room.capacity);
     bool lies_alike = room.capacity == impl.sizes()[room.dim] || is_outermost(impl.spec(), room.dim);
     StoragePtr memory;
-    if (impl.room_.use_count() == 1 && lies_alike) {
+    if (is_alone(impl) && lies_alike) {
       memory = room.memory;
       memory->show_bytes(static_cast<size_t>(bytes_of(impl.spec())));
     } else {
@@ -136,6 +152,13 @@ class RoomAccess {
   }
 
  private:
+  // Whether nobody else has its room, or reads the memory there.
+  static bool is_alone(const TensorImpl& impl) {
+    bool is_last = impl.room_.use_count() == 1 && impl.room_->memory->has_references(1);
+    if (is_last) std::atomic_thread_fence(std::memory_order_acquire);  // what others read there
+    return is_last;
+  }
+
   static StoragePtr copy_out(const TensorImpl& impl, const Room& room, const TensorSpec& there) {
     Tensor own = Tensor::empty(impl.spec());
     copy_elements(Tensor::from_storage(room.memory, 0, there), own);
@@ -164,10 +187,9 @@ int64_t capacity_for(const Tensor& first, int dim, int64_t total) {
   if (total <= 0 || first->numel() == 0) return total;
   if (first->is_apart()) {
     std::lock_guard lock(room_mutex());
-    const RoomPtr& room = RoomAccess::room(*first.impl());
-    bool fits = RoomAccess::is_apart(*first.impl()) && room->dim == dim && room->used == first->sizes()[dim];
-    if (!fits) return 2 * total;
-    return total <= room->capacity ? room->capacity : 2 * total;
+    if (!RoomAccess::ends_room(first, dim)) return 2 * total;
+    int64_t capacity = RoomAccess::room(*first.impl())->capacity;
+    return total <= capacity ? capacity : 2 * total;
   }
   int64_t bytes = bytes_of(first.spec());
   return first->storage()->joins() == Joins::Once && bytes >= kLeastBytes ? 2 * total : total;
@@ -178,25 +200,46 @@ void note_joined(const Tensor& first, const Tensor& result) {
   result->storage()->note_joins(never ? Joins::NeverInRoom : Joins::Once);
 }
 
+namespace {
+
+// Null: there is no memory for so many positions, and the result may lie in less.
+StoragePtr allocate_room(const TensorSpec& spec, int dim, int64_t capacity) {
+  int64_t bytes = bytes_of(spec) / spec.sizes[dim].value();  // of a position
+  try {
+    return Storage::allocate(static_cast<size_t>(bytes * capacity));
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Memory || !is_outermost(spec, dim)) throw;
+    return StoragePtr();
+  }
+}
+
+// Memory for all elements, none of which has been written.
+Joined make_memory(const Tensor& first, int dim, int64_t capacity, const TensorSpec& spec) {
+  int64_t total = spec.sizes[dim].value();
+  Joined joined;
+  StoragePtr memory = capacity > total ? allocate_room(spec, dim, capacity) : StoragePtr();
+  if (!memory) {
+    joined.memory = Tensor::empty(spec);
+    note_joined(first, joined.memory);
+    return joined;
+  }
+  memory->note_joins(Joins::Once);
+  joined.room = std::make_shared<Room>(memory, dim, capacity, total);
+  joined.memory = Tensor::from_storage(std::move(memory), 0, spec);
+  return joined;
+}
+
+}  // namespace
+
 Joined join_in_room(std::span<const Tensor> parts, int dim, int64_t capacity, const TensorSpec& spec) {
   const Tensor& first = parts[0];
   int64_t total = spec.sizes[dim].value(), start = first->sizes()[dim];
-  Joined joined;
   if (RoomPtr room = RoomAccess::claim(first, dim, capacity, total)) {
-    joined = {Tensor::from_storage(room->memory, 0, spec), room};
+    Joined joined = {Tensor::from_storage(room->memory, 0, spec), room};
     copy_parts(parts.subspan(1), dim, start, joined.memory);
     return joined;
   }
-  if (capacity == total) {
-    joined.memory = Tensor::empty(spec);
-    note_joined(first, joined.memory);
-  } else {
-    int64_t bytes = bytes_of(spec) / total;  // of a position
-    StoragePtr memory = Storage::allocate(static_cast<size_t>(bytes * capacity));
-    memory->note_joins(Joins::Once);
-    joined.room = std::make_shared<Room>(memory, dim, capacity, total);
-    joined.memory = Tensor::from_storage(std::move(memory), 0, spec);
-  }
+  Joined joined = make_memory(first, dim, capacity, spec);
   Tensor lying = RoomAccess::lying(first);
   copy_parts({&lying, 1}, dim, 0, joined.memory);
   copy_parts(parts.subspan(1), dim, start, joined.memory);

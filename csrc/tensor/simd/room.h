@@ -19,6 +19,7 @@ struct Room {
   Room(const Room&) = delete;
   Room& operator=(const Room&) = delete;
   size_t spare_bytes() const;
+  void use(int64_t positions);
 
   StoragePtr memory;
   size_t nbytes;
