@@ -118,7 +118,7 @@ class RoomAccess {
   }
 
   // A tensor that has taken the memory of its room shares it again, if no other code can have an address or a view of
-  // it, and nothing depends on its version.
+  // it, and nothing depends on its version. A plan that runs without the GIL has references besides these.
   static void leave_memory(const Tensor& tensor) {
     constexpr uint32_t kObjectAndCall = 2;
     std::lock_guard lock(room_mutex());

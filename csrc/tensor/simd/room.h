@@ -51,8 +51,8 @@ Tensor as_result(Joined joined, const TensorSpec& contiguous);
 // A copy has made `result`, of which `first` is the first part.
 void note_joined(const Tensor& first, const Tensor& result);
 
-// cat of tensors that Python holds, under the GIL, where no dim before this one has several positions: in a room if that
-// saves a copy, else undefined.
+// cat outside of the steps of plans, where no dim before this one has several positions: in a room if that saves a copy,
+// else undefined. A Python object whose tensor is among the parts is not used by other threads meanwhile.
 Tensor join_held(std::span<const Tensor> parts, int dim, const TensorSpec& contiguous);
 
 // For tests and for those who look for memory.
