@@ -106,7 +106,7 @@ def _convolution(lib):
     return lambda x: lib.nn.functional.conv2d(x, weight, None, 1, 1).relu()
 
 
-def _decoder(lib, width=256, heads=4, layers=4):
+def decoder(lib, width=256, heads=4, layers=4):
     functional = lib.nn.functional
     each = width // heads
     weights = [
@@ -129,7 +129,7 @@ def _decoder(lib, width=256, heads=4, layers=4):
     return step
 
 
-def _cache(lib, length, width=256, heads=4, layers=4):
+def cache(lib, length, width=256, heads=4, layers=4):
     return [tuple(lib.ones(1, heads, length, width // heads) for _ in range(2)) for _ in range(layers)]
 
 
@@ -147,7 +147,7 @@ FUNCTIONS = [
     row("linear", _linear, lambda lib, n: (lib.ones(n, 256),), _SMALL),
     row("attention", _attention, lambda lib, n: _several(lib, 1, 4, n, 64), _SMALL),
     row("convolution", _convolution, lambda lib, n: (lib.ones(1, 8, n, 20),), _SMALL),
-    row("decode step", _decoder, lambda lib, n: (lib.ones(1, 1, 256), _cache(lib, n)), _SMALL, (1.05, 0)),
+    row("decode step", decoder, lambda lib, n: (lib.ones(1, 1, 256), cache(lib, n)), _SMALL, (1.05, 0)),
 ]
 
 

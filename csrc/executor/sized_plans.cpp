@@ -127,6 +127,9 @@ class SizedPlans : public Plan {
   bool wants_own_plan(const Sizes& sizes) const;
   std::shared_ptr<const Plan> share(const Sizes& sizes, KeptPlans& dropped) const;
   bool find_pattern(const Sizes& sizes) const;
+  bool are_asked_once(const Sizes& sizes) const;
+  bool change(KeptAt kept, const Sizes& sizes) const;
+  bool change_last(SharedPlans& pattern, const Sizes& sizes) const;
   bool change_one(SharedPlans& pattern, const Sizes& sizes) const;
   bool copy_one(SharedPlans& pattern, const Sizes& sizes) const;
   bool lower_one(SharedPlans& pattern, const Sizes& sizes, KeptPlans& dropped) const;
@@ -253,7 +256,8 @@ bool SizedPlans::find_pattern(const Sizes& sizes) const {
 std::shared_ptr<const Plan> SizedPlans::share(const Sizes& sizes, KeptPlans& dropped) const {
   if (!find_pattern(sizes)) return nullptr;
   SharedPlans& pattern = patterns_.front();
-  bool found = pattern.plans.size() < kMostShared ? copy_one(pattern, sizes) : change_one(pattern, sizes);
+  bool found = change_last(pattern, sizes) ||
+               (pattern.plans.size() < kMostShared ? copy_one(pattern, sizes) : change_one(pattern, sizes));
   if (!found && !lower_one(pattern, sizes, dropped)) return nullptr;
   shrink(dropped);
   return all_.plans.front().plan;
@@ -290,23 +294,42 @@ KeptAt SizedPlans::add(KeptPlan kept) const {
   return at;
 }
 
+bool SizedPlans::are_asked_once(const Sizes& sizes) const {
+  auto known = uses_.find(sizes);
+  return known != uses_.end() && known->second == 1;
+}
+
+// A plan that does not run takes the sizes.
+bool SizedPlans::change(KeptAt kept, const Sizes& sizes) const {
+  std::atomic_thread_fence(std::memory_order_acquire);  // what its last run wrote
+  forget_sizes(*kept);
+  if (!kept->shared->take_sizes()) return false;
+  kept->sizes = sizes;
+  kept->is_valid = true;
+  kept->uses = 0;
+  by_sizes_.insert_or_assign(sizes, kept);
+  count(*kept);
+  touch(kept);
+  return true;
+}
+
+// Sizes that have been used once, as of what grows from step to step, are followed by those of the next step: the plan
+// whose memory is in the caches takes them. Sizes that come again keep theirs.
+bool SizedPlans::change_last(SharedPlans& pattern, const Sizes& sizes) const {
+  if (pattern.plans.empty()) return false;
+  KeptAt last = pattern.plans.back();
+  bool is_passed = last->uses == 0 && last->plan.use_count() == 1 && are_asked_once(last->sizes);
+  return is_passed && are_asked_once(sizes) && change(last, sizes);
+}
+
 // The least recently used plan that does not run takes the sizes.
 bool SizedPlans::change_one(SharedPlans& pattern, const Sizes& sizes) const {
   int tried = 0;
   for (size_t i = 0; i < pattern.plans.size() && tried < kMostTried; ++i) {
     KeptAt at = pattern.plans[i];
     if (at->plan.use_count() > 1) continue;
-    std::atomic_thread_fence(std::memory_order_acquire);  // what its last run wrote
     ++tried;
-    forget_sizes(*at);
-    if (!at->shared->take_sizes()) continue;
-    at->sizes = sizes;
-    at->is_valid = true;
-    at->uses = 0;
-    by_sizes_.insert_or_assign(sizes, at);
-    count(*at);
-    touch(at);
-    return true;
+    if (change(at, sizes)) return true;
   }
   return false;
 }

@@ -1,6 +1,5 @@
 """cat appends to its first operand where that has room: no copy of the whole, and no program sees that memory is shared."""
 
-import copy
 import gc
 import random
 import weakref
@@ -678,7 +677,7 @@ class Drawn:
         self.kept[at].numpy()[0] += i
 
     def copy(self, at, i):
-        self.kept.append(copy.deepcopy(self.kept[at]))
+        self.kept.append(self.kept[at].clone())
 
     def read(self, at, i):
         yield self.kept[at]

@@ -73,10 +73,6 @@ def fill_compiled(tensor):
     fill(tensor)
 
 
-def set_data(tensor):
-    tensor.data = md.full(tuple(tensor.shape), 5.0)
-
-
 # Each makes all elements 5.
 WRITES = {
     "op": lambda t: t.fill_(5),
@@ -87,7 +83,6 @@ WRITES = {
     "rows": fill_rows,
     "detached": lambda t: t.detach().fill_(5),
     "data": lambda t: t.data.fill_(5),
-    "data that is set": set_data,
     "out": lambda t: md.add(md.zeros(*t.shape), 5, out=t),
     "compiled": fill_compiled,
     "numpy": lambda t: t.numpy().fill(5),
