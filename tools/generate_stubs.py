@@ -379,8 +379,12 @@ def generate_package(module):
         "from . import linalg as linalg",
         "from ._dynamo import explain as explain",
         "from ._dynamo._compile import compile as compile",
-        "from ._tensor.size_checks import _check as _check",
-        "from ._tensor.size_checks import _check_is_size as _check_is_size",
+        *(
+            f"from {module} import {name} as {name}"
+            for module, prefix in (("._tensor.size_checks", "_check"), ("._tensor.symbolic_numbers", "sym_"))
+            for name in sorted(vars(minidynamo))
+            if name.startswith(prefix)
+        ),
         *(f"from . import {name} as {name}" for name in modules),
         *imports,
         *(f"from ._C import {name}" for name in results),

@@ -13,7 +13,18 @@ from ._dynamo._compile import compile
 from ._serialization.saving import load, save
 from ._tensor import printing as _printing
 from ._tensor.names import TENSOR_NAMES
-from ._tensor.size_checks import _check, _check_is_size  # noqa: F401  where torch has them
+from ._tensor.size_checks import (  # noqa: F401  where torch has them
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_tensor_all,
+    _check_tensor_all_with,
+    _check_type,
+    _check_value,
+    _check_with,
+)
+from ._tensor.symbolic_numbers import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sum
 from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
@@ -32,6 +43,13 @@ __all__ = [
     "nn",
     "save",
     "show_config",
+    "sym_float",
+    "sym_int",
+    "sym_ite",
+    "sym_max",
+    "sym_min",
+    "sym_not",
+    "sym_sum",
     "utils",
     *TENSOR_NAMES,
 ]

@@ -81,6 +81,8 @@ FUNCTIONS = {
     "product": lambda x: md.arange(x.item() * 2 + 1),
     "the_number_too": lambda x: (x.item(), md.zeros(x.item())),
     "int": lambda x: md.zeros(int(x)),
+    "smallest": lambda x: md.zeros(min(md.zeros(x.item()).shape[0], 2)),
+    "largest": lambda x: md.zeros(max(1, x.item(), 2)),
     "checked": lambda x: (md._check(x.item() > 2), md.zeros(x.item())),
     "checked_as_a_size": lambda x: (md._check_is_size(x.item(), max=5), md.arange(12)[: x.item()]),
 }
@@ -115,7 +117,7 @@ def test_no_call_is_left_to_python_without_assertions():
 
 def test_assertions_of_shape_rules_are_checked_in_each_run():
     def program(x, y):
-        return y + md.ones(x.item())
+        return y + md.ones((x + 0).item())
 
     compiled = minidynamo.compile(program, fullgraph=True)
     y = md.ones(3)
@@ -188,7 +190,6 @@ DECISIONS = {
     "branch": lambda x: md.zeros(2) if md.zeros(x.item()).shape[0] > 2 else md.ones(2),
     "truth": lambda x: md.zeros(2) if md.zeros(x.item()).numel() else md.ones(2),
     "text": lambda x: f"{md.zeros(x.item()).shape[0]} rows",
-    "smallest": lambda x: md.zeros(min(md.zeros(x.item()).shape[0], 2)),
     "list": lambda x: md.ones(x.item()).tolist(),
     "key": lambda x: (x + 1, {3: 1}.get(md.zeros(x.item()).shape[0])),
 }

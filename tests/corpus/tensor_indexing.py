@@ -67,14 +67,19 @@ def by_a_tensor_and_a_number(x, rows):
     return x[rows, 1], x[1, rows]
 
 
-@snippet(_grid)
+@snippet(_grid, breaks=1, fullgraph=True)
 def by_a_mask(x):
     return x[x > 3]
 
 
-@snippet(_grid)
+@snippet(_grid, breaks=1, fullgraph=True)
 def by_a_mask_of_rows(x):
     return x[tensor([True, False, True])]
+
+
+@snippet(_grid, breaks=1, fullgraph=True)
+def by_a_mask_of_columns(x):
+    return x[:, x[0] > 1] * 2
 
 
 @snippet(_grid)

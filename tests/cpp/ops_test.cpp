@@ -68,10 +68,14 @@ TEST(errors) {
 
 TEST(whole_numbers) {
   Tensor largest = Tensor::scalar(DType::int64, Scalar(INT64_MAX)),
-         least = Tensor::scalar(DType::int64, Scalar(INT64_MIN));
+         least = Tensor::scalar(DType::int64, Scalar(INT64_MIN)),
+         three = Tensor::scalar(DType::int64, Scalar(int64_t{3}));
   CHECK(get_element(call("checked_add", {largest, Scalar(int64_t{-1})})[0], 0).as_int() == INT64_MAX - 1);
   CHECK(get_element(call("checked_sub", {least, least})[0], 0).as_int() == 0);
   CHECK(get_element(call("checked_mul", {largest, Scalar(int64_t{-1})})[0], 0).as_int() == -INT64_MAX);
+  CHECK(get_element(call("checked_div", {three, Scalar(int64_t{2})})[0], 0).as_double() == 1.5);
+  CHECK_THROWS(call("checked_div", {three, Scalar(int64_t{0})}), Error, "not that of two floats");
+  CHECK_THROWS(call("checked_div", {largest, Scalar(int64_t{2})}), Error, "not that of two floats");
   CHECK_THROWS(call("checked_add", {largest, Scalar(int64_t{1})}), Error, "more than 64 bits");
   CHECK_THROWS(call("checked_sub", {least, Scalar(int64_t{1})}), Error, "more than 64 bits");
   CHECK_THROWS(call("checked_mul", {least, Scalar(int64_t{-1})}), Error, "more than 64 bits");

@@ -16,8 +16,6 @@ except ImportError:
 
 ERRORS = (TypeError, ValueError, RuntimeError, IndexError)
 NO_GRAPH = {
-    "where.condition",
-    "masked_select",
     "as_strided",
     "narrow.tensor",
     "linspace.tensors",

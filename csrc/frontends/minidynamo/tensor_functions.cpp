@@ -185,6 +185,23 @@ PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t arg_count, Py
   });
 }
 
+// The only element of a real tensor.
+template <typename T>
+T element(PyObject* value, DType dtype) {
+  Tensor tensor = tensor_of_object(value);
+  if (!tensor.defined() || tensor->dtype() != dtype || tensor->rank() != 0 || tensor->kind() != TensorKind::Real)
+    raise(ErrorKind::Type, "takes a number of dtype ", row(dtype).name, " in a tensor");
+  return *tensor.data<T>();
+}
+
+PyObject* as_size(PyObject*, PyObject* value) {
+  return guarded([&] { return check(PyLong_FromLongLong(element<int64_t>(value, DType::int64))); });
+}
+
+PyObject* data_holds(PyObject*, PyObject* value) {
+  return guarded([&] { return check(PyBool_FromLong(element<bool>(value, DType::bool_))); });
+}
+
 PyObject* holds(PyObject*, PyObject* value) {
   return guarded([&] {
     if (!PyBool_Check(value)) raise(ErrorKind::Type, "cond must be a bool, but got ", Py_TYPE(value)->tp_name);
@@ -341,6 +358,8 @@ PyMethodDef functions[] = {
     fast_method("promote_types", promote_types_function, "promote_types(type1, type2) -> dtype"),
     fast_method("result_type", result_type, "result_type(tensor1, tensor2) -> dtype"),
     {"_holds", holds, METH_O, "The bool itself: the condition of a check."},
+    {"_data_holds", data_holds, METH_O, "The bool in a tensor: a condition that stays in the graph."},
+    {"_as_size", as_size, METH_O, "The integer in a tensor, as a size: it stays in the graph."},
     {"_exchange_grad_mode", exchange_grad_mode, METH_O, "Sets grad mode of this thread; returns what it was."},
     {"_exchange_inference_mode", exchange_inference_mode, METH_O,
      "Sets inference mode of this thread; returns what it was."},

@@ -18,6 +18,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/tensor_callables.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/values/no_warnings.h"
@@ -77,6 +78,10 @@ ValuePtr call_bool(Tracer& tracer, const CallArgs& args) {
   require_count(args, 0, 1);
   if (args.positional.empty()) return tracer.values().boolean(false);
   if (ValuePtr truth = computed(tracer, ScalarOp::Truth, {args.positional[0]})) return truth;
+  if (auto* tensor = as<TensorValue>(args.positional[0])) {
+    static PyObject* const type = reinterpret_cast<PyObject*>(&PyBool_Type);
+    if (ValuePtr truth = converted_to_number(tracer, type, tensor)) return truth;
+  }
   std::optional<bool> truth = truth_by_methods(tracer, args.positional[0]);
   if (!truth && is_tensor(args.positional[0])) graph_break(BreakReason::tensor_to_number, "bool()");
   if (!truth) graph_break(BreakReason::unknown_truth, describe(args.positional[0]));

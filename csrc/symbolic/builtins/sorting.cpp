@@ -10,6 +10,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
 
@@ -188,8 +189,6 @@ ValuePtr call_list_sort(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
-bool is_of_tensor(const ValuePtr& value) { return value->kind == ValueKind::Number; }
-
 template <int op>
 ValuePtr call_extreme(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("builtins", op == Py_GT ? "max" : "min").release();
@@ -206,8 +205,9 @@ ValuePtr call_extreme(Tracer& tracer, const CallArgs& args) {
   }
   if (items->empty() && fallback == nullptr) raise_here();
   if (items->empty()) return *fallback;
-  if (items->size() > 1 && args.keywords.empty() && std::ranges::none_of(*items, is_of_tensor)) {
-    for (const ValuePtr& item : *items) refuse_unbacked(tracer, item);
+  if (items->size() > 1 && args.keywords.empty()) {
+    auto is_of_data = [&](const ValuePtr& item) { return as<NumberValue>(item) || tracer.shapes().is_unbacked(item); };
+    if (std::ranges::any_of(*items, is_of_data)) return extreme_in_graph(tracer, op == Py_GT, *items);
     ScalarOp choice = op == Py_GT ? ScalarOp::Largest : ScalarOp::Least;
     if (ValuePtr chosen = computed(tracer, choice, *items)) return chosen;
   }

@@ -9,8 +9,10 @@
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/copied_names.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/tensor_data_calls.h"
+#include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/traced_calls.h"
 #include "tensor/tensor_modes.h"
 
@@ -235,6 +237,28 @@ ValuePtr holds(Tracer& tracer, const CallArgs& args) {
   return tracer.values().boolean(*truth);
 }
 
+TensorValue* lone_tensor(const CallArgs& args, DType dtype) {
+  auto* tensor = args.positional.size() == 1 && args.keywords.empty() ? as<TensorValue>(args.positional[0]) : nullptr;
+  if (tensor == nullptr || tensor->spec.dtype != dtype || tensor->spec.rank() != 0) raise_here();
+  return tensor;
+}
+
+// The condition on data under which an operation of the package is done. It stays in the graph under any config.
+ValuePtr data_holds(Tracer& tracer, const CallArgs& args) {
+  ValuePtr number = number_of(tracer, lone_tensor(args, DType::bool_));
+  assert_at_run_time(tracer, as<NumberValue>(number));
+  return tracer.values().boolean(true);
+}
+
+// A size that operations of the package count, not negative.
+ValuePtr as_size(Tracer& tracer, const CallArgs& args) {
+  static const OpRow* const clone = find_op("clone");
+  TensorValue* tensor = lone_tensor(args, DType::int64);
+  if (!captures_data_sizes(tracer)) graph_break(BreakReason::data_dependent_shape, "a size out of a tensor");
+  tracer.values().guard_tensor(tensor);
+  return size_value(tracer, counted_size(tracer, *clone, {tracer.builder().graph_value(tensor)}));
+}
+
 ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
 ValuePtr always_false(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(false); }
 
@@ -264,7 +288,9 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"new_tensor", new_tensor},
                                  {"requires_grad_", requires_grad},
                                  {"manual_seed", seed_generator},
-                                 {"holds", holds}};
+                                 {"holds", holds},
+                                 {"data_holds", data_holds},
+                                 {"as_size", as_size}};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
+#include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 
@@ -42,8 +43,24 @@ std::optional<bool> truth_or_inline(Tracer& tracer, ContinuationKind continuatio
 
 void jump_forward(Tracer& tracer, const Instruction& at) { tracer.frames().jump(at.arg); }
 
+// The condition of an assert statement that depends on data, as a bool of the graph; null for other values.
+ValuePtr asserted_condition(Tracer& tracer, const ValuePtr& value) {
+  const SymbolicFrame& frame = tracer.frames().innermost();
+  const std::vector<Instruction>& instructions = frame.bytecode->instructions();
+  bool asserts = static_cast<size_t>(frame.next) < instructions.size() &&
+                 instructions[static_cast<size_t>(frame.next)].op == Opcode::LOAD_ASSERTION_ERROR;
+  bool is_of_data = as<NumberValue>(value) != nullptr || tracer.shapes().is_unbacked(value);
+  return asserts && is_of_data ? computed(tracer, ScalarOp::Truth, {value}) : nullptr;
+}
+
 template <bool when>
 void pop_jump_if(Tracer& tracer, const Instruction& at) {
+  if (ValuePtr condition = when ? asserted_condition(tracer, tracer.frames().peek()) : nullptr;
+      condition && as<NumberValue>(condition)) {
+    assert_at_run_time(tracer, as<NumberValue>(condition));
+    tracer.frames().pop();
+    return tracer.frames().jump(at.arg);
+  }
   std::optional<bool> truth = truth_or_inline(tracer, ContinuationKind::Jump);
   if (!truth) return;
   tracer.frames().pop();

@@ -1,4 +1,4 @@
-// Unbacked sizes: numbers read from tensors, as in zeros(x.item()).
+// Unbacked sizes: numbers read from tensors, as in zeros(x.item()), and counts of elements, as in x[mask].
 //   1. The number gets a symbol, which its node defines. The plan is split there: the part that needs the size is
 //      lowered once it is known.
 //   2. Shape rules decide by a hint. The conditions that they assumed are checked in each run; if one fails, the
@@ -6,6 +6,7 @@
 //   3. Decisions of the program that depend on such a size end the region.
 #include <algorithm>
 
+#include "base/config.h"
 #include "graph/symbols.h"
 #include "guards/tensor_family.h"
 #include "symbolic/breaks/break_reason.h"
@@ -79,13 +80,39 @@ int64_t hint_of(Tracer& tracer, const ValueRef& value) {
   }
 }
 
+// If an assumption fails, the region is run again, which must not repeat a host call.
+void keep_apart_from_host_calls(Tracer& tracer) {
+  if (tracer.graph().has_host_call())
+    graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
+}
+
+bool is_call_of(const Node& node, const OpRow& op, const std::vector<Operand>& operands) {
+  if (node.op != &op || !node.size.is_symbolic() || node.operands.size() < operands.size()) return false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto *own = std::get_if<ValueRef>(&node.operands[i]), *other = std::get_if<ValueRef>(&operands[i]);
+    if (own == nullptr || other == nullptr || !(*own == *other)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool captures_data_sizes(Tracer& tracer) {
+  return config().capture_dynamic_output_shape_ops || tracer.frames().innermost().policy->fullgraph;
+}
+
+Dim counted_size(Tracer& tracer, const OpRow& count, const std::vector<Operand>& operands) {
+  for (const auto& node : tracer.graph().nodes())
+    if (is_call_of(*node, count, operands)) return node->size;
+  keep_apart_from_host_calls(tracer);
+  Node* node = tracer.builder().add_op(count, operands);
+  node->size = tracer.shapes().unbacked(hint_of(tracer, {node, 0}), true);
+  return node->size;
+}
 
 Dim unbacked_size(Tracer& tracer, NumberValue* number) {
   if (number->size.is_symbolic()) return number->size;
-  // If an assumption fails, the region is run again, which must not repeat a host call.
-  if (tracer.graph().has_host_call())
-    graph_break(BreakReason::tensor_to_number, "a size out of a tensor beside a custom operator");
+  keep_apart_from_host_calls(tracer);
   Node* source = tracer.builder().add_op(*find_op("clone"), {number->ref});
   number->size = tracer.shapes().unbacked(hint_of(tracer, number->ref));
   source->size = number->size;

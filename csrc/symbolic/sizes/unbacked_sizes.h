@@ -1,4 +1,4 @@
-// Unbacked sizes: numbers read from tensors, known only during a run.
+// Unbacked sizes: numbers read from tensors and counts of their elements, known only during a run.
 #pragma once
 #include "symbolic/trace/tracer.h"
 
@@ -15,6 +15,10 @@ void refuse_unbacked(Tracer& tracer, const ValuePtr& value);
 ValuePtr number_of_unbacked(Tracer& tracer, const ValuePtr& value);
 // The symbol of a number read from a tensor.
 Dim unbacked_size(Tracer& tracer, NumberValue* number);
+// The symbol of the number, not negative, that the op returns for these tensors: one for equal calls.
+Dim counted_size(Tracer& tracer, const OpRow& count, const std::vector<Operand>& operands);
+// Whether ops whose result's size depends on data are captured.
+bool captures_data_sizes(Tracer& tracer);
 ValueRef unbacked_number(GraphBuilder& builder, Dim dim);
 // Adds a runtime assert: if the bool is False in a run, the interpreter runs the region.
 void assert_at_run_time(Tracer& tracer, NumberValue* condition);

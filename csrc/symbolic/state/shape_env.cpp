@@ -79,8 +79,9 @@ void ShapeEnv::relation(Dim a, DimRelation relation, Dim b) {
     relations_.push_back({a, b, relation});
 }
 
-Dim ShapeEnv::unbacked(int64_t hint) {
-  Dim made = Dim::signed_symbol(str_cat("u", unbacked_.symbols().size()), hint);
+Dim ShapeEnv::unbacked(int64_t hint, bool is_count) {
+  std::string name = str_cat("u", unbacked_.symbols().size());
+  Dim made = is_count ? Dim::symbol(name, hint) : Dim::signed_symbol(name, hint);
   unbacked_.add(made);
   return made;
 }

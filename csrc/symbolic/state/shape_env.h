@@ -31,8 +31,9 @@ class ShapeEnv : public ShapeGuardSink {
   bool all_symbolic() const { return all_symbolic_; }  // make sizes of arguments symbolic from the first capture on
   // The symbol of a place: a size, or an int. `policy` is the program's, for a size.
   Dim symbol(const SizePlace& place, int64_t hint, const DimPolicy& policy = {});
-  // The symbol of an unbacked size: a number read from a tensor, unknown before the run.
-  Dim unbacked(int64_t hint);
+  // The symbol of an unbacked size, unknown before the run: a number read from a tensor, or a count of elements, which
+  // is not negative.
+  Dim unbacked(int64_t hint, bool is_count = false);
   // Returns true if the dim contains an unbacked symbol.
   bool is_unbacked(Dim dim) const;
   // Likewise for a value that is computed from unbacked sizes.

@@ -1,5 +1,7 @@
 #include "symbolic/tensors/tensor_callables.h"
 
+#include <utility>
+
 #include "frontends/tensor_facts.h"
 #include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
@@ -155,10 +157,13 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
 }
 
 ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* tensor) {
-  bool whole = callable.get() == reinterpret_cast<PyObject*>(&PyLong_Type);
-  bool is_float = callable.get() == reinterpret_cast<PyObject*>(&PyFloat_Type);
-  if ((!whole && !is_float) || !captures_numbers(tracer)) return nullptr;
-  return computed(tracer, whole ? ScalarOp::Int : ScalarOp::Float, {number_of(tracer, tensor)});
+  static constexpr std::pair<PyTypeObject*, ScalarOp> kConversions[] = {
+      {&PyLong_Type, ScalarOp::Int}, {&PyFloat_Type, ScalarOp::Float}, {&PyBool_Type, ScalarOp::Truth}};
+  if (!captures_numbers(tracer)) return nullptr;
+  for (const auto& [type, scalar_op] : kConversions)
+    if (callable.get() == reinterpret_cast<PyObject*>(type))
+      return computed(tracer, scalar_op, {number_of(tracer, tensor)});
+  return nullptr;
 }
 
 }  // namespace md

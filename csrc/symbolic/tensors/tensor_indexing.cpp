@@ -1,5 +1,6 @@
 // x[key] and x[key] = value on symbolic tensors: a chain of views, then at most one gather or scatter by index tensors.
 #include <algorithm>
+#include <iterator>
 
 #include "frontends/indexing.h"
 #include "guards/tensor_family.h"
@@ -243,13 +244,81 @@ ValuePtr numbers_of_rows(Tracer& tracer, TensorValue* tensor, const ValuePtr& ke
   return make_value<SequenceValue>(true, std::move(numbers));
 }
 
+// How many dims of the tensor an item of a key stands for, unless it is an Ellipsis.
+int dims_of_item(const ValuePtr& item) {
+  PyTypeObject* type = type_of(item);
+  if (type == Py_TYPE(Py_None) || type == &PyBool_Type) return 0;
+  auto* tensor = as<TensorValue>(item);
+  return tensor != nullptr && is_mask(*tensor) ? tensor->spec.rank() : 1;
+}
+
+// The indices of the elements of a mask, which stands for dims of the tensor from `at` on.
+std::vector<ValuePtr> indices_of_mask(Tracer& tracer, const TensorSpec& spec, const ValuePtr& item, int at) {
+  static const OpRow* const where = find_op("where.condition");
+  auto* mask = as<TensorValue>(item);
+  tracer.values().guard_tensor(mask);
+  int rank = mask->spec.rank();
+  if (at < 0 || at + rank > spec.rank()) raise_here();
+  for (int i = 0; i < rank; ++i)
+    if (!known_equal(mask->spec.sizes[i], spec.sizes[at + i])) raise_here();
+  ValuePtr indices = call_op(tracer, *where, {{item}, {}}, CallForm::Function);
+  return as<SequenceValue>(indices)->items;
+}
+
+bool is_captured_mask(Tracer& tracer, const ValuePtr& item) {
+  auto* tensor = as<TensorValue>(item);
+  return tensor != nullptr && tensor->spec.dtype == DType::bool_ && tensor->spec.rank() > 0 &&
+         captures_data_sizes(tracer);
+}
+
+// The key with index tensors in the place of masks.
+ValuePtr without_masks(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
+  std::vector<ValuePtr> items{key};
+  if (auto elements = type_of(key) == &PyTuple_Type ? elements_of(tracer, key) : nullptr) items = *elements;
+  auto is_mask_item = [&](const ValuePtr& item) { return is_captured_mask(tracer, item); };
+  if (std::ranges::none_of(items, is_mask_item)) return key;
+  auto is_ellipsis = [&](const ValuePtr& item) { return type_of(item) == Py_TYPE(Py_Ellipsis); };
+  if (std::ranges::count_if(items, is_ellipsis) > 1) raise_here();
+  int rest = 0;  // dims that items from here on stand for
+  for (const ValuePtr& item : items) rest += is_ellipsis(item) ? 0 : dims_of_item(item);
+  int at = 0;
+  std::vector<ValuePtr> replaced;
+  for (const ValuePtr& item : items) {
+    int dims = is_ellipsis(item) ? tensor->spec.rank() - at - rest : dims_of_item(item);
+    if (is_mask_item(item))
+      std::ranges::copy(indices_of_mask(tracer, tensor->spec, item, at), std::back_inserter(replaced));
+    else
+      replaced.push_back(item);
+    at += dims;
+    if (!is_ellipsis(item)) rest -= dims;
+  }
+  return make_value<SequenceValue>(false, std::move(replaced));
+}
+
+ValuePtr plain_key(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
+  return without_masks(tracer, tensor, numbers_of_rows(tracer, tensor, key));
+}
+
+// x[mask] for a mask over all dims: fewer steps than by indices. Null for other keys.
+ValuePtr selected_by_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
+  static const OpRow* const masked_select = find_op("masked_select");
+  if (!is_captured_mask(tracer, key)) return nullptr;
+  auto* mask = as<TensorValue>(key);
+  tracer.values().guard_tensor(mask);
+  if (mask->spec.rank() != tensor->spec.rank()) return nullptr;
+  for (int i = 0; i < mask->spec.rank(); ++i)
+    if (!known_equal(mask->spec.sizes[i], tensor->spec.sizes[i])) raise_here();
+  return call_op(tracer, *masked_select, {{ValuePtr(tensor), key}, {}}, CallForm::Function);
+}
+
 }  // namespace
 
 ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
   tracer.values().guard_tensor(tensor);
-  SymbolicKey parsed(tracer, *tensor->family, numbers_of_rows(tracer, tensor, key));
+  if (ValuePtr selected = selected_by_mask(tracer, tensor, key)) return selected;
+  SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);
@@ -273,7 +342,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(tracer, tensor, key, value);
   tracer.values().guard_tensor(tensor);
-  SymbolicKey parsed(tracer, *tensor->family, numbers_of_rows(tracer, tensor, key));
+  SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);

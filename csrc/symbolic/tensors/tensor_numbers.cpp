@@ -158,6 +158,13 @@ ValueRef rest_of_integers(Tracer& tracer, const Pair& pair) {
   return add(tracer, "remainder", {pair.tensor, pair.other});
 }
 
+// 1 / n: the op takes a tensor first.
+ValueRef true_quotient(Tracer& tracer, const Pair& pair) {
+  if (!pair.swapped) return checked(tracer, "checked_div", {pair.tensor, pair.other});
+  if (!std::holds_alternative<Scalar>(pair.other)) refuse("division");
+  return checked(tracer, "checked_div", {add(tracer, "full", {DimVec(), pair.other, DType::int64}), pair.tensor});
+}
+
 ValueRef add_floats(Tracer& tracer, const Pair& pair) { return add(tracer, "add", {pair.tensor, pair.other, one()}); }
 ValueRef multiply_floats(Tracer& tracer, const Pair& pair) { return add(tracer, "mul", {pair.tensor, pair.other}); }
 ValueRef subtract_floats(Tracer& tracer, const Pair& pair) {
@@ -183,7 +190,7 @@ ValuePtr absolute(Tracer& tracer, const ValuePtr&, const NumberValue& own) {
   return number(&PyFloat_Type, add(tracer, "abs", {own.ref}));
 }
 ValuePtr to_int(Tracer& tracer, const ValuePtr& value, const NumberValue& own) {
-  if (own.type == &PyFloat_Type) refuse("int()");
+  if (own.type == &PyFloat_Type) return number(&PyLong_Type, checked(tracer, "checked_int", {own.ref}));
   return own.type == &PyLong_Type ? value : number(&PyLong_Type, cast(tracer, own.ref, DType::int64));
 }
 ValuePtr to_float(Tracer& tracer, const ValuePtr& value, const NumberValue& own) {
@@ -209,7 +216,7 @@ struct Rule {
 constexpr Rule kNone{};
 constexpr Rule kAdd{true, add_integers, add_floats}, kSubtract{true, subtract_integers, subtract_floats},
     kMultiply{true, multiply_integers, multiply_floats}, kFloorDivide{true, divide_integers},
-    kRemainder{true, rest_of_integers}, kTrueDivide{true, nullptr, divide_floats};
+    kRemainder{true, rest_of_integers}, kTrueDivide{true, true_quotient, divide_floats};
 constexpr Rule kLess{.op = "lt", .mirrored = "gt"}, kLessEqual{.op = "le", .mirrored = "ge"},
     kEqual{.op = "eq", .mirrored = "eq"}, kNotEqual{.op = "ne", .mirrored = "ne"},
     kGreater{.op = "gt", .mirrored = "lt"}, kGreaterEqual{.op = "ge", .mirrored = "le"};
@@ -229,7 +236,8 @@ ValuePtr arithmetic(Tracer& tracer, const in_graph::Rule& rule, const Side& a, c
   auto* compute = with_float ? rule.floats : rule.integers;
   Pair pair = pair_of(tracer, a, b, with_float ? DType::float64 : DType::int64);
   if (compute == nullptr) refuse("division");
-  return number(with_float ? &PyFloat_Type : &PyLong_Type, compute(tracer, pair));
+  ValueRef result = compute(tracer, pair);
+  return number(number_type(tracer.graph().info(result).spec.dtype), result);
 }
 
 ValuePtr comparison(Tracer& tracer, const in_graph::Rule& rule, const Side& a, const Side& b) {
@@ -280,6 +288,20 @@ ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor) {
   if (tensor->spec.numel().value() > kMostNumbers)
     graph_break(BreakReason::tensor_to_list, str_cat("tolist() of ", tensor->spec.str()));
   return nested(tracer, tracer.builder().graph_value(tensor));
+}
+
+ValuePtr extreme_in_graph(Tracer& tracer, bool largest, const std::vector<ValuePtr>& values) {
+  auto is_whole = [](const ValuePtr& value) { return type_of(value) == &PyLong_Type; };
+  if (!std::ranges::all_of(values, is_whole)) refuse(largest ? "max()" : "min()");
+  const char* op = largest ? "clamp_min" : "clamp_max";
+  std::optional<ValueRef> best;
+  // Numbers of the graph first: the op takes a tensor and a number.
+  std::vector<Side> sides;
+  for (const ValuePtr& value : values) sides.push_back(side_of(tracer, value, op));
+  std::ranges::stable_partition(sides, [&](const Side& side) { return is_tensor(tracer, side.operand); });
+  for (const Side& side : sides)
+    best = best ? add(tracer, op, {*best, side.operand}) : std::get<ValueRef>(side.operand);
+  return number(&PyLong_Type, *best);
 }
 
 namespace {

@@ -18,6 +18,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/tensor_writes.h"
+#include "tensor/ops/data_sizes.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/simd/pointwise.h"
 #include "tensor/tensor_modes.h"
@@ -46,7 +47,7 @@ class OpCapture {
   ValuePtr run(const CallArgs& args, CallForm form) {
     find_family(args);
     bind(args);
-    if (row_->has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
+    if (row_->has(kEagerOnly)) take_size_from_data();
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
@@ -389,6 +390,20 @@ class OpCapture {
     if (!safe) graph_break(BreakReason::caught_call_out, row_->name + " after a custom operator");
   }
 
+  // Replaces the op by one that takes the size, which another op of the graph counts.
+  void take_size_from_data() {
+    const DataSized* ops = data_sized(*row_);
+    if (ops == nullptr || !captures_data_sizes(tracer_))
+      graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
+    try {
+      operands_.push_back(Scalar::symbolic(counted_size(tracer_, *ops->count, operands_)));
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      raise_here();
+    }
+    row_ = ops->sized;
+  }
+
   // zeros(2, requires_grad=True) is a leaf, but results of a graph are not.
   void refuse_new_leaves() const {
     int param = row_->schema.find("requires_grad");
@@ -464,7 +479,7 @@ ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallFor
   if (row.takes_generator() && args.keyword("generator") != nullptr)
     return call_op(tracer, row, without_generator(tracer, row, args), form, family);
   if (args.keyword("out") != nullptr && row.takes_out()) return call_with_out(tracer, row, args, form);
-  if (row.has(kEagerOnly)) graph_break(BreakReason::data_dependent_shape, row.name);
+  if (row.has(kEagerOnly) && data_sized(row) == nullptr) graph_break(BreakReason::data_dependent_shape, row.name);
   return OpCapture(tracer, row, family != nullptr ? *family : default_family()).run(args, form);
 }
 }  // namespace md

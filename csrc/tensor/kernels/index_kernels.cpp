@@ -471,34 +471,51 @@ void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   });
 }
 
+namespace {
+
+// Calls f(number among the true elements, place) for each of them. There are as many as the result has room for, unless
+// another thread writes to them.
+template <typename Found>
+void for_each_true(const OpCall& call, const Tensor& flags, int64_t count, Found f) {
+  const bool* data = flags.data<bool>();
+  int64_t found = 0;
+  for (int64_t i = 0; i < flags->numel() && found <= count; ++i) {
+    if (!data[i]) continue;
+    if (found < count) f(found, i);
+    ++found;
+  }
+  if (found != count) raise_op(ErrorKind::Runtime, call.row.name, "the elements are not ", count, " in number");
+}
+
+}  // namespace
+
+void nonzero_count_kernel(const OpCall& call, std::span<Tensor> outs) {
+  *outs[0].data<int64_t>() = count_true(tensor_arg(call, 0));
+}
+
+void masked_count_kernel(const OpCall& call, std::span<Tensor> outs) { *outs[0].data<int64_t>() = count_masked(call); }
+
 void nonzero_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
   int64_t* out = outs[0].data<int64_t>();
   int rank = flags->rank();
-  for (int64_t i = 0; i < flags->numel(); ++i) {
-    if (!flags.data<bool>()[i]) continue;
-    int64_t rest = i;
+  for_each_true(call, flags, outs[0]->sizes()[0], [&](int64_t found, int64_t rest) {
     for (int d = rank - 1; d >= 0; --d) {
-      out[d] = rest % flags->sizes()[d];
+      out[found * rank + d] = rest % flags->sizes()[d];
       rest /= flags->sizes()[d];
     }
-    out += rank;
-  }
+  });
 }
 
 void where_condition_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
-  int64_t found = 0;
-  for (int64_t i = 0; i < flags->numel(); ++i) {
-    if (!flags.data<bool>()[i]) continue;
-    int64_t rest = i;
+  for_each_true(call, flags, outs[0]->sizes()[0], [&](int64_t found, int64_t rest) {
     for (int d = flags->rank() - 1; d >= 0; --d) {
       outs[static_cast<size_t>(d)].data<int64_t>()[found] = rest % flags->sizes()[d];
       rest /= flags->sizes()[d];
     }
-    if (flags->rank() == 0) outs[0].data<int64_t>()[0] = 0;
-    ++found;
-  }
+    if (flags->rank() == 0) outs[0].data<int64_t>()[found] = 0;
+  });
 }
 
 void masked_select_kernel(const OpCall& call, std::span<Tensor> outs) {
@@ -508,13 +525,11 @@ void masked_select_kernel(const OpCall& call, std::span<Tensor> outs) {
   DimVec sizes = broadcast_sizes(call, tensors);
   Tensor values = broadcast_to(self, sizes, self->dtype());
   Tensor flags = broadcast_to(mask, sizes, DType::bool_);
-  size_t item = item_size(self->dtype());
+  auto item = static_cast<int64_t>(item_size(self->dtype()));
   char* out = outs[0].data<char>();
-  for (int64_t i = 0; i < flags->numel(); ++i) {
-    if (!flags.data<bool>()[i]) continue;
-    std::memcpy(out, values.data<char>() + static_cast<size_t>(i) * item, item);
-    out += item;
-  }
+  for_each_true(call, flags, outs[0]->sizes()[0], [&](int64_t found, int64_t at) {
+    std::memcpy(out + found * item, values.data<char>() + at * item, static_cast<size_t>(item));
+  });
 }
 
 }  // namespace md

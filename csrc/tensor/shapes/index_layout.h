@@ -19,4 +19,9 @@ IndexLayout index_layout(const OpCall& call);
 // Raises unless the tensor has an index dtype.
 void check_index_dtype(const OpCall& call, const TensorSpec& index);
 
+// How many elements are not zero.
+int64_t count_true(const Tensor& tensor);
+// How many elements a masked_select has: arguments 0 and 1 are the tensor and the mask.
+int64_t count_masked(const OpCall& call);
+
 }  // namespace md

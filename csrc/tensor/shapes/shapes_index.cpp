@@ -288,33 +288,74 @@ void scatter_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_written(call, outs);
 }
 
-void nonzero_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
-  int64_t count = std::count(flags.data<bool>(), flags.data<bool>() + flags->numel(), true);
-  outs.push_back({TensorSpec::contiguous(DType::int64, DimVec({count, int64_t{flags->rank()}})), 0});
+int64_t count_true(const Tensor& tensor) {
+  Tensor flags = as_contiguous(tensor, DType::bool_);
+  return std::count(flags.data<bool>(), flags.data<bool>() + flags->numel(), true);
 }
 
-// A number counts as one dim.
-void where_condition_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  Tensor flags = as_contiguous(tensor_arg(call, 0), DType::bool_);
-  int64_t count = std::count(flags.data<bool>(), flags.data<bool>() + flags->numel(), true);
-  for (int i = 0; i < std::max(flags->rank(), 1); ++i) {
-    outs.push_back({TensorSpec::contiguous(DType::int64, DimVec({count})), 0});
-  }
-}
+namespace {
 
-void masked_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+// The sizes that self and mask have together.
+DimVec masked_sizes(const OpCall& call) {
   const Tensor& self = tensor_arg(call, 0);
   const Tensor& mask = tensor_arg(call, 1);
   if (mask->dtype() != DType::bool_) {
     raise_op(ErrorKind::Runtime, call.row.name, "expected BoolTensor for mask, but got ", row(mask->dtype()).name);
   }
   const Tensor* tensors[] = {&self, &mask};
-  DimVec sizes = broadcast_sizes(call, tensors);
-  Tensor flags = as_contiguous(mask, DType::bool_);
-  int64_t trues = std::count(flags.data<bool>(), flags.data<bool>() + flags->numel(), true);
-  int64_t repeats = flags->numel() == 0 ? 0 : product(sizes.span()).value() / flags->numel();
-  outs.push_back({TensorSpec::contiguous(self->dtype(), DimVec({trues * repeats})), 0});
+  return broadcast_sizes(call, tensors);
+}
+
+Dim count_arg(const OpCall& call, int index) {
+  Dim count = dim_arg(call, index);
+  if (known_less(count, 0))
+    raise_op(ErrorKind::Runtime, call.row.name, "count must be non-negative, got ", count.str());
+  return count;
+}
+
+void push_rows(const OpCall& call, std::vector<OutSpec>& outs, Dim count) {
+  outs.push_back({TensorSpec::contiguous(DType::int64, DimVec({count, int64_t{self_spec(call).rank()}})), 0});
+}
+
+// A number counts as one dim.
+void push_columns(const OpCall& call, std::vector<OutSpec>& outs, Dim count) {
+  for (int i = 0; i < std::max(self_spec(call).rank(), 1); ++i) push_contiguous(outs, DType::int64, {count});
+}
+
+}  // namespace
+
+int64_t count_masked(const OpCall& call) {
+  DimVec sizes = masked_sizes(call);
+  const Tensor& mask = tensor_arg(call, 1);
+  return mask->numel() == 0 ? 0 : count_true(mask) * (product(sizes.span()).value() / mask->numel());
+}
+
+void nonzero_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push_rows(call, outs, count_true(tensor_arg(call, 0)));
+}
+
+void where_condition_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push_columns(call, outs, count_true(tensor_arg(call, 0)));
+}
+
+void masked_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  push_contiguous(outs, self_spec(call).dtype, {count_masked(call)});
+}
+
+void nonzero_count_shape(const OpCall&, std::vector<OutSpec>& outs) { push_contiguous(outs, DType::int64, {}); }
+
+void masked_count_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  static_cast<void>(masked_sizes(call));
+  push_contiguous(outs, DType::int64, {});
+}
+
+void sized_nonzero_shape(const OpCall& call, std::vector<OutSpec>& outs) { push_rows(call, outs, count_arg(call, 1)); }
+
+void sized_where_shape(const OpCall& call, std::vector<OutSpec>& outs) { push_columns(call, outs, count_arg(call, 1)); }
+
+void sized_masked_select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  static_cast<void>(masked_sizes(call));
+  push_contiguous(outs, self_spec(call).dtype, {count_arg(call, 2)});
 }
 
 }  // namespace md

@@ -8,7 +8,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, written
+from .registry import composite, require_data, require_tensor, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def normal(
 ) -> Tensor:
     """Normal numbers: mean and std are tensors that broadcast, or numbers with a size."""
     if isinstance(std, Tensor):
-        if std.numel() > 0 and not bool((std >= 0).all()):
-            raise RuntimeError("[normal] expects all elements of std >= 0.0")
+        require_data((std >= 0).all(), "[normal] expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"[normal] expects std >= 0.0, but found std {std}")
     if size is not None:
@@ -129,10 +128,13 @@ def multinomial(
             f"[multinomial] cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} >"
             f" {input.shape[-1]}"
         )
-    if not bool((input.isfinite() & (input >= 0)).all()):
-        raise RuntimeError("[multinomial] probability tensor contains either `inf`, `nan` or element < 0")
-    if not bool((input.sum(-1) > 0).all()):
-        raise RuntimeError("[multinomial] invalid multinomial distribution (sum of probabilities <= 0)")
+    require_data(
+        (input.isfinite() & (input >= 0)).all(),
+        "[multinomial] probability tensor contains either `inf`, `nan` or element < 0",
+    )
+    require_data(
+        (input.sum(-1) > 0).all(), "[multinomial] invalid multinomial distribution (sum of probabilities <= 0)"
+    )
     if replacement:
         totals = input.double().cumsum(-1)
         shape = (*input.shape[:-1], num_samples)
@@ -140,10 +142,9 @@ def multinomial(
         return written(minidynamo.searchsorted(totals, drawn, right=True).clamp(max=input.shape[-1] - 1), out)
     # The first of exponential waiting times with these rates; outcomes without probability never occur.
     waiting = -(-minidynamo.rand(input.shape, dtype=minidynamo.float64, generator=generator)).log1p() / input.double()
-    if not bool(((input > 0).sum(-1) >= num_samples).all()):
-        raise RuntimeError(
-            "[multinomial] invalid multinomial distribution (with replacement=False, not enough non-negative"
-            " category to"
-            " sample)"
-        )
+    require_data(
+        ((input > 0).sum(-1) >= num_samples).all(),
+        "[multinomial] invalid multinomial distribution (with replacement=False, not enough non-negative category to"
+        " sample)",
+    )
     return written(waiting.topk(num_samples, -1, False).indices, out)

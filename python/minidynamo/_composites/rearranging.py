@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import minidynamo
 
-from .._C import Tensor
-from .registry import composite, prims, require_tensor, require_tensors, sizes_of, wrapped_dim
+from .._C import Tensor, _as_size
+from .registry import composite, prims, require_data, require_tensor, require_tensors, sizes_of, wrapped_dim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,19 +166,20 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(-1), offset)
 
 
-def _repeated_places(counts: Tensor) -> Tensor:
-    """0 counts[0] times, then 1 counts[1] times, and so on."""
+def _repeated_places(counts: Tensor, size: int | None) -> Tensor:
+    """0 counts[0] times, then 1 counts[1] times, and so on: `size` in all, if that is known."""
     if counts.dim() != 1 or counts.is_floating_point() or counts.dtype == minidynamo.bool:
         raise RuntimeError(
             f"[repeat_interleave] only accept 1D vector of whole numbers as repeats, got {counts.dtype}; shape"
             f" {tuple(counts.shape)}"
         )
-    if counts.numel() == 0:
-        return counts.new_zeros(0, dtype=minidynamo.int64)
-    if int(counts.min()) < 0:
-        raise RuntimeError("[repeat_interleave] repeats can not be negative")
-    ends = counts.cumsum(0)
-    return minidynamo.searchsorted(ends, minidynamo.arange(int(ends[-1])), right=True)
+    require_data((counts >= 0).all(), "[repeat_interleave] repeats can not be negative")
+    total = counts.sum()
+    if size is None:
+        size = _as_size(total)
+    else:
+        require_data(total == size, "[repeat_interleave] allocated size does not match required size")
+    return minidynamo.searchsorted(counts.cumsum(0), minidynamo.arange(size), right=True)
 
 
 @composite("function method")
@@ -187,12 +188,12 @@ def repeat_interleave(
 ) -> Tensor:
     """Each element repeated in place: `repeats` times, or as often as a tensor of counts says, along dim or flattened.
 
-    repeat_interleave(counts) alone returns the repeated indices. With a tensor of counts the sizes depend on data:
-    this ends a captured region.
+    repeat_interleave(counts) alone returns the repeated indices. With a tensor of counts and without output_size, the
+    sum of counts, the size depends on the data: see config.capture_dynamic_output_shape_ops.
     """
     require_tensor("repeat_interleave", input)
     if repeats is None:
-        places = _repeated_places(input)
+        places = _repeated_places(input, output_size)
         return places.to(minidynamo.int32) if input.dtype == minidynamo.int32 else places
     if dim is None:
         input, dim = input.reshape(-1), 0
@@ -214,14 +215,15 @@ def repeat_interleave(
         return prims.reshape_copy(spread.expand(sizes), result)
     if repeats.dim() > 1:
         raise RuntimeError("[repeat_interleave] repeats must be 0-dim or 1-dim tensor")
-    if repeats.dim() == 0 or repeats.shape[0] == 1:
+    # Sizes that depend on data decide nothing: equal ones are known to be.
+    if repeats.dim() == 0 or (repeats.shape[0] != input.shape[at] and repeats.shape[0] == 1):
         repeats = repeats.reshape(1).expand(input.shape[at])
     if repeats.shape[0] != input.shape[at]:
         raise RuntimeError(
             f"[repeat_interleave] repeats must have the same size as input along dim, but got repeats.size(0) ="
             f" {repeats.shape[0]} and input.size({dim}) = {input.shape[at]}"
         )
-    return input.index_select(at, _repeated_places(repeats))
+    return input.index_select(at, _repeated_places(repeats, output_size))
 
 
 @composite("function")

@@ -83,6 +83,12 @@ def require_tensors(op: str, values: Any, name: str = "tensors") -> None:
             raise TypeError(f"{op}(): argument '{name}' must be tuple of Tensors, but element {at} is {type_of(value)}")
 
 
+def require_data(condition: Any, message: str) -> None:
+    """Raises RuntimeError unless the bool in a 0-d tensor is True: a check that stays in a captured graph."""
+    if not _C._data_holds(condition):
+        raise RuntimeError(message)
+
+
 def wrapped_dim(op: str, dim: Any, rank: int) -> int:
     """dim, counted from the end if negative; IndexError if out of range, TypeError unless it is an int."""
     if not isinstance(dim, int) or isinstance(dim, bool):

@@ -93,7 +93,7 @@ def _put(op: str, input: Tensor, indices: Any, values: Any, accumulate: bool) ->
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """One row of indices for each element that is not zero; with as_tuple, a tensor of indices for each dim.
 
-    The size depends on the data: a captured region ends here.
+    The size depends on the data: see config.capture_dynamic_output_shape_ops.
     """
     require_tensor("nonzero", input)
     return minidynamo.where(input) if as_tuple else prims.nonzero(input)
@@ -164,17 +164,27 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
+def _starts_of_runs(values: Tensor) -> Tensor:
+    """Whether each element of a vector, or row of a matrix, differs from the preceding one; the first one does."""
+    differs = values != values.roll(1, 0)
+    if values.dim() == 2:
+        differs = differs.any(1)
+    return differs | (minidynamo.arange(values.shape[0]) == 0)
+
+
+def _lengths_of_runs(starts: Tensor, count: int) -> Tensor:
+    numbers = starts.cumsum(0) - 1
+    lengths = minidynamo.zeros(count, dtype=minidynamo.int64)
+    return lengths.scatter_add(0, numbers, minidynamo.ones_like(numbers))
+
+
 def _unique_values(values: Tensor) -> Any:
     """(unique elements in order, index of each element among them, counts) of a vector."""
     ordered, places = values.sort(0)
-    starts = minidynamo.cat(
-        [values.new_ones(min(values.numel(), 1), dtype=minidynamo.bool), ordered[1:] != ordered[:-1]]
-    )
+    starts = _starts_of_runs(ordered)
     different = ordered[starts]
-    numbers = starts.cumsum(0) - 1
-    inverse = minidynamo.empty_like(places).scatter(0, places, numbers)
-    counts = minidynamo.zeros(different.shape[0], dtype=minidynamo.int64)
-    return different, inverse, counts.scatter_add(0, numbers, minidynamo.ones_like(numbers))
+    inverse = minidynamo.empty_like(places).scatter(0, places, starts.cumsum(0) - 1)
+    return different, inverse, _lengths_of_runs(starts, different.shape[0])
 
 
 def _unique_results(found: Any, inverse: bool, counts: bool) -> Any:
@@ -195,7 +205,8 @@ def unique(
 ) -> Any:
     """The unique elements in order; on request the index of each element among them, and the counts.
 
-    The size depends on the data: a captured region ends here. dim: slices along it are compared as wholes.
+    The size depends on the data: see config.capture_dynamic_output_shape_ops.
+    dim: slices along it are compared as wholes.
     """
     require_tensor("unique", input)
     if dim is not None:
@@ -240,21 +251,14 @@ def unique_consecutive(
             input, wrapped_dim("unique_consecutive", dim, input.dim()), return_inverse, return_counts
         )
     flat = input.reshape(-1)
-    if flat.numel() == 0:
-        nothing = flat.new_zeros(0, dtype=minidynamo.int64)
-        return _unique_results((flat.clone(), nothing.reshape(input.shape), nothing), return_inverse, return_counts)
-    starts = minidynamo.cat([flat.new_ones(1, dtype=minidynamo.bool), flat[1:] != flat[:-1]])
-    runs = starts.cumsum(0) - 1
-    counts = minidynamo.bincount(runs)
-    return _unique_results((flat[starts], runs.reshape(input.shape), counts), return_inverse, return_counts)
+    starts = _starts_of_runs(flat)
+    values = flat[starts]
+    runs, counts = starts.cumsum(0) - 1, _lengths_of_runs(starts, values.shape[0])
+    return _unique_results((values, runs.reshape(input.shape), counts), return_inverse, return_counts)
 
 
 def _consecutive_slices(input: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Any:
-    rows = _slices(input, dim)
-    if rows.shape[0] == 0:
-        nothing = rows.new_zeros(0, dtype=minidynamo.int64)
-        return _unique_results((input.clone(), nothing, nothing), return_inverse, return_counts)
-    starts = minidynamo.cat([rows.new_ones(1, dtype=minidynamo.bool), (rows[1:] != rows[:-1]).any(1)])
-    runs = starts.cumsum(0) - 1
-    values = input.index_select(dim, starts.nonzero().reshape(-1))
-    return _unique_results((values, runs, minidynamo.bincount(runs)), return_inverse, return_counts)
+    starts = _starts_of_runs(_slices(input, dim))
+    first = starts.nonzero().reshape(-1)
+    runs, counts = starts.cumsum(0) - 1, _lengths_of_runs(starts, first.shape[0])
+    return _unique_results((input.index_select(dim, first), runs, counts), return_inverse, return_counts)

@@ -7,8 +7,8 @@ from collections import namedtuple
 
 import minidynamo
 
-from .._C import Tensor
-from .registry import composite, fitted, require_tensor, wrapped_dim, written
+from .._C import Tensor, _as_size
+from .registry import composite, fitted, require_data, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def nanquantile(
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each integer from 0 on occurs in a vector, or the sums of its weights.
 
-    The size depends on the data: a captured region ends here.
+    The size depends on the data: see config.capture_dynamic_output_shape_ops.
     """
     require_tensor("bincount", input)
     if input.dim() != 1 or input.is_floating_point():
@@ -195,12 +195,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
             f"[bincount] weights should be 1-d and have the same length as input; shapes {tuple(input.shape)} and"
             f" {tuple(weights.shape)}"
         )
-    if input.numel() == 0:
-        dtype = minidynamo.int64 if weights is None else weights.dtype
-        return minidynamo.zeros(minlength, dtype=dtype)
-    if int(input.min()) < 0:
-        raise RuntimeError("[bincount] only supports 1-d non-negative integral inputs.")
-    length = max(int(input.max()) + 1, minlength)
+    if weights is not None and input.numel() == 0:
+        weights = None
+    require_data((input >= 0).all(), "[bincount] only supports 1-d non-negative integral inputs.")
+    least = minidynamo.full((1,), minlength - 1, dtype=minidynamo.int64)
+    length = _as_size(minidynamo.cat([input.long(), least]).max() + 1)
     if weights is None:
         weights = minidynamo.ones_like(input, dtype=minidynamo.int64)
     elif weights.dtype != minidynamo.float32:
@@ -296,8 +295,8 @@ def cov(
         return (centred.matmul(centred.t()) / max(rows.shape[1] - float(correction), 0.0)).squeeze()
     weights = _cov_weights(rows.shape[1], fweights, aweights)
     total = weights.sum()
-    if rows.shape[1] > 0 and not bool(total != 0):
-        raise RuntimeError("[cov] weights sum to zero, can't be normalized")
+    if rows.shape[1] > 0:
+        require_data(total != 0, "[cov] weights sum to zero, can't be normalized")
     rest = total - correction
     if aweights is not None and correction != 0:
         rest = total - correction * (weights * aweights).sum() / total
@@ -321,8 +320,7 @@ def _cov_weights(count: int, fweights: Tensor | None, aweights: Tensor | None) -
                 f"[cov] expected {name} to have the same numel as there are observations in the input but got"
                 f" {weights.numel()} != {count}"
             )
-        if count > 0 and bool((weights < 0).any()):
-            raise RuntimeError(f"[cov] {name} cannot be negative")
+        require_data((weights < 0).any().logical_not(), f"[cov] {name} cannot be negative")
     if fweights is None or aweights is None:
         return fweights if aweights is None else aweights  # type: ignore[return-value]  # called with one of them
     return fweights * aweights

@@ -13,7 +13,7 @@ import minidynamo as torch
 from minidynamo import compiler
 from minidynamo._dynamo import allow_in_graph, graph_break, nonstrict_trace, skip_frame
 
-from .registry import program, whole
+from .registry import RUNS, program, whole
 
 
 def helper(x):
@@ -310,10 +310,10 @@ def a_print_of_known_values(x, log):
     return y * 2
 
 
-@program()
+@program(fullgraph=RUNS)
 def a_tensor_as_a_number(x, log):
     y = x.sum()
-    return x * int(y) + float(y)  # break
+    return x * int(y) + float(y)  # break, except under fullgraph, where the numbers stay in the graph
 
 
 @program()
@@ -322,10 +322,10 @@ def a_tensor_as_an_index(x, log):
     return torch.stack([x, x + 1, x + 2])[i] * 2  # break
 
 
-@program()
+@program(fullgraph=RUNS)
 def a_tensor_as_a_length(x, log):
-    n = x.abs().max().item()  # break
-    return torch.zeros(int(n)) + 1  # break under fullgraph, where the number itself stays in the graph
+    n = x.abs().max().item()  # break, except under fullgraph, where the number stays in the graph
+    return torch.zeros(int(n)) + 1
 
 
 @program()

@@ -6,8 +6,8 @@ from typing import Any
 
 import minidynamo
 
-from ..._C import Tensor
-from ..._composites.registry import prims
+from ..._C import Tensor, _as_size
+from ..._composites.registry import prims, require_data
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -39,17 +39,16 @@ def embedding(
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """int64 zeros except for a 1 at the index given by each element, in a new last dim of size num_classes.
 
-    -1 stands for one more than the largest element, which ends a captured region.
+    -1 stands for one more than the largest element: see config.capture_dynamic_output_shape_ops.
     """
     if tensor.dtype != minidynamo.int64:
         raise RuntimeError(f"[one_hot] is only applicable to index tensor of type LongTensor, got {tensor.dtype}")
     if num_classes == -1:
         if tensor.numel() == 0:
             raise RuntimeError("[one_hot] Can not infer total number of classes from empty tensor.")
-        if int(tensor.min()) < 0:
-            raise RuntimeError("[one_hot] Class values must be non-negative.")
-        num_classes = int(tensor.max()) + 1
-    if num_classes < 1 and tensor.numel() > 0:
+        require_data((tensor >= 0).all(), "[one_hot] Class values must be non-negative.")
+        num_classes = _as_size(tensor.max() + 1)
+    elif num_classes < 1 and tensor.numel() > 0:
         raise RuntimeError("[one_hot] num_classes should be positive")
     return minidynamo.zeros((*tensor.shape, num_classes), dtype=minidynamo.int64).scatter(-1, tensor.unsqueeze(-1), 1)
 
