@@ -82,6 +82,8 @@ RegionRevalidation::RegionRevalidation(const RegionEntry& entry, const LocalsVie
     if (recipe.kind == RecipeKind::Source) add_source(recipe.source);
   for (const RegionInput& input : entry.region.inputs)
     if (input.source != nullptr) add_source(input.source);
+  for (const SizeNumber& size : snapshot.sizes)
+    for (const SizePlace& place : size.places) add_source(place.source);
   for (const Effect* effect = snapshot.effects.data(); effect != next; ++effect) {
     if (effect->target == kNoRecipe || effect->kind == EffectKind::Output) continue;
     Contents written{effect_row(effect->kind).written, builder.build(effect->target), {}, {}};

@@ -1,4 +1,4 @@
-// Where a region reads a symbolic number: a size of a tensor, or an int itself.
+// Where a region reads a symbolic number: a size of a tensor, an int itself, or the only element of a tensor.
 #pragma once
 #include <optional>
 
@@ -8,15 +8,17 @@
 namespace md {
 
 struct SizePlace {
+  static constexpr int kNumber = -1;   // the int at the source
+  static constexpr int kElement = -2;  // the only element of the tensor at the source, of an integer dtype
   const Source* source = nullptr;
-  int dim = -1;  // -1: the int at the source
+  int dim = kNumber;  // or a dim of the tensor at the source
   friend bool operator==(const SizePlace&, const SizePlace&) = default;
 };
 
 // The current value; nullopt if it is no tensor of that rank, no int, or does not fit.
 std::optional<int64_t> read_size(const SizePlace& place, BorrowedRef object);
 
-// `L['x'].size()[0]`, `L['n']`.
+// `L['x'].size()[0]`, `L['n']`, `L['x'].item()`.
 std::string name(const SizePlace& place, const Bytecode& bytecode);
 
 }  // namespace md

@@ -304,6 +304,10 @@ def test_multinomial_draws_the_same_numbers():
 
 # Not rewritten by pytest.
 ASSERTIONS = """
+def of_an_argument(x, n):
+    assert n.item() > 2, "small"
+    return x + n.item()
+
 def of_data(x):
     n = (x > 0).sum().item()
     assert n > 2, "too few"
@@ -320,6 +324,95 @@ def of_truth(x):
 """
 ASSERTED = {}
 exec(compile(ASSERTIONS, "assertions", "exec"), ASSERTED)
+
+
+def branches(x, n):
+    if n.item() > 2:
+        return x * n.item()
+    return x + n.item()
+
+
+def written(x, n):
+    before = n.item()
+    n.add_(3)
+    after = n.item()
+    return (x * before if before > 2 else x - before), after, n + 0
+
+
+# Functions of x and an integer in a tensor of the caller.
+DECISIONS = {
+    "branch": branches,
+    "range": lambda x, n: [x + i for i in range(n.item())],
+    "truth": lambda x, n: x + 1 if n.item() else x - 1,
+    "bool": lambda x, n: x + 1 if bool(n) else x - 1,
+    "int": lambda x, n: [x] * int(n),
+    "choice": lambda x, n: (x, x + 1, x + 2)[n.item() % 3],
+    "key": lambda x, n: x + {0: 5, 3: 7}.get(n.item(), 1),
+    "text": lambda x, n: (f"{n.item()} rows", x + 1),
+    "size": lambda x, n: minidynamo.zeros(n.item()) + 1,
+    "slice": lambda x, n: x[: n.item()] * 2,
+    "power": lambda x, n: x * n.item() ** 2,
+    "division": lambda x, n: x + 12 // n.item(),
+    "asserted": ASSERTED["of_an_argument"],
+    "written": written,
+    "beside_an_alias": lambda x, n: (n.reshape(-1).add_(1), n.item(), x + n.item())[1:],
+}
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_numbers_of_arguments_decide_by_guards(name):
+    program = DECISIONS[name]
+    with config.patch(recompile_limit=64):
+        compiled = minidynamo.compile(program, fullgraph=True)
+        for number, dtype in itertools.product((3, 4, 2, 0, 1, -2, 3), ("int64", "int32", "uint8")):
+            if number < 0 and dtype == "uint8":
+                continue
+            x, dtype = elements(minidynamo, 3), getattr(minidynamo, dtype)
+            n, other = minidynamo.tensor(number, dtype=dtype), minidynamo.tensor(number, dtype=dtype)
+            assert outcome(compiled, x, n) == outcome(program, x, other), (number, dtype)
+            assert describe(n) == describe(other)
+
+
+def test_a_branch_on_an_argument_is_one_graph_for_each_outcome():
+    compiled = minidynamo.compile(branches, fullgraph=True)
+    before = counted("regions_captured")
+    for number in range(-5, 15):
+        x = elements(minidynamo, 3)
+        assert describe(compiled(x, minidynamo.tensor(number))) == describe(branches(x, minidynamo.tensor(number)))
+    assert CHECKS or counted("regions_captured") == before + 2
+
+
+def test_a_number_changes_in_the_same_tensor():
+    compiled = minidynamo.compile(branches, fullgraph=True)
+    n, x = minidynamo.tensor(0), elements(minidynamo, 3)
+    for number in (0, 5, 1, 7, 7, 2):
+        n.fill_(number)
+        assert describe(compiled(x, n)) == describe(branches(x, n))
+
+
+class Adding:
+    """Its text adds 1 to a tensor, in the middle of what prints it."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __str__(self):
+        self.number.add_(1)
+        return "text"
+
+
+def test_a_number_changes_while_something_is_printed(capsys):
+    def program(x, n, note):
+        print(note)
+        return x + n.item(), n.item() > 3
+
+    compiled = minidynamo.compile(program, fullgraph=True)
+    for number in (1, 5, 2, 3, 9):
+        ours, plain = minidynamo.tensor(number), minidynamo.tensor(number)
+        x = elements(minidynamo, 3)
+        assert outcome(compiled, x, ours, Adding(ours)) == outcome(program, x, plain, Adding(plain)), number
+        assert ours.item() == plain.item()
+    assert capsys.readouterr().out == "text\n" * 10
 
 
 # Functions of x and of the number of positive elements.

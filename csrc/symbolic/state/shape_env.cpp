@@ -93,6 +93,10 @@ bool ShapeEnv::is_unbacked(Dim dim) const {
   return std::ranges::any_of(symbols.symbols(), [this](Dim symbol) { return unbacked_.find(symbol) >= 0; });
 }
 
+bool ShapeEnv::reads_elements() const {
+  return std::ranges::any_of(places_, [](const SizePlace& place) { return place.dim == SizePlace::kElement; });
+}
+
 const SizePlace& ShapeEnv::place_of(Dim symbol) const {
   int at = symbols_.find(symbol);
   MD_ASSERT(at >= 0, "a symbol of another trace: ", symbol.str());

@@ -38,6 +38,8 @@ class ShapeEnv : public ShapeGuardSink {
   bool is_unbacked(Dim dim) const;
   // Likewise for a value that is computed from unbacked sizes.
   bool is_unbacked(const ValuePtr& value) const;
+  // Returns true if some symbol is an element of a tensor as it was at the region's start.
+  bool reads_elements() const;
   void relation(Dim a, DimRelation relation, Dim b) override;
 
   bool empty() const { return symbols_.symbols().empty(); }

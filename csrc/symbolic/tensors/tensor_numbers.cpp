@@ -268,6 +268,19 @@ ValuePtr nested(Tracer& tracer, ValueRef ref) {
   return make_value<SequenceValue>(true, std::move(items));
 }
 
+// The whole number that a tensor from outside holds since before the region: as for a Python int from outside, what is
+// decided on it is guarded. Null for other tensors.
+ValuePtr number_from_outside(Tracer& tracer, TensorValue* tensor) {
+  bool is_whole = row(tensor->spec.dtype).category == DTypeCategory::Integer;
+  if (tensor->source == nullptr || !is_whole || tracer.graph().has_host_call()) return nullptr;
+  static_cast<void>(tracer.builder().graph_value(tensor));  // apart from what the region writes
+  if (tensor->base != nullptr && tensor->base->version > 0) return nullptr;
+  SizePlace place{tensor->source, SizePlace::kElement};
+  std::optional<int64_t> now = read_size(place, tensor->object);
+  if (!now || *now > INT64_MAX / 4 || *now < -(INT64_MAX / 4)) return nullptr;
+  return size_value(tracer, tracer.shapes().symbol(place, *now));
+}
+
 }  // namespace
 
 ValuePtr number_in_graph(Tracer& tracer, ValueRef value) { return taken_out(tracer, value); }
@@ -279,6 +292,7 @@ bool captures_numbers(Tracer& tracer) {
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor) {
   tracer.values().guard_tensor(tensor);
   if (!known_equal(tensor->spec.numel(), 1)) raise_here();
+  if (ValuePtr number = number_from_outside(tracer, tensor)) return number;
   return taken_out(tracer, tracer.builder().graph_value(tensor));
 }
 

@@ -414,6 +414,8 @@ class OpCapture {
 
   // A custom op may keep or write its arguments: they must be the tensors themselves.
   void refuse_written() const {
+    if (tracer_.shapes().reads_elements())
+      graph_break(BreakReason::tensor_to_number, row_->name + " beside a number out of a tensor");
     for (const ValuePtr& value : values_) {
       auto* tensor = as<TensorValue>(value);
       if (tensor != nullptr && tensor->base != nullptr && tensor->base->version > 0)
