@@ -268,8 +268,8 @@ ValuePtr nested(Tracer& tracer, ValueRef ref) {
   return make_value<SequenceValue>(true, std::move(items));
 }
 
-// The whole number that a tensor from outside holds since before the region: as for a Python int from outside, what is
-// decided on it is guarded. Null for other tensors.
+// The integer that a tensor of the caller held at the region's start: what is decided on it is guarded, as for an int
+// of the caller. Null for other tensors.
 ValuePtr number_from_outside(Tracer& tracer, TensorValue* tensor) {
   bool is_whole = row(tensor->spec.dtype).category == DTypeCategory::Integer;
   if (tensor->source == nullptr || !is_whole || tracer.graph().has_host_call()) return nullptr;

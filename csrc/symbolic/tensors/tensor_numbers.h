@@ -20,7 +20,7 @@ ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor);
 // A computation on numbers, at least one of them read from a tensor; null otherwise.
 ValuePtr computed_in_graph(Tracer& tracer, ScalarOp scalar_op, const std::vector<ValuePtr>& operands);
 
-// The least or the largest of whole numbers, at least one of them read from a tensor or counted in one.
+// The least or the largest of integers, at least one of them read from a tensor or counted in one.
 ValuePtr extreme_in_graph(Tracer& tracer, bool largest, const std::vector<ValuePtr>& values);
 
 }  // namespace md
