@@ -147,7 +147,7 @@ constexpr GemmCost kDotsCost = {0.64, 0.24, 0.3};
 constexpr GemmCost kTilesCost = {0.51, 0.05, 0};
 constexpr GemmCost kTilesFromAfarCost = {0.52, 0.28, 0};  // b is not in the L2 cache before
 constexpr GemmCost kPanelsCost = {0.53, 0.42, 0};         // of a b with contiguous rows
-constexpr GemmCost kPanelsOfColumnsCost = {0.53, 0.65, 0};
+constexpr GemmCost kPanelsOfColumnsCost = {0.53, 0.4, 0};
 
 // Of the L2 cache, for what is read from it again.
 int64_t near_bytes() {

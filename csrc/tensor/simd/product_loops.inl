@@ -109,6 +109,8 @@ inline __attribute__((always_inline)) void fold_vectors(Vector<T> (&sums)[Count]
 }
 
 constexpr int kDotRows = MD_LEVEL_BYTES >= 64 ? 4 : 2, kDotColumns = 4;
+// Few rows: more sums at a time, so that the loop does not wait for one.
+constexpr int kFewDotRows = kDotRows / 2, kMoreDotColumns = 8;
 constexpr int64_t kDotDepth = 1024;
 
 // a[Rows, depth] @ b[depth, Columns], the columns of b contiguous.
@@ -150,9 +152,9 @@ void dot_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_st
   }
 }
 
-template <typename T, int Columns>
+template <typename T, int MostRows, int Columns>
 inline void dot_columns(const GemmProblem<T>& problem, int64_t p, int64_t depth, int64_t x) {
-  for_row_tiles<kDotRows>(problem.m, 0, [&]<int Rows>(int64_t at) {
+  for_row_tiles<MostRows>(problem.m, 0, [&]<int Rows>(int64_t at) {
     dot_tile<T, Rows, Columns>(depth, problem.a + at * problem.a_row + p, problem.a_row,
                                problem.b + x * problem.b_step + p, problem.b_step, problem.c + at * problem.c_row + x,
                                problem.c_row, p > 0);
@@ -163,8 +165,13 @@ template <typename T>
 void dots_in_place(const GemmProblem<T>& problem) {
   for (int64_t p = 0; p < problem.k; p += kDotDepth) {
     int64_t depth = least(problem.k - p, kDotDepth), x = 0;
-    for (; x + kDotColumns <= problem.n; x += kDotColumns) dot_columns<T, kDotColumns>(problem, p, depth, x);
-    for (; x < problem.n; ++x) dot_columns<T, 1>(problem, p, depth, x);
+    if (problem.m <= kFewDotRows) {
+      for (; x + kMoreDotColumns <= problem.n; x += kMoreDotColumns) {
+        dot_columns<T, kFewDotRows, kMoreDotColumns>(problem, p, depth, x);
+      }
+    }
+    for (; x + kDotColumns <= problem.n; x += kDotColumns) dot_columns<T, kDotRows, kDotColumns>(problem, p, depth, x);
+    for (; x < problem.n; ++x) dot_columns<T, kDotRows, 1>(problem, p, depth, x);
   }
 }
 
