@@ -215,6 +215,8 @@ def figures(row, times):
 def totals(found):
     groups = collections.defaultdict(list)
     for name, figures in found.items():
+        if "torch / ours" not in figures:
+            continue
         _, dtype, layout, mode = name.rsplit(", ", 3)
         for group in ("all", mode, f"{mode}, {dtype}", f"{mode}, {layout}"):
             groups[group].append(figures["torch / ours"].value)

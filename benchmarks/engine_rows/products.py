@@ -89,6 +89,8 @@ def figures(row, times):
 def totals(found):
     groups = collections.defaultdict(list)
     for name, figures in found.items():
+        if "peer / ours" not in figures:
+            continue
         form, height = name.rsplit(" ", 5)[0], name.split()[-5]
         for group in (form, f"{form}, {height} rows"):
             groups[group].append(figures["peer / ours"].value)
