@@ -119,8 +119,10 @@ class StridedRun {
       places_[i] = count++;
     }
     walk_.finish();
-    // The product of a parameter and a number is rounded, that of a parameter and an element may be part of a sum.
-    for (int i = 0; i < call.operand_count && call.row.param_count == 0; ++i) {
+    // Of floats, the product of a parameter and a number is rounded, that of a parameter and an element may be part of a
+    // sum.
+    bool takes_numbers = call.row.param_count == 0 || !is_floating(call.dtype);
+    for (int i = 0; i < call.operand_count && takes_numbers; ++i) {
       bool repeats = places_[i] != 0 && walk_.repeats_in_rows(places_[i]);
       if (!repeats || pointwise_loop(call.row_index, call.dtype, mask_ | (1u << i)) == nullptr) continue;
       mask_ |= 1u << i;
@@ -139,13 +141,13 @@ class StridedRun {
     alignas(64) char buffers[4][ElementWalk::kTileBytes];
     PanelReader reader(walk_);
     for (int64_t at = begin; at < end;) {
-      int64_t n = walk_.tile_length(at, end);
+      int64_t n = reader.tile_length(at, end);
       const void* src[3];
       for (int i = 0; i < call_.operand_count; ++i) {
         if (places_[i] == 0) {
           src[i] = call_.numbers[i];
         } else if (is_row_number_[i]) {
-          src[i] = row_number(i, at, buffers[i]);
+          src[i] = row_number(i, reader.offset(places_[i], at), buffers[i]);
         } else {
           src[i] = reader.read(places_[i], (*call_.tensors[i])->data(), at, n, buffers[i]);
         }
@@ -158,8 +160,8 @@ class StridedRun {
   }
 
   // The element of the row, in the dtype of numbers.
-  const void* row_number(int i, int64_t at, void* buffer) const {
-    const char* element = static_cast<const char*>((*call_.tensors[i])->data()) + walk_.offset(places_[i], at);
+  const void* row_number(int i, int64_t offset, void* buffer) const {
+    const char* element = static_cast<const char*>((*call_.tensors[i])->data()) + offset;
     DType number_dtype = scalar_operand_dtype(call_.dtype);
     loops().convert[static_cast<int>(call_.dtype)][static_cast<int>(number_dtype)](element, buffer, 1);
     return buffer;

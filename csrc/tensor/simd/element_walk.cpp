@@ -226,6 +226,10 @@ void transpose_items(int64_t item, const char* from, int64_t step, int64_t colum
 
 }  // namespace
 
+PanelReader::PanelReader(const ElementWalk& walk) : walk_(walk) {
+  for (int operand = 0; operand < walk.operand_count_; ++operand) is_across_[operand] = is_across(operand);
+}
+
 bool PanelReader::is_across(int operand) const {
   int last = walk_.rank_ - 1;
   if (!walk_.has_long_rows() || walk_.sizes_[last - 1] < kRows / 2) return false;
@@ -239,24 +243,85 @@ int64_t PanelReader::pitch(int operand) const {
   return walk_.sizes_[walk_.rank_ - 1] * walk_.items_[operand] + kCacheLineBytes;
 }
 
-void PanelReader::fill(int operand, const char* data, int64_t row, Panel& panel) const {
+void PanelReader::seek(int64_t index) {
+  int last = walk_.rank_ - 1;
+  row_ = index / walk_.sizes_[last];
+  column_ = index % walk_.sizes_[last];
+  int64_t rest = row_;
+  std::fill_n(row_starts_, walk_.operand_count_, int64_t{0});
+  for (int i = last - 1; i >= 0; --i) {
+    position_[i] = rest % walk_.sizes_[i];
+    rest /= walk_.sizes_[i];
+    for (int op = 0; op < walk_.operand_count_; ++op) row_starts_[op] += position_[i] * walk_.strides_[op][i];
+  }
+}
+
+void PanelReader::next_row() {
+  ++row_;
+  column_ = 0;
+  for (int i = walk_.rank_ - 2; i >= 0; --i) {
+    for (int op = 0; op < walk_.operand_count_; ++op) row_starts_[op] += walk_.strides_[op][i];
+    if (++position_[i] < walk_.sizes_[i]) return;
+    for (int op = 0; op < walk_.operand_count_; ++op) row_starts_[op] -= position_[i] * walk_.strides_[op][i];
+    position_[i] = 0;
+  }
+}
+
+// Only where rows are long: each tile is inside a row then.
+void PanelReader::move_to(int64_t index) {
+  if (index == index_) return;
+  int64_t column = column_ + index - index_;
+  if (index_ < 0 || index < index_ || column > walk_.sizes_[walk_.rank_ - 1]) {
+    seek(index);
+  } else if (column == walk_.sizes_[walk_.rank_ - 1]) {
+    next_row();
+  } else {
+    column_ = column;
+  }
+  index_ = index;
+}
+
+int64_t PanelReader::tile_length(int64_t begin, int64_t end) {
+  int64_t wanted = std::min(ElementWalk::kTile, end - begin);
+  if (!walk_.has_long_rows()) return wanted;
+  move_to(begin);
+  return std::min(wanted, walk_.sizes_[walk_.rank_ - 1] - column_);
+}
+
+int64_t PanelReader::offset(int operand, int64_t index) {
+  if (!walk_.has_long_rows()) return walk_.offset(operand, index);
+  move_to(index);
+  return row_starts_[operand] + column_ * walk_.strides_[operand][walk_.rank_ - 1];
+}
+
+void PanelReader::fill(int operand, const char* data, Panel& panel) const {
   int last = walk_.rank_ - 1;
   int64_t columns = walk_.sizes_[last], across = walk_.sizes_[last - 1];
-  int64_t place = row % across;
-  panel.first = row - place % kRows;
+  int64_t place = position_[last - 1];
+  panel.first = row_ - place % kRows;
   panel.rows = std::min(kRows, across - (place - place % kRows));
   const char* from = data + walk_.offset(operand, panel.first * columns);
   transpose_items(walk_.items_[operand], from, walk_.strides_[operand][last], columns, panel.rows, panel.bytes.get(),
                   pitch(operand));
 }
 
-const void* PanelReader::read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) {
-  if (!is_across(operand)) return walk_.read(operand, data, begin, n, buffer);
-  int64_t columns = walk_.sizes_[walk_.rank_ - 1], row = begin / columns;
+const void* PanelReader::read_panel(int operand, const void* data) {
   Panel& panel = panels_[operand];
   if (panel.bytes == nullptr) panel.bytes.reset(new char[static_cast<size_t>(kRows * pitch(operand))]);
-  if (row < panel.first || row >= panel.first + panel.rows) fill(operand, static_cast<const char*>(data), row, panel);
-  return panel.bytes.get() + (row - panel.first) * pitch(operand) + begin % columns * walk_.items_[operand];
+  bool is_there = row_ >= panel.first && row_ < panel.first + panel.rows;
+  if (!is_there) fill(operand, static_cast<const char*>(data), panel);
+  return panel.bytes.get() + (row_ - panel.first) * pitch(operand) + column_ * walk_.items_[operand];
+}
+
+const void* PanelReader::read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) {
+  if (walk_.is_dense(operand) || !walk_.has_long_rows()) return walk_.read(operand, data, begin, n, buffer);
+  move_to(begin);
+  if (is_across_[operand]) return read_panel(operand, data);
+  const char* from = static_cast<const char*>(data) + offset(operand, begin);
+  int64_t item = walk_.items_[operand], step = walk_.strides_[operand][walk_.rank_ - 1];
+  if (step == item) return from;
+  copy_items(item, from, step, buffer, item, n);
+  return buffer;
 }
 
 }  // namespace md

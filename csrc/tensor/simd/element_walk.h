@@ -61,12 +61,16 @@ class ElementWalk {
   bool dense_[kMaxOperands] = {};
 };
 
-// Reads tiles as ElementWalk does, for one thread that goes from the first to the last. Of an operand that is contiguous
-// across the rows it copies several rows at once, so that a cache line is read once for all of them.
+// Reads tiles as ElementWalk does, for one thread that goes from the first to the last, without a division for each. Of
+// an operand that is contiguous across the rows it copies several rows at once, so that a cache line is read once for
+// all of them.
 class PanelReader {
  public:
-  explicit PanelReader(const ElementWalk& walk) : walk_(walk) {}
+  explicit PanelReader(const ElementWalk& walk);
+  int64_t tile_length(int64_t begin, int64_t end);
   const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer);
+  // The byte offset of one element.
+  int64_t offset(int operand, int64_t index);
 
  private:
   static constexpr int64_t kRows = 16, kMostBytes = 256 * 1024;  // of a panel, in the second level of cache
@@ -76,10 +80,19 @@ class PanelReader {
   };
   bool is_across(int operand) const;
   int64_t pitch(int operand) const;
-  void fill(int operand, const char* data, int64_t row, Panel& panel) const;
+  void fill(int operand, const char* data, Panel& panel) const;
+  const void* read_panel(int operand, const void* data);
+  void move_to(int64_t index);
+  void seek(int64_t index);
+  void next_row();
 
   const ElementWalk& walk_;
+  bool is_across_[ElementWalk::kMaxOperands] = {};
   Panel panels_[ElementWalk::kMaxOperands];
+  // Where the walk is, if its rows are long; index_ is -1 before the first tile.
+  int64_t index_ = -1, row_ = 0, column_ = 0;
+  int64_t position_[ElementWalk::kMaxRank] = {};        // in all dims but the last
+  int64_t row_starts_[ElementWalk::kMaxOperands] = {};  // in bytes
 };
 
 }  // namespace md
