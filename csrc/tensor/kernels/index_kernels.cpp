@@ -24,6 +24,8 @@ namespace {
 
 using Offsets = std::vector<int64_t>;
 
+constexpr int64_t kStretch = 512;  // offsets that are known at a time
+
 // In elements, in row-major order of the dims.
 Offsets offsets_over(std::span<const int> dims, const Tensor& tensor) {
   Offsets offsets = {0};
@@ -48,6 +50,12 @@ Tensor broadcast_to(const Tensor& tensor, const DimVec& sizes, DType dtype) {
     spec.strides.push_back(repeated ? Dim(0) : tensor.spec().strides[i - shift]);
   }
   return as_contiguous(Tensor::view(tensor, spec, tensor->offset()), dtype);
+}
+
+Tensor copy_of(const Tensor& tensor) {
+  Tensor copy = Tensor::empty(tensor.spec());
+  copy_elements(tensor, copy);
+  return copy;
 }
 
 int64_t wrapped_index(const OpCall& call, int64_t index, int64_t extent, int dim) {
@@ -111,6 +119,36 @@ class IndexedOffsets {
     }
   }
 
+  // For an operation that writes `out`: false if an index is out of range. Indices in the same memory are copied first.
+  bool prepare_writes(const Tensor& out) {
+    are_plain_ = true;
+    for (Part& part : parts_) {
+      if (ranges_meet(part.index, out)) part.index = copy_of(part.index);
+      are_plain_ = are_plain_ && loops().indices_fit(part.index.data<const int64_t>(), count_, part.extent);
+    }
+    int64_t offsets[kStretch];
+    bool fits = true;
+    for (int64_t at = 0, n; at < count_ && !are_plain_; at += n) {
+      n = std::min(count_ - at, kStretch);
+      fits &= read(at, n, offsets);
+    }
+    return fits;
+  }
+  // At most kStretch offsets, after prepare_writes().
+  const int64_t* checked(int64_t begin, int64_t n, int64_t* offsets) const {
+    if (!are_plain_) {
+      read(begin, n, offsets);
+      return offsets;
+    }
+    for (size_t k = 0; k < parts_.size(); ++k) {
+      const Part& part = parts_[k];
+      const int64_t* values = part.index.data<const int64_t>() + begin;
+      if (is_one() && part.stride == 1) return values;
+      for (int64_t i = 0; i < n; ++i) offsets[i] = values[i] * part.stride + (k == 0 ? 0 : offsets[i]);
+    }
+    return offsets;
+  }
+
   // Reports the first invalid index.
   void raise_outside() const {
     for (const Part& part : parts_) {
@@ -128,6 +166,7 @@ class IndexedOffsets {
   const OpCall& call_;
   int64_t count_;
   std::vector<Part> parts_;
+  bool are_plain_ = false;  // known to be in range and not negative
 };
 
 void prefetch_run(const char* run, int64_t bytes) {
@@ -136,8 +175,6 @@ void prefetch_run(const char* run, int64_t bytes) {
 }
 
 constexpr int64_t kRunsAhead = 4;
-
-constexpr int64_t kStretch = 512;
 
 // Calls visit(first, offsets, n) for ranges of the indices [begin, end).
 template <typename Visit>
@@ -196,6 +233,66 @@ void for_each_run(const IndexedPositions& positions, Visit visit) {
           visit(before + indexed + positions.after[static_cast<size_t>(i)], at + i, 1);
       }
       at += width;
+    }
+  }
+}
+
+// dst[before, indexed] = values in order: single elements. value_step: 0 for a number.
+template <typename Word>
+void put_elements(const IndexedOffsets& indexed, const Offsets& before, const Word* values, int64_t value_step,
+                  Word* dst) {
+  int64_t buffer[kStretch];
+  for (int64_t first : before) {
+    Word* to = dst + first;
+    for (int64_t at = 0, n; at < indexed.count(); at += n) {
+      n = std::min(indexed.count() - at, kStretch);
+      const int64_t* offsets = indexed.checked(at, n, buffer);
+      if (value_step == 0) {
+        Word value = *values;
+        for (int64_t i = 0; i < n; ++i) to[offsets[i]] = value;
+      } else {
+        for (int64_t i = 0; i < n; ++i) to[offsets[i]] = values[i];
+      }
+      values += n * value_step;
+    }
+  }
+}
+
+void put_elements(size_t item, const IndexedOffsets& indexed, const Offsets& before, const char* values,
+                  int64_t value_step, char* dst) {
+  auto put = [&]<typename Word>(Word) {
+    put_elements(indexed, before, reinterpret_cast<const Word*>(values), value_step, reinterpret_cast<Word*>(dst));
+  };
+  switch (item) {
+    case 1:
+      return put(uint8_t{});
+    case 2:
+      return put(uint16_t{});
+    case 4:
+      return put(uint32_t{});
+    default:
+      return put(uint64_t{});
+  }
+}
+
+// Calls visit(offset in elements, offset in the values, length of a run), in the order of the values.
+template <typename Visit>
+void for_each_written(const IndexedPositions& around, const IndexedOffsets& indexed, const Visit& visit) {
+  int64_t buffer[kStretch], place = 0;
+  int64_t width = static_cast<int64_t>(around.after.size());
+  for (int64_t before : around.before) {
+    for (int64_t at = 0, n; at < indexed.count(); at += n) {
+      n = std::min(indexed.count() - at, kStretch);
+      const int64_t* offsets = indexed.checked(at, n, buffer);
+      for (int64_t i = 0; i < n; ++i, place += width) {
+        if (around.after_is_run) {
+          visit(before + offsets[i], place, width);
+        } else {
+          for (int64_t k = 0; k < width; ++k) {
+            visit(before + offsets[i] + around.after[static_cast<size_t>(k)], place + k, 1);
+          }
+        }
+      }
     }
   }
 }
@@ -418,21 +515,29 @@ void index_kernel(const OpCall& call, std::span<Tensor> outs) {
 void index_put_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   IndexLayout layout = index_layout(call);
-  IndexedPositions positions = positions_of(call, layout, out);
-  int64_t item = static_cast<int64_t>(item_size(out->dtype()));
+  IndexedPositions around = around_indexed(layout, out);
+  IndexedOffsets indexed(call, layout, out);
+  if (!indexed.prepare_writes(out)) indexed.raise_outside();
+  size_t item = item_size(out->dtype());
   Tensor values = arg_is<Tensor>(call, 3) ? broadcast_to(tensor_arg(call, 3), layout.sizes, out->dtype()) : Tensor();
   start_from_self(call, out);
   OneElement number(call, values.defined() ? Arg(Scalar(int64_t{0})) : call.args[3], out->dtype());
-  bool accumulate = bool_arg(call, 4);
-  AddElement add = add_element(out->dtype());
+  const char* first = values.defined() ? values.data<const char>() : number.bytes;
   char* dst = out.data<char>();
-  for_each_run(positions, [&](int64_t offset, int64_t at, int64_t n) {
-    char* to = dst + offset * item;
-    const char* from = values.defined() ? values.data<const char>() + at * item : number.bytes;
+  bool accumulate = bool_arg(call, 4);
+  if (out->numel() == 0) return;
+  if (around.after.size() == 1 && !accumulate) {
+    return put_elements(item, indexed, around.before, first, values.defined() ? 1 : 0, dst);
+  }
+  AddElement add = add_element(out->dtype());
+  for_each_written(around, indexed, [&](int64_t offset, int64_t at, int64_t n) {
+    int64_t bytes = static_cast<int64_t>(item);
+    char* to = dst + offset * bytes;
+    const char* from = values.defined() ? first + at * bytes : first;
     if (accumulate) {
-      for (int64_t i = 0; i < n; ++i) add(to + i * item, values.defined() ? from + i * item : from);
+      for (int64_t i = 0; i < n; ++i) add(to + i * bytes, values.defined() ? from + i * bytes : from);
     } else if (values.defined()) {
-      copy_run(static_cast<size_t>(item), from, to, n);
+      copy_run(item, from, to, n);
     } else {
       fill_elements(out->dtype(), from, to, n);
     }
