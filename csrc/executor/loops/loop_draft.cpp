@@ -6,6 +6,7 @@ namespace md {
 namespace {
 
 constexpr int64_t kMinTile = 64;
+constexpr int64_t kMaxTileBytes = 8 * 1024;  // narrow elements: more than kMaxTile
 
 // Whether the instruction's result is one element per row.
 bool leaves_single(const DraftInstruction& instruction) {
@@ -159,17 +160,18 @@ bool place_scratch(LoopDraft& draft, bool folds_rows) {
 
 bool size_scratch(LoopProgram& program, const ScratchForm& form, bool folds_rows) {
   int slots = form.slots;
-  int64_t largest_item = form.largest_item;
+  int64_t largest_item = form.largest_item, widest = 1;
   for (auto* streams : {&program.inputs, &program.outputs}) {
     for (Stream& stream : *streams) {
       stream.tile_offset = 0;
+      widest = std::max<int64_t>(widest, stream.item_size);
       if (!is_copied(stream)) continue;
       stream.tile_offset = slots++;
       largest_item = std::max<int64_t>(largest_item, stream.item_size);
     }
   }
-  int64_t tile = kMaxTile;
-  if (slots > 0) tile = std::min(kMaxTile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
+  int64_t tile = std::max(kMaxTile, kMaxTileBytes / widest);
+  if (slots > 0) tile = std::min(tile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
   if (folds_rows) tile = program.row_length;
   if (tile < kMinTile) return false;
   program.tile = tile;

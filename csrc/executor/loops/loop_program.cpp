@@ -86,7 +86,7 @@ LoopRun::LoopRun(const LoopRun& run, int64_t begin, std::span<const std::pair<in
 }
 
 void LoopRun::run_block(int64_t begin, int64_t rows, int64_t pitch, int64_t length) const {
-  TileRunner runner(program_, bases_);
+  TileRunner runner(program_, bases_, 0);
   for (int64_t i = 0; i < rows; ++i, begin += pitch) {
     for (int64_t at = begin, end = begin + length, n; at < end; at += n) {
       int64_t column = at % program_.row_length;
@@ -116,13 +116,13 @@ void run_loop(const LoopProgram& program, const RunState& state) {
   LoopRun run(program, state);
   if (program.is_in_place) return run.run_in_place();
   if (program.numel <= program.tile && program.rows == 1) {
-    TileRunner(program, run.bases_).run_tile(0, 0, program.numel);
+    TileRunner(program, run.bases_, 1).run_tile(0, 0, program.numel);
     return;
   }
   int64_t tiles_per_row = (program.row_length + program.tile - 1) / program.tile;
   double ns_per_tile = program.ns_per_element * static_cast<double>(std::min(program.tile, program.row_length));
   parallel_for(program.rows * tiles_per_row, ns_per_tile, [&](int64_t begin, int64_t end) {
-    TileRunner runner(program, run.bases_);
+    TileRunner runner(program, run.bases_, (end + tiles_per_row - 1) / tiles_per_row);
     if (tiles_per_row == 1) return runner.run_rows(begin, end);
     for (int64_t i = begin; i < end; ++i) {
       int64_t column = i % tiles_per_row * program.tile;

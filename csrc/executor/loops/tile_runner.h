@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "executor/loops/row_fetches.h"
 #include "tensor/simd/element_walk.h"
+#include "tensor/simd/row_panel.h"
 
 namespace md {
 
 class TileRunner {
  public:
-  TileRunner(const LoopProgram& program, const LoopAddresses& bases) : program_(program), at_(program, bases) {
+  // For rows before `end`, from the first to the last; 0: for blocks of them.
+  TileRunner(const LoopProgram& program, const LoopAddresses& bases, int64_t end)
+      : program_(program), at_(program, bases), end_(end) {
     for_each_stream([](const Stream&, int64_t& start) { start = 0; });
+    choose_panels();
     if (program.tile >= program.row_length && program.sizes.size() > 1) find_row_steps();
   }
 
@@ -194,6 +199,10 @@ class TileRunner {
         at = element(stream, start, row, column);
         return;
       case StreamAccess::Strided:
+        if (is_across(stream)) {
+          at = panel_row(stream, start) + column * stream.item_size;
+          return;
+        }
         at = tile_of(stream);
         return copy_items(stream.item_size, element(stream, start, row, column), byte_step(stream), at,
                           stream.item_size, n);
@@ -201,6 +210,31 @@ class TileRunner {
         at = tile_of(stream);
         return walk<true>(stream, column, n, at);
     }
+  }
+
+  RowPanel::Rows rows_across(const Stream& stream) const {
+    return {.item = stream.item_size,
+            .row_step = stream.strides.end()[-2] * stream.item_size,
+            .step = byte_step(stream),
+            .rows = program_.sizes.end()[-2],
+            .columns = program_.row_length};
+  }
+  bool is_across(const Stream& stream) const { return !panels_.empty() && RowPanel::suits(rows_across(stream)); }
+  void choose_panels() {
+    if (end_ == 0 || program_.sizes.size() < 2) return;
+    bool is_any = std::any_of(program_.inputs.begin(), program_.inputs.end(), [&](const Stream& stream) {
+      return stream.access == StreamAccess::Strided && RowPanel::suits(rows_across(stream));
+    });
+    if (is_any) panels_.resize(program_.inputs.size());
+  }
+  std::byte* panel_row(const Stream& stream, int64_t start) {
+    int64_t place = index_[program_.sizes.size() - 2];
+    const std::byte* first = at_.base(stream.reg) + (start - place) * stream.item_size;
+    RowPanel& panel = panels_[static_cast<size_t>(&stream - program_.inputs.data())];
+    RowPanel::Rows rows = rows_across(stream);
+    rows.rows = std::min(rows.rows, place + end_ - row_);
+    const char* row = panel.row(rows, reinterpret_cast<const char*>(first), place);
+    return reinterpret_cast<std::byte*>(const_cast<char*>(row));
   }
 
   // Reducing a row takes longer than prefetching the next one.
@@ -268,12 +302,13 @@ class TileRunner {
   // By stream, inputs first: offset of the current row, in elements; 0 if there is one row.
   std::array<int64_t, kMaxLoopRegisters> row_start_;
   std::array<int64_t, kMaxLoopRank> index_ = {};
-  int64_t row_ = 0;
+  int64_t row_ = 0, end_;
   // By stream. A runner is created for every few rows: large members are left uninitialised until used.
   std::array<RowStep, kMaxLoopRegisters> row_steps_;
   size_t row_step_count_ = 0, known_step_count_ = 0;  // maintained ones; including those relative to others
   int64_t head_ = 0;
   RowFetches fetches_;
+  std::vector<RowPanel> panels_;  // by input; empty if none is contiguous across the rows
   bool steps_are_known_ = false;
 };
 

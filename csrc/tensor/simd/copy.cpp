@@ -16,7 +16,7 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
   ElementWalk walk({dst->sizes(), static_cast<size_t>(dst->rank())});
   walk.add(dst);
   walk.add(src);
-  walk.finish();
+  walk.finish(true, ElementWalk::Tiles::OfBytes);
   if (walk.is_dense(0) && walk.is_dense(1)) {
     size_t src_item = item_size(src->dtype()), dst_item = item_size(dst->dtype());
     parallel_for(walk.count(), copy_cost(dst), [&](int64_t begin, int64_t end) {
@@ -30,7 +30,7 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
     alignas(64) char to[ElementWalk::kTileBytes];
     PanelReader reader(walk);
     for (int64_t at = begin; at < end;) {
-      int64_t n = walk.tile_length(at, end);
+      int64_t n = reader.tile_length(at, end);
       const void* elements = reader.read(1, src->data(), at, n, from);
       void* place = walk.write_place(0, dst->data(), at, n, to);
       convert(elements, place, n);

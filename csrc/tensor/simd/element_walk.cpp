@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/rounding.h"
 
 namespace md {
 namespace {
@@ -81,7 +82,7 @@ void ElementWalk::add(const Tensor& tensor) {
   add(item_size(tensor->dtype()), strides);
 }
 
-void ElementWalk::finish(bool reorder) {
+void ElementWalk::finish(bool reorder, Tiles tiles) {
   if (reorder) {
     // Insertion sort by the first operand's strides, largest first; stable.
     for (int i = 1; i < rank_; ++i) {
@@ -103,6 +104,33 @@ void ElementWalk::finish(bool reorder) {
       }
     }
   }
+  choose_tile(tiles);
+}
+
+// Tiles of bytes span short rows: copying such rows takes less than a tile of its own for each. Not where an operand is
+// copied by panels. An element that an operand repeats in a whole row is a number for the loop if rows are long.
+void ElementWalk::choose_tile(Tiles tiles) {
+  int64_t least_long = kTile / 4;
+  if (tiles == Tiles::OfBytes) {
+    tile_ = kTileBytes / *std::max_element(items_, items_ + operand_count_);
+    bool is_any_across = false, is_any_repeated = false;
+    for (int op = 0; op < operand_count_; ++op) {
+      is_any_across |= RowPanel::suits(rows_across(op));
+      is_any_repeated |= rank_ > 1 && strides_[op][rank_ - 1] == 0;
+    }
+    if (!is_any_across) least_long = is_any_repeated ? tile_ / 4 : tile_ / 2;
+  }
+  has_long_rows_ = rank_ > 1 && sizes_[rank_ - 1] >= least_long;
+}
+
+RowPanel::Rows ElementWalk::rows_across(int operand) const {
+  int last = rank_ - 1;
+  if (last < 1) return {};
+  return {.item = items_[operand],
+          .row_step = strides_[operand][last - 1],
+          .step = strides_[operand][last],
+          .rows = sizes_[last - 1],
+          .columns = sizes_[last]};
 }
 
 // Drops dims of size one; merges a dim with the one inside it if every operand has a constant stride through both.
@@ -120,10 +148,11 @@ void ElementWalk::merge_dims() {
 }
 
 int64_t ElementWalk::tile_length(int64_t begin, int64_t end) const {
-  int64_t wanted = std::min(kTile, end - begin);
-  if (!has_long_rows()) return wanted;
+  int64_t wanted = std::min(tile_, end - begin);
+  if (rank_ < 2) return wanted;
   int64_t row = sizes_[rank_ - 1];
-  return std::min(wanted, row - begin % row);
+  if (has_long_rows()) return std::min(wanted, row - begin % row);
+  return tile_ > kTile && row < wanted ? wanted / row * row : wanted;
 }
 
 int64_t ElementWalk::offset(int operand, int64_t index) const {
@@ -194,53 +223,16 @@ void ElementWalk::write_back(int operand, void* data, int64_t begin, int64_t n, 
   copy<false>(operand, static_cast<char*>(data), begin, n, const_cast<char*>(static_cast<const char*>(buffer)));
 }
 
-namespace {
-
-constexpr int64_t kCacheLineBytes = 64;
-
-// to[r * pitch + c] = from[c * step + r], in blocks of a cache line's columns.
-template <typename Word>
-void transpose_words(const char* from, int64_t step, int64_t columns, int64_t rows, char* to, int64_t pitch) {
-  constexpr int64_t kItem = sizeof(Word), kBlock = kCacheLineBytes / kItem;
-  for (int64_t begin = 0; begin < columns; begin += kBlock) {
-    int64_t end = std::min(columns, begin + kBlock);
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t c = begin; c < end; ++c) std::memcpy(to + r * pitch + c * kItem, from + c * step + r * kItem, kItem);
-    }
-  }
-}
-
-void transpose_items(int64_t item, const char* from, int64_t step, int64_t columns, int64_t rows, char* to,
-                     int64_t pitch) {
-  switch (item) {
-    case 1:
-      return transpose_words<uint8_t>(from, step, columns, rows, to, pitch);
-    case 2:
-      return transpose_words<uint16_t>(from, step, columns, rows, to, pitch);
-    case 4:
-      return transpose_words<uint32_t>(from, step, columns, rows, to, pitch);
-    default:
-      return transpose_words<uint64_t>(from, step, columns, rows, to, pitch);
-  }
-}
-
-}  // namespace
-
 PanelReader::PanelReader(const ElementWalk& walk) : walk_(walk) {
-  for (int operand = 0; operand < walk.operand_count_; ++operand) is_across_[operand] = is_across(operand);
-}
-
-bool PanelReader::is_across(int operand) const {
-  int last = walk_.rank_ - 1;
-  if (!walk_.has_long_rows() || walk_.sizes_[last - 1] < kRows / 2) return false;
-  int64_t item = walk_.items_[operand];
-  return walk_.strides_[operand][last - 1] == item && walk_.strides_[operand][last] > item &&
-         kRows * pitch(operand) <= kMostBytes;
-}
-
-// In bytes; a cache line more than a row, so that the rows lie in different sets of the cache.
-int64_t PanelReader::pitch(int operand) const {
-  return walk_.sizes_[walk_.rank_ - 1] * walk_.items_[operand] + kCacheLineBytes;
+  for (int op = 0; op < walk.operand_count_; ++op) {
+    is_across_[op] = walk.has_long_rows() && RowPanel::suits(walk.rows_across(op));
+    is_all_dense_ = is_all_dense_ && walk.is_dense(op);
+    int outer = 0;
+    while (outer < walk.rank_ && walk.strides_[op][outer] == 0) ++outer;
+    int64_t period = 1;
+    for (int i = outer; i < walk.rank_; ++i) period *= walk.sizes_[i];
+    if (outer > 0) kept_[op].period = period;
+  }
 }
 
 void PanelReader::seek(int64_t index) {
@@ -282,10 +274,11 @@ void PanelReader::move_to(int64_t index) {
 }
 
 int64_t PanelReader::tile_length(int64_t begin, int64_t end) {
-  int64_t wanted = std::min(ElementWalk::kTile, end - begin);
-  if (!walk_.has_long_rows()) return wanted;
+  end_ = end;
+  if (is_all_dense_) return end - begin;
+  if (!walk_.has_long_rows()) return walk_.tile_length(begin, end);
   move_to(begin);
-  return std::min(wanted, walk_.sizes_[walk_.rank_ - 1] - column_);
+  return std::min({walk_.tile_, end - begin, walk_.sizes_[walk_.rank_ - 1] - column_});
 }
 
 int64_t PanelReader::offset(int operand, int64_t index) {
@@ -294,31 +287,29 @@ int64_t PanelReader::offset(int operand, int64_t index) {
   return row_starts_[operand] + column_ * walk_.strides_[operand][walk_.rank_ - 1];
 }
 
-void PanelReader::fill(int operand, const char* data, Panel& panel) const {
-  int last = walk_.rank_ - 1;
-  int64_t columns = walk_.sizes_[last], across = walk_.sizes_[last - 1];
-  int64_t place = position_[last - 1];
-  panel.first = row_ - place % kRows;
-  panel.rows = std::min(kRows, across - (place - place % kRows));
-  const char* from = data + walk_.offset(operand, panel.first * columns);
-  transpose_items(walk_.items_[operand], from, walk_.strides_[operand][last], columns, panel.rows, panel.bytes.get(),
-                  pitch(operand));
-}
-
-const void* PanelReader::read_panel(int operand, const void* data) {
-  Panel& panel = panels_[operand];
-  if (panel.bytes == nullptr) panel.bytes.reset(new char[static_cast<size_t>(kRows * pitch(operand))]);
-  bool is_there = row_ >= panel.first && row_ < panel.first + panel.rows;
-  if (!is_there) fill(operand, static_cast<const char*>(data), panel);
-  return panel.bytes.get() + (row_ - panel.first) * pitch(operand) + column_ * walk_.items_[operand];
+const void* PanelReader::read_short_rows(int operand, const void* data, int64_t begin, int64_t n, void* buffer) {
+  Kept& kept = kept_[operand];
+  if (kept.period == 0) return walk_.read(operand, data, begin, n, buffer);
+  int64_t phase = begin % kept.period;
+  if (phase == kept.phase && n <= kept.length) return buffer;
+  const void* elements = walk_.read(operand, data, begin, n, buffer);
+  if (elements == buffer) kept = {kept.period, phase, n};
+  return elements;
 }
 
 const void* PanelReader::read(int operand, const void* data, int64_t begin, int64_t n, void* buffer) {
-  if (walk_.is_dense(operand) || !walk_.has_long_rows()) return walk_.read(operand, data, begin, n, buffer);
+  if (walk_.is_dense(operand)) return walk_.read(operand, data, begin, n, buffer);
+  if (!walk_.has_long_rows()) return read_short_rows(operand, data, begin, n, buffer);
   move_to(begin);
-  if (is_across_[operand]) return read_panel(operand, data);
-  const char* from = static_cast<const char*>(data) + offset(operand, begin);
   int64_t item = walk_.items_[operand], step = walk_.strides_[operand][walk_.rank_ - 1];
+  const char* row = static_cast<const char*>(data) + row_starts_[operand];
+  if (is_across_[operand]) {
+    int64_t place = position_[walk_.rank_ - 2];
+    RowPanel::Rows rows = walk_.rows_across(operand);
+    rows.rows = std::min(rows.rows, place + ceil_div(end_ - begin + column_, rows.columns));
+    return panels_[operand].row(rows, row - place * item, place) + column_ * item;
+  }
+  const char* from = row + column_ * step;
   if (step == item) return from;
   copy_items(item, from, step, buffer, item, n);
   return buffer;

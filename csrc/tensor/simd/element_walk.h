@@ -1,9 +1,9 @@
 // Strided iteration: presents operands of any layout as tiles of contiguous elements in one common order.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <span>
 
+#include "tensor/simd/row_panel.h"
 #include "tensor/tensor.h"
 
 namespace md {
@@ -18,6 +18,7 @@ class ElementWalk {
   static constexpr int kMaxOperands = 4;
   static constexpr int64_t kTile = 512;  // elements
   static constexpr int64_t kTileBytes = kTile * 8;
+  enum class Tiles : uint8_t { OfElements, OfBytes };  // at most kTile elements, or kTileBytes of each operand
 
   explicit ElementWalk(std::span<const int64_t> sizes);
   // Strides in elements over the space's dims.
@@ -25,12 +26,12 @@ class ElementWalk {
   // A tensor that broadcasts to the space.
   void add(const Tensor& tensor);
   // Call once after the last operand. reorder: false keeps the order of dims (row-major) and only merges.
-  void finish(bool reorder = true);
+  void finish(bool reorder = true, Tiles tiles = Tiles::OfElements);
 
   int64_t count() const { return count_; }
   // Whether the operand's elements are contiguous in iteration order.
   bool is_dense(int operand) const { return dense_[operand]; }
-  // The longest run from `begin` on that makes a good tile: up to the end of the row if rows are long.
+  // The longest run from `begin` on that makes a good tile: up to the end of the row if rows are long, else whole rows.
   int64_t tile_length(int64_t begin, int64_t end) const;
 
   // Elements [begin, begin + n) of an operand as contiguous memory: in place if they are
@@ -46,9 +47,11 @@ class ElementWalk {
 
  private:
   friend class PanelReader;
-  bool has_long_rows() const { return rank_ > 1 && sizes_[rank_ - 1] >= kTile / 4; }
+  bool has_long_rows() const { return has_long_rows_; }
   bool in_place(int operand, int64_t begin, int64_t n) const;
   void merge_dims();
+  void choose_tile(Tiles tiles);
+  RowPanel::Rows rows_across(int operand) const;
   template <bool ToBuffer>
   void copy(int operand, char* data, int64_t begin, int64_t n, char* buffer) const;
 
@@ -59,38 +62,40 @@ class ElementWalk {
   int64_t strides_[kMaxOperands][kMaxRank];  // in bytes
   int64_t items_[kMaxOperands];
   bool dense_[kMaxOperands] = {};
+  int64_t tile_ = kTile;
+  bool has_long_rows_ = false;
 };
 
-// Reads tiles as ElementWalk does, for one thread that goes from the first to the last, without a division for each. Of
-// an operand that is contiguous across the rows it copies several rows at once, so that a cache line is read once for
-// all of them.
+// Reads tiles as ElementWalk does, for one thread that goes from the first to the last, without a division for each.
+// Each operand has a buffer of its own, the same one in each call: what it holds is not copied again. Of an operand that
+// is contiguous across the rows several rows are copied at once.
 class PanelReader {
  public:
   explicit PanelReader(const ElementWalk& walk);
   int64_t tile_length(int64_t begin, int64_t end);
+  // A tile of the last tile_length().
   const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer);
   // The byte offset of one element.
   int64_t offset(int operand, int64_t index);
 
  private:
-  static constexpr int64_t kRows = 16, kMostBytes = 256 * 1024;  // of a panel, in the second level of cache
-  struct Panel {
-    std::unique_ptr<char[]> bytes;
-    int64_t first = 0, rows = 0;
-  };
-  bool is_across(int operand) const;
-  int64_t pitch(int operand) const;
-  void fill(int operand, const char* data, Panel& panel) const;
-  const void* read_panel(int operand, const void* data);
   void move_to(int64_t index);
   void seek(int64_t index);
   void next_row();
+  const void* read_short_rows(int operand, const void* data, int64_t begin, int64_t n, void* buffer);
+
+  struct Kept {
+    int64_t period = 0;  // elements after which the operand repeats itself; 0: it does not
+    int64_t phase = -1, length = 0;
+  };
 
   const ElementWalk& walk_;
   bool is_across_[ElementWalk::kMaxOperands] = {};
-  Panel panels_[ElementWalk::kMaxOperands];
+  bool is_all_dense_ = true;
+  RowPanel panels_[ElementWalk::kMaxOperands];
+  Kept kept_[ElementWalk::kMaxOperands];  // in the buffers
   // Where the walk is, if its rows are long; index_ is -1 before the first tile.
-  int64_t index_ = -1, row_ = 0, column_ = 0;
+  int64_t index_ = -1, row_ = 0, column_ = 0, end_ = 0;
   int64_t position_[ElementWalk::kMaxRank] = {};        // in all dims but the last
   int64_t row_starts_[ElementWalk::kMaxOperands] = {};  // in bytes
 };
