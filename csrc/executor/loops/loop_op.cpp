@@ -3,6 +3,7 @@
 #include "tensor/fill.h"
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/ops/pointwise_form.h"
+#include "tensor/simd/known_result.h"
 #include "tensor/simd/pointwise.h"
 
 namespace md {
@@ -86,6 +87,8 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
                      !is_tensor(*op.operands[1]);
   if (form_varies) return std::nullopt;
   bool may_fail = row.may_fail && !is_floating(op.dtype);
+  // The kernel does not read the operands then.
+  if (known_result(op.row, op.dtype) != Truth::Depends) return std::nullopt;
   if (may_fail || pointwise_result_dtype(op.row, op.dtype) != op.result) return std::nullopt;
   if (pointwise_loop(op.row, op.dtype, 0) == nullptr) return std::nullopt;
   if (pointwise_loop(op.row, op.dtype, number_mask(op)) == nullptr) return std::nullopt;

@@ -1,12 +1,16 @@
 // The kernel of every pointwise op, and the fast path of eager dispatch.
+#include <cstring>
+
 #include "tensor/fill.h"
 #include "tensor/kernels/pointwise_fast_path.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/pointwise_form.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/element_walk.h"
+#include "tensor/simd/known_result.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -79,6 +83,16 @@ void check_divisors(const PointwiseCall& call) {
   }
 }
 
+// The result does not depend on the operands.
+bool run_known(const PointwiseCall& call, const Tensor& out) {
+  Truth known = known_result(call.row_index, call.dtype);
+  if (known == Truth::Depends || !is_dense(out.spec())) return false;
+  parallel_for(out->numel(), 0.05, [&](int64_t begin, int64_t end) {
+    std::memset(out.data<char>() + begin, known == Truth::True ? 1 : 0, static_cast<size_t>(end - begin));
+  });
+  return true;
+}
+
 // All operands are dense in the order of out: one loop call per thread.
 bool run_dense(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out) {
   const void* src[3];
@@ -118,7 +132,7 @@ class StridedRun {
       walk_.add(*call.tensors[i]);
       places_[i] = count++;
     }
-    walk_.finish();
+    walk_.finish(true, ElementWalk::Tiles::OfBytes);
     // Of floats, the product of a parameter and a number is rounded, that of a parameter and an element may be part of a
     // sum.
     bool takes_numbers = call.row.param_count == 0 || !is_floating(call.dtype);
@@ -230,7 +244,7 @@ void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
   check_divisors(ready);
   PointwiseLoop loop = pointwise_loop(form.row, ready.dtype, ready.mask);
   MD_ASSERT(loop != nullptr, "[", call.row.name, "] has no loop for ", md::row(ready.dtype).name);
-  if (!run_dense(ready, loop, out)) StridedRun(ready, out).run();
+  if (!run_known(ready, out) && !run_dense(ready, loop, out)) StridedRun(ready, out).run();
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "tensor/simd/known_result.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -10,6 +11,20 @@ namespace {
 constexpr bool Plain = false;
 constexpr bool Costly = true;
 constexpr bool Divides = false;
+
+constexpr Truth truth_of(std::string_view expression) {
+  return expression == "false" ? Truth::False : expression == "true" ? Truth::True : Truth::Depends;
+}
+
+struct Truths {
+  Truth of_integers, of_bools;
+};
+constexpr Truths kTruths[] = {
+#define MD_POINTWISE(name, arity, params, result, traits, floats, integers, bools) \
+  {truth_of(#integers), truth_of(#bools)},
+#include "tensor/simd/pointwise.def"
+#undef MD_POINTWISE
+};
 
 constexpr PointwiseRow kRows[] = {
 #define MD_POINTWISE(name, arity, params, result, traits, ...) \
@@ -43,6 +58,18 @@ PointwiseLoop pointwise_loop(int row, DType dtype, unsigned scalar_mask) {
 }
 
 bool pointwise_supports(int row, DType dtype) { return loops().pointwise[static_cast<int>(dtype)][row][0] != nullptr; }
+
+Truth known_result(int row, DType dtype) {
+  switch (md::row(dtype).category) {
+    case DTypeCategory::Bool:
+      return kTruths[row].of_bools;
+    case DTypeCategory::Integer:
+      return kTruths[row].of_integers;
+    case DTypeCategory::Floating:
+      return Truth::Depends;
+  }
+  return Truth::Depends;
+}
 
 DType scalar_operand_dtype(DType dtype) { return row(dtype).accumulator; }
 
