@@ -12,11 +12,11 @@ np = pytest.importorskip("numpy")
 import accuracy  # noqa: E402
 
 LEVEL = _C.build_info()["instruction set"].partition("_")[0]
-IN_VECTORS = ("exp", "log", "sin", "cos", "erf", "tanh", "sigmoid", "silu", "gelu")
+IN_VECTORS = ("exp", "expm1", "log", "sin", "cos", "erf", "tanh", "sigmoid", "silu", "gelu", "elu", "celu", "selu")
 # In ULP, from runs over all floats.
 LARGEST_ERRORS = {
-    "avx512": {"exp": 1.02, "log": 1.45, "erf": 0.95, "tanh": 0.7, "sin": 1.73, "cos": 1.81},
-    "avx2": {"exp": 1.02, "log": 0.9, "erf": 1.72, "tanh": 1.34, "sin": 1.73, "cos": 1.81},
+    "avx512": {"exp": 1.02, "expm1": 1.4, "log": 1.45, "erf": 0.95, "tanh": 0.7, "sin": 1.73, "cos": 1.81},
+    "avx2": {"exp": 1.02, "expm1": 1.4, "log": 0.9, "erf": 1.72, "tanh": 1.34, "sin": 1.73, "cos": 1.81},
 }
 LARGEST_ERROR = LARGEST_ERRORS.get(LEVEL, {})
 
@@ -126,3 +126,34 @@ def test_sine_and_cosine_of_nan_and_infinity():
     values = md.tensor([0.0, -0.0])
     assert np.signbit(md.sin(values).numpy()).tolist() == [False, True]
     assert md.cos(values).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["acosh", "atanh"])
+def test_numbers_around_the_domain(name, dtype):
+    """In a vector with others, and alone."""
+    special = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.0, -2.0, 7.0, math.inf, -math.inf, math.nan, 1e-45, 1 + 2.0**-20]
+    values = np.array(special * 3, dtype=dtype)
+    with np.errstate(all="ignore"):
+        expected = {"acosh": np.arccosh, "atanh": np.arctanh}[name](values)
+    for found in (
+        getattr(md, name)(md.tensor(values)).numpy(),
+        np.array([getattr(md, name)(md.tensor(values[i : i + 1])).numpy()[0] for i in range(len(values))]),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps, atol=0)
+        zeros = expected == 0
+        assert np.signbit(found[zeros]).tolist() == np.signbit(expected[zeros]).tolist()
+
+
+@pytest.mark.parametrize(
+    "name,keywords", [("elu", {"alpha": -0.5}), ("celu", {"alpha": 2.0}), ("celu", {"alpha": -2.0})]
+)
+def test_parameters_of_functions_in_vectors(name, keywords):
+    alpha = keywords["alpha"]
+    values = operands()
+    values = values[np.isfinite(values) & (np.abs(values) < 50)]
+    wide = values.astype(np.float64)
+    scale = alpha if name == "celu" else 1.0
+    expected = np.where(wide > 0, wide, alpha * np.expm1(wide / scale))
+    found = getattr(md.nn.functional, name)(md.tensor(values), **keywords).numpy()
+    np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-44)

@@ -357,3 +357,16 @@ def test_every_row_is_there():
         row["name"] for row in _C._op_rows() if row["kind"].startswith("Pointwise") or row["kind"] == "Compare"
     }
     assert len(names) > 80
+
+
+@pytest.mark.parametrize("dtype", ("uint8", "int8"))
+def test_shifts_of_bytes(dtype):
+    """All bytes by all counts: by a negative count, or by eight and more, all bits are shifted out."""
+    info = np.iinfo(dtype)
+    numbers = np.arange(info.min, info.max + 1)
+    a, b = np.repeat(numbers, 256), np.tile(numbers, 256)
+    count = np.where((b < 0) | (b > 7), 8, b)
+    ours = [md.tensor(array.astype(dtype)) for array in (a, b)]
+    left, right = md.bitwise_left_shift(*ours).numpy(), md.bitwise_right_shift(*ours).numpy()
+    assert np.array_equal(left, (a << count).astype(dtype))
+    assert np.array_equal(right, (a >> count).astype(dtype))

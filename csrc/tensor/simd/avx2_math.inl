@@ -21,6 +21,7 @@ inline Floats floats_of(FloatBits bits) { return _mm256_castsi256_ps(bits); }
 inline Floats sign_of(Floats x) { return _mm256_and_ps(every(-0.0f), x); }
 inline Floats magnitude_of(Floats x) { return _mm256_andnot_ps(every(-0.0f), x); }
 inline bool any_set(Floats mask) { return _mm256_movemask_ps(mask) != 0; }
+inline bool all_positive(Floats x) { return !any_set(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_NGT_UQ)); }
 // Clamps the magnitude to 1.
 inline Floats clamp_to_one(Floats x) { return _mm256_max_ps(every(-1), _mm256_min_ps(every(1), x)); }
 // Includes NaNs.

@@ -39,6 +39,7 @@ inline Floats magnitude_up_to(Floats x, float limit) {
 inline bool any_beyond(Floats x, float limit) {
   return _mm512_cmp_ps_mask(_mm512_abs_ps(x), every(limit), _CMP_NLE_UQ) != 0;
 }
+inline bool all_positive(Floats x) { return _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_GT_OQ) == kAllFloats; }
 // Clamps the magnitude to 1. NaN becomes 1.
 inline Floats clamp_to_one(Floats x) {
   constexpr int kLeastMagnitude = 2;

@@ -22,6 +22,10 @@ MD_TAKES_HALVES(frac)
 MD_TAKES_HALVES(signbit)
 MD_TAKES_HALVES(relu)
 MD_TAKES_HALVES(leaky_relu)
+MD_TAKES_HALVES(expm1)
+MD_TAKES_HALVES(elu)
+MD_TAKES_HALVES(selu)
+MD_TAKES_HALVES(celu)
 MD_TAKES_HALVES(hardsigmoid)
 MD_TAKES_HALVES(hardswish)
 MD_TAKES_HALVES(nan_to_num)
@@ -98,6 +102,12 @@ __attribute__((noinline, noclone)) void half_vectors_loop(const void* const* src
     if constexpr ((Mask & 1) == 0) x = half_operand<Mask, 0, H>(src, i);
     if constexpr (F::arity > 1 && (Mask & 2) == 0) y = half_operand<Mask, 1, H>(src, i);
     if constexpr (F::arity > 2 && (Mask & 4) == 0) z = half_operand<Mask, 2, H>(src, i);
+    if constexpr (factor_above_zero<F> != 0) {
+      if (all_positive(x)) {
+        store_result(out + i, x * factor_above_zero<F>);
+        continue;
+      }
+    }
     store_result(out + i, F::template apply<float, WideHalves, WideHalves>(x, y, z, vp, vq, vr));
   }
   if (i == n) return;

@@ -43,42 +43,7 @@ MD_MATH(cosh)
 MD_MATH(erf)
 MD_MATH(erfc)
 MD_MATH(asinh)
-MD_MATH(acosh)
-MD_MATH(atanh)
 #undef MD_MATH
-#define MD_MATH(name)                                        \
-  inline float math_##name(float a) { return ::name##f(a); } \
-  inline double math_##name(double a) { return name##_of(a); }
-#include "tensor/simd/double_math.inl"
-MD_MATH(exp)
-MD_MATH(log)
-MD_MATH(sinh)
-MD_MATH(tanh)
-#undef MD_MATH
-// Functions of Floats, a vector type, used by loops instead.
-#if MD_LEVEL_BYTES >= 64
-#include "tensor/simd/avx512_math.inl"
-#elif MD_LEVEL_BYTES >= 32
-#include "tensor/simd/avx2_math.inl"
-#endif
-#if MD_LEVEL_BYTES >= 32
-#include "tensor/simd/sine_math.inl"
-// dst[i] = function(src[i]), on Floats; dst may be src.
-template <typename Function>
-inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n,
-                                                      const Function& function) {
-  constexpr int64_t kFloats = sizeof(Floats) / sizeof(float);
-  int64_t i = 0;
-  for (; i + kFloats <= n; i += kFloats) store_floats(dst + i, function(load_floats(src + i)));
-  if (i < n) store_first(dst + i, n - i, function(load_first(src + i, n - i)));
-}
-#endif
-inline float math_pow(float a, float b) { return ::powf(a, b); }
-inline double math_pow(double a, double b) { return ::pow(a, b); }
-inline float math_atan2(float a, float b) { return ::atan2f(a, b); }
-inline double math_atan2(double a, double b) { return ::atan2(a, b); }
-inline float math_hypot(float a, float b) { return ::hypotf(a, b); }
-inline double math_hypot(double a, double b) { return ::hypot(a, b); }
 
 template <int Bytes>
 struct BitsOf;
@@ -107,6 +72,64 @@ inline T choose(uint8_t chosen, T a, T b) {
   return __builtin_bit_cast(T,
                             Bits((__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & Bits(~mask))));
 }
+
+// Vector forms that take numbers outside of the domain one by one get `inside` instead. At the domain's end the result is
+// `limit`.
+template <typename T>
+inline T outside_domain(uint8_t is_end, T limit) {
+  return choose(is_end, limit, T(__builtin_nan("")));
+}
+#define MD_MATH_WITHIN(name, domain, inside, end, limit)         \
+  template <typename T>                                          \
+  inline T name##_within(T a) {                                  \
+    uint8_t holds = domain;                                      \
+    T result;                                                    \
+    if constexpr (sizeof(T) == sizeof(float)) {                  \
+      result = ::name##f(choose(holds, a, T(inside)));           \
+    } else {                                                     \
+      result = ::name(choose(holds, a, T(inside)));              \
+    }                                                            \
+    return choose(holds, result, outside_domain<T>(end, limit)); \
+  }                                                              \
+  inline float math_##name(float a) { return name##_within(a); } \
+  inline double math_##name(double a) { return name##_within(a); }
+MD_MATH_WITHIN(acosh, a > T(1), 2, a == T(1), T(0))
+MD_MATH_WITHIN(atanh, float_abs(a) < T(1), 0, float_abs(a) == T(1), float_copysign(infinity(a), a))
+#undef MD_MATH_WITHIN
+#define MD_MATH(name)                                        \
+  inline float math_##name(float a) { return ::name##f(a); } \
+  inline double math_##name(double a) { return name##_of(a); }
+#include "tensor/simd/double_math.inl"
+MD_MATH(exp)
+MD_MATH(log)
+MD_MATH(sinh)
+MD_MATH(tanh)
+#undef MD_MATH
+// Functions of Floats, a vector type, used by loops instead.
+#if MD_LEVEL_BYTES >= 64
+#include "tensor/simd/avx512_math.inl"
+#elif MD_LEVEL_BYTES >= 32
+#include "tensor/simd/avx2_math.inl"
+#endif
+#if MD_LEVEL_BYTES >= 32
+#include "tensor/simd/expm1_math.inl"
+#include "tensor/simd/sine_math.inl"
+// dst[i] = function(src[i]), on Floats; dst may be src.
+template <typename Function>
+inline __attribute__((always_inline)) void map_floats(const float* src, float* dst, int64_t n,
+                                                      const Function& function) {
+  constexpr int64_t kFloats = sizeof(Floats) / sizeof(float);
+  int64_t i = 0;
+  for (; i + kFloats <= n; i += kFloats) store_floats(dst + i, function(load_floats(src + i)));
+  if (i < n) store_first(dst + i, n - i, function(load_first(src + i, n - i)));
+}
+#endif
+inline float math_pow(float a, float b) { return ::powf(a, b); }
+inline double math_pow(double a, double b) { return ::pow(a, b); }
+inline float math_atan2(float a, float b) { return ::atan2f(a, b); }
+inline double math_atan2(double a, double b) { return ::atan2(a, b); }
+inline float math_hypot(float a, float b) { return ::hypotf(a, b); }
+inline double math_hypot(double a, double b) { return ::hypot(a, b); }
 
 // NaN on either side wins.
 template <typename T>
@@ -283,15 +306,37 @@ inline T int_pow(T a, T b) {
   return result;
 }
 
+// No instruction shifts bytes by different counts: by 1, 2 and 4, where these bits of the count, below 8, are set.
+template <typename T, typename Shift>
+inline T shift_byte(T a, uint8_t count, Shift shift) {
+  a = choose(count & 1, shift(a, 1), a);
+  a = choose((count >> 1) & 1, shift(a, 2), a);
+  return choose((count >> 2) & 1, shift(a, 4), a);
+}
+
 template <typename T>
 inline T int_shift_left(T a, T b) {
   constexpr int bits = int(sizeof(T)) * 8;
+  if constexpr (sizeof(T) == 1) {
+    struct Left {
+      T operator()(T x, int count) const { return T(uint8_t(x) << count); }
+    };
+    return choose(uint8_t(b) < bits, shift_byte(a, uint8_t(b), Left{}), T(0));
+  }
   return b < T(0) || int64_t(b) >= bits ? T(0) : T(Word<T>(a) << Word<T>(b));
 }
 template <typename T>
 inline T int_shift_right(T a, T b) {
   constexpr int bits = int(sizeof(T)) * 8;
+  constexpr bool is_signed = T(-1) < T(0);
+  if constexpr (sizeof(T) == 1) {
+    struct Right {
+      T operator()(T x, int count) const { return T(x >> count); }
+    };
+    T all = is_signed ? T(a >> (bits - 1)) : T(0);
+    return choose(uint8_t(b) < bits, shift_byte(a, uint8_t(b), Right{}), all);
+  }
   int64_t count = b < T(0) || int64_t(b) >= bits ? bits - 1 : int64_t(b);
-  if (T(-1) > T(0) && (int64_t(b) >= bits)) return T(0);
+  if (!is_signed && (int64_t(b) >= bits)) return T(0);
   return T(a >> count);
 }

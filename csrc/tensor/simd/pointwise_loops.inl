@@ -57,6 +57,10 @@ constexpr bool takes_floats = false;
   template <>                 \
   constexpr bool takes_floats<Function_##name, float> = true;
 MD_TAKES_FLOATS(exp)
+MD_TAKES_FLOATS(expm1)
+MD_TAKES_FLOATS(elu)
+MD_TAKES_FLOATS(selu)
+MD_TAKES_FLOATS(celu)
 MD_TAKES_FLOATS(log)
 MD_TAKES_FLOATS(sin)
 MD_TAKES_FLOATS(cos)
@@ -68,19 +72,37 @@ MD_TAKES_FLOATS(gelu)
 MD_TAKES_FLOATS(gelu_tanh)
 #undef MD_TAKES_FLOATS
 
+// The function of a positive number is a multiple of it: vectors of such numbers skip the rest. 0: no such function.
+template <typename F>
+constexpr float factor_above_zero = 0;
+template <>
+constexpr float factor_above_zero<Function_elu> = 1;
+template <>
+constexpr float factor_above_zero<Function_celu> = 1;
+template <>
+constexpr float factor_above_zero<Function_selu> = 1.0507009873554804934193349852946f;
+
 // No lambda: GCC 12 compiles one inside a template for the command line's target.
 template <typename F>
 struct OfFloats {
-  inline Floats operator()(Floats x) const { return F::template apply<float, Floats>(x, {}, {}, {}); }
+  float p;
+  inline Floats operator()(Floats x) const {
+    if constexpr (factor_above_zero<F> != 0) {
+      if (all_positive(x)) return x * factor_above_zero<F>;
+    }
+    return F::template apply<float, Floats>(x, {}, {}, p);
+  }
 };
 
 template <typename F>
-void loop_over_floats(const void* const* src, void* dst, int64_t n) {
-  map_floats(static_cast<const float*>(src[0]), static_cast<float*>(dst), n, OfFloats<F>());
+void loop_over_floats(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
+  OfFloats<F> function = {};
+  if constexpr (F::params > 0) function.p = param_value<float>(params[0]);
+  map_floats(static_cast<const float*>(src[0]), static_cast<float*>(dst), n, function);
 }
 #else
 template <typename F>
-void loop_over_floats(const void* const*, void*, int64_t);
+void loop_over_floats(const void* const*, void*, int64_t, const Scalar*);
 #endif
 
 // As guarded_loop_of, with a path over whole vectors: blocks of them, and a padded last vector.
@@ -165,7 +187,7 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
 // Mask bits: operand i is a single element, read before the loop because dst may alias it.
 template <typename F, typename T, unsigned Mask>
 void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
-  if constexpr (takes_floats<F, T>) return loop_over_floats<F>(src, dst, n);
+  if constexpr (takes_floats<F, T>) return loop_over_floats<F>(src, dst, n, params);
   if constexpr (Avx512Path<F, T>::exists) return avx512_loop_of<F, T, Mask>(src, dst, n);
   if constexpr (FastPath<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
   using A = FirstOperand<F, T>;
