@@ -55,9 +55,9 @@ MORE = {
     ),
     **dict.fromkeys(("int bool", "int not", *(f"int {sign} 3" for sign in COMPARISONS)), OF_BOOL),
     **dict.fromkeys(("size of_max", "size of_min", "tuple largest", "shape largest"), CHOICE),
-    **dict.fromkeys(("size of_int_of_half", "size of_ceil"), NOT_A_SIZE),
+    "size of_int_of_half": NOT_A_SIZE,
     "size of_abs": NOT_A_SIZE,
-    **dict.fromkeys(("int add_alpha", "float add_alpha", "int tensor", "float tensor"), OPERAND),
+    **dict.fromkeys(("int add_alpha", "float add_alpha"), OPERAND),
     **dict.fromkeys(("int math.factorial", "int math.comb", "int math.perm"), LARGE),
     **dict.fromkeys(("float math.modf", "float math.frexp", "float fsum"), SEVERAL),
     **dict.fromkeys(
