@@ -215,13 +215,23 @@ ValuePtr call_pow(Tracer& tracer, const CallArgs& args) {
   return result;
 }
 
+// ast.literal_eval, if the program has loaded the module and not replaced the function; null otherwise.
+Ref literal_reader() {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "ast");
+  PyObject* names = module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
+  PyObject* function = names != nullptr ? PyDict_GetItemString(names, "literal_eval") : nullptr;
+  bool is_its_own = function != nullptr && PyFunction_Check(function) && PyFunction_GET_GLOBALS(function) == names;
+  return is_its_own ? Ref::share(function) : Ref();
+}
+
 // eval() of the text of a literal, which reads no names.
 ValuePtr call_eval(Tracer& tracer, const CallArgs& args) {
   Ref text = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
   if (!text || !PyUnicode_CheckExact(text.get())) graph_break(BreakReason::frame_inspection, "eval");
-  Ref ast = check(PyImport_ImportModule("ast"));
+  Ref reader = literal_reader();
+  if (!reader) graph_break(BreakReason::frame_inspection, "eval");
   NoWarnings silence;
-  Ref literal = Ref::steal(PyObject_CallMethod(ast, "literal_eval", "O", text.get()));
+  Ref literal = Ref::steal(PyObject_CallOneArg(reader, text));
   ValuePtr value = literal && !silence.met() ? value_of_result(tracer, literal) : nullptr;
   PyErr_Clear();
   if (!value) graph_break(BreakReason::frame_inspection, "eval");

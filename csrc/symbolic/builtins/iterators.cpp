@@ -21,7 +21,7 @@ namespace md {
 
 namespace {
 
-// An element that is taken counts as so many instructions of config.walk_limit.
+// What an element that is taken counts of the instructions of config.walk_limit.
 constexpr int64_t kInstructionsOfItem = 10;
 
 bool is_plain_sequence(Tracer& tracer, const ValuePtr& value) {
@@ -306,7 +306,8 @@ std::optional<ValuePtr> next_of(Tracer& tracer, IteratorValue* iterator) {
   // An iterator over a deque still notices changes of the deque.
   bool watches = kind == IteratorKind::Sequence && is_deque(iterator->bases[0]);
   if (iterator->exhausted && !asks_again && !watches) return std::nullopt;
-  if (tracer.count_item() > config().walk_limit / kInstructionsOfItem) graph_break(BreakReason::walk_limit, "a long iteration");
+  if (tracer.count_item() > config().walk_limit / kInstructionsOfItem)
+    graph_break(BreakReason::walk_limit, "a long iteration");
   std::optional<ValuePtr> next;
   switch (iterator->iterator_kind) {
     case IteratorKind::Sequence:

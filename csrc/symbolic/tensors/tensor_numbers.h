@@ -11,7 +11,7 @@ namespace md {
 
 // The only element of a tensor.
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor);
-// The number of a 0-dim value of the graph, int64, float64 or bool, that nobody writes to.
+// The number of a 0-dim value of the graph, int64, float64 or bool, that no code writes to.
 ValuePtr number_in_graph(Tracer& tracer, ValueRef value);
 // Under fullgraph, numbers are captured without the config flag, as TorchDynamo does.
 bool captures_numbers(Tracer& tracer);

@@ -94,7 +94,7 @@ class PanelReader {
   bool is_all_dense_ = true;
   RowPanel panels_[ElementWalk::kMaxOperands];
   Kept kept_[ElementWalk::kMaxOperands];  // in the buffers
-  // Where the walk is, if its rows are long; index_ is -1 before the first tile.
+  // The position in the elements, if the rows are long; index_ is -1 before the first tile.
   int64_t index_ = -1, row_ = 0, column_ = 0, end_ = 0;
   int64_t position_[ElementWalk::kMaxRank] = {};        // in all dims but the last
   int64_t row_starts_[ElementWalk::kMaxOperands] = {};  // in bytes

@@ -96,11 +96,11 @@ class RoomAccess {
     return Tensor::from_storage(room.memory, 0, spec_in_room(impl.spec(), room.dim, room.capacity));
   }
 
-  // Whether positions along `dim` can be appended to `first` where it lies, if there are enough.
+  // Whether positions along `dim` can be appended to `first` in place, if there are enough.
   static bool ends_room(const Tensor& first, int dim) {
     const TensorImpl& impl = *first.impl();
     if (!is_apart(impl) || impl.room_->dim != dim) return false;
-    // What longer tensors had is free when nobody has it.
+    // What longer tensors had is free when no tensor has it.
     if (is_alone(impl)) impl.room_->use(impl.sizes()[dim]);
     return impl.room_->used == impl.sizes()[dim];
   }
@@ -152,7 +152,7 @@ class RoomAccess {
   }
 
  private:
-  // Whether nobody else has its room, or reads the memory there.
+  // Whether no other tensor has its room, and no code reads the memory there.
   static bool is_alone(const TensorImpl& impl) {
     bool is_last = impl.room_.use_count() == 1 && impl.room_->memory->has_references(1);
     if (is_last) std::atomic_thread_fence(std::memory_order_acquire);  // what others read there
@@ -202,7 +202,7 @@ void note_joined(const Tensor& first, const Tensor& result) {
 
 namespace {
 
-// Null: there is no memory for so many positions, and the result may lie in less.
+// Null: there is no memory for `capacity` positions, and the result may lie in less.
 StoragePtr allocate_room(const TensorSpec& spec, int dim, int64_t capacity) {
   int64_t bytes = bytes_of(spec) / spec.sizes[dim].value();  // of a position
   try {

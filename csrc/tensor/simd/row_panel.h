@@ -19,7 +19,7 @@ class RowPanel {
  private:
   std::unique_ptr<char[]> bytes_;
   const char* first_ = nullptr;
-  int64_t begin_ = 0, end_ = 0;  // the rows that are there
+  int64_t begin_ = 0, end_ = 0;  // the rows it holds
 };
 
 }  // namespace md

@@ -328,8 +328,8 @@ def a_tensor_as_a_length(x, log):
     return torch.zeros(int(n)) + 1
 
 
-@program()
+@whole()
 def hash_and_identity_of_a_tensor(x, log):
     y = x + 1
-    found = {y: "y"}  # break
+    found = {y: "y"}
     return found[y], y * 2, y in found
