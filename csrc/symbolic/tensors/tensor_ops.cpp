@@ -396,7 +396,8 @@ class OpCapture {
     if (ops == nullptr || !captures_data_sizes(tracer_))
       graph_break(BreakReason::data_dependent_shape, std::string(python_name(*row_)));
     try {
-      operands_.push_back(Scalar::symbolic(counted_size(tracer_, *ops->count, operands_)));
+      Scalar size = Scalar::symbolic(counted_size(tracer_, *ops->count, operands_));
+      operands_.emplace_back().emplace<Scalar>(size);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
       raise_here();

@@ -110,6 +110,7 @@ void ElementWalk::finish(bool reorder, Tiles tiles) {
 // Tiles of bytes span short rows: copying such rows takes less than a tile of its own for each. Not where an operand is
 // copied by panels. An element that an operand repeats in a whole row is a number for the loop if rows are long.
 void ElementWalk::choose_tile(Tiles tiles) {
+  MD_ASSERT(operand_count_ > 0 && operand_count_ <= kMaxOperands && rank_ <= kMaxRank);
   int64_t least_long = kTile / 4;
   if (tiles == Tiles::OfBytes) {
     tile_ = kTileBytes / *std::max_element(items_, items_ + operand_count_);
@@ -126,6 +127,7 @@ void ElementWalk::choose_tile(Tiles tiles) {
 RowPanel::Rows ElementWalk::rows_across(int operand) const {
   int last = rank_ - 1;
   if (last < 1) return {};
+  MD_ASSERT(last < kMaxRank);
   return {.item = items_[operand],
           .row_step = strides_[operand][last - 1],
           .step = strides_[operand][last],
@@ -304,6 +306,7 @@ const void* PanelReader::read(int operand, const void* data, int64_t begin, int6
   int64_t item = walk_.items_[operand], step = walk_.strides_[operand][walk_.rank_ - 1];
   const char* row = static_cast<const char*>(data) + row_starts_[operand];
   if (is_across_[operand]) {
+    MD_ASSERT(walk_.rank_ > 1, "a panel of one row");
     int64_t place = position_[walk_.rank_ - 2];
     RowPanel::Rows rows = walk_.rows_across(operand);
     rows.rows = std::min(rows.rows, place + ceil_div(end_ - begin + column_, rows.columns));

@@ -15,7 +15,7 @@ struct WordsOf {
   typedef Word type __attribute__((vector_size(kVectorBytes), aligned(1), may_alias));
 };
 template <typename Word>
-using Words = typename WordsOf<Word>::type;
+using Words = WordsOf<Word>::type;
 
 // Elements 2i and 2i + 1 of the result are elements i of a and b, from the first or from the middle on.
 template <typename Word, bool FromMiddle, int... I>
