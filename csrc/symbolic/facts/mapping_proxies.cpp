@@ -99,7 +99,7 @@ ValuePtr copied_by_methods(Tracer& tracer, const ValuePtr& value) {
 }  // namespace
 
 ValuePtr copied_mapping(Tracer& tracer, const ValuePtr& value) {
-  const ValuePtr shown = behind_proxy(tracer, value);
+  ValuePtr shown = behind_proxy(tracer, value);
   if (shown == value && is_copied_by_methods(tracer, value)) return copied_by_methods(tracer, value);
   if (shown != value && !is_dict(tracer, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
     graph_break(BreakReason::unknown_container, describe(value));
