@@ -368,3 +368,21 @@ def slice_argument(x, s):
 @whole(lambda: ({"b": 1, "a": 2}, tensor([1.0])), lambda: ({"a": 2, "b": 1}, tensor([1.0])))
 def order_of_dict_argument(table, x):
     return list(table)[0], x + 1
+
+
+@whole()
+def elements_taken_from_an_iterator(x):
+    taken = []
+    for ask in (
+        {2, 5}.isdisjoint,
+        {1, 2}.issuperset,
+        {7}.issubset,
+        frozenset([3]).isdisjoint,
+        {1, 2, 3, 4}.issuperset,
+        {9}.isdisjoint,
+        {1}.union,
+    ):
+        numbers = iter([1, 2, 3, 4])
+        answer = ask(numbers)
+        taken.append((answer, list(numbers)))
+    return x, taken

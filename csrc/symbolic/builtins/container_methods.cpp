@@ -353,11 +353,13 @@ ValuePtr ordered_move_to_end(Tracer& tracer, const CallArgs& args) {
   const ValuePtr& dict = dict_of(tracer, args, "move_to_end");
   if (args.positional.size() < 2) raise_here();
   bool last = last_of(tracer, args, 2);
+  DictValue known;
+  known.entries = ordered_entries(tracer, dict, "move_to_end");
+  // An empty one does not hash the key.
+  if (known.entries.empty()) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
   Ref key = key_of(tracer, args.positional[1]);
   auto* made = as<DictValue>(dict);
   if (made != nullptr) keep_apart_in_dict(tracer, key, *made);
-  DictValue known;
-  known.entries = ordered_entries(tracer, dict, "move_to_end");
   int at = known.find(key);
   if (at < 0) raise_known(tracer, PyExc_KeyError, {args.positional[1]});
   DictValue::Entry entry = known.entries[static_cast<size_t>(at)];

@@ -140,6 +140,22 @@ constexpr char kUnion[] = "union", kIntersection[] = "intersection", kDifference
                kSymmetric[] = "symmetric_difference", kSubset[] = "issubset", kSuperset[] = "issuperset",
                kDisjoint[] = "isdisjoint", kCopy[] = "copy";
 
+// isdisjoint and issuperset: of an iterable that is no set they take elements until one decides.
+template <const char* name, bool decides>
+ValuePtr call_deciding(Tracer& tracer, const CallArgs& args) {
+  require_self(tracer, args, name);
+  if (args.positional.size() != 2 || set_to_merge(tracer, args.positional[1])) return call_reading<name>(tracer, args);
+  Ref self = contents_of(tracer, args.positional[0]);
+  ValuePtr iterator = any_iterator_over(tracer, args.positional[1]);
+  if (!iterator) break_on_set(args.positional[1]);
+  while (std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator))) {
+    Ref key = key_of(tracer, *item, /*alone=*/false);
+    keep_apart_in_set(tracer, key, self);
+    if ((PySet_Contains(self, key) == 1) == decides) return tracer.values().boolean(false);
+  }
+  return tracer.values().boolean(true);
+}
+
 struct MethodRow {
   const char* name;
   CallHandler handler;
@@ -150,8 +166,8 @@ const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
                               {kDifference, call_reading<kDifference>, false},
                               {kSymmetric, call_reading<kSymmetric>, false},
                               {kSubset, call_reading<kSubset>, false},
-                              {kSuperset, call_reading<kSuperset>, false},
-                              {kDisjoint, call_reading<kDisjoint>, false},
+                              {kSuperset, call_deciding<kSuperset, false>, false},
+                              {kDisjoint, call_deciding<kDisjoint, true>, false},
                               {kCopy, call_reading<kCopy>, false},
                               {"add", call_with_item<EffectKind::SetAdd>, true},
                               {"discard", call_with_item<EffectKind::SetDiscard>, true},
