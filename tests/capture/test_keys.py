@@ -167,3 +167,13 @@ def test_ids_beside_numbers_in_tuples():
     compiled = minidynamo.compile(function)
     for n in (3, id(A), 4):
         assert compiled(A, n) == function(A, n)
+
+
+def test_the_order_of_tuples_in_sets():
+    def function(*tensors):
+        return [key[0] is tensors[0] for key in {(t, 1) for t in tensors}], len({(id(t), 1) for t in tensors})
+
+    compiled = minidynamo.compile(function)
+    for _ in range(6):
+        tensors = [ones(1) for _ in range(5)]
+        assert compiled(*tensors) == function(*tensors)

@@ -153,6 +153,11 @@ void RegionFinisher::describe(SetValue* set, Recipe& recipe) {
   Ref items = check(PySequence_Tuple(set->set));
   Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
   for (Py_ssize_t i = 0; i < count; ++i) end_before_user_key(PyTuple_GET_ITEM(items.get(), i));
+  bool varies = false;  // from run to run
+  for (Py_ssize_t i = 0; i < count; ++i)
+    varies = varies || tracer_.keys().has_place_of_its_own(PyTuple_GET_ITEM(items.get(), i));
+  if (varies && count > 1)
+    end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
   Py_ssize_t tries = std::min<Py_ssize_t>(count, 16);
   while (first < tries && !gives_order(items.get(), first)) ++first;
   if (first == tries && count > 0)
