@@ -29,7 +29,7 @@ bool is_number(PyObject* object) {
 }
 
 Ref number_at(const SizePlace& place, PyObject* object) {
-  if (place.dim < 0) return is_number(object) ? Ref::share(object) : Ref();
+  if (place.dim == SizePlace::kNumber) return is_number(object) ? Ref::share(object) : Ref();
   std::optional<int64_t> size = read_size(place, object);
   return size ? Ref::steal(PyLong_FromLongLong(*size)) : Ref();
 }
