@@ -1,8 +1,8 @@
 // Numbers of Python's own generators (random.Random): host calls of the region, whose results are numbers of the graph.
 #include <utility>
 
-#include "guards/constants.h"
-#include "symbolic/attributes/attributes.h"
+#include "cpython/imports.h"
+#include "cpython/weak_reference.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
@@ -34,7 +34,7 @@ PyObject* module_generator = nullptr;
 
 // self: (weak reference to the generator, name, arguments). A region does not keep the generator alive.
 PyObject* draw(PyObject* self, PyObject*) {
-  PyObject* generator = PyWeakref_GET_OBJECT(PyTuple_GET_ITEM(self, 0));
+  Ref generator = Ref::share(referent_of(PyTuple_GET_ITEM(self, 0)));
   Ref method = Ref::steal(PyObject_GetAttr(generator, PyTuple_GET_ITEM(self, 1)));
   return method ? PyObject_Call(method, PyTuple_GET_ITEM(self, 2), nullptr) : nullptr;
 }
@@ -60,7 +60,7 @@ ValuePtr drawn(Tracer& tracer, const Draw& row, BorrowedRef generator, const Cal
       check(Py_BuildValue("(NsN)", check(PyWeakref_NewRef(generator, nullptr)).release(), row.name, given.release()));
   Ref run = check(PyCFunction_New(&definition, call));
   TensorSpec spec = TensorSpec::contiguous(row.is_int ? DType::int64 : DType::float64, {});
-  HostCallRequest request{name, run, {}, {}, {spec}, {}};
+  HostCallRequest request{name, run, {}, {}, {spec}, {}, /*is_number=*/true};
   return number_in_graph(tracer, ValueRef{append_host_call(tracer, request), 0});
 }
 
@@ -82,30 +82,28 @@ ValuePtr call_bound(Tracer& tracer, const CallArgs& args) {
 }
 
 template <int... rows>
-void add_rows(BorrowedRef module, std::integer_sequence<int, rows...>) {
+void add_rows(BorrowedRef names, std::integer_sequence<int, rows...>) {
   auto add = [&](const char* name, CallHandler method, CallHandler bound) {
     Ref of_class = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(random_class), name));
-    Ref of_module = Ref::steal(PyObject_GetAttrString(module, name));
     PyErr_Clear();
     if (of_class) register_call(of_class, method);
-    if (of_module && PyCFunction_Check(of_module.get()) && PyCFunction_GET_SELF(of_module.get()) == module_generator)
+    PyObject* of_module = PyDict_GetItemString(names, name);
+    if (of_module != nullptr && PyCFunction_Check(of_module) && PyCFunction_GET_SELF(of_module) == module_generator)
       register_call(of_module, bound);
   };
   (add(kDraws[rows].name, call_method<rows>, call_bound<rows>), ...);
 }
 
 bool add_random_calls() {
-  static PyObject* const kName = PyUnicode_InternFromString("random");
-  BorrowedRef module = PyDict_GetItemWithError(PyImport_GetModuleDict(), kName);
-  if (!module) return false;
-  Ref type = Ref::steal(PyObject_GetAttrString(module, "Random"));
-  Ref generator = Ref::steal(PyObject_GetAttrString(module, "_inst"));
-  PyErr_Clear();
-  if (!type || !PyType_Check(type.get())) return false;  // half-imported
-  if (!generator || generator.type() != reinterpret_cast<PyTypeObject*>(type.get())) return false;
-  random_class = reinterpret_cast<PyTypeObject*>(type.release());
-  module_generator = generator.release();
-  add_rows(module, std::make_integer_sequence<int, kDrawCount>());
+  BorrowedRef names = loaded_names("random", "getrandbits");
+  if (!names) return false;
+  PyObject *type = PyDict_GetItemString(names, "Random"), *generator = PyDict_GetItemString(names, "_inst");
+  bool is_known = type != nullptr && PyType_Check(type) && generator != nullptr &&
+                  Py_IS_TYPE(generator, reinterpret_cast<PyTypeObject*>(type));
+  if (!is_known) return true;  // replaced by the program
+  random_class = reinterpret_cast<PyTypeObject*>(Py_NewRef(type));
+  module_generator = Py_NewRef(generator);
+  add_rows(names, std::make_integer_sequence<int, kDrawCount>());
   return true;
 }
 

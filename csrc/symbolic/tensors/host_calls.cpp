@@ -43,6 +43,7 @@ struct Context {
   size_t sizes_begin;
   std::vector<size_t> sized;  // indices of the results with such operands, two per result
   bool has_failure = false;
+  bool is_number = false;
   size_t described_frames = 0;  // number of frames in the snapshot
   bool grad_mode, inference_mode;
   std::vector<Written> written;
@@ -203,7 +204,7 @@ struct HostCallRun {
   }
 
   void take_results(BorrowedRef result, const std::vector<Tensor>& given) {
-    if (PyFloat_Check(result.get()) || PyLong_Check(result.get())) {
+    if (context.is_number) {
       outs[0] = number_of(result, result_spec(context, call, 0));
       return;
     }
@@ -352,6 +353,7 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   context->name = request.name;
   context->run = Ref::share(request.run);
   context->results = request.results;
+  context->is_number = request.is_number;
   context->operand_count = request.operands.size();
   context->lines = tracer.frames().user_stack();
   context->root_instruction = tracer.frames().root().index;

@@ -26,11 +26,12 @@ struct TensorValue;
 
 struct HostCallRequest {
   std::string name;
-  BorrowedRef run;  // run(*operands) returns a tuple of the results, or a number that is the only one
+  BorrowedRef run;  // run(*operands) returns a tuple of the results
   std::vector<ValueRef> operands;
   std::vector<TensorValue*> tensors;  // of the operands; null for constants
   std::vector<TensorSpec> results;
   std::vector<std::pair<int, TensorValue*>> written;  // operands that run() writes to: position, value
+  bool is_number = false;                             // run() returns a float or an int, the only result
 };
 
 // Appends the node, with the results first among its outputs, and updates the written tensors. Throws BreakSignal if an
