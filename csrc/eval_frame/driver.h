@@ -71,13 +71,13 @@ class FrameDriver {
   Advance raise_at_return(RegionRun& run, Ref error);
   // The locals visible through the frame object, if one exists.
   SlotObjects exit_locals(RegionRun& run, const std::vector<SlotValue>& slots) const;
-  // `left`: the region that ends here, null if none does.
   // The instruction may change the policy by entering or leaving error_on_graph_break.
   StepResult step_under(const AmbientPolicy& ambient) {
     StepResult done = step(frame_);
     if (ambient.now() != nullptr) policy_ = ambient.now();
     return done;
   }
+  // `left`: the region that ends here, null if none does.
   Advance execute_here(RegionEntry* left = nullptr);
   Advance finish_step(const StepResult& done, RegionEntry* left);
   // The frame becomes images[level] and continues from there.

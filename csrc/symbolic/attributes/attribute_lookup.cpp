@@ -38,13 +38,17 @@ Bound AttributeLookup::on_instance() {
   return generic();
 }
 
-Bound AttributeLookup::generic() {
+std::optional<Bound> AttributeLookup::found() {
   ValuePtr on_type = type_attribute(tracer_, object_, name_);
   PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
   if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
-  if (ValuePtr own = own_attribute()) return {own};
-  if (on_type) return bind(on_type);
-  return missing();
+  if (ValuePtr own = own_attribute()) return Bound{own};
+  return on_type ? std::optional(bind(on_type)) : std::nullopt;
+}
+
+Bound AttributeLookup::generic() {
+  std::optional<Bound> attribute = found();
+  return attribute ? *attribute : missing();
 }
 
 Bound AttributeLookup::on_super() {
@@ -222,11 +226,7 @@ Bound AttributeLookup::on_module_of_class(PyTypeObject* type) {
   static PyObject* const kGetattr = PyUnicode_InternFromString("__getattr__");
   if (type->tp_getattro != PyModule_Type.tp_getattro) require_getattr_hook(type, &PyModule_Type);
   guard_own_way();
-  ValuePtr on_type = type_attribute(tracer_, object_, name_);
-  PyTypeObject* descriptor = on_type ? descriptor_type(on_type) : nullptr;
-  if (descriptor != nullptr && is_data_descriptor(descriptor)) return read_descriptor(on_type);
-  if (ValuePtr own = own_attribute()) return {own};
-  if (on_type) return bind(on_type);
+  if (std::optional<Bound> attribute = found()) return *attribute;
   ValuePtr getter = md::own_value(tracer_, object_, kGetattr);
   // Where both have one, that of the class handles the AttributeError of the module's.
   if (getter && hook_) unknown();

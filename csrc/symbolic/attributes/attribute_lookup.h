@@ -14,6 +14,8 @@ class AttributeLookup {
   Bound on_instance();
   // object.__getattribute__, which ignores __getattr__ unless the type look-up has set it.
   Bound generic();
+  // Likewise; nullopt if the attribute is missing.
+  std::optional<Bound> found();
   // The attribute after a class in the MRO, bound as super() does.
   Bound on_super();
   Bound on_class();

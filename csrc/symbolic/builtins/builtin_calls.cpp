@@ -217,10 +217,10 @@ ValuePtr call_pow(Tracer& tracer, const CallArgs& args) {
 
 // ast.literal_eval, if the program has loaded the module and not replaced the function; null otherwise.
 Ref literal_reader() {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "ast");
-  PyObject* names = module != nullptr && PyModule_Check(module) ? PyModule_GetDict(module) : nullptr;
-  PyObject* function = names != nullptr ? PyDict_GetItemString(names, "literal_eval") : nullptr;
-  bool is_its_own = function != nullptr && PyFunction_Check(function) && PyFunction_GET_GLOBALS(function) == names;
+  BorrowedRef names = loaded_names("ast", "literal_eval");
+  PyObject* function = names ? PyDict_GetItemString(names, "literal_eval") : nullptr;
+  bool is_its_own =
+      function != nullptr && PyFunction_Check(function) && PyFunction_GET_GLOBALS(function) == names.get();
   return is_its_own ? Ref::share(function) : Ref();
 }
 

@@ -51,13 +51,12 @@ ValuePtr call_set(Tracer& tracer, const CallArgs& args) {
   source_of_variable(tracer, args, "set");
   if (args.positional.size() != 2 || !args.keywords.empty()) raise_here();
   const ValuePtr &variable = args.positional[0], &value = args.positional[1];
-  ValuePtr before = value_set(tracer, variable);
   auto token = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(&PyContextToken_Type)),
                                             std::vector<ValuePtr>{variable}, std::vector<std::pair<Ref, ValuePtr>>{});
   token->creation_step = tracer.step_number();
   size_t effect = tracer.effects().log().size();
   tracer.effects().add({EffectKind::ContextSet, variable, nullptr, value});
-  tracer.effects().context_writes().push_back({variable, value, before, token, effect});
+  tracer.effects().context_writes().push_back({variable, value, token, effect});
   return token;
 }
 

@@ -102,23 +102,22 @@ std::unordered_map<std::string_view, PyObject*>& registered() {
   return *table;
 }
 
-ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) {
-  return tensor_of_data(tracer, registered().at("tensor"), registered().at("tensor"), args);
+ValuePtr of_data(Tracer& tracer, const char* name, const CallArgs& args) {
+  return tensor_of_data(tracer, registered().at(name), registered().at("tensor"), args);
 }
+
+ValuePtr call_tensor(Tracer& tracer, const CallArgs& args) { return of_data(tracer, "tensor", args); }
 
 ValuePtr tensor_class(Tracer& tracer, const CallArgs& args) {
   return tensor_of_class(tracer, registered().at("Tensor"), registered().at("tensor"), args);
 }
 
-ValuePtr new_tensor(Tracer& tracer, const CallArgs& args) {
-  return tensor_of_data(tracer, registered().at("new_tensor"), registered().at("tensor"), args);
-}
+ValuePtr new_tensor(Tracer& tracer, const CallArgs& args) { return of_data(tracer, "new_tensor", args); }
 
 // as_tensor(tensor) without further arguments is the tensor itself.
 ValuePtr as_tensor(Tracer& tracer, const CallArgs& args) {
   bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
-  return is_itself ? args.positional[0]
-                   : tensor_of_data(tracer, registered().at("as_tensor"), registered().at("tensor"), args);
+  return is_itself ? args.positional[0] : of_data(tracer, "as_tensor", args);
 }
 
 // A flag that the tensor has already.

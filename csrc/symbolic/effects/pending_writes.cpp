@@ -287,7 +287,7 @@ Ref set_contents(Tracer& tracer, const ValuePtr& value) {
   }
   tracer.guards().set_items(object->source, items.get());
   object->length_guarded = true;
-  return is_frozen ? check(PyFrozenSet_New(check(PySet_New(object->object)))) : check(PySet_New(object->object));
+  return is_frozen ? object->object : check(PySet_New(object->object));
 }
 
 void require_own_items(Tracer& tracer, const ValuePtr& mapping) {

@@ -2,7 +2,6 @@
 
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/facts/value_facts.h"
-#include "symbolic/values/key_proxy.h"
 
 namespace md {
 

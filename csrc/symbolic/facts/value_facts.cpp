@@ -302,9 +302,8 @@ Ref tuple_key(Tracer& tracer, const ValuePtr& value, bool alone) {
   auto elements = elements_as_key(tracer, value);
   if (!elements) return nullptr;
   Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(elements->size())));
-  for (size_t i = 0; i < elements->size(); ++i) {
+  for (size_t i = 0; i < elements->size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), key_of(tracer, (*elements)[i], alone).release());
-  }
   tracer.keys().hold(tuple, value);
   return tuple;
 }

@@ -36,8 +36,9 @@ std::optional<int64_t> int_of(Tracer& tracer, const ValuePtr& value);
 bool inherits_truth(Tracer& tracer, const ValuePtr& value);
 
 // The object as a key of a dict or an element of a set: a constant, an object equal only to itself, guarded by
-// identity, or a tuple of these. Breaks on user-defined equality; raises for an unhashable value, inside the trace if it is `alone`. As one
-// of several elements of an iterable it is left to the interpreter, which handles the elements before it first.
+// identity, a tensor, or a tuple of these. Breaks on user-defined equality; raises for an unhashable value, inside the
+// trace if it is `alone`. As one of several elements of an iterable it is left to the interpreter, which handles the
+// elements before it first.
 Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone = true);
 // The value behind such a key.
 ValuePtr value_of_key(Tracer& tracer, BorrowedRef key);

@@ -1,5 +1,6 @@
 #include "symbolic/sizes/rounded_sizes.h"
 
+#include <bit>
 #include <cmath>
 
 #include "cpython/imports.h"
@@ -35,11 +36,10 @@ std::optional<Dyadic> dyadic_of_float(double number) {
 }
 
 std::optional<int> shift_of_power(Dim divisor) {
-  if (divisor.is_symbolic() || divisor.value() <= 0 || (divisor.value() & (divisor.value() - 1)) != 0)
-    return std::nullopt;
-  int shift = 0;
-  while ((int64_t{1} << shift) < divisor.value()) ++shift;
-  return shift <= kMostShift ? std::optional(shift) : std::nullopt;
+  if (divisor.is_symbolic() || divisor.value() <= 0) return std::nullopt;
+  auto bits = static_cast<uint64_t>(divisor.value());
+  int shift = std::countr_zero(bits);
+  return std::has_single_bit(bits) && shift <= kMostShift ? std::optional(shift) : std::nullopt;
 }
 
 std::optional<Dyadic> dyadic_of_computed(Tracer& tracer, const ComputedValue& computed) {

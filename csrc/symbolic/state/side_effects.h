@@ -25,9 +25,7 @@ struct PendingEffect {
 
 // ContextVar.set() in the region.
 struct ContextWrite {
-  ValuePtr variable, value;
-  ValuePtr before;  // null: it was not set
-  ValuePtr token;
+  ValuePtr variable, value, token;
   size_t effect;  // its position in the log
   bool is_reset = false;
 };

@@ -58,7 +58,8 @@ class TensorData {
     Tensor tensor = tensor_of_object(made);
     if (tensor.requires_grad()) graph_break(BreakReason::tensor_operands, str_cat(name(), "() that requires grad"));
     tracer_.guards().global_state(default_family());  // the default dtype
-    return has_operands_ ? assembled(tensor) : constant(tensor);
+    bool has_operands = std::ranges::any_of(parts_, [](const DataPart& part) { return part.operand != nullptr; });
+    return has_operands ? assembled(tensor) : constant(tensor);
   }
 
  private:
@@ -145,10 +146,7 @@ class TensorData {
     return model;
   }
 
-  void add_operand(const ValuePtr& value) {
-    has_operands_ = true;
-    parts_.push_back({{}, value});
-  }
+  void add_operand(const ValuePtr& value) { parts_.push_back({{}, value}); }
 
   void add_constant(const Ref& constant) {
     bool is_text = PyUnicode_Check(constant.get()) || PyBytes_Check(constant.get());
@@ -220,7 +218,6 @@ class TensorData {
   Tracer& tracer_;
   BorrowedRef function_, tensor_function_;
   std::vector<DataPart> parts_;
-  bool has_operands_ = false;
 };
 
 }  // namespace

@@ -248,8 +248,9 @@ ValuePtr comparison(Tracer& tracer, const in_graph::Rule& rule, const Side& a, c
   return number(&PyBool_Type, add(tracer, pair.swapped ? rule.mirrored : rule.op, {pair.tensor, pair.other}));
 }
 
-// The only element, unaffected by later writes to the tensor.
-ValuePtr taken_out(Tracer& tracer, ValueRef ref) {
+}  // namespace
+
+ValuePtr number_in_graph(Tracer& tracer, ValueRef ref) {
   const TensorSpec& spec = tracer.graph().info(ref).spec;
   PyTypeObject* type = number_type(spec.dtype);
   bool needs_grad = spec.requires_grad;
@@ -259,9 +260,11 @@ ValuePtr taken_out(Tracer& tracer, ValueRef ref) {
   return number(type, spec.dtype == dtype ? add(tracer, "clone", {ref}) : add(tracer, "cast", {ref, dtype}));
 }
 
+namespace {
+
 ValuePtr nested(Tracer& tracer, ValueRef ref) {
   const TensorSpec spec = tracer.graph().info(ref).spec;
-  if (spec.rank() == 0) return taken_out(tracer, ref);
+  if (spec.rank() == 0) return number_in_graph(tracer, ref);
   std::vector<ValuePtr> items;
   for (int64_t i = 0; i < spec.sizes[0].value(); ++i)
     items.push_back(nested(tracer, add(tracer, "select", {ref, Scalar(int64_t{0}), Scalar(i)})));
@@ -283,8 +286,6 @@ ValuePtr number_from_outside(Tracer& tracer, TensorValue* tensor) {
 
 }  // namespace
 
-ValuePtr number_in_graph(Tracer& tracer, ValueRef value) { return taken_out(tracer, value); }
-
 bool captures_numbers(Tracer& tracer) {
   return config().capture_scalar_outputs || tracer.frames().innermost().policy->fullgraph;
 }
@@ -293,7 +294,7 @@ ValuePtr number_of(Tracer& tracer, TensorValue* tensor) {
   tracer.values().guard_tensor(tensor);
   if (!known_equal(tensor->spec.numel(), 1)) raise_here();
   if (ValuePtr number = number_from_outside(tracer, tensor)) return number;
-  return taken_out(tracer, tracer.builder().graph_value(tensor));
+  return number_in_graph(tracer, tracer.builder().graph_value(tensor));
 }
 
 ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor) {
