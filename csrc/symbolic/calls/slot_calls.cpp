@@ -1,6 +1,9 @@
 #include "symbolic/calls/slot_calls.h"
 
+#include <algorithm>
+#include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/polyfills.h"
@@ -12,10 +15,15 @@ namespace md {
 
 namespace {
 
-enum class SlotForm : uint8_t { Whole, Comparison, Arithmetic };
+enum class SlotForm : uint8_t { Whole, Comparison, Arithmetic, Reflected };
+
+constexpr std::pair<std::string_view, SlotForm> kForms[] = {{"whole", SlotForm::Whole},
+                                                            {"comparison", SlotForm::Comparison},
+                                                            {"arithmetic", SlotForm::Arithmetic},
+                                                            {"reflected", SlotForm::Reflected}};
 
 struct Slot {
-  Ref function;
+  Ref function;  // takes the operands in the order of the operator
   SlotForm form;
 };
 
@@ -108,10 +116,9 @@ ValuePtr call_on_constants(Tracer& tracer, BorrowedRef descriptor, const CallArg
 void register_slot(BorrowedRef name, std::string_view form, BorrowedRef function) {
   PyObject* interned = Py_NewRef(name.get());
   PyUnicode_InternInPlace(&interned);
-  SlotForm known = form == "whole"        ? SlotForm::Whole
-                   : form == "comparison" ? SlotForm::Comparison
-                                          : SlotForm::Arithmetic;
-  slots()[interned] = {Ref::share(function), known};
+  const auto* row = std::ranges::find(kForms, form, &std::pair<std::string_view, SlotForm>::first);
+  if (row == std::end(kForms)) throw std::invalid_argument("unknown form of a slot: " + std::string(form));
+  slots()[interned] = {Ref::share(function), row->second};
 }
 
 bool is_known_slot(BorrowedRef descriptor) { return find_slot(descriptor) != nullptr; }
@@ -134,7 +141,9 @@ ValuePtr call_slot(Tracer& tracer, const ValuePtr& callable, const CallArgs& arg
     bool is_known = declines(name, slot->form, type_of(self), tracer.values().exact_type(args.positional[1]));
     return is_known ? tracer.values().constant(Py_NotImplemented) : call_on_constants(tracer, descriptor, args);
   }
-  return call_now(tracer, stand_in(slot->function), args);
+  CallArgs operands = args;
+  if (slot->form == SlotForm::Reflected) std::swap(operands.positional[0], operands.positional[1]);
+  return call_now(tracer, stand_in(slot->function), operands);
 }
 
 }  // namespace md

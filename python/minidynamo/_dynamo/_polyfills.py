@@ -16,6 +16,8 @@ import itertools
 import operator
 import types
 
+from . import _operators
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
@@ -656,14 +658,6 @@ def _cached_property_get(
     return value
 
 
-def _setitem(a: Any, b: Any, c: Any, /) -> None:
-    a[b] = c
-
-
-def _delitem(a: Any, b: Any, /) -> None:
-    del a[b]
-
-
 def _reversed(
     sequence: Any, at: int, _ended: tuple[type[Exception], ...] = (IndexError, StopIteration)
 ) -> Iterator[Any]:
@@ -717,10 +711,6 @@ def _ordered_update(
         self[key] = value
 
 
-def _call(obj: Callable[..., _T], /, *args: Any, **kwargs: Any) -> _T:
-    return obj(*args, **kwargs)
-
-
 def _index_of(a: Iterable[Any], b: Any, /, *, _fail: Any = None) -> int:  # type: ignore[return]  # _fail() does not return
     at = 0
     for item in a:
@@ -738,107 +728,19 @@ def _count_of(a: Iterable[Any], b: Any, /) -> int:
     return count
 
 
-def _in_place_operators() -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-    """Yields the functions of the operator module that correspond to statements: a += b ..."""
-
-    def iadd(a: Any, b: Any, /) -> Any:
-        a += b
-        return a
-
-    def isub(a: Any, b: Any, /) -> Any:
-        a -= b
-        return a
-
-    def imul(a: Any, b: Any, /) -> Any:
-        a *= b
-        return a
-
-    def itruediv(a: Any, b: Any, /) -> Any:
-        a /= b
-        return a
-
-    def ifloordiv(a: Any, b: Any, /) -> Any:
-        a //= b
-        return a
-
-    def imod(a: Any, b: Any, /) -> Any:
-        a %= b
-        return a
-
-    def ipow(a: Any, b: Any, /) -> Any:
-        a **= b
-        return a
-
-    def imatmul(a: Any, b: Any, /) -> Any:
-        a @= b
-        return a
-
-    def iand(a: Any, b: Any, /) -> Any:
-        a &= b
-        return a
-
-    def ior(a: Any, b: Any, /) -> Any:
-        a |= b
-        return a
-
-    def ixor(a: Any, b: Any, /) -> Any:
-        a ^= b
-        return a
-
-    def ilshift(a: Any, b: Any, /) -> Any:
-        a <<= b
-        return a
-
-    def irshift(a: Any, b: Any, /) -> Any:
-        a >>= b
-        return a
-
-    def iconcat(a: Any, b: Any, /) -> Any:
-        a += b
-        return a
-
-    arithmetic = iadd, isub, imul, itruediv, ifloordiv, imod, ipow, imatmul
-    for function in (*arithmetic, iand, ior, ixor, ilshift, irshift, iconcat):
-        yield getattr(operator, function.__name__), function
-
-
-def _operators() -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
-    """Yields the functions of the operator module that correspond to operators."""
-    binary: dict[str, Callable[..., Any]] = {
-        "add": lambda a, b, /: a + b,
-        "sub": lambda a, b, /: a - b,
-        "mul": lambda a, b, /: a * b,
-        "truediv": lambda a, b, /: a / b,
-        "floordiv": lambda a, b, /: a // b,
-        "mod": lambda a, b, /: a % b,
-        "pow": lambda a, b, /: a**b,
-        "matmul": lambda a, b, /: a @ b,
-        "and_": lambda a, b, /: a & b,
-        "or_": lambda a, b, /: a | b,
-        "xor": lambda a, b, /: a ^ b,
-        "lshift": lambda a, b, /: a << b,
-        "rshift": lambda a, b, /: a >> b,
-        "eq": lambda a, b, /: a == b,
-        "ne": lambda a, b, /: a != b,
-        "lt": lambda a, b, /: a < b,
-        "le": lambda a, b, /: a <= b,
-        "gt": lambda a, b, /: a > b,
-        "ge": lambda a, b, /: a >= b,
-        "is_": lambda a, b, /: a is b,
-        "is_not": lambda a, b, /: a is not b,
-        "getitem": lambda a, b, /: a[b],
-        "contains": lambda a, b, /: b in a,
-        "concat": lambda a, b, /: a + b,
-    }
-    unary: dict[str, Callable[..., Any]] = {
-        "neg": lambda a, /: -a,
-        "pos": lambda a, /: +a,
-        "invert": lambda a, /: ~a,
-        "not_": lambda a, /: not a,
-        "truth": lambda a, /: not not a,
-    }
-    for name, function in {**binary, **unary}.items():
-        yield getattr(operator, name), function
+# The functions of the operator module.
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    **_operators.WHOLE,
+    **_operators.COMPARISONS,
+    **_operators.ARITHMETIC,
+    **_operators.IN_PLACE,
+    "is_": lambda a, b, /: a is b,
+    "is_not": lambda a, b, /: a is not b,
+    "not_": lambda a, /: not a,
+    "truth": lambda a, /: not not a,
+    "indexOf": _index_of,
+    "countOf": _count_of,
+}
 
 
 def _call_itemgetter(items: tuple[Any, ...], keywords: dict[str, Any], obj: Any) -> Any:
@@ -922,11 +824,8 @@ def register(register_polyfill: Callable[..., object], register_made_class: Call
             register_polyfill(getattr(heapq, name), globals()["_" + name.lstrip("_")])
     for name in "bisect_left bisect_right insort_left insort_right".split():
         register_polyfill(getattr(bisect, name), globals()["_" + name])
-    named = {"setitem": _setitem, "delitem": _delitem, "indexOf": _index_of, "countOf": _count_of}
-    for name, function in named.items():
+    for name, function in _OPERATORS.items():
         register_polyfill(getattr(operator, name), function)
-    if hasattr(operator, "call"):
-        register_polyfill(operator.call, _call)
-    for operators in (_operators(), _in_place_operators()):
-        for original, function in operators:
-            register_polyfill(original, function)
+    # Unlike +, these ask no __radd__ and take sequences alone.
+    register_polyfill(operator.concat, _operators.ARITHMETIC["__add__"], parameters="SS")
+    register_polyfill(operator.iconcat, _operators.IN_PLACE["__iadd__"], parameters="SS")
