@@ -53,6 +53,12 @@ bool is_iterable(const ValuePtr& value) {
   return type != nullptr && type->tp_iter != nullptr;
 }
 
+// Of those that + joins as operator.concat() does.
+bool is_plain_sequence(const ValuePtr& value) {
+  PyTypeObject* type = type_of(value);
+  return type == &PyList_Type || type == &PyTuple_Type || type == &PyUnicode_Type || type == &PyBytes_Type;
+}
+
 // Returns true if the original accepts the value without an error; the letters are those of register_polyfill.
 bool fits(Tracer& tracer, char parameter, const ValuePtr& value) {
   switch (parameter) {
@@ -68,6 +74,8 @@ bool fits(Tracer& tracer, char parameter, const ValuePtr& value) {
       return is_int(value);
     case 'V':
       return is_number(value);
+    case 'S':
+      return is_tensor(value) || is_plain_sequence(value);
     default:
       return true;
   }

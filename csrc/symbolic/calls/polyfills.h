@@ -8,8 +8,8 @@
 namespace md {
 
 // `parameters` has one letter for each positional parameter that the original checks at once and a generator would
-// check late: I an iterable, N an int >= 0, n the same or None, p an int > 0 or None, Z an int, V a number, O anything,
-// and * at the end: any number of the last. "": no check.
+// check late: I an iterable, N an int >= 0, n the same or None, p an int > 0 or None, Z an int, V a number, S a list, a
+// tuple, a string or a tensor, O anything, and * at the end: any number of the last. "": no check.
 // `inner` is the type that generators inside the polyfill present themselves as; null if they are unobservable.
 void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::string& parameters, BorrowedRef inner);
 // The type of a generator with this code, or the type that it presents itself as.
