@@ -1,5 +1,7 @@
 #include "guards/cached_calls.h"
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -7,6 +9,7 @@
 #include "cpython/dict_probe.h"
 #include "cpython/weak_reference.h"
 #include "guards/constants.h"
+#include "guards/source.h"
 
 namespace md {
 
@@ -14,8 +17,29 @@ namespace {
 
 bool is_single_key(PyObject* object) { return PyUnicode_CheckExact(object) || PyLong_CheckExact(object); }
 
-// The argument that a part of the call represents; null if it is dead.
-Ref argument_of(PyObject* part) {
+constexpr const char* kNumberPart = "number";
+
+void release_number(PyObject* part) { delete static_cast<NumberCode*>(PyCapsule_GetPointer(part, kNumberPart)); }
+
+const NumberCode& number_of(PyObject* part) {
+  return *static_cast<NumberCode*>(PyCapsule_GetPointer(part, kNumberPart));
+}
+
+// Null if something that it is computed from is missing.
+Ref computed_argument(const NumberCode& code, const LocalsView& view) {
+  std::vector<Ref> found;
+  std::vector<PyObject*> objects;
+  for (const SizePlace& place : code.places()) {
+    found.push_back(fetch(place.source, view));
+    if (!found.back()) return nullptr;
+    objects.push_back(found.back().get());
+  }
+  return code.evaluate(objects);
+}
+
+// The argument that a part of the call represents; null if it is dead, or unknown.
+Ref argument_of(PyObject* part, const LocalsView& view) {
+  if (is_number_part(part)) return computed_argument(number_of(part), view);
   if (PyWeakref_CheckRefExact(part)) {
     PyObject* referent = referent_of(part);
     return referent != Py_None && is_equal_to_itself_alone(referent) ? Ref::share(referent) : Ref();
@@ -23,15 +47,16 @@ Ref argument_of(PyObject* part) {
   if (!PyTuple_CheckExact(part) || is_guardable_constant(part)) return Ref::share(part);
   Ref tuple = check(PyTuple_New(PyTuple_GET_SIZE(part)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(part); ++i) {
-    Ref item = argument_of(PyTuple_GET_ITEM(part, i));
+    Ref item = argument_of(PyTuple_GET_ITEM(part, i), view);
     if (!item) return nullptr;
     PyTuple_SET_ITEM(tuple.get(), i, item.release());
   }
   return tuple;
 }
 
-Ref key_of_call(const PvCachedFunction& cached, PyObject* call) {
-  Ref positional = argument_of(PyTuple_GET_ITEM(call, 0)), keywords = argument_of(PyTuple_GET_ITEM(call, 1));
+Ref key_of_call(const PvCachedFunction& cached, PyObject* call, const LocalsView& view) {
+  Ref positional = argument_of(PyTuple_GET_ITEM(call, 0), view);
+  Ref keywords = argument_of(PyTuple_GET_ITEM(call, 1), view);
   if (!positional || !keywords) return nullptr;
   std::vector<PyObject*> parts, types;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positional.get()); ++i)
@@ -69,17 +94,39 @@ bool compares_argument_types(PyObject* cached) {
   return pv_cached_function(cached, &parts) != 0 && parts.typed != 0;
 }
 
-Ref cached_call_key(PyObject* cached, PyObject* call) {
-  PvCachedFunction parts;
-  return pv_cached_function(cached, &parts) != 0 ? key_of_call(parts, call) : Ref();
+Ref number_part(NumberCode code) {
+  auto held = std::make_unique<NumberCode>(std::move(code));
+  Ref part = check(PyCapsule_New(held.get(), kNumberPart, release_number));
+  static_cast<void>(held.release());
+  return part;
 }
 
-int lookup_cached_call(PyObject* cached, PyObject* call, PyObject** result) {
+bool is_number_part(PyObject* part) { return PyCapsule_CheckExact(part) && PyCapsule_IsValid(part, kNumberPart) != 0; }
+
+bool holds_number_part(PyObject* part) {
+  if (!PyTuple_CheckExact(part)) return is_number_part(part);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(part); ++i)
+    if (holds_number_part(PyTuple_GET_ITEM(part, i))) return true;
+  return false;
+}
+
+std::string number_part_text(PyObject* part, const Bytecode& bytecode) {
+  std::vector<std::string> places;
+  for (const SizePlace& place : number_of(part).places()) places.push_back(name(place, bytecode));
+  return number_of(part).text(places);
+}
+
+Ref cached_call_key(PyObject* cached, PyObject* call, const LocalsView& view) {
+  PvCachedFunction parts;
+  return pv_cached_function(cached, &parts) != 0 ? key_of_call(parts, call, view) : Ref();
+}
+
+int lookup_cached_call(PyObject* cached, PyObject* call, const LocalsView& view, PyObject** result) {
   PvCachedFunction parts;
   *result = nullptr;
   if (pv_cached_function(cached, &parts) == 0) return -1;
   if (parts.maxsize == 0) return 0;
-  Ref key = key_of_call(parts, call);
+  Ref key = key_of_call(parts, call, view);
   if (!key) return -1;
   Py_hash_t hash = PyObject_Hash(key);
   if (hash == -1) {

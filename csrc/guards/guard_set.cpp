@@ -9,6 +9,7 @@
 #include "guards/guard_memo.h"
 #include "guards/guard_program.h"
 #include "guards/guard_row.h"
+#include "tensor/dim_table.h"
 
 namespace md {
 
@@ -342,6 +343,15 @@ void GuardSet::shape(DimRelation relation, Dim left, Dim right, const SymbolList
   guard.size->places.assign(places.begin(), places.end());
   for (Dim symbol : symbols.symbols()) guard.size->symbols.push_back(symbol.str());
   impl_->add(std::move(guard));
+}
+
+void GuardSet::shorter_than(const Source* source, Py_ssize_t limit) {
+  DimTableScope dims;
+  Dim length = Dim::symbol("n0", 0);
+  SymbolList symbols;
+  symbols.add(length);
+  SizePlace place{source, SizePlace::kLength};
+  shape(DimRelation::Less, length, limit, symbols, {&place, 1});
 }
 
 void GuardSet::number(NumberCode code, BorrowedRef result) {

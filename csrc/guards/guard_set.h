@@ -73,6 +73,8 @@ class GuardSet {
   // A relation between dims whose symbols are read at `places`, the symbols in order. Tensors among them need a
   // tensor_match, ints a type_match.
   void shape(DimRelation relation, Dim left, Dim right, const SymbolList& symbols, std::span<const SizePlace> places);
+  // The dict at the source has fewer entries than `limit`.
+  void shorter_than(const Source* source, Py_ssize_t limit);
   // The result of a computation on numbers, which are read at most at kMostSizes places, like those of shape().
   void number(NumberCode code, BorrowedRef result);
   void writable(const Source* source);

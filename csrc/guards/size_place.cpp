@@ -20,6 +20,8 @@ std::optional<int64_t> only_element(const TensorView& view) {
 }  // namespace
 
 std::optional<int64_t> read_size(const SizePlace& place, BorrowedRef object) {
+  if (place.dim == SizePlace::kLength)
+    return PyDict_CheckExact(object.get()) ? std::optional<int64_t>(PyDict_GET_SIZE(object.get())) : std::nullopt;
   if (place.dim != SizePlace::kNumber) {
     const TensorFamily* family = family_of(object);
     TensorView view;
@@ -37,6 +39,7 @@ std::optional<int64_t> read_size(const SizePlace& place, BorrowedRef object) {
 std::string name(const SizePlace& place, const Bytecode& bytecode) {
   std::string text = name(place.source, bytecode);
   if (place.dim == SizePlace::kNumber) return text;
+  if (place.dim == SizePlace::kLength) return str_cat("len(", text, ")");
   return place.dim == SizePlace::kElement ? text + ".item()" : str_cat(text, ".size()[", place.dim, "]");
 }
 

@@ -239,9 +239,9 @@ Fetched fetch_CachedResults(const Source&, PyObject* base, const LocalsView&) {
   return pv_cached_function(base, &cached) != 0 ? Fetched{Presence::Found, cached.results} : kUnknown;
 }
 
-Fetched fetch_CachedResult(const Source& source, PyObject* base, const LocalsView&) {
+Fetched fetch_CachedResult(const Source& source, PyObject* base, const LocalsView& view) {
   PyObject* value = nullptr;
-  int status = lookup_cached_call(base, source.key(), &value);
+  int status = lookup_cached_call(base, source.key(), view, &value);
   return lookup_result(status, value);
 }
 
@@ -376,16 +376,18 @@ std::string name_Field(const Source& source, const std::string& base, const Byte
 }
 std::string name_CachedResults(const Source&, const std::string& base, const Bytecode&) { return base + ".__cache__"; }
 // The arguments of a cached call; an object is named by its type.
-std::string call_text(BorrowedRef part) {
+std::string call_text(BorrowedRef part, const Bytecode& bytecode) {
+  if (is_number_part(part.get())) return number_part_text(part.get(), bytecode);
   if (PyWeakref_CheckRefExact(part.get())) return str_cat("<", Py_TYPE(referent_of(part))->tp_name, ">");
   if (!PyTuple_CheckExact(part.get()) || is_guardable_constant(part)) return repr_constant(part);
   std::string items;
   Py_ssize_t size = PyTuple_GET_SIZE(part.get());
-  for (Py_ssize_t i = 0; i < size; ++i) items += str_cat(i > 0 ? ", " : "", call_text(PyTuple_GET_ITEM(part.get(), i)));
+  for (Py_ssize_t i = 0; i < size; ++i)
+    items += str_cat(i > 0 ? ", " : "", call_text(PyTuple_GET_ITEM(part.get(), i), bytecode));
   return str_cat("(", items, size == 1 ? ",)" : ")");
 }
-std::string name_CachedResult(const Source& source, const std::string& base, const Bytecode&) {
-  return str_cat(base, ".__cache__[", call_text(source.key()), "]");
+std::string name_CachedResult(const Source& source, const std::string& base, const Bytecode& bytecode) {
+  return str_cat(base, ".__cache__[", call_text(source.key(), bytecode), "]");
 }
 std::string name_ContextValue(const Source& source, const std::string& base, const Bytecode&) {
   return base + (source.index() == 1 ? ".get()" : ".get(...)");

@@ -221,7 +221,7 @@ void SideEffects::set_locations(size_t first, const Location& location) {
     if (log_[at].location == nullptr) log_[at].location = location;
 }
 
-CacheAdditions& SideEffects::additions_to(PyObject* cache) { return cache_additions_[cache]; }
+CachedCalls& SideEffects::cached_calls(PyObject* cache) { return cached_calls_[cache]; }
 
 void SideEffects::add_reached(std::vector<ValuePtr>& reached) const {
   for (const auto* values : {&objects_, &written_, &stored_cells_, &functions_with_dict_})

@@ -4,6 +4,7 @@
 //      distinct get a NOT_ALIAS guard if one of them is written.
 //   2. A dict may be the attribute dict of an instance: a write to either adds a guard that it is not.
 #pragma once
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -30,10 +31,24 @@ struct ContextWrite {
   bool is_reset = false;
 };
 
-// The entries that the region has added so far to one functools cache.
-struct CacheAdditions {
-  Ref results = check(PyDict_New());  // key -> index in values, or None while the function runs
-  std::vector<ValuePtr> values;
+// An argument of a cached call, or an element of one that is a tuple.
+struct CallLeaf {
+  Ref part;                 // as cached_calls.h represents it
+  std::optional<Dim> size;  // of an int, which may be symbolic
+};
+
+// A call of one functools cache in the region: it adds an entry, or its arguments hold symbolic sizes.
+struct CachedCall {
+  std::vector<CallLeaf> leaves;
+  ValuePtr result;  // null while the function runs
+  bool is_hit = false;
+  bool is_open = false;  // has symbolic sizes: which entry it finds or adds differs from run to run
+};
+
+struct CachedCalls {
+  Ref by_key = check(PyDict_New());  // key, with the sizes of now -> index in calls
+  std::vector<CachedCall> calls;
+  Py_ssize_t added = 0;  // entries, with those of calls that run
 };
 
 class SideEffects {
@@ -78,7 +93,7 @@ class SideEffects {
   void add_stored_cell(const ValuePtr& cell);
   const Handle<DictValue>& function_dict(const ValuePtr& function);
   std::vector<Handle<InstanceDictValue>>& instance_dicts() { return instance_dicts_; }
-  CacheAdditions& additions_to(PyObject* cache);
+  CachedCalls& cached_calls(PyObject* cache);
   std::vector<ContextWrite>& context_writes() { return context_writes_; }
   // Returns true if an output after the effect may show it.
   bool is_shown(size_t effect) const;
@@ -104,7 +119,7 @@ class SideEffects {
   std::vector<ValuePtr> objects_, written_;  // pre-existing lists, dicts, instances ...: read, and written
   std::vector<ValuePtr> written_classes_, stored_cells_, functions_with_dict_;
   std::vector<Handle<InstanceDictValue>> instance_dicts_;
-  std::unordered_map<PyObject*, CacheAdditions> cache_additions_;  // by function, guarded by identity
+  std::unordered_map<PyObject*, CachedCalls> cached_calls_;  // by function, guarded by identity
   std::vector<ContextWrite> context_writes_;
   bool shows_class_dict_ = false;
   bool dict_written_ = false;
