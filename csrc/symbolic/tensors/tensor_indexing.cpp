@@ -11,6 +11,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/tensor_indexing.h"
+#include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/tensors/tensor_writes.h"
 #include "tensor/memory_overlap.h"
@@ -295,8 +296,38 @@ ValuePtr without_masks(Tracer& tracer, TensorValue* tensor, const ValuePtr& key)
   return make_value<SequenceValue>(false, std::move(replaced));
 }
 
+// The number that a tensor is as a bound of a slice (its __index__); any other bound is returned unchanged.
+ValuePtr bound_of_slice(Tracer& tracer, const ValuePtr& bound) {
+  auto* tensor = as<TensorValue>(bound);
+  if (tensor == nullptr) return bound;
+  tracer.values().guard_tensor(tensor);
+  bool is_whole = row(tensor->spec.dtype).category == DTypeCategory::Integer;
+  bool is_alone = std::ranges::all_of(tensor->spec.sizes, [](Dim size) { return known_equal(size, 1); });
+  if (!is_whole || !is_alone) graph_break(BreakReason::unknown_subscript, "a tensor at a slice with such a bound");
+  return number_of(tracer, tensor);
+}
+
+// The item with numbers in the place of tensors that bound a slice.
+ValuePtr without_tensor_bounds(Tracer& tracer, const ValuePtr& item) {
+  auto* slice = as<SliceValue>(item);
+  if (slice == nullptr) return item;
+  bool any = is_tensor(slice->start) || is_tensor(slice->stop) || is_tensor(slice->step);
+  if (!any) return item;
+  return make_value<SliceValue>(bound_of_slice(tracer, slice->start), bound_of_slice(tracer, slice->stop),
+                                bound_of_slice(tracer, slice->step));
+}
+
+ValuePtr without_tensors_in_slices(Tracer& tracer, const ValuePtr& key) {
+  auto items = type_of(key) == &PyTuple_Type ? elements_of(tracer, key) : nullptr;
+  if (!items) return without_tensor_bounds(tracer, key);
+  std::vector<ValuePtr> replaced;
+  for (const ValuePtr& item : *items) replaced.push_back(without_tensor_bounds(tracer, item));
+  if (replaced == *items) return key;
+  return make_value<SequenceValue>(false, std::move(replaced));
+}
+
 ValuePtr plain_key(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
-  return without_masks(tracer, tensor, numbers_of_rows(tracer, tensor, key));
+  return without_masks(tracer, tensor, numbers_of_rows(tracer, tensor, without_tensors_in_slices(tracer, key)));
 }
 
 // x[mask] for a mask over all dims: fewer steps than by indices. Null for other keys.
