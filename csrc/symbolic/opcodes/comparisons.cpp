@@ -65,8 +65,9 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
 
 // Equality of container elements: an object is equal to itself, whatever its __eq__ returns.
 std::optional<bool> held_equality(Tracer& tracer, const ValuePtr& held, const ValuePtr& other) {
-  if (held == other && !is_tensor(held)) return true;
-  bool asks = is_user_object(held) || is_user_object(other);
+  bool are_tensors = is_tensor(held) && is_tensor(other);
+  if (held == other && !are_tensors) return true;
+  bool asks = are_tensors || is_user_object(held) || is_user_object(other);
   return asks && same_object(tracer, held, other) ? true : equality(tracer, held, other);
 }
 
