@@ -114,6 +114,13 @@ PyTypeObject* type_of_generator(BorrowedRef code) {
   return found == stood_for().end() ? &PyGen_Type : found->second;
 }
 
+bool takes_user_objects(BorrowedRef callable) {
+  auto known = polyfills().find(callable);
+  if (known == polyfills().end() || known->second.parameters.empty()) return false;
+  return known->second.parameters.find_first_not_of("IO") == std::string::npos &&
+         !is_generator_code(PyFunction_GET_CODE(known->second.function.get()));
+}
+
 bool fits_polyfill(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   const std::string& parameters = polyfills().at(callable).parameters;
   if (parameters.empty()) return true;

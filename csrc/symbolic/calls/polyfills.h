@@ -15,6 +15,9 @@ void register_polyfill(BorrowedRef callable, BorrowedRef function, const std::st
 // The type of a generator with this code, or the type that it presents itself as.
 PyTypeObject* type_of_generator(BorrowedRef code);
 bool fits_polyfill(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
+// Whether its polyfill does with objects of the program's classes what the original does: it runs at once, and only
+// calls or iterates over its arguments.
+bool takes_user_objects(BorrowedRef callable);
 ValuePtr find_polyfill(BorrowedRef callable);  // null if there is none
 // The function as a polyfill is inlined: without globals, its frame invisible.
 ValuePtr stand_in(BorrowedRef function);

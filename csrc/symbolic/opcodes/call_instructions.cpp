@@ -112,11 +112,12 @@ bool is_tee_branch(const ValuePtr& value) {
 
 // The original calls a user's __iter__ at once, the polyfill later. Keyword names that start with _ are internal to the
 // polyfill.
-bool may_polyfill(const CallArgs& args) {
+bool may_polyfill(BorrowedRef callable, const CallArgs& args) {
   for (const auto& [name, value] : args.keywords)
     if (PyUnicode_READ_CHAR(name.get(), 0) == '_') return false;
   for (const ValuePtr& value : args.positional)
     if (is_tee_branch(value)) return false;
+  if (takes_user_objects(callable)) return true;
   for (const ValuePtr& value : args.positional) {
     auto* object = as<ObjectValue>(value);
     bool callable = object != nullptr && (PyFunction_Check(object->object.get()) || PyType_Check(object->object.get()));
@@ -186,7 +187,7 @@ ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, C
     call_function(tracer, callable, std::move(args), continuation, continuation_value);
     return nullptr;
   }
-  if (ValuePtr polyfill = may_polyfill(args) ? find_polyfill(object) : nullptr) {
+  if (ValuePtr polyfill = may_polyfill(object, args) ? find_polyfill(object) : nullptr) {
     tracer.values().identity_of(callable);
     if (!fits_polyfill(tracer, object, args)) graph_break(BreakReason::builtin_call, name_of_callable(callable));
     bool generates =

@@ -809,7 +809,7 @@ def register(register_polyfill: Callable[..., object], register_made_class: Call
     for name, parameters in _ITERTOOLS.items():
         register_polyfill(getattr(itertools, name), globals()["_" + name], parameters=parameters, inner=shown.get(name))
     register_polyfill(itertools.chain.__dict__["from_iterable"], _chain_from_iterable)
-    register_polyfill(functools.reduce, _reduce)
+    register_polyfill(functools.reduce, _reduce, parameters="OIO")
     register_polyfill(vars(collections)["_count_elements"], _count_elements)
     register_polyfill(type(iter(int, 1)), _iter_until)
     register_polyfill(type(iter(_ByNumber())), _items_by_number)
