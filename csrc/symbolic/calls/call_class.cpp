@@ -7,6 +7,7 @@
 #include "symbolic/calls/calls.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/class_relations.h"
+#include "symbolic/facts/flag_members.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/registry.h"
 
@@ -118,7 +119,14 @@ ValuePtr call_class(Tracer& tracer, const ValuePtr& type_value, CallArgs& args, 
     if (as<ObjectValue>(method)->source != nullptr) tracer.values().identity_of(method);
     return make_object(tracer, type_value, args, continuation);
   }
+  // A class is not bound: _TypedDictMeta has `__call__ = dict`.
+  auto* known = as<ObjectValue>(method);
+  if (known != nullptr && PyType_CheckExact(known->object.get())) {
+    call(tracer, method, std::move(args), continuation, continuation_value);
+    return nullptr;
+  }
   if (!method || !is_python_function(method)) break_on_creation(type);
+  add_flag_member(tracer, type, args);
   args.positional.insert(args.positional.begin(), type_value);
   call_function(tracer, method, std::move(args), continuation, continuation_value);
   return nullptr;
