@@ -68,7 +68,7 @@ struct RestartSignal {
 };
 
 // Operators whose methods are called one after another instead of being inlined, because one of them returns
-// NotImplemented.
+// NotImplemented; and calls of cached functions that are not traced beside a hit (calls/cached_results.h).
 struct OperatorSite {
   const Bytecode* bytecode;
   int index;

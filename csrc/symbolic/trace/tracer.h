@@ -79,7 +79,7 @@ class Tracer {
   bool is_inside_instruction() const { return advanced_ || steps_ != instruction_step_; }
   // Marks the instruction as irreversible: if it breaks after all, the region is traced again and ends before it.
   void cannot_undo() { advanced_ = true; }
-  // Returns true if the methods of this instruction's operator are called one after another.
+  // Returns true if the trace was restarted to do this instruction in its other way (OperatorSite).
   bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
   // Counts an element taken from an iterator; returns the new count.
   int64_t count_item() { return ++items_taken_; }
