@@ -21,6 +21,7 @@
 #include "snapshot/policy_function.h"
 #include "symbolic/builtins/pure_calls.h"
 #include "symbolic/calls/constructed_objects.h"
+#include "symbolic/calls/marked_calls.h"
 #include "symbolic/calls/mode_calls.h"
 #include "symbolic/calls/polyfills.h"
 #include "symbolic/calls/slot_calls.h"
@@ -101,6 +102,11 @@ void bind_engine(py::module_& module) {
       py::arg("inner") = py::none());
   module.def("_register_slot", [](const py::str& name, const std::string& form, const py::function& function) {
     register_slot(name.ptr(), form, function.ptr());
+  });
+  module.def("_disable_code", [](const py::object& code) {
+    if (!PyCode_Check(code.ptr())) raise(ErrorKind::Type, "a code object is expected");
+    disable_code(code.ptr());
+    facts_of(reinterpret_cast<PyCodeObject*>(code.ptr())).imports = true;  // it may have run before
   });
   module.def("_register_made_class", [](const py::type& type, const py::function& function) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());

@@ -70,6 +70,8 @@ class TestProgram : public GuardDeathListener {
 
   int source(const std::string& kind, std::optional<int> base, const py::object& key, int index) {
     BorrowedRef key_ref = key.is_none() ? nullptr : key.ptr();
+    if (source_kind(kind) == SourceKind::StandIn)
+      return guards_.sources().get(SourceKind::StandIn, nullptr, nullptr, index_of_stand_in(key_ref))->id();
     return guards_.sources().get(source_kind(kind), base ? at(*base) : nullptr, key_ref, index)->id();
   }
   int local(const std::string& name) {

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_C_of_process, module) {
   md::bind_traced_calls(module);
   md::bind_tensor(module);
   md::bind_lapack(module);
+  md::bind_torch(module);
   md::start_engine(module);
 }
 

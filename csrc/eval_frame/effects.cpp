@@ -5,7 +5,6 @@
 #include "guards/tensor_family.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
-#include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
@@ -105,9 +104,17 @@ void apply_ContextSet(const HeldEffect& held, EffectSite*) {
   check(PyContextVar_Set(held.target, held.value));  // the token, which is dropped
 }
 
-void apply_GradMode(const HeldEffect& held, EffectSite*) { tensor_modes().grad_enabled = held.effect->flag; }
+void apply_GradMode(const HeldEffect& held, EffectSite*) {
+  GradModes modes = held.effect->family->modes();
+  modes.grad = held.effect->flag;
+  held.effect->family->set_modes(modes);
+}
 
-void apply_InferenceMode(const HeldEffect& held, EffectSite*) { tensor_modes().inference_mode = held.effect->flag; }
+void apply_InferenceMode(const HeldEffect& held, EffectSite*) {
+  GradModes modes = held.effect->family->modes();
+  modes.inference = held.effect->flag;
+  held.effect->family->set_modes(modes);
+}
 
 constexpr void (*kApply[])(const HeldEffect& held, EffectSite* site) = {
 #define MD_EFFECT(name, ...) apply_##name,

@@ -79,7 +79,7 @@ void PredictedState::keep_known(const GuardSet& guards, const LocalsView& view, 
     comparison.know(object);
     keep(object);
   }
-  modes_ = tensor_modes();
+  for (const TensorFamily* family : tensor_families()) modes_.push_back({family, family->modes()});
 }
 
 void PredictedState::predict(const std::vector<HeldEffect>& effects, ValueComparison& comparison) {
@@ -169,12 +169,16 @@ void PredictedState::predict_tensor(const HeldEffect& held, ValueComparison&) {
   memory_.expect_write(tensor_of_object(held.target), tensor_of_object(held.value), count);
 }
 
+GradModes& PredictedState::modes_of(const TensorFamily* family) {
+  return std::ranges::find(modes_, family, &FamilyModes::family)->modes;
+}
+
 void PredictedState::predict_grad_mode(const HeldEffect& held, ValueComparison&) {
-  modes_.grad_enabled = held.effect->flag;
+  modes_of(held.effect->family).grad = held.effect->flag;
 }
 
 void PredictedState::predict_inference_mode(const HeldEffect& held, ValueComparison&) {
-  modes_.inference_mode = held.effect->flag;
+  modes_of(held.effect->family).inference = held.effect->flag;
 }
 
 void PredictedState::compare_copy(const Copy& copy, ValueComparison& comparison) const {
@@ -207,8 +211,9 @@ void PredictedState::compare(ValueComparison& comparison) const {
     Ref theirs = python.defined() ? default_family().wrap(python) : Ref();
     comparison.differ("a tensor from before", text, ours, theirs);
   }
-  if (modes_.grad_enabled != tensor_modes().grad_enabled || modes_.inference_mode != tensor_modes().inference_mode)
-    comparison.differ("the grad or inference mode", "another one than in Python");
+  for (const FamilyModes& expected : modes_)
+    if (expected.modes != expected.family->modes())
+      comparison.differ("the grad or inference mode", "another one than in Python");
 }
 
 }  // namespace md

@@ -10,7 +10,7 @@
 #include "eval_frame/memory_image.h"
 #include "eval_frame/region_exit.h"
 #include "eval_frame/value_comparison.h"
-#include "tensor/tensor_modes.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
@@ -30,6 +30,10 @@ class PredictedState {
     Ref object;
     std::variant<Ref, DictShadow> contents;
   };
+  struct FamilyModes {
+    const TensorFamily* family;
+    GradModes modes;
+  };
   void keep(BorrowedRef object);
   Copy* copy_of(BorrowedRef object);
   bool is_new(const HeldEffect& held, ValueComparison& comparison) const;
@@ -41,6 +45,7 @@ class PredictedState {
   void predict_no_items(const HeldEffect& held, ValueComparison& comparison);
   void predict_attribute(const HeldEffect& held, ValueComparison& comparison);
   void predict_tensor(const HeldEffect& held, ValueComparison& comparison);
+  GradModes& modes_of(const TensorFamily* family);
   void predict_grad_mode(const HeldEffect& held, ValueComparison& comparison);
   void predict_inference_mode(const HeldEffect& held, ValueComparison& comparison);
   DictShadow* changed_entries(const HeldEffect& held, BorrowedRef value, ValueComparison& comparison);
@@ -51,8 +56,8 @@ class PredictedState {
   std::deque<Copy> copies_;  // containers, in order of discovery; a deque, so references stay valid
   std::unordered_map<PyObject*, Copy*> by_object_;
   std::vector<Attribute> attributes_;
-  std::vector<Attribute> names_;  // in module namespaces, which are not copied
-  TensorModes modes_;
+  std::vector<Attribute> names_;    // in module namespaces, which are not copied
+  std::vector<FamilyModes> modes_;  // of all families
 };
 
 }  // namespace md

@@ -1,6 +1,8 @@
 #include "eval_frame/region_exit.h"
 
+#include <array>
 #include <functional>
+#include <vector>
 
 #include "base/interrupts.h"
 #include "cpython/stack_room.h"
@@ -13,6 +15,7 @@
 #include "symbolic/tensors/host_calls.h"
 #include "tensor/kernels/random.h"
 #include "tensor/memory_overlap.h"
+#include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
 
@@ -59,6 +62,7 @@ class RegionHost : public RunHost {
   Tensor allocate(size_t output, const TensorSpec& spec) override {
     const TensorFamily* family = families_.empty() ? nullptr : families_[output];
     if (family == nullptr) return {};
+    if (PyGILState_Check() != 0) return new_object(*family, spec);
     PyGILState_STATE state = PyGILState_Ensure();
     Tensor tensor = new_object(*family, spec);
     PyGILState_Release(state);
@@ -69,12 +73,17 @@ class RegionHost : public RunHost {
   // Undefined if the library refuses: the result is then copied into an object at the exit, where it may raise.
   static Tensor new_object(const TensorFamily& family, const TensorSpec& spec) {
     try {
-      std::vector<int64_t> sizes, strides;
-      for (Dim size : spec.sizes) sizes.push_back(size.value());
-      for (Dim stride : spec.strides) strides.push_back(stride.value());
+      std::array<int64_t, 16> few;
+      std::vector<int64_t> many(spec.rank() > 8 ? static_cast<size_t>(spec.rank()) * 2 : 0);
+      int64_t* sizes = many.empty() ? few.data() : many.data();
+      int64_t* strides = sizes + spec.rank();
+      for (int i = 0; i < spec.rank(); ++i) {
+        sizes[i] = spec.sizes[i].value();
+        strides[i] = spec.strides[i].value();
+      }
       TensorView view{.dtype = spec.dtype, .requires_grad = spec.requires_grad, .rank = spec.rank()};
-      view.sizes = sizes.data();
-      view.strides = strides.data();
+      view.sizes = sizes;
+      view.strides = strides;
       Ref object = family.empty(view);
       TensorView made;
       if (!read_view(family, object, made)) return {};
@@ -89,6 +98,13 @@ class RegionHost : public RunHost {
   const std::function<bool()>& may_commit_;
   bool has_committed_ = false;
 };
+
+// Of the library whose tensors the region returns; 0: our own.
+int thread_limit(const std::vector<const TensorFamily*>& families) {
+  for (const TensorFamily* family : families)
+    if (family != nullptr && family->thread_count != nullptr) return family->thread_count();
+  return 0;
+}
 
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
 // stack, of which the entry has checked only enough for a few.
@@ -185,6 +201,7 @@ bool RegionRun::holds_after_signals(int64_t served) {
 bool RegionRun::run_committing(const Plan& plan, int64_t served) {
   const std::function<bool()> may_commit = [&] { return holds_after_signals(served); };
   RegionHost host(entry_->families, may_commit);
+  ThreadLimitScope threads(thread_limit(entry_->families));
   GilRelease release(is_long(plan));
   plan.run_into(inputs_.span(), outputs_.span(), host);
   return host.has_committed();

@@ -225,6 +225,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   Stopwatch stopwatch;
   CaptureDraws draws;
   ++counters().captures_begun;
+  load_families();
   CaptureReport report(place, {cache.frame_id(), cache.next_entry_id()}, cache.count(key));
   const std::set<std::string>* dynamic_sources =
       place.policy->dynamic != DynamicShapes::Never && config().automatic_dynamic_shapes

@@ -39,18 +39,29 @@ enum class TensorRefusal : uint8_t {
 #undef MD_TENSOR_REFUSAL
 };
 
+// In which memory format a callable's results of rank 4 and 5 are new, where the op that computes them takes another.
+enum class ResultLayout {
+  Computed,    // that of the op
+  Contiguous,  // contiguous
+  First,       // the format that the first tensor suggests
+  Any,         // channels last if any of the first two tensors suggests it: input and weight of a convolution
+  All,         // channels last if all tensors of a list suggest it
+  Preserved,   // the strides of a clone of the first tensor, at any rank
+};
+
 struct TensorCallable {
   TensorCallableKind kind;
   const TensorFamily* family = nullptr;
-  std::string_view name = {};                    // in breaks; lives as long as the process
-  const OpRow* row = nullptr;                    // Op, InPlaceOp
-  CallForm form = CallForm::Method;              // Op
-  const TensorFact* fact = nullptr;              // Fact
-  PyObject* function = nullptr;                  // StandIn: a Python function, owned by the row
-  Ref (*answer)() = nullptr;                     // State: a constant
+  std::string_view name = {};        // in breaks; lives as long as the process
+  const OpRow* row = nullptr;        // Op, InPlaceOp
+  CallForm form = CallForm::Method;  // Op
+  const TensorFact* fact = nullptr;  // Fact
+  PyObject* function = nullptr;      // StandIn: a Python function; Constant: the object; Asked: the callable
+  Ref (*answer)() = nullptr;         // State: a constant
   const ConversionMethod* conversion = nullptr;  // Conversion
   // Breaks; Element, Elements, Fact: where the call is not captured.
   TensorRefusal refusal = TensorRefusal::Method;
+  ResultLayout layout = ResultLayout::Computed;
 };
 
 // The callables of one family, by identity. Owns them, and is never destroyed.

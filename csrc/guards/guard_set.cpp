@@ -53,6 +53,7 @@ void GuardSet::Impl::add(Guard guard) {
   if (guard.source == nullptr) {
     MD_ASSERT(guard_row(guard.kind).subject == GuardSubject::Process, "a guard stands on a source");
   }
+  if (is_in_stand_in(guard.source)) return;
   guards_on.resize(std::max<size_t>(guards_on.size(), sources.size()));
   std::vector<int>& same_source = guard.source == nullptr ? process_guards : guards_on[guard.source->id()];
   for (int index : same_source) {

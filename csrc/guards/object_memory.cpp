@@ -8,23 +8,21 @@
 namespace md {
 namespace {
 
-struct Owner {
-  Ref object;
-  bool is_new;  // not yet returned as a result
-};
-
 // Runs on the thread that drops the last tensor, with or without the GIL, perhaps after finalisation.
 void release_owner(void*, void* context) {
-  auto* owner = static_cast<Owner*>(context);
-  if (!Py_IsInitialized()) {
-    owner->object.release();
-    delete owner;
+  auto* object = static_cast<PyObject*>(context);
+  if (!Py_IsInitialized()) return;
+  if (PyGILState_Check() != 0) {
+    Py_DECREF(object);
     return;
   }
   PyGILState_STATE state = PyGILState_Ensure();
-  delete owner;
+  Py_DECREF(object);
   PyGILState_Release(state);
 }
+
+// Of an object that is made for a result. By the deleter it is known from others.
+void release_new_owner(void* data, void* context) { release_owner(data, context); }
 
 int64_t extent_of(const TensorView& view) {
   int64_t last = 0;
@@ -37,15 +35,21 @@ int64_t extent_of(const TensorView& view) {
 
 Tensor over(Ref object, bool is_new, const TensorView& view, bool is_writable) {
   for (int i = 0; i < view.rank; ++i) MD_ASSERT(view.strides[i] >= 0, "a stride of memory that is shared is negative");
-  auto* owner = new Owner{std::move(object), is_new};
-  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(extent_of(view)), release_owner, owner);
+  auto* release = is_new ? release_new_owner : release_owner;
+  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(extent_of(view)), release, object.release());
   if (!is_writable) storage->mark_read_only();
   return Tensor::from_storage(std::move(storage), 0, view.spec());
 }
 
-// Null: the memory belongs to no object.
-Owner* owner_of(const Tensor& tensor) {
-  return tensor->storage() ? static_cast<Owner*>(tensor->storage()->context_of(release_owner)) : nullptr;
+struct Owner {
+  PyObject* object;  // borrowed from the storage; null: the memory belongs to no object
+  bool is_new;
+};
+Owner owner_of(const Tensor& tensor) {
+  const StoragePtr& storage = tensor->storage();
+  if (!storage) return {nullptr, false};
+  if (void* made = storage->context_of(release_new_owner)) return {static_cast<PyObject*>(made), true};
+  return {static_cast<PyObject*>(storage->context_of(release_owner)), false};
 }
 
 bool is_whole(const TensorFamily& family, PyObject* object, const TensorView& wanted) {
@@ -69,11 +73,11 @@ Tensor tensor_over_new(Ref object, const TensorView& view) { return over(std::mo
 Ref object_of_result(const TensorFamily& family, Tensor result) {
   if (family.wrap != nullptr) return family.wrap(std::move(result));
   TensorView view = view_of(*result.impl());
-  if (Owner* owner = owner_of(result)) {
-    bool is_itself = owner->is_new && is_whole(family, owner->object, view);
-    if (!is_itself) return family.alias(owner->object, view);
-    owner->is_new = false;
-    return owner->object;
+  if (Owner owner = owner_of(result); owner.object != nullptr) {
+    if (!owner.is_new || !is_whole(family, owner.object, view)) return family.alias(owner.object, view);
+    // From now on it is an object like others, of which a second result is a view.
+    result->storage()->change_deleter(release_owner);
+    return Ref::share(owner.object);
   }
   Ref object = family.empty(view);
   copy_elements(result, hold(family, object));

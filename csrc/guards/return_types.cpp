@@ -71,6 +71,19 @@ PyTypeObject* return_type_of(const OpRow& row) {
   return known->type;
 }
 
+void add_return_type(PyTypeObject* type, PyTypeObject* own) {
+  if (by_type().try_emplace(type, by_type().at(own)).second) Py_INCREF(type);
+}
+
+void add_return_type(PyTypeObject* type, const std::vector<std::string>& names) {
+  if (by_type().contains(type)) return;
+  auto* results = new NamedResults;
+  for (const std::string& name : names) results->field_names.push_back(name);
+  results->type = type;
+  by_type()[type] = results;
+  Py_INCREF(type);
+}
+
 bool is_return_type(PyTypeObject* type) { return by_type().contains(type); }
 
 std::optional<int> return_field(PyTypeObject* type, BorrowedRef name) {

@@ -4,6 +4,9 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "base/error.h"
 #include "bytecode/bytecode.h"
 #include "cpython/cached_function.h"
@@ -53,6 +56,12 @@ PyFunctionObject* as_function(PyObject* object) {
 PyFunctionObject* function_of(const Source& source, PyObject* base, const LocalsView& view) {
   return as_function(source.base() != nullptr ? base : view.function);
 }
+
+std::vector<PyObject*>& stand_ins() {
+  static auto* all = new std::vector<PyObject*>;
+  return *all;
+}
+BorrowedRef stand_in_at(Py_ssize_t index) { return stand_ins()[static_cast<size_t>(index)]; }
 
 // ---- fetch, one per row ----
 
@@ -288,6 +297,10 @@ Fetched fetch_ShownMapping(const Source&, PyObject* base, const LocalsView&) {
   return is_exactly(base, &PyDictProxy_Type) ? found_or_unknown(pv_shown_mapping(base)) : kUnknown;
 }
 
+Fetched fetch_StandIn(const Source& source, PyObject*, const LocalsView&) {
+  return {Presence::Found, stand_in_at(source.index())};
+}
+
 Fetched fetch_WrappedFunction(const Source&, PyObject* base, const LocalsView&) {
   if (const WrapperType* wrapper = find_wrapper_type(Py_TYPE(base))) return found_or_absent(wrapper->inner(base));
   if (BorrowedRef replacement = find_replacement(base)) return found_or_absent(replacement);
@@ -401,6 +414,10 @@ std::string name_WeakItem(const Source& source, const std::string& base, const B
 std::string name_PropertyGetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fget"; }
 std::string name_PropertySetter(const Source&, const std::string& base, const Bytecode&) { return base + ".fset"; }
 std::string name_ShownMapping(const Source&, const std::string& base, const Bytecode&) { return base + ".__mapping__"; }
+std::string name_StandIn(const Source& source, const std::string&, const Bytecode&) {
+  return str_cat("stand_in(",
+                 text_of(reinterpret_cast<PyFunctionObject*>(stand_in_at(source.index()).get())->func_name), ")");
+}
 std::string name_WrappedFunction(const Source&, const std::string& base, const Bytecode&) { return base + ".__func__"; }
 
 struct SourceRow {
@@ -519,6 +536,17 @@ const Source* SourcePool::intern(SourceKind kind, const Source* base, BorrowedRe
       mix(mix(mix(static_cast<size_t>(kind), base != nullptr ? base->place_hash() : 0), key_hash(key)), index);
   by_hash_.emplace(hash, source.id_);
   return &source;
+}
+
+Py_ssize_t index_of_stand_in(BorrowedRef function) {
+  auto found = std::ranges::find(stand_ins(), function.get());
+  if (found == stand_ins().end()) found = stand_ins().insert(found, Py_NewRef(function.get()));
+  return found - stand_ins().begin();
+}
+
+bool is_in_stand_in(const Source* source) {
+  while (source != nullptr && source->base() != nullptr) source = source->base();
+  return source != nullptr && source->kind() == SourceKind::StandIn;
 }
 
 bool same_place(const Source* a, const Source* b) {

@@ -88,6 +88,12 @@ Ref fetch(const Source* source, const LocalsView& view);
 std::string name(const Source* source, const Bytecode& bytecode);
 std::string name_of_element(const std::string& sequence, Py_ssize_t index);
 
+// A Python function of ours that captures run in the place of a library's; kept for the life of the process. Returns its
+// index, by which StandIn sources find it.
+Py_ssize_t index_of_stand_in(BorrowedRef function);
+// Whether the source leads out of a stand-in: such things are constants, and not guarded.
+bool is_in_stand_in(const Source* source);
+
 // Whether a SlotAttr source can use this descriptor: a member of __slots__ that holds an object.
 bool is_object_slot(BorrowedRef member_descriptor);
 // Its offset in the object; -1 if there is no such descriptor.

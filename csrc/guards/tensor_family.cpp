@@ -26,6 +26,42 @@ std::vector<const TensorFamily*>& families() {
 
 }  // namespace
 
+namespace {
+
+struct FamilyLoader {
+  Ref module_name, loader;
+};
+std::vector<FamilyLoader>& loaders() {
+  static auto* all = new std::vector<FamilyLoader>;
+  return *all;
+}
+
+bool is_imported(BorrowedRef module_name) {
+  PyObject* modules = PyImport_GetModuleDict();  // borrowed
+  PyObject* module = PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, module_name) : nullptr;
+  if (module == nullptr || !PyModule_Check(module)) return false;
+  PyObject* spec = PyDict_GetItemString(PyModule_GetDict(module), "__spec__");
+  Ref initializing = spec != nullptr ? Ref::steal(PyObject_GetAttrString(spec, "_initializing")) : Ref();
+  if (!initializing) PyErr_Clear();
+  return !initializing || initializing.get() != Py_True;
+}
+
+}  // namespace
+
+void add_family_loader(BorrowedRef module_name, BorrowedRef loader) {
+  loaders().push_back({Ref::share(module_name), Ref::share(loader)});
+}
+
+void load_families() {
+  for (size_t i = 0; i < loaders().size(); ++i) {
+    if (!is_imported(loaders()[i].module_name)) continue;
+    FamilyLoader found = loaders()[i];
+    loaders().erase(loaders().begin() + static_cast<std::ptrdiff_t>(i));
+    check(PyObject_CallOneArg(found.loader, found.module_name));
+    return load_families();
+  }
+}
+
 TensorSpec TensorView::spec() const {
   TensorSpec spec{dtype, {}, {}, requires_grad};
   for (int i = 0; i < rank; ++i) {
@@ -46,6 +82,13 @@ void register_tensor_type(PyTypeObject* type, const TensorFamily& family) {
 const TensorFamily* find_family(PyTypeObject* type) {
   for (const RegisteredType& each : registered_types())
     if (each.type == type) return each.family;
+  return nullptr;
+}
+
+const TensorFamily* family_of_sizes(PyTypeObject* type) {
+  if (type == &PyTuple_Type) return nullptr;
+  for (const TensorFamily* family : families())
+    if (family->size_type() == type) return family;
   return nullptr;
 }
 

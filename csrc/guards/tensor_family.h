@@ -40,6 +40,13 @@ struct TensorView {
 // Thread-local modes and defaults of a library that decide what its operations mean.
 using StateWords = std::array<uint64_t, 4>;
 
+// The modes among them that programs switch inside functions.
+struct GradModes {
+  bool grad = true, inference = false;
+  bool records_gradient() const { return grad && !inference; }
+  bool operator==(const GradModes&) const = default;
+};
+
 // Converts a list, a nested tuple or an array in a key to a tensor; may be null: such keys are NotImplemented. It may
 // return a fake of int64 indices, which the plan then contains.
 using TensorFromKey = std::function<Tensor(BorrowedRef)>;
@@ -76,6 +83,14 @@ struct TensorFamily {
   std::string (*state_text)(const StateWords& words);
   // "grad_mode": the parts that differ.
   std::string (*state_difference)(const StateWords& expected, const StateWords& now);
+  // Why nothing is captured in the state of this thread, null if it is; may itself be null.
+  const char* (*unusual_state)();
+  GradModes (*modes)();
+  void (*set_modes)(const GradModes& modes);
+  // How many threads the library uses; null: as many as we do.
+  int (*thread_count)();
+  // Whether the library records operations on tensors that require grad: these are left to it while grad mode is on.
+  bool records_history;
 
   // ---- the language of its programs
 
@@ -93,16 +108,33 @@ struct TensorFamily {
   // The form of an argument that is not a tensor of a trace, and its value for a parameter; throws as the library does.
   ValueForm (*form)(BorrowedRef value);
   Arg (*argument)(const OpRow& row, const Param& param, BorrowedRef value);
+  // The object of the default family in the place of the library's (dtypes, devices, memory formats, return types), and
+  // the reverse; other objects are returned unchanged. Both null: they are the same.
+  Ref (*to_own)(BorrowedRef object);
+  Ref (*from_own)(BorrowedRef object);
 };
+
+inline Ref own_object(const TensorFamily& family, BorrowedRef object) {
+  return family.to_own != nullptr ? family.to_own(object) : Ref::share(object);
+}
+inline Ref object_in(const TensorFamily& family, BorrowedRef own) {
+  return family.from_own != nullptr ? family.from_own(own) : Ref::share(own);
+}
 
 // Exact types only; a type belongs to one family. Called at import or when a capture first meets the library, under the
 // GIL; the row and the type live as long as the process.
 void register_tensor_type(PyTypeObject* type, const TensorFamily& family);
+// `loader` is called with the name of a module when it is in sys.modules, once, to make its types a family.
+void add_family_loader(BorrowedRef module_name, BorrowedRef loader);
+// Calls the loaders whose modules are there by now, unless they are still being imported. Throws PythonError.
+void load_families();
 // Null: not a tensor. A linear search over a handful of types.
 const TensorFamily* find_family(PyTypeObject* type);
 inline const TensorFamily* family_of(BorrowedRef object) { return find_family(object.type()); }
 // Each family once, in order of registration.
 std::span<const TensorFamily* const> tensor_families();
+// The family whose objects for sizes have this type; null: it is not such a type, or tuple.
+const TensorFamily* family_of_sizes(PyTypeObject* type);
 // The family of results that no operand determines, and of the graphs that backends receive.
 const TensorFamily& default_family();
 

@@ -89,10 +89,11 @@ struct Effect {
   RecipeId target = kNoRecipe;
   RecipeId value = kNoRecipe;
   bool flag = false;
-  RecipeId key = kNoRecipe;     // of a dict, or the attribute's name
-  int64_t start = 0, stop = 0;  // of a list
-  int count = 0;                // WriteTensor: the increment of the target's storage version
-  Location location = {};       // position in the user's code; null if not requested
+  RecipeId key = kNoRecipe;              // of a dict, or the attribute's name
+  int64_t start = 0, stop = 0;           // of a list
+  int count = 0;                         // WriteTensor: the increment of the target's storage version
+  const TensorFamily* family = nullptr;  // of a mode
+  Location location = {};                // position in the user's code; null if not requested
 };
 
 // A number computed from sizes and ints at the region's start.

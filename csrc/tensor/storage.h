@@ -61,6 +61,8 @@ class Storage {
   void mark_read_only() { read_only_ = true; }
   // The context of a borrowed storage with this deleter; null for any other.
   void* context_of(Deleter deleter) const { return deleter_ == deleter ? context_ : nullptr; }
+  // Of external memory: the new one is given the same context.
+  void change_deleter(Deleter deleter) { deleter_ = deleter; }
   bool is_unique() const { return count_.is_one(); }
   bool has_references(uint32_t count) const { return count_.is(count); }
   Joins joins() const { return joins_; }

@@ -73,6 +73,8 @@ def __getattr__(name):
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+from . import _families  # noqa: E402, F401  their functions stand on all of the above
+
 # Modules that the extension reads while a frame runs; minidynamo.fx and the guard filters register themselves.
 for _each in (_C, _dynamo.exc, _dynamo.traced_calls, _lapack, _log_records, _printing):
     _C._hold_module(_each)

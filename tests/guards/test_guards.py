@@ -399,7 +399,19 @@ def test_every_row_is_tried():
         "RECURSION_LIMIT",
     }
     assert tried == set(testing.GUARD_KINDS)
-    assert set(SOURCES) | {"HandledException"} == set(testing.SOURCE_KINDS)
+    assert set(SOURCES) | {"HandledException", "StandIn"} == set(testing.SOURCE_KINDS)
+
+
+def test_what_a_function_of_ours_reads_is_not_guarded():
+    program = make_program()
+    source = program.source("StandIn", None, other_function)
+    assert program.name(source) == "stand_in(other_function)"
+    assert program.fetch(source, (1, 2)) is other_function
+    number = program.source("Global", source, "GLOBAL_NUMBER")
+    assert program.fetch(number, (1, 2)) == GLOBAL_NUMBER
+    program.equals_match(number, GLOBAL_NUMBER + 1)
+    program.seal()
+    assert program.check((1, 2))
 
 
 def test_the_source_of_the_handled_exception():

@@ -37,11 +37,13 @@ CALLED_BY_PROGRAMS = {
     "_log_records.py": {"use_logging"},
     "_serialization/saving.py": {"load", "_packed", "_unpacked", "_unpickled"},
     "_tensor/names.py": {"set_printoptions"},
+    "_families/torch_backend.py": {"minidynamo"},
     "_dynamo/__init__.py": {"optimize", "explain", "why", "__getattr__"},
     "_dynamo/_explain.py": None,
     "_dynamo/backends.py": {"lookup_backend"},
     "_dynamo/config.py": {"_get_debug", "_set_debug", "__call__", "get_config_copy", "save_config", "load_config"},
-    "_dynamo/decorators.py": {"_forced", "_compare_signatures", "_decorate"},
+    "_dynamo/decorators.py": {"_forced", "_compare_signatures", "_decorate", "is_module"},
+    "_dynamo/module_wrapper.py": {"wrapper_class"},
     "_dynamo/eval_frame.py": {"enable_everywhere"},
     "_dynamo/exc.py": {"real_stack", "__init__"},
     "library/opcheck.py": {"_check_capture"},
@@ -50,7 +52,10 @@ CALLED_BY_PROGRAMS = {
     "utils/__init__.py": {"__getattr__"},
 }
 # Reached while frames run.
-OF_LOADED_MODULES = {"_log_records.py": {"_loggers": "minidynamo._logging, if `logging` is loaded"}}
+OF_LOADED_MODULES = {
+    "_log_records.py": {"_loggers": "minidynamo._logging, if `logging` is loaded"},
+    "_families/__init__.py": {"load": "modules of the package, when a library that is wholly imported is met"},
+}
 
 
 def test_cpp_sources():

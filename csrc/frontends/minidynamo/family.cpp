@@ -66,6 +66,10 @@ std::string state_difference(const StateWords& expected, const StateWords& now) 
   return text;
 }
 
+GradModes modes() { return {tensor_modes().grad_enabled, tensor_modes().inference_mode}; }
+
+void set_modes(const GradModes& modes) { tensor_modes() = {modes.grad, modes.inference}; }
+
 // ---- language
 
 TensorCallables& callables() {
@@ -127,6 +131,11 @@ constexpr TensorFamily kFamily{
     .state = state,
     .state_text = state_text,
     .state_difference = state_difference,
+    .unusual_state = nullptr,
+    .modes = modes,
+    .set_modes = set_modes,
+    .thread_count = nullptr,
+    .records_history = false,
     .attribute = attribute,
     .find = find,
     .binary_operator = binary_operator_row,
@@ -139,6 +148,8 @@ constexpr TensorFamily kFamily{
     .size_type = size_type,
     .form = value_form,
     .argument = arg_from_python,
+    .to_own = nullptr,
+    .from_own = nullptr,
 };
 
 void add_method(PyObject* descriptor) {

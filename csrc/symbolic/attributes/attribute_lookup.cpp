@@ -1,7 +1,5 @@
 #include "symbolic/attributes/attribute_lookup.h"
 
-#include <cstring>
-
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
@@ -308,12 +306,10 @@ ValuePtr AttributeLookup::own_of_tensor(const TensorValue* tensor) {
 ValuePtr AttributeLookup::composite_method(PyObject* descriptor) {
   if (descriptor == nullptr || !PyFunction_Check(descriptor)) return nullptr;
   // The type is found where its qualified name says.
-  const char* name = plain_type(*as<TensorValue>(object_))->tp_name;
-  const char* dot = std::strrchr(name, '.');
-  if (dot == nullptr) return nullptr;
-  Ref module = check(PyUnicode_FromStringAndSize(name, dot - name));
-  Ref own = check(PyUnicode_FromString(dot + 1));
-  if (!loaded_module(tracer_, module)) return nullptr;
+  auto* plain = reinterpret_cast<PyObject*>(plain_type(*as<TensorValue>(object_)));
+  Ref module = check(PyObject_GetAttrString(plain, "__module__")),
+      own = check(PyObject_GetAttrString(plain, "__name__"));
+  if (!PyUnicode_Check(module.get()) || !loaded_module(tracer_, module)) return nullptr;
   const Source* package = tracer_.sources().get(SourceKind::LoadedModule, nullptr, module);
   const Source* type = tracer_.sources().get(SourceKind::ModuleAttr, package, own);
   ValuePtr found = value_at(tracer_, tracer_.sources().get(SourceKind::TypeAttr, type, name_));
@@ -349,6 +345,8 @@ Bound AttributeLookup::on_builtin() {
       Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
       (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && (is_known_slot(descriptor) || find_call(descriptor) != nullptr));
   if (is_method) return {tracer_.values().constant(descriptor), true};
+  if (Py_IS_TYPE(descriptor, &PyStaticMethod_Type))
+    return {tracer_.values().constant(check(Py_TYPE(descriptor)->tp_descr_get(descriptor, nullptr, nullptr)))};
   if (Py_IS_TYPE(descriptor, &PyMemberDescr_Type) && is_plain_tuple(tracer_, object_))
     return {field_of_struct(descriptor)};
   if (is_immutable_builtin(type)) return constant_field();

@@ -8,6 +8,10 @@ void graph_break(BreakReason reason, std::string context, std::string explanatio
   throw BreakSignal{reason, std::move(context), std::move(explanation)};
 }
 
+void leave_frame(BreakReason reason, std::string context) {
+  throw BreakSignal{reason, std::move(context), "", /*leaves_frame=*/true};
+}
+
 void raise_here() {
   // An error met while tracing is raised again by the interpreter, at its own place.
   PyErr_Clear();

@@ -14,12 +14,15 @@ struct BreakSignal {
   BreakReason reason;
   std::string context;
   std::string explanation;
+  bool leaves_frame = false;  // nothing of the frame is captured
 };
 struct RaiseSignal {
   ValuePtr exception;  // null: known to the interpreter only
 };
 
 [[noreturn]] void graph_break(BreakReason reason, std::string context = "", std::string explanation = "");
+// Leaves the outermost frame of the trace, from where it stands, to the interpreter: one break, however many follow.
+[[noreturn]] void leave_frame(BreakReason reason, std::string context);
 // The instruction raises in eager Python: leaves it to the interpreter.
 [[noreturn]] void raise_here();
 // Requires between `least` and `most` positional arguments (after self, for a method) and no keywords; raises here

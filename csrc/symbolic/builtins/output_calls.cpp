@@ -6,7 +6,6 @@
 #include "cpython/imports.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
-#include "frontends/size_object.h"
 #include "guards/constants.h"
 #include "guards/guard_set.h"
 #include "guards/text_stream.h"
@@ -95,8 +94,8 @@ class Printing {
     Printed printed;
     // Only Size: a struct sequence or a user's class may have its own repr.
     auto* type = as<ObjectValue>(sequence.type);
-    bool is_ours = type != nullptr && type->object.get() == reinterpret_cast<PyObject*>(size_type());
-    if (sequence.type && !is_ours) return {};
+    bool is_size = type != nullptr && family_of_sizes(class_in(sequence.type)) != nullptr;
+    if (sequence.type && !is_size) return {};
     if (!print_all(sequence.items, depth, copies, printed.asks_python)) return {};
     auto copy = make_value<SequenceValue>(sequence.is_list, std::move(copies));
     copy->type = sequence.type;
@@ -180,7 +179,7 @@ class Printing {
     if (family_of(as<ObjectValue>(value)->object)) return {};
     std::vector<ValuePtr> copies;
     Printed printed{value};
-    if (type == &PyTuple_Type || type == &PyList_Type || type == size_type()) {
+    if (type == &PyTuple_Type || type == &PyList_Type || family_of_sizes(type) != nullptr) {
       auto elements = elements_of(tracer_, value);
       if (!elements || !print_all(*elements, depth, copies, printed.asks_python)) return {};
       return printed;

@@ -240,7 +240,7 @@ bool is_pure_call(BorrowedRef callable) { return pure_calls().contains(callable)
 
 ValuePtr value_of_result(Tracer& tracer, const Ref& result) {
   bool immutable = is_guardable_constant(result.get()) || PyFrozenSet_CheckExact(result.get()) ||
-                   Py_IS_TYPE(result.get(), size_type());
+                   family_of_sizes(result.type()) != nullptr;
   if (immutable) return tracer.values().constant(result.get());
   if (result.get() == Py_NotImplemented) return nullptr;
   if (PyDict_CheckExact(result.get())) {

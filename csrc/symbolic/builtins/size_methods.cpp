@@ -81,7 +81,7 @@ ValuePtr call_size(Tracer& tracer, const CallArgs& args) {
   if (!items || !any_varies(*items)) return folded(tracer, type, "Size", args);
   for (const ValuePtr& item : *items)
     if (!tracer.values().is_exactly(item, &PyLong_Type)) return folded(tracer, type, "Size", args);
-  return shape_of_items(tracer, std::move(*items));
+  return shape_of_items(tracer, size_type(), std::move(*items));
 }
 
 void add_size_calls() {

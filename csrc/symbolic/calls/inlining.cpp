@@ -8,6 +8,7 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
+#include "symbolic/calls/marked_calls.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/endings.h"
 #include "symbolic/trace/outermost_frame.h"
@@ -145,6 +146,8 @@ void call_function(Tracer& tracer, const ValuePtr& function, CallArgs args, Cont
                    ValuePtr continuation_value) {
   if (ValuePtr text = guarded_repr(tracer, function, args))
     return apply_continuation(tracer, continuation, continuation_value, text);
+  if (is_disabled_code(callee_of(function).code))
+    graph_break(BreakReason::disabled_call, text_of(callee_of(function).code->co_qualname));
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
   if (!is_generator)

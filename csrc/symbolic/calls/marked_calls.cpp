@@ -1,6 +1,7 @@
 #include "symbolic/calls/marked_calls.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include "cpython/text.h"
 #include "guards/wrapper_callables.h"
@@ -90,6 +91,21 @@ void unmark_call(BorrowedRef callable) {
   Entry gone = std::move(found->second);
   entries().erase(found);
 }
+
+namespace {
+
+std::unordered_set<PyObject*>& disabled_codes() {
+  static auto* codes = new std::unordered_set<PyObject*>();  // never freed
+  return *codes;
+}
+
+}  // namespace
+
+void disable_code(BorrowedRef code) {
+  if (disabled_codes().insert(code).second) Py_INCREF(code.get());
+}
+
+bool is_disabled_code(PyCodeObject* code) { return disabled_codes().contains(reinterpret_cast<PyObject*>(code)); }
 
 const MarkedCall* find_marked_call(BorrowedRef callable) {
   if (entries().empty()) return nullptr;

@@ -22,6 +22,10 @@ struct MarkedCall {
 // replaces the first.
 void mark_call(BorrowedRef callable, CallMark mark, BorrowedRef payload);
 void unmark_call(BorrowedRef callable);
+// Functions with this code, which is kept for the life of the process, run uncaptured, and so does what they call: another
+// library's way to disable a function.
+void disable_code(BorrowedRef code);
+bool is_disabled_code(PyCodeObject* code);
 const MarkedCall* find_marked_call(BorrowedRef callable);
 CallMark call_mark_named(std::string_view name);  // throws Error(Key) for an unknown name
 

@@ -258,6 +258,11 @@ ValuePtr as_size(Tracer& tracer, const CallArgs& args) {
   return size_value(tracer, counted_size(tracer, *clone, {tracer.builder().graph_value(tensor)}));
 }
 
+// A stand-in that does not cover the arguments: the library's own function is called.
+ValuePtr decline(Tracer& tracer, const CallArgs& args) {
+  graph_break(BreakReason::unknown_c_function, message_of(tracer, args));
+}
+
 ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
 ValuePtr always_false(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(false); }
 
@@ -287,6 +292,7 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"new_tensor", new_tensor},
                                  {"requires_grad_", requires_grad},
                                  {"manual_seed", seed_generator},
+                                 {"decline", decline},
                                  {"holds", holds},
                                  {"data_holds", data_holds},
                                  {"as_size", as_size}};

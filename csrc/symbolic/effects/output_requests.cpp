@@ -25,14 +25,17 @@ void log_state(Tracer& tracer) {
   }
   for (const ValuePtr& cell : tracer.effects().stored_cells())
     tracer.effects().add({EffectKind::SetCell, cell, nullptr, as<CellValue>(cell)->contents});
-  auto log_mode = [&](EffectKind kind, bool mode, bool& logged) {
-    if (mode == logged) return;
-    PendingEffect change{kind, nullptr, nullptr, nullptr};
-    change.flag = logged = mode;
-    tracer.effects().add(std::move(change));
-  };
-  log_mode(EffectKind::GradMode, tracer.builder().modes().grad, tracer.outputs().logged_modes().grad);
-  log_mode(EffectKind::InferenceMode, tracer.builder().modes().inference, tracer.outputs().logged_modes().inference);
+  for (TracedModes& modes : tracer.builder().all_modes()) {
+    auto log_mode = [&](EffectKind kind, bool mode, bool& logged) {
+      if (mode == logged) return;
+      PendingEffect change{kind, nullptr, nullptr, nullptr};
+      change.family = modes.family;
+      change.flag = logged = mode;
+      tracer.effects().add(std::move(change));
+    };
+    log_mode(EffectKind::GradMode, modes.now.grad, modes.logged.grad);
+    log_mode(EffectKind::InferenceMode, modes.now.inference, modes.logged.inference);
+  }
 }
 
 // Returns true if the instruction calls this directly and only pushes the result.

@@ -161,6 +161,7 @@ void RegionFinisher::add_effects() {
     if (pending.target) effect.target = recipe_of(pending.target);
     effect.flag = pending.flag;
     effect.count = pending.count;
+    effect.family = pending.family;
     if (pending.kind == EffectKind::WriteTensor) effect.value = output_recipe(pending.tensor);
     if (pending.kind == EffectKind::SetCell) effect.value = recipe_of(pending.value);
     if (pending.value) effect.value = recipe_of(pending.value);
@@ -177,10 +178,16 @@ void RegionFinisher::add_effects() {
     auto* cell = as<CellValue>(value);
     snapshot_.effects.push_back({EffectKind::SetCell, recipe_of(value), recipe_of(cell->contents), false});
   }
-  const TracedModes &modes = tracer_.builder().modes(), &logged = deferred_.logged_modes();
-  if (modes.grad != logged.grad) snapshot_.effects.push_back({EffectKind::GradMode, kNoRecipe, kNoRecipe, modes.grad});
-  if (modes.inference != logged.inference)
-    snapshot_.effects.push_back({EffectKind::InferenceMode, kNoRecipe, kNoRecipe, modes.inference});
+  for (const TracedModes& modes : tracer_.builder().all_modes()) {
+    auto add_mode = [&](EffectKind kind, bool mode, bool logged) {
+      if (mode == logged) return;
+      Effect& effect = snapshot_.effects.emplace_back(Effect{kind});
+      effect.family = modes.family;
+      effect.flag = mode;
+    };
+    add_mode(EffectKind::GradMode, modes.now.grad, modes.logged.grad);
+    add_mode(EffectKind::InferenceMode, modes.now.inference, modes.logged.inference);
+  }
 }
 
 void RegionFinisher::end_before(int64_t step, BreakReason reason, const char* what) {

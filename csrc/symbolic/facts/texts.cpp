@@ -71,6 +71,23 @@ bool is_objects_own(Tracer& tracer, const ValuePtr& value, const char* name) {
   return has_python_class(value) && inherits(tracer, value, &PyBaseObject_Type, {name});
 }
 
+// As type.__repr__ writes a class.
+Ref class_text(Tracer& tracer, const ValuePtr& value) {
+  static PyObject* const kModule = PyUnicode_InternFromString("__module__");
+  static PyObject* const kQualname = PyUnicode_InternFromString("__qualname__");
+  auto* known = as<ObjectValue>(value);
+  if (known == nullptr || known->traced_class || !PyType_Check(known->object.get())) return nullptr;
+  if (!inherits(tracer, value, &PyType_Type, {"__repr__", "__str__"})) return nullptr;
+  // A library does not rename its types of tensors.
+  bool is_fixed = !PyType_HasFeature(class_in(value), Py_TPFLAGS_HEAPTYPE) || find_family(class_in(value)) != nullptr;
+  if (is_fixed) return check(PyObject_Repr(known->object));
+  ValuePtr module = optional_attribute(tracer, value, kModule), name = optional_attribute(tracer, value, kQualname);
+  Ref of_module = module ? constant_of(tracer, module) : Ref(), of_name = name ? constant_of(tracer, name) : Ref();
+  if (!of_module || !of_name || !PyUnicode_CheckExact(of_module.get())) return nullptr;
+  if (PyUnicode_CompareWithASCIIString(of_module, "builtins") == 0) return nullptr;
+  return check(PyUnicode_FromFormat("<class '%U.%U'>", of_module.get(), of_name.get()));
+}
+
 Ref represent(Tracer& tracer, const ValuePtr& value, int& budget) {
   if (is_tensor(value) || --budget < 0 || exception_of(value) != nullptr) return nullptr;
   if (Ref constant = constant_of(tracer, value)) {
@@ -95,7 +112,8 @@ Ref represent(Tracer& tracer, const ValuePtr& value, int& budget) {
       if (!is_guardable_constant(PyTuple_GET_ITEM(items.get(), i))) return nullptr;
     return check(PyObject_Repr(object != nullptr ? object->object : set));
   }
-  return text_by_method(tracer, value, "__repr__", {});
+  if (Ref text = text_by_method(tracer, value, "__repr__", {})) return text;
+  return class_text(tracer, value);
 }
 
 Ref represent_whole(Tracer& tracer, const ValuePtr& value) {
@@ -106,6 +124,7 @@ Ref represent_whole(Tracer& tracer, const ValuePtr& value) {
 Ref as_text(Tracer& tracer, const ValuePtr& value) {
   if (Ref text = text_by_method(tracer, value, "__str__", {})) return text;
   if (Ref text = member_text(tracer, value)) return text;
+  if (Ref text = class_text(tracer, value)) return text;
   bool is_container = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
   return is_container || is_objects_own(tracer, value, "__str__") ? represent_whole(tracer, value) : Ref();
 }

@@ -2,7 +2,6 @@
 #include "symbolic/facts/value_facts.h"
 #include "cpython/errors.h"
 #include "cpython/imports.h"
-#include "frontends/size_object.h"
 #include "guards/guard_set.h"
 #include "guards/return_types.h"
 #include "symbolic/attributes/attributes.h"
@@ -178,6 +177,7 @@ bool is_dynamic(const TraceStart& start, const Source* source, BorrowedRef objec
 
 ValuePtr value_at(Tracer& tracer, const Source* source, Ref object) {
   if (ValuePtr known = tracer.values().find(source)) return known;
+  if (is_guardable_constant(object) && is_in_stand_in(source)) return tracer.values().constant(object);
   TensorView view;
   if (const TensorFamily* family = family_of(object.get()); family != nullptr && read_view(*family, object, view))
     return tensor_at(tracer, source, *family, view, std::move(object));
@@ -251,7 +251,8 @@ Ref constant_of(Tracer& tracer, const ValuePtr& value) {
 std::unique_ptr<std::vector<ValuePtr>> elements_as_key(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
   if (type == nullptr || !PyType_IsSubtype(type, &PyTuple_Type)) return nullptr;
-  if (type != size_type() && !inherits(tracer, value, &PyTuple_Type, {"__hash__", "__eq__"})) return nullptr;
+  if (family_of_sizes(type) == nullptr && !inherits(tracer, value, &PyTuple_Type, {"__hash__", "__eq__"}))
+    return nullptr;
   if (auto* made = as<SequenceValue>(value)) return std::make_unique<std::vector<ValuePtr>>(made->items);
   auto* object = as<ObjectValue>(value);
   if (object == nullptr) return nullptr;
@@ -691,6 +692,23 @@ bool same_as_fixed(Tracer& tracer, const ValuePtr& other, BorrowedRef fixed) {
   return false;
 }
 
+// Whether a dict from before the trace is the one that holds the attributes.
+bool holds_attributes(Tracer& tracer, const InstanceDictValue& attributes, const ValuePtr& dict) {
+  auto *owner = as<ObjectValue>(attributes.owner), *known = as<ObjectValue>(dict);
+  if (owner == nullptr) return false;  // created in the trace
+  if (owner->source != nullptr && known->source != nullptr) {
+    const Source* source = tracer.sources().get(SourceKind::AttributesDict, owner->source, nullptr);
+    Ref held = fetch(source, tracer.values().view());
+    if (held && held.get() != known->object.get()) {
+      tracer.guards().alias(source, known->source, false);
+      return false;
+    }
+  }
+  graph_break(BreakReason::unguardable_object, "a dict that may hold the attributes of an object");
+}
+
+bool is_plain_dict(const ValuePtr& value) { return value->kind == ValueKind::Object && type_of(value) == &PyDict_Type; }
+
 }  // namespace
 
 bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
@@ -702,11 +720,8 @@ bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
   if (b->kind == ValueKind::Sequence && is_empty_tuple(tracer, b)) return is_empty_tuple(tracer, a);
   auto *one = as<InstanceDictValue>(a), *other = as<InstanceDictValue>(b);
   if (one != nullptr && other != nullptr) return same_object(tracer, one->owner, other->owner);
-  bool may_be_attributes = one != nullptr
-                               ? b->kind == ValueKind::Object && type_of(b) == &PyDict_Type
-                               : other != nullptr && a->kind == ValueKind::Object && type_of(a) == &PyDict_Type;
-  if (may_be_attributes)
-    graph_break(BreakReason::unguardable_object, "a dict that may hold the attributes of an object");
+  if (one != nullptr && is_plain_dict(b)) return holds_attributes(tracer, *one, b);
+  if (other != nullptr && is_plain_dict(a)) return holds_attributes(tracer, *other, a);
   BorrowedRef left = existing_object(a), right = existing_object(b);
   if (!left || !right) return false;
   const Source *left_source = source_of(a), *right_source = source_of(b);

@@ -90,7 +90,7 @@ ValuePtr binary_on_sequences(Tracer& tracer, BinaryCode op, bool in_place, const
       if (tracer.values().exact_type(left) == &PyList_Type || tracer.values().exact_type(right) == &PyList_Type)
         return nullptr;
       a->insert(a->end(), b->begin(), b->end());
-      return shape_of_items(tracer, std::move(*a));
+      return shape_of_items(tracer, type_of(is_shape(left) ? left : right), std::move(*a));
     }
     PyTypeObject* type = tracer.values().exact_type(left);
     PyTypeObject* other = tracer.values().exact_type(right);
@@ -114,7 +114,7 @@ ValuePtr binary_on_sequences(Tracer& tracer, BinaryCode op, bool in_place, const
   if (type == &PyTuple_Type && (*times == 1 || items->empty())) return sequence;
   std::vector<ValuePtr> result;
   for (int64_t i = 0; i < *times; ++i) result.insert(result.end(), items->begin(), items->end());
-  if (is_shape(sequence)) return shape_of_items(tracer, std::move(result));
+  if (is_shape(sequence)) return shape_of_items(tracer, type_of(sequence), std::move(result));
   return make_value<SequenceValue>(type == &PyList_Type, std::move(result));
 }
 

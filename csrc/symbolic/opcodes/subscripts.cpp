@@ -117,7 +117,7 @@ ValuePtr subscript_of_sequence(Tracer& tracer, const ValuePtr& container, const 
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < count; ++i) items.push_back((*elements)[start + i * step]);
   bool is_list = PyType_IsSubtype(tracer.values().exact_type(container), &PyList_Type) != 0;
-  if (is_shape(container)) return shape_of_items(tracer, std::move(items));
+  if (is_shape(container)) return shape_of_items(tracer, type_of(container), std::move(items));
   return make_value<SequenceValue>(is_list, std::move(items));
 }
 

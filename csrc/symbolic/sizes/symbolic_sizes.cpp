@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "frontends/size_object.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/rounded_sizes.h"
@@ -179,21 +178,21 @@ ValuePtr shape_value(Tracer& tracer, const TensorFamily& family, const TensorSpe
 bool is_shape(const ValuePtr& value) {
   auto* object = as<ObjectValue>(value);
   bool may_vary = value->kind == ValueKind::Sequence || (object != nullptr && object->source != nullptr);
-  return may_vary && type_of(value) == size_type();
+  return may_vary && family_of_sizes(type_of(value)) != nullptr;
 }
 
-ValuePtr shape_of_items(Tracer& tracer, std::vector<ValuePtr> items) {
+ValuePtr shape_of_items(Tracer& tracer, PyTypeObject* type, std::vector<ValuePtr> items) {
   auto shape = make_value<SequenceValue>(false, std::move(items));
-  shape->type = tracer.values().constant(reinterpret_cast<PyObject*>(size_type()));
+  shape->type = tracer.values().constant(reinterpret_cast<PyObject*>(type));
   return shape;
 }
 
 ValuePtr known_shape(Tracer& tracer, const ValuePtr& value) {
-  DimVec sizes;
+  std::vector<int64_t> sizes;
   auto items = elements_of(tracer, value);
   MD_ASSERT(items, "a Size has elements");
   for (const ValuePtr& item : *items) sizes.push_back(int_of(tracer, item).value_or(0));
-  return tracer.values().constant(size_from_dims(sizes.span()));
+  return tracer.values().constant(family_of_sizes(type_of(value))->size_object(sizes));
 }
 
 std::optional<Dim> dim_of(Tracer& tracer, const ValuePtr& value) {

@@ -9,7 +9,8 @@ ValuePtr size_value(Tracer& tracer, Dim dim);
 ValuePtr shape_value(Tracer& tracer, const TensorFamily& family, const TensorSpec& spec);
 // is_shape: a Size whose elements may be symbolic. known_shape: the same Size specialised to its numbers.
 bool is_shape(const ValuePtr& value);
-ValuePtr shape_of_items(Tracer& tracer, std::vector<ValuePtr> items);
+// With the type of the given Size.
+ValuePtr shape_of_items(Tracer& tracer, PyTypeObject* type, std::vector<ValuePtr> items);
 ValuePtr known_shape(Tracer& tracer, const ValuePtr& value);
 // Returns true if the value is or contains (in a sequence or slice) a symbolic size.
 bool has_symbolic_size(Tracer& tracer, const ValuePtr& value);

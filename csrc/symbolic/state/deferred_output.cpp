@@ -24,7 +24,7 @@ std::optional<std::vector<ValuePtr>> contents_of(const ValuePtr& value) {
 
 }  // namespace
 
-DeferredOutput::DeferredOutput(const TracedModes& modes) : logged_modes_(modes) {}
+DeferredOutput::DeferredOutput() = default;
 DeferredOutput::~DeferredOutput() = default;
 
 std::vector<QueuedOutput> DeferredOutput::take_queued() { return std::move(queued_); }

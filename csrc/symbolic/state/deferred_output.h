@@ -37,7 +37,7 @@ struct QueuedOutput {
 // the last output.
 class DeferredOutput {
  public:
-  explicit DeferredOutput(const TracedModes& modes);
+  DeferredOutput();
   ~DeferredOutput();
   bool has_output() const { return !queued_.empty(); }
   const std::vector<QueuedOutput>& queued() const { return queued_; }
@@ -49,14 +49,11 @@ class DeferredOutput {
   // The version of an input whose writes are already in the log of effects.
   int logged_version(const TensorBase* base) const;
   void set_logged_version(const TensorBase* base, int version);
-  TracedModes& logged_modes() { return logged_modes_; }
-  const TracedModes& logged_modes() const { return logged_modes_; }
 
  private:
   std::vector<QueuedOutput> queued_;
   std::vector<HostCallSite> host_calls_;
   std::unordered_map<const TensorBase*, int> logged_versions_;
-  TracedModes logged_modes_;
 };
 
 // Returns true if rebuilding the value always yields the same object with the same contents: pre-existing objects,

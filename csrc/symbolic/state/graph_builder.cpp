@@ -9,7 +9,6 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "tensor/memory_overlap.h"
-#include "tensor/tensor_modes.h"
 
 namespace md {
 
@@ -36,11 +35,7 @@ Tensor object_tensor(const TensorValue& value) { return hold(*value.family, valu
 }  // namespace
 
 GraphBuilder::GraphBuilder(ValueReader& values, const FrameStack& frames)
-    : values_(values),
-      frames_(frames),
-      graph_(std::make_shared<Graph>()),
-      modes_{tensor_modes().grad_enabled, tensor_modes().inference_mode},
-      initial_modes_(modes_) {}
+    : values_(values), frames_(frames), graph_(std::make_shared<Graph>()) {}
 
 GraphBuilder::~GraphBuilder() = default;
 
@@ -50,6 +45,17 @@ Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
 
 void GraphBuilder::note_family(const TensorFamily& family) {
   if (std::ranges::find(families_, &family) == families_.end()) families_.push_back(&family);
+}
+
+GradModes& GraphBuilder::modes(const TensorFamily& family) {
+  auto found = std::ranges::find(modes_, &family, &TracedModes::family);
+  if (found != modes_.end()) return found->now;
+  GradModes initial = family.modes();
+  return modes_.emplace_back(TracedModes{&family, initial, initial, initial}).now;
+}
+
+bool GraphBuilder::modes_changed() const {
+  return std::ranges::any_of(modes_, [](const TracedModes& each) { return each.now != each.initial; });
 }
 
 ValueRef GraphBuilder::scalar_input(const ValuePtr& value) {
@@ -81,7 +87,16 @@ StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
   return view;
 }
 
+// What the library records is left to it, with the rest of the frame.
+void GraphBuilder::leave_history(const TensorValue& tensor) {
+  if (!tensor.spec.requires_grad || !tensor.family->records_history || !modes(*tensor.family).records_gradient())
+    return;
+  values_.guards().global_state(*tensor.family);
+  leave_frame(BreakReason::needs_gradient, str_cat("a ", tensor.family->name, " tensor that requires grad"));
+}
+
 ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
+  leave_history(*tensor);
   if (tensor->base != nullptr && tensor->version != tensor->base->version) {
     tensor->ref = derive(tensor->base->current, *tensor);
     tensor->version = tensor->base->version;

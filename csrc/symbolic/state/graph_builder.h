@@ -2,6 +2,7 @@
 // and every tensor that shares the base is derived from it again on its next read. A write to an input becomes an
 // effect at the exit.
 #pragma once
+#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -11,11 +12,11 @@
 
 namespace md {
 
-// The thread's modes at the current point of the trace.
+// A family's modes of this thread, in the course of the trace.
 struct TracedModes {
-  bool grad = true, inference = false;
-  bool records_gradient() const { return grad && !inference; }
-  bool operator==(const TracedModes&) const = default;
+  const TensorFamily* family;
+  GradModes initial, now;
+  GradModes logged;  // after the effects logged so far
 };
 
 // The strided view of a tensor into its base.
@@ -26,7 +27,6 @@ struct StridedView {
 
 class GraphBuilder {
  public:
-  // Starts in the modes of the current thread.
   GraphBuilder(ValueReader& values, const FrameStack& frames);
   ~GraphBuilder();
 
@@ -40,9 +40,12 @@ class GraphBuilder {
   const std::vector<const TensorFamily*>& families() const { return families_; }
   void note_family(const TensorFamily& family);
 
-  TracedModes& modes() { return modes_; }
-  const TracedModes& modes() const { return modes_; }
-  bool modes_changed() const { return modes_ != initial_modes_; }
+  // At the current point of the trace; at its start those of the thread.
+  GradModes& modes(const TensorFamily& family);
+  GradModes& modes() { return modes(default_family()); }
+  // Of each family whose modes were asked for.
+  std::deque<TracedModes>& all_modes() { return modes_; }
+  bool modes_changed() const;
 
   // --- inputs, one per input node
   struct Input {
@@ -75,6 +78,7 @@ class GraphBuilder {
   std::vector<std::pair<ValueRef, ValueRef>> written_values() const;
 
  private:
+  void leave_history(const TensorValue& tensor);
   ValueRef derive(ValueRef base, const TensorValue& tensor);
   ValueRef whole_base(TensorValue* tensor, ValueRef value);
   void note_written_input(const std::shared_ptr<TensorBase>& base);
@@ -88,7 +92,7 @@ class GraphBuilder {
   std::vector<const TensorFamily*> families_;
   std::unordered_map<const Value*, ValueRef> scalar_inputs_;
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;
-  TracedModes modes_, initial_modes_;
+  std::deque<TracedModes> modes_;
 };
 
 }  // namespace md

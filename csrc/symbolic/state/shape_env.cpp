@@ -27,14 +27,44 @@ DimMark mark_of(PyObject* text) {
   return DimMark::None;
 }
 
+// An attribute of the tensor object itself; null if it has none.
+PyObject* own_attribute(BorrowedRef object, PyObject* name) {
+  PyObject* value = nullptr;
+  return pv_instance_lookup(object, name, &value) == 1 ? value : nullptr;
+}
+
+// Sets of dims by mark, where a program for torch keeps them.
+struct MarkedSet {
+  PyObject* name;
+  DimMark mark;
+};
+void read_marked_sets(BorrowedRef tensor_object, std::vector<DimPolicy>& policies) {
+  static const MarkedSet kSets[] = {{PyUnicode_InternFromString("_dynamo_weak_dynamic_indices"), DimMark::MaybeDynamic},
+                                    {PyUnicode_InternFromString("_dynamo_dynamic_indices"), DimMark::Dynamic},
+                                    {PyUnicode_InternFromString("_dynamo_unbacked_indices"), DimMark::Dynamic},
+                                    {PyUnicode_InternFromString("_dynamo_static_indices"), DimMark::Static}};
+  for (const MarkedSet& set : kSets) {
+    PyObject* dims = own_attribute(tensor_object, set.name);
+    if (dims == nullptr || !PyAnySet_CheckExact(dims)) continue;
+    PyObject* item = nullptr;
+    Py_ssize_t position = 0;
+    while (pv_next_in_set(dims, &position, &item) != 0) {
+      std::optional<int64_t> dim = optional_number(item);
+      if (dim && *dim >= 0 && *dim < static_cast<int64_t>(policies.size()))
+        policies[static_cast<size_t>(*dim)].mark = set.mark;
+    }
+  }
+}
+
 }  // namespace
 
-// Reads the attribute in which _dynamo.mark_dynamic stores {dim: (mark, min, max)}.
+// Reads the attributes in which _dynamo.mark_dynamic stores {dim: (mark, min, max)}, and torch's stores sets of dims.
 std::vector<DimPolicy> dim_policies(BorrowedRef tensor_object, int rank) {
   static PyObject* const kName = PyUnicode_InternFromString("_dynamo_dims");
-  PyObject* marks = nullptr;
-  if (pv_instance_lookup(tensor_object, kName, &marks) != 1 || marks == nullptr || !PyDict_CheckExact(marks)) return {};
   std::vector<DimPolicy> policies(static_cast<size_t>(rank));
+  read_marked_sets(tensor_object, policies);
+  PyObject* marks = own_attribute(tensor_object, kName);
+  if (marks == nullptr || !PyDict_CheckExact(marks)) return policies;
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;
   while (PyDict_Next(marks, &position, &key, &value) != 0) {

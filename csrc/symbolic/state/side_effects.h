@@ -20,8 +20,9 @@ struct PendingEffect {
   bool flag = false;
   ValueRef tensor{};  // WriteTensor: the value
   int count = 0;
-  bool is_undone = false;  // before anybody could see it
-  Location location = {};  // kept for the side_effects log
+  const TensorFamily* family = nullptr;  // of a mode
+  bool is_undone = false;                // before anybody could see it
+  Location location = {};                // kept for the side_effects log
 };
 
 // ContextVar.set() in the region.

@@ -13,24 +13,24 @@ namespace md {
 namespace {
 
 // The argument for the eager parser: another tensor is replaced by its dtype, the only property that matters.
-Ref plain_argument(Tracer& tracer, std::string_view method, const ValuePtr& value) {
+Ref plain_argument(Tracer& tracer, const TensorFamily& family, std::string_view method, const ValuePtr& value) {
   if (auto* other = as<TensorValue>(value)) {
     tracer.values().guard_tensor(other);
-    return Ref::share(other->family->dtype_object(other->spec.dtype));
+    return Ref::share(default_family().dtype_object(other->spec.dtype));
   }
-  if (Ref constant = constant_of(tracer, value)) return constant;
+  if (Ref constant = constant_of(tracer, value)) return own_object(family, constant);
   auto* object = as<ObjectValue>(value);
   if (object == nullptr || !can_hold_strongly(object->object.get()))
     graph_break(BreakReason::tensor_operands, str_cat(method, ": ", describe(value)));
-  return Ref::share(tracer.values().identity_of(value));
+  return own_object(family, tracer.values().identity_of(value));
 }
 
-Conversion parse_to(Tracer& tracer, const TensorSpec& spec, const CallArgs& args) {
+Conversion parse_to(Tracer& tracer, const TensorFamily& family, const TensorSpec& spec, const CallArgs& args) {
   static PyObject* const kDType = PyUnicode_InternFromString("dtype");
   std::vector<Ref> held;
   std::vector<PyObject*> plain;
   auto add = [&](const ValuePtr& value) {
-    plain.push_back(held.emplace_back(plain_argument(tracer, "to", value)).get());
+    plain.push_back(held.emplace_back(plain_argument(tracer, family, "to", value)).get());
   };
   for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
   Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
@@ -43,8 +43,9 @@ Conversion parse_to(Tracer& tracer, const TensorSpec& spec, const CallArgs& args
   return parse_to_call(spec, plain, args.keywords.empty() ? nullptr : names.get());
 }
 
-Conversion conversion(Tracer& tracer, const ConversionMethod& method, const TensorSpec& spec, const CallArgs& args) {
-  if (method.form == ConversionMethod::Form::To) return parse_to(tracer, spec, args);
+Conversion conversion(Tracer& tracer, const ConversionMethod& method, const TensorValue& tensor, const CallArgs& args) {
+  const TensorSpec& spec = tensor.spec;
+  if (method.form == ConversionMethod::Form::To) return parse_to(tracer, *tensor.family, spec, args);
   bool with_keywords = !args.keywords.empty();
   if (method.form == ConversionMethod::Form::TypeAs) {
     auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
@@ -56,7 +57,7 @@ Conversion conversion(Tracer& tracer, const ConversionMethod& method, const Tens
   if (args.positional.size() > 1 || args.keywords.size() > 1) raise_here();
   for (const auto& [name, value] : args.keywords) {
     if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) raise_here();
-    set_memory_format(wanted, method.name, plain_argument(tracer, method.name, value));
+    set_memory_format(wanted, method.name, plain_argument(tracer, *tensor.family, method.name, value));
   }
   return wanted;
 }
@@ -80,7 +81,7 @@ ValuePtr call_conversion(Tracer& tracer, const ConversionMethod& method, TensorV
   tracer.values().guard_tensor(tensor);
   Conversion wanted;
   try {
-    wanted = conversion(tracer, method, tensor->spec, args);
+    wanted = conversion(tracer, method, *tensor, args);
   } catch (const Error&) {
     raise_here();
   } catch (const PythonError&) {

@@ -285,7 +285,7 @@ void keep_gradient_of_operands(const Graph& graph, Node& node, const std::vector
 
 // Breaks if a write to this operand cannot be tracked.
 void check_written(Tracer& tracer, const HostCallRequest& request, TensorValue* tensor) {
-  if (tensor->spec.requires_grad && tracer.builder().modes().grad)
+  if (tensor->spec.requires_grad && tracer.builder().modes(*tensor->family).grad)
     graph_break(BreakReason::tensor_write, request.name + " writes to a tensor that requires grad");
   if (has_expanded_dim(tensor->spec))
     graph_break(BreakReason::tensor_write, request.name + " writes to an expanded tensor");

@@ -7,12 +7,12 @@
 #include "guards/guarded_ref.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
-#include "symbolic/calls/calls.h"
-#include "symbolic/calls/polyfills.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/conversion_calls.h"
+#include "symbolic/tensors/family_border.h"
+#include "symbolic/tensors/result_layouts.h"
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/tensors/tensor_writes.h"
@@ -85,7 +85,8 @@ ValuePtr call_Fact(Tracer& tracer, const TensorCallable& callable, const CallArg
   std::vector<Ref> held;
   std::vector<PyObject*> plain;
   auto add = [&](const ValuePtr& value) {
-    plain.push_back(held.emplace_back(fact_argument(tracer, callable, value)).get());
+    Ref argument = fact_argument(tracer, callable, value);
+    plain.push_back(held.emplace_back(own_object(*tensor->family, argument)).get());
   };
   for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
   Ref names = args.keywords.empty() ? Ref() : check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
@@ -96,7 +97,9 @@ ValuePtr call_Fact(Tracer& tracer, const TensorCallable& callable, const CallArg
   tracer.values().guard_tensor(tensor);
   try {
     ValuePtr size = names ? nullptr : symbolic_fact(tracer, *callable.fact, *tensor, plain);
-    return size ? size : tracer.values().constant(callable.fact->value(tensor->spec, plain, names.get()));
+    if (size) return size;
+    Ref result = callable.fact->value(tensor->spec, plain, names.get());
+    return tracer.values().constant(object_in(*tensor->family, result));
   } catch (const Error&) {
     raise_here();
   } catch (const PythonError&) {
@@ -119,12 +122,52 @@ ValuePtr call_Elements(Tracer& tracer, const TensorCallable& callable, const Cal
 }
 
 ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  return call_now(tracer, stand_in(callable.function), args);
+  return call_stand_in(tracer, *callable.family, callable.function, args);
+}
+
+ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  return call_rewritten(tracer, callable.function, args);
 }
 
 ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs&) {
   tracer.guards().global_state(*callable.family);
   return tracer.values().constant(callable.answer());
+}
+
+ValuePtr call_Asked(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  std::vector<Ref> held;
+  std::vector<PyObject*> plain;
+  for (const ValuePtr& value : args.positional)
+    plain.push_back(held.emplace_back(fact_argument(tracer, callable, value)).get());
+  if (!args.keywords.empty()) refuse(callable);
+  tracer.guards().global_state(*callable.family);
+  Ref answer = Ref::steal(PyObject_Vectorcall(callable.function, plain.data(), plain.size(), nullptr));
+  if (!answer) raise_here();
+  return tracer.values().constant(answer);
+}
+
+ValuePtr call_Constant(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  for (const ValuePtr& value : args.positional) tracer.values().exact_type(value);
+  tracer.guards().global_state(*callable.family);
+  return tracer.values().constant(callable.function);
+}
+
+ValuePtr call_First(Tracer&, const TensorCallable& callable, const CallArgs& args) {
+  if (args.positional.empty()) refuse(callable);
+  return args.positional[0];
+}
+
+ValuePtr call_GradMode(Tracer& tracer, const TensorCallable& callable, const CallArgs&) {
+  tracer.guards().global_state(*callable.family);
+  return tracer.values().boolean(tracer.builder().modes(*callable.family).grad);
+}
+
+ValuePtr call_SetGradMode(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  Ref mode = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
+  if (!mode || !PyBool_Check(mode.get())) raise_here();
+  tracer.guards().global_state(*callable.family);
+  tracer.builder().modes(*callable.family).grad = mode.get() == Py_True;
+  return tracer.values().none();
 }
 
 ValuePtr call_Breaks(Tracer&, const TensorCallable& callable, const CallArgs&) { refuse(callable); }
@@ -138,7 +181,7 @@ ValuePtr call_tensor_callable(Tracer& tracer, const TensorCallable& callable, co
 #include "frontends/tensor_callables.def"
 #undef MD_TENSOR_CALLABLE
   };
-  return kHandlers[static_cast<size_t>(callable.kind)](tracer, callable, args);
+  return laid_out(tracer, callable, args, kHandlers[static_cast<size_t>(callable.kind)](tracer, callable, args));
 }
 
 ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAttribute& attribute) {
@@ -147,7 +190,7 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
     case TensorAttribute::Kind::Shape:
       return shape_value(tracer, *tensor->family, tensor->spec);
     case TensorAttribute::Kind::Fact:
-      return tracer.values().constant(attribute.fact->value(tensor->spec, {}, nullptr));
+      return tracer.values().constant(object_in(*tensor->family, attribute.fact->value(tensor->spec, {}, nullptr)));
     case TensorAttribute::Kind::View:
       return call_op(tracer, *attribute.row, {{value}, {}}, CallForm::Method);
     case TensorAttribute::Kind::Constant:

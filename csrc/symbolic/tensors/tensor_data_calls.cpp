@@ -140,7 +140,8 @@ class TensorData {
   }
 
   Ref tensor_part(const ValuePtr& value) {
-    bool has_history = as<TensorValue>(value)->spec.requires_grad && tracer_.builder().modes().records_gradient();
+    bool has_history = as<TensorValue>(value)->spec.requires_grad &&
+                       tracer_.builder().modes(*as<TensorValue>(value)->family).records_gradient();
     Ref model = has_history ? Ref() : model_of(value);
     if (model) add_operand(value);
     return model;

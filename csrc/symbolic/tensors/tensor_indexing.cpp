@@ -174,7 +174,7 @@ ValuePtr view_at(Tracer& tracer, TensorValue* tensor, const SymbolicKey& key, co
   ValueRef current = tracer.builder().graph_value(tensor);
   TensorValue* viewed = tensor;
   ValuePtr result(tensor);
-  bool grad = tracer.builder().modes().records_gradient() && tensor->spec.requires_grad;
+  bool grad = tracer.builder().modes(*tensor->family).records_gradient() && tensor->spec.requires_grad;
   for (const IndexStep& step : steps) {
     std::vector<Operand> operands{current};
     for (size_t i = 1; i < step.args.size(); ++i) operands.push_back(key.operand_of(step.args[i]));

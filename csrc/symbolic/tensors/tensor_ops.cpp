@@ -7,6 +7,7 @@
 #include "graph/failing_ops.h"
 #include "graph/gradient.h"
 #include "graph/views.h"
+#include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
 #include "guards/return_types.h"
 #include "symbolic/breaks/break_reason.h"
@@ -47,6 +48,7 @@ class OpCapture {
   ValuePtr run(const CallArgs& args, CallForm form) {
     find_family(args);
     bind(args);
+    if (row_->kind == OpKind::Random) refuse_other_generator();
     if (row_->has(kEagerOnly)) take_size_from_data();
     refuse_new_leaves();
     promote_operands();
@@ -59,11 +61,21 @@ class OpCapture {
   }
 
  private:
+  // Random numbers of a library are its own, and so is the state that they come from.
+  void refuse_other_generator() const {
+    auto* function = as<ObjectValue>(tracer_.frames().innermost().function);
+    bool stands_in = function != nullptr && is_in_stand_in(function->source);
+    if (stands_in || family_ != &default_family())
+      graph_break(BreakReason::unknown_c_function, row_->name + ", whose random numbers are another library's");
+  }
+
   // Operations on tensors of two families are left to the library that answers them.
   void find_family(const CallArgs& args) {
     const TensorFamily* found = nullptr;
     auto look = [&](const ValuePtr& value) {
       auto* tensor = as<TensorValue>(value);
+      if (auto* object = as<ObjectValue>(value); object != nullptr && family_of(object->object) != nullptr)
+        graph_break(BreakReason::tensor_operands, str_cat(row_->name, " of a ", describe(value)));
       if (tensor == nullptr || tensor->family == found) return;
       if (found != nullptr)
         graph_break(BreakReason::tensor_operands,
@@ -77,6 +89,7 @@ class OpCapture {
     std::ranges::for_each(args.positional, look_inside);
     for (const auto& [name, value] : args.keywords) look_inside(value);
     if (found != nullptr) family_ = found;
+    check_state(tracer_, *family_);
     tracer_.builder().note_family(*family_);
   }
 
@@ -432,7 +445,8 @@ class OpCapture {
   }
 
   ValuePtr wrap(Node* node) {
-    bool grad = tracer_.builder().modes().records_gradient() && passes_gradient(*row_) && any_requires_grad(operands_);
+    bool grad =
+        tracer_.builder().modes(*family_).records_gradient() && passes_gradient(*row_) && any_requires_grad(operands_);
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
     if (base && node->outs.size() == 1 && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec))
@@ -448,7 +462,8 @@ class OpCapture {
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     auto sequence = make_value<SequenceValue>(false, std::move(results));
     PyTypeObject* named = returns.size() > 1 ? return_type_of(*row_) : nullptr;
-    if (named != nullptr) sequence->type = tracer_.values().constant(reinterpret_cast<PyObject*>(named));
+    if (named != nullptr)
+      sequence->type = tracer_.values().constant(object_in(*family_, reinterpret_cast<PyObject*>(named)));
     return sequence;
   }
 
@@ -477,6 +492,13 @@ CallArgs without_generator(Tracer& tracer, const OpRow& row, const CallArgs& arg
 }
 
 }  // namespace
+
+void check_state(Tracer& tracer, const TensorFamily& family) {
+  const char* unusual = family.unusual_state != nullptr ? family.unusual_state() : nullptr;
+  if (unusual == nullptr) return;
+  tracer.guards().global_state(family);
+  leave_frame(BreakReason::library_state, unusual);
+}
 
 ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form, const TensorFamily* family) {
   if (row.takes_generator() && args.keyword("generator") != nullptr)

@@ -8,4 +8,7 @@ namespace md {
 ValuePtr call_op(Tracer& tracer, const OpRow& row, const CallArgs& args, CallForm form,
                  const TensorFamily* family = nullptr);
 
+// Leaves the frame where the family captures nothing in the state of this thread.
+void check_state(Tracer& tracer, const TensorFamily& family);
+
 }  // namespace md

@@ -56,7 +56,7 @@ void check_read_beside_write(Tracer& tracer, const std::string& op, TensorValue*
   // A target computed with gradients in the region is not a leaf, and keeps requires_grad.
   bool stays =
       target->source == nullptr && tracer.builder().base_of(target)->source == nullptr && target->spec.requires_grad;
-  if (tensor->spec.requires_grad && tracer.builder().modes().grad && !stays)
+  if (tensor->spec.requires_grad && tracer.builder().modes(*tensor->family).grad && !stays)
     graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
   tracer.builder().graph_value(tensor);
   if (tensor == target || tensor->base != tracer.builder().base_of(target)) return;
@@ -121,7 +121,8 @@ ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, C
   std::vector<ValuePtr> targets = out_targets(tracer, row, out);
   for (const ValuePtr& target : targets) {
     // out= does not support gradients: the call raises.
-    if (as<TensorValue>(target)->spec.requires_grad && tracer.builder().modes().grad) raise_here();
+    if (as<TensorValue>(target)->spec.requires_grad && tracer.builder().modes(*as<TensorValue>(target)->family).grad)
+      raise_here();
     check_reads(tracer, row.name + " with out=", as<TensorValue>(target), plain);
     check_reads(tracer, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();

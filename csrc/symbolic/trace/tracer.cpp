@@ -22,7 +22,6 @@
 #include "symbolic/values/key_proxy.h"
 #include "symbolic/values/value_cycles.h"
 #include "tensor/dim_table.h"
-#include "tensor/tensor_modes.h"
 
 namespace md {
 
@@ -49,8 +48,7 @@ Tracer::Tracer(const TraceStart& start, const RestartSignal* restart, const Oper
       values_(start, classes_),
       shapes_(!config().assume_static_by_default),
       effects_(values_, keys_),
-      builder_(values_, frames_),
-      outputs_(builder_.modes()) {
+      builder_(values_, frames_) {
   start_root(*this);
 }
 
@@ -114,6 +112,7 @@ EndingFacts Tracer::ending_facts(const Extent& before) {
 CapturedRegion Tracer::end_at_break(const BreakSignal& signal, const Extent& before) {
   GraphBreak found{signal.reason, signal.context, signal.explanation, frames_.user_stack(),
                    opcode_gloss(frames_.bytecode()[frames_.innermost().index].op)};
+  if (signal.leaves_frame) return leave(std::move(found));
   bool restarted = ends_below_restart();
   if (restarted && !restart_->graph_break.user_stack.empty()) found.user_stack = restart_->graph_break.user_stack;
   EndingFacts facts = ending_facts(before);
@@ -279,6 +278,18 @@ bool Tracer::calls_wrapper() {
     if (wrapper != nullptr && wrapper->counts_as_frame) return true;
   }
   return false;
+}
+
+// The guards met so far decide when the frame is left again.
+CapturedRegion Tracer::leave(GraphBreak found) {
+  CapturedRegion region;
+  region.graph = std::make_shared<Graph>();
+  region.exit = ExitKind::Bailout;
+  region.break_policy = frames_.innermost().policy;
+  region.instructions = steps_;
+  region.graph_break = std::move(found);
+  region.guards = std::move(values_.guards());
+  return region;
 }
 
 CapturedRegion Tracer::give_up(const WorklessSignal& signal) const {

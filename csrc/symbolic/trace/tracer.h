@@ -109,6 +109,7 @@ class Tracer {
   CapturedRegion carry_out(Ending ending, GraphBreak found, int64_t raised_step = 0, bool in_generator = false);
   bool ends_below_restart() const { return restart_ != nullptr && steps_ == restart_->step && !restart_->is_own; }
   // The region of a trace that has added nothing to the graph.
+  CapturedRegion leave(GraphBreak found);
   CapturedRegion give_up(const WorklessSignal& signal) const;
   CapturedRegion finish(ExitKind exit, std::optional<GraphBreak> graph_break);
   bool calls_wrapper();

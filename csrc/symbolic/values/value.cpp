@@ -237,7 +237,12 @@ PyTypeObject* type_of(const ValuePtr& value) {
 
 std::string describe(const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
-  return type == nullptr ? "NULL" : type->tp_name;
+  std::string text = type == nullptr ? "NULL" : type->tp_name;
+  auto* object = as<ObjectValue>(value);
+  const TensorFamily* family = object != nullptr && type != nullptr ? find_family(type) : nullptr;
+  TensorView view;
+  if (family != nullptr && !read_view(*family, object->object, view)) text += str_cat(" that ", view.refusal);
+  return text;
 }
 
 }  // namespace md

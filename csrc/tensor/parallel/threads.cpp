@@ -13,6 +13,7 @@ namespace {
 
 std::atomic<int> thread_limit = 0;  // 0: not determined yet
 std::atomic<bool> forked = false;
+thread_local int limit_here = 0;  // 0: thread_limit holds
 constexpr double kWorthAThread = 20'000;
 
 // libgomp's worker threads do not exist in a forked child, where a parallel region would wait for them forever.
@@ -35,6 +36,7 @@ int first_use() {
 bool is_forked_child() { return forked.load(std::memory_order_relaxed); }
 
 int get_num_threads() {
+  if (limit_here != 0) return limit_here;
   int limit = thread_limit.load(std::memory_order_relaxed);
   if (limit != 0) return limit;
   int expected = 0;
@@ -54,6 +56,11 @@ int threads_for(double work_ns) {
   int limit = get_num_threads();
   return worth >= limit ? limit : static_cast<int>(worth);
 }
+
+ThreadLimitScope::ThreadLimitScope(int limit) : previous_(limit_here) {
+  if (limit > 0) limit_here = limit;
+}
+ThreadLimitScope::~ThreadLimitScope() { limit_here = previous_; }
 
 ThreadCountScope::ThreadCountScope(int count) {
   first_use();

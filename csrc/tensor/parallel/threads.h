@@ -17,6 +17,18 @@ bool is_forked_child();
 // Number of threads for work of this estimated duration: 1 below about 20 us, then up to get_num_threads().
 int threads_for(double work_ns);
 
+// The number of threads for work that this thread starts, in place of get_num_threads(); 0: unchanged.
+class ThreadLimitScope {
+ public:
+  explicit ThreadLimitScope(int limit);
+  ~ThreadLimitScope();
+  ThreadLimitScope(const ThreadLimitScope&) = delete;
+  ThreadLimitScope& operator=(const ThreadLimitScope&) = delete;
+
+ private:
+  int previous_;
+};
+
 // Sets OpenMP's thread count for this thread's parallel regions, including oneDNN's, and restores it.
 class ThreadCountScope {
  public:

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
-    from ..nn.module import Module
-    from .optimized_module import OptimizedModule
-
     _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
 # Known to the extension by name; other backends are passed as callables.
@@ -124,8 +121,8 @@ def compile(
 compile.allow_in_graph = allow_in_graph  # type: ignore[attr-defined]  # an attribute of a function
 
 
-def _compiled_module(module: Module, options: dict[str, Any]) -> OptimizedModule:
-    from .optimized_module import compiled_module
+def _compiled_module(module: Any, options: dict[str, Any]) -> Any:
+    from .module_wrapper import compiled_module
 
     return compiled_module(module, compile, options)
 

@@ -6,7 +6,6 @@ Capture recognises these functions by identity; uncompiled calls run the code he
 from __future__ import annotations
 
 import functools
-import sys
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 
 from .. import _C
@@ -18,9 +17,7 @@ from .traced_calls import trace_nonstrict, trace_opaque
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, ParamSpec, Self, TypeGuard, TypeVar
-
-    from ..nn.module import Module
+    from typing import Any, ParamSpec, Self, TypeVar
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
     _P = ParamSpec("_P")
@@ -333,7 +330,7 @@ def _decorate(function: Any, **change: Any) -> Any:
     if isinstance(function, FunctionType):
         return PolicyFunction(function, **change)
     if is_module(function):
-        from .optimized_module import changed_module
+        from .module_wrapper import changed_module
 
         return changed_module(function, PolicyFunction, change)
     if isinstance(function, type):
@@ -343,10 +340,11 @@ def _decorate(function: Any, **change: Any) -> Any:
     return PolicyFunction(function, **change)
 
 
-def is_module(target: object) -> TypeGuard[Module]:
-    # Programs without modules never import minidynamo.nn.
-    nn = sys.modules.get("minidynamo.nn")
-    return nn is not None and isinstance(target, nn.Module)
+def is_module(target: object) -> bool:
+    """Whether the target is a module, of ours or of a library whose tensors are captured."""
+    from .module_wrapper import wrapper_class
+
+    return wrapper_class(target) is not None
 
 
 def _decorate_class(cls: type, change: dict[str, Any]) -> type:

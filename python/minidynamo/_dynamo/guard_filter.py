@@ -91,7 +91,8 @@ def _without_scope(name: str) -> str:
 
 
 def _is_module(value: object) -> bool:
-    return any(each.__module__ == "minidynamo.nn.module" and each.__name__ == "Module" for each in type(value).__mro__)
+    modules = ("minidynamo.nn.module", "torch.nn.modules.module")
+    return any(each.__module__ in modules and each.__name__ == "Module" for each in type(value).__mro__)
 
 
 _C._hold_module(sys.modules[__name__])

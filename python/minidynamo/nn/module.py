@@ -482,7 +482,7 @@ class Module:
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Captures the calls of this module from now on, without a wrapper object."""
         from .._dynamo._compile import compile
-        from .._dynamo.optimized_module import call_of
+        from .._dynamo.module_wrapper import call_of
 
         call = call_of(self, self._call_impl)
         self.__dict__["_compiled_call_impl"] = compile(call, *args, **kwargs)

@@ -157,7 +157,7 @@ def nll_loss(
     chosen = prims.chosen_classes(input, dim, place).squeeze(dim)
     weights = kept.to(input.dtype)
     if weight is not None:
-        weights = weights * weight[place.squeeze(dim)]
+        weights = weights * weight[place].squeeze(dim)
     loss = minidynamo.where(kept, -chosen * weights, 0.0)
     return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)
 
@@ -203,7 +203,7 @@ def cross_entropy(
     if reduction == "mean":
         weights = kept.to(input.dtype)
         if weight is not None:
-            weights = weights * weight[minidynamo.where(kept, target, 0)]
+            weights = weights * weight[minidynamo.where(kept, target, 0).unsqueeze(0)].squeeze(0)
         smooth = smooth.sum() / weights.sum()
     else:
         smooth = _reduced(smooth, reduction)

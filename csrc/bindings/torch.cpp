@@ -1,0 +1,189 @@
+// What minidynamo/_families/torch.py tells of torch.
+#include "frontends/torch/family.h"
+
+#include <deque>
+
+#include "base/log.h"
+#include "bindings/bindings.h"
+#include "frontends/tensor_conversions.h"
+#include "frontends/tensor_facts.h"
+#include "frontends/torch/library.h"
+#include "frontends/torch/objects.h"
+
+namespace py = pybind11;
+
+namespace md {
+namespace {
+
+template <typename Table>
+auto* found_by_name(const Table& table, const std::string& name) {
+  for (const auto& row : table)
+    if (name == row.name) return &row;
+  raise(ErrorKind::Key, "no row is named ", name);
+}
+
+std::vector<int64_t> numbers(const py::handle& object) {
+  std::vector<int64_t> all;
+  for (const py::handle& number : object) all.push_back(number.cast<int64_t>());
+  return all;
+}
+
+torch::Sample sample_of(const py::dict& facts) {
+  torch::Sample sample;
+  sample.object = reinterpret_cast<const char*>(facts["tensor"].ptr());
+  sample.impl = reinterpret_cast<const char*>(facts["impl"].cast<uintptr_t>());
+  sample.sizes = numbers(facts["sizes"]);
+  sample.strides = numbers(facts["strides"]);
+  sample.offset = facts["offset"].cast<int64_t>();
+  sample.version = facts["version"].cast<int64_t>();
+  sample.keys = facts["keys"].cast<uint64_t>();
+  sample.storage_data = reinterpret_cast<const void*>(facts["data"].cast<uintptr_t>());
+  DType dtype = DType::float32;
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (facts["dtype"].cast<std::string>() == row(static_cast<DType>(i)).name) dtype = static_cast<DType>(i);
+  sample.dtype = torch::scalar_type(dtype);
+  sample.requires_grad = facts["requires_grad"].cast<bool>();
+  sample.has_history = facts["has_history"].cast<bool>();
+  sample.is_inference = facts["is_inference"].cast<bool>();
+  sample.is_lazy = facts["is_lazy"].cast<bool>();
+  return sample;
+}
+
+// Returns why torch is no family; None: it is one.
+py::object start(const py::list& samples, const py::list& types) {
+  std::vector<torch::Sample> all;
+  for (const py::handle& facts : samples) all.push_back(sample_of(facts.cast<py::dict>()));
+  std::vector<PyTypeObject*> exact;
+  for (const py::handle& type : types) exact.push_back(reinterpret_cast<PyTypeObject*>(type.ptr()));
+  std::string why;
+  return torch::start(all, exact, why) ? py::object(py::none()) : py::str(why);
+}
+
+// Names live as long as the process.
+std::string_view kept(std::string name) {
+  static auto* all = new std::deque<std::string>;
+  return all->emplace_back(std::move(name));
+}
+
+TensorCallableKind kind_named(const std::string& name) {
+  static constexpr const char* kNames[] = {
+#define MD_TENSOR_CALLABLE(name, doc) #name,
+#include "frontends/tensor_callables.def"
+#undef MD_TENSOR_CALLABLE
+  };
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (name == kNames[i]) return static_cast<TensorCallableKind>(i);
+  raise(ErrorKind::Key, "no kind of callable is named ", name);
+}
+
+TensorRefusal refusal_named(const std::string& name) {
+  static constexpr const char* kNames[] = {
+#define MD_TENSOR_REFUSAL(name, reason, doc) #name,
+#include "frontends/tensor_refusals.def"
+#undef MD_TENSOR_REFUSAL
+  };
+  for (size_t i = 0; i < std::size(kNames); ++i)
+    if (name == kNames[i]) return static_cast<TensorRefusal>(i);
+  raise(ErrorKind::Key, "no refusal is named ", name);
+}
+
+ResultLayout layout_named(const std::string& name) {
+  static constexpr std::pair<std::string_view, ResultLayout> kNames[] = {
+      {"computed", ResultLayout::Computed}, {"contiguous", ResultLayout::Contiguous},
+      {"first", ResultLayout::First},       {"any", ResultLayout::Any},
+      {"all", ResultLayout::All},           {"preserved", ResultLayout::Preserved}};
+  for (const auto& [known, layout] : kNames)
+    if (known == name) return layout;
+  raise(ErrorKind::Key, "no layout of results is named ", name);
+}
+
+void add(const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
+         bool is_method, const std::string& layout) {
+  TensorCallable meaning{.kind = kind_named(kind), .name = kept(name)};
+  meaning.layout = layout_named(layout);
+  meaning.form = is_method ? CallForm::Method : CallForm::Function;
+  switch (meaning.kind) {
+    case TensorCallableKind::Op:
+    case TensorCallableKind::InPlaceOp:
+      meaning.row = find_op(operand.cast<std::string>());
+      MD_ASSERT(meaning.row != nullptr, "no op is named ", operand.cast<std::string>());
+      break;
+    case TensorCallableKind::Fact:
+      meaning.fact = found_by_name(tensor_facts(), operand.cast<std::string>());
+      break;
+    case TensorCallableKind::Conversion:
+      meaning.conversion = found_by_name(conversion_methods(), operand.cast<std::string>());
+      break;
+    case TensorCallableKind::StandIn:
+    case TensorCallableKind::Rewritten:
+    case TensorCallableKind::Constant:
+      meaning.function = Py_NewRef(operand.ptr());
+      break;
+    case TensorCallableKind::Asked:
+      meaning.function = Py_NewRef(callable.ptr());
+      break;
+    case TensorCallableKind::Breaks:
+      meaning.refusal = refusal_named(operand.cast<std::string>());
+      break;
+    case TensorCallableKind::Element:
+    case TensorCallableKind::Elements:
+      meaning.refusal = meaning.kind == TensorCallableKind::Element ? TensorRefusal::Number : TensorRefusal::List;
+      break;
+    case TensorCallableKind::State:
+    case TensorCallableKind::First:
+    case TensorCallableKind::GradMode:
+    case TensorCallableKind::SetGradMode:
+      break;
+  }
+  torch::add_callable(callable.ptr(), meaning);
+}
+
+}  // namespace
+
+void bind_torch(py::module_& module) {
+  py::module_ torch = module.def_submodule("_torch");
+  torch.def("prepare", [](const py::object& library) -> py::object {
+    std::string why;
+    return torch::prepare(library.ptr(), why) ? py::object(py::none()) : py::str(why);
+  });
+  torch.def("start", start);
+  torch.def("note_inference_mode", [] { torch::library().inference_local = torch::local_keys(); });
+  torch.def("add", add, py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(),
+            py::kw_only(), py::arg("method") = false, py::arg("layout") = "computed");
+  torch.def("add_results", [](const py::object& own, const py::object& theirs, const py::tuple& fields) {
+    std::vector<std::string> names;
+    for (const py::handle& name : fields) names.push_back(name.cast<std::string>());
+    torch::add_results(reinterpret_cast<PyTypeObject*>(own.ptr()), reinterpret_cast<PyTypeObject*>(theirs.ptr()),
+                       names);
+  });
+  torch.def("layout", [] {
+    const torch::WordLayout& layout = torch::library().layout;
+    py::dict words;
+    words["is_known"] = layout.is_known;
+    words["impl_in_object"] = layout.impl_in_object;
+    words["key_set"] = layout.key_set;
+    words["dims"] = layout.dims;
+    words["offset"] = layout.offset;
+    words["dtype"] = layout.dtype;
+    words["storage"] = layout.storage;
+    words["autograd"] = layout.autograd;
+    words["version_counter"] = layout.version_counter;
+    words["data_in_storage"] = layout.data_in_storage;
+    words["checked_in_storage"] = layout.checked_in_storage;
+    words["version"] = layout.version;
+    return words;
+  });
+  py::list facts, conversions;
+  for (const TensorFact& fact : tensor_facts())
+    if (fact.is_method) facts.append(fact.name);
+  for (const ConversionMethod& method : conversion_methods()) conversions.append(method.name);
+  torch.attr("fact_methods") = facts;
+  torch.attr("conversions") = conversions;
+  module.def("_add_family_loader",
+             [](const py::str& name, const py::function& loader) { add_family_loader(name.ptr(), loader.ptr()); });
+  module.def("_load_families", load_families);
+  module.def("_warn", [](const std::string& text) { log_warning(text); });
+  torch.def("is_known", [](const py::object& callable) { return find_tensor_callable(callable.ptr()) != nullptr; });
+}
+
+}  // namespace md

@@ -1,0 +1,143 @@
+#include "frontends/torch/family.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "frontends/arg_binding.h"
+#include "frontends/indexing.h"
+#include "frontends/operators.h"
+#include "frontends/promotion.h"
+#include "frontends/tensor_facts.h"
+#include "frontends/torch/library.h"
+#include "frontends/torch/objects.h"
+#include "frontends/torch/state.h"
+#include "frontends/torch/tensors.h"
+
+namespace md::torch {
+namespace {
+
+PyTypeObject* result_type(DType, int) { return library().tensor; }
+
+int thread_count() { return library().functions.thread_count(); }
+
+TensorCallables& callables() {
+  static auto* all = new TensorCallables;
+  return *all;
+}
+
+// A leaf unless it requires grad: then only autograd knows.
+Ref is_leaf(const TensorSpec& spec, std::span<PyObject* const>, PyObject*) {
+  if (spec.requires_grad) raise(ErrorKind::Type, "is_leaf of a tensor that requires grad");
+  return Ref::share(Py_True);
+}
+Ref layout(const TensorSpec&, std::span<PyObject* const>, PyObject*) { return Ref::share(layout_object()); }
+
+constexpr TensorFact kOwnFacts[] = {
+    {"is_leaf", false, TensorFact::Sizes::Nothing, is_leaf, ""},
+    {"layout", false, TensorFact::Sizes::Nothing, layout, ""},
+};
+
+// Attributes whose answer our table has, but torch's differs, or depends on autograd.
+constexpr std::string_view kLeftOut[] = {"is_leaf", "layout", "grad", "grad_fn", "data", "retains_grad", "output_nr"};
+
+const TensorAttribute* attribute(std::string_view name) {
+  // Filled once, under the GIL.
+  static const auto* const rows = [] {
+    auto* all = new std::unordered_map<std::string_view, TensorAttribute>;
+    auto add = [&](std::string_view known, const TensorAttribute& row) {
+      if (std::ranges::find(kLeftOut, known) == std::end(kLeftOut)) all->emplace(known, row);
+    };
+    for (const TensorFact& fact : tensor_facts())
+      if (!fact.is_method) add(fact.name, {.kind = TensorAttribute::Kind::Fact, .fact = &fact});
+    for (const TensorFact& fact : kOwnFacts)
+      all->emplace(fact.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &fact});
+    (*all)["shape"].kind = TensorAttribute::Kind::Shape;
+    for (const ViewAttribute& view : view_attributes())
+      add(view.name, {.kind = TensorAttribute::Kind::View, .row = find_op(view.op)});
+    return all;
+  }();
+  auto found = rows->find(name);
+  return found == rows->end() ? nullptr : &found->second;
+}
+
+const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
+
+ValueForm form(BorrowedRef value) { return value_form(own_face(value)); }
+Arg argument(const OpRow& row, const Param& param, BorrowedRef value) {
+  return arg_from_python(row, param, own_face(value));
+}
+
+constexpr TensorFamily kFamily{
+    .name = "torch",
+    .rank = 1,
+    .read = read,
+    .is_writable = is_writable,
+    .contained = nullptr,
+    .wrap = nullptr,
+    .empty = empty,
+    .alias = alias,
+    .written = note_written,
+    .result_type = result_type,
+    .counts_changes = false,
+    .state = state,
+    .state_text = state_text,
+    .state_difference = state_difference,
+    .unusual_state = unusual_state,
+    .modes = modes,
+    .set_modes = set_modes,
+    .thread_count = thread_count,
+    .records_history = true,
+    .attribute = attribute,
+    .find = find,
+    .binary_operator = binary_operator_row,
+    .compare_operator = compare_operator_row,
+    .unary_operator = unary_operator_row,
+    .index = index_plan,
+    .promote = promote,
+    .dtype_object = dtype_object,
+    .size_object = size_object,
+    .size_type = size_type,
+    .form = form,
+    .argument = argument,
+    .to_own = own_face,
+    .from_own = torch_face,
+};
+
+}  // namespace
+
+const TensorFamily& family() { return kFamily; }
+
+bool prepare(BorrowedRef module, std::string& why) {
+  if (!load(module, why)) return false;
+  load_objects(module);
+  return true;
+}
+
+bool start(std::span<const Sample> samples, std::span<PyTypeObject* const> types, std::string& why) {
+  Library& torch = library();
+  torch.layout.is_known = find_layout(samples, torch.layout);
+  if (torch.layout.impl_in_object < 0 || torch.layout.key_set < 0) {
+    why = "its tensors are not laid out as expected";
+    return false;
+  }
+  if (!torch.layout.is_known)
+    log_warning(
+        "torch's tensors are not laid out as expected: minidynamo reads them by torch's functions, which takes longer");
+  torch.plain_keys = samples.front().keys;
+  for (const Sample& sample : samples)
+    if (sample.is_inference) torch.inference_keys = sample.keys;
+  for (PyTypeObject* type : types) {
+    Py_INCREF(type);
+    register_tensor_type(type, kFamily);
+  }
+  return true;
+}
+
+void add_callable(BorrowedRef callable, TensorCallable meaning) {
+  meaning.family = &kFamily;
+  callables().add(callable, meaning);
+}
+
+}  // namespace md::torch

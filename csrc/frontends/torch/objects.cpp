@@ -1,0 +1,161 @@
+#include "frontends/torch/objects.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "cpython/text.h"
+#include "frontends/device_object.h"
+#include "frontends/dtype_object.h"
+#include "frontends/memory_format_object.h"
+#include "frontends/size_object.h"
+#include "frontends/torch/library.h"
+#include "guards/constants.h"
+#include "guards/guarded_ref.h"
+#include "guards/return_types.h"
+
+namespace md::torch {
+namespace {
+
+constexpr std::string_view kFormats[] = {"contiguous_format", "channels_last", "channels_last_3d", "preserve_format"};
+
+// Never released.
+struct Objects {
+  std::array<PyObject*, kDTypeCount> dtypes;
+  std::array<PyObject*, std::size(kFormats)> formats;
+  PyObject *device, *strided, *increment_version, *return_types;
+  PyTypeObject *size, *dtype_type, *device_type, *format_type;
+};
+Objects objects;
+
+PyObject* attribute(BorrowedRef object, const char* name) {
+  return check(PyObject_GetAttrString(object, name)).release();
+}
+PyTypeObject* type_attribute(BorrowedRef object, const char* name) {
+  return reinterpret_cast<PyTypeObject*>(attribute(object, name));
+}
+
+template <typename Table>
+int index_in(const Table& table, BorrowedRef object) {
+  for (size_t i = 0; i < table.size(); ++i)
+    if (table[i] == object.get()) return static_cast<int>(i);
+  return -1;
+}
+
+// "cpu" and "cpu:0".
+bool is_cpu(BorrowedRef device) {
+  Ref text = check(PyObject_Str(device));
+  return text_of(text).substr(0, 3) == "cpu";
+}
+
+}  // namespace
+
+void load_objects(BorrowedRef module) {
+  for (int i = 0; i < kDTypeCount; ++i)
+    objects.dtypes[static_cast<size_t>(i)] = attribute(module, row(static_cast<DType>(i)).name);
+  for (size_t i = 0; i < std::size(kFormats); ++i) objects.formats[i] = attribute(module, kFormats[i].data());
+  objects.size = type_attribute(module, "Size");
+  objects.dtype_type = type_attribute(module, "dtype");
+  objects.device_type = type_attribute(module, "device");
+  objects.format_type = type_attribute(module, "memory_format");
+  objects.strided = attribute(module, "strided");
+  objects.return_types = attribute(module, "return_types");
+  objects.device = check(PyObject_CallFunction(reinterpret_cast<PyObject*>(objects.device_type), "s", "cpu")).release();
+  objects.increment_version = attribute(check(PyObject_GetAttrString(module, "_C")), "_increment_version");
+  for (PyTypeObject* type : {objects.dtype_type, objects.device_type, objects.format_type})
+    register_constant_type(type);
+  register_constant_type(Py_TYPE(objects.strided));
+  // Compared by what they describe.
+  for (const char* name : {"finfo", "iinfo"}) register_constant_type(type_attribute(module, name));
+  register_value_type(objects.size);
+}
+
+BorrowedRef dtype_object(DType dtype) { return objects.dtypes[static_cast<size_t>(dtype)]; }
+PyTypeObject* size_type() { return objects.size; }
+BorrowedRef device_object() { return objects.device; }
+BorrowedRef layout_object() { return objects.strided; }
+
+Ref tuple_of(std::span<const int64_t> numbers) {
+  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(numbers[i])).release());
+  return tuple;
+}
+
+Ref size_object(std::span<const int64_t> sizes) {
+  return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(objects.size), tuple_of(sizes)));
+}
+
+Ref own_face(BorrowedRef object) {
+  PyTypeObject* type = object.type();
+  if (type == objects.dtype_type) {
+    int at = index_in(objects.dtypes, object);
+    if (at >= 0) return Ref::share(dtype_to_python(static_cast<DType>(at)));
+  } else if (type == objects.device_type) {
+    if (is_cpu(object)) return Ref::share(cpu_device());
+  } else if (type == objects.format_type) {
+    int at = index_in(objects.formats, object);
+    if (at >= 0) return Ref::share(memory_format_object(kFormats[at]));
+  }
+  return Ref::share(object);
+}
+
+namespace {
+
+// By the named tuple of a stand-in; filled under the GIL and never destroyed.
+std::unordered_map<PyTypeObject*, PyTypeObject*>& named_results() {
+  static auto* all = new std::unordered_map<PyTypeObject*, PyTypeObject*>;
+  return *all;
+}
+
+// torch.return_types.max in the place of minidynamo.return_types.max; null: torch has none.
+Ref return_type(PyTypeObject* own) {
+  const char* name = std::strrchr(own->tp_name, '.') + 1;
+  Ref theirs = Ref::steal(PyObject_GetAttrString(objects.return_types, name));
+  if (!theirs || !PyType_Check(theirs.get())) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  add_return_type(reinterpret_cast<PyTypeObject*>(theirs.get()), own);
+  return theirs;
+}
+
+}  // namespace
+
+void add_results(PyTypeObject* own, PyTypeObject* theirs, const std::vector<std::string>& names) {
+  Py_INCREF(own);
+  add_return_type(theirs, names);
+  named_results()[own] = theirs;
+}
+
+Ref torch_face(BorrowedRef object) {
+  PyTypeObject* type = object.type();
+  if (PyType_Check(object.get()))
+    if (auto found = named_results().find(reinterpret_cast<PyTypeObject*>(object.get()));
+        found != named_results().end())
+      return Ref::share(reinterpret_cast<PyObject*>(found->second));
+  if (type == md::size_type()) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(objects.size), object));
+  if (PyType_Check(object.get()) && is_return_type(reinterpret_cast<PyTypeObject*>(object.get())))
+    if (Ref theirs = return_type(reinterpret_cast<PyTypeObject*>(object.get()))) return theirs;
+  if (type == md::dtype_type()) return Ref::share(dtype_object(*dtype_from_python(object)));
+  if (type == md::device_type()) return Ref::share(device_object());
+  if (type == md::memory_format_type())
+    for (size_t i = 0; i < std::size(kFormats); ++i)
+      if (kFormats[i] == memory_format_name(object)) return Ref::share(objects.formats[i]);
+  return Ref::share(object);
+}
+
+Ref as_dtype(BorrowedRef object, DType dtype) {
+  static PyObject* const kView = PyUnicode_InternFromString("view");
+  return check(PyObject_CallMethodOneArg(object, kView, dtype_object(dtype)));
+}
+
+void raise_version(PyObject* object, int count) {
+  Ref list = check(PyList_New(1));
+  PyList_SET_ITEM(list.get(), 0, Py_NewRef(object));
+  for (int i = 0; i < count; ++i) check(PyObject_CallOneArg(objects.increment_version, list));
+}
+
+}  // namespace md::torch

@@ -1,0 +1,16 @@
+// torch's tensors as the engine sees them: reading, making, viewing and marking as written.
+#pragma once
+#include "guards/tensor_family.h"
+
+namespace md::torch {
+
+bool read(PyObject* object, TensorView& view);
+bool is_writable(PyObject* object);
+// torch's own memory: its allocator, resizable.
+Ref empty(const TensorView& view);
+// A view by torch's own as_strided: `_base` and version counter are those of the owner.
+Ref alias(PyObject* owner, const TensorView& view);
+// Raises the version counter, which autograd compares.
+void note_written(PyObject* object, int count);
+
+}  // namespace md::torch

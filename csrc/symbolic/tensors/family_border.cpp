@@ -1,0 +1,123 @@
+#include "symbolic/tensors/family_border.h"
+
+#include "symbolic/breaks/break_reason.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/tensors/tensor_ops.h"
+
+namespace md {
+namespace {
+
+class Border {
+ public:
+  Border(Tracer& tracer, const TensorFamily& family) : tracer_(tracer), family_(family) {}
+
+  CallArgs inward(const CallArgs& args) {
+    CallArgs own;
+    for (const ValuePtr& value : args.positional) own.positional.push_back(inward(value));
+    for (const auto& [name, value] : args.keywords) own.keywords.emplace_back(name, inward(value));
+    return own;
+  }
+
+  // Of what the stand-in returns, alone or in tuples and lists.
+  ValuePtr outward(const ValuePtr& value) {
+    if (auto* tensor = as<TensorValue>(value))
+      return tensor->family == &family_ ? value : tensor_outward(value, tensor);
+    if (auto* sequence = as<SequenceValue>(value)) {
+      for (ValuePtr& item : sequence->items) item = outward(item);
+      if (sequence->type) sequence->type = face_of(sequence->type);
+      return value;
+    }
+    auto* object = as<ObjectValue>(value);
+    return object == nullptr || object->source != nullptr ? value : face_of(value);
+  }
+
+ private:
+  ValuePtr face_of(const ValuePtr& value) {
+    auto* object = as<ObjectValue>(value);
+    if (object == nullptr) return value;
+    Ref face = object_in(family_, object->object);
+    return face.get() == object->object.get() ? value : tracer_.values().constant(face);
+  }
+
+  ValuePtr inward(const ValuePtr& value) {
+    if (auto* tensor = as<TensorValue>(value)) return tensor->family == &family_ ? tensor_inward(value, tensor) : value;
+    if (auto* sequence = as<SequenceValue>(value)) return elements_inward(sequence->is_list, sequence->items);
+    auto* object = as<ObjectValue>(value);
+    if (object == nullptr) return value;
+    if (PyTuple_CheckExact(object->object.get()) || PyList_CheckExact(object->object.get())) {
+      auto elements = object->source != nullptr ? elements_of(tracer_, value) : nullptr;
+      return elements ? elements_inward(PyList_CheckExact(object->object.get()), *elements) : value;
+    }
+    Ref face = own_object(family_, object->object);
+    if (face.get() == object->object.get()) return value;
+    tracer_.values().identity_of(value);
+    return tracer_.values().constant(face);
+  }
+
+  ValuePtr elements_inward(bool is_list, const std::vector<ValuePtr>& elements) {
+    std::vector<ValuePtr> own;
+    for (const ValuePtr& element : elements) own.push_back(inward(element));
+    return make_value<SequenceValue>(is_list, std::move(own));
+  }
+
+  // The same tensor under another family: what is written to the one is written to the other.
+  ValuePtr tensor_inward(const ValuePtr& value, TensorValue* tensor) {
+    for (const auto& [original, own] : passed_)
+      if (same_object(tracer_, original, value)) return own;
+    check_state(tracer_, family_);
+    auto own = make_value<TensorValue>(tracer_.builder().graph_value(tensor), tensor->spec, default_family());
+    own->base = tracer_.builder().base_of(tensor);
+    own->views = tensor->views;
+    own->version = own->base->version;
+    passed_.emplace_back(value, own);
+    return own;
+  }
+
+  ValuePtr tensor_outward(const ValuePtr& value, TensorValue* tensor) {
+    for (const auto& [original, own] : passed_)
+      if (own.get() == value.get()) return original;
+    // A tensor of ours from outside of the trace.
+    if (tensor->source != nullptr) graph_break(BreakReason::tensor_operands, "a constant of a function of ours");
+    tensor->family = &family_;
+    return value;
+  }
+
+  Tracer& tracer_;
+  const TensorFamily& family_;
+  std::vector<std::pair<ValuePtr, ValuePtr>> passed_;  // {the library's, ours}
+};
+
+// Nothing of ours records operations of a stand-in: the library does, or nothing.
+class WithoutGrad {
+ public:
+  explicit WithoutGrad(GraphBuilder& builder) : builder_(builder), before_(builder.modes(default_family()).grad) {
+    builder.modes(default_family()).grad = false;
+  }
+  ~WithoutGrad() { builder_.modes(default_family()).grad = before_; }
+  WithoutGrad(const WithoutGrad&) = delete;
+  WithoutGrad& operator=(const WithoutGrad&) = delete;
+
+ private:
+  GraphBuilder& builder_;
+  bool before_;
+};
+
+}  // namespace
+
+ValuePtr call_stand_in(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args) {
+  Border border(tracer, family);
+  return border.outward(call_rewritten(tracer, function, border.inward(args)));
+}
+
+ValuePtr call_rewritten(Tracer& tracer, BorrowedRef function, const CallArgs& args) {
+  const Source* source = tracer.sources().get(SourceKind::StandIn, nullptr, nullptr, index_of_stand_in(function));
+  ValuePtr stand_in = value_at(tracer, source, Ref::share(function));
+  WithoutGrad without_grad(tracer.builder());
+  std::optional<ValuePtr> result = call_catching(tracer, stand_in, args, PyExc_BaseException);
+  if (!result) raise_here();
+  return *result;
+}
+
+}  // namespace md

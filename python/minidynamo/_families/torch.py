@@ -1,0 +1,163 @@
+"""torch: what its functions and methods mean, and samples of its tensors, by which their layout is found."""
+
+from __future__ import annotations
+
+import types
+
+from .. import _C
+from . import add_module_wrapper, torch_functions, torch_layers, torch_rewrites, torch_stand_ins
+from .torch_modules import OptimizedModule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+_FUNCTIONS = (types.BuiltinFunctionType, types.FunctionType)
+_METHODS = (types.MethodDescriptorType, types.FunctionType, types.WrapperDescriptorType)
+
+
+def load(torch: Any) -> str | None:
+    """Registers torch's types and functions. Returns why not, if this torch cannot be captured."""
+    add_module_wrapper(torch.nn.Module, OptimizedModule)
+    why = _C._torch.prepare(torch)
+    if why is None:
+        with torch.inference_mode():
+            _C._torch.note_inference_mode()
+            inference = torch.zeros(3, 4)
+        kinds = [torch.Tensor, torch.nn.Parameter]
+        why = _C._torch.start(list(_samples(torch, inference)), kinds)
+    if why is None:
+        _register(torch)
+    return why
+
+
+def _samples(torch: Any, inference: Any) -> Iterator[dict[str, Any]]:
+    """Tensors whose words differ, with what torch's accessors say of them; the first is an ordinary one."""
+    with torch.no_grad():
+        yield _facts(torch, torch.zeros(3, 5))
+        for rank in range(9):
+            yield _facts(torch, torch.zeros(tuple(range(2, 2 + min(rank, 5))) + (1,) * (rank - 5)), writes=rank + 1)
+        whole = torch.zeros(400)
+        yield _facts(torch, whole.as_strided((2, 3, 5), (60, 20, 3), 7), has_history=True)
+        yield _facts(torch, whole.as_strided((2, 3, 1, 5, 2, 1, 3), (60, 20, 7, 3, 1, 1, 2), 11), has_history=True)
+        for dtype in _C._dtypes:
+            yield _facts(torch, torch.zeros(6, dtype=getattr(torch, dtype)), writes=2)
+        yield _facts(torch, torch.nn.Parameter(torch.zeros(4, 2)), writes=3, has_history=True)
+        yield _facts(torch, torch.zeros(7, requires_grad=True), has_history=True)
+        yield _facts(torch, inference)
+        yield _facts(torch, torch._lazy_clone(torch.zeros(5)), is_lazy=True)
+
+
+def _facts(
+    torch: Any, tensor: Any, *, writes: int = 0, has_history: bool = False, is_lazy: bool = False
+) -> dict[str, Any]:
+    for _ in range(writes):
+        tensor.zero_()
+    return {
+        "tensor": tensor,
+        "impl": tensor._cdata,
+        "sizes": tuple(tensor.shape),
+        "strides": tensor.stride(),
+        "offset": tensor.storage_offset(),
+        "version": 0 if tensor.is_inference() else tensor._version,
+        "keys": torch._C._dispatch_keys(tensor).raw_repr(),
+        "data": 0 if is_lazy else tensor.untyped_storage().data_ptr(),
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "requires_grad": tensor.requires_grad,
+        "has_history": has_history,
+        "is_inference": tensor.is_inference(),
+        "is_lazy": is_lazy,
+    }
+
+
+def _register(torch: Any) -> None:
+    for name, own in torch_stand_ins.RESULTS.items():
+        _C._torch.add_results(own, getattr(torch.return_types, name), own._fields)
+    # The first meaning of a callable stays: what differs from ours in more than the name comes first.
+    add = _add
+    for row in (*torch_functions.TABLE, *torch_rewrites.TABLE):
+        row.register(torch, add)
+    for name, function in torch_layers.stand_ins():
+        for fused, _ in _found(torch, ("", "_C._nn"), (name,)):
+            add(fused, name, "StandIn", function)
+    for places, names, meaning in torch_functions.answers():
+        for function, name in _found(torch, places, names):
+            add(function, name, *meaning)
+    for name in ("is_compiling", "is_dynamo_compiling"):
+        _C._register_call("is_compiling", getattr(torch.compiler, name))
+    _C._register_call("is_exporting", torch.compiler.is_exporting)
+    _register_ops(torch, add)
+    _register_composites(torch, add)
+    for fact, name in torch_functions.fact_methods():
+        _add_method(torch, add, name, "Fact", fact)
+        asked = getattr(torch, name, None)
+        if isinstance(asked, types.BuiltinFunctionType):
+            add(asked, name, "Fact", fact)
+    for name in _C._torch.conversions:
+        _add_method(torch, add, name, "Conversion", name)
+    _add_method(torch, add, "item", "Element")
+    _add_method(torch, add, "tolist", "Elements")
+
+
+def _add(callable: Any, name: str, kind: str, operand: Any = None, *, method: bool = False) -> None:
+    layout = torch_functions.LAYOUTS.get(name.rpartition(".")[2], "computed")
+    _C._torch.add(callable, name, kind, operand, method=method, layout=layout)
+
+
+def _found(torch: Any, places: Any, names: Any) -> Iterator[tuple[Any, str]]:
+    for place in places:
+        for name in names:
+            value = _at(torch, place, name)
+            if value is not None:
+                yield value, name
+
+
+def _at(torch: Any, place: str, name: str) -> Any:
+    """torch.place.name; None if this torch has none."""
+    for part in filter(None, place.split(".")):
+        torch = getattr(torch, part, None)
+    return getattr(torch, name, None)
+
+
+def _add_method(torch: Any, add: Callable[..., None], name: str, kind: str, operand: Any = None) -> None:
+    method = getattr(torch.Tensor, name, None)
+    if isinstance(method, _METHODS):
+        add(method, name, kind, operand, method=True)
+
+
+def _register_ops(torch: Any, add: Callable[..., None]) -> None:
+    """The rows of the op table, by their names at the same places."""
+    for row in _C._op_rows():
+        own = row["name"].split(".")[0]
+        if own in torch_functions.OTHER_MEANINGS:
+            continue
+        for name in (own, *torch_functions.ALIASES.get(own, "").split()):
+            _register_op(torch, add, row, name)
+
+
+def _register_op(torch: Any, add: Callable[..., None], row: dict[str, Any], name: str) -> None:
+    for place in (torch, torch._C._nn, torch._C._linalg, torch._C._special, torch.nn.functional):
+        function = getattr(place, name, None)
+        if isinstance(function, _FUNCTIONS) and (row["function"] or row["functional"]):
+            add(function, name, "Op", row["name"])
+    if row["method"]:
+        _add_method(torch, add, name, "Op", row["name"])
+    if row["in_place"]:
+        _add_method(torch, add, f"{name}_", "InPlaceOp", row["name"])
+        function = getattr(torch, f"{name}_", None)
+        if isinstance(function, _FUNCTIONS):
+            add(function, f"{name}_", "InPlaceOp", row["name"])
+
+
+def _register_composites(torch: Any, add: Callable[..., None]) -> None:
+    """Our functions made of others in the place of torch's with the same name."""
+    for place, name, ours in torch_functions.composites():
+        if name in torch_functions.OTHER_MEANINGS:
+            continue
+        theirs = _at(torch, place, name)
+        if place == "Tensor":
+            if isinstance(theirs, _METHODS):
+                add(theirs, name, "StandIn", ours, method=True)
+        elif isinstance(theirs, _FUNCTIONS):
+            add(theirs, name, "StandIn", ours)

@@ -1,0 +1,233 @@
+"""Tables of torch's functions: which of our functions stand in for them, and what they answer."""
+
+from __future__ import annotations
+
+import types
+
+import minidynamo
+
+from .. import _C
+from .._composites import registry
+from . import torch_stand_ins
+from .torch_stand_ins.table import StandIn, decline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+# Functions of ours whose namesakes in torch mean something else, or whose capture depends on more than a family knows.
+OTHER_MEANINGS = {
+    "manual_seed",
+    "detach",
+    "detach_",
+    "requires_grad_",
+    "dropout",
+    "alpha_dropout",
+    "bernoulli",
+    "normal",
+}
+
+
+# Other names that torch has for the functions and methods of an op.
+ALIASES = {
+    **{"abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh"},
+    **{"atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "cat": "concat concatenate", "clamp": "clip"},
+    **{"div": "divide", "ge": "greater_equal", "gt": "greater", "le": "less_equal", "lt": "less"},
+    **{"mul": "multiply", "ne": "not_equal", "neg": "negative", "sub": "subtract", "transpose": "swapaxes swapdims"},
+    **{"trunc": "fix", "sigmoid": "special_expit", "round": "special_round"},
+    **{"erf": "special_erf", "erfc": "special_erfc", "exp2": "special_exp2", "expm1": "special_expm1"},
+    **{"log1p": "special_log1p", "logsumexp": "special_logsumexp", "log_softmax": "special_log_softmax"},
+    **{"softmax": "special_softmax"},
+}
+
+
+# How results lie in memory where not as our op makes them: csrc/frontends/tensor_language.h, ResultLayout.
+_BY_LAYOUT = {
+    "first": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d"
+    " batch_norm group_norm interpolate lp_pool2d lp_pool3d max_pool2d max_pool3d max_pool2d_with_indices"
+    " max_pool3d_with_indices max_unpool2d pad roll constant_pad_nd pixel_unshuffle rms_norm upsample upsample_nearest"
+    " upsample_bilinear",
+    "any": "conv2d conv3d convolution conv_transpose2d conv_transpose3d",
+    "all": "cat concat concatenate",
+    "contiguous": "instance_norm",
+    "preserved": "flip fliplr flipud sort",
+}
+LAYOUTS = {name: layout for layout, names in _BY_LAYOUT.items() for name in names.split()}
+
+
+def layer_norm(
+    input: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-05,
+    cudnn_enable: bool = True,
+) -> Any:
+    return minidynamo.nn.functional.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def batch_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    if training and running_mean is not None:
+        decline("batch_norm, which writes its statistics without a new version")
+    return minidynamo.nn.functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Any:
+    return minidynamo.nn.functional.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+def group_norm(
+    input: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-05,
+    cudnn_enabled: bool = True,
+) -> Any:
+    return minidynamo.nn.functional.group_norm(input, num_groups, weight, bias, eps)
+
+
+def embedding(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    return minidynamo.nn.functional.embedding(indices, weight)
+
+
+def dropout(input: Any, p: float, train: bool) -> Any:
+    if not train or p == 0:
+        return input
+    decline("dropout, whose random numbers are torch's")
+
+
+def max_pool1d(
+    input: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
+    return minidynamo.nn.functional.max_pool1d(input, kernel_size, stride or None, padding, dilation, ceil_mode)
+
+
+def max_pool2d(
+    input: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
+    return minidynamo.nn.functional.max_pool2d(input, kernel_size, stride or None, padding, dilation, ceil_mode)
+
+
+def max_pool3d(
+    input: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
+    return minidynamo.nn.functional.max_pool3d(input, kernel_size, stride or None, padding, dilation, ceil_mode)
+
+
+TABLE = (
+    StandIn("layer_norm", layer_norm),
+    StandIn("batch_norm", batch_norm),
+    StandIn("instance_norm", instance_norm),
+    StandIn("group_norm", group_norm),
+    StandIn("embedding", embedding),
+    StandIn("dropout feature_dropout alpha_dropout feature_alpha_dropout", dropout),
+    StandIn("max_pool1d", max_pool1d),
+    StandIn("max_pool2d", max_pool2d),
+    StandIn("max_pool3d", max_pool3d),
+    *torch_stand_ins.TABLE,
+)
+
+
+def answers() -> Iterator[tuple[tuple[str, ...], tuple[str, ...], tuple[Any, ...]]]:
+    """Questions of torch's own code: (places, names, (kind, operand))."""
+    yield (
+        ("", "_C", "overrides"),
+        (
+            "_has_torch_function",
+            "_has_torch_function_unary",
+            "_has_torch_function_variadic",
+            "has_torch_function",
+            "has_torch_function_unary",
+            "has_torch_function_variadic",
+        ),
+        ("Constant", False),
+    )
+    yield ("_C",), ("_get_tracing_state",), ("Constant", None)
+    yield (
+        ("_C",),
+        ("_is_tracing", "_is_torch_function_mode_enabled", "_are_functorch_transforms_active"),
+        ("Constant", False),
+    )
+    yield ("_C",), ("_log_api_usage_once",), ("Constant", None)
+    yield (
+        ("_C",),
+        (
+            "_get_cudnn_enabled",
+            "_get_mkldnn_enabled",
+            "_get_deterministic_algorithms",
+            "_len_torch_dispatch_stack",
+            "_len_torch_function_stack",
+            "_get_autograd_fallback_mode",
+        ),
+        ("Asked",),
+    )
+    yield (
+        ("",),
+        (
+            "is_autocast_enabled",
+            "is_autocast_cpu_enabled",
+            "get_default_dtype",
+            "is_inference_mode_enabled",
+            "are_deterministic_algorithms_enabled",
+            "promote_types",
+            "can_cast",
+            "finfo",
+            "iinfo",
+        ),
+        ("Asked",),
+    )
+    yield ("", "_C"), ("is_grad_enabled",), ("GradMode",)
+    yield ("_C", ""), ("_set_grad_enabled",), ("SetGradMode",)
+
+
+def fact_methods() -> Iterator[tuple[str, str]]:
+    """Methods whose result follows from dtype, sizes and strides: (our fact, torch's name)."""
+    for name in _C._torch.fact_methods:
+        yield name, name
+
+
+def composites() -> Iterator[tuple[str, str, Callable[..., Any]]]:
+    """Functions of ours with torch's names and parameters: (place in torch, name, function)."""
+    for name, function in registry.functions.items():
+        yield "", name, function
+    for name, function in registry.methods.items():
+        yield "Tensor", name, function
+    for place, module in (("nn.functional", minidynamo.nn.functional), ("linalg", minidynamo.linalg)):
+        for name, value in vars(module).items():
+            if isinstance(value, types.FunctionType) and not name.startswith("_"):
+                yield place, name, value
+    for name, value in vars(_C.Tensor).items():
+        if isinstance(value, types.FunctionType) and not name.startswith("_"):
+            yield "Tensor", name, value
+    for name, value in vars(minidynamo).items():
+        is_tensor_function = isinstance(value, types.FunctionType) and value.__module__.startswith(
+            "minidynamo._composites"
+        )
+        if is_tensor_function and not name.startswith("_"):
+            yield "", name, value

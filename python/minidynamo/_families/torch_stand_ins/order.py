@@ -1,0 +1,221 @@
+"""Order statistics, comparisons of whole tensors, and return types of functions that we have."""
+
+from __future__ import annotations
+
+import math
+
+import minidynamo
+
+from ..._C import Tensor
+from ..._composites import registry, searching, statistics
+from ..._composites.registry import wrapped_dim
+from .pointwise import evenly_spaced
+from .table import both, decline, results, stands_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Kthvalue = results("kthvalue", "values indices")
+Nanmedian = results("nanmedian", "values indices")
+Median = results("median", "values indices")
+Mode = results("mode", "values indices")
+Aminmax = results("aminmax", "min max")
+
+
+@stands_in(both("median"))
+def median(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    found = statistics.median(input, dim, keepdim)
+    return found if dim is None else Median(found[0], found[1])
+
+
+@stands_in(both("mode"))
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    found = registry.functions["mode"](input, dim, keepdim)
+    return Mode(found[0], found[1])
+
+
+@stands_in(both("aminmax"))
+def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
+    found = statistics.aminmax(input, dim=dim, keepdim=keepdim)
+    return Aminmax(found[0], found[1])
+
+
+@stands_in(both("msort"))
+def msort(input: Tensor) -> Tensor:
+    return input.sort(0)[0]
+
+
+@stands_in(both("kthvalue"))
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+    at = wrapped_dim("kthvalue", dim, input.dim())
+    if not 0 < k <= (input.shape[at] if input.dim() > 0 else 1):
+        decline("kthvalue beyond the size")
+    if input.dim() == 0:
+        return _of_one(Kthvalue, input)
+    values, indices = input.sort(at, stable=True)
+    found = values.narrow(at, k - 1, 1), indices.narrow(at, k - 1, 1)
+    return _without(Kthvalue, found, at, keepdim)
+
+
+def _of_one(kind: Any, input: Tensor) -> Any:
+    return kind(input.clone(), minidynamo.zeros((), dtype=minidynamo.int64))
+
+
+def _without(kind: Any, found: Any, at: int, keepdim: bool) -> Any:
+    values, indices = found[0].contiguous(), found[1].contiguous()
+    return kind(values, indices) if keepdim else kind(values.squeeze(at), indices.squeeze(at))
+
+
+@stands_in(both("nanmedian"))
+def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    if not input.is_floating_point():
+        if dim is None:
+            return statistics.median(input)
+        found = statistics.median(input, dim, keepdim)
+        return Nanmedian(found[0], found[1])
+    if dim is None:
+        flat = input.reshape(-1)
+        if flat.numel() == 0:
+            return flat.new_full((), math.nan)
+        return _nanmedian(flat, 0)[0].reshape(())
+    at = wrapped_dim("nanmedian", dim, input.dim())
+    if input.dim() == 0:
+        return _of_one(Nanmedian, input)
+    if input.shape[at] == 0:
+        decline("nanmedian of nothing")
+    return _without(Nanmedian, _nanmedian(input, at), at, keepdim)
+
+
+def _nanmedian(input: Tensor, at: int) -> Any:
+    """NaN is sorted to the end; of nothing else, the first one is taken."""
+    values, indices = input.sort(at, stable=True)
+    count = (input == input).sum(at, keepdim=True)
+    place = (minidynamo.clamp(count - 1, min=0)).div(2, rounding_mode="floor")
+    return values.gather(at, place), indices.gather(at, place)
+
+
+@stands_in(both("allclose"))
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
+    return minidynamo.isclose(input, other, rtol, atol, equal_nan).all().item()
+
+
+@stands_in(both("equal"))
+def equal(input: Tensor, other: Tensor) -> Any:
+    if input.shape != other.shape:
+        return False
+    return (input == other).all().item()
+
+
+@stands_in(both("combinations"))
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    if input.dim() != 1 or r < 1:
+        decline("combinations of none")
+    count = input.shape[0]
+    rows = _chosen(count, r, with_replacement)
+    if not rows:
+        return input.new_empty((0, r))
+    return minidynamo.stack([input[[row[at] for row in rows]] for at in range(r)], 1)
+
+
+def _chosen(count: int, r: int, with_replacement: bool) -> list[list[int]]:
+    rows: list[list[int]] = [[]]
+    for _ in range(r):
+        longer: list[list[int]] = []
+        for row in rows:
+            first = 0 if not row else row[-1] + (0 if with_replacement else 1)
+            for at in range(first, count):
+                longer.append([*row, at])
+        rows = longer
+    return rows
+
+
+Histogram = results("histogram", "hist bin_edges")
+
+
+@stands_in(both("histogram"))
+def histogram(
+    input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    if input.dtype.itemsize == 2 or not input.is_floating_point():
+        decline("histogram of nothing, or of other dtypes")
+    flat = input.reshape(-1)
+    edges = bins if isinstance(bins, Tensor) else _edges(flat, bins, range)
+    count = edges.shape[0] - 1
+    if count < 1:
+        decline("histogram without bins")
+    at = minidynamo.searchsorted(edges, flat, right=True) - 1
+    at = minidynamo.where(flat == edges[count], count - 1, at)
+    inside = (at >= 0) & (at < count)
+    weights = minidynamo.ones_like(flat) if weight is None else weight.reshape(-1)
+    hist = input.new_zeros((count,)).scatter_add(0, at.clamp(0, count - 1), minidynamo.where(inside, weights, 0.0))
+    if density:
+        hist = hist / hist.sum() / (edges[1:] - edges[:-1])
+    return Histogram(hist, edges.clone())
+
+
+def _edges(flat: Tensor, bins: int, range: Any) -> Tensor:
+    if flat.numel() == 0 and range is None:
+        return minidynamo.linspace(0.0, 1.0, bins + 1, dtype=flat.dtype)
+    if range is not None:
+        if range[0] >= range[1]:
+            decline("histogram of an empty range")
+        return minidynamo.linspace(range[0], range[1], bins + 1, dtype=flat.dtype)
+    low, high = flat.amin(), flat.amax()
+    same = low == high
+    low, high = minidynamo.where(same, low - 0.5, low), minidynamo.where(same, high + 0.5, high)
+    return evenly_spaced("histogram", low, high, bins + 1, flat.dtype)
+
+
+@stands_in(both("nonzero"))
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    if input.dim() == 0 and as_tuple:
+        input = input.reshape(1)
+    found = registry.prims.nonzero(input)
+    by_dims = found.t().contiguous()
+    return tuple(by_dims.unbind(0)) if as_tuple else by_dims.t()
+
+
+def _in_front(found: Any, dim: Any) -> Any:
+    """torch stacks the slices, and moves their dim to its place."""
+    if dim is None:
+        return found
+    first = found if isinstance(found, Tensor) else found[0]
+    moved = first.movedim(dim, 0).contiguous().movedim(0, dim)
+    return moved if isinstance(found, Tensor) else (moved, *found[1:])
+
+
+@stands_in("unique functional.unique Tensor.unique")
+def unique(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
+    return _in_front(searching.unique(input, sorted, return_inverse, return_counts, dim), dim)
+
+
+@stands_in("unique_consecutive functional.unique_consecutive Tensor.unique_consecutive")
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
+    return _in_front(searching.unique_consecutive(input, return_inverse, return_counts, dim), dim)
+
+
+@stands_in(both("argwhere"))
+def argwhere(input: Tensor) -> Tensor:
+    return nonzero(input)
+
+
+@stands_in(both("logcumsumexp"))
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    at = wrapped_dim("logcumsumexp", dim, input.dim())
+    if not input.is_floating_point() or input.dtype.itemsize == 2:
+        decline("logcumsumexp of other dtypes")
+    if input.dim() == 0 or input.numel() == 0:
+        return input.clone()
+    length, step, total = input.shape[at], 1, input
+    while step < length:
+        sizes = list(input.shape)
+        sizes[at] = step
+        before = minidynamo.cat([input.new_full(sizes, -math.inf), total.narrow(at, 0, length - step)], at)
+        total = minidynamo.logaddexp(total, before)
+        step = step * 2
+    return total if length > 1 else input.clone()

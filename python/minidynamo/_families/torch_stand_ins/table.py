@@ -1,0 +1,68 @@
+"""The table of functions that stand in for torch's."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+from ... import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn, TypeVar
+
+    _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def decline(why: str) -> NoReturn:
+    """What is not covered is torch's: the capture breaks at the call of torch's function."""
+    raise NotImplementedError(why)
+
+
+_C._register_call("decline", decline)
+
+
+class StandIn:
+    """A function of ours, with torch's parameters, in the place of torch's at `places`."""
+
+    def __init__(self, places: str, function: Callable[..., Any], kind: str = "StandIn") -> None:
+        self.places = places.split()
+        self.function = function
+        self.kind = kind
+
+    def register(self, torch: Any, add: Callable[..., None]) -> None:
+        """Adds it for each place that this torch has."""
+        for path in self.places:
+            value = torch
+            for part in path.split("."):
+                value = getattr(value, part, None)
+            if value is not None:
+                add(value, path, self.kind, self.function, method=path.startswith("Tensor."))
+
+
+TABLE: list[StandIn] = []
+
+
+def stands_in(places: str) -> Callable[[_Function], _Function]:
+    """Enters a function over our tensors."""
+
+    def enter(function: _Function) -> _Function:
+        TABLE.append(StandIn(places, function))
+        return function
+
+    return enter
+
+
+def both(*names: str) -> str:
+    """The places of functions that are methods as well."""
+    return " ".join([place for name in names for place in (name, f"Tensor.{name}")])
+
+
+# By the name of torch's struct sequence: the named tuple in whose place it is returned.
+RESULTS: dict[str, Any] = {}
+
+
+def results(name: str, fields: str) -> Any:
+    """A named tuple that becomes torch.return_types.NAME."""
+    RESULTS[name] = namedtuple(name, fields)
+    return RESULTS[name]
