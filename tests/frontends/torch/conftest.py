@@ -1,0 +1,3 @@
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed: its tensors are not tried")
