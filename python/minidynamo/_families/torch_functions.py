@@ -26,6 +26,11 @@ OTHER_MEANINGS = {
     "alpha_dropout",
     "bernoulli",
     "normal",
+    # Decompositions that are not unique: torch's library chooses.
+    "eigh",
+    "lstsq",
+    "qr",
+    "svd",
 }
 
 

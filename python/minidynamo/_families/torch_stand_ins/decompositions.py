@@ -5,7 +5,6 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from ...linalg import composites
 from .table import both, decline, results, stands_in
 
 TYPE_CHECKING = False
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 CholeskyEx = results("linalg_cholesky_ex", "L info")
 InvEx = results("linalg_inv_ex", "inverse info")
 SolveEx = results("linalg_solve_ex", "result info")
-Qr = results("qr", "Q R")
-Svd = results("svd", "U S V")
-Lstsq = results("linalg_lstsq", "solution residuals rank singular_values")
 TriangularSolve = results("triangular_solve", "solution cloned_coefficient")
 
 
@@ -57,19 +53,3 @@ def triangular_solve(
 
 def _by_columns(matrices: Tensor) -> Tensor:
     return matrices.mT.clone(memory_format=minidynamo.contiguous_format).mT
-
-
-@stands_in(both("qr"))
-def qr(input: Tensor, some: bool = True) -> Any:
-    return Qr(*composites.qr(input, some))
-
-
-@stands_in(both("svd"))
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    return Svd(*composites.svd(input, some, compute_uv))
-
-
-@stands_in("linalg.lstsq _C._linalg.linalg_lstsq")
-def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: Any = None) -> Any:
-    solution, residuals, rank, values = minidynamo.linalg.lstsq(A, B, rcond, driver=driver)
-    return Lstsq(_by_columns(solution) if B.dim() == A.dim() else solution, residuals, rank, values)
