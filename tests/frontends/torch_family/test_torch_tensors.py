@@ -1,11 +1,15 @@
 """torch's tensors, captured as they are: results, views, writes, state and guards as in plain torch."""
 
 import gc
+import importlib.util
 import sys
 import threading
 import weakref
 
 import pytest
+
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("torch is not installed: its tensors are not tried", allow_module_level=True)
 import torch
 
 import minidynamo
