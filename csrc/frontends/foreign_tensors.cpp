@@ -17,6 +17,11 @@ bool is_foreign_tensor(BorrowedRef value) {
   return true;
 }
 
+Tensor own_tensor(BorrowedRef object) {
+  const TensorFamily* family = family_of(object);
+  return family == &default_family() ? hold(*family, object) : Tensor();
+}
+
 std::string full_type_name(BorrowedRef value) {
   PyTypeObject* type = value.type();
   Ref module = Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));

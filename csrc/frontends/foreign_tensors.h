@@ -4,10 +4,13 @@
 #include <string>
 
 #include "cpython/ref.h"
+#include "tensor/tensor.h"
 
 namespace md {
 
 bool is_foreign_tensor(BorrowedRef value);
+// One of ours; undefined for another object.
+Tensor own_tensor(BorrowedRef object);
 // "torch.Tensor": module and name.
 std::string full_type_name(BorrowedRef value);
 // Raises TypeError that names both types and how to convert.

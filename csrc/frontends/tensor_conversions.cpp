@@ -51,7 +51,7 @@ void set_device(BorrowedRef value) { device_from_python(value, "to(): argument '
 size_t read_target(Conversion& conversion, std::span<PyObject* const> positional) {
   if (positional.empty()) return 0;
   BorrowedRef first = positional[0];
-  if (Tensor other = tensor_of_object(first); other.defined()) {
+  if (Tensor other = own_tensor(first); other.defined()) {
     conversion.dtype = other->dtype();
     return 1;
   }
@@ -80,7 +80,7 @@ void read_keyword(Conversion& conversion, BorrowedRef name, BorrowedRef value) {
   } else if (key == "memory_format") {
     set_memory_format(conversion, "to", value);
   } else if (key == "other") {
-    Tensor other = tensor_of_object(value);
+    Tensor other = own_tensor(value);
     if (!other.defined()) raise_bad("'other'", value);
     conversion.dtype = other->dtype();
   } else {

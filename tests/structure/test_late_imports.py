@@ -42,7 +42,7 @@ CALLED_BY_PROGRAMS = {
     "_dynamo/_explain.py": None,
     "_dynamo/backends.py": {"lookup_backend"},
     "_dynamo/config.py": {"_get_debug", "_set_debug", "__call__", "get_config_copy", "save_config", "load_config"},
-    "_dynamo/decorators.py": {"_forced", "_compare_signatures", "_decorate", "is_module"},
+    "_dynamo/decorators.py": {"_forced", "_compare_signatures"},
     "_dynamo/module_wrapper.py": {"wrapper_class"},
     "_dynamo/eval_frame.py": {"enable_everywhere"},
     "_dynamo/exc.py": {"real_stack", "__init__"},

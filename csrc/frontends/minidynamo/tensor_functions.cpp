@@ -7,6 +7,7 @@
 #include "frontends/dtype_object.h"
 #include "frontends/eager.h"
 #include "frontends/family_api.h"
+#include "frontends/foreign_tensors.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/minidynamo/extension_api.h"
 #include "frontends/minidynamo/family.h"
@@ -188,7 +189,7 @@ PyObject* result_type(PyObject*, PyObject* const* args, Py_ssize_t arg_count, Py
 // The only element of a real tensor.
 template <typename T>
 T element(PyObject* value, DType dtype) {
-  Tensor tensor = tensor_of_object(value);
+  Tensor tensor = own_tensor(value);
   if (!tensor.defined() || tensor->dtype() != dtype || tensor->rank() != 0 || tensor->kind() != TensorKind::Real)
     raise(ErrorKind::Type, "takes a number of dtype ", row(dtype).name, " in a tensor");
   return *tensor.data<T>();

@@ -263,6 +263,9 @@ ValuePtr decline(Tracer& tracer, const CallArgs& args) {
   graph_break(BreakReason::unknown_c_function, message_of(tracer, args));
 }
 
+// Done when the capture began.
+ValuePtr nothing(Tracer& tracer, const CallArgs&) { return tracer.values().none(); }
+
 ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
 ValuePtr always_false(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(false); }
 
@@ -293,6 +296,7 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"requires_grad_", requires_grad},
                                  {"manual_seed", seed_generator},
                                  {"decline", decline},
+                                 {"load_families", nothing},
                                  {"holds", holds},
                                  {"data_holds", data_holds},
                                  {"as_size", as_size}};

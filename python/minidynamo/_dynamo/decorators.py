@@ -12,6 +12,7 @@ from .. import _C
 from .._C import PolicyFunction
 from .._C import _exchange_error_on_graph_break as _exchange
 from ._overload import overload
+from .module_wrapper import changed_module, wrapper_class
 from .traced_calls import trace_nonstrict, trace_opaque
 
 TYPE_CHECKING = False
@@ -330,8 +331,6 @@ def _decorate(function: Any, **change: Any) -> Any:
     if isinstance(function, FunctionType):
         return PolicyFunction(function, **change)
     if is_module(function):
-        from .module_wrapper import changed_module
-
         return changed_module(function, PolicyFunction, change)
     if isinstance(function, type):
         return _decorate_class(function, change)
@@ -342,8 +341,6 @@ def _decorate(function: Any, **change: Any) -> Any:
 
 def is_module(target: object) -> bool:
     """Whether the target is a module, of ours or of a library whose tensors are captured."""
-    from .module_wrapper import wrapper_class
-
     return wrapper_class(target) is not None
 
 

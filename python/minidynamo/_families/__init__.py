@@ -37,5 +37,6 @@ def module_wrapper(target: object) -> Callable[..., Any] | None:
     return next((wrapper for base, wrapper in _module_wrappers if isinstance(target, base)), None)
 
 
+_C._register_call("load_families", _C._load_families)
 for _name in _LIBRARIES:
     _C._add_family_loader(_name, load)
