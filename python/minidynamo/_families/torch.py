@@ -139,6 +139,9 @@ def _register_ops(torch: Any, add: Callable[..., None]) -> None:
 def _register_op(torch: Any, add: Callable[..., None], row: dict[str, Any], name: str) -> None:
     for place in (torch, torch._C._nn, torch._C._linalg, torch._C._special, torch.nn.functional):
         function = getattr(place, name, None)
+        # Functions of nn.functional in Python have parameters of their own (`inplace`), and are inlined.
+        if place is torch.nn.functional and isinstance(function, types.FunctionType):
+            continue
         if isinstance(function, _FUNCTIONS) and (row["function"] or row["functional"]):
             add(function, name, "Op", row["name"])
     if row["method"]:
