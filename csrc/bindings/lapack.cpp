@@ -4,22 +4,13 @@
 
 #include "bindings/bindings.h"
 #include "cpython/errors.h"
+#include "cpython/gil_scope.h"
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "snapshot/serving_code.h"
 
 namespace md {
 namespace {
-
-class GilScope {
- public:
-  GilScope() : state_(PyGILState_Ensure()) {}
-  ~GilScope() { PyGILState_Release(state_); }
-  GilScope(const GilScope&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
 
 // (memory, dtype's name, sizes, strides in bytes) of a contiguous tensor, which must
 // outlive it: the call keeps no array.

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "cpython/errors.h"
+#include "cpython/gil_scope.h"
 #include "frontends/arg_binding.h"
 #include "guards/tensor_family.h"
 #include "snapshot/serving_code.h"
@@ -25,12 +26,9 @@ class CallablePlan : public Plan {
       callable_.release();
       return;
     }
-    PyGILState_STATE state = PyGILState_Ensure();
-    {
-      ServingCode serving;
-      callable_.reset();
-    }
-    PyGILState_Release(state);
+    GilScope gil;
+    ServingCode serving;
+    callable_.reset();
   }
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/interrupts.h"
+#include "cpython/gil_scope.h"
 #include "cpython/stack_room.h"
 #include "eval_frame/counters.h"
 #include "eval_frame/gil_release.h"
@@ -63,10 +64,8 @@ class RegionHost : public RunHost {
     const TensorFamily* family = families_.empty() ? nullptr : families_[output];
     if (family == nullptr) return {};
     if (PyGILState_Check() != 0) return new_object(*family, spec);
-    PyGILState_STATE state = PyGILState_Ensure();
-    Tensor tensor = new_object(*family, spec);
-    PyGILState_Release(state);
-    return tensor;
+    GilScope gil;
+    return new_object(*family, spec);
   }
 
  private:
@@ -191,10 +190,8 @@ bool RegionRun::still_holds() {
 // Asked without the GIL, if a long plan has released it.
 bool RegionRun::holds_after_signals(int64_t served) {
   if (served == signals_served()) return true;
-  PyGILState_STATE state = PyGILState_Ensure();
-  bool holds = still_holds();
-  PyGILState_Release(state);
-  return holds;
+  GilScope gil;
+  return still_holds();
 }
 
 // Returns whether the plan has written inputs: then no interrupt is served, and nothing is checked any more.

@@ -1,6 +1,7 @@
 #include "eval_frame/signal_service.h"
 
 #include "base/interrupts.h"
+#include "cpython/gil_scope.h"
 #include "cpython/ref.h"
 #include "cpython/signals.h"
 #include "snapshot/policy.h"
@@ -12,17 +13,6 @@ namespace {
 
 int64_t served = 0;
 
-// The GIL may have been released for the run.
-class WithGil {
- public:
-  WithGil() : state_(PyGILState_Ensure()) {}
-  ~WithGil() { PyGILState_Release(state_); }
-  WithGil(const WithGil&) = delete;
-
- private:
-  PyGILState_STATE state_;
-};
-
 // A handler runs outside of any compiled call, and sees the frames as they are.
 bool run_handlers() {
   AmbientPolicy none(nullptr);
@@ -32,7 +22,7 @@ bool run_handlers() {
 
 void serve() {
   if (pv_is_main_thread() == 0 || host_call_has_run()) return;
-  WithGil gil;
+  GilScope gil;  // the run may have released it
   if (PyErr_Occurred() != nullptr) return;
   ++served;
   if (!run_handlers()) throw SignalRaised();

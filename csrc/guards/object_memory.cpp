@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cpython/gil_scope.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -16,9 +17,8 @@ void release_owner(void*, void* context) {
     Py_DECREF(object);
     return;
   }
-  PyGILState_STATE state = PyGILState_Ensure();
+  GilScope gil;
   Py_DECREF(object);
-  PyGILState_Release(state);
 }
 
 // Of an object that is made for a result. By the deleter it is known from others.

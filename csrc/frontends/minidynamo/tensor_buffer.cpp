@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpython/errors.h"
+#include "cpython/gil_scope.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/minidynamo/tensor_slots.h"
 
@@ -106,9 +107,8 @@ void drop_holder(void*, void* holder) {
   if (PyGILState_Check()) {
     release_holder(holder);
   } else if (Py_AddPendingCall(release_holder, holder) != 0) {
-    PyGILState_STATE state = PyGILState_Ensure();
+    GilScope gil;
     release_holder(holder);
-    PyGILState_Release(state);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpython/errors.h"
+#include "cpython/gil_scope.h"
 #include "cpython/traceback.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/breaks/break_reason.h"
@@ -243,9 +244,8 @@ void host_call_shapes(const OpCall& call, std::vector<OutSpec>& outs) {
 void release_row(const OpRow* row) {
   auto* context = static_cast<Context*>(row->host_call.context);
   if (Py_IsInitialized()) {
-    PyGILState_STATE state = PyGILState_Ensure();
+    GilScope gil;
     delete context;
-    PyGILState_Release(state);
   } else {
     context->run.release();
     delete context;
