@@ -8,7 +8,8 @@ from types import FunctionType, MethodType
 from .. import _C
 from ._overload import overload
 from .backends import get_default_backend, known_name, lookup_backend
-from .decorators import allow_in_graph, is_module
+from .decorators import allow_in_graph
+from .module_wrapper import is_module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -262,8 +262,7 @@ def explain(function: Callable[..., Any]) -> Callable[..., ExplainOutput]:
 
 def _python_function(function: Any) -> Any:
     """The function that compile() captures for a module or callable; the argument itself if unknown."""
-    from .decorators import is_module
-    from .module_wrapper import call_of
+    from .module_wrapper import call_of, is_module
 
     if is_module(function):
         fields = function.__dict__

@@ -12,7 +12,7 @@ from .. import _C
 from .._C import PolicyFunction
 from .._C import _exchange_error_on_graph_break as _exchange
 from ._overload import overload
-from .module_wrapper import changed_module, wrapper_class
+from .module_wrapper import changed_module, is_module
 from .traced_calls import trace_nonstrict, trace_opaque
 
 TYPE_CHECKING = False
@@ -337,11 +337,6 @@ def _decorate(function: Any, **change: Any) -> Any:
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(PolicyFunction(function.__func__, **change))
     return PolicyFunction(function, **change)
-
-
-def is_module(target: object) -> bool:
-    """Whether the target is a module, of ours or of a library whose tensors are captured."""
-    return wrapper_class(target) is not None
 
 
 def _decorate_class(cls: type, change: dict[str, Any]) -> type:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _C
+from .module_wrapper import is_builtin_module, is_module
 
 
 class GuardSource:
@@ -18,12 +19,12 @@ class GuardSource:
 
     def is_unspecialized_nn_module(self) -> bool:
         """Whether the path goes through a module, or ends at one."""
-        return any(map(_is_module, self._owners))
+        return any(map(is_module, self._owners))
 
     def is_unspecialized_builtin_nn_module(self) -> bool:
-        """Whether the innermost module on the path is of one of minidynamo.nn's own classes."""
-        modules = list(filter(_is_module, self._owners))
-        return bool(modules) and type(modules[-1]).__module__.startswith("minidynamo.nn")
+        """Whether the innermost module on the path is of one of its library's own classes."""
+        modules = list(filter(is_module, self._owners))
+        return bool(modules) and is_builtin_module(modules[-1])
 
 
 @dataclass
@@ -88,11 +89,6 @@ def _entry(
 
 def _without_scope(name: str) -> str:
     return re.sub(r"L\['(.*?)'\]", r"\1", name)
-
-
-def _is_module(value: object) -> bool:
-    modules = ("minidynamo.nn.module", "torch.nn.modules.module")
-    return any(each.__module__ in modules and each.__name__ == "Module" for each in type(value).__mro__)
 
 
 _C._hold_module(sys.modules[__name__])

@@ -141,6 +141,20 @@ def wrapper_class(target: object) -> Callable[[Any, Callable[[Any], Callable[...
     return _families.module_wrapper(target)
 
 
+def is_module(target: object) -> bool:
+    """Whether the target is a module, of ours or of a library whose tensors are captured."""
+    return wrapper_class(target) is not None
+
+
+def is_builtin_module(target: object) -> bool:
+    """Whether the module is of a class of its library's own package nn."""
+    wrapper = wrapper_class(target)
+    if wrapper is None:
+        return False
+    base: Any = wrapper.__bases__[-1]  # type: ignore[attr-defined]  # a class: OptimizedModule(ModuleWrapper, base)
+    return type(target).__module__.startswith(base.__module__.partition(".nn.")[0] + ".nn.")
+
+
 def compiled_module(module: Any, compile: Callable[..., Any], options: dict[str, Any]) -> Any:
     return wrapper_class(module)(module, partial(capture_with, compile, options))  # type: ignore[misc]  # is_module() held
 
