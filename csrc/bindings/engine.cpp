@@ -106,7 +106,7 @@ void bind_engine(py::module_& module) {
   module.def("_disable_code", [](const py::object& code) {
     if (!PyCode_Check(code.ptr())) raise(ErrorKind::Type, "a code object is expected");
     disable_code(code.ptr());
-    facts_of(reinterpret_cast<PyCodeObject*>(code.ptr())).imports = true;  // it may have run before
+    facts_of(reinterpret_cast<PyCodeObject*>(code.ptr())).leaves_callees = true;  // it may have run before
   });
   module.def("_register_made_class", [](const py::type& type, const py::function& function) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());

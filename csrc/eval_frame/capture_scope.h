@@ -27,7 +27,7 @@ struct LeftBefore {
 // What is known of a code object apart from its regions; lives as long as it does.
 struct CodeFacts {
   bool may_be_root;
-  bool imports;         // the import machinery, or disabled code: what it runs is never captured
+  bool leaves_callees;  // the import machinery, or disabled code: what it runs is never captured
   bool calls;           // the code has instructions that make calls
   uint32_t generation;  // of `fruitless`
   int64_t fruitless;    // instructions traced and frames asked for in vain since a callee had work, see left_code.cpp

@@ -155,7 +155,7 @@ class AmbientFrames : public FrameHandler {
     const CodeFacts& facts = facts_of(pv_code(raw));
     if (is_left_again(facts, raw, policy)) return run_left_again(ts, raw, facts);
     if (facts.may_be_root) return run_captured(ts, raw, policy);
-    return run_left(ts, raw, facts.imports ? LeftCode::Callees::Left : LeftCode::Callees::Learned);
+    return run_left(ts, raw, facts.leaves_callees ? LeftCode::Callees::Left : LeftCode::Callees::Learned);
   }
 };
 
