@@ -451,13 +451,11 @@ ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& ar
     return tracer.values().constant(text);
   }
   PureArguments arguments(tracer, callable);
-  Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
   for (const ValuePtr& value : args.positional)
     if (!arguments.add(value)) return nullptr;
-  for (size_t i = 0; i < args.keywords.size(); ++i) {
-    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
-    if (!arguments.add(args.keywords[i].second)) return nullptr;
-  }
+  for (const auto& [name, value] : args.keywords)
+    if (!arguments.add(value)) return nullptr;
+  Ref names = args.keyword_names();
   const std::vector<Ref>& objects = arguments.objects();
   if (growing_calls().contains(callable) && may_be_large(objects)) return nullptr;
   bool formats = callable.get() == text_functions().format || callable.get() == text_functions().template_format;

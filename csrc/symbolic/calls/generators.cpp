@@ -242,13 +242,9 @@ ValuePtr make_generator(Tracer& tracer, const ValuePtr& function, const CallArgs
                         std::shared_ptr<SymbolicFrame> body) {
   std::vector<ValuePtr> call{function};
   call.insert(call.end(), args.positional.begin(), args.positional.end());
-  Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
-  for (size_t i = 0; i < args.keywords.size(); ++i) {
-    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
-    call.push_back(args.keywords[i].second);
-  }
+  for (const auto& [name, value] : args.keywords) call.push_back(value);
   auto generator = make_value<IteratorValue>(IteratorKind::Generator, std::move(call));
-  generator->keywords = std::move(names);
+  generator->keywords = args.keyword_names();
   generator->type = type_of_generator(reinterpret_cast<PyObject*>(body->bytecode->code()));
   generator->frame = std::move(body);
   generator->creation_step = tracer.step_number();

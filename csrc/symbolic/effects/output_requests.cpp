@@ -101,13 +101,8 @@ PendingEffect effect_of(Tracer& tracer, const OutputRequest& request) {
   PendingEffect call{EffectKind::Output, tracer.values().constant(request.callable.get()), nullptr, nullptr};
   std::vector<ValuePtr> values = request.args.positional;
   if (!request.args.keywords.empty()) {
-    Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(request.args.keywords.size())));
-    for (size_t i = 0; i < request.args.keywords.size(); ++i) {
-      const auto& [name, value] = request.args.keywords[i];
-      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i), Py_NewRef(name.get()));
-      values.push_back(value);
-    }
-    call.key = tracer.values().constant(names);
+    for (const auto& [name, value] : request.args.keywords) values.push_back(value);
+    call.key = tracer.values().constant(request.args.keyword_names());
   }
   call.value = make_value<SequenceValue>(false, std::move(values));
   call.start = static_cast<int64_t>(tracer.outputs().queued().size());

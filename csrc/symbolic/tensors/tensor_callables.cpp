@@ -89,11 +89,8 @@ ValuePtr call_Fact(Tracer& tracer, const TensorCallable& callable, const CallArg
     plain.push_back(held.emplace_back(own_object(*tensor->family, argument)).get());
   };
   for (size_t i = 1; i < args.positional.size(); ++i) add(args.positional[i]);
-  Ref names = args.keywords.empty() ? Ref() : check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
-  for (size_t i = 0; i < args.keywords.size(); ++i) {
-    PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
-    add(args.keywords[i].second);
-  }
+  for (const auto& [name, value] : args.keywords) add(value);
+  Ref names = args.keywords.empty() ? Ref() : args.keyword_names();
   tracer.values().guard_tensor(tensor);
   try {
     ValuePtr size = names ? nullptr : symbolic_fact(tracer, *callable.fact, *tensor, plain);
@@ -150,11 +147,6 @@ ValuePtr call_Constant(Tracer& tracer, const TensorCallable& callable, const Cal
   for (const ValuePtr& value : args.positional) tracer.values().exact_type(value);
   tracer.guards().global_state(*callable.family);
   return tracer.values().constant(callable.function);
-}
-
-ValuePtr call_First(Tracer&, const TensorCallable& callable, const CallArgs& args) {
-  if (args.positional.empty()) refuse(callable);
-  return args.positional[0];
 }
 
 ValuePtr call_GradMode(Tracer& tracer, const TensorCallable& callable, const CallArgs&) {

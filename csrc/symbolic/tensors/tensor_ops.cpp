@@ -95,11 +95,8 @@ class OpCapture {
 
   void bind(const CallArgs& args) {
     values_ = args.positional;
-    Ref names = check(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
-    for (size_t i = 0; i < args.keywords.size(); ++i) {
-      PyTuple_SET_ITEM(names.get(), i, Py_NewRef(args.keywords[i].first.get()));
-      values_.push_back(args.keywords[i].second);
-    }
+    Ref names = args.keyword_names();
+    for (const auto& [name, value] : args.keywords) values_.push_back(value);
     std::vector<ValueForm> forms;
     for (const ValuePtr& value : values_) forms.push_back(form_of(value));
     BoundCall bound;
@@ -148,7 +145,7 @@ class OpCapture {
     return operand;
   }
 
-  Operand default_operand(const Param& param) {
+  static Operand default_operand(const Param& param) const {
     if (!param.default_value) raise_here();
     return operand_of_arg(*param.default_value);
   }

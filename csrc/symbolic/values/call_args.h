@@ -11,6 +11,8 @@ struct CallArgs {
   std::vector<ValuePtr> positional;
   std::vector<std::pair<Ref, ValuePtr>> keywords;
   const ValuePtr* keyword(const char* name) const;
+  // A tuple of the keywords' names, as vectorcall takes it: a new reference, empty without keywords.
+  Ref keyword_names() const;
 };
 
 }  // namespace md
