@@ -1,6 +1,7 @@
 // What minidynamo/_families/torch.py tells of torch.
 #include "frontends/torch/family.h"
 
+#include <algorithm>
 #include <deque>
 
 #include "base/log.h"
@@ -42,7 +43,6 @@ torch::Sample sample_of(const py::dict& facts) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (facts["dtype"].cast<std::string>() == row(static_cast<DType>(i)).name) dtype = static_cast<DType>(i);
   sample.dtype = torch::scalar_type(dtype);
-  sample.requires_grad = facts["requires_grad"].cast<bool>();
   sample.has_history = facts["has_history"].cast<bool>();
   sample.is_inference = facts["is_inference"].cast<bool>();
   sample.is_lazy = facts["is_lazy"].cast<bool>();
@@ -65,42 +65,34 @@ std::string_view kept(std::string name) {
   return all->emplace_back(std::move(name));
 }
 
-TensorCallableKind kind_named(const std::string& name) {
-  static constexpr const char* kNames[] = {
+constexpr std::string_view kKinds[] = {
 #define MD_TENSOR_CALLABLE(name, doc) #name,
 #include "frontends/tensor_callables.def"
 #undef MD_TENSOR_CALLABLE
-  };
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    if (name == kNames[i]) return static_cast<TensorCallableKind>(i);
-  raise(ErrorKind::Key, "no kind of callable is named ", name);
-}
-
-TensorRefusal refusal_named(const std::string& name) {
-  static constexpr const char* kNames[] = {
+};
+constexpr std::string_view kRefusals[] = {
 #define MD_TENSOR_REFUSAL(name, reason, doc) #name,
 #include "frontends/tensor_refusals.def"
 #undef MD_TENSOR_REFUSAL
-  };
-  for (size_t i = 0; i < std::size(kNames); ++i)
-    if (name == kNames[i]) return static_cast<TensorRefusal>(i);
-  raise(ErrorKind::Key, "no refusal is named ", name);
-}
+};
+constexpr std::string_view kLayouts[] = {
+#define MD_RESULT_LAYOUT(name, doc) #name,
+#include "frontends/result_layouts.def"
+#undef MD_RESULT_LAYOUT
+};
 
-ResultLayout layout_named(const std::string& name) {
-  static constexpr std::pair<std::string_view, ResultLayout> kNames[] = {
-      {"computed", ResultLayout::Computed}, {"contiguous", ResultLayout::Contiguous},
-      {"first", ResultLayout::First},       {"any", ResultLayout::Any},
-      {"all", ResultLayout::All},           {"preserved", ResultLayout::Preserved}};
-  for (const auto& [known, layout] : kNames)
-    if (known == name) return layout;
-  raise(ErrorKind::Key, "no layout of results is named ", name);
+// The row of a table by its name.
+template <typename Row>
+Row row_named(std::span<const std::string_view> names, std::string_view name) {
+  auto found = std::ranges::find(names, name);
+  if (found == names.end()) raise(ErrorKind::Key, "no row is named ", name);
+  return static_cast<Row>(found - names.begin());
 }
 
 void add(const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
          bool is_method, const std::string& layout) {
-  TensorCallable meaning{.kind = kind_named(kind), .name = kept(name)};
-  meaning.layout = layout_named(layout);
+  TensorCallable meaning{.kind = row_named<TensorCallableKind>(kKinds, kind), .name = kept(name)};
+  meaning.layout = row_named<ResultLayout>(kLayouts, layout);
   meaning.form = is_method ? CallForm::Method : CallForm::Function;
   switch (meaning.kind) {
     case TensorCallableKind::Op:
@@ -123,14 +115,13 @@ void add(const py::object& callable, const std::string& name, const std::string&
       meaning.function = Py_NewRef(callable.ptr());
       break;
     case TensorCallableKind::Breaks:
-      meaning.refusal = refusal_named(operand.cast<std::string>());
+      meaning.refusal = row_named<TensorRefusal>(kRefusals, operand.cast<std::string>());
       break;
     case TensorCallableKind::Element:
     case TensorCallableKind::Elements:
       meaning.refusal = meaning.kind == TensorCallableKind::Element ? TensorRefusal::Number : TensorRefusal::List;
       break;
     case TensorCallableKind::State:
-    case TensorCallableKind::First:
     case TensorCallableKind::GradMode:
     case TensorCallableKind::SetGradMode:
       break;
@@ -149,7 +140,7 @@ void bind_torch(py::module_& module) {
   torch.def("start", start);
   torch.def("note_inference_mode", [] { torch::library().inference_local = torch::local_keys(); });
   torch.def("add", add, py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(),
-            py::kw_only(), py::arg("method") = false, py::arg("layout") = "computed");
+            py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed");
   torch.def("add_results", [](const py::object& own, const py::object& theirs, const py::tuple& fields) {
     std::vector<std::string> names;
     for (const py::handle& name : fields) names.push_back(name.cast<std::string>());
@@ -183,7 +174,6 @@ void bind_torch(py::module_& module) {
              [](const py::str& name, const py::function& loader) { add_family_loader(name.ptr(), loader.ptr()); });
   module.def("_load_families", load_families);
   module.def("_warn", [](const std::string& text) { log_warning(text); });
-  torch.def("is_known", [](const py::object& callable) { return find_tensor_callable(callable.ptr()) != nullptr; });
 }
 
 }  // namespace md

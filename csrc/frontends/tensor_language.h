@@ -26,6 +26,11 @@ struct TensorAttribute {
   PyObject* value = nullptr;  // immortal
 };
 
+using TensorAttributes = std::unordered_map<std::string_view, TensorAttribute>;
+// The shape, the facts that are no methods, and the views.
+TensorAttributes common_attributes();
+const TensorAttribute* find_attribute(const TensorAttributes& rows, std::string_view name);
+
 enum class TensorCallableKind : uint8_t {
 #define MD_TENSOR_CALLABLE(name, doc) name,
 #include "frontends/tensor_callables.def"
@@ -40,13 +45,10 @@ enum class TensorRefusal : uint8_t {
 };
 
 // In which memory format a callable's results of rank 4 and 5 are new, where the op that computes them takes another.
-enum class ResultLayout {
-  Computed,    // that of the op
-  Contiguous,  // contiguous
-  First,       // the format that the first tensor suggests
-  Any,         // channels last if any of the first two tensors suggests it: input and weight of a convolution
-  All,         // channels last if all tensors of a list suggest it
-  Preserved,   // the strides of a clone of the first tensor, at any rank
+enum class ResultLayout : uint8_t {
+#define MD_RESULT_LAYOUT(name, doc) name,
+#include "frontends/result_layouts.def"
+#undef MD_RESULT_LAYOUT
 };
 
 struct TensorCallable {

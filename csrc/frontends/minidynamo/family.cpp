@@ -99,19 +99,13 @@ PyObject* none() { return Py_None; }
 const TensorAttribute* attribute(std::string_view name) {
   // Filled once, under the GIL.
   static const auto* const rows = [] {
-    auto* all = new std::unordered_map<std::string_view, TensorAttribute>;
-    for (const TensorFact& fact : tensor_facts())
-      if (!fact.is_method) all->emplace(fact.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &fact});
-    (*all)["shape"].kind = TensorAttribute::Kind::Shape;
-    for (const ViewAttribute& view : view_attributes())
-      all->emplace(view.name, TensorAttribute{.kind = TensorAttribute::Kind::View, .row = find_op(view.op)});
+    auto* all = new TensorAttributes(common_attributes());
     // There are no gradients.
     for (const char* gradient : {"grad", "grad_fn"})
       all->emplace(gradient, TensorAttribute{.kind = TensorAttribute::Kind::Constant, .value = none()});
     return all;
   }();
-  auto found = rows->find(name);
-  return found == rows->end() ? nullptr : &found->second;
+  return find_attribute(*rows, name);
 }
 
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }

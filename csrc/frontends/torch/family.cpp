@@ -1,8 +1,5 @@
 #include "frontends/torch/family.h"
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "base/error.h"
 #include "base/log.h"
 #include "frontends/arg_binding.h"
@@ -45,21 +42,13 @@ constexpr std::string_view kLeftOut[] = {"is_leaf", "layout", "grad", "grad_fn",
 const TensorAttribute* attribute(std::string_view name) {
   // Filled once, under the GIL.
   static const auto* const rows = [] {
-    auto* all = new std::unordered_map<std::string_view, TensorAttribute>;
-    auto add = [&](std::string_view known, const TensorAttribute& row) {
-      if (std::ranges::find(kLeftOut, known) == std::end(kLeftOut)) all->emplace(known, row);
-    };
-    for (const TensorFact& fact : tensor_facts())
-      if (!fact.is_method) add(fact.name, {.kind = TensorAttribute::Kind::Fact, .fact = &fact});
+    auto* all = new TensorAttributes(common_attributes());
+    for (std::string_view left_out : kLeftOut) all->erase(left_out);
     for (const TensorFact& fact : kOwnFacts)
       all->emplace(fact.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &fact});
-    (*all)["shape"].kind = TensorAttribute::Kind::Shape;
-    for (const ViewAttribute& view : view_attributes())
-      add(view.name, {.kind = TensorAttribute::Kind::View, .row = find_op(view.op)});
     return all;
   }();
-  auto found = rows->find(name);
-  return found == rows->end() ? nullptr : &found->second;
+  return find_attribute(*rows, name);
 }
 
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
@@ -106,8 +95,6 @@ constexpr TensorFamily kFamily{
 };
 
 }  // namespace
-
-const TensorFamily& family() { return kFamily; }
 
 bool prepare(BorrowedRef module, std::string& why) {
   if (!load(module, why)) return false;

@@ -8,8 +8,6 @@
 
 namespace md::torch {
 
-const TensorFamily& family();
-
 // Finds torch's functions. False: torch is no family, for the reason in `why`. Throws PythonError.
 bool prepare(BorrowedRef module, std::string& why);
 // Of the samples, the first is ordinary. Registers the exact types. False: as above.

@@ -10,15 +10,6 @@ namespace {
 
 // Bytes of a TensorImpl, of a StorageImpl and of a VersionCounter that are compared; none is smaller (torch >= 2.10).
 constexpr int kImplBytes = 184, kStorageBytes = 88, kCounterBytes = 24;
-// SizesAndStrides: sizes and strides of up to five dims are inside, more are behind a pointer.
-constexpr int kInlineDims = 5;
-
-template <typename Word>
-Word word_at(const char* place, int offset) {
-  Word word;
-  std::memcpy(&word, place + offset, sizeof word);
-  return word;
-}
 
 // The first multiple of `step` below `end` where `fits` holds for all samples; -1 if there is none.
 int find_offset(std::span<const Sample> samples, int end, int step,

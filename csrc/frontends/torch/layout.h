@@ -17,8 +17,8 @@ struct Sample {
   uint64_t keys = 0;
   const void* storage_data = nullptr;  // null if is_lazy: to ask for it would copy
   int32_t dtype = 0;
-  bool requires_grad = false, has_history = false;  // has_history: a view, or requires grad
-  bool is_inference = false, is_lazy = false;       // is_lazy: copied on write
+  bool has_history = false;                    // a view, or requires grad
+  bool is_inference = false, is_lazy = false;  // is_lazy: copied on write
 };
 
 // samples: of 0 to 8 dims, with offsets, of each dtype, parameters, views, written ones, one made in inference mode and one

@@ -2,8 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <array>
 #include <cstdio>
-#include <cstring>
+#include <optional>
 
 #include "base/error.h"
 #include "cpython/text.h"
@@ -84,6 +85,12 @@ constexpr std::pair<DType, int32_t> kScalarTypes[] = {
     {DType::float16, 5}, {DType::float32, 6}, {DType::float64, 7}, {DType::bool_, 11}, {DType::bfloat16, 15}};
 static_assert(std::size(kScalarTypes) == kDTypeCount);
 
+constexpr auto kDTypes = [] {
+  std::array<std::optional<DType>, 16> by_code{};
+  for (const auto& [dtype, code] : kScalarTypes) by_code[static_cast<size_t>(code)] = dtype;
+  return by_code;
+}();
+
 }  // namespace
 
 Library& library() { return loaded; }
@@ -108,7 +115,6 @@ bool load(BorrowedRef module, std::string& why) {
     why = str_cat("this torch has no ", missing);
     return false;
   }
-  loaded.module = Py_NewRef(module.get());
   loaded.tensor = reinterpret_cast<PyTypeObject*>(check(PyObject_GetAttrString(module, "Tensor")).release());
   return true;
 }
@@ -120,12 +126,10 @@ int32_t scalar_type(DType dtype) {
 }
 
 bool dtype_of_scalar_type(int32_t code, DType& dtype) {
-  for (const auto& [known, scalar] : kScalarTypes) {
-    if (scalar != code) continue;
-    dtype = known;
-    return true;
-  }
-  return false;
+  auto at = static_cast<uint32_t>(code);
+  if (at >= kDTypes.size() || !kDTypes[at]) return false;
+  dtype = *kDTypes[at];
+  return true;
 }
 
 }  // namespace md::torch

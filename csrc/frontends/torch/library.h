@@ -2,6 +2,7 @@
 // linked. torch's libraries are loaded RTLD_LOCAL, so a handle is looked for by the library's name.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "cpython/ref.h"
@@ -62,9 +63,18 @@ struct LocalKeys {
   bool operator==(const LocalKeys&) const = default;
 };
 
+// SizesAndStrides of a TensorImpl: sizes and strides of up to five dims are inside, more are behind a pointer.
+inline constexpr int kInlineDims = 5;
+
+template <typename Word>
+Word word_at(const void* place, int offset) {
+  Word word;
+  std::memcpy(&word, static_cast<const char*>(place) + offset, sizeof word);
+  return word;
+}
+
 struct Library {
-  PyObject* module;      // torch; never released
-  PyTypeObject* tensor;  // torch.Tensor
+  PyTypeObject* tensor;  // torch.Tensor; never released
   Shim shim;
   Functions functions;
   WordLayout layout;

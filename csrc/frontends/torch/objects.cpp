@@ -122,6 +122,14 @@ Ref return_type(PyTypeObject* own) {
   return theirs;
 }
 
+// Of a type: that of torch's results if results of ours have it.
+Ref result_face(PyTypeObject* own) {
+  if (auto found = named_results().find(own); found != named_results().end())
+    return Ref::share(reinterpret_cast<PyObject*>(found->second));
+  Ref theirs = is_return_type(own) ? return_type(own) : Ref();
+  return theirs ? std::move(theirs) : Ref::share(reinterpret_cast<PyObject*>(own));
+}
+
 }  // namespace
 
 void add_results(PyTypeObject* own, PyTypeObject* theirs, const std::vector<std::string>& names) {
@@ -132,13 +140,8 @@ void add_results(PyTypeObject* own, PyTypeObject* theirs, const std::vector<std:
 
 Ref torch_face(BorrowedRef object) {
   PyTypeObject* type = object.type();
-  if (PyType_Check(object.get()))
-    if (auto found = named_results().find(reinterpret_cast<PyTypeObject*>(object.get()));
-        found != named_results().end())
-      return Ref::share(reinterpret_cast<PyObject*>(found->second));
+  if (PyType_Check(object.get())) return result_face(reinterpret_cast<PyTypeObject*>(object.get()));
   if (type == md::size_type()) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(objects.size), object));
-  if (PyType_Check(object.get()) && is_return_type(reinterpret_cast<PyTypeObject*>(object.get())))
-    if (Ref theirs = return_type(reinterpret_cast<PyTypeObject*>(object.get()))) return theirs;
   if (type == md::dtype_type()) return Ref::share(dtype_object(*dtype_from_python(object)));
   if (type == md::device_type()) return Ref::share(device_object());
   if (type == md::memory_format_type())

@@ -1,7 +1,5 @@
 #include "frontends/torch/tensors.h"
 
-#include <cstring>
-
 #include "base/error.h"
 #include "cpython/object_protocol.h"
 #include "frontends/torch/library.h"
@@ -9,15 +7,6 @@
 
 namespace md::torch {
 namespace {
-
-constexpr int kInlineDims = 5;  // SizesAndStrides of torch: more dims are behind a pointer
-
-template <typename Word>
-Word word_at(const void* place, int offset) {
-  Word word;
-  std::memcpy(&word, static_cast<const char*>(place) + offset, sizeof word);
-  return word;
-}
 
 const void* impl_of(PyObject* object) { return word_at<const void*>(object, library().layout.impl_in_object); }
 TensorHandle handle_of(PyObject* object) { return reinterpret_cast<char*>(object) + library().layout.impl_in_object; }

@@ -64,7 +64,6 @@ def _facts(
         "keys": torch._C._dispatch_keys(tensor).raw_repr(),
         "data": 0 if is_lazy else tensor.untyped_storage().data_ptr(),
         "dtype": str(tensor.dtype).removeprefix("torch."),
-        "requires_grad": tensor.requires_grad,
         "has_history": has_history,
         "is_inference": tensor.is_inference(),
         "is_lazy": is_lazy,
@@ -101,7 +100,7 @@ def _register(torch: Any) -> None:
 
 
 def _add(callable: Any, name: str, kind: str, operand: Any = None, *, method: bool = False) -> None:
-    layout = torch_functions.LAYOUTS.get(name.rpartition(".")[2], "computed")
+    layout = torch_functions.LAYOUTS.get(name.rpartition(".")[2], "Computed")
     _C._torch.add(callable, name, kind, operand, method=method, layout=layout)
 
 

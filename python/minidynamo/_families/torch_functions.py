@@ -47,16 +47,16 @@ ALIASES = {
 }
 
 
-# How results lie in memory where not as our op makes them: csrc/frontends/tensor_language.h, ResultLayout.
+# How results lie in memory where not as our op makes them: csrc/frontends/result_layouts.def.
 _BY_LAYOUT = {
-    "first": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d"
+    "First": "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool2d adaptive_max_pool3d avg_pool2d avg_pool3d"
     " batch_norm group_norm interpolate lp_pool2d lp_pool3d max_pool2d max_pool3d max_pool2d_with_indices"
     " max_pool3d_with_indices max_unpool2d pad roll constant_pad_nd pixel_unshuffle rms_norm upsample upsample_nearest"
     " upsample_bilinear",
-    "any": "conv2d conv3d convolution conv_transpose2d conv_transpose3d",
-    "all": "cat concat concatenate",
-    "contiguous": "instance_norm",
-    "preserved": "flip fliplr flipud sort",
+    "Any": "conv2d conv3d convolution conv_transpose2d conv_transpose3d",
+    "All": "cat concat concatenate",
+    "Contiguous": "instance_norm",
+    "Preserved": "flip fliplr flipud sort",
 }
 LAYOUTS = {name: layout for layout, names in _BY_LAYOUT.items() for name in names.split()}
 

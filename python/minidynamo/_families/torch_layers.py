@@ -7,7 +7,7 @@ import minidynamo
 from .._C import Tensor
 from .._composites.registry import prims
 from ..nn import functional
-from .torch_stand_ins.table import decline
+from .torch_stand_ins.table import decline, in_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 def stand_ins() -> Iterator[tuple[str, Callable[..., Any]]]:
     """(name in torch or torch._C._nn, our function)"""
     for name in _ACTIVATIONS:
-        yield f"{name}_", _in_place(getattr(functional, name))
+        yield f"{name}_", in_place(getattr(functional, name))
     yield "dropout_", dropout_in_place
     yield "feature_dropout_", dropout_in_place
     yield "alpha_dropout_", dropout_in_place
     yield "feature_alpha_dropout_", dropout_in_place
     yield "lstm", lstm
-    yield "gru", gru
-    yield "rnn_tanh", rnn_tanh
-    yield "rnn_relu", rnn_relu
+    yield "gru", _without_cell("gru")
+    yield "rnn_tanh", _without_cell("tanh")
+    yield "rnn_relu", _without_cell("relu")
     yield "lstm_cell", lstm_cell
-    yield "gru_cell", gru_cell
-    yield "rnn_tanh_cell", rnn_tanh_cell
-    yield "rnn_relu_cell", rnn_relu_cell
+    yield "gru_cell", _step_without_cell("gru")
+    yield "rnn_tanh_cell", _step_without_cell("tanh")
+    yield "rnn_relu_cell", _step_without_cell("relu")
     yield "_native_multi_head_attention", native_multi_head_attention
     yield "_transformer_encoder_layer_fwd", transformer_encoder_layer_fwd
     yield "_weight_norm", weight_norm
@@ -39,13 +39,6 @@ def stand_ins() -> Iterator[tuple[str, Callable[..., Any]]]:
 # ---- activations
 
 _ACTIVATIONS = "celu elu hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu silu threshold".split()
-
-
-def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def write(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return input.copy_(function(input, *args, **kwargs))
-
-    return write
 
 
 def dropout_in_place(input: Tensor, p: float, train: bool) -> Tensor:
@@ -124,64 +117,24 @@ def lstm(
     return output.transpose(0, 1) if batch_first else output, hidden, cell
 
 
-def _without_cell(
-    kind: str,
-    input: Tensor,
-    hx: Tensor,
-    params: Any,
-    has_biases: Any,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor]:
-    _require_plain(params, dropout, train, num_layers)
-    steps = input.transpose(0, 1) if batch_first else input
-    output, hidden, _ = _layers(kind, steps, hx, None, params, has_biases, False, num_layers, bidirectional)
-    return output.transpose(0, 1) if batch_first else output, hidden
+def _without_cell(kind: str) -> Callable[..., tuple[Tensor, Tensor]]:
+    def layers(
+        input: Tensor,
+        hx: Tensor,
+        params: Any,
+        has_biases: Any,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool = False,
+    ) -> tuple[Tensor, Tensor]:
+        _require_plain(params, dropout, train, num_layers)
+        steps = input.transpose(0, 1) if batch_first else input
+        output, hidden, _ = _layers(kind, steps, hx, None, params, has_biases, False, num_layers, bidirectional)
+        return output.transpose(0, 1) if batch_first else output, hidden
 
-
-def gru(
-    input: Tensor,
-    hx: Tensor,
-    params: Any,
-    has_biases: Any,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool = False,
-) -> tuple[Tensor, Tensor]:
-    return _without_cell("gru", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-
-
-def rnn_tanh(
-    input: Tensor,
-    hx: Tensor,
-    params: Any,
-    has_biases: Any,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool = False,
-) -> tuple[Tensor, Tensor]:
-    return _without_cell("tanh", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-
-
-def rnn_relu(
-    input: Tensor,
-    hx: Tensor,
-    params: Any,
-    has_biases: Any,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool = False,
-) -> tuple[Tensor, Tensor]:
-    return _without_cell("relu", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+    return layers
 
 
 def _cell(
@@ -205,22 +158,13 @@ def lstm_cell(
     return _cell("lstm", input, hx[0], hx[1], w_ih, w_hh, b_ih, b_hh)
 
 
-def gru_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    return _cell("gru", input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
+def _step_without_cell(kind: str) -> Callable[..., Tensor]:
+    def step(
+        input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
+    ) -> Tensor:
+        return _cell(kind, input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
 
-
-def rnn_tanh_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    return _cell("tanh", input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
-
-
-def rnn_relu_cell(
-    input: Tensor, hx: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None
-) -> Tensor:
-    return _cell("relu", input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
+    return step
 
 
 # ---- attention

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+import operator
+
 import minidynamo
 
 from ..._C import Tensor
 from ..._composites import registry
 from . import pointwise, scattering, series, special
-from .table import TABLE, StandIn, decline, stands_in
+from .table import TABLE, StandIn, decline, in_place, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-
-def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def write(self: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        result = function(self, *args, **keywords)
-        if result.dtype != self.dtype or result.shape != self.shape:
-            decline("a result that does not fit into the tensor")
-        return self.copy_(result)
-
-    return write
 
 
 _COMPOSITES = "addbmm addmv addr baddbmm deg2rad heaviside logit nan_to_num rad2deg sgn sinc xlogy"
@@ -34,11 +26,11 @@ _OURS: dict[str, Any] = {
     **{"scatter_reduce": scattering.scatter_reduce, "true_divide": pointwise.true_divide},
 }
 TABLE.extend(
-    StandIn(f"Tensor.{name}_ {name}_", _in_place(registry.methods[name]))
+    StandIn(f"Tensor.{name}_ {name}_", in_place(registry.methods[name]))
     for name in _COMPOSITES.split()
     if f"{name}_" not in registry.methods
 )
-TABLE.extend(StandIn(f"Tensor.{name}_ {name}_", _in_place(function)) for name, function in _OURS.items())
+TABLE.extend(StandIn(f"Tensor.{name}_ {name}_", in_place(function)) for name, function in _OURS.items())
 
 # Of torch._C._nn and torch, with the parameters of ours or the first of them.
 _FUNCTIONAL = "celu glu hardsigmoid hardswish hardtanh leaky_relu mish relu6 rms_norm selu silu threshold"
@@ -74,35 +66,25 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input.shape == other.shape
 
 
-def _indices(rows: list[list[int]], dtype: Any) -> Tensor:
-    return minidynamo.tensor(rows, dtype=minidynamo.int64 if dtype is None else dtype)
+def _indices(keeps: Callable[[int, int], bool]) -> Callable[..., Tensor]:
+    """tril_indices or triu_indices; keeps(j - i, offset): whether (i, j) is among them."""
+
+    def indices(
+        row: int,
+        col: int,
+        offset: int = 0,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: Any = None,
+    ) -> Tensor:
+        places = [(i, j) for i in range(row) for j in range(col) if keeps(j - i, offset)]
+        both = [[i for i, _ in places], [j for _, j in places]]
+        return minidynamo.tensor(both, dtype=minidynamo.int64 if dtype is None else dtype)
+
+    return indices
 
 
-@stands_in("tril_indices")
-def tril_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: Any = None,
-) -> Tensor:
-    places = [(i, j) for i in range(row) for j in range(col) if j - i <= offset]
-    return _indices([[i for i, _ in places], [j for _, j in places]], dtype)
-
-
-@stands_in("triu_indices")
-def triu_indices(
-    row: int,
-    col: int,
-    offset: int = 0,
-    *,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: Any = None,
-) -> Tensor:
-    places = [(i, j) for i in range(row) for j in range(col) if j - i >= offset]
-    return _indices([[i for i, _ in places], [j for _, j in places]], dtype)
+TABLE.append(StandIn("tril_indices", _indices(operator.le)))
+TABLE.append(StandIn("triu_indices", _indices(operator.ge)))

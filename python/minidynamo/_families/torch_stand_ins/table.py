@@ -53,6 +53,18 @@ def stands_in(places: str) -> Callable[[_Function], _Function]:
     return enter
 
 
+def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The form of a function over our tensors that writes into its first argument."""
+
+    def write(self: Any, *args: Any, **keywords: Any) -> Any:
+        result = function(self, *args, **keywords)
+        if result.dtype != self.dtype or result.shape != self.shape:
+            decline("a result that does not fit into the tensor")
+        return self.copy_(result)
+
+    return write
+
+
 def both(*names: str) -> str:
     """The places of functions that are methods as well."""
     return " ".join([place for name in names for place in (name, f"Tensor.{name}")])
