@@ -51,6 +51,11 @@ struct GradModes {
 // return a fake of int64 indices, which the plan then contains.
 using TensorFromKey = std::function<Tensor(BorrowedRef)>;
 
+struct NeutralKeyword {
+  const char* name;
+  PyObject* value;
+};
+
 struct TensorFamily {
   const char* name;  // in texts
   int rank;          // of two families in one operation, the higher one answers
@@ -108,6 +113,8 @@ struct TensorFamily {
   // The form of an argument that is not a tensor of a trace, and its value for a parameter; throws as the library does.
   ValueForm (*form)(BorrowedRef value);
   Arg (*argument)(const OpRow& row, const Param& param, BorrowedRef value);
+  // Keywords beyond those of our rows that change nothing with this value, or with None: layout=torch.strided.
+  std::span<const NeutralKeyword> (*neutral_keywords)();
   // The object of the default family in the place of the library's (dtypes, devices, memory formats, return types), and
   // the reverse; other objects are returned unchanged. Both null: they are the same.
   Ref (*to_own)(BorrowedRef object);

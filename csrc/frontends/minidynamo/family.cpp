@@ -142,6 +142,7 @@ constexpr TensorFamily kFamily{
     .size_type = size_type,
     .form = value_form,
     .argument = arg_from_python,
+    .neutral_keywords = nullptr,
     .to_own = nullptr,
     .from_own = nullptr,
 };

@@ -58,6 +58,12 @@ Arg argument(const OpRow& row, const Param& param, BorrowedRef value) {
   return arg_from_python(row, param, own_face(value));
 }
 
+std::span<const NeutralKeyword> neutral_keywords() {
+  static const NeutralKeyword kRows[] = {
+      {"layout", layout_object().get()}, {"pin_memory", Py_False}, {"requires_grad", Py_False}};
+  return kRows;
+}
+
 constexpr TensorFamily kFamily{
     .name = "torch",
     .rank = 1,
@@ -90,6 +96,7 @@ constexpr TensorFamily kFamily{
     .size_type = size_type,
     .form = form,
     .argument = argument,
+    .neutral_keywords = neutral_keywords,
     .to_own = own_face,
     .from_own = torch_face,
 };

@@ -49,14 +49,14 @@ Conversion conversion(Tracer& tracer, const ConversionMethod& method, const Tens
   bool with_keywords = !args.keywords.empty();
   if (method.form == ConversionMethod::Form::TypeAs) {
     auto* other = args.positional.size() == 2 && !with_keywords ? as<TensorValue>(args.positional[1]) : nullptr;
-    if (other == nullptr) raise_here();
+    if (other == nullptr) refuse_arguments(*tensor.family, method.name);
     tracer.values().guard_tensor(other);
     return {.dtype = other->spec.dtype};
   }
   Conversion wanted{.dtype = method.dtype.value_or(spec.dtype)};
-  if (args.positional.size() > 1 || args.keywords.size() > 1) raise_here();
+  if (args.positional.size() > 1 || args.keywords.size() > 1) refuse_arguments(*tensor.family, method.name);
   for (const auto& [name, value] : args.keywords) {
-    if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) raise_here();
+    if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) refuse_arguments(*tensor.family, method.name);
     set_memory_format(wanted, method.name, plain_argument(tracer, *tensor.family, method.name, value));
   }
   return wanted;
@@ -83,9 +83,9 @@ ValuePtr call_conversion(Tracer& tracer, const ConversionMethod& method, TensorV
   try {
     wanted = conversion(tracer, method, *tensor, args);
   } catch (const Error&) {
-    raise_here();
+    refuse_arguments(*tensor->family, method.name);
   } catch (const PythonError&) {
-    raise_here();
+    refuse_arguments(*tensor->family, method.name);
   }
   const ValuePtr& self = args.positional[0];
   if (!wanted.memory_format.empty()) return in_memory_format(tracer, tensor, self, wanted);

@@ -1,5 +1,9 @@
 #include "symbolic/tensors/family_border.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "frontends/tensor_language.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
@@ -106,9 +110,32 @@ class WithoutGrad {
 
 }  // namespace
 
-ValuePtr call_stand_in(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args) {
-  Border border(tracer, family);
-  return border.outward(call_rewritten(tracer, function, border.inward(args)));
+CallArgs without_neutral_keywords(Tracer& tracer, const TensorFamily& family, const CallArgs& args) {
+  if (args.keywords.empty() || family.neutral_keywords == nullptr) return args;
+  auto is_neutral = [&](const auto& keyword) {
+    for (const NeutralKeyword& row : family.neutral_keywords()) {
+      if (PyUnicode_CompareWithASCIIString(keyword.first, row.name) != 0) continue;
+      return same_object(tracer, keyword.second, tracer.values().none()) ||
+             same_object(tracer, keyword.second, tracer.values().constant(BorrowedRef(row.value)));
+    }
+    return false;
+  };
+  CallArgs kept{args.positional, {}};
+  std::ranges::remove_copy_if(args.keywords, std::back_inserter(kept.keywords), is_neutral);
+  return kept;
+}
+
+ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  Border border(tracer, *callable.family);
+  CallArgs own = border.inward(without_neutral_keywords(tracer, *callable.family, args));
+  size_t depth = tracer.frames().depth();
+  try {
+    return border.outward(call_rewritten(tracer, callable.function, own));
+  } catch (const RaiseSignal&) {
+    // It does not take the arguments: no frame of it was made.
+    if (tracer.frames().depth() == depth) refuse_arguments(*callable.family, callable.name);
+    throw;
+  }
 }
 
 ValuePtr call_rewritten(Tracer& tracer, BorrowedRef function, const CallArgs& args) {

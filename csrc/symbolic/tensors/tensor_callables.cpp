@@ -72,7 +72,8 @@ Ref fact_argument(Tracer& tracer, const TensorCallable& callable, const ValuePtr
 namespace tensor_callables {
 
 ValuePtr call_Op(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  return call_op(tracer, *callable.row, args, callable.form, callable.family);
+  CallArgs plain = without_neutral_keywords(tracer, *callable.family, args);
+  return call_op(tracer, *callable.row, plain, callable.form, callable.family);
 }
 
 ValuePtr call_InPlaceOp(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
@@ -98,9 +99,9 @@ ValuePtr call_Fact(Tracer& tracer, const TensorCallable& callable, const CallArg
     Ref result = callable.fact->value(tensor->spec, plain, names.get());
     return tracer.values().constant(object_in(*tensor->family, result));
   } catch (const Error&) {
-    raise_here();
+    refuse_arguments(*tensor->family, callable.name);
   } catch (const PythonError&) {
-    raise_here();
+    refuse_arguments(*tensor->family, callable.name);
   }
 }
 
@@ -119,7 +120,7 @@ ValuePtr call_Elements(Tracer& tracer, const TensorCallable& callable, const Cal
 }
 
 ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  return call_stand_in(tracer, *callable.family, callable.function, args);
+  return call_stand_in(tracer, callable, args);
 }
 
 ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {

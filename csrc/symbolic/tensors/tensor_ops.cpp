@@ -105,7 +105,7 @@ class OpCapture {
       row_ = op.row;
       bound = std::move(op.call);
     } catch (const Error&) {
-      raise_here();
+      refuse_arguments(*family_, row_->name);
     }
     const std::vector<Param>& params = row_->schema.params;
     if (!params.empty()) viewed_at_ = bound.value_of_param[0];
@@ -145,8 +145,8 @@ class OpCapture {
     return operand;
   }
 
-  static Operand default_operand(const Param& param) const {
-    if (!param.default_value) raise_here();
+  Operand default_operand(const Param& param) const {
+    if (!param.default_value) refuse_arguments(*family_, row_->name);
     return operand_of_arg(*param.default_value);
   }
 
@@ -249,7 +249,7 @@ class OpCapture {
         if (can_hold_strongly(object->object.get()))
           constant = Ref::share(tracer_.values().identity_of(value));
         else if (family_->form(object->object.get()) == ValueForm::Other)
-          raise_here();
+          refuse_arguments(*family_, row_->name);
       }
     }
     if (!constant)
@@ -260,9 +260,9 @@ class OpCapture {
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", param.name));
       return operand_of_arg(arg);
     } catch (const Error&) {
-      raise_here();
+      refuse_arguments(*family_, row_->name);
     } catch (const PythonError&) {
-      raise_here();
+      refuse_arguments(*family_, row_->name);
     }
   }
 
@@ -489,6 +489,12 @@ CallArgs without_generator(Tracer& tracer, const OpRow& row, const CallArgs& arg
 }
 
 }  // namespace
+
+void refuse_arguments(const TensorFamily& family, std::string_view name) {
+  if (&family == &default_family()) raise_here();
+  PyErr_Clear();
+  graph_break(BreakReason::tensor_operands, str_cat(name, "() with arguments that nothing is known of"));
+}
 
 void check_state(Tracer& tracer, const TensorFamily& family) {
   const char* unusual = family.unusual_state != nullptr ? family.unusual_state() : nullptr;

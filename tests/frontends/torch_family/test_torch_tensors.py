@@ -97,6 +97,14 @@ CAPTURED = {
     "halves": lambda a, b: (a.half() + b.half(), a.bfloat16() * 2),
     "no_work_but_a_test": lambda a, b: a + 1 if isinstance(a, torch.Tensor) and torch.is_tensor(b) else None,
     "grad_mode_switched": lambda a, b: switched(a, b),
+    "a_tensor_of_ours": lambda a, b: (minidynamo.ones(2) + 1, a + b)[1],
+    "neutral_keywords": lambda a, b: (
+        torch.zeros(3, layout=torch.strided, pin_memory=False),
+        torch.linspace(0, 1, 5, layout=None, device=None),
+        torch.ones_like(a, layout=torch.strided, requires_grad=False),
+        torch.scalar_tensor(3, dtype=torch.float64, layout=torch.strided, requires_grad=False),
+        a.new_zeros(4, layout=torch.strided, pin_memory=False),
+    ),
     "state_questions": lambda a, b: a + 1 if not torch.is_grad_enabled() and not torch.is_autocast_enabled() else b,
 }
 
@@ -148,8 +156,10 @@ BROKEN = {
     "data": lambda a, b: (a.numpy().sum(), b + 1)[1],
     "a_branch": lambda a, b: a + b if a.sum() > 3 else b,
     "an_element": lambda a, b: (a[0, 0].item(), b + 1)[1],
-    "a_tensor_of_ours": lambda a, b: (minidynamo.ones(2) + 1, a + b)[1],
     "data_as_an_attribute": lambda a, b: a.data + b,
+    # Arguments that torch takes, and no row or stand-in here.
+    "another_layout": lambda a, b: torch.zeros(3, layout=torch.sparse_coo).to_dense() + a[0, :3],
+    "a_form_of_to": lambda a, b: a.to(dtype=torch.complex64).real + b,
 }
 
 
@@ -157,9 +167,11 @@ BROKEN = {
 def test_broken(name):
     function = BROKEN[name]
     compiled = minidynamo.compile(function)
+    before = dict(_C.engine_counters())["graph_breaks"]
     for _ in range(3):
         arguments, expected = two(), two()
         assert facts(compiled(*arguments), arguments) == facts(function(*expected), expected)
+    assert dict(_C.engine_counters())["graph_breaks"] > before
 
 
 KINDS_OF_TENSORS = {
