@@ -211,6 +211,15 @@ bool WritePlacement::reads_beside(const Node& update, const Place& base, const P
   return found;
 }
 
+// What an input holds at the end is kept until then.
+bool WritePlacement::is_last_of_chain(const ValueRef& value) const {
+  int own = own_buffer_[static_cast<size_t>(places_.number(value))];
+  return std::ranges::any_of(chains_, [&](const WriteChain& chain) {
+    const Node* last = chain.updates.empty() ? chain.produced : chain.updates.back();
+    return last != nullptr && own_buffer_[static_cast<size_t>(number(*last))] == own;
+  });
+}
+
 bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std::vector<Read>& reads) const {
   const Place& base = places_.place(self);
   Place window = window_of(update);
@@ -227,7 +236,7 @@ bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std
       break;
     case BufferHome::Arena:
     case BufferHome::Output:
-      if (escapes_[static_cast<size_t>(self.node->index)]) return false;
+      if (escapes_[static_cast<size_t>(self.node->index)] || is_last_of_chain(self)) return false;
       break;
   }
   // Another write has taken over what this one writes to: equal tensors of the program are one value of the graph.

@@ -67,6 +67,7 @@ class WritePlacement {
   void let_wait();
   bool has_other_readers(const WriteChain& chain) const;
   void take_over_base(const Node& update);
+  bool is_last_of_chain(const ValueRef& value) const;
   bool may_take_over(const Node& update, const ValueRef& self, std::vector<Read>& reads) const;
   bool reads_beside(const Node& update, const Place& base, const Place& window) const;
   void add_reads(int buffer, std::vector<Read>& reads) const;

@@ -371,6 +371,9 @@ STATEMENTS = (
     "{a}[{i}].sub_({b}[{j}])",
     "{a}.t().clamp_(-5, 5)",
     "{a}.masked_fill_({b} < {c}, 0)",
+    "{a} = {b}.masked_fill({c} > 0, 0.5)",
+    "{a} = {b}.index_fill(0, md.tensor([{i}, {j}]), {k})",
+    "{a} = {b}.scatter(1, md.tensor([[{i}, {j}]]), {k}.0)",
     "graph_break()",
     "n = {a}.sum().item() > {k}\n    if n: {a}.add_(1)",
 )
@@ -390,7 +393,7 @@ def program(rng):
 def run_program(number):
     rng = random.Random(number)
     source = program(rng)
-    scope = {"graph_break": graph_break}
+    scope = {"graph_break": graph_break, "md": md}
     exec(compile(source, f"<program {number}>", "exec"), scope)
     function = scope["f"]
     compiled = md.compile(function)

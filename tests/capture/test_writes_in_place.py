@@ -286,6 +286,35 @@ def test_equal_tensors_are_written_apart(equal):
         md._dynamo.reset()
 
 
+# Out of place: x keeps what the write before it has left.
+CHANGED_COPIES = [
+    "x.masked_fill(x > 0, 0.5)",
+    "md.fill(x, 2)",
+    "x.index_fill(0, i, 7)",
+    "x.index_copy(0, i, y[:2])",
+    "x.index_add(0, i, y[:2])",
+    "x.scatter(0, m, 9.0)",
+    "x.scatter(0, m, y, reduce='multiply')",
+    "x.scatter_add(0, m, y)",
+]
+WRITES_BEFORE = ["x.mul_(2)", "x += y", "x[1:] *= 2", "x.copy_(y)", "x.copy_(y * 3)", "x.zero_()", "x.clamp_(-1, 1)",
+                 "x.masked_fill_(y > 1, -2)", "x.view(-1).mul_(3)", "md.add(x, y, out=x)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("copy", CHANGED_COPIES)
+def test_a_changed_copy_of_what_was_written(copy):
+    for write, rest in itertools.product(WRITES_BEFORE, ["r", "r + 1", "r.softmax(-1)", "(r + x).sum()", "r, r * x"]):
+        body = f"    {write}\n    r = {copy}\n    return {rest}, x\n"
+
+        def make():
+            x = md.arange(12, dtype=md.float64).reshape(4, 3) - 5
+            y = md.arange(12, dtype=md.float64).reshape(4, 3) * 0.25
+            return [x, y, md.tensor([2, 0]), md.tensor([[1, 0, 3]])]
+
+        check(define(f"def f(x, y, i, m):\n{body}", f"{write}, {copy}, {rest}"), make)
+        md._dynamo.reset()
+
+
 SIZED_WRITES = {
     "window from elsewhere": "x[1:-1] = 0.5 * (y[:-2] + y[2:])",
     "window of itself": "x[2:] *= 3",
@@ -427,6 +456,9 @@ class Drawing:
                 f"results.append({target}[i])",
                 f"results.append({window} * {number})",
                 f"results.append({window})",
+                f"results.append({target}.masked_fill({self.rng.choice(self.names)} > 0, {number}) + 1)",
+                f"results.append({target}.index_fill(0, i, {number}).sum())",
+                f"results.append({target}.index_add(0, i, {self.rng.choice(self.names)}[:3]) * 2)",
                 f"for n in range({self.rng.randint(1, 3)}): {window} = {other} * (n + 1)",
                 f"{self.rng.choice(self.names)}[0] = q[0] // d[0]",
             ]
