@@ -36,6 +36,9 @@ void assign_deque(PyObject* deque, PyObject* items, bool is_changed) {
   for (Py_ssize_t i = 0; !is_changed && i < PyList_GET_SIZE(items); ++i)
     check_status(PySequence_SetItem(deque, i, PyList_GET_ITEM(items, i)));
   if (!is_changed) return;
+  // Neither clear() nor extend() counts as a change where there is nothing to remove or to add.
+  bool stays_empty = PyList_GET_SIZE(items) == 0 && PyObject_Size(deque) == 0;
+  if (stays_empty) check(PyObject_CallMethod(deque, "append", "O", Py_None));
   check(PyObject_CallMethod(deque, "clear", nullptr));
   check(PyObject_CallMethod(deque, "extend", "O", items));
 }

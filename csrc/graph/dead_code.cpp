@@ -1,6 +1,28 @@
 #include "graph/passes.h"
 
 namespace md {
+namespace {
+
+// The input whose memory a value lies in, or whose elements a write has copied; null: none.
+Node* input_of(const ValueRef& value) {
+  Node* node = value.node;
+  while (is_op(*node, OpKind::View) || is_op(*node, OpKind::Write)) {
+    const auto* viewed = std::get_if<ValueRef>(&node->operands[0]);
+    if (viewed == nullptr) return nullptr;
+    node = viewed->node;
+  }
+  return node->kind == NodeKind::TensorInput ? node : nullptr;
+}
+
+void note_dropped_reads(const Node& node) {
+  if (node.kind != NodeKind::Op || node.op->kind == OpKind::View) return;
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [](const ValueRef& value) {
+      if (Node* input = input_of(value)) input->has_dropped_reads = true;
+    });
+}
+
+}  // namespace
 
 bool eliminate_dead_code(Graph& graph) {
   std::vector<bool> live(graph.nodes().size(), false);
@@ -12,6 +34,8 @@ bool eliminate_dead_code(Graph& graph) {
     if (!live[i]) continue;
     for (const Operand& operand : node.operands) for_each_value(operand, mark);
   }
+  for (const auto& node : graph.nodes())
+    if (!live[static_cast<size_t>(node->index)]) note_dropped_reads(*node);
   size_t before = graph.nodes().size();
   graph.retain([&](const Node& node) { return live[static_cast<size_t>(node.index)]; }, false);
   return graph.nodes().size() != before;

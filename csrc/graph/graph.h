@@ -80,6 +80,8 @@ struct Node {
   Location location;                      // where it is in the user's code
   std::shared_ptr<const OpRow> owned_op;  // Op: owns a row that is in no table
   CallForm form = CallForm::Function;
+  // TensorInput: a node that was dropped as dead read its elements. Python reads them if it runs the program again.
+  bool has_dropped_reads = false;
   Dim size = 0;    // the symbol whose value this node defines, if any: a scalar input, or a 0-d int64 tensor
   int index = -1;  // position, maintained by Graph
 };

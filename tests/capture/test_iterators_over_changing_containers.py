@@ -126,6 +126,44 @@ def test_iter_is_called_once_on_an_iterator(kind):
     assert asked == plain
 
 
+DEQUES = ("deque()", "deque([1])", "deque([1, 2], 2)", "deque((), 0)", "deque((), 2)", "deque([1, 2, 3])")
+DEQUE_CHANGES = (
+    "q.append(9)",
+    "q.clear()",
+    "q.append(9); q.clear()",
+    "q.append(9); q.pop() if q else 0",
+    "q.appendleft(9); q.clear(); q.extend(())",
+    "q.extend(())",
+    "q.extend((5, 6)); q.clear()",
+    "q.clear(); q.append(1)",
+    "q.rotate(1)",
+    "q.reverse()",
+)
+
+
+@pytest.mark.parametrize("made", DEQUES)
+@pytest.mark.parametrize("change", DEQUE_CHANGES)
+def test_iterators_notice_changes_that_leave_the_elements_alone(made, change):
+    program = f"""
+def f(x, q):
+    i, out = iter(q), []
+    graph_break()
+    {change}
+    x = x + 1
+    for _ in range(2):
+        try: out.append(list(i))
+        except RuntimeError as error: out.append(str(error))
+    return out, list(q)
+"""
+    plain, compiled = {"graph_break": lambda: None}, {"graph_break": graph_break}
+    exec(program, plain)
+    exec(program, compiled)
+    make = lambda: eval(made, {"deque": collections.deque})  # noqa: E731
+    expected, function = plain["f"](ones(1), make()), minidynamo.compile(compiled["f"])
+    for _ in range(2):
+        assert function(ones(1), make()) == expected
+
+
 class Holder:
     pass
 

@@ -146,6 +146,34 @@ def test_memory_after_a_failure(write, failure):
         md._dynamo.reset()
 
 
+# What the program reads of a tensor although nothing needs it, as long as nothing fails: lines before a write to x.
+UNNEEDED_READS = {
+    "of the whole": "t = x * 3",
+    "of a window": "y[:1] = x[3:4] * 2",
+    "of a view": "t = x.view(3, 4).t()[:2].sum()",
+    "of what was written": "x[:6] = 7\n    t = x[2:9] * 2",
+    "of a changed copy": "t = x.masked_fill(x > 2, 0).sum()",
+    "twice, one needed": "t = x + 1\n    u = (x + 1).sum()\n    y[0] = u",
+    "by a write": "y.index_add_(0, j, x[:3])",
+}
+
+
+@pytest.mark.parametrize("read", UNNEEDED_READS)
+def test_unneeded_reads_before_a_failure(read):
+    """Python, which runs the program again, reads what was there before."""
+    for write in ("x[2:] = y[2:] + 1", "x.copy_(y * 2)", "x.mul_(2)", "x[:4] += 1\n    x[3:] *= 2", "x.fill_(9)"):
+        for failure in ("index", "divisor", "number", "sizes"):
+            body = [UNNEEDED_READS[read], write, FAILURES[failure][0], "y.copy_(z)", "t = None"]
+            source = "def f(x, y, w, z, q, d, b, i, j, n, k):\n" + "".join(f"    {line}\n" for line in body)
+            function = define(source + "    return r, x.sum(), y.sum()\n", f"{read}, {write}, {failure}")
+            end, *_ = leave(function, lambda: arguments(failure))
+            assert end[0] != "returns"
+            compiled = check(function, lambda: arguments("none"), calls=2)
+            for _ in range(2):
+                assert leave(compiled, lambda: arguments(failure)) == leave(function, lambda: arguments(failure))
+            md._dynamo.reset()
+
+
 calls = []
 
 
