@@ -318,7 +318,9 @@ PROGRAMS = {
 
 def shown(value):
     if isinstance(value, md.Tensor):
-        return value.tolist(), str(value.dtype), tuple(value.shape), value.stride()
+        return shown(value.tolist()), str(value.dtype), tuple(value.shape), value.stride()
+    if isinstance(value, float) and value != value:
+        return "nan"  # equals itself
     if isinstance(value, (list, tuple)):
         return type(value), [shown(item) for item in value]
     if isinstance(value, dict):
