@@ -108,6 +108,7 @@ void bind_engine(py::module_& module) {
     disable_code(code.ptr());
     facts_of(reinterpret_cast<PyCodeObject*>(code.ptr())).leaves_callees = true;  // it may have run before
   });
+  module.def("_leave_files", [](const std::string& path) { leave_files(path); });
   module.def("_register_made_class", [](const py::type& type, const py::function& function) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());
   });

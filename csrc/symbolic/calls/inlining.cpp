@@ -148,6 +148,8 @@ void call_function(Tracer& tracer, const ValuePtr& function, CallArgs args, Cont
     return apply_continuation(tracer, continuation, continuation_value, text);
   if (is_disabled_code(callee_of(function).code))
     graph_break(BreakReason::disabled_call, text_of(callee_of(function).code->co_qualname));
+  if (is_left_code(callee_of(function).code))
+    graph_break(BreakReason::skipped_call, text_of(callee_of(function).code->co_qualname));
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
   if (!is_generator)

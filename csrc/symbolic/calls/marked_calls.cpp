@@ -1,7 +1,10 @@
 #include "symbolic/calls/marked_calls.h"
 
+#include <algorithm>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "cpython/text.h"
 #include "guards/wrapper_callables.h"
@@ -99,6 +102,11 @@ std::unordered_set<PyObject*>& disabled_codes() {
   return *codes;
 }
 
+std::vector<std::string>& left_paths() {
+  static auto* paths = new std::vector<std::string>();  // never freed
+  return *paths;
+}
+
 }  // namespace
 
 void disable_code(BorrowedRef code) {
@@ -106,6 +114,19 @@ void disable_code(BorrowedRef code) {
 }
 
 bool is_disabled_code(PyCodeObject* code) { return disabled_codes().contains(reinterpret_cast<PyObject*>(code)); }
+
+void leave_files(std::string_view path) { left_paths().emplace_back(path); }
+
+bool is_left_code(PyCodeObject* code) {
+  Py_ssize_t size = 0;
+  const char* text = left_paths().empty() ? nullptr : PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+  if (text == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  std::string_view file(text, static_cast<size_t>(size));
+  return std::ranges::any_of(left_paths(), [&](const std::string& path) { return file.starts_with(path); });
+}
 
 const MarkedCall* find_marked_call(BorrowedRef callable) {
   if (entries().empty()) return nullptr;

@@ -1,5 +1,7 @@
 // How the program marked single callables: kept out of graphs, forbidden, constant, replaced, or traced in another way.
 #pragma once
+#include <string_view>
+
 #include "symbolic/trace/tracer.h"
 
 namespace md {
@@ -26,6 +28,9 @@ void unmark_call(BorrowedRef callable);
 // library's way to disable a function.
 void disable_code(BorrowedRef code);
 bool is_disabled_code(PyCodeObject* code);
+// The same for all code of files whose path starts so: a library's own compiler.
+void leave_files(std::string_view path);
+bool is_left_code(PyCodeObject* code);
 const MarkedCall* find_marked_call(BorrowedRef callable);
 CallMark call_mark_named(std::string_view name);  // throws Error(Key) for an unknown name
 

@@ -70,7 +70,16 @@ def _facts(
     }
 
 
+# What runs under torch's compilers and transforms: nothing of it, nor of what it calls, is captured.
+_LEFT = (
+    *("_higher_order_ops/", "_inductor/", "_subclasses/", "_export/", "export/", "_functorch/_aot_autograd/"),
+    *(f"_functorch/{name}.py" for name in "apis autograd_function eager_transforms predispatch pyfunctorch vmap".split()),
+)
+
+
 def _register(torch: Any) -> None:
+    for path in _LEFT:
+        _C._leave_files(f"{torch.__path__[0]}/{path}")
     for name, own in torch_stand_ins.RESULTS.items():
         _C._torch.add_results(own, getattr(torch.return_types, name), own._fields)
     # The first meaning of a callable stays: what differs from ours in more than the name comes first.

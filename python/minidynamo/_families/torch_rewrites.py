@@ -24,4 +24,30 @@ def combine_input_and_mask(op: Any, input: Any, mask: Any, *args: Any) -> Any:
     return masked._where(masked._input_mask(input, mask=mask), input, fill)
 
 
-TABLE = (StandIn("masked._ops._combine_input_and_mask", combine_input_and_mask, "Rewritten"),)
+def associative_scan(combine_fn: Any, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise") -> Any:
+    """Step by step, over a tensor or a tuple or list of them: torch's own maps combine_fn over batches of steps."""
+    several = isinstance(xs, (tuple, list))
+    leaves = list(xs) if several else [xs]
+    if combine_mode != "generic" or not leaves or not all(isinstance(leaf, torch.Tensor) for leaf in leaves):
+        decline("associative_scan of other than tensors, or of pointwise mode")
+    count = leaves[0].shape[dim]
+    if count < 2 or any(leaf.shape[dim] != count for leaf in leaves):
+        decline("associative_scan of less than two steps, or of other numbers of them")
+    places = range(count - 1, -1, -1) if reverse else range(count)
+    state = [leaf.select(dim, places[0]) for leaf in leaves]
+    results = [[part] for part in state]
+    for place in places[1:]:
+        step = [leaf.select(dim, place) for leaf in leaves]
+        state = combine_fn(type(xs)(state), type(xs)(step)) if several else [combine_fn(state[0], step[0])]
+        for parts, part in zip(results, state, strict=True):
+            parts.append(part)
+    if reverse:
+        results = [parts[::-1] for parts in results]
+    scanned = [torch.stack(parts).movedim(0, dim) for parts in results]
+    return type(xs)(scanned) if several else scanned[0]
+
+
+TABLE = (
+    StandIn("_higher_order_ops.associative_scan", associative_scan, "Rewritten"),
+    StandIn("masked._ops._combine_input_and_mask", combine_input_and_mask, "Rewritten"),
+)

@@ -11,6 +11,8 @@ import pytest
 if importlib.util.find_spec("torch") is None:
     pytest.skip("torch is not installed: its tensors are not tried", allow_module_level=True)
 import torch
+from compiled_torch import difference_of_parts
+from torch._higher_order_ops.associative_scan import associative_scan
 
 import minidynamo
 from minidynamo import _C
@@ -172,6 +174,50 @@ def test_broken(name):
         arguments, expected = two(), two()
         assert facts(compiled(*arguments), arguments) == facts(function(*expected), expected)
     assert dict(_C.engine_counters())["graph_breaks"] > before
+
+
+def scanned(a, b):
+    def combine(left, right):
+        return left[0] * right[0], right[0] * left[1] + right[1]
+
+    return associative_scan(combine, (a, b), dim=1, combine_mode="generic")
+
+
+SCANS = {
+    "of two tensors": scanned,
+    "of one tensor": lambda a, b: associative_scan(torch.add, a, dim=0, combine_mode="generic"),
+    "backwards": lambda a, b: associative_scan(torch.mul, a, dim=-1, reverse=True, combine_mode="generic"),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_scans(name):
+    """In another order of additions than torch's."""
+    function = SCANS[name]
+    ours, theirs = minidynamo.compile(function, fullgraph=True)(*two()), function(*two())
+    for mine, other in zip(ours if type(ours) is tuple else (ours,), theirs if type(theirs) is tuple else (theirs,)):
+        assert torch.allclose(mine, other) and mine.stride() == other.stride()
+
+
+# Transforms and compilers of torch, which run as in plain torch, with all that they call.
+LEFT = {
+    "cond": lambda a, b: torch.cond(a.sum() > 0, lambda x: x + 1, lambda x: x - 1, (a,)),
+    "vmap": lambda a, b: torch.vmap(lambda x, y: (x * y).sum())(a, b),
+    "jvp": lambda a, b: torch.func.jvp(lambda x: x * x, (a,), (b,)),
+    "a scan of one step": lambda a, b: associative_scan(torch.add, a[:, :1], dim=1, combine_mode="generic"),
+    "linearize": lambda a, b: torch.func.linearize(lambda x: x * 2, a)[0],
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_transforms_are_left_to_torch(name):
+    function = LEFT[name]
+    around = lambda a, b: (a * 2, function(a, b), b + 1)  # noqa: E731
+    compiled, results = minidynamo.compile(around), []
+    captures = _C.record_captures(lambda: results.append(compiled(*two())))
+    assert {capture["file"] for capture in captures} == {__file__}
+    for ours in (*results, compiled(*two()), compiled(*two())):
+        assert difference_of_parts(ours, around(*two()), (0.0, 0.0)) == ""
 
 
 KINDS_OF_TENSORS = {
