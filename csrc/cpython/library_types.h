@@ -19,6 +19,12 @@ inline PyTypeObject* simple_namespace_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+// int | str
+inline PyTypeObject* union_type() {
+  static PyObject* const type = imported("types", "UnionType").release();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
 // Type of the immutable descriptor of a namedtuple field; its __reduce__ returns the field's index as (i, doc).
 inline PyTypeObject* tuple_field_type() {
   static PyObject* const type = imported("_collections", "_tuplegetter").release();

@@ -552,6 +552,57 @@ def metaclass_call(x):
     return w.x, w.tagged
 
 
+class MarkedMeta(type):
+    def __instancecheck__(cls, value):
+        return super().__instancecheck__(value) or getattr(value, "is_marked", False)
+
+    def __subclasscheck__(cls, other):
+        return super().__subclasscheck__(other) or other.__name__.startswith("Marked")
+
+
+class Marked(metaclass=MarkedMeta):
+    pass
+
+
+class MarkedOtherwise:
+    is_marked = True
+
+
+@whole()
+def metaclass_checks_by_super(x):
+    values = (Marked(), MarkedOtherwise(), 3, x)
+    return (
+        [isinstance(value, Marked) for value in values],
+        [issubclass(cls, Marked) for cls in (Marked, MarkedOtherwise, int)],
+        type.__instancecheck__(int, True),
+        type.__subclasscheck__(int, bool),
+        type.__subclasscheck__(Marked, MarkedOtherwise),
+        x + 1,
+    )
+
+
+@snippet()
+def metaclass_checks_that_raise(x):
+    found = []
+    for check, first, second in (
+        (type.__instancecheck__, 3, x),
+        (type.__subclasscheck__, int, 3),
+        (type.__instancecheck__, int, None),
+    ):
+        try:
+            found.append(check(first, second))
+        except TypeError as error:
+            found.append(type(error))
+    return found, x + 1
+
+
+@whole()
+def arguments_of_unions(x):
+    union = int | str | None
+    twice = union | int | (str | bytes)
+    return union.__args__, twice.__args__, isinstance(3, union), isinstance(None, twice), union, (int | int) is int, x
+
+
 class Items(list):
     def total(self):
         result = 0

@@ -1,5 +1,7 @@
 #include "symbolic/attributes/attribute_lookup.h"
 
+#include <algorithm>
+
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
@@ -149,6 +151,20 @@ Bound AttributeLookup::on_model(BorrowedRef model) {
   return {tracer_.values().constant(value)};
 }
 
+// Each once; None stands for its type.
+void AttributeLookup::add_arguments_of_union(const ConstructedValue& made, std::vector<ValuePtr>& parts) {
+  for (ValuePtr part : made.positional) {
+    if (auto* inner = as<ConstructedValue>(part)) {
+      add_arguments_of_union(*inner, parts);
+      continue;
+    }
+    if (same_object(tracer_, part, tracer_.values().none()))
+      part = tracer_.values().constant(reinterpret_cast<PyObject*>(Py_TYPE(Py_None)));
+    if (std::ranges::none_of(parts, [&](const ValuePtr& known) { return same_object(tracer_, known, part); }))
+      parts.push_back(part);
+  }
+}
+
 Bound AttributeLookup::on_made_object() {
   auto* made = as<ConstructedValue>(object_);
   bool is_partial = std::string_view(type_of(object_)->tp_name) == "functools.partial";
@@ -170,6 +186,11 @@ Bound AttributeLookup::on_made_object() {
     if (tracer_.values().is_exactly(made->positional[1], &PyTuple_Type)) return {made->positional[1]};
     if (PyType_IsSubtype(type_of(made->positional[1]), &PyTuple_Type) != 0) unknown();
     return {make_value<SequenceValue>(false, std::vector<ValuePtr>{made->positional[1]})};
+  }
+  if (type == union_type() && is("__args__")) {
+    std::vector<ValuePtr> parts;
+    add_arguments_of_union(*made, parts);
+    return {make_value<SequenceValue>(false, std::move(parts))};
   }
   if (is_partial && is("func")) return {made->positional[0]};
   if (is_partial && is("args"))
@@ -332,6 +353,8 @@ Bound AttributeLookup::on_builtin() {
   // super objects, proxies and generic aliases forward attributes of another object; a bound method does so for missing
   // ones.
   if (type == &Py_GenericAliasType) return on_alias();
+  if (type == union_type() && is("__args__") && as<ObjectValue>(object_) != nullptr)
+    return read_slot(tracer_.values().constant(_PyType_Lookup(type, name_)));
   if (type->tp_getattro != PyObject_GenericGetAttr && (type != &PyMethod_Type || is("__class__"))) unknown();
   if (is("__class__")) return {type_value(tracer_, object_)};
   if (auto* method = as<BoundMethodValue>(object_); method != nullptr && is("__self__")) return {method->self};

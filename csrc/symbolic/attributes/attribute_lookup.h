@@ -58,6 +58,7 @@ class AttributeLookup {
   static bool is_immutable_builtin(PyTypeObject* type);
   // An attribute of such an object, if it is a constant.
   Bound constant_field();
+  void add_arguments_of_union(const ConstructedValue& made, std::vector<ValuePtr>& parts);
   // list[int]: attributes of the alias itself; others are those of its origin.
   Bound on_alias();
   Bound on_module_of_class(PyTypeObject* type);

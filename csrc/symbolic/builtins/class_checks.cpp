@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
@@ -125,16 +126,15 @@ bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, co
       if (is_subtype_of(tracer, asked, type, element, builtin)) return true;
     return false;
   }
-  static PyObject* const union_type = imported("types", "UnionType").release();
   if (auto* parts = as<ObjectValue>(classinfo);
-      parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == (PyTypeObject*)union_type) {
+      parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == union_type()) {
     tracer.values().exact_type(classinfo);
-    Ref member = check(PyObject_GetAttrString(union_type, "__args__"));
+    Ref member = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(union_type()), "__args__"));
     ValuePtr args = value_at(tracer, tracer.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
     return is_subtype_of(tracer, asked, type, args, builtin);
   }
   auto* made = as<ConstructedValue>(classinfo);
-  if (made != nullptr && type_of(classinfo) == reinterpret_cast<PyTypeObject*>(union_type)) {
+  if (made != nullptr && type_of(classinfo) == union_type()) {
     for (const ValuePtr& part : made->positional) {
       auto* object = as<ObjectValue>(part);
       bool is_none = object != nullptr && object->object.get() == Py_None;
@@ -200,6 +200,25 @@ ValuePtr call_abstract_check(Tracer& tracer, const CallArgs& args) {
   return tracer.values().boolean(*found);
 }
 
+// type.__instancecheck__(class, object) and __subclasscheck__(class, other), which ask no metaclass.
+ValuePtr call_plain_instance_check(Tracer& tracer, const CallArgs& args) {
+  require_count(args, 2, 2);
+  PyObject* base = tracer.values().identity_of(args.positional[0]);
+  if (base == nullptr || !PyType_Check(base)) break_on_builtin("isinstance", args.positional[0]);
+  class_it_shows(tracer, args.positional[1]);
+  return tracer.values().boolean(is_object_of(tracer, args.positional[1], reinterpret_cast<PyTypeObject*>(base)));
+}
+
+ValuePtr call_plain_subclass_check(Tracer& tracer, const CallArgs& args) {
+  require_count(args, 2, 2);
+  for (const ValuePtr& value : args.positional) {
+    PyObject* type = tracer.values().identity_of(value);
+    if (type == nullptr || !PyType_Check(type)) break_on_builtin("issubclass", value);
+  }
+  auto* base = reinterpret_cast<PyTypeObject*>(as<ObjectValue>(args.positional[0])->object.get());
+  return tracer.values().boolean(derives_from(tracer, args.positional[1], base));
+}
+
 ValuePtr call_isinstance(Tracer& tracer, const CallArgs& args) {
   require_count(args, 2, 2);
   return tracer.values().boolean(is_instance(tracer, args.positional[0], args.positional[1]));
@@ -224,6 +243,9 @@ namespace {
 void add_class_checks() {
   static constexpr BuiltinRow kRows[] = {{"isinstance", call_isinstance}, {"issubclass", call_issubclass}};
   register_builtin_rows(kRows);
+  auto* type = reinterpret_cast<PyObject*>(&PyType_Type);
+  register_call(check(PyObject_GetAttrString(type, "__instancecheck__")).get(), call_plain_instance_check);
+  register_call(check(PyObject_GetAttrString(type, "__subclasscheck__")).get(), call_plain_subclass_check);
   register_call(imported("_abc", "_abc_instancecheck").get(), call_abstract_check<true>);
   register_call(imported("_abc", "_abc_subclasscheck").get(), call_abstract_check<false>);
 }

@@ -1,6 +1,7 @@
 // Arithmetic.
 #include "bytecode/binary_operators.h"
 #include "cpython/imports.h"
+#include "cpython/library_types.h"
 #include "cpython/version_facts.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
@@ -191,33 +192,38 @@ ValuePtr percent_format(Tracer& tracer, BinaryCode op, const ValuePtr& left, con
   return known ? fold_pure_call(tracer, kRemainder, {{left, right}, {}}) : nullptr;
 }
 
-// int
-// None, for classes whose metaclass inherits `
-// ` and comparison from type.
+bool is_made_union(const ValuePtr& value) {
+  return value->kind == ValueKind::Constructed && type_of(value) == union_type();
+}
+
+// A class whose metaclass inherits `|` and comparison from type.
+bool has_plain_union(Tracer& tracer, const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  if (object == nullptr || !PyType_Check(object->object.get())) return false;
+  PyTypeObject* metaclass = object->object.type();
+  bool is_plain = metaclass->tp_as_number->nb_or == PyType_Type.tp_as_number->nb_or &&
+                  metaclass->tp_richcompare == PyType_Type.tp_richcompare &&
+                  metaclass->tp_hash == PyType_Type.tp_hash;
+  if (!is_plain) return false;
+  tracer.values().identity_of(value);
+  return inherits(tracer, value, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"});
+}
+
+// int | str | None: a union holds its two sides, unions among them.
 ValuePtr union_of_classes(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
-  static PyObject *const type = imported("types", "UnionType").release(), *const function =
-                                                                              imported("operator", "or_").release();
   if (op != BinaryCode::Or) return nullptr;
   bool has_class = false;
   for (const ValuePtr& side : {left, right}) {
-    auto* object = as<ObjectValue>(side);
-    if (object == nullptr) return nullptr;
-    PyTypeObject* metaclass = object->object.type();
-    bool is_class =
-        PyType_Check(object->object.get()) && metaclass->tp_as_number->nb_or == PyType_Type.tp_as_number->nb_or &&
-        metaclass->tp_richcompare == PyType_Type.tp_richcompare && metaclass->tp_hash == PyType_Type.tp_hash;
-    if (!is_class && object->object.get() != Py_None) return nullptr;
-    has_class = has_class || is_class;
+    bool is_none = same_object(tracer, side, tracer.values().none());
+    if (!is_none && !is_made_union(side) && !has_plain_union(tracer, side)) return nullptr;
+    has_class = has_class || !is_none;
   }
   if (!has_class) return nullptr;
-  for (const ValuePtr& side : {left, right}) {
-    tracer.values().identity_of(side);
-    bool is_class = PyType_Check(as<ObjectValue>(side)->object.get());
-    if (is_class && !inherits(tracer, side, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"})) return nullptr;
-  }
   // The union of a class with itself is the class.
-  if (as<ObjectValue>(left)->object.get() == as<ObjectValue>(right)->object.get()) return nullptr;
-  auto made = make_value<ConstructedValue>(tracer.values().constant(type), std::vector<ValuePtr>{left, right},
+  if (same_object(tracer, left, right)) return is_made_union(left) ? nullptr : left;
+  static PyObject* const function = imported("operator", "or_").release();
+  ValuePtr type = tracer.values().constant(reinterpret_cast<PyObject*>(union_type()));
+  auto made = make_value<ConstructedValue>(type, std::vector<ValuePtr>{left, right},
                                            std::vector<std::pair<Ref, ValuePtr>>{});
   made->maker = tracer.values().constant(function);
   return made;

@@ -24,6 +24,42 @@ def combine_input_and_mask(op: Any, input: Any, mask: Any, *args: Any) -> Any:
     return masked._where(masked._input_mask(input, mask=mask), input, fill)
 
 
+class _Context:
+    """The context of a torch.autograd.Function where nothing is recorded: what is saved there is not used."""
+
+    needs_input_grad: tuple[bool, ...] = ()
+    materialize_grads = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        self.saved_for_forward = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        self.non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        self.materialize_grads = value
+
+
+def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """torch.autograd.Function.apply while nothing is recorded."""
+    if torch.is_grad_enabled() or kwargs:
+        decline("an autograd.Function that may be recorded")
+    context = _Context()
+    context.needs_input_grad = (False,) * len(args)
+    if cls.setup_context != torch.autograd.Function.setup_context:
+        result = cls.forward(*args)
+        cls.setup_context(context, args, result)
+    else:
+        result = cls.forward(context, *args)
+    for part in result if isinstance(result, tuple) else (result,):
+        if any(part is given for given in args):
+            decline("an autograd.Function that returns its argument")
+    return result
+
+
 def associative_scan(combine_fn: Any, xs: Any, dim: int, reverse: bool = False, combine_mode: str = "pointwise") -> Any:
     """Step by step, over a tensor or a tuple or list of them: torch's own maps combine_fn over batches of steps."""
     several = isinstance(xs, (tuple, list))
@@ -48,6 +84,7 @@ def associative_scan(combine_fn: Any, xs: Any, dim: int, reverse: bool = False, 
 
 
 TABLE = (
+    StandIn("autograd.Function.apply", apply, "Rewritten"),
     StandIn("_higher_order_ops.associative_scan", associative_scan, "Rewritten"),
     StandIn("masked._ops._combine_input_and_mask", combine_input_and_mask, "Rewritten"),
 )

@@ -11,7 +11,7 @@ import pytest
 if importlib.util.find_spec("torch") is None:
     pytest.skip("torch is not installed: its tensors are not tried", allow_module_level=True)
 import torch
-from compiled_torch import difference_of_parts
+from compiled_torch import compared, difference_of_parts
 from torch._higher_order_ops.associative_scan import associative_scan
 
 import minidynamo
@@ -197,6 +197,65 @@ def test_scans(name):
     ours, theirs = minidynamo.compile(function, fullgraph=True)(*two()), function(*two())
     for mine, other in zip(ours if type(ours) is tuple else (ours,), theirs if type(theirs) is tuple else (theirs,)):
         assert torch.allclose(mine, other) and mine.stride() == other.stride()
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        ctx.mark_non_differentiable(x)
+        return x * scale if any(ctx.needs_input_grad) else x * scale + 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.scale, None
+
+
+class Split(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x + y, x - y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs, output[0])
+
+    @staticmethod
+    def backward(ctx, first, second):
+        return first + second, first - second
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+
+class Dirty(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.add_(1)
+        ctx.mark_dirty(x)
+        return x
+
+
+# (the function, whether all of it is captured)
+AUTOGRAD_FUNCTIONS = {
+    "one result": (lambda a, b: Scaled.apply(a, 3) + b, True),
+    "two results, a context of its own": (lambda a, b: Split.apply(a, b), True),
+    "a tensor that scales": (lambda a, b: Scaled.apply(a, b), True),
+    "its argument": (lambda a, b: (Same.apply(a) + b, Same.apply(a)), False),
+    "a write": (lambda a, b: (Dirty.apply(a), b * 2), False),
+    "a wrong call": (lambda a, b: Scaled.apply(a), True),
+}
+
+
+@pytest.mark.parametrize("name", AUTOGRAD_FUNCTIONS)
+def test_autograd_functions(name):
+    function, is_whole = AUTOGRAD_FUNCTIONS[name]
+    found = compared(lambda positional, keywords: function(*positional), (two(), {}))
+    assert found.kind == ("whole" if is_whole else "breaks"), found
 
 
 # Transforms and compilers of torch, which run as in plain torch, with all that they call.

@@ -37,6 +37,7 @@ class StandIn:
             for part in path.split("."):
                 value = getattr(value, part, None)
             if value is not None:
+                value = getattr(value, "__func__", value)  # of a class method
                 add(value, path, self.kind, self.function, method=path.startswith("Tensor."))
 
 
