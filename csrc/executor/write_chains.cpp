@@ -92,6 +92,23 @@ std::vector<bool> escaping_besides(const Graph& graph, std::span<const InputWrit
   return graph.escaping(left);
 }
 
+namespace {
+
+std::vector<const Node*> holders_of(const Node& input, const Graph& graph, const BufferAssignment& places) {
+  std::vector<const Node*> holders{&input};
+  std::vector<bool> holds(graph.nodes().size(), false);
+  holds[static_cast<size_t>(input.index)] = true;
+  for (const auto& node : graph.nodes()) {
+    const ValueRef* self = written_operand(*node, places);
+    if (self == nullptr || !holds[static_cast<size_t>(self->node->index)] || replaces_all(*node->op)) continue;
+    holds[static_cast<size_t>(node->index)] = true;
+    holders.push_back(node.get());
+  }
+  return holders;
+}
+
+}  // namespace
+
 std::vector<WriteChain> write_chains(const Graph& graph, const BufferAssignment& places,
                                      std::span<const InputWrite> writes, const std::vector<bool>& escapes) {
   std::vector<WriteChain> chains;
@@ -99,6 +116,7 @@ std::vector<WriteChain> write_chains(const Graph& graph, const BufferAssignment&
   for (const InputWrite& write : writes) {
     WriteChain chain = {.output = write.output, .input = write.input};
     chain.input_node = graph.inputs()[static_cast<size_t>(write.input)];
+    chain.holders = holders_of(*chain.input_node, graph, places);
     const Node* node = graph.outputs()[static_cast<size_t>(write.output)].node;
     for (const ValueRef* self; (self = written_operand(*node, places)) != nullptr; node = self->node)
       chain.updates.push_back(node);

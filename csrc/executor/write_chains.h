@@ -49,6 +49,9 @@ struct WriteChain {
   const Node* input_node = nullptr;
   const Node* produced = nullptr;  // the op; null: the chain starts with the input itself
   std::vector<const Node*> updates = {};
+  // The nodes that hold what the input held at first, or parts of it: the input, and writes into windows or elements of
+  // such a node, in the chain or replaced as a whole by a later write.
+  std::vector<const Node*> holders = {};
   bool may_be_in_place = false;  // only the chain and its readers need its values
 };
 

@@ -123,7 +123,7 @@ bool WritePlacement::is_read_before(const WriteChain& chain, int position, const
     }
     return false;
   };
-  return is_read(chain.input_node) || std::ranges::any_of(chain.updates, is_read) ||
+  return std::ranges::any_of(chain.holders, is_read) || std::ranges::any_of(chain.updates, is_read) ||
          (chain.produced != nullptr && is_read(chain.produced));
 }
 

@@ -153,6 +153,8 @@ UNNEEDED_READS = {
     "of a view": "t = x.view(3, 4).t()[:2].sum()",
     "of what was written": "x[:6] = 7\n    t = x[2:9] * 2",
     "of a changed copy": "t = x.masked_fill(x > 2, 0).sum()",
+    "of what was written, and is replaced": "x[:6] = 7\n    y[1] = x.sum()",
+    "of elements that were written, and are replaced": "x.masked_fill_(x > 2, 0)\n    z.add_(x)",
     "twice, one needed": "t = x + 1\n    u = (x + 1).sum()\n    y[0] = u",
     "by a write": "y.index_add_(0, j, x[:3])",
 }
