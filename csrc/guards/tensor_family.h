@@ -110,6 +110,8 @@ struct TensorFamily {
   BorrowedRef (*dtype_object)(DType dtype);
   Ref (*size_object)(std::span<const int64_t> sizes);
   PyTypeObject* (*size_type)();
+  // The function __hash__ of its tensors, which returns their ids; null: they inherit that of object.
+  BorrowedRef (*hash_function)();
   // The form of an argument that is not a tensor of a trace, and its value for a parameter; throws as the library does.
   ValueForm (*form)(BorrowedRef value);
   Arg (*argument)(const OpRow& row, const Param& param, BorrowedRef value);

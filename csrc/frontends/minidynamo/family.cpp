@@ -140,6 +140,7 @@ constexpr TensorFamily kFamily{
     .dtype_object = dtype_to_python,
     .size_object = size_object,
     .size_type = size_type,
+    .hash_function = nullptr,
     .form = value_form,
     .argument = arg_from_python,
     .neutral_keywords = nullptr,

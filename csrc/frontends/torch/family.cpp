@@ -94,6 +94,7 @@ constexpr TensorFamily kFamily{
     .dtype_object = dtype_object,
     .size_object = size_object,
     .size_type = size_type,
+    .hash_function = hash_function,
     .form = form,
     .argument = argument,
     .neutral_keywords = neutral_keywords,

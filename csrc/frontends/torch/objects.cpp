@@ -25,7 +25,7 @@ constexpr std::string_view kFormats[] = {"contiguous_format", "channels_last", "
 struct Objects {
   std::array<PyObject*, kDTypeCount> dtypes;
   std::array<PyObject*, std::size(kFormats)> formats;
-  PyObject *device, *strided, *increment_version, *return_types;
+  PyObject *device, *strided, *increment_version, *return_types, *hash_function;
   PyTypeObject *size, *dtype_type, *device_type, *format_type;
 };
 Objects objects;
@@ -60,6 +60,7 @@ void load_objects(BorrowedRef module) {
   objects.dtype_type = type_attribute(module, "dtype");
   objects.device_type = type_attribute(module, "device");
   objects.format_type = type_attribute(module, "memory_format");
+  objects.hash_function = attribute(check(PyObject_GetAttrString(module, "Tensor")), "__hash__");
   objects.strided = attribute(module, "strided");
   objects.return_types = attribute(module, "return_types");
   objects.device = check(PyObject_CallFunction(reinterpret_cast<PyObject*>(objects.device_type), "s", "cpu")).release();
@@ -74,6 +75,7 @@ void load_objects(BorrowedRef module) {
 
 BorrowedRef dtype_object(DType dtype) { return objects.dtypes[static_cast<size_t>(dtype)]; }
 PyTypeObject* size_type() { return objects.size; }
+BorrowedRef hash_function() { return objects.hash_function; }
 BorrowedRef device_object() { return objects.device; }
 BorrowedRef layout_object() { return objects.strided; }
 

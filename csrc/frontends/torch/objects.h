@@ -16,6 +16,7 @@ void load_objects(BorrowedRef module);
 BorrowedRef dtype_object(DType dtype);
 Ref size_object(std::span<const int64_t> sizes);
 PyTypeObject* size_type();
+BorrowedRef hash_function();  // torch.Tensor.__hash__
 BorrowedRef device_object();  // torch.device("cpu")
 BorrowedRef layout_object();  // torch.strided
 

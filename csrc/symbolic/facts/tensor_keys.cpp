@@ -1,5 +1,6 @@
 #include "symbolic/facts/tensor_keys.h"
 
+#include "guards/tensor_family.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/facts/value_facts.h"
 
@@ -14,7 +15,10 @@ bool is_hashed_by_identity(Tracer& tracer, const ValuePtr& tensor) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
   ValuePtr found = type_attribute(tracer, tensor, kHash);
   auto* method = as<ObjectValue>(found);
-  return method != nullptr && Py_IS_TYPE(method->object.get(), &PyWrapperDescr_Type);
+  if (method == nullptr) return false;
+  auto own = as<TensorValue>(tensor)->family->hash_function;
+  if (own != nullptr && method->object.get() == own().get()) return tracer.values().identity_of(found) != nullptr;
+  return Py_IS_TYPE(method->object.get(), &PyWrapperDescr_Type);
 }
 
 }  // namespace
