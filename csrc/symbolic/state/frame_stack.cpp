@@ -19,8 +19,9 @@ std::string module_of(const SymbolicFrame& frame) {
 // Returns true for a function of this package that changes a mode or passes a hint to the tracer on behalf of its
 // caller, a user frame.
 bool is_ours(const SymbolicFrame& frame) {
-  std::string name = module_of(frame);
-  return name == "minidynamo._dynamo.decorators" || name == "minidynamo._tensor.grad_modes";
+  static constexpr std::string_view kModules[] = {"minidynamo._dynamo.decorators", "minidynamo._tensor.grad_modes",
+                                                  "minidynamo._families.torch_dynamo"};
+  return std::ranges::find(kModules, module_of(frame)) != std::end(kModules);
 }
 
 // The decorators of the package's own functions come from functools.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 from .. import _C
+from .._C import _exchange_error_on_graph_break as exchange
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,31 @@ def load(dynamo: Any) -> None:
         if isinstance(function, types.FunctionType):
             for code in _nested(function.__code__):
                 _C._disable_code(code)
+    _share_error_on_graph_break(dynamo)
+
+
+def _share_error_on_graph_break(dynamo: Any) -> None:
+    """torch._dynamo.error_on_graph_break, a context manager and a decorator, then sets ours, too."""
+    manager = _at(dynamo, "decorators.ErrorOnGraphBreakDecoratorContextManager")
+    get, set = _at(dynamo, "utils._get_error_on_graph_break"), _at(dynamo, "utils._set_error_on_graph_break")
+    if manager is None or get is None or set is None:
+        return
+    leave_theirs = manager.__exit__
+
+    def __enter__(self: Any) -> None:
+        theirs = get()
+        set(self.error_on_graph_break)
+        self.prev_error_on_graph_break.append((exchange(self.error_on_graph_break), theirs))
+
+    def __exit__(self: Any, *error: object) -> None:
+        previous = self.prev_error_on_graph_break[-1]
+        if not isinstance(previous, tuple):  # entered before this module was loaded
+            return leave_theirs(self, *error)
+        ours, theirs = self.prev_error_on_graph_break.pop()
+        exchange(ours)
+        set(theirs)
+
+    manager.__enter__, manager.__exit__ = __enter__, __exit__
 
 
 def _at(value: Any, path: str) -> Any:
