@@ -1,6 +1,5 @@
 #include "eval_frame/region_exit.h"
 
-#include <array>
 #include <functional>
 #include <vector>
 
@@ -62,38 +61,15 @@ class RegionHost : public RunHost {
   Tensor allocate(size_t output, const TensorSpec& spec) override {
     const TensorFamily* family = families_.empty() ? nullptr : families_[output];
     if (family == nullptr) return {};
-    if (PyGILState_Check() != 0) return new_object(*family, spec);
+    // Where the library refuses, the result is copied into an object at the exit, where it may raise.
+    if (PyGILState_Check() != 0) return new_result(*family, spec);
     PyGILState_STATE state = PyGILState_Ensure();
-    Tensor tensor = new_object(*family, spec);
+    Tensor tensor = new_result(*family, spec);
     PyGILState_Release(state);
     return tensor;
   }
 
  private:
-  // Undefined if the library refuses: the result is then copied into an object at the exit, where it may raise.
-  static Tensor new_object(const TensorFamily& family, const TensorSpec& spec) {
-    try {
-      std::array<int64_t, 16> few;
-      std::vector<int64_t> many(spec.rank() > 8 ? static_cast<size_t>(spec.rank()) * 2 : 0);
-      int64_t* sizes = many.empty() ? few.data() : many.data();
-      int64_t* strides = sizes + spec.rank();
-      for (int i = 0; i < spec.rank(); ++i) {
-        sizes[i] = spec.sizes[i].value();
-        strides[i] = spec.strides[i].value();
-      }
-      TensorView view{.dtype = spec.dtype, .requires_grad = spec.requires_grad, .rank = spec.rank()};
-      view.sizes = sizes;
-      view.strides = strides;
-      Ref object = family.empty(view);
-      TensorView made;
-      if (!read_view(family, object, made)) return {};
-      return tensor_over_new(std::move(object), made);
-    } catch (const PythonError&) {
-      PyErr_Clear();
-      return {};
-    }
-  }
-
   const std::vector<const TensorFamily*>& families_;
   const std::function<bool()>& may_commit_;
   bool has_committed_ = false;
@@ -240,6 +216,7 @@ bool RegionRun::run_steps() {
     if (drawn) drawn->roll_back();
     return false;
   }
+  move_shared_outputs(entry_->families, outputs_.span());
   for (GraphInput& input : inputs_) input.tensor = Tensor();
   exit_.builder().set_outputs(outputs_.span());
   if (replay_) replay_->set_outputs(outputs_.span());
