@@ -60,7 +60,7 @@ bool ends_at_loops(const Policy* policy) {
   return PyUnicode_Check(backend) || PyObject_HasAttr(backend, kStandsForOneDnn) != 0;
 }
 
-std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
+std::shared_ptr<const Plan> plan_for(const Policy* policy, const ShownGraph& graph,
                                      const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes) {
   auto found = held_backends().find(policy->backend);
   MD_ASSERT(found != held_backends().end(), "the backend of a policy is gone");
@@ -68,7 +68,7 @@ std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr
   return plan_from_backend(backend.get(), graph, example_inputs, writes);
 }
 
-std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const ShownGraph& graph,
                                               const std::vector<Ref>& example_inputs,
                                               const std::vector<InputWrite>& writes) {
   if (!PyUnicode_Check(backend.get())) {
@@ -76,8 +76,8 @@ std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::sh
     MD_ASSERT(make != nullptr, "no function for plans of callables is installed");
     return make(backend, graph, example_inputs);
   }
-  if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph, writes);
-  if (PyUnicode_CompareWithASCIIString(backend, "eager") == 0) return eager_plan(graph);
+  if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph.graph, writes);
+  if (PyUnicode_CompareWithASCIIString(backend, "eager") == 0) return eager_plan(graph.graph);
   raise(ErrorKind::Internal, "there is no backend '", text_of(backend), "' in the extension");
 }
 

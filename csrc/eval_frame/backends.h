@@ -7,6 +7,7 @@
 #include "executor/plan.h"
 #include "graph/graph.h"
 #include "graph/input_write.h"
+#include "guards/shown_graph.h"
 #include "snapshot/policy.h"
 
 namespace md {
@@ -28,12 +29,13 @@ void let_go_of_backend(uint64_t number);
 bool ends_at_loops(const Policy* policy);
 BorrowedRef guard_filter_of(const Policy* policy);  // null if there is none
 
-// Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order.
-std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
+// Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order, tensors
+// of the family in which the graph is shown.
+std::shared_ptr<const Plan> plan_for(const Policy* policy, const ShownGraph& graph,
                                      const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes);
 // The same for a given backend. A str needs no Python; the plan of a callable is made by the host. Throws PythonError
 // with minidynamo._dynamo.exc.BackendCompilerFailed set if a callable raises or returns something not callable.
-std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const ShownGraph& graph,
                                               const std::vector<Ref>& example_inputs,
                                               const std::vector<InputWrite>& writes = {});
 

@@ -3,22 +3,25 @@
 #include "base/error.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
+#include "guards/object_memory.h"
 #include "guards/tensor_family.h"
 #include "snapshot/serving_code.h"
 
 namespace md {
 namespace {
 
-Ref to_python(const GraphInput& input) {
-  if (input.tensor.defined()) return default_family().wrap(input.tensor);
-  return arg_to_python(input.scalar);
+Ref to_python(const TensorFamily& family, const GraphInput& input) {
+  return input.tensor.defined() ? object_of_input(family, input.tensor) : arg_to_python(input.scalar);
 }
 
 // A callable returned by a backend. Its results are checked against the graph, because captures rely on them.
 class CallablePlan : public Plan {
  public:
-  CallablePlan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph)
-      : callable_(std::move(callable)), backend_(std::move(backend)), graph_(std::move(graph)) {}
+  CallablePlan(Ref callable, std::string backend, ShownGraph shown)
+      : callable_(std::move(callable)),
+        backend_(std::move(backend)),
+        graph_(std::move(shown.graph)),
+        family_(*shown.family) {}
   // May run on any thread, and after interpreter shutdown.
   ~CallablePlan() override {
     if (!Py_IsInitialized()) {
@@ -51,7 +54,7 @@ class CallablePlan : public Plan {
   void call(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
     std::vector<Ref> owned;
     std::vector<PyObject*> args;
-    for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(input)).get());
+    for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(family_, input)).get());
     Ref result = check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
     if (!PyTuple_Check(result) && !PyList_Check(result)) refuse(str_cat("a ", result.type()->tp_name));
     // A copy: a list could change while its elements are checked.
@@ -73,7 +76,7 @@ class CallablePlan : public Plan {
   }
 
   Tensor checked_output(size_t i, BorrowedRef value) const {
-    Tensor tensor = tensor_of_object(value);
+    Tensor tensor = tensor_of_result(value);
     if (!tensor.defined()) refuse(str_cat("a ", value.type()->tp_name, " at position ", i));
     const TensorSpec& expected = graph_->info(graph_->outputs()[i]).spec;
     bool fits = tensor->dtype() == expected.dtype && tensor->rank() == expected.rank();
@@ -90,11 +93,12 @@ class CallablePlan : public Plan {
   Ref callable_;
   std::string backend_;
   std::shared_ptr<const Graph> graph_;
+  const TensorFamily& family_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Plan> callable_plan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph) {
+std::shared_ptr<const Plan> callable_plan(Ref callable, std::string backend, ShownGraph graph) {
   return std::make_shared<CallablePlan>(std::move(callable), std::move(backend), std::move(graph));
 }
 

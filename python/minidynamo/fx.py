@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import operator
 import sys
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from . import _C
 
 
 class Op:
-    """The target of a call whose operation has no Python function of its own."""
+    """The target of a call whose operation has no function of its own: in minidynamo, or in the graph's library.
 
-    def __init__(self, path: str) -> None:
+    For a library it takes and returns the library's tensors.
+    """
+
+    def __init__(self, path: str, row: str, library: str) -> None:
         self.__name__ = self.__qualname__ = path.rpartition(".")[2]
         self.__module__ = path.rpartition(".")[0]
+        self._row = row
+        self._library = library
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = partial(_C._to_own, self._library)
+        result = _C._call_op(self._row, *_mapped(own, args), **_mapped(own, kwargs))
+        return _mapped(partial(_C._from_own, self._library), result)
 
     def __repr__(self) -> str:
         return f"{self.__module__}.{self.__name__}"
@@ -128,18 +138,18 @@ class Graph:
         return node
 
     def _add(self, native: _C.Node) -> None:
-        values = native.example_values
+        values = self._graph.example_values(native)
         args: tuple[Any, ...] = ()
         kwargs: dict[str, Any] = {}
         if native.kind == "op":
-            args, kwargs = self._map(native.arguments[0]), self._map(native.arguments[1])
-        op, target = _op_and_target(native)
+            args, kwargs = self._map(self._graph.arguments(native))
+        op, target = _op_and_target(self._graph, native)
         meta: dict[str, Any] = {"stack_trace": native.stack_trace} if native.stack_trace else {}
-        value = values[0] if len(values) == 1 else tuple(values)
+        value = tuple(values) if native.has_several_results else values[0]
         meta["val"] = meta["example_value"] = value
         node = self._append(Node(self, op, native.name, target, args, kwargs, meta))
         self._results[native.name, 0] = node
-        if len(values) != 1:
+        if native.has_several_results:
             self._add_items(node, values)
 
     def _add_items(self, node: Node, values: list[Any]) -> None:
@@ -175,11 +185,16 @@ class GraphModule:
         self.forward = graph.eager()
         for node in graph.nodes:
             if node.kind == "constant":
-                setattr(self, node.name, node.constant)
+                setattr(self, node.name, graph.constant(node))
 
     @cached_property
     def graph(self) -> Graph:
         return Graph(self._graph)
+
+    @property
+    def library(self) -> str:
+        """Whose tensors it takes and returns: "minidynamo", "torch"."""
+        return self._graph.library
 
     @property
     def code(self) -> str:
@@ -200,32 +215,49 @@ class GraphModule:
         return f"GraphModule()\n\n{self.code}"
 
 
-def _op_and_target(native: _C.Node) -> tuple[str, Any]:
+def _op_and_target(graph: _C.Graph, native: _C.Node) -> tuple[str, Any]:
     if native.kind in ("tensor input", "scalar input"):
         return "placeholder", native.target
     if native.kind == "constant":
         return "get_attr", native.name
-    if native.form == "method":
+    form, path = graph.form(native), graph.path(native)
+    if form == "method":
         return "call_method", native.op
-    if native.form != "function":
-        return "call_function", getattr(operator, native.form.removeprefix("operator."))
-    return "call_function", _find(native.path) or _op_without_function(native.path)
+    if form != "function":
+        return "call_function", getattr(operator, form.removeprefix("operator."))
+    # A function of ours takes tensors of ours.
+    if graph.is_own or path.partition(".")[0] != __name__.partition(".")[0]:
+        found = _find(path)
+        if found is not None:
+            return "call_function", found
+    return "call_function", _op_without_function(path, native.row, graph.library)
 
 
 def _find(path: str) -> Any:
-    """The function at that path in the loaded modules of minidynamo, None if there is none."""
+    """The function at that path, None if there is none."""
     first, *rest = path.split(".")
-    found = sys.modules[__name__.partition(".")[0]] if first == "minidynamo" else None
+    found: Any = sys.modules.get(first)
     for name in rest:
         found = getattr(found, name, None)
     return found
 
 
-_OPS: dict[str, Op] = {}
+_OPS: dict[tuple[str, str, str], Op] = {}
 
 
-def _op_without_function(path: str) -> Op:
-    return _OPS.setdefault(path, Op(path))
+def _op_without_function(path: str, row: str, library: str) -> Op:
+    key = (path, row, library)
+    return _OPS.setdefault(key, Op(*key))
+
+
+def _mapped(function: Any, value: Any) -> Any:
+    """The value with function(leaf) in the place of what lies in its tuples, lists and dicts."""
+    if isinstance(value, (tuple, list)):
+        items = [_mapped(function, item) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {key: _mapped(function, item) for key, item in value.items()}
+    return function(value)
 
 
 def _target_name(target: Any) -> str:

@@ -26,6 +26,8 @@ bool is_writable(PyObject* object) {
 
 Ref empty(const TensorView& view) { return wrap_tensor(Tensor::empty(view.spec())); }
 
+Ref fake(const TensorSpec& spec) { return wrap_tensor(Tensor::fake(spec)); }
+
 Ref alias(PyObject* owner, const TensorView& view) {
   const Tensor& tensor = tensor_of(owner);
   int64_t bytes = static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor->storage()->data());
@@ -138,6 +140,7 @@ constexpr TensorFamily kFamily{
     .records_history = false,
     .attribute = attribute,
     .find = find,
+    .is_opaque = nullptr,
     .binary_operator = binary_operator_row,
     .compare_operator = compare_operator_row,
     .unary_operator = unary_operator_row,
@@ -150,6 +153,9 @@ constexpr TensorFamily kFamily{
     .argument = arg_from_python,
     .to_own = nullptr,
     .from_own = nullptr,
+    .opaque_tracer = nullptr,
+    .face = &kOwnFace,
+    .fake = fake,
 };
 
 void add_method(PyObject* descriptor) {

@@ -182,7 +182,9 @@ class ExplainOutput:
             lines.extend(f"      {line}" for entry in reason.user_stack.format() for line in entry.splitlines())
         lines.append("Ops per Graph:")
         for number, ops in enumerate(self.ops_per_graph, 1):
-            lines.append(f"  Ops {number}: {', '.join(getattr(op, '__name__', op) for op in ops)}")
+            library = self.graphs[number - 1].library
+            of = "" if library == "minidynamo" else f" of {library}"
+            lines.append(f"  Ops {number}{of}: {', '.join(getattr(op, '__name__', op) for op in ops)}")
         if self.loops:
             lines.append("Loops:")
         for loop in self.loops:

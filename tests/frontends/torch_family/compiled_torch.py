@@ -156,12 +156,12 @@ def counted(name):
     return dict(_C.engine_counters()).get(name, 0)
 
 
-def compared(call, arguments, **more):
+def compared(call, arguments, backend="onednn", **more):
     """The outcome of call(positional, keywords): plain, then compiled, once to capture it and once from the capture."""
     with torch.no_grad():
         theirs = run(call, arguments)
         minidynamo._dynamo.reset()
-        compiled, breaks = minidynamo.compile(call), counted("graph_breaks")
+        compiled, breaks = minidynamo.compile(call, backend=backend), counted("graph_breaks")
         for hit in (False, True):
             found = difference_of_runs(run(compiled, arguments), theirs, **more)
             if found:
@@ -170,7 +170,7 @@ def compared(call, arguments, **more):
             return Outcome("whole")
         # What is captured under fullgraph alone: sizes that depend on data.
         minidynamo._dynamo.reset()
-        compiled = minidynamo.compile(call, fullgraph=True)
+        compiled = minidynamo.compile(call, fullgraph=True, backend=backend)
         for _ in range(2):
             ours = run(compiled, arguments)
             if isinstance(ours.error, minidynamo._dynamo.exc.Unsupported):
