@@ -98,6 +98,7 @@ def _register(torch: Any) -> None:
     _register_ops(torch, add)
     _register_composites(torch, add)
     torch_graphs.name_ops(torch)
+    torch_operators.register(torch)
     for fact, name in torch_functions.fact_methods():
         _add_method(torch, add, name, "Fact", fact)
         asked = getattr(torch, name, None)

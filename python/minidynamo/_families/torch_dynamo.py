@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 from .. import _C
+from . import torch_operators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def load(dynamo: Any) -> None:
             function = _at(dynamo, path)
             if isinstance(function, types.FunctionType):
                 _C._register_call(name, function)
+    torch_operators.register_marked(dynamo)
     for path in _DISABLED:
         function = _at(dynamo, path)
         if isinstance(function, types.FunctionType):
