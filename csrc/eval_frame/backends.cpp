@@ -22,11 +22,11 @@ std::unordered_map<uint64_t, HeldBackend>& held_backends() {
 }  // namespace
 
 uint64_t backend_number(const BackendIdentity& identity) {
-  if (!identity.isolated && !identity.guard_filter) return backend_id(identity.backend);
+  if (!identity.isolated && !identity.guard_filter && !identity.freezes) return backend_id(identity.backend);
   for (const auto& [number, held] : held_backends()) {
     const BackendIdentity& known = held.identity;
-    bool same =
-        known.backend.get() == identity.backend.get() && known.guard_filter.get() == identity.guard_filter.get();
+    bool same = known.backend.get() == identity.backend.get() &&
+                known.guard_filter.get() == identity.guard_filter.get() && known.freezes == identity.freezes;
     if (same && !known.isolated && !identity.isolated) return number;
   }
   return new_backend_id();
@@ -44,12 +44,17 @@ void let_go_of_backend(uint64_t number) {
   BackendIdentity last = std::move(found->second.identity);
   held_backends().erase(found);
   // A later backend with this filter, or another isolated one, gets a new number.
-  if (last.isolated || last.guard_filter) CodeCache::drop_backend_soon(number);
+  if (last.isolated || last.guard_filter || last.freezes) CodeCache::drop_backend_soon(number);
 }
 
 BorrowedRef guard_filter_of(const Policy* policy) {
   auto found = held_backends().find(policy->backend);
   return found != held_backends().end() ? found->second.identity.guard_filter.get() : nullptr;
+}
+
+bool freezes_parameters(const Policy* policy) {
+  auto found = held_backends().find(policy->backend);
+  return found != held_backends().end() && found->second.identity.freezes;
 }
 
 bool ends_at_loops(const Policy* policy) {

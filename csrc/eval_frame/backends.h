@@ -17,6 +17,7 @@ struct BackendIdentity {
   Ref backend;            // the str "onednn" or "eager", or a callable(gm, example_inputs) -> callable
   Ref guard_filter;       // null if there is none
   bool isolated = false;  // shares no captures with other compiled functions
+  bool freezes = false;   // the program has promised not to write its parameters
 };
 
 // Returns the number of a live compiled function with an equal identity, or a new number.
@@ -28,6 +29,7 @@ void let_go_of_backend(uint64_t number);
 // Whether long loops stay loops: not for a callable that wants the graph of the whole function.
 bool ends_at_loops(const Policy* policy);
 BorrowedRef guard_filter_of(const Policy* policy);  // null if there is none
+bool freezes_parameters(const Policy* policy);
 
 // Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order, tensors
 // of the family in which the graph is shown.

@@ -106,6 +106,16 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
     read_inputs([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
 }
 
+// Returns whether the input is a parameter that stays as it is.
+bool RegionRun::take_frozen(size_t i, const Ref& object) {
+  const TensorFamily* family = entry_->frozen.empty() ? nullptr : family_of(object);
+  if (family == nullptr) return false;
+  inputs_[i].tensor = entry_->frozen[i].of(*family, object);
+  if (!inputs_[i].tensor.defined()) return false;
+  frozen_.push_back(object);
+  return true;
+}
+
 // Reads the inputs from sources, or the computed ones.
 template <typename Find>
 void RegionRun::read_inputs(Find find, bool from_sources) {
@@ -114,7 +124,7 @@ void RegionRun::read_inputs(Find find, bool from_sources) {
     if ((place.source != nullptr) != from_sources) continue;
     Ref object = find(place);
     MD_ASSERT(object, "an input of a graph is gone");
-    unfit_ = !read_input(object.get(), inputs_[i]);
+    unfit_ = !take_frozen(i, object) && !read_input(object.get(), inputs_[i]);
   }
 }
 

@@ -90,6 +90,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   entry.plan = plan_for(place.policy, {region.graph, region.family}, examples, region.input_writes);
   entry.families = families_of_outputs(region);
+  if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();
   entry.computes_inputs = std::ranges::any_of(region.inputs, [](const auto& input) { return input.source == nullptr; });
 }

@@ -27,6 +27,9 @@ void release_owner(void*, void* context) {
 // Of an object that is made for a result. By the deleter it is known from others.
 void release_new_owner(void* data, void* context) { release_owner(data, context); }
 
+// Of memory that is known without a reference to its owner.
+void release_nothing(void*, void*) {}
+
 int64_t extent_of(const TensorView& view) {
   int64_t last = 0;
   for (int i = 0; i < view.rank; ++i) {
@@ -52,6 +55,7 @@ Owner owner_of(const Tensor& tensor) {
   const StoragePtr& storage = tensor->storage();
   if (!storage) return {nullptr, false};
   if (void* made = storage->context_of(release_new_owner)) return {static_cast<PyObject*>(made), true};
+  if (void* known = storage->context_of(release_nothing)) return {static_cast<PyObject*>(known), false};
   return {static_cast<PyObject*>(storage->context_of(release_owner)), false};
 }
 
@@ -134,6 +138,12 @@ void move_shared_outputs(std::span<const TensorFamily* const> families, std::spa
 Tensor tensor_over(PyObject* owner, const TensorView& view) {
   const TensorFamily* family = family_of(owner);
   return over(Ref::share(owner), false, view, family == nullptr || family->is_writable(owner));
+}
+
+Tensor tensor_over_frozen(PyObject* object, const TensorView& view) {
+  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(extent_of(view)), release_nothing, object);
+  storage->mark_frozen();
+  return Tensor::from_storage(std::move(storage), 0, view.spec());
 }
 
 Tensor tensor_over_new(Ref object, const TensorView& view) { return over(std::move(object), true, view, true); }

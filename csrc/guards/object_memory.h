@@ -9,6 +9,8 @@ namespace md {
 // Shares the memory that the view describes and owns a reference to the object, which may be dropped on any
 // thread.
 Tensor tensor_over(PyObject* owner, const TensorView& view);
+// The same without a reference: the caller owns the object while it uses the tensor. The memory counts as not shared.
+Tensor tensor_over_frozen(PyObject* object, const TensorView& view);
 // The same for an object of empty() that is to become a result: object_of_result() returns it.
 Tensor tensor_over_new(Ref object, const TensorView& view);
 

@@ -71,6 +71,8 @@ struct TensorFamily {
   Ref (*alias)(PyObject* owner, const TensorView& view);
   // The object's memory has been written, `count` times: version counters. May be null.
   void (*written)(PyObject* object, int count);
+  // False: no parameter, as models have them. Else how many writes the library has counted. May be null: it has none.
+  bool (*parameter_version)(PyObject* object, uint64_t& version);
   // The exact type of a new tensor: a library may have scalars for rank 0.
   PyTypeObject* (*result_type)(DType dtype, int rank);
   // Whether each change of an object's dtype, sizes, strides and flags increments tensor_changes(). False: its objects

@@ -128,6 +128,7 @@ constexpr TensorFamily kFamily{
     .empty = empty,
     .alias = alias,
     .written = note_written,
+    .parameter_version = nullptr,
     .result_type = result_type,
     .counts_changes = true,
     .state = state,

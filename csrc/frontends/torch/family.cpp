@@ -124,6 +124,7 @@ constexpr TensorFamily kFamily{
     .empty = empty,
     .alias = alias,
     .written = note_written,
+    .parameter_version = parameter_version,
     .result_type = result_type,
     .counts_changes = false,
     .state = state,

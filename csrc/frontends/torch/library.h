@@ -63,8 +63,9 @@ struct LocalKeys {
 };
 
 struct Library {
-  PyObject* module;      // torch; never released
-  PyTypeObject* tensor;  // torch.Tensor
+  PyObject* module;         // torch; never released
+  PyTypeObject* tensor;     // torch.Tensor
+  PyTypeObject* parameter;  // torch.nn.Parameter
   Shim shim;
   Functions functions;
   WordLayout layout;
