@@ -10,6 +10,7 @@
 #include "frontends/memory_format_object.h"
 #include "frontends/minidynamo/op_dispatch.h"
 #include "graph/passes.h"
+#include "graph/symbols.h"
 #include "guards/object_memory.h"
 #include "guards/tensor_family.h"
 #include "symbolic/breaks/graph_break.h"
@@ -30,6 +31,11 @@ struct BoundPlan {
 struct GraphValue {
   std::string node;
   int out;
+};
+
+// A number that varies: "s0 + 1".
+struct GraphNumber {
+  std::string text;
 };
 
 GraphValue graph_value(ValueRef value) { return {value.node->name, value.out}; }
@@ -100,15 +106,24 @@ DimVec hinted(const DimVec& dims) {
   return numbers;
 }
 
-// Values become GraphValue objects, which the Python wrapper replaces by its own nodes.
+py::object dim_to_python(Dim dim) {
+  return dim.is_symbolic() ? py::cast(GraphNumber{dim.str()}) : py::object(py::int_(dim.value()));
+}
+
+// Values and numbers that vary become GraphValue and GraphNumber objects, which the Python wrapper replaces by its own
+// nodes.
 py::object operand_to_python(const TensorFamily& family, const Param& param, const Operand& operand) {
   if (const auto* value = std::get_if<ValueRef>(&operand)) return py::cast(graph_value(*value));
   if (const auto* list = std::get_if<std::vector<ValueRef>>(&operand)) return py::cast(graph_values(*list));
-  if (const auto* dims = std::get_if<DimVec>(&operand)) return to_object(arg_to_python(hinted(*dims)));
+  if (const auto* dims = std::get_if<DimVec>(&operand)) {
+    py::list sizes;
+    for (Dim dim : *dims) sizes.append(dim_to_python(dim));
+    return py::tuple(sizes);
+  }
   if (const auto* text = std::get_if<std::string>(&operand); text != nullptr && param.type == ParamType::MemoryFormat)
     return to_object(object_in(family, memory_format_object(*text)));
   if (const auto* scalar = std::get_if<Scalar>(&operand); scalar != nullptr && scalar->is_symbolic())
-    return py::int_(scalar->as_dim().hint());
+    return dim_to_python(scalar->as_dim());
   return to_object(object_in(family, arg_to_python(to_arg(operand, nullptr))));
 }
 
@@ -151,6 +166,20 @@ std::vector<std::string> types_of_results(const Node& node) {
   std::vector<std::string> types;
   for (const ValueInfo& info : node.outs) types.push_back(code_type(info));
   return types;
+}
+
+// By symbol: the input that has it, and the dim there; -1: the number itself, -2: the only element.
+py::dict symbols_of_inputs(const ShownGraph& shown) {
+  SymbolList symbols = symbols_of(*shown.graph);
+  std::vector<SymbolPlace> places = symbol_places(*shown.graph, symbols);
+  py::dict found;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i].input < 0) continue;
+    const Node& input = *shown.graph->inputs()[static_cast<size_t>(places[i].input)];
+    bool is_element = places[i].dim < 0 && input.kind == NodeKind::TensorInput;
+    found[py::str(symbols.symbols()[i].str())] = py::make_tuple(input.name, is_element ? -2 : places[i].dim);
+  }
+  return found;
 }
 
 py::object constant_value(const ShownGraph& shown, const Node& node) {
@@ -217,11 +246,29 @@ std::string stack_trace(const Node& node) {
   return node.location == nullptr ? std::string() : format_stack(*node.location);
 }
 
+// A step that calls Python, over our tensors.
+py::object call_host(const Node& node, const py::args& values) {
+  std::vector<Arg> args;
+  for (py::handle value : values) {
+    if (Tensor tensor = tensor_of_object(value.ptr()); tensor.defined()) {
+      args.emplace_back(std::move(tensor));
+      continue;
+    }
+    DimVec dims;
+    for (py::handle size : value) dims.push_back(size.cast<int64_t>());
+    args.emplace_back(std::move(dims));
+  }
+  return to_object(wrap_results(*node.op, run_op(*node.op, args)));
+}
+
 void bind_node(py::module_& module) {
   py::class_<GraphValue>(module, "GraphValue")
       .def_readonly("node", &GraphValue::node)
       .def_readonly("out", &GraphValue::out)
       .def("__repr__", [](const GraphValue& value) { return str_cat("%", value.node, ".", value.out); });
+  py::class_<GraphNumber>(module, "GraphNumber")
+      .def_readonly("text", &GraphNumber::text)
+      .def("__repr__", [](const GraphNumber& number) { return number.text; });
   py::class_<Node, std::unique_ptr<Node, py::nodelete>>(module, "Node")
       .def_property_readonly("kind", &kind_name)
       .def_readonly("name", &Node::name)
@@ -230,6 +277,10 @@ void bind_node(py::module_& module) {
           "op",
           [](const Node& node) { return node.op == nullptr ? std::string() : std::string(method_name(*node.op)); })
       .def_property_readonly("types", &types_of_results)
+      .def_property_readonly("symbol",
+                             [](const Node& node) { return node.size.is_symbolic() ? node.size.str() : std::string(); })
+      .def_property_readonly("is_host_call", [](const Node& node) { return is_op(node, OpKind::HostCall); })
+      .def("call_host", &call_host)
       .def_property_readonly("has_several_results", &has_several_results)
       .def_property_readonly(
           "row", [](const Node& node) { return node.op == nullptr ? std::string() : std::string(node.op->name); })
@@ -244,6 +295,7 @@ void bind_shown(py::class_<ShownGraph>& graph) {
       .def("arguments", &call_arguments, py::arg("node"))
       .def("example_values", &example_values, py::arg("node"))
       .def("constant", &constant_value, py::arg("node"))
+      .def("symbols_of_inputs", &symbols_of_inputs)
       .def_property_readonly("library", [](const ShownGraph& self) { return self.family->name; })
       .def_property_readonly("is_own", [](const ShownGraph& self) { return self.family == &default_family(); });
 }

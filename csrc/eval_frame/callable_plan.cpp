@@ -6,12 +6,22 @@
 #include "guards/object_memory.h"
 #include "guards/tensor_family.h"
 #include "snapshot/serving_code.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 namespace {
 
 Ref to_python(const TensorFamily& family, const GraphInput& input) {
   return input.tensor.defined() ? object_of_input(family, input.tensor) : arg_to_python(input.scalar);
+}
+
+// Whether tensors of these sizes have their elements at the same places.
+bool same_places(const TensorSpec& found, const TensorSpec& expected) {
+  for (int d = 0; d < found.rank(); ++d)
+    if (found.sizes[d].value() == 0) return true;
+  for (int d = 0; d < found.rank(); ++d)
+    if (found.sizes[d].value() != 1 && !same(found.strides[d], expected.strides[d])) return false;
+  return true;
 }
 
 // A callable returned by a backend. Its results are checked against the graph, because captures rely on them.
@@ -75,6 +85,13 @@ class CallablePlan : public Plan {
           graph_->outputs().size(), " tensors, not ", found);
   }
 
+  Tensor copy_as(const Tensor& tensor, const TensorSpec& spec) const {
+    Tensor copy = new_result(family_, spec);
+    if (!copy.defined()) raise(ErrorKind::Memory, "backend '", backend_, "': no memory for a result");
+    copy_elements(tensor, copy);
+    return copy;
+  }
+
   Tensor checked_output(size_t i, BorrowedRef value) const {
     Tensor tensor = tensor_of_result(value);
     if (!tensor.defined()) refuse(str_cat("a ", value.type()->tp_name, " at position ", i));
@@ -87,6 +104,9 @@ class CallablePlan : public Plan {
       raise(ErrorKind::Runtime, "backend '", backend_, "': output ", i, " must be ", expected.str(), ", not ",
             tensor.spec().str());
     }
+    // The program may have been told the strides.
+    if (family_.wrap == nullptr && !any_symbolic(expected.strides.span()) && !same_places(tensor.spec(), expected))
+      return copy_as(tensor, expected);
     return tensor;
   }
 

@@ -5,6 +5,7 @@ The graph itself is an immutable minidynamo._C.Graph; the classes here are views
 
 from __future__ import annotations
 
+import ast
 import operator
 import sys
 from functools import cached_property, partial
@@ -26,19 +27,33 @@ class Op:
         self._library = library
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._in_library(partial(_C._call_op, self._row), args, kwargs)
+
+    def _in_library(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         own = partial(_C._to_own, self._library)
-        result = _C._call_op(self._row, *_mapped(own, args), **_mapped(own, kwargs))
-        return _mapped(partial(_C._from_own, self._library), result)
+        return _mapped(partial(_C._from_own, self._library), function(*_mapped(own, args), **_mapped(own, kwargs)))
 
     def __repr__(self) -> str:
         return f"{self.__module__}.{self.__name__}"
+
+
+class HostCall(Op):
+    """The target of a step that calls a function of the program: a custom operator, one under allow_in_graph."""
+
+    def __init__(self, path: str, native: _C.Node, library: str) -> None:
+        super().__init__(path, native.row, library)
+        self._native = native
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._in_library(self._native.call_host, args, kwargs)
 
 
 class Node:
     """One step: op is placeholder, get_attr, call_function, call_method or output.
 
     args and kwargs hold other nodes and constants, users the nodes that use this one, meta what is known of its result:
-    "val" and "example_value" (a fake tensor, or the type of a number), "stack_trace" (where the user wrote it).
+    "val" and "example_value" (a fake tensor, or the type of a number), "stack_trace" (where the user wrote it),
+    "is_number" for nodes that compute sizes that vary.
     """
 
     def __init__(
@@ -91,8 +106,12 @@ class Graph:
     def __init__(self, graph: _C.Graph) -> None:
         self._graph = graph
         self._results: dict[tuple[str, int], Node] = {}
+        self._numbers: dict[str, Node | int] = {}
+        self._places: dict[str, tuple[str, int]] = graph.symbols_of_inputs()
+        self._names = {native.name for native in graph.nodes}
         self.nodes: list[Node] = []
-        for node in graph.nodes:
+        # Any node may need the sizes of any input.
+        for node in sorted(graph.nodes, key=lambda node: not node.kind.endswith("input")):
             self._add(node)
         outputs = tuple(self._value(value) for value in graph.outputs)
         self._append(Node(self, "output", "output", "output", (outputs,)))
@@ -149,16 +168,15 @@ class Graph:
         meta["val"] = meta["example_value"] = value
         node = self._append(Node(self, op, native.name, target, args, kwargs, meta))
         self._results[native.name, 0] = node
+        if native.symbol and native.kind == "op":
+            self._places[native.symbol] = native.name, _ELEMENT
         if native.has_several_results:
             self._add_items(node, values)
 
     def _add_items(self, node: Node, values: list[Any]) -> None:
         """One getitem for each of several results, as torch.fx has them."""
-        taken = {native.name for native in self._graph.nodes}
         for index, value in enumerate(values):
-            name = f"{node.name}_item_{index}"
-            while name in taken:
-                name += "_"
+            name = self._free_name(f"{node.name}_item_{index}")
             meta = {**node.meta, "val": value, "example_value": value}
             item = self._append(Node(self, "call_function", name, operator.getitem, (node, index), None, meta))
             self._results[node.name, index] = item
@@ -166,14 +184,55 @@ class Graph:
     def _value(self, value: _C.GraphValue) -> Node:
         return self._results[value.node, value.out]
 
+    def _free_name(self, name: str) -> str:
+        while name in self._names:
+            name += "_"
+        self._names.add(name)
+        return name
+
+    def _number(self, text: str) -> Node | int:
+        """The node that computes a number that varies, from sizes, numbers and elements of tensors."""
+        if text not in self._numbers:
+            self._numbers[text] = self._computed(ast.parse(text, mode="eval").body)
+        return self._numbers[text]
+
+    def _computed(self, expression: ast.expr) -> Node | int:
+        if isinstance(expression, ast.Constant):
+            return int(expression.value)  # type: ignore[arg-type]  # the only constants in sizes
+        if isinstance(expression, ast.Name):
+            return self._symbol(expression.id)
+        if isinstance(expression, ast.UnaryOp):
+            return self._call("call_function", operator.neg, (self._number(ast.unparse(expression.operand)),))
+        assert isinstance(expression, ast.BinOp), ast.dump(expression)
+        sides = self._number(ast.unparse(expression.left)), self._number(ast.unparse(expression.right))
+        return self._call("call_function", _ARITHMETIC[type(expression.op)], sides)
+
+    def _symbol(self, name: str) -> Node:
+        place, dim = self._places[name]
+        node = self._results[place, 0]
+        if dim == _ELEMENT:
+            return self._call("call_method", "item", (node,))
+        return node if dim < 0 else self._call("call_method", "size", (node, dim))
+
+    def _call(self, op: str, target: Any, args: tuple[Any, ...]) -> Node:
+        stem = target if isinstance(target, str) else target.__name__
+        meta = {"val": int, "example_value": int, "is_number": True}
+        return self._append(Node(self, op, self._free_name(stem), target, args, None, meta))
+
     def _map(self, value: Any) -> Any:
         if isinstance(value, _C.GraphValue):
             return self._value(value)
+        if isinstance(value, _C.GraphNumber):
+            return self._number(value.text)
         if type(value) in (tuple, list):
             return type(value)(map(self._map, value))
         if isinstance(value, dict):
             return {key: self._map(item) for key, item in value.items()}
         return value
+
+
+_ELEMENT = -2  # in the place of a dim: the only element of a tensor
+_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 
 
 class GraphModule:
@@ -225,6 +284,8 @@ def _op_and_target(graph: _C.Graph, native: _C.Node) -> tuple[str, Any]:
         return "call_method", native.op
     if form != "function":
         return "call_function", getattr(operator, form.removeprefix("operator."))
+    if native.is_host_call:
+        return "call_function", HostCall(path, native, graph.library)
     # A function of ours takes tensors of ours.
     if graph.is_own or path.partition(".")[0] != __name__.partition(".")[0]:
         found = _find(path)

@@ -118,6 +118,6 @@ def test_nodes_outlive_the_name_of_the_graph():
     assert [node.op for node in nodes] == ["", "", "mul", "relu"]
     graph = parse(MLP)
     assert [graph.form(node) for node in graph.nodes[2:]] == ["function", "method"]
-    value = nodes[2].arguments[0][0]
-    del nodes
+    value = graph.arguments(graph.nodes[2])[0][0]
+    del nodes, graph
     assert (value.node, value.out) == ("l_x_", 0)

@@ -157,7 +157,12 @@ class ExplainOutput:
         self.graphs = graphs
         self.graph_count = len(graphs)
         self.ops_per_graph = [
-            [node.target for node in gm.graph.nodes if node.op in ("call_function", "call_method")] for gm in graphs
+            [
+                node.target
+                for node in gm.graph.nodes
+                if node.op in ("call_function", "call_method") and "is_number" not in node.meta
+            ]
+            for gm in graphs
         ]
         self.op_count = sum(map(len, self.ops_per_graph))
         self.break_reasons = break_reasons

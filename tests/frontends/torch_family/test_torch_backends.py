@@ -125,6 +125,39 @@ def test_writes_to_results(name, backend):
     assert written(minidynamo.compile(function, backend=BACKENDS[backend])) == written(function)
 
 
+def of_sizes(x):
+    return x.sum() / x.shape[0], x.reshape(-1, 2 * x.shape[0]), x[: x.shape[0] // 2 - 1], x.new_zeros(x.shape[0] + 3)
+
+
+# Sizes and numbers that vary, from arguments and from elements.
+VARYING = {
+    "sizes": (of_sizes, lambda n: (torch.arange(2.0 * n).reshape(n, 2),)),
+    "numbers": (lambda x, n: x * n + n * 2, lambda n: (torch.ones(3), n)),
+    "sizes_of_another": (lambda x, y: x[: y.shape[0]] + 1, lambda n: (torch.arange(20.0), torch.ones(n))),
+    "counted": (lambda x: x[x > 4] * 2, lambda n: (torch.arange(float(n)),)),
+    "elements": (lambda x, t: x[: int(t)] + 1, lambda n: (torch.arange(20.0), torch.tensor(n))),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", VARYING)
+def test_sizes_that_vary(name, backend):
+    function, given = VARYING[name]
+    minidynamo._dynamo.reset()
+    compiled = minidynamo.compile(function, backend=BACKENDS[backend], fullgraph=True)
+    for n in (6, 8, 10, 12, 7):
+        theirs = run(lambda args, _: function(*args), (given(n), {}))
+        assert not difference_of_runs(run(lambda args, _: compiled(*args), (given(n), {})), theirs)
+
+
+def test_strides_are_those_of_the_graph():
+    def backend(gm, example_inputs):
+        return lambda x: [x.clone().t().contiguous().t() + 1]
+
+    result = minidynamo.compile(lambda x: x + 1, backend=backend)(A)
+    assert torch.equal(result, A + 1) and result.stride() == A.stride()
+
+
 SEEN = {
     "operators": (lambda a: a * 2 + a, ["mul", "add"]),
     "functions": (lambda a: torch.relu(torch.add(a, a)), [torch.add, torch.relu]),
