@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Ops whose namesakes in torch mean something else for the arguments that nodes have.
-OTHER_ARGUMENTS: set[str] = set()
+OTHER_ARGUMENTS = {"scatter"}  # a number to scatter has a name of its own
 
 
 def name_ops(torch: Any) -> None:

@@ -100,10 +100,10 @@ def _storage(tensor: Any) -> int:
 def _checked(
     torch: Any, name: str, results: list[Any], given: list[Any], arguments: list[int | None], layouts: list[_Layout]
 ) -> tuple[_C.Tensor, ...]:
-    """The new ones among the results of a run, each with the layout that its fake has told."""
+    """The new ones among the results of a run, each with the layout of its fake."""
     if len(results) != len(arguments):
         raise RuntimeError(f"{name} returned {len(results)} tensors, but {len(arguments)} on tensors without data")
-    told = iter(layouts)
+    expected = iter(layouts)
     made: list[_C.Tensor] = []
     for number, (result, argument) in enumerate(zip(results, arguments, strict=True)):
         if argument is not None:
@@ -112,7 +112,7 @@ def _checked(
             continue
         if _storage(result) in map(_storage, given):
             raise RuntimeError(f"{name}: result {number} shares memory with an argument")
-        sizes, strides, dtype = next(told)
+        sizes, strides, dtype = next(expected)
         if (tuple(result.shape), result.dtype) == (sizes, dtype) and result.stride() != strides:
             result = torch.empty_strided(sizes, strides, dtype=dtype).copy_(result)
         own = _C._own_result(result)

@@ -10,6 +10,7 @@ if importlib.util.find_spec("torch") is None:
     pytest.skip("torch is not installed: its tensors are not tried", allow_module_level=True)
 import torch
 from compiled_torch import difference_of_runs, run
+from node_by_node import node_by_node
 from torch.library import custom_op
 
 import minidynamo
@@ -200,11 +201,14 @@ def compare(function, given, **options):
         assert not difference_of_runs(run(lambda args, _: compiled(*args), (given, {})), theirs)
 
 
-@pytest.mark.parametrize("backend", ["onednn", "eager"])
+BACKENDS = {"onednn": "onednn", "eager": "eager", "the_module": lambda gm, inputs: gm, "node_by_node": node_by_node}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", WHOLE)
 def test_in_one_graph(name, backend):
     function, given = WHOLE[name]
-    compare(function, given, fullgraph=True, backend=backend)
+    compare(function, given, fullgraph=True, backend=BACKENDS[backend])
 
 
 @pytest.mark.parametrize("name", RAISING)
