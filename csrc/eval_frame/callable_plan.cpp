@@ -104,7 +104,7 @@ class CallablePlan : public Plan {
       raise(ErrorKind::Runtime, "backend '", backend_, "': output ", i, " must be ", expected.str(), ", not ",
             tensor.spec().str());
     }
-    // The program may have been told the strides.
+    // The program may have asked for the strides.
     if (family_.wrap == nullptr && !any_symbolic(expected.strides.span()) && !same_places(tensor.spec(), expected))
       return copy_as(tensor, expected);
     return tensor;

@@ -25,7 +25,7 @@ def register(torch: Any) -> None:
 def register_marked(dynamo: Any) -> None:
     """The functions that torch._dynamo.allow_in_graph() has marked, or will mark."""
     marked = getattr(getattr(dynamo, "trace_rules", None), "_allowed_callable_ids", None)
-    addresses = getattr(marked, "function_ids", None)
+    addresses = marked() if callable(marked) else None
     if isinstance(addresses, set):
         _C._torch.add_opaque_addresses(addresses)
 
@@ -58,13 +58,17 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
     layouts = [(tuple(fake.shape), fake.stride(), fake.dtype) for fake in made]
     like = [_C._fake(sizes, strides, _C._to_own("torch", dtype)) for sizes, strides, dtype in layouts]
     written = [at for at, (fake, version) in enumerate(zip(given, versions, strict=True)) if fake._version != version]
-    modes = torch.is_grad_enabled()
+    grad_mode = torch.is_grad_enabled()
 
     def run(*own: _C.Tensor) -> tuple[_C.Tensor, ...]:
         theirs = [_C._from_own("torch", tensor) for tensor in own]
-        with torch.set_grad_enabled(modes):
-            call_args, call_kwargs = unflatten(template, theirs)
-            results = flatten(function(*call_args, **call_kwargs), torch.Tensor)[1]
+        call_args, call_kwargs = unflatten(template, theirs)
+        if torch.is_grad_enabled() == grad_mode:
+            result = function(*call_args, **call_kwargs)
+        else:
+            with torch.set_grad_enabled(grad_mode):
+                result = function(*call_args, **call_kwargs)
+        results = flatten(result, torch.Tensor)[1]
         for at in written:
             own[at].copy_(_C._to_own("torch", theirs[at]))
         return _checked(torch, name, results, theirs, arguments, layouts)
