@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 def register(torch: Any) -> None:
     """Says which callables these are, and how they are traced."""
     _C._torch.set_opaque_tracer(functools.partial(_trace, torch))
-    for kind in (torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._library.custom_ops.CustomOpDef):
+    for kind in _operator_types(torch):
         _C._torch.add_opaque_type(kind)
+
+
+def _operator_types(torch: Any) -> tuple[type, ...]:
+    return torch._ops.OpOverload, torch._ops.OpOverloadPacket, torch._library.custom_ops.CustomOpDef
 
 
 def register_marked(dynamo: Any) -> None:
@@ -40,6 +44,10 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
     """One step that calls the function: its results are determined by running it on tensors without data."""
     name = str(getattr(function, "__name__", None) or getattr(function, "_qualname", None) or function)
     template, tensors = flatten((args, kwargs))
+    is_operator = isinstance(function, _operator_types(torch))
+    if is_operator and not tensors:
+        # Without tensors the operator itself would run, not its fake.
+        raise CannotCapture("traced_call", f"{name} without a tensor")
     with _fake_mode(torch):
         given = [torch.empty_strided(t.shape, t.stride(), dtype=_C._from_own("torch", t.dtype)) for t in tensors]
     versions = [fake._version for fake in given]
@@ -52,6 +60,8 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
         text = f"{name} raised {type(error).__name__} on tensors without data: {error}"
         raise CannotCapture("missing_fake" if is_missing else "traced_call", text) from error
     result_template, fakes = flatten(result, torch.Tensor)
+    if is_operator and not _is_of_tensors(result):
+        raise CannotCapture("traced_call", f"{name} returns something else than tensors")
     arguments = [_position(given, fake) for fake in fakes]
     made = [fake for fake, argument in zip(fakes, arguments, strict=True) if argument is None]
     _check_made(name, made, given)
@@ -75,6 +85,12 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
 
     recorded = iter(_C._record_call_out(name, run, tensors, like, written))
     return unflatten(result_template, [next(recorded) if at is None else tensors[at] for at in arguments])
+
+
+def _is_of_tensors(result: Any) -> bool:
+    if isinstance(result, (tuple, list)):
+        return all(map(_is_of_tensors, result))
+    return result is None or type(result).__name__ == "FakeTensor"
 
 
 def _position(given: list[Any], tensor: Any) -> int | None:

@@ -97,6 +97,30 @@ def _(x):
     return x.new_empty((x.shape[1], x.shape[0]))
 
 
+@custom_op("minidynamo_tests::counted", mutates_args=())
+def counted(x: torch.Tensor) -> int:
+    return int(x.numpy().sum())
+
+
+@counted.register_fake
+def _(x):
+    return 0
+
+
+CALLS = []
+
+
+@custom_op("minidynamo_tests::remembered", mutates_args=())
+def remembered(number: int) -> torch.Tensor:
+    CALLS.append(number)
+    return torch.full((2,), float(number))
+
+
+@remembered.register_fake
+def _(number):
+    return torch.empty(2)
+
+
 LIBRARY = torch.library.Library("minidynamo_tests_of_libraries", "DEF")
 LIBRARY.define("negated(Tensor x) -> Tensor")
 LIBRARY.impl("negated", lambda x: -x, "CPU")
@@ -173,6 +197,8 @@ BROKEN = {
     "view": (lambda x: that_views(x * 2), (A,)),
     "aten_view": (lambda x: torch.ops.aten.view.default(x, [9]), (A,)),
     "raises_in_a_handler": (lambda x: caught(x * 1), (A,)),
+    "returns_a_number": (lambda x: x + counted(x), (A,)),
+    "without_tensors": (lambda x: x[:2, :2] + remembered(3), (A,)),
     "wrong_argument": (lambda x: scaled(x, "2"), (A,)),
     "no_argument": (lambda x: scaled(), (A,)),
 }
@@ -220,6 +246,22 @@ def test_raising(name):
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken(name):
     compare(*BROKEN[name])
+
+
+def test_operators_without_tensors_run_once_in_each_call():
+    compiled = minidynamo.compile(lambda: remembered(5) + 1)
+    for _ in range(3):
+        CALLS.clear()
+        compiled()
+        assert CALLS == [5]
+    with torch.profiler.profile() as profile:
+        minidynamo.compile(lambda x: recorded(x))(torch.ones(3))
+    assert [event.name for event in profile.events()].count("of the program") == 1
+
+
+def recorded(x):
+    with torch.profiler.record_function("of the program"):
+        return x + 1
 
 
 def test_missing_fake_is_an_error_under_fullgraph():
