@@ -16,6 +16,7 @@ class Plan;
 class Graph;
 class Ref;
 class BorrowedRef;
+struct ShownGraph;
 struct WrapperType;
 
 struct HostHooks {

@@ -8,6 +8,7 @@
 #include "eval_frame/callable_plan.h"
 #include "eval_frame/gil_release.h"
 #include "frontends/arg_binding.h"
+#include "guards/object_memory.h"
 #include "guards/tensor_family.h"
 #include "snapshot/serving_code.h"
 
@@ -34,8 +35,7 @@ std::string name_of(BorrowedRef backend) {
   throw error;
 }
 
-Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
-                 const std::vector<Ref>& example_inputs) {
+Ref call_backend(BorrowedRef backend, const ShownGraph& graph, const std::vector<Ref>& example_inputs) {
   ServingCode serving;
   Ref graph_object = graph_to_python(graph);
   Ref gm = check(PyObject_CallOneArg(imported("minidynamo.fx", "GraphModule"), graph_object));
@@ -51,6 +51,23 @@ Ref call_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
   if (compiled.get() == gm.get()) return check(PyObject_GetAttrString(gm, "forward"));
   return compiled;
 }
+
+// Results are computed in memory of the family.
+class FamilyHost : public RunHost {
+ public:
+  explicit FamilyHost(const TensorFamily& family) : family_(family) {}
+  Tensor allocate(size_t, const TensorSpec& spec) override {
+    if (family_.wrap != nullptr) return {};
+    PyGILState_STATE state = PyGILState_Ensure();
+    Tensor tensor = new_result(family_, spec);
+    PyGILState_Release(state);
+    return tensor;
+  }
+  void commit() override {}
+
+ private:
+  const TensorFamily& family_;
+};
 
 GraphInput tensor_input(const Node& node, BorrowedRef value, bool exact_layout) {
   Tensor tensor = tensor_of_object(value);
@@ -83,10 +100,10 @@ GraphInput scalar_input(const Node& node, BorrowedRef value) {
 
 }  // namespace
 
-std::shared_ptr<const Plan> plan_from_callable(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+std::shared_ptr<const Plan> plan_from_callable(BorrowedRef backend, const ShownGraph& graph,
                                                const std::vector<Ref>& example_inputs) {
   Ref compiled = call_backend(backend, graph, example_inputs);
-  if (std::shared_ptr<const Plan> plan = plan_of_python(compiled, *graph)) return plan;
+  if (std::shared_ptr<const Plan> plan = plan_of_python(compiled, *graph.graph)) return plan;
   return callable_plan(std::move(compiled), name_of(backend), graph);
 }
 
@@ -103,11 +120,18 @@ std::vector<GraphInput> graph_inputs(const Graph& graph, std::span<PyObject* con
   return inputs;
 }
 
-std::vector<Tensor> run_plan(const Plan& plan, const Graph& graph, std::span<const GraphInput> inputs) {
-  std::vector<Tensor> outputs(graph.outputs().size());
-  GilRelease release(is_long(plan));
-  plan.run(inputs, outputs);
-  return outputs;
+std::vector<Ref> run_plan(const Plan& plan, const ShownGraph& graph, std::span<const GraphInput> inputs) {
+  std::vector<Tensor> outputs(graph.graph->outputs().size());
+  {
+    GilRelease release(is_long(plan));
+    FamilyHost host(*graph.family);
+    plan.run_into(inputs, outputs, host);
+  }
+  std::vector<const TensorFamily*> families(outputs.size(), graph.family);
+  move_shared_outputs(families, outputs);
+  std::vector<Ref> objects;
+  for (Tensor& output : outputs) objects.push_back(object_of_result(*graph.family, std::move(output)));
+  return objects;
 }
 
 }  // namespace md

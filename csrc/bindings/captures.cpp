@@ -69,7 +69,7 @@ py::dict facts_of(const RegionEntry& entry, const Bytecode& bytecode) {
   facts["lines_left"] = lines_left(region, bytecode);
   facts["guards"] = entry.guards.print(bytecode);
   facts["ops"] = ops;
-  facts["graph"] = py::reinterpret_steal<py::object>(graph_to_python(region.graph).release());
+  facts["graph"] = py::reinterpret_steal<py::object>(graph_to_python({region.graph, region.family}).release());
   facts["walk_ns"] = entry.trace_ns;
   facts["plan_ns"] = entry.plan_ns;
   facts["plan"] = entry.plan == nullptr ? py::object(py::none()) : plan_facts(*entry.plan);

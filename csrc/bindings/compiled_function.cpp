@@ -117,13 +117,14 @@ CompileOptions options_from(PyObject* fullgraph, PyObject* dynamic, PyObject* re
 }
 
 Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"function",        "fullgraph", "backend",      "dynamic",  "options",
-                                "recompile_limit", "name",      "guard_filter", "isolated", nullptr};
+  static const char* names[] = {"function", "fullgraph",    "backend",  "dynamic", "options", "recompile_limit",
+                                "name",     "guard_filter", "isolated", "freezes", nullptr};
   PyObject *wrapped, *fullgraph = Py_False, *backend = nullptr, *dynamic = Py_None, *options = Py_None,
-                     *limit = Py_None, *name = Py_None, *guard_filter = Py_None, *isolated = Py_False;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOOOO!:CompiledFunction", const_cast<char**>(names),
+                     *limit = Py_None, *name = Py_None, *guard_filter = Py_None, *isolated = Py_False,
+                     *freezes = Py_False;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOOOO!O!:CompiledFunction", const_cast<char**>(names),
                                    &wrapped, &PyBool_Type, &fullgraph, &backend, &dynamic, &options, &limit, &name,
-                                   &guard_filter, &PyBool_Type, &isolated))
+                                   &guard_filter, &PyBool_Type, &isolated, &PyBool_Type, &freezes))
     throw PythonError();
   PyObject* function = PyMethod_Check(wrapped) ? PyMethod_GET_FUNCTION(wrapped) : wrapped;
   if (!PyFunction_Check(function))
@@ -132,7 +133,7 @@ Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   Ref default_backend = backend == nullptr ? check(PyUnicode_InternFromString("onednn")) : Ref::share(backend);
   CompileOptions compile_options = options_from(fullgraph, dynamic, limit);
   BorrowedRef filter = guard_filter != Py_None ? guard_filter : nullptr;
-  BackendIdentity identity{default_backend, Ref::share(filter), isolated == Py_True};
+  BackendIdentity identity{default_backend, Ref::share(filter), isolated == Py_True, freezes == Py_True};
   compile_options.backend = backend_number(identity);
   Ref object = check(type->tp_alloc(type, 0));
   CompiledFunction* self = as_compiled(object);

@@ -28,6 +28,7 @@
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
+#include "tensor/gemm/packed_weights.h"
 
 namespace py = pybind11;
 
@@ -89,6 +90,7 @@ void start_engine(py::module_& module) {
 void bind_engine(py::module_& module) {
   module.def("_hold_module", [](const py::module_& held) { hold_own_module(held.ptr()); });
   module.def("engine_counters", read_counters, "What the engine has done since the start or the last reset.");
+  module.def("_packed_weights_bytes", packed_weights_bytes, "Of all weights that are kept in a layout of products.");
   fill_call_registry();
   module.def("_register_call",
              [](const std::string& name, const py::object& callable) { register_mode_call(name, callable.ptr()); });

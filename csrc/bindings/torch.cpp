@@ -141,6 +141,18 @@ void bind_torch(py::module_& module) {
   torch.def("note_inference_mode", [] { torch::library().inference_local = torch::local_keys(); });
   torch.def("add", add, py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(),
             py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed");
+  torch.def("op_of", [](const py::object& callable) -> py::object {
+    const TensorCallable* known = find_tensor_callable(callable.ptr());
+    return known != nullptr && known->kind == TensorCallableKind::Op ? py::object(py::str(known->row->name))
+                                                                     : py::none();
+  });
+  torch.def("name_function",
+            [](const std::string& row, const std::string& path) { torch::name_function(*find_op(row), path); });
+  torch.def("name_method", [](const std::string& row) { torch::name_method(*find_op(row)); });
+  torch.def("set_opaque_tracer", [](const py::function& tracer) { torch::set_opaque_tracer(tracer.ptr()); });
+  torch.def("add_opaque_type", [](const py::type& type) { torch::add_opaque_type(type.ptr()); });
+  torch.def("add_opaque_addresses", [](const py::set& addresses) { torch::add_opaque_addresses(addresses.ptr()); });
+  torch.def("set_fake_maker", [](const py::function& maker) { torch::set_fake_maker(maker.ptr()); });
   torch.def("add_results", [](const py::object& own, const py::object& theirs, const py::tuple& fields) {
     std::vector<std::string> names;
     for (const py::handle& name : fields) names.push_back(name.cast<std::string>());

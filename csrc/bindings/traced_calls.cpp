@@ -6,7 +6,9 @@
 #include "base/config.h"
 #include "bindings/bindings.h"
 #include "eval_frame/check_captures.h"
+#include "frontends/dtype_object.h"
 #include "frontends/minidynamo/tensor_object.h"
+#include "guards/object_memory.h"
 #include "symbolic/calls/marked_calls.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/fake_views.h"
@@ -59,6 +61,23 @@ bool is_recording(const py::object& object) {
 py::object fake_of(const py::object& tensor) {
   if (!is_tensor(tensor.ptr())) raise(ErrorKind::Type, "a Tensor is expected");
   return py::reinterpret_steal<py::object>(wrap_tensor(Tensor::fake(tensor_of(tensor.ptr()).spec())).release());
+}
+
+// A tensor without data.
+py::object fake(const std::vector<int64_t>& sizes, const std::vector<int64_t>& strides, const py::object& dtype) {
+  std::optional<DType> known = dtype_from_python(dtype.ptr());
+  if (!known) raise(ErrorKind::Type, "a dtype is expected, not ", Py_TYPE(dtype.ptr())->tp_name);
+  TensorSpec spec{*known, {}, {}, false};
+  for (int64_t size : sizes) spec.sizes.push_back(size);
+  for (int64_t stride : strides) spec.strides.push_back(stride);
+  return py::reinterpret_steal<py::object>(wrap_tensor(Tensor::fake(spec)).release());
+}
+
+// One of ours over the memory of another library's tensor that is itself to become a result; None: that is not captured.
+py::object own_result(const py::object& object) {
+  Tensor tensor = tensor_of_result(object.ptr());
+  if (!tensor.defined()) return py::none();
+  return py::reinterpret_steal<py::object>(wrap_tensor(std::move(tensor)).release());
 }
 
 // For writes that none of our operations made.
@@ -144,6 +163,8 @@ void bind_traced_calls(py::module_& module) {
     return is_tensor(object.ptr()) && tensor_of(object.ptr())->kind() == TensorKind::Fake;
   });
   module.def("_fake_of", &fake_of);
+  module.def("_fake", &fake, py::arg("sizes"), py::arg("strides"), py::arg("dtype"));
+  module.def("_own_result", &own_result);
   module.def("_shares_storage", &shares_storage);
   module.def("_is_one_window", &is_one_window);
   bind_fake_views(module);

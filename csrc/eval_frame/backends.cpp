@@ -22,11 +22,11 @@ std::unordered_map<uint64_t, HeldBackend>& held_backends() {
 }  // namespace
 
 uint64_t backend_number(const BackendIdentity& identity) {
-  if (!identity.isolated && !identity.guard_filter) return backend_id(identity.backend);
+  if (!identity.isolated && !identity.guard_filter && !identity.freezes) return backend_id(identity.backend);
   for (const auto& [number, held] : held_backends()) {
     const BackendIdentity& known = held.identity;
-    bool same =
-        known.backend.get() == identity.backend.get() && known.guard_filter.get() == identity.guard_filter.get();
+    bool same = known.backend.get() == identity.backend.get() &&
+                known.guard_filter.get() == identity.guard_filter.get() && known.freezes == identity.freezes;
     if (same && !known.isolated && !identity.isolated) return number;
   }
   return new_backend_id();
@@ -44,12 +44,17 @@ void let_go_of_backend(uint64_t number) {
   BackendIdentity last = std::move(found->second.identity);
   held_backends().erase(found);
   // A later backend with this filter, or another isolated one, gets a new number.
-  if (last.isolated || last.guard_filter) CodeCache::drop_backend_soon(number);
+  if (last.isolated || last.guard_filter || last.freezes) CodeCache::drop_backend_soon(number);
 }
 
 BorrowedRef guard_filter_of(const Policy* policy) {
   auto found = held_backends().find(policy->backend);
   return found != held_backends().end() ? found->second.identity.guard_filter.get() : nullptr;
+}
+
+bool freezes_parameters(const Policy* policy) {
+  auto found = held_backends().find(policy->backend);
+  return found != held_backends().end() && found->second.identity.freezes;
 }
 
 bool ends_at_loops(const Policy* policy) {
@@ -60,7 +65,7 @@ bool ends_at_loops(const Policy* policy) {
   return PyUnicode_Check(backend) || PyObject_HasAttr(backend, kStandsForOneDnn) != 0;
 }
 
-std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr<Graph>& graph,
+std::shared_ptr<const Plan> plan_for(const Policy* policy, const ShownGraph& graph,
                                      const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes) {
   auto found = held_backends().find(policy->backend);
   MD_ASSERT(found != held_backends().end(), "the backend of a policy is gone");
@@ -68,7 +73,7 @@ std::shared_ptr<const Plan> plan_for(const Policy* policy, const std::shared_ptr
   return plan_from_backend(backend.get(), graph, example_inputs, writes);
 }
 
-std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::shared_ptr<const Graph>& graph,
+std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const ShownGraph& graph,
                                               const std::vector<Ref>& example_inputs,
                                               const std::vector<InputWrite>& writes) {
   if (!PyUnicode_Check(backend.get())) {
@@ -76,8 +81,8 @@ std::shared_ptr<const Plan> plan_from_backend(BorrowedRef backend, const std::sh
     MD_ASSERT(make != nullptr, "no function for plans of callables is installed");
     return make(backend, graph, example_inputs);
   }
-  if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph, writes);
-  if (PyUnicode_CompareWithASCIIString(backend, "eager") == 0) return eager_plan(graph);
+  if (PyUnicode_CompareWithASCIIString(backend, "onednn") == 0) return lower(graph.graph, writes);
+  if (PyUnicode_CompareWithASCIIString(backend, "eager") == 0) return eager_plan(graph.graph);
   raise(ErrorKind::Internal, "there is no backend '", text_of(backend), "' in the extension");
 }
 

@@ -4,22 +4,35 @@
 #include "cpython/errors.h"
 #include "cpython/gil_scope.h"
 #include "frontends/arg_binding.h"
+#include "guards/object_memory.h"
 #include "guards/tensor_family.h"
 #include "snapshot/serving_code.h"
+#include "tensor/simd/copy.h"
 
 namespace md {
 namespace {
 
-Ref to_python(const GraphInput& input) {
-  if (input.tensor.defined()) return default_family().wrap(input.tensor);
-  return arg_to_python(input.scalar);
+Ref to_python(const TensorFamily& family, const GraphInput& input) {
+  return input.tensor.defined() ? object_of_input(family, input.tensor) : arg_to_python(input.scalar);
+}
+
+// Whether tensors of these sizes have their elements at the same places.
+bool same_places(const TensorSpec& found, const TensorSpec& expected) {
+  for (int d = 0; d < found.rank(); ++d)
+    if (found.sizes[d].value() == 0) return true;
+  for (int d = 0; d < found.rank(); ++d)
+    if (found.sizes[d].value() != 1 && !same(found.strides[d], expected.strides[d])) return false;
+  return true;
 }
 
 // A callable returned by a backend. Its results are checked against the graph, because captures rely on them.
 class CallablePlan : public Plan {
  public:
-  CallablePlan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph)
-      : callable_(std::move(callable)), backend_(std::move(backend)), graph_(std::move(graph)) {}
+  CallablePlan(Ref callable, std::string backend, ShownGraph shown)
+      : callable_(std::move(callable)),
+        backend_(std::move(backend)),
+        graph_(std::move(shown.graph)),
+        family_(*shown.family) {}
   // May run on any thread, and after interpreter shutdown.
   ~CallablePlan() override {
     if (!Py_IsInitialized()) {
@@ -49,7 +62,7 @@ class CallablePlan : public Plan {
   void call(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const {
     std::vector<Ref> owned;
     std::vector<PyObject*> args;
-    for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(input)).get());
+    for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(family_, input)).get());
     Ref result = check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
     if (!PyTuple_Check(result) && !PyList_Check(result)) refuse(str_cat("a ", result.type()->tp_name));
     // A copy: a list could change while its elements are checked.
@@ -70,8 +83,15 @@ class CallablePlan : public Plan {
           graph_->outputs().size(), " tensors, not ", found);
   }
 
+  Tensor copy_as(const Tensor& tensor, const TensorSpec& spec) const {
+    Tensor copy = new_result(family_, spec);
+    if (!copy.defined()) raise(ErrorKind::Memory, "backend '", backend_, "': no memory for a result");
+    copy_elements(tensor, copy);
+    return copy;
+  }
+
   Tensor checked_output(size_t i, BorrowedRef value) const {
-    Tensor tensor = tensor_of_object(value);
+    Tensor tensor = tensor_of_result(value);
     if (!tensor.defined()) refuse(str_cat("a ", value.type()->tp_name, " at position ", i));
     const TensorSpec& expected = graph_->info(graph_->outputs()[i]).spec;
     bool fits = tensor->dtype() == expected.dtype && tensor->rank() == expected.rank();
@@ -82,17 +102,21 @@ class CallablePlan : public Plan {
       raise(ErrorKind::Runtime, "backend '", backend_, "': output ", i, " must be ", expected.str(), ", not ",
             tensor.spec().str());
     }
+    // The program may have asked for the strides.
+    if (family_.wrap == nullptr && !any_symbolic(expected.strides.span()) && !same_places(tensor.spec(), expected))
+      return copy_as(tensor, expected);
     return tensor;
   }
 
   Ref callable_;
   std::string backend_;
   std::shared_ptr<const Graph> graph_;
+  const TensorFamily& family_;
 };
 
 }  // namespace
 
-std::shared_ptr<const Plan> callable_plan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph) {
+std::shared_ptr<const Plan> callable_plan(Ref callable, std::string backend, ShownGraph graph) {
   return std::make_shared<CallablePlan>(std::move(callable), std::move(backend), std::move(graph));
 }
 

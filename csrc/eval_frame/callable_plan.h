@@ -5,10 +5,12 @@
 
 #include "cpython/ref.h"
 #include "executor/plan.h"
+#include "guards/shown_graph.h"
 
 namespace md {
 
-// `backend` names it in errors. The plan may be released on any thread.
-std::shared_ptr<const Plan> callable_plan(Ref callable, std::string backend, std::shared_ptr<const Graph> graph);
+// The callable takes and returns tensors of the family in which the graph is shown. `backend` names it in errors. The
+// plan may be released on any thread.
+std::shared_ptr<const Plan> callable_plan(Ref callable, std::string backend, ShownGraph graph);
 
 }  // namespace md

@@ -10,6 +10,7 @@
 #include "eval_frame/running_stack.h"
 #include "graph/print_sizes.h"
 #include "graph/print_table.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 
@@ -141,7 +142,8 @@ void CaptureReport::log_graph(const CapturedRegion& region) const {
   if (log_enabled(LogArtifact::graph))
     log_event(LogArtifact::graph, str_cat("TRACED GRAPH\n", head, print_table(graph)));
   if (log_enabled(LogArtifact::graph_code))
-    log_event(LogArtifact::graph_code, str_cat("TRACED GRAPH\n", head, print_code(graph, true, &source_text)));
+    log_event(LogArtifact::graph_code,
+              str_cat("TRACED GRAPH\n", head, print_code(graph, true, &source_text, *region.family->face)));
   if (log_enabled(LogArtifact::graph_sizes))
     log_event(LogArtifact::graph_sizes, str_cat("TRACED GRAPH TENSOR SIZES\n", head, print_sizes(graph)));
 }
@@ -183,7 +185,7 @@ void CaptureReport::emit_captured(const RegionEntry& entry) const {
                JsonObject()
                    .add("name", place_name(place_))
                    .add("ops", ops)
-                   .add("code", print_code(graph, true, &source_text))
+                   .add("code", print_code(graph, true, &source_text, *region.family->face))
                    .add("sizes", print_sizes(graph)));
   }
   emit_event(EventKind::guards, id_, JsonObject().add("guards", guards));

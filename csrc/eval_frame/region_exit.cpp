@@ -1,6 +1,5 @@
 #include "eval_frame/region_exit.h"
 
-#include <array>
 #include <functional>
 #include <vector>
 
@@ -63,36 +62,13 @@ class RegionHost : public RunHost {
   Tensor allocate(size_t output, const TensorSpec& spec) override {
     const TensorFamily* family = families_.empty() ? nullptr : families_[output];
     if (family == nullptr) return {};
-    if (PyGILState_Check() != 0) return new_object(*family, spec);
+    // Where the library refuses, the result is copied into an object at the exit, where it may raise.
+    if (PyGILState_Check() != 0) return new_result(*family, spec);
     GilScope gil;
-    return new_object(*family, spec);
+    return new_result(*family, spec);
   }
 
  private:
-  // Undefined if the library refuses: the result is then copied into an object at the exit, where it may raise.
-  static Tensor new_object(const TensorFamily& family, const TensorSpec& spec) {
-    try {
-      std::array<int64_t, 16> few;
-      std::vector<int64_t> many(spec.rank() > 8 ? static_cast<size_t>(spec.rank()) * 2 : 0);
-      int64_t* sizes = many.empty() ? few.data() : many.data();
-      int64_t* strides = sizes + spec.rank();
-      for (int i = 0; i < spec.rank(); ++i) {
-        sizes[i] = spec.sizes[i].value();
-        strides[i] = spec.strides[i].value();
-      }
-      TensorView view{.dtype = spec.dtype, .requires_grad = spec.requires_grad, .rank = spec.rank()};
-      view.sizes = sizes;
-      view.strides = strides;
-      Ref object = family.empty(view);
-      TensorView made;
-      if (!read_view(family, object, made)) return {};
-      return tensor_over_new(std::move(object), made);
-    } catch (const PythonError&) {
-      PyErr_Clear();
-      return {};
-    }
-  }
-
   const std::vector<const TensorFamily*>& families_;
   const std::function<bool()>& may_commit_;
   bool has_committed_ = false;
@@ -129,6 +105,16 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
     read_inputs([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
 }
 
+// Returns whether the input is a parameter that stays as it is.
+bool RegionRun::take_frozen(size_t i, const Ref& object) {
+  const TensorFamily* family = entry_->frozen.empty() ? nullptr : family_of(object);
+  if (family == nullptr) return false;
+  inputs_[i].tensor = entry_->frozen[i].of(*family, object);
+  if (!inputs_[i].tensor.defined()) return false;
+  frozen_.push_back(object);
+  return true;
+}
+
 // Reads the inputs from sources, or the computed ones.
 template <typename Find>
 void RegionRun::read_inputs(Find find, bool from_sources) {
@@ -137,7 +123,7 @@ void RegionRun::read_inputs(Find find, bool from_sources) {
     if ((place.source != nullptr) != from_sources) continue;
     Ref object = find(place);
     MD_ASSERT(object, "an input of a graph is gone");
-    unfit_ = !read_input(object.get(), inputs_[i]);
+    unfit_ = !take_frozen(i, object) && !read_input(object.get(), inputs_[i]);
   }
 }
 
@@ -237,6 +223,7 @@ bool RegionRun::run_steps() {
     if (drawn) drawn->roll_back();
     return false;
   }
+  move_shared_outputs(entry_->families, outputs_.span());
   for (GraphInput& input : inputs_) input.tensor = Tensor();
   exit_.builder().set_outputs(outputs_.span());
   if (replay_) replay_->set_outputs(outputs_.span());

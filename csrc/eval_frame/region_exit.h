@@ -90,6 +90,7 @@ class RegionRun {
  private:
   template <typename Find>
   void read_inputs(Find find, bool from_sources);
+  bool take_frozen(size_t i, const Ref& object);
   bool compute_numbers();
   bool run_steps();
   bool still_holds();
@@ -102,6 +103,7 @@ class RegionRun {
   ExitValues exit_;
   std::optional<OutputReplay> replay_;
   InlineArray<GraphInput, 8> inputs_;
+  std::vector<Ref> frozen_;  // the objects of inputs that do not own them
   InlineArray<Tensor, 4> outputs_;
   Bailout failure_ = Bailout::plan_failed;
   bool unfit_ = false;  // an argument does not fit into a graph input

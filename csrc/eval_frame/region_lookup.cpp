@@ -23,6 +23,7 @@
 #include "eval_frame/recompiles.h"
 #include "eval_frame/running_stack.h"
 #include "graph/passes.h"
+#include "guards/object_memory.h"
 #include "snapshot/value_builder.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/trace/loops.h"
@@ -58,11 +59,11 @@ void report_break(const RegionPlace& place, const CapturedRegion& region, Captur
     log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });
 }
 
-// Backends receive tensors of the default family, over the same memory.
-Ref example(Ref object) {
+// Backends receive tensors of one family, over the same memory where it can show that.
+Ref example(const TensorFamily& shown, Ref object) {
   const TensorFamily* family = object ? family_of(object) : nullptr;
-  if (family == nullptr || family == &default_family()) return object;
-  return default_family().wrap(hold(*family, object));
+  if (family == nullptr || family == &shown) return object;
+  return object_of_input(shown, hold(*family, object));
 }
 
 // Only families whose objects have memory of their own.
@@ -83,12 +84,13 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
   std::vector<Ref> examples;
   ValueBuilder builder(region.snapshot, place.view);
   for (const RegionInput& input : region.inputs)
-    examples.push_back(
-        example(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed)));
+    examples.push_back(example(
+        *region.family, input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed)));
   entry.draws =
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
-  entry.plan = plan_for(place.policy, region.graph, examples, region.input_writes);
+  entry.plan = plan_for(place.policy, {region.graph, region.family}, examples, region.input_writes);
   entry.families = families_of_outputs(region);
+  if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();
   entry.computes_inputs = std::ranges::any_of(region.inputs, [](const auto& input) { return input.source == nullptr; });
 }

@@ -187,20 +187,36 @@ struct OperatorSymbol {
 };
 const OperatorSymbol* operator_symbol(const OpRow& op);
 std::string_view method_name(const OpRow& op);  // name of the Tensor method
+
+// The names in which a graph is shown: those of the library whose program it was captured from.
+struct GraphFace {
+  const char* library;                      // has the dtypes and memory formats: "minidynamo"
+  std::string (*op_path)(const OpRow& op);  // "minidynamo.add"; another library's has ours where it has none of its own
+  bool (*has_method)(const OpRow& op);      // whether its tensors have the method
+  bool needs_names;                         // some of its overloads are told apart by the names of arguments
+};
+extern const GraphFace kOwnFace;
+// Whether its results are the elements of a tuple.
+bool has_several_results(const Node& node);
 // The node's form if the op has it, else another one.
-CallForm call_form(const Node& node);
+CallForm call_form(const Node& node, const GraphFace& face = kOwnFace);
 
 // Python source. readable: a class GraphModule with types, and a "# File:" comment before the nodes of each source line
 // (the graph_code log, print_readable); otherwise only def forward (gm.code). source_text returns the text of a source
 // line; without it the comments end at the function name.
 using SourceText = std::function<std::string(const SourceLine&)>;
-std::string print_code(const Graph& graph, bool readable, const SourceText& source_text = nullptr);
+std::string print_code(const Graph& graph, bool readable, const SourceText& source_text = nullptr,
+                       const GraphFace& face = kOwnFace);
 // The type of a value in that source: f32[3, 4][4, 1]cpu.
 std::string code_type(const ValueInfo& info);
 // Qualified Python name of an op in that source: minidynamo.add, minidynamo.nn.functional.relu, minidynamo.ops.ns.name.
 std::string op_path(const OpRow& op);
 // Whether an operand equals the schema's default.
 bool is_default(const Param& param, const Operand& operand);
+
+// How the operands of a call are written: in place, by name, or not at all where they equal their defaults.
+enum class ArgumentForm : uint8_t { Positional, Named, Omitted };
+std::vector<ArgumentForm> argument_forms(const Node& node, const GraphFace& face = kOwnFace);
 
 struct GraphInput {
   Tensor tensor = {};

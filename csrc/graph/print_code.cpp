@@ -27,9 +27,13 @@ constexpr OperatorSymbol kOperators[] = {
     {"neg", "-", "neg", false}, {"positive", "+", "pos", false}, {"bitwise_not", "~", "invert", false},
 };
 
+bool holds_values(const Operand& operand) {
+  return std::holds_alternative<ValueRef>(operand) || std::holds_alternative<std::vector<ValueRef>>(operand);
+}
+
 std::string code_value(ValueRef value) {
   std::string text = value.node->name;
-  if (value.node->outs.size() != 1) text += "[" + std::to_string(value.out) + "]";
+  if (has_several_results(*value.node)) text += "[" + std::to_string(value.out) + "]";
   return text;
 }
 
@@ -52,7 +56,7 @@ std::string code_scalar(const Scalar& scalar) {
   return is_name ? "float('" + text + "')" : text;
 }
 
-std::string code_operand(const Operand& operand) {
+std::string code_operand(const Operand& operand, const char* library) {
   if (const auto* value = std::get_if<ValueRef>(&operand)) return code_value(*value);
   if (const auto* list = std::get_if<std::vector<ValueRef>>(&operand)) {
     std::string text = "[";
@@ -61,58 +65,56 @@ std::string code_operand(const Operand& operand) {
   }
   if (const auto* scalar = std::get_if<Scalar>(&operand)) return code_scalar(*scalar);
   if (const auto* dims = std::get_if<DimVec>(&operand)) return str(dims->span());
-  if (const auto* dtype = std::get_if<DType>(&operand)) return std::string("minidynamo.") + row(*dtype).name;
+  if (const auto* dtype = std::get_if<DType>(&operand)) return str_cat(library, ".", row(*dtype).name);
   if (const auto* text = std::get_if<std::string>(&operand)) return code_string(*text);
   return "None";
 }
 
 // Memory formats are objects in Python and names in graphs.
-std::string code_operand(const Param& param, const Operand& operand) {
+std::string code_operand(const Param& param, const Operand& operand, const char* library) {
   const auto* text = std::get_if<std::string>(&operand);
-  return text != nullptr && param.type == ParamType::MemoryFormat ? "minidynamo." + *text : code_operand(operand);
+  bool is_format = text != nullptr && param.type == ParamType::MemoryFormat;
+  return is_format ? str_cat(library, ".", *text) : code_operand(operand, library);
 }
 
-// Prints from operand `first` on, leaving out defaults; after an omitted one, by name.
-std::string code_arguments(const Node& node, size_t first) {
+// Prints from operand `first` on.
+std::string code_arguments(const Node& node, size_t first, const GraphFace& face) {
   std::string text;
-  bool by_name = false;
+  std::vector<ArgumentForm> forms = argument_forms(node, face);
   for (size_t i = first; i < node.operands.size(); ++i) {
     const Param& param = node.op->schema.params[i];
-    if (is_default(param, node.operands[i])) {
-      by_name = true;
-      continue;
-    }
+    if (forms[i] == ArgumentForm::Omitted) continue;
     if (!text.empty()) text += ", ";
-    if (by_name || param.keyword_only) text += param.name + "=";
-    text += code_operand(param, node.operands[i]);
+    if (forms[i] == ArgumentForm::Named) text += param.name + "=";
+    text += code_operand(param, node.operands[i], face.library);
   }
   return text;
 }
 
 // Unary operators bind tighter than all but **; a negative number is one.
 std::string code_left_side(const Operand& operand) {
-  std::string text = code_operand(operand);
+  std::string text = operand_code(operand);
   return text[0] == '-' ? "(" + text + ")" : text;
 }
 
 std::string code_operator(const Node& node, const OperatorSymbol& symbol) {
   std::string left = code_left_side(node.operands[0]);
-  return symbol.is_binary ? str_cat(left, " ", symbol.sign, " ", code_operand(node.operands[1])) : symbol.sign + left;
+  return symbol.is_binary ? str_cat(left, " ", symbol.sign, " ", operand_code(node.operands[1])) : symbol.sign + left;
 }
 
-std::string code_expression(const Node& node) {
+std::string code_expression(const Node& node, const GraphFace& face) {
   if (node.kind == NodeKind::TensorConst) return "self." + node.name;
   if (node.kind != NodeKind::Op) return node.target;
-  switch (call_form(node)) {
+  switch (call_form(node, face)) {
     case CallForm::Operator:
       return code_operator(node, *operator_symbol(*node.op));
     case CallForm::Method:
       return str_cat(code_value(std::get<ValueRef>(node.operands[0])), ".", method_name(*node.op), "(",
-                     code_arguments(node, 1), ")");
+                     code_arguments(node, 1, face), ")");
     case CallForm::Function:
       break;
   }
-  return op_path(*node.op) + "(" + code_arguments(node, 0) + ")";
+  return face.op_path(*node.op) + "(" + code_arguments(node, 0, face) + ")";
 }
 
 // For each node, the names without later uses, in operand order.
@@ -137,8 +139,8 @@ std::vector<std::vector<std::string>> dead_names(const Graph& graph) {
 
 class CodePrinter {
  public:
-  CodePrinter(const Graph& graph, bool readable, const SourceText& source_text)
-      : graph_(graph), readable_(readable), source_text_(source_text), dead_(dead_names(graph)) {
+  CodePrinter(const Graph& graph, bool readable, const SourceText& source_text, const GraphFace& face)
+      : graph_(graph), readable_(readable), source_text_(source_text), face_(face), dead_(dead_names(graph)) {
     indent_ = readable ? "        " : "    ";
   }
 
@@ -156,7 +158,7 @@ class CodePrinter {
 
  private:
   void print_header() {
-    if (readable_) text_ += "class GraphModule(minidynamo.nn.Module):\n    ";
+    if (readable_) text_ += str_cat("class GraphModule(", face_.library, ".nn.Module):\n    ");
     text_ += "def forward(self";
     for (const Node* input : graph_.inputs()) {
       text_ += ", " + input->target;
@@ -169,7 +171,7 @@ class CodePrinter {
     if (readable_) print_location(node);
     text_ += indent_ + node.name;
     if (readable_ && node.outs.size() == 1) text_ += ": \"" + code_type(node.outs[0]) + "\"";
-    text_ += " = " + code_expression(node);
+    text_ += " = " + code_expression(node, face_);
     if (node.kind == NodeKind::Op && node.size.is_symbolic())
       text_ += str_cat("\n", indent_, node.size.str(), " = ", node.name, ".item()");
     const std::vector<std::string>& dead = dead_[static_cast<size_t>(node.index)];
@@ -202,6 +204,7 @@ class CodePrinter {
   const Graph& graph_;
   bool readable_;
   const SourceText& source_text_;
+  const GraphFace& face_;
   std::vector<std::vector<std::string>> dead_;
   std::string indent_;
   std::string last_comment_;
@@ -229,6 +232,36 @@ bool is_default(const Param& param, const Operand& operand) {
   return false;
 }
 
+// Defaults are left out, and what follows one is named. Where names tell overloads apart, all that follows the leading
+// tensors is named as soon as anything is.
+std::vector<ArgumentForm> argument_forms(const Node& node, const GraphFace& face) {
+  const std::vector<Param>& params = node.op->schema.params;
+  std::vector<ArgumentForm> forms(node.operands.size(), ArgumentForm::Positional);
+  size_t given = 0;  // behind the last positional one
+  bool any_named = false;
+  for (size_t i = 0; i < forms.size(); ++i) {
+    if (is_default(params[i], node.operands[i])) {
+      forms[i] = ArgumentForm::Omitted;
+    } else if (params[i].keyword_only || (given < i && !params[i].keyword_only)) {
+      forms[i] = ArgumentForm::Named;
+    }
+    any_named = any_named || forms[i] == ArgumentForm::Named;
+    if (forms[i] == ArgumentForm::Positional) given = i + 1;
+  }
+  if (!face.needs_names || !any_named) return forms;
+  size_t last = forms.size();
+  while (last > 0 && (forms[last - 1] == ArgumentForm::Omitted || params[last - 1].keyword_only)) --last;
+  size_t tensors = 0;
+  while (tensors < last && holds_values(node.operands[tensors])) ++tensors;
+  std::fill(forms.begin() + static_cast<std::ptrdiff_t>(tensors), forms.begin() + static_cast<std::ptrdiff_t>(last),
+            ArgumentForm::Named);
+  return forms;
+}
+
+bool has_several_results(const Node& node) {
+  return node.outs.size() != 1 || (node.kind == NodeKind::Op && node.op->returns_list());
+}
+
 const OperatorSymbol* operator_symbol(const OpRow& op) {
   for (const OperatorSymbol& symbol : kOperators)
     if (op.name == symbol.op) return &symbol;
@@ -237,12 +270,14 @@ const OperatorSymbol* operator_symbol(const OpRow& op) {
 
 std::string_view method_name(const OpRow& op) { return op.kind == OpKind::Cast ? "to" : python_name(op); }
 
-CallForm call_form(const Node& node) {
+CallForm call_form(const Node& node, const GraphFace& face) {
   if (node.op->kind == OpKind::Cast) return CallForm::Method;  // including those inserted by promotion
   bool has_function = (node.op->variants & (kFunction | kFunctional)) != 0;
+  bool has_method = face.has_method(*node.op);
   bool self_is_value = !node.operands.empty() && std::holds_alternative<ValueRef>(node.operands[0]);
-  if (node.form == CallForm::Function && !has_function && (node.op->variants & kMethod) != 0) return CallForm::Method;
-  if (node.form == CallForm::Method && !self_is_value) return CallForm::Function;
+  if (node.form == CallForm::Function && !has_function && (node.op->variants & kMethod) != 0 && has_method)
+    return CallForm::Method;
+  if (node.form == CallForm::Method && !(self_is_value && has_method)) return CallForm::Function;
   return node.form == CallForm::Operator && operator_symbol(*node.op) == nullptr ? CallForm::Function : node.form;
 }
 
@@ -255,15 +290,17 @@ std::string op_path(const OpRow& op) {
   return path;
 }
 
+constinit const GraphFace kOwnFace{"minidynamo", op_path, [](const OpRow&) { return true; }, false};
+
 std::string code_type(const ValueInfo& info) {
   if (info.is_scalar) return scalar_kind_name(info.scalar_kind);
   return info.spec.str() + "cpu";
 }
 
-std::string operand_code(const Operand& operand) { return code_operand(operand); }
+std::string operand_code(const Operand& operand) { return code_operand(operand, kOwnFace.library); }
 
-std::string print_code(const Graph& graph, bool readable, const SourceText& source_text) {
-  return CodePrinter(graph, readable, source_text).run();
+std::string print_code(const Graph& graph, bool readable, const SourceText& source_text, const GraphFace& face) {
+  return CodePrinter(graph, readable, source_text, face).run();
 }
 
 }  // namespace md

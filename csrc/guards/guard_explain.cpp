@@ -77,9 +77,20 @@ namespace guard_columns {
 
 // ---- the condition, one per row ----
 
+namespace {
+
+// The type of a tensor, with its library if that is not ours.
+std::string tensor_type(BorrowedRef type) {
+  const TensorFamily* family = find_family(reinterpret_cast<PyTypeObject*>(type.get()));
+  bool is_foreign = family != nullptr && family != &default_family();
+  return is_foreign ? str_cat(family->name, ".", describe(type)) : describe(type);
+}
+
+}  // namespace
+
 std::string condition_TENSOR_MATCH(const Guard& guard, const Bytecode& bytecode) {
   const TensorExpectation& tensor = guard.tensor;
-  return str_cat(name(guard.source, bytecode), " is ", describe(guard.object.get()), " ", row(tensor.dtype).name,
+  return str_cat(name(guard.source, bytecode), " is ", tensor_type(guard.object.get()), " ", row(tensor.dtype).name,
                  " size=", dims_text(tensor.dims.data(), tensor.rank),
                  " stride=", dims_text(tensor.dims.data() + tensor.rank, tensor.rank),
                  " requires_grad=", tensor.requires_grad ? "True" : "False",

@@ -1,6 +1,9 @@
 #include "guards/object_memory.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
 
 #include "base/error.h"
 #include "cpython/gil_scope.h"
@@ -23,6 +26,9 @@ void release_owner(void*, void* context) {
 
 // Of an object that is made for a result. By the deleter it is known from others.
 void release_new_owner(void* data, void* context) { release_owner(data, context); }
+
+// Of memory that is known without a reference to its owner.
+void release_nothing(void*, void*) {}
 
 int64_t extent_of(const TensorView& view) {
   int64_t last = 0;
@@ -49,6 +55,7 @@ Owner owner_of(const Tensor& tensor) {
   const StoragePtr& storage = tensor->storage();
   if (!storage) return {nullptr, false};
   if (void* made = storage->context_of(release_new_owner)) return {static_cast<PyObject*>(made), true};
+  if (void* known = storage->context_of(release_nothing)) return {static_cast<PyObject*>(known), false};
   return {static_cast<PyObject*>(storage->context_of(release_owner)), false};
 }
 
@@ -61,14 +68,124 @@ bool is_whole(const TensorFamily& family, PyObject* object, const TensorView& wa
          std::equal(view.strides, view.strides + view.rank, wanted.strides);
 }
 
+struct Bytes {
+  char *begin, *end;
+};
+Bytes bytes_of(const TensorView& view) {
+  auto* begin = static_cast<char*>(view.data);
+  return {begin, begin + extent_of(view)};
+}
+
+bool is_dense(const TensorView& view) {
+  int64_t bytes = static_cast<int64_t>(item_size(view.dtype));
+  for (int i = 0; i < view.rank; ++i) bytes *= view.sizes[i];
+  return bytes == extent_of(view);
+}
+
+// Of outputs in one memory: one that has all others in it, or a new view over all of them.
+void move_group(const TensorFamily& family, std::span<Tensor* const> group) {
+  Bytes all = bytes_of(view_of(*group[0]->impl()));
+  for (Tensor* each : group) {
+    Bytes bytes = bytes_of(view_of(*each->impl()));
+    all = {std::min(all.begin, bytes.begin), std::max(all.end, bytes.end)};
+  }
+  auto has_all = [&](Tensor* each) {
+    TensorView view = view_of(*each->impl());
+    Bytes bytes = bytes_of(view);
+    return bytes.begin == all.begin && bytes.end == all.end && is_dense(view);
+  };
+  auto whole = std::ranges::find_if(group, has_all);
+  TensorView wanted = view_of(*(whole != group.end() ? *whole : group[0])->impl());
+  int64_t count = (all.end - all.begin) / static_cast<int64_t>(item_size(wanted.dtype)), one = 1;
+  if (whole == group.end()) {
+    wanted.rank = 1;
+    wanted.sizes = &count;
+    wanted.strides = &one;
+  }
+  Ref object = family.empty(wanted);
+  TensorView made;
+  MD_ASSERT(read_view(family, object, made), "a new object ", made.refusal);
+  std::memcpy(made.data, all.begin, static_cast<size_t>(all.end - all.begin));
+  for (size_t i = 0; i < group.size(); ++i) {
+    Tensor old = *group[i];
+    TensorView view = view_of(*old.impl());
+    view.data = static_cast<char*>(made.data) + (static_cast<char*>(view.data) - all.begin);
+    bool is_whole = whole != group.end() && group[i] == *whole;
+    *group[i] = is_whole ? tensor_over_new(Ref::share(object), view) : tensor_over(object, view);
+  }
+}
+
 }  // namespace
+
+void move_shared_outputs(std::span<const TensorFamily* const> families, std::span<Tensor> outputs) {
+  std::vector<Tensor*> group;
+  for (size_t i = 0; i < families.size(); ++i) {
+    auto joins = [&](size_t at) {
+      const TensorFamily* family = families[at];
+      return family != nullptr && family->wrap == nullptr && outputs[at]->numel() > 0 &&
+             owner_of(outputs[at]).object == nullptr;
+    };
+    if (!joins(i)) continue;
+    group = {&outputs[i]};
+    for (size_t other = i + 1; other < families.size(); ++other)
+      if (families[other] == families[i] && joins(other) &&
+          outputs[other]->storage().get() == outputs[i]->storage().get())
+        group.push_back(&outputs[other]);
+    if (group.size() > 1) move_group(*families[i], group);
+  }
+}
 
 Tensor tensor_over(PyObject* owner, const TensorView& view) {
   const TensorFamily* family = family_of(owner);
   return over(Ref::share(owner), false, view, family == nullptr || family->is_writable(owner));
 }
 
+Tensor tensor_over_frozen(PyObject* object, const TensorView& view) {
+  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(extent_of(view)), release_nothing, object);
+  storage->mark_frozen();
+  return Tensor::from_storage(std::move(storage), 0, view.spec());
+}
+
 Tensor tensor_over_new(Ref object, const TensorView& view) { return over(std::move(object), true, view, true); }
+
+Tensor new_result(const TensorFamily& family, const TensorSpec& spec) {
+  try {
+    std::array<int64_t, 16> few;
+    std::vector<int64_t> many(spec.rank() > 8 ? static_cast<size_t>(spec.rank()) * 2 : 0);
+    int64_t* sizes = many.empty() ? few.data() : many.data();
+    int64_t* strides = sizes + spec.rank();
+    for (int i = 0; i < spec.rank(); ++i) {
+      sizes[i] = spec.sizes[i].value();
+      strides[i] = spec.strides[i].value();
+    }
+    TensorView view{.dtype = spec.dtype, .requires_grad = spec.requires_grad, .rank = spec.rank()};
+    view.sizes = sizes;
+    view.strides = strides;
+    Ref object = family.empty(view);
+    TensorView made;
+    if (!read_view(family, object, made)) return {};
+    return tensor_over_new(std::move(object), made);
+  } catch (const PythonError&) {
+    PyErr_Clear();
+    return {};
+  }
+}
+
+Tensor tensor_of_result(PyObject* object) {
+  const TensorFamily* family = find_family(Py_TYPE(object));
+  if (family == nullptr) return {};
+  if (family->contained != nullptr) return family->contained(object);
+  TensorView view;
+  return read_view(*family, object, view) ? tensor_over_new(Ref::share(object), view) : Tensor();
+}
+
+Ref object_of_input(const TensorFamily& family, const Tensor& tensor) {
+  if (family.wrap != nullptr) return family.wrap(tensor);
+  Owner owner = owner_of(tensor);
+  bool is_held = owner.object != nullptr && family_of(owner.object) == &family;
+  if (is_held && is_whole(family, owner.object, view_of(*tensor.impl()))) return Ref::share(owner.object);
+  return object_of_result(family, tensor);
+}
 
 Ref object_of_result(const TensorFamily& family, Tensor result) {
   if (family.wrap != nullptr) return family.wrap(std::move(result));

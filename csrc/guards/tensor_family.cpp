@@ -120,6 +120,12 @@ Tensor tensor_of_object(BorrowedRef object) {
   return family != nullptr ? hold(*family, object) : Tensor();
 }
 
+const TensorFamily* family_of_opaque(PyObject* callable) {
+  for (const TensorFamily* family : families())
+    if (family->is_opaque != nullptr && family->is_opaque(callable)) return family;
+  return nullptr;
+}
+
 const TensorCallable* find_tensor_callable(PyObject* callable) {
   for (const TensorFamily* family : families())
     if (const TensorCallable* known = family->find(callable)) return known;

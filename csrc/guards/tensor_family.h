@@ -19,6 +19,7 @@ namespace md {
 
 enum class ValueForm : uint8_t;
 struct BinaryOperator;
+struct GraphFace;
 struct IndexPlan;
 struct PromotionOperand;
 struct TensorAttribute;
@@ -75,6 +76,8 @@ struct TensorFamily {
   Ref (*alias)(PyObject* owner, const TensorView& view);
   // The object's memory has been written, `count` times: version counters. May be null.
   void (*written)(PyObject* object, int count);
+  // False: no parameter, as models have them. Else how many writes the library has counted. May be null: it has none.
+  bool (*parameter_version)(PyObject* object, uint64_t& version);
   // The exact type of a new tensor: a library may have scalars for rank 0.
   PyTypeObject* (*result_type)(DType dtype, int rank);
   // Whether each change of an object's dtype, sizes, strides and flags increments tensor_changes(). False: its objects
@@ -101,9 +104,11 @@ struct TensorFamily {
 
   const TensorAttribute* (*attribute)(std::string_view name);  // null: looked up as on any other object
   const TensorCallable* (*find)(PyObject* callable);           // null: nothing is known of it
-  const OpRow* (*binary_operator)(const BinaryOperator& op);   // null: not captured
-  const OpRow* (*compare_operator)(int py_op);                 // Py_LT .. Py_GE
-  const OpRow* (*unary_operator)(char op);                     // '-', '~', '+'
+  // Whether regions call it as it is, by its type or a mark of the library's; may be null.
+  bool (*is_opaque)(PyObject* callable);
+  const OpRow* (*binary_operator)(const BinaryOperator& op);  // null: not captured
+  const OpRow* (*compare_operator)(int py_op);                // Py_LT .. Py_GE
+  const OpRow* (*unary_operator)(char op);                    // '-', '~', '+'
   IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
   std::vector<std::optional<DType>> (*promote)(const OpRow& row, std::span<const PromotionOperand> operands);
   // The library's objects for a dtype (null if it has none) and for sizes, and the type of the latter.
@@ -121,6 +126,16 @@ struct TensorFamily {
   // the reverse; other objects are returned unchanged. Both null: they are the same.
   Ref (*to_own)(BorrowedRef object);
   Ref (*from_own)(BorrowedRef object);
+
+  // Of a function whose tensors are the library's and which regions call as it is: trace(function, *args, **kwargs), called as
+  // symbolic/tensors/traced_calls.h says, appends the call. Null: there are none.
+  BorrowedRef (*opaque_tracer)();
+
+  // ---- graphs of its programs, as backends and logs see them
+
+  const GraphFace* face;
+  // An object that has the facts of a tensor and no data. May throw PythonError.
+  Ref (*fake)(const TensorSpec& spec);
 };
 
 inline Ref own_object(const TensorFamily& family, BorrowedRef object) {
@@ -168,6 +183,8 @@ inline TensorView view_of(const TensorImpl& impl) {
 bool read_view(const TensorFamily& family, PyObject* object, TensorView& view);
 // The same for any object; undefined if it is not a tensor.
 Tensor tensor_of_object(BorrowedRef object);
+// The family for which the callable is opaque; null: none.
+const TensorFamily* family_of_opaque(PyObject* callable);
 // The row of a callable of any family; null if none knows it.
 const TensorCallable* find_tensor_callable(PyObject* callable);
 

@@ -53,6 +53,8 @@ class Storage {
   void bump_version() { ++version_; }
   bool shared_with_outside() const { return shared_; }
   void mark_shared_with_outside() { shared_ = true; }
+  // Its owner has promised that it is not written.
+  void mark_frozen() { shared_ = false; }
   // C code may have its address for as long as a tensor over it lives.
   bool is_lent() const { return lent_; }
   void mark_lent() { lent_ = true; }

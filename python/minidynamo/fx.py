@@ -5,30 +5,55 @@ The graph itself is an immutable minidynamo._C.Graph; the classes here are views
 
 from __future__ import annotations
 
+import ast
 import operator
 import sys
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from . import _C
 
 
 class Op:
-    """The target of a call whose operation has no Python function of its own."""
+    """The target of a call whose operation has no function of its own: in minidynamo, or in the graph's library.
 
-    def __init__(self, path: str) -> None:
+    For a library it takes and returns the library's tensors.
+    """
+
+    def __init__(self, path: str, row: str, library: str) -> None:
         self.__name__ = self.__qualname__ = path.rpartition(".")[2]
         self.__module__ = path.rpartition(".")[0]
+        self._row = row
+        self._library = library
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._in_library(partial(_C._call_op, self._row), args, kwargs)
+
+    def _in_library(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        own = partial(_C._to_own, self._library)
+        return _mapped(partial(_C._from_own, self._library), function(*_mapped(own, args), **_mapped(own, kwargs)))
 
     def __repr__(self) -> str:
         return f"{self.__module__}.{self.__name__}"
+
+
+class HostCall(Op):
+    """The target of a step that calls a function of the program: a custom operator, one under allow_in_graph."""
+
+    def __init__(self, path: str, native: _C.Node, library: str) -> None:
+        super().__init__(path, native.row, library)
+        self._native = native
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._in_library(self._native.call_host, args, kwargs)
 
 
 class Node:
     """One step: op is placeholder, get_attr, call_function, call_method or output.
 
     args and kwargs hold other nodes and constants, users the nodes that use this one, meta what is known of its result:
-    "val" and "example_value" (a fake tensor, or the type of a number), "stack_trace" (where the user wrote it).
+    "val" and "example_value" (a fake tensor, or the type of a number), "stack_trace" (where the user wrote it),
+    "is_number" for nodes that compute sizes that vary.
     """
 
     def __init__(
@@ -81,8 +106,12 @@ class Graph:
     def __init__(self, graph: _C.Graph) -> None:
         self._graph = graph
         self._results: dict[tuple[str, int], Node] = {}
+        self._numbers: dict[str, Node | int] = {}
+        self._places: dict[str, tuple[str, int]] = graph.symbols_of_inputs()
+        self._names = {native.name for native in graph.nodes}
         self.nodes: list[Node] = []
-        for node in graph.nodes:
+        # Any node may need the sizes of any input.
+        for node in sorted(graph.nodes, key=lambda node: not node.kind.endswith("input")):
             self._add(node)
         outputs = tuple(self._value(value) for value in graph.outputs)
         self._append(Node(self, "output", "output", "output", (outputs,)))
@@ -128,27 +157,26 @@ class Graph:
         return node
 
     def _add(self, native: _C.Node) -> None:
-        values = native.example_values
+        values = self._graph.example_values(native)
         args: tuple[Any, ...] = ()
         kwargs: dict[str, Any] = {}
         if native.kind == "op":
-            args, kwargs = self._map(native.arguments[0]), self._map(native.arguments[1])
-        op, target = _op_and_target(native)
+            args, kwargs = self._map(self._graph.arguments(native))
+        op, target = _op_and_target(self._graph, native)
         meta: dict[str, Any] = {"stack_trace": native.stack_trace} if native.stack_trace else {}
-        value = values[0] if len(values) == 1 else tuple(values)
+        value = tuple(values) if native.has_several_results else values[0]
         meta["val"] = meta["example_value"] = value
         node = self._append(Node(self, op, native.name, target, args, kwargs, meta))
         self._results[native.name, 0] = node
-        if len(values) != 1:
+        if native.symbol and native.kind == "op":
+            self._places[native.symbol] = native.name, _ELEMENT
+        if native.has_several_results:
             self._add_items(node, values)
 
     def _add_items(self, node: Node, values: list[Any]) -> None:
         """One getitem for each of several results, as torch.fx has them."""
-        taken = {native.name for native in self._graph.nodes}
         for index, value in enumerate(values):
-            name = f"{node.name}_item_{index}"
-            while name in taken:
-                name += "_"
+            name = self._free_name(f"{node.name}_item_{index}")
             meta = {**node.meta, "val": value, "example_value": value}
             item = self._append(Node(self, "call_function", name, operator.getitem, (node, index), None, meta))
             self._results[node.name, index] = item
@@ -156,14 +184,55 @@ class Graph:
     def _value(self, value: _C.GraphValue) -> Node:
         return self._results[value.node, value.out]
 
+    def _free_name(self, name: str) -> str:
+        while name in self._names:
+            name += "_"
+        self._names.add(name)
+        return name
+
+    def _number(self, text: str) -> Node | int:
+        """The node that computes a number that varies, from sizes, numbers and elements of tensors."""
+        if text not in self._numbers:
+            self._numbers[text] = self._computed(ast.parse(text, mode="eval").body)
+        return self._numbers[text]
+
+    def _computed(self, expression: ast.expr) -> Node | int:
+        if isinstance(expression, ast.Constant):
+            return int(expression.value)  # type: ignore[arg-type]  # the only constants in sizes
+        if isinstance(expression, ast.Name):
+            return self._symbol(expression.id)
+        if isinstance(expression, ast.UnaryOp):
+            return self._call("call_function", operator.neg, (self._number(ast.unparse(expression.operand)),))
+        assert isinstance(expression, ast.BinOp), ast.dump(expression)
+        sides = self._number(ast.unparse(expression.left)), self._number(ast.unparse(expression.right))
+        return self._call("call_function", _ARITHMETIC[type(expression.op)], sides)
+
+    def _symbol(self, name: str) -> Node:
+        place, dim = self._places[name]
+        node = self._results[place, 0]
+        if dim == _ELEMENT:
+            return self._call("call_method", "item", (node,))
+        return node if dim < 0 else self._call("call_method", "size", (node, dim))
+
+    def _call(self, op: str, target: Any, args: tuple[Any, ...]) -> Node:
+        stem = target if isinstance(target, str) else target.__name__
+        meta = {"val": int, "example_value": int, "is_number": True}
+        return self._append(Node(self, op, self._free_name(stem), target, args, None, meta))
+
     def _map(self, value: Any) -> Any:
         if isinstance(value, _C.GraphValue):
             return self._value(value)
+        if isinstance(value, _C.GraphNumber):
+            return self._number(value.text)
         if type(value) in (tuple, list):
             return type(value)(map(self._map, value))
         if isinstance(value, dict):
             return {key: self._map(item) for key, item in value.items()}
         return value
+
+
+_ELEMENT = -2  # in the place of a dim: the only element of a tensor
+_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 
 
 class GraphModule:
@@ -175,11 +244,16 @@ class GraphModule:
         self.forward = graph.eager()
         for node in graph.nodes:
             if node.kind == "constant":
-                setattr(self, node.name, node.constant)
+                setattr(self, node.name, graph.constant(node))
 
     @cached_property
     def graph(self) -> Graph:
         return Graph(self._graph)
+
+    @property
+    def library(self) -> str:
+        """Whose tensors it takes and returns: "minidynamo", "torch"."""
+        return self._graph.library
 
     @property
     def code(self) -> str:
@@ -200,32 +274,51 @@ class GraphModule:
         return f"GraphModule()\n\n{self.code}"
 
 
-def _op_and_target(native: _C.Node) -> tuple[str, Any]:
+def _op_and_target(graph: _C.Graph, native: _C.Node) -> tuple[str, Any]:
     if native.kind in ("tensor input", "scalar input"):
         return "placeholder", native.target
     if native.kind == "constant":
         return "get_attr", native.name
-    if native.form == "method":
+    form, path = graph.form(native), graph.path(native)
+    if form == "method":
         return "call_method", native.op
-    if native.form != "function":
-        return "call_function", getattr(operator, native.form.removeprefix("operator."))
-    return "call_function", _find(native.path) or _op_without_function(native.path)
+    if form != "function":
+        return "call_function", getattr(operator, form.removeprefix("operator."))
+    if native.is_host_call:
+        return "call_function", HostCall(path, native, graph.library)
+    # A function of ours takes tensors of ours.
+    if graph.is_own or path.partition(".")[0] != __name__.partition(".")[0]:
+        found = _find(path)
+        if found is not None:
+            return "call_function", found
+    return "call_function", _op_without_function(path, native.row, graph.library)
 
 
 def _find(path: str) -> Any:
-    """The function at that path in the loaded modules of minidynamo, None if there is none."""
+    """The function at that path, None if there is none."""
     first, *rest = path.split(".")
-    found = sys.modules[__name__.partition(".")[0]] if first == "minidynamo" else None
+    found: Any = sys.modules.get(first)
     for name in rest:
         found = getattr(found, name, None)
     return found
 
 
-_OPS: dict[str, Op] = {}
+_OPS: dict[tuple[str, str, str], Op] = {}
 
 
-def _op_without_function(path: str) -> Op:
-    return _OPS.setdefault(path, Op(path))
+def _op_without_function(path: str, row: str, library: str) -> Op:
+    key = (path, row, library)
+    return _OPS.setdefault(key, Op(*key))
+
+
+def _mapped(function: Any, value: Any) -> Any:
+    """The value with function(leaf) in the place of what lies in its tuples, lists and dicts."""
+    if isinstance(value, (tuple, list)):
+        items = [_mapped(function, item) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {key: _mapped(function, item) for key, item in value.items()}
+    return function(value)
 
 
 def _target_name(target: Any) -> str:

@@ -330,3 +330,30 @@ def test_a_result_outlives_the_function(tiny):
     gc.collect()
     assert gone() is None
     assert memoryview(result).tolist() == [[10, 40], [90, 160]]
+
+
+def test_backends_see_tensors_of_the_family(tiny):
+    seen = []
+
+    def backend(gm, example_inputs):
+        seen.append((gm, example_inputs))
+
+        def run(a, b):
+            values = dict(zip(["a", "b"], [a, b], strict=True))
+            by_name = {}
+            for node in gm.graph.nodes:
+                args = [by_name.get(arg, arg) if type(arg) is type(node) else arg for arg in node.args]
+                if node.op == "placeholder":
+                    by_name[node] = values.pop(next(iter(values)))
+                elif node.op == "output":
+                    return [by_name[value] for value in node.args[0]]
+                else:
+                    by_name[node] = node.target(*args)
+
+        return run
+
+    a, b = two(tiny)
+    result = minidynamo.compile(lambda a, b: a * b + a, backend=backend)(a, b)
+    assert values(result) == values(a * b + a)
+    ((gm, (first, second)),) = seen
+    assert first is a and second is b and gm.library == "tiny" and type(gm(a, b)[0]) is type(a)

@@ -116,7 +116,8 @@ def test_nodes_outlive_the_name_of_the_graph():
     assert [node.kind for node in nodes] == ["tensor input", "constant", "op", "op"]
     assert [node.name for node in nodes] == ["l_x_", "w", "mul", "relu"]
     assert [node.op for node in nodes] == ["", "", "mul", "relu"]
-    assert nodes[3].form == "method" and nodes[2].form == "function"
-    value = nodes[2].arguments[0][0]
-    del nodes
+    graph = parse(MLP)
+    assert [graph.form(node) for node in graph.nodes[2:]] == ["function", "method"]
+    value = graph.arguments(graph.nodes[2])[0][0]
+    del nodes, graph
     assert (value.node, value.out) == ("l_x_", 0)

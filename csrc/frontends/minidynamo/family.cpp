@@ -26,6 +26,8 @@ bool is_writable(PyObject* object) {
 
 Ref empty(const TensorView& view) { return wrap_tensor(Tensor::empty(view.spec())); }
 
+Ref fake(const TensorSpec& spec) { return wrap_tensor(Tensor::fake(spec)); }
+
 Ref alias(PyObject* owner, const TensorView& view) {
   const Tensor& tensor = tensor_of(owner);
   int64_t bytes = static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor->storage()->data());
@@ -120,6 +122,7 @@ constexpr TensorFamily kFamily{
     .empty = empty,
     .alias = alias,
     .written = note_written,
+    .parameter_version = nullptr,
     .result_type = result_type,
     .counts_changes = true,
     .state = state,
@@ -132,6 +135,7 @@ constexpr TensorFamily kFamily{
     .records_history = false,
     .attribute = attribute,
     .find = find,
+    .is_opaque = nullptr,
     .binary_operator = binary_operator_row,
     .compare_operator = compare_operator_row,
     .unary_operator = unary_operator_row,
@@ -146,6 +150,9 @@ constexpr TensorFamily kFamily{
     .neutral_keywords = nullptr,
     .to_own = nullptr,
     .from_own = nullptr,
+    .opaque_tracer = nullptr,
+    .face = &kOwnFace,
+    .fake = fake,
 };
 
 void add_method(PyObject* descriptor) {

@@ -1,5 +1,9 @@
 #include "frontends/torch/family.h"
 
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "frontends/arg_binding.h"
@@ -53,6 +57,50 @@ const TensorAttribute* attribute(std::string_view name) {
 
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
 
+// What regions call as it is: objects of some types, and functions whose addresses are in sets of torch's. Filled under the
+// GIL and never released.
+struct Opaques {
+  std::vector<PyTypeObject*> types;
+  std::vector<PyObject*> addresses;
+  PyObject* tracer = nullptr;
+};
+Opaques& opaques() {
+  static auto* all = new Opaques;
+  return *all;
+}
+
+bool is_opaque(PyObject* callable) {
+  const Opaques& known = opaques();
+  if (std::ranges::find(known.types, Py_TYPE(callable)) != known.types.end()) return true;
+  if (!PyFunction_Check(callable) || known.addresses.empty()) return false;
+  Ref address = check(PyLong_FromVoidPtr(callable));
+  return std::ranges::any_of(known.addresses, [&](PyObject* set) {
+    int found = PySet_Contains(set, address);
+    if (found < 0) throw PythonError();
+    return found > 0;
+  });
+}
+
+BorrowedRef opaque_tracer() { return opaques().tracer; }
+
+// How torch calls the rows of the op table; filled under the GIL and never destroyed.
+struct OpNames {
+  std::unordered_map<const OpRow*, std::string> paths;
+  std::unordered_set<const OpRow*> methods;
+};
+OpNames& op_names() {
+  static auto* all = new OpNames;
+  return *all;
+}
+
+std::string path_of(const OpRow& row) {
+  auto found = op_names().paths.find(&row);
+  return found == op_names().paths.end() ? op_path(row) : found->second;
+}
+bool has_method(const OpRow& row) { return op_names().methods.contains(&row); }
+
+constexpr GraphFace kFace{"torch", path_of, has_method, true};
+
 ValueForm form(BorrowedRef value) { return value_form(own_face(value)); }
 Arg argument(const OpRow& row, const Param& param, BorrowedRef value) {
   return arg_from_python(row, param, own_face(value));
@@ -74,6 +122,7 @@ constexpr TensorFamily kFamily{
     .empty = empty,
     .alias = alias,
     .written = note_written,
+    .parameter_version = parameter_version,
     .result_type = result_type,
     .counts_changes = false,
     .state = state,
@@ -86,6 +135,7 @@ constexpr TensorFamily kFamily{
     .records_history = true,
     .attribute = attribute,
     .find = find,
+    .is_opaque = is_opaque,
     .binary_operator = binary_operator_row,
     .compare_operator = compare_operator_row,
     .unary_operator = unary_operator_row,
@@ -100,6 +150,9 @@ constexpr TensorFamily kFamily{
     .neutral_keywords = neutral_keywords,
     .to_own = own_face,
     .from_own = torch_face,
+    .opaque_tracer = opaque_tracer,
+    .face = &kFace,
+    .fake = fake_object,
 };
 
 }  // namespace
@@ -134,5 +187,14 @@ void add_callable(BorrowedRef callable, TensorCallable meaning) {
   meaning.family = &kFamily;
   callables().add(callable, meaning);
 }
+
+void set_opaque_tracer(BorrowedRef tracer) { opaques().tracer = Py_NewRef(tracer.get()); }
+void add_opaque_type(BorrowedRef type) {
+  opaques().types.push_back(reinterpret_cast<PyTypeObject*>(Py_NewRef(type.get())));
+}
+void add_opaque_addresses(BorrowedRef set) { opaques().addresses.push_back(Py_NewRef(set.get())); }
+
+void name_function(const OpRow& row, std::string path) { op_names().paths.emplace(&row, std::move(path)); }
+void name_method(const OpRow& row) { op_names().methods.insert(&row); }
 
 }  // namespace md::torch

@@ -14,5 +14,13 @@ bool prepare(BorrowedRef module, std::string& why);
 bool start(std::span<const Sample> samples, std::span<PyTypeObject* const> types, std::string& why);
 // Says what a callable of torch means. The first meaning stays.
 void add_callable(BorrowedRef callable, TensorCallable meaning);
+// What regions call as it is, by `tracer` (TensorFamily::opaque_tracer): objects of exactly this type, functions whose
+// address is in this set of ints.
+void set_opaque_tracer(BorrowedRef tracer);
+void add_opaque_type(BorrowedRef type);
+void add_opaque_addresses(BorrowedRef set);
+// In graphs the op is torch's function at this path; or its method of the op's name.
+void name_function(const OpRow& row, std::string path);
+void name_method(const OpRow& row);
 
 }  // namespace md::torch

@@ -116,6 +116,8 @@ bool load(BorrowedRef module, std::string& why) {
     return false;
   }
   loaded.tensor = reinterpret_cast<PyTypeObject*>(check(PyObject_GetAttrString(module, "Tensor")).release());
+  Ref nn = check(PyObject_GetAttrString(module, "nn"));
+  loaded.parameter = reinterpret_cast<PyTypeObject*>(check(PyObject_GetAttrString(nn, "Parameter")).release());
   return true;
 }
 

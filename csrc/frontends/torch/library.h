@@ -74,7 +74,8 @@ Word word_at(const void* place, int offset) {
 }
 
 struct Library {
-  PyTypeObject* tensor;  // torch.Tensor; never released
+  PyTypeObject* tensor;     // torch.Tensor; never released, as the next
+  PyTypeObject* parameter;  // torch.nn.Parameter
   Shim shim;
   Functions functions;
   WordLayout layout;

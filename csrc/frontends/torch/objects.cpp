@@ -25,7 +25,7 @@ constexpr std::string_view kFormats[] = {"contiguous_format", "channels_last", "
 struct Objects {
   std::array<PyObject*, kDTypeCount> dtypes;
   std::array<PyObject*, std::size(kFormats)> formats;
-  PyObject *device, *strided, *increment_version, *return_types, *hash_function;
+  PyObject *device, *strided, *increment_version, *return_types, *hash_function, *fake_maker;
   PyTypeObject *size, *dtype_type, *device_type, *format_type;
 };
 Objects objects;
@@ -150,6 +150,17 @@ Ref torch_face(BorrowedRef object) {
     for (size_t i = 0; i < std::size(kFormats); ++i)
       if (kFormats[i] == memory_format_name(object)) return Ref::share(objects.formats[i]);
   return Ref::share(object);
+}
+
+void set_fake_maker(BorrowedRef maker) { objects.fake_maker = Py_NewRef(maker.get()); }
+
+Ref fake_object(const TensorSpec& spec) {
+  std::vector<int64_t> sizes, strides;
+  for (Dim size : spec.sizes) sizes.push_back(size.value());
+  for (Dim stride : spec.strides) strides.push_back(stride.value());
+  return check(PyObject_CallFunctionObjArgs(objects.fake_maker, tuple_of(sizes).get(), tuple_of(strides).get(),
+                                            dtype_object(spec.dtype).get(), spec.requires_grad ? Py_True : Py_False,
+                                            nullptr));
 }
 
 Ref as_dtype(BorrowedRef object, DType dtype) {

@@ -27,6 +27,10 @@ Ref own_face(BorrowedRef object);
 // torch's object in the place of ours.
 Ref torch_face(BorrowedRef object);
 
+// `maker(sizes, strides, dtype, requires_grad)` makes the objects of fake_object(); set once.
+void set_fake_maker(BorrowedRef maker);
+Ref fake_object(const TensorSpec& spec);
+
 Ref tuple_of(std::span<const int64_t> numbers);
 // object.view(dtype), of any item size.
 Ref as_dtype(BorrowedRef object, DType dtype);

@@ -117,6 +117,14 @@ Ref alias(PyObject* owner, const TensorView& view) {
   return check(PyObject_CallMethodObjArgs(viewed, kAsStrided, sizes.get(), strides.get(), offset.get(), nullptr));
 }
 
+bool parameter_version(PyObject* object, uint64_t& version) {
+  if (!Py_IS_TYPE(object, library().parameter)) return false;
+  const WordLayout& layout = library().layout;
+  const void* counter = layout.is_known ? word_at<const void*>(impl_of(object), layout.version_counter) : nullptr;
+  version = counter != nullptr ? word_at<uint32_t>(counter, layout.version) : 0;
+  return true;
+}
+
 void note_written(PyObject* object, int count) {
   const WordLayout& layout = library().layout;
   if (!layout.is_known) return raise_version(object, count);

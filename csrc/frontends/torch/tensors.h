@@ -10,6 +10,8 @@ bool is_writable(PyObject* object);
 Ref empty(const TensorView& view);
 // A view by torch's own as_strided: `_base` and version counter are those of the owner.
 Ref alias(PyObject* owner, const TensorView& view);
+// False: the object is no torch.nn.Parameter.
+bool parameter_version(PyObject* object, uint64_t& version);
 // Raises the version counter, which autograd compares.
 void note_written(PyObject* object, int count);
 

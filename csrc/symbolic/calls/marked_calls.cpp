@@ -150,6 +150,7 @@ ValuePtr call_marked(Tracer& tracer, const ValuePtr& callable, const MarkedCall&
     case CallMark::Skipped:
       graph_break(BreakReason::skipped_call, text_of(marked.payload));
     case CallMark::Traced:
+      if (const TensorFamily* family = other_family(args)) return call_opaque(tracer, *family, object.get(), args);
       return call_traced(tracer, marked.payload ? BorrowedRef(marked.payload.get()) : BorrowedRef(object.get()), args);
   }
   return nullptr;

@@ -179,6 +179,8 @@ ValuePtr nonstrict_trace(Tracer& tracer, const CallArgs& args) {
 
 ValuePtr call_nonstrict(Tracer& tracer, const CallArgs& args) {
   static PyObject* const trace = imported("minidynamo._dynamo.traced_calls", "trace_nonstrict").release();
+  static PyObject* const call = imported("minidynamo._dynamo.traced_calls", "call_nonstrict").release();
+  if (const TensorFamily* family = other_family(args)) return call_opaque(tracer, *family, call, args);
   return call_traced(tracer, trace, args);
 }
 

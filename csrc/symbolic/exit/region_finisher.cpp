@@ -289,6 +289,16 @@ void RegionFinisher::add_outputs(CapturedRegion& region) {
   }
 }
 
+namespace {
+
+// Of the families in a graph, the one that answers for all.
+const TensorFamily& answering(const std::vector<const TensorFamily*>& families) {
+  auto highest = std::ranges::max_element(families, {}, &TensorFamily::rank);
+  return highest == families.end() ? default_family() : **highest;
+}
+
+}  // namespace
+
 CapturedRegion RegionFinisher::finish(RegionEnd end) {
   CapturedRegion region;
   exit_ = end.exit;
@@ -337,6 +347,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   region.violations = shapes_.violations(entry_.start().bytecode);
   if (verifies_graphs()) verify(tracer_.graph());
   region.graph = tracer_.builder().shared_graph();
+  region.family = &answering(tracer_.builder().families());
   region.graph_break = std::move(end.graph_break);
   region.snapshot = std::move(snapshot_);
   region.guards = std::move(tracer_.guards());

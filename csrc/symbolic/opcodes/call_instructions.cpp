@@ -18,6 +18,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/facts/weak_references.h"
 #include "symbolic/tensors/tensor_callables.h"
+#include "symbolic/tensors/traced_calls.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
 
@@ -177,6 +178,10 @@ ValuePtr call_object(Tracer& tracer, const ValuePtr& callable, CallArgs& args, C
   if (const TensorCallable* known = find_tensor_callable(object)) {
     tracer.values().identity_of(callable);
     return call_tensor_callable(tracer, *known, args);
+  }
+  if (const TensorFamily* family = family_of_opaque(object)) {
+    tracer.values().identity_of(callable);
+    return call_opaque(tracer, *family, object, args);
   }
   if (PyFunction_Check(object) && is_pure_call(object) && is_known_call(args)) {
     tracer.values().identity_of(callable);

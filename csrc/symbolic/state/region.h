@@ -43,6 +43,7 @@ inline const char* exit_name(ExitKind exit) {
 
 struct CapturedRegion {
   std::shared_ptr<Graph> graph;
+  const TensorFamily* family = nullptr;  // whose tensors and names backends and logs see
   std::vector<RegionInput> inputs;       // one per graph input
   std::vector<InputWrite> input_writes;  // which outputs are written to inputs at the exit and nowhere before
   std::vector<HostCallSite> host_calls;  // those of the graph, in order

@@ -84,6 +84,8 @@ class Border {
       if (own.get() == value.get()) return original;
     // A tensor of ours from outside of the trace.
     if (tensor->source != nullptr) graph_break(BreakReason::tensor_operands, "a constant of a function of ours");
+    // No argument was a tensor.
+    if (passed_.empty()) check_state(tracer_, family_);
     tensor->family = &family_;
     return value;
   }

@@ -90,7 +90,6 @@ class OpCapture {
     for (const auto& [name, value] : args.keywords) look_inside(value);
     if (found != nullptr) family_ = found;
     check_state(tracer_, *family_);
-    tracer_.builder().note_family(*family_);
   }
 
   void bind(const CallArgs& args) {
@@ -497,6 +496,7 @@ void refuse_arguments(const TensorFamily& family, std::string_view name) {
 }
 
 void check_state(Tracer& tracer, const TensorFamily& family) {
+  tracer.builder().note_family(family);
   const char* unusual = family.unusual_state != nullptr ? family.unusual_state() : nullptr;
   if (unusual == nullptr) return;
   tracer.guards().global_state(family);

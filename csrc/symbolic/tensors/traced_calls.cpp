@@ -1,6 +1,8 @@
 #include "symbolic/tensors/traced_calls.h"
 
+#include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "cpython/errors.h"
 #include "cpython/imports.h"
@@ -17,6 +19,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/host_calls.h"
+#include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/trace/endings.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/tensor_modes.h"
@@ -29,6 +32,7 @@ namespace {
 // value.
 struct Capture {
   Tracer& tracer;
+  const TensorFamily& family;  // of the tensors for which recording ones stand
   uint64_t number;
   std::vector<ValuePtr> values;
   std::unordered_map<Value*, Ref> objects;  // one object per tensor, so that `is` holds
@@ -110,7 +114,7 @@ Capture& capture_of_args(std::span<const Arg> args) {
 std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count) {
   std::vector<Tensor> outs;
   for (size_t i = 0; i < count; ++i) {
-    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec, default_family());
+    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec, capture.family);
     outs.push_back(recording_tensor(capture, value));
   }
   return outs;
@@ -151,16 +155,24 @@ PyObject* cannot_capture_type() {
   graph_break(BreakReason::traced_call, str_cat("an argument is a ", describe(value)));
 }
 
+// The library's own tensors have sizes that are numbers, and history.
+void prepare_for_library(Tracer& tracer, TensorValue* tensor) {
+  tracer.builder().graph_value(tensor);
+  for (const DimVec& dims : {tensor->spec.sizes, tensor->spec.strides})
+    for (Dim dim : dims)
+      if (dim.is_symbolic()) tracer.shapes().relation(dim, DimRelation::Equal, dim.hint());
+}
+
 Ref to_object(Capture& capture, const ValuePtr& value) {
   Tracer& tracer = capture.tracer;
   if (auto* tensor = as<TensorValue>(value)) {
     Ref& object = capture.objects[tensor];
     if (!object) {
-      // The function's operations are those of the default family.
-      if (tensor->family != &default_family())
+      if (tensor->family != &capture.family)
         graph_break(BreakReason::traced_call, str_cat("an argument is a ", tensor->family->name, " tensor"));
       tracer.values().guard_tensor(tensor);
       refuse_unbacked_sizes(tracer, tensor->spec);
+      if (&capture.family != &default_family()) prepare_for_library(tracer, tensor);
       object = default_family().wrap(recording_tensor(capture, value));
     }
     return object;
@@ -222,16 +234,22 @@ class TracedScope {
     tensor_modes().grad_enabled = capture.tracer.builder().modes().grad;
     tensor_modes().inference_mode = capture.tracer.builder().modes().inference;
     capture.tracer.guards().global_state(default_family());
+    if (&capture.family != &default_family()) {
+      library_modes_ = capture.family.modes();
+      capture.family.set_modes(capture.tracer.builder().modes(capture.family));
+    }
   }
   ~TracedScope() {
     innermost = capture_.outer;
     tensor_modes() = modes_;
+    if (library_modes_) capture_.family.set_modes(*library_modes_);
   }
   TracedScope(const TracedScope&) = delete;
 
  private:
   Capture& capture_;
   TensorModes modes_;
+  std::optional<GradModes> library_modes_;
   ServingCode serving_;
 };
 
@@ -295,10 +313,12 @@ std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, s
   }
 }
 
-ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+namespace {
+
+ValuePtr call_traced(Tracer& tracer, const TensorFamily& family, BorrowedRef callable, const CallArgs& args) {
   // imports a module, which must not happen while an exception is set
   PyObject* cannot_capture = cannot_capture_type();
-  Capture capture{tracer, ++captures, {}, {}, nullptr};
+  Capture capture{tracer, family, ++captures, {}, {}, nullptr};
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i)
     PyTuple_SET_ITEM(positional.get(), i, to_object(capture, args.positional[i]).release());
@@ -309,6 +329,41 @@ ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args)
   Ref result = Ref::steal(PyObject_Call(callable, positional, keywords));
   if (!result) leave_failed_call(cannot_capture);
   return from_object(capture, result.get());
+}
+
+bool holds_tensor_of(const ValuePtr& value, const TensorFamily*& family) {
+  if (auto* tensor = as<TensorValue>(value)) {
+    if (tensor->family == &default_family()) return false;
+    family = tensor->family;
+    return true;
+  }
+  auto* sequence = as<SequenceValue>(value);
+  return sequence != nullptr &&
+         std::ranges::any_of(sequence->items, [&](const ValuePtr& item) { return holds_tensor_of(item, family); });
+}
+
+}  // namespace
+
+ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+  return call_traced(tracer, default_family(), callable, args);
+}
+
+ValuePtr call_opaque(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args) {
+  static PyObject* const partial = imported("functools", "partial").release();
+  if (family.opaque_tracer == nullptr)
+    graph_break(BreakReason::traced_call, str_cat("an argument is a ", family.name, " tensor"));
+  check_state(tracer, family);
+  Ref trace = check(PyObject_CallFunctionObjArgs(partial, family.opaque_tracer().get(), function.get(), nullptr));
+  return call_traced(tracer, family, trace, args);
+}
+
+const TensorFamily* other_family(const CallArgs& args) {
+  const TensorFamily* family = nullptr;
+  for (const ValuePtr& value : args.positional)
+    if (holds_tensor_of(value, family)) return family;
+  for (const auto& [name, value] : args.keywords)
+    if (holds_tensor_of(value, family)) return family;
+  return nullptr;
 }
 
 namespace {
@@ -335,7 +390,7 @@ void ConstantResults::add(const Ref& result) {
 ValuePtr constant_result(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   static const OpRow* const clone = find_op("clone");
   PyObject* cannot_capture = cannot_capture_type();
-  Capture none{tracer, ++captures, {}, {}, nullptr};
+  Capture none{tracer, default_family(), ++captures, {}, {}, nullptr};
   auto known = [&](const ValuePtr& value) {
     if (is_tensor(value)) graph_break(BreakReason::traced_call, "a constant result of a tensor argument");
     return to_object(none, value);

@@ -10,6 +10,11 @@ namespace md {
 // interpreter repeats the call and raises it.
 ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 
+// The same for a function over tensors of a family which regions call as it is: the family's tracer makes the step.
+ValuePtr call_opaque(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args);
+// The family of another library's tensors among the arguments; null if there are none.
+const TensorFamily* other_family(const CallArgs& args);
+
 // Calls the callable with known arguments; the result becomes a constant of the capture. A repeated trace does not
 // repeat earlier calls.
 ValuePtr constant_result(Tracer& tracer, BorrowedRef callable, const CallArgs& args);

@@ -72,7 +72,9 @@ def compile(
     dynamic          False: a graph for each shape; True: shapes are symbolic from the start; None: when they change
     backend          a name of list_backends(), or callable(gm, example_inputs) -> callable; None: the default backend,
                      "onednn" unless compiler.set_default_backend() was called
-    mode, options    are passed on to a callable backend; the backends known by name have no options. Of any backend
+    mode, options    are passed on to a callable backend. "onednn" has the option "freeze": True promises that the
+                     parameters of torch's modules are not written, so that the plan may keep them in its own layout;
+                     the other backends known by name have none. Of any backend
                      options may hold "guard_filter_fn": a function that is given the guards of each capture and says
                      which are kept (minidynamo.compiler.keep_tensor_guards_unsafe and the like)
     name             replaces the function's name in logs
@@ -95,6 +97,7 @@ def compile(
         "isolate_recompiles": isolate_recompiles,
     }
     guard_filter, backend_options = _split_options(mode, options)
+    freezes, backend_options = _split_freeze(backend, backend_options)
     backend = _chosen_backend(backend, mode, backend_options)
 
     def decorate(target: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,6 +116,7 @@ def compile(
             name=name,
             guard_filter=guard_filter,
             isolated=isolate_recompiles,
+            freezes=freezes,
         )
 
     return decorate if model is None else decorate(model)
@@ -179,6 +183,19 @@ def _split_options(
     if guard_filter is not None and not callable(guard_filter):
         raise TypeError(f"compile(): guard_filter_fn must be callable, not {type(guard_filter).__name__}")
     return guard_filter, rest or None
+
+
+def _split_freeze(
+    backend: str | Callable[..., Any], options: dict[str, Any] | None
+) -> tuple[bool, dict[str, Any] | None]:
+    """The option of the default backend, and the other options."""
+    if not isinstance(options, dict) or "freeze" not in options or known_name(backend) != "onednn":
+        return False, options
+    rest = dict(options)
+    freezes = rest.pop("freeze")
+    if not isinstance(freezes, bool):
+        raise TypeError(f"compile(): freeze must be a bool, not {type(freezes).__name__}")
+    return freezes, rest or None
 
 
 def _chosen_backend(

@@ -157,7 +157,12 @@ class ExplainOutput:
         self.graphs = graphs
         self.graph_count = len(graphs)
         self.ops_per_graph = [
-            [node.target for node in gm.graph.nodes if node.op in ("call_function", "call_method")] for gm in graphs
+            [
+                node.target
+                for node in gm.graph.nodes
+                if node.op in ("call_function", "call_method") and "is_number" not in node.meta
+            ]
+            for gm in graphs
         ]
         self.op_count = sum(map(len, self.ops_per_graph))
         self.break_reasons = break_reasons
@@ -182,7 +187,9 @@ class ExplainOutput:
             lines.extend(f"      {line}" for entry in reason.user_stack.format() for line in entry.splitlines())
         lines.append("Ops per Graph:")
         for number, ops in enumerate(self.ops_per_graph, 1):
-            lines.append(f"  Ops {number}: {', '.join(getattr(op, '__name__', op) for op in ops)}")
+            library = self.graphs[number - 1].library
+            of = "" if library == "minidynamo" else f" of {library}"
+            lines.append(f"  Ops {number}{of}: {', '.join(getattr(op, '__name__', op) for op in ops)}")
         if self.loops:
             lines.append("Loops:")
         for loop in self.loops:

@@ -117,13 +117,13 @@ class _Leaf:
         self.index = index
 
 
-def flatten(value: Any) -> tuple[Any, list[_C.Tensor]]:
+def flatten(value: Any, kind: type = _C.Tensor) -> tuple[Any, list[Any]]:
     """(template, tensors) of nested lists, tuples and dicts, without duplicate tensors."""
-    tensors: list[_C.Tensor] = []
+    tensors: list[Any] = []
     leaves: dict[int, _Leaf] = {}
 
     def replace(value: Any) -> Any:
-        if isinstance(value, _C.Tensor):
+        if isinstance(value, kind):
             if id(value) not in leaves:
                 leaves[id(value)] = _Leaf(len(tensors))
                 tensors.append(value)
@@ -137,7 +137,7 @@ def flatten(value: Any) -> tuple[Any, list[_C.Tensor]]:
     return replace(value), tensors
 
 
-def unflatten(template: Any, tensors: Sequence[_C.Tensor]) -> Any:
+def unflatten(template: Any, tensors: Sequence[Any]) -> Any:
     if isinstance(template, _Leaf):
         return tensors[template.index]
     if type(template) in (list, tuple):

@@ -5,7 +5,15 @@ from __future__ import annotations
 import types
 
 from .. import _C
-from . import add_module_wrapper, torch_functions, torch_layers, torch_rewrites, torch_stand_ins
+from . import (
+    add_module_wrapper,
+    torch_functions,
+    torch_graphs,
+    torch_layers,
+    torch_operators,
+    torch_rewrites,
+    torch_stand_ins,
+)
 from .torch_modules import OptimizedModule
 
 TYPE_CHECKING = False
@@ -97,6 +105,8 @@ def _register(torch: Any) -> None:
     _C._register_call("is_exporting", torch.compiler.is_exporting)
     _register_ops(torch, add)
     _register_composites(torch, add)
+    torch_graphs.name_ops(torch)
+    torch_operators.register(torch)
     for fact, name in torch_functions.fact_methods():
         _add_method(torch, add, name, "Fact", fact)
         asked = getattr(torch, name, None)

@@ -6,6 +6,7 @@ import types
 
 from .. import _C
 from .._C import _exchange_error_on_graph_break as exchange
+from . import torch_operators
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def load(dynamo: Any) -> None:
             function = _at(dynamo, path)
             if isinstance(function, types.FunctionType):
                 _C._register_call(name, function)
+    torch_operators.register_marked(dynamo)
     for path in _DISABLED:
         function = _at(dynamo, path)
         if isinstance(function, types.FunctionType):

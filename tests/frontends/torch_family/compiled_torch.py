@@ -164,12 +164,12 @@ def run_and_record(call, arguments):
     return runs[0], any(end is None or end[2] is None for end in ends)
 
 
-def compared(call, arguments, **more):
+def compared(call, arguments, backend="onednn", **more):
     """The outcome of call(positional, keywords): plain, then compiled, once to capture it and once from the capture."""
     with torch.no_grad():
         theirs = run(call, arguments)
         minidynamo._dynamo.reset()
-        compiled, breaks = minidynamo.compile(call), counted("graph_breaks")
+        compiled, breaks = minidynamo.compile(call, backend=backend), counted("graph_breaks")
         first, silent = run_and_record(compiled, arguments)
         for hit, ours in (("", first), ("again: ", run(compiled, arguments))):
             found = difference_of_runs(ours, theirs, **more)
@@ -181,7 +181,7 @@ def compared(call, arguments, **more):
             return Outcome("whole")
         # What is captured under fullgraph alone: sizes that depend on data.
         minidynamo._dynamo.reset()
-        compiled = minidynamo.compile(call, fullgraph=True)
+        compiled = minidynamo.compile(call, fullgraph=True, backend=backend)
         for _ in range(2):
             ours = run(compiled, arguments)
             if isinstance(ours.error, minidynamo._dynamo.exc.Unsupported):

@@ -51,7 +51,7 @@ def in_float64(function, sample):
         return None
 
 
-def outcomes(op, dtype_name, only=lambda number: True):
+def outcomes(op, dtype_name, only=lambda number: True, backend="onednn"):
     """(number, Outcome) of each of the operator's samples that `only` selects."""
     dtype, function = getattr(torch, dtype_name), unseeded(op.op)
     if dtype not in op.dtypes:
@@ -66,7 +66,8 @@ def outcomes(op, dtype_name, only=lambda number: True):
         if only(number):
             exact = lambda sample=sample: in_float64(function, sample)  # noqa: E731
             arguments = ((sample.input, *sample.args), dict(sample.kwargs))
-            yield number, compared(call, arguments, allowed=allowed, exact=exact, values=op.name not in UNDETERMINED)
+            values = op.name not in UNDETERMINED
+            yield number, compared(call, arguments, backend, allowed=allowed, exact=exact, values=values)
 
 
 def modules():
@@ -74,7 +75,7 @@ def modules():
     return {info.name.replace(".", "_"): info for info in common_modules.module_db}
 
 
-def module_outcomes(info, dtype_name="float32", only=lambda number: True):
+def module_outcomes(info, dtype_name="float32", only=lambda number: True, backend="onednn"):
     """(number, Outcome) of each of the module's samples that `only` selects, in eval mode."""
     dtype = getattr(torch, dtype_name)
     seed(0)
@@ -90,7 +91,7 @@ def module_outcomes(info, dtype_name="float32", only=lambda number: True):
             return module(*positional, **keywords)
 
         given = sample.forward_input
-        yield number, compared(call, (tuple(given.args), dict(given.kwargs)))
+        yield number, compared(call, (tuple(given.args), dict(given.kwargs)), backend)
 
 
 def shown(outcome: Outcome):
