@@ -352,7 +352,11 @@ def lengths_of_attributes(x, holder):
     return x * len(holder.held), len(holder.held[0]), holder.held.shape[0]
 
 
-@snippet(lambda: (lambda h: (h, h.held))(Holder(2)), lambda: (lambda h: (h, h.held))(Holder(3)))
+@whole(
+    lambda: (lambda h: (h, h.held))(Holder(2)),
+    lambda: (lambda h: (h, h.held))(Holder(3)),
+    lambda: (Holder(2), ones(2, 2)),
+)
 def a_tensor_reached_by_two_paths_and_written(holder, held):
     held.add_(1)
     return holder.held * 2, holder.held is held

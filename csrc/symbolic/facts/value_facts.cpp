@@ -152,11 +152,18 @@ namespace {
 
 ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorFamily& family, const TensorView& view,
                    Ref object) {
+  ValuePtr* known = tracer.unites_tensors() ? &tracer.values().tensors()[object.get()] : nullptr;
+  if (known != nullptr && *known) {
+    tracer.guards().alias(as<TensorValue>(*known)->source, source, true);
+    tracer.values().set(source, *known);
+    return *known;
+  }
   auto tensor = make_value<TensorValue>(ValueRef{}, view.spec(), family);
   tensor->object = std::move(object);
   tensor->source = source;
   make_sizes_symbolic(tracer, tensor.get());
   tracer.values().set(source, tensor);
+  if (known != nullptr) *known = tensor;
   return tensor;
 }
 

@@ -35,6 +35,8 @@ class ValueReader {
   void set(const Source* source, ValuePtr value);
   // Pre-existing cells, by object.
   std::unordered_map<PyObject*, ValuePtr>& cells() { return cells_; }
+  // Pre-existing tensors, by object, in a trace that unites the sources of one tensor.
+  std::unordered_map<PyObject*, ValuePtr>& tensors() { return tensors_; }
 
   // --- reading (each adds the guard that makes the result valid)
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
@@ -49,7 +51,7 @@ class ValueReader {
   const ClassBuilder& classes_;
   std::unique_ptr<GuardSet> guards_;
   std::unordered_map<const Source*, ValuePtr> by_source_;
-  std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
+  std::unordered_map<PyObject*, ValuePtr> constants_, cells_, tensors_;
 };
 
 }  // namespace md
