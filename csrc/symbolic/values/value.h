@@ -54,6 +54,7 @@ class Handle {
   T* operator->() const { return value_; }
   T& operator*() const { return *value_; }
   explicit operator bool() const { return value_ != nullptr; }
+  uint32_t count() const { return value_->count_; }  // of the handles to the value
   friend bool operator==(const Handle& a, const Handle& b) { return a.value_ == b.value_; }
 
  private:
