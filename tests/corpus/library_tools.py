@@ -813,10 +813,36 @@ def queue_changed_while_iterated(x):
         queue.append(item)
 
 
-@snippet()
+@whole()
 def queue_as_text(x):
     queue = collections.deque([1, 2], 4)
     return x, str(queue), repr(queue), f"{queue}", queue == collections.deque([1, 2]), queue == [1, 2]
+
+
+@whole(
+    lambda: (tensor([1.0]), collections.deque([1, "a", [2]], 3), collections.deque([1, "a", [2]])),
+    lambda: (tensor([1.0]), collections.deque([1, "a", [2]], 4), collections.deque([1, "a", [3]])),
+    lambda: (tensor([1.0]), collections.deque(), [collections.deque([4])]),
+)
+def queues_of_the_caller_as_text(x, one, other):
+    held = [one]
+    return x, str(one), f"{one!r:>40}", repr(held), one == other, one != other, other in [one], one == tuple(one)
+
+
+@whole()
+def queues_in_order(x):
+    one, other = collections.deque([1, 2]), collections.deque([1, 3], 2)
+    return x, one < other, one >= other, one < collections.deque([1]), sorted([other, one])[0] is one
+
+
+@snippet(raises=TypeError)
+def queue_before_a_list(x):
+    return x, collections.deque([1]) < [2]
+
+
+@snippet()
+def queue_of_tensors_as_text(x):
+    return len(str(collections.deque([x])))
 
 
 @whole(lambda: (lambda queue: (queue, queue, tensor([1.0])))(collections.deque([1, 2])))

@@ -166,7 +166,7 @@ ValuePtr set_iterator(Tracer& tracer, const ValuePtr& value) {
   // The order is that of the object itself; a copy may differ.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
   // The positions of id() numbers and of objects created in the trace differ from run to run.
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
+  for (Py_ssize_t i = 0; PyTuple_GET_SIZE(order.get()) > 1 && i < PyTuple_GET_SIZE(order.get()); ++i)
     if (tracer.keys().has_place_of_its_own(PyTuple_GET_ITEM(order.get(), i))) return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
