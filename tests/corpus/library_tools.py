@@ -902,10 +902,74 @@ class Bag(list):
         self.name = name
 
 
-@snippet()
+@whole()
 def rows_with_attributes(x):
     bag = Bag([x], "n")
     return bag[0], bag.name, bag
+
+
+@whole(lambda: (tensor([1.0]), 2), lambda: (tensor([1.0]), "n"))
+def rows_with_attributes_that_change(x, name):
+    bag = Bag([x], name)
+    bag.again = bag
+    bag.name = [bag.name, x + 1]
+    del bag.again
+    copied = bag[:]
+    return bag, len(bag), hasattr(bag, "again"), getattr(bag, "more", 3), type(copied) is list, bag == [x]
+
+
+@snippet(raises=AttributeError)
+def rows_without_the_attribute(x):
+    bag = Bag([x], "n")
+    return bag.other
+
+
+class SlottedRows(list):
+    __slots__ = ("name",)
+
+
+@whole()
+def rows_with_slots(x):
+    rows = SlottedRows([x])
+    rows.name = "n"
+    return rows, rows.name, hasattr(rows, "other")
+
+
+@snippet(raises=AttributeError)
+def rows_without_the_slot(x):
+    rows = SlottedRows([x])
+    rows.other = 1
+    return rows
+
+
+@whole()
+def rows_with_attributes_copied(x):
+    bag = Bag([3, [1]], "n")
+    bag.held = [2]
+    shallow, deep = copy.copy(bag), copy.deepcopy(bag)
+    return x, shallow, shallow.held is bag.held, shallow[1] is bag[1], deep, deep.held is bag.held, vars(bag)
+
+
+class Table(dict):
+    pass
+
+
+class Renamed(dict):
+    def items(self):
+        return [("k", 1)]
+
+
+@whole()
+def tables_with_attributes_copied(x):
+    table = Table(a=[1], b=2)
+    table.held = [2]
+    shallow, deep = copy.copy(table), copy.deepcopy(table)
+    return x, shallow, shallow["a"] is table["a"], shallow.held is table.held, deep, deep["a"] is table["a"], deep.held
+
+
+@snippet()
+def tables_copied_by_their_own_items(x):
+    return x, copy.copy(Renamed(a=1)), copy.copy(Logged(b=2))
 
 
 @snippet(lambda: (Bag([tensor([1.0])], "n"),))

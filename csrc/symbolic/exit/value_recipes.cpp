@@ -258,6 +258,8 @@ void RegionFinisher::describe(SequenceValue* sequence, Recipe& recipe) {
     recipe.kind = sequence->is_list ? RecipeKind::TypedList : RecipeKind::TypedTuple;
     recipe.parts.push_back(recipe_of(sequence->type));
     if (sequence->is_list) recipe.parts.push_back(recipe_of(sequence->maxlen));
+    recipe.index = static_cast<int32_t>(sequence->attributes.size());
+    add_attributes(recipe, sequence->attributes);
   }
   add_parts(recipe, sequence->items);
 }

@@ -6,6 +6,7 @@
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/iterators.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/name_spaces.h"
@@ -62,6 +63,13 @@ ValuePtr call_vars(Tracer& tracer, const CallArgs& args) {
   return value;
 }
 
+// An iterator over what a list or dict of a subclass holds; its method that says so must be that of the base.
+ValuePtr items_to_copy(Tracer& tracer, const ValuePtr& container, PyTypeObject* base, const char* method) {
+  if (!inherits(tracer, container, base, {method})) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  bool is_dict = base == &PyDict_Type;
+  return any_iterator_over(tracer, is_dict ? ValuePtr(make_value<DictViewValue>(container, 2)) : container);
+}
+
 // object.__reduce_ex__ for an object of a Python class: how copy and pickle create another one, and its __dict__.
 ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
   std::optional<int64_t> protocol =
@@ -88,8 +96,10 @@ ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
   if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(tracer, args.positional[0])});
   ValuePtr state = *length_of(tracer, dict) > 0 ? dict : tracer.values().none();
-  return make_value<SequenceValue>(
-      false, std::vector<ValuePtr>{maker, of_class, state, tracer.values().none(), tracer.values().none()});
+  const ValuePtr &self = args.positional[0], none = tracer.values().none();
+  ValuePtr list_items = self->kind == ValueKind::Sequence ? items_to_copy(tracer, self, &PyList_Type, "__iter__") : none;
+  ValuePtr dict_items = self->kind == ValueKind::Dict ? items_to_copy(tracer, self, &PyDict_Type, "items") : none;
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{maker, of_class, state, list_items, dict_items});
 }
 
 }  // namespace
@@ -99,7 +109,8 @@ ValuePtr instance_dict(Tracer& tracer, const ValuePtr& owner) {
   if ((object == nullptr || object->source == nullptr) && own_attributes_of(owner) == nullptr) return nullptr;
   PyTypeObject* type = tracer.values().exact_type(owner);
   bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && pv_type_has_storage(type) != 0 && !has_slots(type) &&
-                  (owner->kind == ValueKind::Dict || layout_of(type) == &PyBaseObject_Type);
+                  (owner->kind == ValueKind::Dict || owner->kind == ValueKind::Sequence ||
+                   layout_of(type) == &PyBaseObject_Type);
   if (!is_plain || exception_of(owner) != nullptr) return nullptr;
   for (const Handle<InstanceDictValue>& known : tracer.effects().instance_dicts())
     if (known->owner == owner) return known;

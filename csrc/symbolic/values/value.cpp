@@ -154,6 +154,8 @@ ValuePtr* InstanceValue::find(BorrowedRef name) { return find_attribute(attribut
 
 OwnAttributes* own_attributes_of(const ValuePtr& value) {
   if (auto* instance = as<InstanceValue>(value)) return &instance->attributes;
+  if (auto* list = as<SequenceValue>(value); list != nullptr && list->is_list && list->type)
+    return PyType_IsSubtype(type_of(value), &PyList_Type) != 0 ? &list->attributes : nullptr;
   auto* dict = as<DictValue>(value);
   bool is_user = dict != nullptr && dict->type && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
   return is_user && !dict->factory ? &dict->attributes : nullptr;

@@ -158,6 +158,9 @@ struct TensorValue : Value {
   bool guarded = false;            // inputs: TENSOR_MATCH was added
 };
 
+// The own attributes of an object, in order of setting.
+using OwnAttributes = std::vector<std::pair<Ref, ValuePtr>>;
+
 struct SequenceValue : Value {
   static constexpr ValueKind kKind = ValueKind::Sequence;
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
@@ -166,11 +169,9 @@ struct SequenceValue : Value {
   std::vector<ValuePtr> items;
   ValuePtr type;    // its class: a subclass of tuple or list, a struct sequence, or deque; null: tuple or list itself
   ValuePtr maxlen;  // of a deque: a number or None
+  OwnAttributes attributes;  // of an object of a subclass of list
   int64_t changes = 0;  // of a deque, which must not change while it is iterated over
 };
-
-// The own attributes of an object, in order of setting.
-using OwnAttributes = std::vector<std::pair<Ref, ValuePtr>>;
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
 struct DictValue : Value {

@@ -21,6 +21,7 @@ void visit_parts(const ValuePtr& value, const Visit& visit) {
     seconds(object->writes->stores);
   } else if (auto* sequence = as<SequenceValue>(value)) {
     all(sequence->items);
+    seconds(sequence->attributes);
   } else if (auto* dict = as<DictValue>(value)) {
     seconds(dict->entries);
     seconds(dict->attributes);
