@@ -325,6 +325,9 @@ void RegionFinisher::describe(ConstructedValue* made, Recipe& recipe) {
   // Only ContextVar.set() makes one.
   if (type_of(ValuePtr(made)) == &PyContextToken_Type)
     end_before(made->creation_step, BreakReason::object_creation, "a token of a context variable");
+  // Its object may die with the function.
+  if (type_of(ValuePtr(made)) == &_PyWeakref_RefType && !made->model && exit_ == ExitKind::Return)
+    end_before(made->creation_step, BreakReason::object_creation, "a weak reference");
   recipe.kind = RecipeKind::Call;
   recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
   add_parts(recipe, made->positional);
