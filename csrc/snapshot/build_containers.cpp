@@ -1,4 +1,5 @@
 // Recipes of tuples, lists, dicts, sets, slices and cells.
+#include "cpython/own_attributes.h"
 #include "guards/return_types.h"
 #include "snapshot/recipe_rows.h"
 
@@ -46,8 +47,7 @@ size_t first_after_attributes(const Recipe& recipe) { return 2 + 2 * static_cast
 
 void set_attributes(ValueBuilder& builder, const Recipe& recipe, const Ref& container) {
   for (size_t i = 2; i < first_after_attributes(recipe); i += 2)
-    check_status(
-        PyObject_GenericSetAttr(container, builder.build(recipe.parts[i]), builder.build(recipe.parts[i + 1])));
+    set_own_attribute(container, builder.build(recipe.parts[i]), builder.build(recipe.parts[i + 1]));
 }
 
 }  // namespace

@@ -515,9 +515,20 @@ class NoIteration(ByNumber):
     __iter__ = None
 
 
-@snippet(with_log())
+@whole(with_log())
 def iteration_is_disabled(x, log):
     try:
         list(NoIteration(log))
     except TypeError as error:
         return x, str(error)
+
+
+@whole(with_log())
+def iteration_that_is_disabled_is_caught(x, log):
+    texts = []
+    for iterate in (iter, tuple, sum, lambda each: [*each], lambda each: dict.fromkeys(each)):
+        try:
+            iterate(NoIteration(log))
+        except TypeError as error:
+            texts.append(str(error))
+    return x, texts, log

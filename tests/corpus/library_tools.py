@@ -764,11 +764,53 @@ def weak_reference_followed(x):
     return x * REFERENCE().by
 
 
-@snippet()
+@whole()
 def weak_reference_created(x):
     t = Target()
     r = weakref.ref(t)
     return x * r().by
+
+
+def held_weakly(reference):
+    return reference().by
+
+
+@whole()
+def weak_references_to_locals(x):
+    target, function = Target(), lambda: 4
+    target.by = 5
+    first, second = weakref.ref(target), weakref.ref(target)
+    keep = lambda: target  # noqa: E731
+    return (
+        x * first().by,
+        first is second,
+        held_weakly(first),
+        weakref.ref(function)()(),
+        keep() is first(),
+        target,
+    )
+
+
+@snippet()
+def weak_references_to_what_has_died(x):
+    target = Target()
+    reference = weakref.ref(target)
+    held = [target]
+    del target
+    alive = reference() is held[0]
+    held.clear()
+    return x, alive, reference() is None, weakref.ref(Target())() is None
+
+
+@snippet()
+def weak_reference_that_outlives_its_object(x):
+    target = Target()
+    return x, weakref.ref(target)
+
+
+@snippet(raises=TypeError)
+def weak_reference_to_a_list(x):
+    return weakref.ref([x])
 
 
 def with_attribute(x):
@@ -972,11 +1014,36 @@ def tables_copied_by_their_own_items(x):
     return x, copy.copy(Renamed(a=1)), copy.copy(Logged(b=2))
 
 
-@snippet(lambda: (Bag([tensor([1.0])], "n"),))
+@whole(lambda: (Bag([tensor([1.0])], "n"),), lambda: (Bag([tensor([1.0]), 3], 5),))
 def rows_with_attributes_of_caller(bag):
     bag.append(bag[0] + 1)
-    bag.name = "m"
-    return bag.name, len(bag)
+    bag.name = [bag.name]
+    bag.more = bag.name
+    return bag.name, len(bag), bag.more is bag.name
+
+
+@whole(lambda: (lambda table: (tensor([1.0]), table, table))(Table(a=1)), lambda: (tensor([1.0]), Table(), Table(a=4)))
+def tables_with_attributes_of_caller(x, table, other):
+    table.a = x + 1
+    table["a"] = 2
+    table.b = other.get("a")
+    table["b"] = hasattr(other, "b")
+    del table.b
+    return table.a, hasattr(table, "b"), other.get("b"), len(other)
+
+
+@whole(lambda: (tensor([1.0]), Table(a=1)))
+def attributes_of_a_cleared_table(x, table):
+    table.held = x
+    table["held"] = 1
+    table.clear()
+    return table.held + 1, len(table)
+
+
+@snippet(lambda: (tensor([1.0]), Table(a=1)), raises=AttributeError)
+def an_attribute_that_is_an_item(x, table):
+    table["held"] = x
+    return table.held
 
 
 class Logged(dict):

@@ -42,15 +42,14 @@ void require_text(BorrowedRef key) {
 }
 
 // A data descriptor of the same name would shadow the dict's item on attribute access.
-void require_no_data_descriptor(Tracer& tracer, const ValuePtr& owner, BorrowedRef name) {
+void require_no_slot(Tracer& tracer, const ValuePtr& owner, BorrowedRef name) {
   ValuePtr found = type_attribute(tracer, owner, name);
   if (!found) return;
   PyTypeObject* type = tracer.values().exact_type(found);
-  bool is_data = type->tp_descr_set != nullptr;
-  if (may_change(type) && !is_data)
-    for (const char* method : {"__set__", "__delete__"})
-      is_data = is_data || type_attribute(tracer, found, check(PyUnicode_InternFromString(method)).get());
-  if (is_data) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
+  // What is stored behind a property, or a descriptor of a Python class, is found in the __dict__ alone.
+  bool is_slot = type->tp_descr_set != nullptr && type != &PyProperty_Type &&
+                 !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  if (is_slot) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
 }
 
 ValuePtr call_vars(Tracer& tracer, const CallArgs& args) {
@@ -175,7 +174,7 @@ ValuePtr instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRe
 
 void store_instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
   require_text(key);
-  require_no_data_descriptor(tracer, dict.owner, key);
+  require_no_slot(tracer, dict.owner, key);
   OwnAttributes* own = own_attributes_of(dict.owner);
   if (own == nullptr) return attribute_store(tracer, dict.owner, key, std::move(value));
   ValuePtr* found = find_attribute(*own, key);

@@ -80,6 +80,13 @@ InstanceValue::~InstanceValue() = default;
 IteratorValue::~IteratorValue() = default;
 ConstructedValue::~ConstructedValue() = default;
 
+const ValuePtr* PendingWrites::find_attribute(BorrowedRef name) const {
+  if (!has_items) return find(name);
+  auto is_named = [&](const auto& store) { return same_key(store.first, name); };
+  auto found = std::find_if(attributes.rbegin(), attributes.rend(), is_named);
+  return found != attributes.rend() ? &found->second : nullptr;
+}
+
 const ValuePtr* PendingWrites::find(BorrowedRef key) const {
   auto is_at = [&](int at) { return same_key(stores[static_cast<size_t>(at)].first, key); };
   if (stores.size() > KeyIndex::kShort && KeyIndex::has_plain_hash(key) && index_.worth(stores.size(), 0)) {

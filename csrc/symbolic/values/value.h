@@ -105,6 +105,9 @@ struct PendingWrites {
   std::vector<ValuePtr> appended;  // of a list, while contents is null
   std::vector<std::pair<Ref, ValuePtr>> stores;  // dict keys or attribute names, in order; null: deleted
   const ValuePtr* find(BorrowedRef key) const;   // the last store; null if there is none
+  std::vector<std::pair<Ref, ValuePtr>> attributes;       // likewise, of an object of a subclass of dict or list
+  const ValuePtr* find_attribute(BorrowedRef name) const;  // in `attributes`, or in `stores` of another object
+  bool has_items = false;                                  // `stores` are not attributes
 
  private:
   mutable KeyIndex index_;

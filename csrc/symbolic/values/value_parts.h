@@ -19,6 +19,7 @@ void visit_parts(const ValuePtr& value, const Visit& visit) {
     visit(object->writes->contents);
     all(object->writes->appended);
     seconds(object->writes->stores);
+    seconds(object->writes->attributes);
   } else if (auto* sequence = as<SequenceValue>(value)) {
     all(sequence->items);
     seconds(sequence->attributes);
