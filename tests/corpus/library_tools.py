@@ -808,9 +808,20 @@ def weak_reference_that_outlives_its_object(x):
     return x, weakref.ref(target)
 
 
-@snippet(raises=TypeError)
+@whole(raises=TypeError)
 def weak_reference_to_a_list(x):
     return weakref.ref([x])
+
+
+@whole(lambda: (tensor([1.0]), 3), lambda: (tensor([1.0]), (1, 2)), lambda: (tensor([1.0]), {}))
+def weak_references_that_cannot_be_made(x, thing):
+    texts = []
+    for each in (thing, x.shape, "text"):
+        try:
+            weakref.ref(each)
+        except TypeError as error:
+            texts.append(str(error))
+    return x, texts
 
 
 def with_attribute(x):

@@ -53,7 +53,8 @@ bool is_local(const Tracer& tracer, const ValuePtr& value) {
     auto* cell = as<CellValue>(slot);
     return slot == value || (cell != nullptr && cell->contents == value);
   };
-  return std::ranges::any_of(tracer.frames(), [&](const auto& frame) { return std::ranges::any_of(frame->slots, holds); });
+  return std::ranges::any_of(tracer.frames(),
+                             [&](const auto& frame) { return std::ranges::any_of(frame->slots, holds); });
 }
 
 // weakref.ref(object), weakref.ref(object, callback)
@@ -63,9 +64,12 @@ ValuePtr make_reference(Tracer& tracer, const CallArgs& args) {
   bool is_made = args.positional.size() == 1 && (of->kind == ValueKind::Instance || of->kind == ValueKind::Function);
   if (is_made && exception_of(of) == nullptr && PyType_SUPPORTS_WEAKREFS(type_of(of)))
     return reference_to_made(tracer, of);
+  PyTypeObject* type = tracer.values().exact_type(of);
+  if (!PyType_SUPPORTS_WEAKREFS(type))
+    raise_known(tracer, PyExc_TypeError,
+                {tracer.values().string(str_cat("cannot create weak reference to '", type->tp_name, "' object"))});
   auto* object = as<ObjectValue>(of);
-  bool is_known = object != nullptr && stays(*object) && PyType_SUPPORTS_WEAKREFS(object->object.type()) &&
-                  tracer.values().exact_type(of) != nullptr;
+  bool is_known = object != nullptr && stays(*object);
   if (!is_known) graph_break(BreakReason::object_creation, "a weak reference");
   BorrowedRef referent = tracer.values().identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));

@@ -130,7 +130,8 @@ PendingEffect* SideEffects::last_store(const PendingWrites* writes, BorrowedRef 
 }
 
 void SideEffects::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value) {
-  PendingEffect* last = is_delete(kind) ? nullptr : last_store(as<ObjectValue>(target)->writes.get(), key, is_of_attribute(kind));
+  PendingEffect* last =
+      is_delete(kind) ? nullptr : last_store(as<ObjectValue>(target)->writes.get(), key, is_of_attribute(kind));
   if (last != nullptr && !is_delete(last->kind)) {
     last->value = std::move(value);
     return;

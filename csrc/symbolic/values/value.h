@@ -103,9 +103,9 @@ struct PendingWrites {
   int64_t first_step = 0;          // the trace step of the first write
   ValuePtr contents;               // the complete current contents (SequenceValue, DictValue); null if not read yet
   std::vector<ValuePtr> appended;  // of a list, while contents is null
-  std::vector<std::pair<Ref, ValuePtr>> stores;  // dict keys or attribute names, in order; null: deleted
-  const ValuePtr* find(BorrowedRef key) const;   // the last store; null if there is none
-  std::vector<std::pair<Ref, ValuePtr>> attributes;       // likewise, of an object of a subclass of dict or list
+  std::vector<std::pair<Ref, ValuePtr>> stores;            // dict keys or attribute names, in order; null: deleted
+  const ValuePtr* find(BorrowedRef key) const;             // the last store; null if there is none
+  std::vector<std::pair<Ref, ValuePtr>> attributes;        // likewise, of an object of a subclass of dict or list
   const ValuePtr* find_attribute(BorrowedRef name) const;  // in `attributes`, or in `stores` of another object
   bool has_items = false;                                  // `stores` are not attributes
 
@@ -173,7 +173,7 @@ struct SequenceValue : Value {
   ValuePtr type;    // its class: a subclass of tuple or list, a struct sequence, or deque; null: tuple or list itself
   ValuePtr maxlen;  // of a deque: a number or None
   OwnAttributes attributes;  // of an object of a subclass of list
-  int64_t changes = 0;  // of a deque, which must not change while it is iterated over
+  int64_t changes = 0;       // of a deque, which must not change while it is iterated over
 };
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
