@@ -1,7 +1,7 @@
 """Runs snippets of the corpus with torch in the place of minidynamo: python tests/capture/corpus_under_torch.py NAMES RESULTS
 
 NAMES is a JSON list of snippets. RESULTS becomes a JSON list of those that torch.compile(fullgraph=True,
-backend="eager") captures whole, with the results of plain Python.
+backend="eager") captures whole, with the results of eager Python.
 """
 
 import copy

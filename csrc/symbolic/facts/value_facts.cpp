@@ -152,7 +152,7 @@ namespace {
 
 ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorFamily& family, const TensorView& view,
                    Ref object) {
-  ValuePtr* known = tracer.unites_tensors() ? &tracer.values().tensors()[object.get()] : nullptr;
+  ValuePtr* known = tracer.values().united_tensor(object);
   if (known != nullptr && *known) {
     tracer.guards().alias(as<TensorValue>(*known)->source, source, true);
     tracer.values().set(source, *known);

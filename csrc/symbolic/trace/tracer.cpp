@@ -49,6 +49,7 @@ Tracer::Tracer(const TraceStart& start, const RestartSignal* restart, const Trac
       shapes_(!config().assume_static_by_default),
       effects_(values_, keys_),
       builder_(values_, frames_) {
+  if (choices.unites_tensors) values_.unite_tensors();
   start_root(*this);
 }
 

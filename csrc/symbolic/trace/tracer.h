@@ -83,8 +83,6 @@ class Tracer {
   bool is_declined_operator() {
     return choices_.declined.contains({frames_.innermost().bytecode, frames_.innermost().index});
   }
-  // Returns true if the trace was restarted because a tensor that several sources hold is written (SharedTensorSignal).
-  bool unites_tensors() const { return choices_.unites_tensors; }
   // Counts an element taken from an iterator; returns the new count.
   int64_t count_item() { return ++items_taken_; }
 
