@@ -109,6 +109,19 @@ FrameDriver::Advance FrameDriver::raise_mismatch() {
   return Advance::Left;
 }
 
+namespace {
+
+// Of a frame that returns. The region has closed those that die with the frame.
+void close_dying_generators(LiveFrame& frame) {
+  CheckedPython python;
+  for (int slot = 0; slot < frame.bytecode().slot_count(); ++slot) {
+    BorrowedRef value = frame.get(slot);
+    if (value && PyGen_CheckExact(value.get()) && Py_REFCNT(value.get()) == 1) frame.put(slot, Ref());
+  }
+}
+
+}  // namespace
+
 FrameDriver::Advance FrameDriver::stop_checked() {
   if (!check_->stands_right(frame_)) {
     bool is_inside = check_->is_inside();
@@ -128,6 +141,7 @@ FrameDriver::Advance FrameDriver::stop_checked() {
     standing.insert(standing.begin(), {&driver->frame_, driver->checked_depth_});
   {
     AmbientPolicy ambient(check_->policy());
+    if (region.exit == ExitKind::Return) close_dying_generators(frame_);
     if (!check_->compare(standing)) check_->raise_mismatch(frame_);
   }
   if (PyErr_Occurred() != nullptr) return raise_mismatch();

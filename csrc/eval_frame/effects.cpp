@@ -1,6 +1,7 @@
 #include "eval_frame/effects.h"
 
 #include "cpython/cached_function.h"
+#include "cpython/own_attributes.h"
 #include "eval_frame/output_replay.h"
 #include "guards/tensor_family.h"
 #include "tensor/memory_overlap.h"
@@ -17,9 +18,9 @@ void write_tensor(BorrowedRef target, BorrowedRef value, int count) {
 }
 
 // Null value: deletes the attribute. Changes of a class invalidate its caches.
-void set_own_attribute(PyObject* object, PyObject* name, PyObject* value) {
-  auto* set = PyType_Check(object) ? PyType_Type.tp_setattro : PyObject_GenericSetAttr;
-  check_status(set(object, name, value));
+void set_attribute(PyObject* object, PyObject* name, PyObject* value) {
+  if (!PyType_Check(object)) return set_own_attribute(object, name, value);
+  check_status(PyType_Type.tp_setattro(object, name, value));
 }
 
 // An OrderedDict keeps its own order besides the dict's.
@@ -91,9 +92,9 @@ void apply_SetDiscard(const HeldEffect& held, EffectSite*) { check_status(PySet_
 
 void apply_SetClear(const HeldEffect& held, EffectSite*) { check_status(PySet_Clear(held.target)); }
 
-void apply_AttributeSet(const HeldEffect& held, EffectSite*) { set_own_attribute(held.target, held.key, held.value); }
+void apply_AttributeSet(const HeldEffect& held, EffectSite*) { set_attribute(held.target, held.key, held.value); }
 
-void apply_AttributeDelete(const HeldEffect& held, EffectSite*) { set_own_attribute(held.target, held.key, nullptr); }
+void apply_AttributeDelete(const HeldEffect& held, EffectSite*) { set_attribute(held.target, held.key, nullptr); }
 
 void apply_WriteTensor(const HeldEffect& held, EffectSite*) {
   write_tensor(held.target, held.value, held.effect->count);

@@ -2,6 +2,7 @@
 
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
+#include "cpython/own_attributes.h"
 #include "cpython/text.h"
 #include "guards/tensor_family.h"
 
@@ -35,18 +36,15 @@ bool is_namespace(BorrowedRef object) {
   return PyDict_Check(object.get()) && PyDict_GetItemString(object, "__builtins__") != nullptr;
 }
 
-// An attribute where set_own_attribute() stores it; null if unset.
-Ref own_attribute(BorrowedRef object, BorrowedRef name) {
-  if (PyType_Check(object.get()))
-    return Ref::share(PyDict_GetItemWithError(pv_type_dict(reinterpret_cast<PyTypeObject*>(object.get())), name));
-  Ref value = Ref::steal(PyObject_GenericGetAttr(object, name));
-  if (!value) PyErr_Clear();
-  return value;
+// An attribute where the effect stores it; null if unset.
+Ref stored_attribute(BorrowedRef object, BorrowedRef name) {
+  if (!PyType_Check(object.get())) return own_attribute(object, name);
+  return Ref::share(PyDict_GetItemWithError(pv_type_dict(reinterpret_cast<PyTypeObject*>(object.get())), name));
 }
 
-bool has_data_descriptor(BorrowedRef object, BorrowedRef name) {
+bool is_in_slot(BorrowedRef object, BorrowedRef name) {
   PyObject* found = _PyType_Lookup(object.type(), name);
-  return found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr;
+  return found != nullptr && Py_TYPE(found)->tp_descr_set != nullptr && !is_behind_descriptor(object, name);
 }
 
 }  // namespace
@@ -152,7 +150,7 @@ void PredictedState::predict_no_items(const HeldEffect& held, ValueComparison& c
 
 void PredictedState::predict_attribute(const HeldEffect& held, ValueComparison&) {
   replace(attributes_, held.target, held.key, held.value);
-  Ref dict = has_data_descriptor(held.target, held.key) ? Ref() : dict_of_instance(held.target);
+  Ref dict = is_in_slot(held.target, held.key) ? Ref() : dict_of_instance(held.target);
   Copy* copy = dict ? copy_of(dict) : nullptr;
   if (copy == nullptr) return;
   auto& entries = std::get<DictShadow>(copy->contents);
@@ -192,7 +190,7 @@ void PredictedState::compare_copy(const Copy& copy, ValueComparison& comparison)
 
 void PredictedState::compare_attribute(const Attribute& attribute, ValueComparison& comparison) const {
   PyObject* python = comparison.python_of(attribute.object);
-  Ref now = own_attribute(python, attribute.name);
+  Ref now = stored_attribute(python, attribute.name);
   // After a deletion, an attribute of the class may become visible.
   if (!attribute.value) return;
   comparison.compare(str_cat("attribute '", text_of(attribute.name), "' of a ", attribute.object.type()->tp_name),

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/class_maker.h"
+#include "cpython/own_attributes.h"
 #include "snapshot/recipe_rows.h"
 
 namespace md {
@@ -94,7 +95,7 @@ Ref make_Instance(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
 
 void fill_instance(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& object) {
   for (size_t i = 1; i < recipe.parts.size(); i += 2)
-    check_status(PyObject_GenericSetAttr(object, builder.build(recipe.parts[i]), builder.build(recipe.parts[i + 1])));
+    set_own_attribute(object, builder.build(recipe.parts[i]), builder.build(recipe.parts[i + 1]));
 }
 
 Ref make_InstanceDict(ValueBuilder& builder, const Recipe& recipe, RecipeId) {

@@ -1,4 +1,5 @@
 // Recipes of tuples, lists, dicts, sets, slices and cells.
+#include "cpython/own_attributes.h"
 #include "guards/return_types.h"
 #include "snapshot/recipe_rows.h"
 
@@ -41,6 +42,14 @@ void fill_entries(ValueBuilder& builder, PyObject* dict, const std::vector<Recip
     check_status(set_item(dict, builder.build(parts[i]), builder.build(parts[i + 1])));
 }
 
+// The attributes of a container of a class of its own follow two other parts.
+size_t first_after_attributes(const Recipe& recipe) { return 2 + 2 * static_cast<size_t>(recipe.index); }
+
+void set_attributes(ValueBuilder& builder, const Recipe& recipe, const Ref& container) {
+  for (size_t i = 2; i < first_after_attributes(recipe); i += 2)
+    set_own_attribute(container, builder.build(recipe.parts[i]), builder.build(recipe.parts[i + 1]));
+}
+
 }  // namespace
 
 namespace recipe_columns {
@@ -76,11 +85,14 @@ Ref make_TypedList(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
 }
 
 void fill_typed_list(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& list) {
-  for (size_t i = 2; i < recipe.parts.size(); ++i) {
+  size_t first = first_after_attributes(recipe);
+  for (size_t i = first; i < recipe.parts.size(); ++i) {
     Ref item = builder.build(recipe.parts[i]);
     bool is_list = PyList_Check(list.get());
-    check_status(is_list ? PyList_Append(list, item) : PySequence_SetItem(list, static_cast<Py_ssize_t>(i) - 2, item));
+    auto at = static_cast<Py_ssize_t>(i - first);
+    check_status(is_list ? PyList_Append(list, item) : PySequence_SetItem(list, at, item));
   }
+  set_attributes(builder, recipe, list);
 }
 
 Ref make_Dict(ValueBuilder& builder, const Recipe&, RecipeId id) {
@@ -99,10 +111,8 @@ Ref make_TypedDict(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
 }
 
 void fill_typed_dict(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& dict) {
-  size_t first = 2 + 2 * static_cast<size_t>(recipe.index);
-  fill_entries(builder, dict, recipe.parts, first);
-  for (size_t i = 2; i < first; i += 2)
-    check_status(PyObject_GenericSetAttr(dict, builder.build(recipe.parts[i]), builder.build(recipe.parts[i + 1])));
+  fill_entries(builder, dict, recipe.parts, first_after_attributes(recipe));
+  set_attributes(builder, recipe, dict);
 }
 
 Ref make_Set(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {

@@ -214,6 +214,98 @@ def test_aliased_from_the_start_then_apart():
     assert compiled(x, x).tolist() == (X * 4).tolist()
 
 
+class Owner:
+    def __init__(self, held):
+        self.held = held
+
+
+def by_argument_and_attribute(owner, held):
+    before = owner.held * 2
+    held.add_(1)
+    return before, owner.held * 2, owner.held is held
+
+
+def by_elements_of_a_list(owner, held):
+    rows = [owner.held, held]
+    owner.held[0] = 7.0
+    rows[1] *= rows[0].sum()
+    return rows[0] + rows[1], rows
+
+
+def view_of_one_path_and_write_of_the_other(owner, held):
+    row = owner.held[1]
+    held.mul_(3)
+    row.sub_(1)
+    return row, owner.held.sum(), held[1] * 2
+
+
+def written_before_the_other_is_read(owner, held):
+    held.zero_()
+    return owner.held + 1, owner.held
+
+
+def by_out(owner, held):
+    md.add(held, 1, out=owner.held)
+    return held * owner.held
+
+
+def both_written_around_a_break(owner, held):
+    held.add_(1)
+    graph_break()
+    owner.held.mul_(held)
+    return held, owner.held * 1
+
+
+def a_write_before_an_exception(owner, held):
+    held.add_(1)
+    return owner.held.view(5)
+
+
+def one_tensor():
+    x = X.clone()
+    return Owner(x), x
+
+
+def two_tensors():
+    return Owner(X.clone()), X + 1
+
+
+def a_tensor_and_its_view():
+    x = X.clone()
+    return Owner(x), x.view(3, 4)
+
+
+@pytest.mark.counts_regions
+@pytest.mark.parametrize("first", [one_tensor, two_tensors, a_tensor_and_its_view])
+@pytest.mark.parametrize(
+    ("function", "breaks"),
+    [
+        (by_argument_and_attribute, 0),
+        (by_elements_of_a_list, 0),
+        (view_of_one_path_and_write_of_the_other, 0),
+        (written_before_the_other_is_read, 0),
+        (by_out, 0),
+        (both_written_around_a_break, 1),
+        (a_write_before_an_exception, 0),
+    ],
+)
+def test_a_tensor_reached_by_two_paths_is_written(function, breaks, first):
+    """Whether both paths lead to one tensor is guarded. Two tensors that share memory are left to Python."""
+
+    def seen(callee, make):
+        owner, held = make()
+        return outcome(lambda _, held: callee(owner, held), [owner.held, held])
+
+    for backend in ("onednn", "eager"):
+        md._dynamo.reset()
+        compiled = md.compile(function, backend=backend)
+        for number, make in enumerate((first, one_tensor, two_tensors, a_tensor_and_its_view, one_tensor, two_tensors)):
+            before = md._C.engine_counters()["graph_breaks"]
+            assert seen(compiled, make) == seen(function, make), make.__name__
+            if number == 0 and first is not a_tensor_and_its_view:
+                assert md._C.engine_counters()["graph_breaks"] - before == breaks
+
+
 def test_a_global_tensor_is_written():
     state = {"x": X.clone()}
 

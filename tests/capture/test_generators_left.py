@@ -1,6 +1,8 @@
 """A generator that has not started is what a captured function returns or keeps over a break; one that has started ends
 the region before it."""
 
+import sys
+
 import pytest
 
 import minidynamo
@@ -149,3 +151,63 @@ def test_captures_are_checked(function):
         compiled = minidynamo.compile(function)
         for _ in range(3):
             assert _observed(compiled) == _observed(function)
+
+
+def dropped(body):
+    """A function that leaves a generator suspended in a `try` whose `finally` runs `body`."""
+
+    def function(x, log):
+        def guarded():
+            try:
+                yield 1
+            finally:
+                yield from body(log)
+
+        generator = guarded()
+        y = x * next(generator)
+        log.append("end")
+        return y
+
+    return function
+
+
+def ends(log):
+    log.append("closed")
+    yield from ()
+
+
+def raises(log):
+    log.append("raises")
+    yield from ()
+    raise KeyError("not seen")
+
+
+def yields(log):
+    log.append("yields")
+    yield 2
+
+
+def breaks(log):
+    minidynamo._dynamo.graph_break()
+    log.append("broken")
+    yield from ()
+
+
+@pytest.mark.parametrize("body", [ends, raises, yields, breaks])
+def test_generators_that_die_suspended(body, monkeypatch):
+    """What closing them raises goes to sys.unraisablehook, as in eager Python."""
+    reported = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: reported.append((report.exc_type, str(report.exc_value))))
+    function = dropped(body)
+
+    def seen(callee):
+        reported.clear()
+        log = []
+        return callee(ones(2), log).tolist(), log, list(reported)
+
+    for checked in (0, 10):
+        minidynamo._dynamo.reset()
+        with minidynamo._dynamo.config.patch(check_captures=checked):
+            compiled = minidynamo.compile(function)
+            for _ in range(3):
+                assert seen(compiled) == seen(function)

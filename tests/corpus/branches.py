@@ -1,6 +1,6 @@
 """if, elif, conditional expressions, boolean operators, match, early return."""
 
-from differential import snippet, whole
+from differential import snippet, whole, whole_on_311
 
 import minidynamo
 from minidynamo import tensor
@@ -228,10 +228,31 @@ def assert_false(x):
     return y
 
 
-@snippet()
+@whole_on_311()
 def assert_on_tensor(x):
     assert x.sum() > 0
     return x * 2
+
+
+@whole_on_311(lambda: (tensor([1.0]), tensor(True)), lambda: (tensor([float("nan")]), tensor(2.5)))
+def asserts_of_tensors_of_one_element(x, condition):
+    y = x + 1
+    assert condition, "no"
+    assert x.view(1, 1)
+    return y
+
+
+@snippet(lambda: (tensor([1.0]), tensor([0.0])), raises=AssertionError)
+def assert_after_a_write(x, condition):
+    x.add_(1)
+    assert condition, f"failed for {x.shape}"
+    return x
+
+
+@snippet(lambda: (tensor([1.0, 2.0]),), raises=RuntimeError)
+def assert_on_a_tensor_of_two_elements(x):
+    assert x
+    return x
 
 
 @snippet(raises=AssertionError)

@@ -336,10 +336,52 @@ class WithDescriptor:
     doubled = Doubling()
 
 
-@snippet(lambda: (x(), WithDescriptor()))
+class WithProperty:
+    @property
+    def hidden(self):
+        return self.__dict__["hidden"] + 1
+
+
+@whole(lambda: (x(), WithDescriptor()))
 def user_descriptor(x, box):
     box.doubled = 4
     return x + box.doubled
+
+
+@whole(lambda: (x(), 2), lambda: (x(), 3))
+def user_descriptor_of_a_new_object(x, n):
+    box = WithDescriptor()
+    box.doubled = n
+    vars(box)["plain"] = box.doubled + 1
+    return x + box.doubled, box, vars(box)
+
+
+@whole(lambda: (x(), WithProperty()))
+def attributes_behind_a_property(x, box):
+    box.__dict__["hidden"] = 5
+    first = box.hidden
+    box.__dict__["hidden"] = 6
+    made = WithProperty()
+    made.__dict__["hidden"] = 7
+    vars(made)["gone"] = 1
+    del vars(made)["gone"]
+    return x, first, box.hidden, made.hidden, made
+
+
+@snippet(lambda: (x(), WithProperty()), raises=KeyError)
+def no_attribute_behind_a_property(x, box):
+    return x + box.hidden
+
+
+class Slotted:
+    __slots__ = ("inside", "__dict__")
+
+
+@snippet(lambda: (x(), Slotted()))
+def attributes_beside_a_slot(x, box):
+    box.__dict__["inside"] = 1
+    box.inside = 2
+    return x, box.inside, box.__dict__
 
 
 class Frozen:

@@ -320,7 +320,7 @@ def leaves_a_key_function(x):
         return x + error.args[0]
 
 
-@snippet()
+@whole()
 def thrown_into_a_generator(x):
     def inner():
         try:

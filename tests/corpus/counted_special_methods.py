@@ -237,7 +237,7 @@ def getter_that_fails_and_a_hook(x, log):
     return x * g.broken, hasattr(g, "broken"), getattr(g, "broken", 1)
 
 
-@snippet(with_log({1, 2}))
+@whole(with_log({1, 2}), with_log({5}), with_log({1, 2, 4}))
 def set_of_the_caller_changed_and_seen(x, log, held):
     held.add(3)
     log.append(3 in held)
@@ -248,6 +248,19 @@ def set_of_the_caller_changed_and_seen(x, log, held):
     held -= {8}
     log.append(len(held))
     return x, held
+
+
+@snippet(with_log({1, 2.5}), with_log({"a"}))
+def changed_set_that_sorts_in_its_order(x, log, held):
+    held.add(2)
+    log.append(sorted(held, key=lambda item: 0) if "a" in held else sorted(held))
+    return x
+
+
+@snippet(with_log({1, "a"}), raises=TypeError)
+def changed_set_that_does_not_sort(x, log, held):
+    held.add(2)
+    return sorted(held)
 
 
 @snippet(with_log({1, 2}), raises=KeyError)
@@ -502,9 +515,20 @@ class NoIteration(ByNumber):
     __iter__ = None
 
 
-@snippet(with_log())
+@whole(with_log())
 def iteration_is_disabled(x, log):
     try:
         list(NoIteration(log))
     except TypeError as error:
         return x, str(error)
+
+
+@whole(with_log())
+def iteration_that_is_disabled_is_caught(x, log):
+    texts = []
+    for iterate in (iter, tuple, sum, lambda each: [*each], lambda each: dict.fromkeys(each)):
+        try:
+            iterate(NoIteration(log))
+        except TypeError as error:
+            texts.append(str(error))
+    return x, texts, log

@@ -807,7 +807,7 @@ def generator_closed(x):
     return x * first, seen
 
 
-@snippet()
+@whole()
 def generator_sent_and_thrown(x):
     def echo():
         got = 0

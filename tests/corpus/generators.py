@@ -3,6 +3,7 @@
 from differential import snippet, whole
 
 from minidynamo import tensor
+from minidynamo._dynamo import graph_break
 
 
 def count(n):
@@ -129,7 +130,7 @@ def close_generator(x):
     return x + 1, log
 
 
-@snippet()
+@whole()
 def throw_into_generator(x):
     def inner():
         try:
@@ -322,3 +323,146 @@ def throw_a_class(x):
     result = generator.throw(ValueError)
     generator.close()
     return result
+
+
+def noting(log, name, values=(1, 2, 3)):
+    try:
+        yield from values
+    finally:
+        log.append(name)
+
+
+def careful(log, name):
+    try:
+        yield 1
+        yield 2
+    finally:
+        log.append(name)
+
+
+def with_log():
+    return tensor([1.0]), []
+
+
+@whole(with_log)
+def dropped_where_the_function_ends(x, log):
+    first, second = careful(log, "first"), careful(log, "second")
+    log.append("start")
+    return x * next(second), next(first)
+
+
+@whole(with_log)
+def dropped_where_a_callee_ends(x, log):
+    def first():
+        generator = careful(log, "callee")
+        return next(generator)
+
+    log.append(first())
+    return x, len(log)
+
+
+@whole(with_log)
+def dropped_by_another_value(x, log):
+    generator = careful(log, "old")
+    x = x + next(generator)
+    generator = careful(log, "new")
+    log.append("stored")
+    x = x + next(generator)
+    del generator
+    log.append("deleted")
+    return x
+
+
+@whole(with_log)
+def dropped_by_a_loop_that_is_left(x, log):
+    for value in careful(log, "closed"):
+        x = x + value
+        break
+    log.append("after")
+    return x
+
+
+@whole(with_log)
+def dropped_inside_a_with(x, log):
+    class Noting:
+        def __enter__(self):
+            log.append("enter")
+
+        def __exit__(self, *error):
+            log.append(error[0].__name__ if error[0] else None)
+
+    def managed():
+        with Noting():
+            yield 1
+            yield 2
+
+    for value in managed():
+        x = x * (value + 1)
+        break
+    return x, len(log)
+
+
+@whole(with_log)
+def dropped_in_a_handler(x, log):
+    def handling():
+        try:
+            raise KeyError("k")
+        except KeyError:
+            try:
+                yield 1
+            finally:
+                log.append("inner")
+
+    generator = handling()
+    next(generator)
+    return x
+
+
+@snippet(with_log)
+def dropped_through_a_container(x, log):
+    held = [careful(log, "held")]
+    next(held[0])
+    log.append("ends")
+    return x
+
+
+@snippet(with_log)
+def dropped_while_delegating(x, log):
+    generator = noting(log, "outer", careful(log, "inner"))
+    log.append(next(generator))
+    return x
+
+
+@snippet(with_log)
+def dropped_while_a_closure_holds_it(x, log):
+    generator = careful(log, "closure")
+    more = lambda: next(generator)  # noqa: E731
+    log.append(more())
+    return x
+
+
+@snippet(with_log)
+def dropped_on_the_way_of_an_exception(x, log):
+    def failing():
+        generator = careful(log, "failing")
+        next(generator)
+        raise ValueError("v")
+
+    try:
+        failing()
+    except ValueError as error:
+        log.append(str(error))
+    return x
+
+
+@snippet(with_log)
+def dropped_with_a_break_in_its_handler(x, log):
+    def breaking():
+        try:
+            yield 1
+        finally:
+            graph_break()
+            log.append("broken")
+
+    generator = breaking()
+    return x * next(generator), log

@@ -415,7 +415,7 @@ def closed(x):
     return y, c.closed
 
 
-@snippet()
+@whole()
 def weak_reference(x):
     s = Scaler(3)
     return x * weakref.ref(s)().by

@@ -764,11 +764,64 @@ def weak_reference_followed(x):
     return x * REFERENCE().by
 
 
-@snippet()
+@whole()
 def weak_reference_created(x):
     t = Target()
     r = weakref.ref(t)
     return x * r().by
+
+
+def held_weakly(reference):
+    return reference().by
+
+
+@whole()
+def weak_references_to_locals(x):
+    target, function = Target(), lambda: 4
+    target.by = 5
+    first, second = weakref.ref(target), weakref.ref(target)
+    keep = lambda: target  # noqa: E731
+    return (
+        x * first().by,
+        first is second,
+        held_weakly(first),
+        weakref.ref(function)()(),
+        keep() is first(),
+        target,
+    )
+
+
+@snippet()
+def weak_references_to_what_has_died(x):
+    target = Target()
+    reference = weakref.ref(target)
+    held = [target]
+    del target
+    alive = reference() is held[0]
+    held.clear()
+    return x, alive, reference() is None, weakref.ref(Target())() is None
+
+
+@snippet()
+def weak_reference_that_outlives_its_object(x):
+    target = Target()
+    return x, weakref.ref(target)
+
+
+@whole(raises=TypeError)
+def weak_reference_to_a_list(x):
+    return weakref.ref([x])
+
+
+@whole(lambda: (tensor([1.0]), 3), lambda: (tensor([1.0]), (1, 2)), lambda: (tensor([1.0]), {}))
+def weak_references_that_cannot_be_made(x, thing):
+    texts = []
+    for each in (thing, x.shape, "text"):
+        try:
+            weakref.ref(each)
+        except TypeError as error:
+            texts.append(str(error))
+    return x, texts
 
 
 def with_attribute(x):
@@ -813,10 +866,36 @@ def queue_changed_while_iterated(x):
         queue.append(item)
 
 
-@snippet()
+@whole()
 def queue_as_text(x):
     queue = collections.deque([1, 2], 4)
     return x, str(queue), repr(queue), f"{queue}", queue == collections.deque([1, 2]), queue == [1, 2]
+
+
+@whole(
+    lambda: (tensor([1.0]), collections.deque([1, "a", [2]], 3), collections.deque([1, "a", [2]])),
+    lambda: (tensor([1.0]), collections.deque([1, "a", [2]], 4), collections.deque([1, "a", [3]])),
+    lambda: (tensor([1.0]), collections.deque(), [collections.deque([4])]),
+)
+def queues_of_the_caller_as_text(x, one, other):
+    held = [one]
+    return x, str(one), f"{one!r:>40}", repr(held), one == other, one != other, other in [one], one == tuple(one)
+
+
+@whole()
+def queues_in_order(x):
+    one, other = collections.deque([1, 2]), collections.deque([1, 3], 2)
+    return x, one < other, one >= other, one < collections.deque([1]), sorted([other, one])[0] is one
+
+
+@snippet(raises=TypeError)
+def queue_before_a_list(x):
+    return x, collections.deque([1]) < [2]
+
+
+@snippet()
+def queue_of_tensors_as_text(x):
+    return len(str(collections.deque([x])))
 
 
 @whole(lambda: (lambda queue: (queue, queue, tensor([1.0])))(collections.deque([1, 2])))
@@ -876,17 +955,106 @@ class Bag(list):
         self.name = name
 
 
-@snippet()
+@whole()
 def rows_with_attributes(x):
     bag = Bag([x], "n")
     return bag[0], bag.name, bag
 
 
-@snippet(lambda: (Bag([tensor([1.0])], "n"),))
+@whole(lambda: (tensor([1.0]), 2), lambda: (tensor([1.0]), "n"))
+def rows_with_attributes_that_change(x, name):
+    bag = Bag([x], name)
+    bag.again = bag
+    bag.name = [bag.name, x + 1]
+    del bag.again
+    copied = bag[:]
+    return bag, len(bag), hasattr(bag, "again"), getattr(bag, "more", 3), type(copied) is list, bag == [x]
+
+
+@snippet(raises=AttributeError)
+def rows_without_the_attribute(x):
+    bag = Bag([x], "n")
+    return bag.other
+
+
+class SlottedRows(list):
+    __slots__ = ("name",)
+
+
+@whole()
+def rows_with_slots(x):
+    rows = SlottedRows([x])
+    rows.name = "n"
+    return rows, rows.name, hasattr(rows, "other")
+
+
+@snippet(raises=AttributeError)
+def rows_without_the_slot(x):
+    rows = SlottedRows([x])
+    rows.other = 1
+    return rows
+
+
+@whole()
+def rows_with_attributes_copied(x):
+    bag = Bag([3, [1]], "n")
+    bag.held = [2]
+    shallow, deep = copy.copy(bag), copy.deepcopy(bag)
+    return x, shallow, shallow.held is bag.held, shallow[1] is bag[1], deep, deep.held is bag.held, vars(bag)
+
+
+class Table(dict):
+    pass
+
+
+class Renamed(dict):
+    def items(self):
+        return [("k", 1)]
+
+
+@whole()
+def tables_with_attributes_copied(x):
+    table = Table(a=[1], b=2)
+    table.held = [2]
+    shallow, deep = copy.copy(table), copy.deepcopy(table)
+    return x, shallow, shallow["a"] is table["a"], shallow.held is table.held, deep, deep["a"] is table["a"], deep.held
+
+
+@snippet()
+def tables_copied_by_their_own_items(x):
+    return x, copy.copy(Renamed(a=1)), copy.copy(Logged(b=2))
+
+
+@whole(lambda: (Bag([tensor([1.0])], "n"),), lambda: (Bag([tensor([1.0]), 3], 5),))
 def rows_with_attributes_of_caller(bag):
     bag.append(bag[0] + 1)
-    bag.name = "m"
-    return bag.name, len(bag)
+    bag.name = [bag.name]
+    bag.more = bag.name
+    return bag.name, len(bag), bag.more is bag.name
+
+
+@whole(lambda: (lambda table: (tensor([1.0]), table, table))(Table(a=1)), lambda: (tensor([1.0]), Table(), Table(a=4)))
+def tables_with_attributes_of_caller(x, table, other):
+    table.a = x + 1
+    table["a"] = 2
+    table.b = other.get("a")
+    table["b"] = hasattr(other, "b")
+    del table.b
+    return table.a, hasattr(table, "b"), other.get("b"), len(other)
+
+
+@whole(lambda: (tensor([1.0]), Table(a=1)))
+def attributes_of_a_cleared_table(x, table):
+    table.held = x
+    table["held"] = 1
+    table.clear()
+    return table.held + 1, len(table)
+
+
+@snippet(lambda: (tensor([1.0]), Table(a=1)), raises=AttributeError)
+def an_attribute_that_is_an_item(x, table):
+    table["held"] = x
+    return table.held
 
 
 class Logged(dict):

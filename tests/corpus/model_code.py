@@ -352,7 +352,11 @@ def lengths_of_attributes(x, holder):
     return x * len(holder.held), len(holder.held[0]), holder.held.shape[0]
 
 
-@snippet(lambda: (lambda h: (h, h.held))(Holder(2)), lambda: (lambda h: (h, h.held))(Holder(3)))
+@whole(
+    lambda: (lambda h: (h, h.held))(Holder(2)),
+    lambda: (lambda h: (h, h.held))(Holder(3)),
+    lambda: (Holder(2), ones(2, 2)),
+)
 def a_tensor_reached_by_two_paths_and_written(holder, held):
     held.add_(1)
     return holder.held * 2, holder.held is held
@@ -552,6 +556,50 @@ def extremes_of_tensors(x, y):
 @snippet(lambda: (tensor([3.0, 1.0]),), lambda: (tensor([1.0, 2.0]),))
 def sorted_tensors(x):
     return sorted(x.unbind()), sorted([x, x * 2], key=lambda t: -t.shape[0])[0]
+
+
+class Scaling(nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factors = [factor]
+
+    def forward(self, x):
+        return x * self.factors[0]
+
+
+WITHOUT_PARAMETERS = nn.Sequential(nn.ReLU(), Scaling(3))
+
+
+class Stateful:
+    def __init__(self, held):
+        self.held, self.seen = held, 0
+
+    def __getstate__(self):
+        self.seen += 1
+        return {"held": self.held}
+
+    def __setstate__(self, state):
+        self.held, self.seen = state["held"], -1
+
+
+@whole(one)
+def copies_of_modules_without_parameters(x):
+    clone, shallow = copy.deepcopy(WITHOUT_PARAMETERS), copy.copy(WITHOUT_PARAMETERS)
+    clone[1].factors[0] = 5
+    return clone(x), WITHOUT_PARAMETERS(x), clone[1].factors, shallow[1] is WITHOUT_PARAMETERS[1], clone.training
+
+
+@whole(lambda: (tensor([1.0]), {1, 2}), lambda: (tensor([1.0]), {"a"}), lambda: (tensor([1.0]), frozenset({3})))
+def copies_of_sets(x, held):
+    made = {(1, 2), "b"}
+    clone = copy.deepcopy({"held": held, "made": made})
+    return x, clone, clone["held"] is held, copy.copy(held) == held, clone["made"] is made
+
+
+@whole(lambda: (tensor([1.0]), Stateful([1])))
+def copies_of_objects_with_their_own_state(x, stateful):
+    clone, shallow = copy.deepcopy(stateful), copy.copy(stateful)
+    return x * stateful.seen, clone.seen, clone.held == [1], clone.held is stateful.held, shallow.held is stateful.held
 
 
 @snippet(one)

@@ -92,7 +92,7 @@ def plain_numbers(log, n):
     log.append("end")
 
 
-@snippet(lambda: (x(), []))
+@whole(lambda: (x(), []))
 def generator_left_half_way(x, log):
     for i in numbers(log, 5):
         x = x + i

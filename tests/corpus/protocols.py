@@ -688,11 +688,19 @@ def output_of_a_model_unpacked(x):
     return first * second, vars(out)["state"], hasattr(out, "none"), isinstance(out, collections.abc.Mapping)
 
 
-@snippet(lambda: (tensor([1.0]), Hidden(tensor([2.0]))))
+@whole(lambda: (tensor([1.0]), Hidden(tensor([2.0]))))
 def output_of_a_model_of_the_caller(x, out):
     out["extra"] = x
     out.state = x + 1
     return out["state"] + out.extra
+
+
+@whole(lambda: (tensor([1.0]), Hidden(tensor([2.0]))))
+def output_of_a_model_of_the_caller_changed(x, out):
+    out["extra"] = x
+    out.state = x + 1
+    out.extra = None
+    return out.state, out.extra, len(out)
 
 
 class Slots(dict):

@@ -26,6 +26,8 @@ import zlib
 from differential import snippet
 from differential import whole_on_311 as whole
 
+from minidynamo import tensor
+
 NUMBER = re.compile(r"(?P<name>[a-z]+)\.(\d+)")
 
 
@@ -362,9 +364,22 @@ def int_enum_as_number(x):
     return x * Color.BLUE + Color.RED, Color.RED + 1, Color.RED < Color.BLUE, [10, 20, 30][Color.BLUE], int(Color.RED)
 
 
-@snippet()
+@whole()
 def int_enum_compared(x):
     return x, Color.RED == 1, Color.RED is Color(1), Color.RED in (1, 3), Color["BLUE"], max(Color), list(Color)
+
+
+@whole(lambda: (tensor([1.0]), Color.RED), lambda: (tensor([1.0]), Color.BLUE), lambda: (tensor([1.0]), 1))
+def int_enum_searched(x, color):
+    return (
+        x * 2,
+        color in (Color.BLUE, Color.RED),
+        color in [3, 1],
+        1 in (color, 3),
+        [Color.BLUE, color].index(color),
+        (color, 2) == (Color.RED, Color.BLUE),
+        {"k": color} == {"k": 1},
+    )
 
 
 @snippet()

@@ -131,9 +131,8 @@ ValuePtr AttributeLookup::own_attribute() {
   auto* known = as<ObjectValue>(object_);
   if (known == nullptr || known->source == nullptr) unknown();
   if (PyFunction_Check(known->object.get())) tracer_.effects().note_function(object_);
-  // For an instance of a dict or list subclass, the writes are items.
-  if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
-    if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
+  if (known->writes)
+    if (const ValuePtr* stored = known->writes->find_attribute(name_)) return *stored;
   PyObject* value = nullptr;
   int found = pv_instance_lookup(known->object, name_, &value);
   if (found < 0) unknown();
@@ -249,9 +248,8 @@ ValuePtr AttributeLookup::slot_value(const ValuePtr& descriptor) {
   // The descriptor of a built-in type is the same at every run.
   if (const Source* place = as<ObjectValue>(descriptor)->source)
     tracer_.guards().slot_match(place, as<ObjectValue>(descriptor)->object.get());
-  // For an instance of a dict or list subclass, the writes are items.
-  if (known->writes && !PyDict_Check(known->object.get()) && !PyList_Check(known->object.get()))
-    if (const ValuePtr* stored = known->writes->find(name_)) return *stored;
+  if (known->writes)
+    if (const ValuePtr* stored = known->writes->find_attribute(name_)) return *stored;
   const Source* source =
       tracer_.sources().get(SourceKind::SlotAttr, known->source, as<ObjectValue>(descriptor)->object.get());
   ValuePtr value = value_at(tracer_, source);

@@ -36,7 +36,7 @@ bool has_plain_setattr(Tracer& tracer, const ValuePtr& object, bool is_object_ow
   if (is_object_own) {
     // object.__setattr__ refuses objects of built-in types that define their own.
     while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
-    return type == &PyBaseObject_Type || type == &PyDict_Type || type == &PyODict_Type;
+    return type == &PyBaseObject_Type || type == &PyDict_Type || type == &PyODict_Type || type == &PyList_Type;
   }
   if (type->tp_setattro != PyObject_GenericSetAttr) return false;
   for (const char* hook : {"__setattr__", "__delattr__"}) {

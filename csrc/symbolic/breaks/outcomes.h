@@ -19,6 +19,8 @@ struct BreakSignal {
 struct RaiseSignal {
   ValuePtr exception;  // null: known to the interpreter only
 };
+// Restarts the trace: a tensor that was read from several sources is written, so all of them have to be one value.
+struct SharedTensorSignal {};
 
 [[noreturn]] void graph_break(BreakReason reason, std::string context = "", std::string explanation = "");
 // Leaves the outermost frame of the trace, from where it stands, to the interpreter: one break, however many follow.

@@ -1,6 +1,8 @@
 // collections.deque: construction and methods, on deques created in the trace and pre-existing ones.
 #include <algorithm>
 
+#include "symbolic/builtins/deque_methods.h"
+
 #include "cpython/library_types.h"
 #include "guards/object_fields.h"
 #include "symbolic/breaks/break_reason.h"
@@ -22,7 +24,8 @@ std::vector<ValuePtr>& contents_of(Tracer& tracer, const CallArgs& args, bool ke
   return *items;
 }
 
-// The maximum length; -1: unbounded.
+}  // namespace
+
 int64_t room_of(Tracer& tracer, const ValuePtr& deque) {
   static PyObject* const kMaxlen = PyUnicode_InternFromString("maxlen");
   auto* made = as<SequenceValue>(deque);
@@ -37,6 +40,8 @@ int64_t room_of(Tracer& tracer, const ValuePtr& deque) {
   if (same_object(tracer, made->maxlen, tracer.values().none())) return -1;
   return *int_of(tracer, made->maxlen);
 }
+
+namespace {
 
 void push_back(Tracer& tracer, const ValuePtr& deque, std::vector<ValuePtr>& items, ValuePtr value) {
   int64_t room = room_of(tracer, deque);

@@ -9,6 +9,7 @@
 #include "symbolic/calls/polyfills.h"
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/effects/pending_writes.h"
+#include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/value_facts.h"
@@ -113,7 +114,7 @@ std::optional<ValuePtr> next_in_dict(Tracer& tracer, IteratorValue* iterator) {
   auto* object = as<ObjectValue>(dict);
   auto* held = as<DictValue>(object != nullptr && object->writes ? object->writes->contents : dict);
   std::shared_ptr<const std::vector<DictValue::Entry>> seen = iterator->entries;
-  if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = entries_of(tracer, dict);
+  if (held == nullptr && (!seen || object == nullptr || object->writes)) seen = held_entries(tracer, dict);
   // A pre-existing dict without pending writes is unchanged.
   iterator->entries = object != nullptr && !object->writes ? seen : nullptr;
   const std::vector<DictValue::Entry>* entries = held != nullptr ? &held->entries : seen.get();
@@ -166,7 +167,7 @@ ValuePtr set_iterator(Tracer& tracer, const ValuePtr& value) {
   // The order is that of the object itself; a copy may differ.
   Ref order = check(PySequence_Tuple(object != nullptr ? object->object : set));
   // The positions of id() numbers and of objects created in the trace differ from run to run.
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
+  for (Py_ssize_t i = 0; PyTuple_GET_SIZE(order.get()) > 1 && i < PyTuple_GET_SIZE(order.get()); ++i)
     if (tracer.keys().has_place_of_its_own(PyTuple_GET_ITEM(order.get(), i))) return nullptr;
   std::vector<ValuePtr> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i)
@@ -257,7 +258,7 @@ ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value) {
   if (is_dict(value) && !is_dict(tracer, value, {"__iter__"})) return nullptr;
   if (is_dict(value) || value->kind == ValueKind::DictView || value->kind == ValueKind::InstanceDict) {
     auto* view = as<DictViewValue>(value);
-    auto entries = entries_of(tracer, view != nullptr ? view->dict : value);
+    auto entries = view != nullptr ? held_entries(tracer, view->dict) : entries_of(tracer, value);
     if (!entries) return nullptr;
     auto iterator = make_value<IteratorValue>(IteratorKind::Dict, std::vector<ValuePtr>{value});
     iterator->stop = static_cast<int64_t>(entries->size());
@@ -290,6 +291,10 @@ ValuePtr any_iterator_over(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kIter = PyUnicode_InternFromString("__iter__");
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
   if (ValuePtr iterator = iterator_over(tracer, value)) return iterator;
+  ValuePtr declared = has_user_type(value) ? type_attribute(tracer, value, kIter) : nullptr;
+  if (declared && same_object(tracer, declared, tracer.values().none()))
+    raise_known(tracer, PyExc_TypeError,
+                {tracer.values().string(str_cat("'", type_of(value)->tp_name, "' object is not iterable"))});
   ValuePtr method = user_method(tracer, value, kIter);
   if (!method) return old_iterator_over(tracer, value);
   ValuePtr made = call_now(tracer, method, {{value}, {}});

@@ -143,11 +143,29 @@ void require_options(const CallArgs& args, std::initializer_list<const char*> na
   }
 }
 
+// The elements of a set whose order is not known, if they have only one order when sorted: ints alone, or texts. Null: of
+// other objects.
+std::unique_ptr<std::vector<ValuePtr>> distinct_elements(Tracer& tracer, const ValuePtr& value) {
+  if (type_of(value) != &PySet_Type && type_of(value) != &PyFrozenSet_Type) return nullptr;
+  Ref set = set_contents(tracer, value);
+  if (!set) return nullptr;
+  Ref order = check(PySequence_Tuple(set));
+  auto items = std::make_unique<std::vector<ValuePtr>>();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order.get()); ++i) {
+    BorrowedRef item = PyTuple_GET_ITEM(order.get(), i);
+    bool is_plain = PyLong_CheckExact(item.get()) || PyUnicode_CheckExact(item.get());
+    if (!is_plain || item.type() != Py_TYPE(PyTuple_GET_ITEM(order.get(), 0))) return nullptr;
+    items->push_back(value_of_key(tracer, item));
+  }
+  return items;
+}
+
 ValuePtr call_sorted(Tracer& tracer, const CallArgs& args) {
   require_options(args, {"key", "reverse"});
   if (args.positional.size() != 1) raise_here();
   bool reverse = reverse_of(tracer, args);
-  auto items = iterate(tracer, args.positional[0], LengthHint::Asked);
+  auto items = key_function(tracer, args) == nullptr ? distinct_elements(tracer, args.positional[0]) : nullptr;
+  if (!items) items = iterate(tracer, args.positional[0], LengthHint::Asked);
   if (!items) graph_break(BreakReason::builtin_call, "sorted(" + describe(args.positional[0]) + ")");
   Comparisons comparisons{tracer, {}};
   std::vector<Ref> keys = keys_of(tracer, *items, key_function(tracer, args), comparisons);

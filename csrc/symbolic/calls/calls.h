@@ -66,6 +66,11 @@ std::optional<ValuePtr> resume(Tracer& tracer, IteratorValue* generator, const V
 std::optional<ValuePtr> throw_into(Tracer& tracer, IteratorValue* generator, const ValuePtr& exception);
 // Returns true if closing the generator would run handlers.
 bool needs_closing(const IteratorValue& generator);
+// One of the program's references to the value is dropped, the last of `held` handles; a suspended generator that dies
+// with it is closed, as Python does.
+void close_if_dropped(Tracer& tracer, const ValuePtr& value, uint32_t held = 1);
+// Likewise for the locals of the innermost frame, which returns.
+void close_dropped_locals(Tracer& tracer);
 // Runs the frames above this depth until they have returned.
 void run_pending(Tracer& tracer, size_t depth);
 // Returns true if the code has handlers of the program's: try, with, and the like.

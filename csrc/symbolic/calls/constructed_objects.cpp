@@ -9,6 +9,7 @@
 #include "symbolic/calls/constructed_objects.h"
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/facts/weak_references.h"
 #include "symbolic/trace/registry.h"
 
 namespace md {
@@ -138,6 +139,10 @@ bool call_constructed(Tracer& tracer, ConstructedValue* made, CallArgs& args, Co
     auto key = make_value<ConstructedValue>(made->type, args.positional, std::vector<std::pair<Ref, ValuePtr>>{});
     key->maker = ValuePtr(made);
     apply_continuation(tracer, continuation, continuation_value, key);
+    return true;
+  }
+  if (type == &_PyWeakref_RefType) {
+    apply_continuation(tracer, continuation, continuation_value, follow_made_reference(tracer, *made, args));
     return true;
   }
   auto row = made_classes().find(type);

@@ -11,6 +11,7 @@
 #include "symbolic/builtins/iterators.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/polyfills.h"
+#include "symbolic/effects/finalizers.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/value_facts.h"
@@ -310,6 +311,31 @@ bool needs_closing(const IteratorValue& generator) {
   // An iterator that a polyfill's generator replaces has no frame to close.
   return generator.type == &PyGen_Type && !generator.exhausted && generator.frame->next > 0 &&
          has_handlers(*generator.frame->bytecode);
+}
+
+void close_if_dropped(Tracer& tracer, const ValuePtr& value, uint32_t held) {
+  auto* generator = as<IteratorValue>(value);
+  if (generator == nullptr || generator->iterator_kind != IteratorKind::Generator || generator->running) return;
+  // The list of all generators holds it too. With any other reference it lives on, as far as the trace knows.
+  if (!needs_closing(*generator) || value.count() != held + 1) return;
+  ValuePtr keep = value;
+  try {
+    close_by_exception(tracer, generator);
+  } catch (const RaiseSignal&) {
+    // Python reports it to sys.unraisablehook.
+    graph_break(BreakReason::generator_call, "a dropped generator that does not end quietly");
+  }
+}
+
+void close_dropped_locals(Tracer& tracer) {
+  if (tracer.pending().generators().empty()) return;
+  const std::vector<ValuePtr>& slots = tracer.frames().innermost().slots;
+  bool is_root = tracer.frames().depth() == 1;
+  for (const ValuePtr& slot : slots) {
+    // What dies before, and is seen to, dies at the exit only.
+    if (is_root && death_is_observable(tracer, slot)) return;
+    close_if_dropped(tracer, slot);
+  }
 }
 
 namespace {

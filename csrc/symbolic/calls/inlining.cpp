@@ -221,6 +221,7 @@ void check_operator_result(Tracer& tracer, const ValuePtr& result) {
 }  // namespace
 
 void return_value(Tracer& tracer, ValuePtr result) {
+  close_dropped_locals(tracer);
   if (IteratorValue* generator = tracer.frames().innermost().generator) {
     generator->exhausted = true;
     generator->returned = std::move(result);

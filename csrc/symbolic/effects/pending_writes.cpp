@@ -67,7 +67,7 @@ DictValue* written_dict(Tracer& tracer, ObjectValue* object) {
     auto dict = make_value<DictValue>();
     {
       WithoutWrites as_it_was(object);
-      auto entries = entries_of(tracer, ValuePtr(object));
+      auto entries = held_entries(tracer, ValuePtr(object));
       if (!entries) graph_break(BreakReason::unknown_container, "a dict with keys that are not plain");
       dict->entries = std::move(*entries);
     }
@@ -343,14 +343,12 @@ Ref in_slot(PyObject* object, BorrowedRef name) {
 }  // namespace
 
 void attribute_store(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr value) {
-  // The log of a dict or list records items.
   PyObject* known = as<ObjectValue>(object)->object;
-  if (PyDict_Check(known) || PyList_Check(known))
-    graph_break(BreakReason::store_attribute, "an attribute of an object of a subclass of dict or list");
   PyObject* old = nullptr;
   if (pv_instance_lookup(known, name, &old) > 0) leave_finalizer_to_python(tracer, old);
   leave_finalizer_to_python(tracer, in_slot(known, name), 3);
-  write_to(tracer, object).stores.emplace_back(Ref::share(name), value);
+  PendingWrites& writes = write_to(tracer, object);
+  (writes.has_items ? writes.attributes : writes.stores).emplace_back(Ref::share(name), value);
   tracer.effects().log_store(value ? EffectKind::AttributeSet : EffectKind::AttributeDelete, object, name, value);
 }
 

@@ -258,6 +258,8 @@ void RegionFinisher::describe(SequenceValue* sequence, Recipe& recipe) {
     recipe.kind = sequence->is_list ? RecipeKind::TypedList : RecipeKind::TypedTuple;
     recipe.parts.push_back(recipe_of(sequence->type));
     if (sequence->is_list) recipe.parts.push_back(recipe_of(sequence->maxlen));
+    recipe.index = static_cast<int32_t>(sequence->attributes.size());
+    add_attributes(recipe, sequence->attributes);
   }
   add_parts(recipe, sequence->items);
 }
@@ -323,6 +325,9 @@ void RegionFinisher::describe(ConstructedValue* made, Recipe& recipe) {
   // Only ContextVar.set() makes one.
   if (type_of(ValuePtr(made)) == &PyContextToken_Type)
     end_before(made->creation_step, BreakReason::object_creation, "a token of a context variable");
+  // Its object may die with the function.
+  if (type_of(ValuePtr(made)) == &_PyWeakref_RefType && !made->model && exit_ == ExitKind::Return)
+    end_before(made->creation_step, BreakReason::object_creation, "a weak reference");
   recipe.kind = RecipeKind::Call;
   recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
   add_parts(recipe, made->positional);

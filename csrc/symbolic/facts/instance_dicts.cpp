@@ -6,6 +6,8 @@
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/iterators.h"
+#include "symbolic/calls/calls.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/name_spaces.h"
@@ -41,15 +43,14 @@ void require_text(BorrowedRef key) {
 }
 
 // A data descriptor of the same name would shadow the dict's item on attribute access.
-void require_no_data_descriptor(Tracer& tracer, const ValuePtr& owner, BorrowedRef name) {
+void require_no_slot(Tracer& tracer, const ValuePtr& owner, BorrowedRef name) {
   ValuePtr found = type_attribute(tracer, owner, name);
   if (!found) return;
   PyTypeObject* type = tracer.values().exact_type(found);
-  bool is_data = type->tp_descr_set != nullptr;
-  if (may_change(type) && !is_data)
-    for (const char* method : {"__set__", "__delete__"})
-      is_data = is_data || type_attribute(tracer, found, check(PyUnicode_InternFromString(method)).get());
-  if (is_data) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
+  // What is stored behind a property, or a descriptor of a Python class, is found in the __dict__ alone.
+  bool is_slot =
+      type->tp_descr_set != nullptr && type != &PyProperty_Type && !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  if (is_slot) graph_break(BreakReason::store_attribute, "a __dict__ beside a descriptor of the same name");
 }
 
 ValuePtr call_vars(Tracer& tracer, const CallArgs& args) {
@@ -62,19 +63,44 @@ ValuePtr call_vars(Tracer& tracer, const CallArgs& args) {
   return value;
 }
 
+bool is_python_method(const ValuePtr& value) {
+  auto* method = as<BoundMethodValue>(value);
+  return method != nullptr && is_python_function(method->function);
+}
+
+// An iterator over what a list or dict of a subclass holds; its method that says so must be that of the base.
+ValuePtr items_to_copy(Tracer& tracer, const ValuePtr& container, PyTypeObject* base, const char* method) {
+  if (!inherits(tracer, container, base, {method}))
+    graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
+  bool is_dict = base == &PyDict_Type;
+  return any_iterator_over(tracer, is_dict ? ValuePtr(make_value<DictViewValue>(container, 2)) : container);
+}
+
+// set.__reduce__: the class and the elements.
+ValuePtr reduced_set(Tracer& tracer, const ValuePtr& set) {
+  auto items = iterate(tracer, set);
+  if (!items) graph_break(BreakReason::unknown_c_function, "set.__reduce__");
+  auto args =
+      make_value<SequenceValue>(false, std::vector<ValuePtr>{make_value<SequenceValue>(true, std::move(*items))});
+  return make_value<SequenceValue>(
+      false, std::vector<ValuePtr>{type_value(tracer, set), std::move(args), tracer.values().none()});
+}
+
 // object.__reduce_ex__ for an object of a Python class: how copy and pickle create another one, and its __dict__.
 ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
   std::optional<int64_t> protocol =
       args.positional.size() == 2 && args.keywords.empty() ? int_of(tracer, args.positional[1]) : std::nullopt;
+  PyTypeObject* type = protocol ? type_of(args.positional[0]) : nullptr;
+  if (type == &PySet_Type || type == &PyFrozenSet_Type) return reduced_set(tracer, args.positional[0]);
   ValuePtr dict = protocol ? instance_dict(tracer, args.positional[0]) : nullptr;
   bool is_plain = dict && *protocol >= 2;
+  ValuePtr own_state;
   if (is_plain) {
     const ValuePtr& self = args.positional[0];
     is_plain = inherits(tracer, self, &PyBaseObject_Type, {"__reduce__", "__reduce_ex__"});
-    if (_PyType_Lookup(&PyBaseObject_Type, check(PyUnicode_InternFromString("__getstate__"))) != nullptr)
-      is_plain = is_plain && inherits(tracer, self, &PyBaseObject_Type, {"__getstate__"});
-    else
-      is_plain = is_plain && !type_attribute(tracer, self, check(PyUnicode_InternFromString("__getstate__")).get());
+    own_state = optional_attribute(tracer, self, check(PyUnicode_InternFromString("__getstate__")).get());
+    if (!is_python_method(own_state)) own_state = nullptr;
+    is_plain = is_plain && (own_state || inherits(tracer, self, &PyBaseObject_Type, {"__getstate__"}));
     for (const char* hook : {"__getnewargs__", "__getnewargs_ex__"})
       is_plain = is_plain && !type_attribute(tracer, self, check(PyUnicode_InternFromString(hook)).get());
     // Names of slots, cached by copyreg or defined by the class itself.
@@ -87,9 +113,14 @@ ValuePtr call_reduce(Tracer& tracer, const CallArgs& args) {
   ValuePtr maker = copyreg ? optional_attribute(tracer, copyreg, name.get()) : nullptr;
   if (!maker) graph_break(BreakReason::unknown_c_function, "object.__reduce_ex__");
   auto of_class = make_value<SequenceValue>(false, std::vector<ValuePtr>{type_value(tracer, args.positional[0])});
-  ValuePtr state = *length_of(tracer, dict) > 0 ? dict : tracer.values().none();
-  return make_value<SequenceValue>(
-      false, std::vector<ValuePtr>{maker, of_class, state, tracer.values().none(), tracer.values().none()});
+  ValuePtr state = own_state                      ? call_now(tracer, own_state, {})
+                   : *length_of(tracer, dict) > 0 ? dict
+                                                  : tracer.values().none();
+  const ValuePtr &self = args.positional[0], none = tracer.values().none();
+  ValuePtr list_items =
+      self->kind == ValueKind::Sequence ? items_to_copy(tracer, self, &PyList_Type, "__iter__") : none;
+  ValuePtr dict_items = self->kind == ValueKind::Dict ? items_to_copy(tracer, self, &PyDict_Type, "items") : none;
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{maker, of_class, state, list_items, dict_items});
 }
 
 }  // namespace
@@ -98,8 +129,9 @@ ValuePtr instance_dict(Tracer& tracer, const ValuePtr& owner) {
   auto* object = as<ObjectValue>(owner);
   if ((object == nullptr || object->source == nullptr) && own_attributes_of(owner) == nullptr) return nullptr;
   PyTypeObject* type = tracer.values().exact_type(owner);
-  bool is_plain = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && pv_type_has_storage(type) != 0 && !has_slots(type) &&
-                  (owner->kind == ValueKind::Dict || layout_of(type) == &PyBaseObject_Type);
+  bool is_plain =
+      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && pv_type_has_storage(type) != 0 && !has_slots(type) &&
+      (owner->kind == ValueKind::Dict || owner->kind == ValueKind::Sequence || layout_of(type) == &PyBaseObject_Type);
   if (!is_plain || exception_of(owner) != nullptr) return nullptr;
   for (const Handle<InstanceDictValue>& known : tracer.effects().instance_dicts())
     if (known->owner == owner) return known;
@@ -164,7 +196,7 @@ ValuePtr instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRe
 
 void store_instance_item(Tracer& tracer, const InstanceDictValue& dict, BorrowedRef key, ValuePtr value) {
   require_text(key);
-  require_no_data_descriptor(tracer, dict.owner, key);
+  require_no_slot(tracer, dict.owner, key);
   OwnAttributes* own = own_attributes_of(dict.owner);
   if (own == nullptr) return attribute_store(tracer, dict.owner, key, std::move(value));
   ValuePtr* found = find_attribute(*own, key);

@@ -4,6 +4,7 @@
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/builtins/deque_methods.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
@@ -55,6 +56,13 @@ Ref dict_text(Tracer& tracer, const ValuePtr& value, int& budget) {
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
+Ref deque_text(Tracer& tracer, const ValuePtr& value, int& budget) {
+  auto items = elements_of(tracer, value);
+  int64_t room = room_of(tracer, value);
+  std::string end = room < 0 ? "])" : str_cat("], maxlen=", room, ")");
+  return items ? joined(tracer, "deque([", end.c_str(), *items, budget) : Ref();
+}
+
 // Calls a method in Python of the value's class. Null if there is none.
 Ref text_by_method(Tracer& tracer, const ValuePtr& value, const char* name, std::vector<ValuePtr> args) {
   if (!has_python_class(value)) return nullptr;
@@ -101,6 +109,7 @@ Ref represent(Tracer& tracer, const ValuePtr& value, int& budget) {
     bool is_list = type == &PyList_Type;
     return items ? joined(tracer, is_list ? "[" : "(", is_list ? "]" : ")", *items, budget) : Ref();
   }
+  if (is_deque(value)) return deque_text(tracer, value, budget);
   if (type == &PyDict_Type) return dict_text(tracer, value, budget);
   if (type == &PySet_Type) {
     // The order of a pre-existing set with pending writes is unknown.
@@ -125,7 +134,7 @@ Ref as_text(Tracer& tracer, const ValuePtr& value) {
   if (Ref text = text_by_method(tracer, value, "__str__", {})) return text;
   if (Ref text = member_text(tracer, value)) return text;
   if (Ref text = class_text(tracer, value)) return text;
-  bool is_container = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
+  bool is_container = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) || is_deque(value);
   return is_container || is_objects_own(tracer, value, "__str__") ? represent_whole(tracer, value) : Ref();
 }
 
@@ -153,7 +162,8 @@ Ref text_by_parts(Tracer& tracer, const ValuePtr& value, int conversion, Borrowe
       if (!text) raise_here();
       return text;
     }
-    bool own = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) || is_objects_own(tracer, value, "__format__");
+    bool own = !PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE) || is_deque(value) ||
+               is_objects_own(tracer, value, "__format__");
     return own && is_plain ? as_text(tracer, value) : Ref();
   }
   Ref text = conversion == 1 ? as_text(tracer, value) : represent_whole(tracer, value);

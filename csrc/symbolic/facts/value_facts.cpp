@@ -152,11 +152,18 @@ namespace {
 
 ValuePtr tensor_at(Tracer& tracer, const Source* source, const TensorFamily& family, const TensorView& view,
                    Ref object) {
+  ValuePtr* known = tracer.values().united_tensor(object);
+  if (known != nullptr && *known) {
+    tracer.guards().alias(as<TensorValue>(*known)->source, source, true);
+    tracer.values().set(source, *known);
+    return *known;
+  }
   auto tensor = make_value<TensorValue>(ValueRef{}, view.spec(), family);
   tensor->object = std::move(object);
   tensor->source = source;
   make_sizes_symbolic(tracer, tensor.get());
   tracer.values().set(source, tensor);
+  if (known != nullptr) *known = tensor;
   return tensor;
 }
 
@@ -489,17 +496,21 @@ std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const 
   // OrderedDict calls the `keys` attribute, which the class may look up in its own way.
   bool is_ordered = type_of(value) != nullptr && PyType_IsSubtype(type_of(value), &PyODict_Type) != 0;
   if (is_ordered && !is_dict(tracer, value, {"__getattribute__"})) return nullptr;
-  if (auto* dict = as<DictValue>(value)) {
-    // A subclass may return other entries to code that copies it.
-    if (!is_dict(tracer, value, {"__iter__", "keys"})) return nullptr;
-    return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
-  }
+  auto* object = as<ObjectValue>(value);
+  bool is_table = value->kind == ValueKind::Dict || (object != nullptr && PyDict_Check(object->object.get()));
+  // A subclass may return other entries to code that copies it.
+  if (is_table && !is_dict(tracer, value, {"__iter__", "keys"})) return nullptr;
+  if (is_ordered && object != nullptr && !is_dict(tracer, value, {"__getitem__"})) return nullptr;
+  return held_entries(tracer, value);
+}
+
+std::unique_ptr<std::vector<DictValue::Entry>> held_entries(Tracer& tracer, const ValuePtr& value) {
+  if (auto* dict = as<DictValue>(value)) return std::make_unique<std::vector<DictValue::Entry>>(dict->entries);
   if (auto* attributes = as<InstanceDictValue>(value)) return instance_entries(tracer, *attributes);
   auto* object = as<ObjectValue>(value);
-  if (object == nullptr || !PyDict_Check(object->object.get()) || !is_dict(tracer, value, {"__iter__", "keys"}))
-    return nullptr;
+  if (object == nullptr || !PyDict_Check(object->object.get())) return nullptr;
+  bool is_ordered = PyODict_Check(object->object.get());
   tracer.values().exact_type(value);
-  if (is_ordered && !is_dict(tracer, value, {"__getitem__"})) return nullptr;
   if (object->writes) return std::make_unique<std::vector<DictValue::Entry>>(written_dict(tracer, object)->entries);
   auto entries = std::make_unique<std::vector<DictValue::Entry>>();
   // An OrderedDict is iterated over by looking up its keys.

@@ -46,6 +46,8 @@ bool has_own_identity(Tracer& tracer, const ValuePtr& value);
 bool may_be_key(BorrowedRef object);
 // The entries of an exact dict, pre-existing or created in the trace; keys are constants. Null for other values.
 std::unique_ptr<std::vector<DictValue::Entry>> entries_of(Tracer& tracer, const ValuePtr& value);
+// Likewise, as the views of dict read them, whatever methods a subclass has.
+std::unique_ptr<std::vector<DictValue::Entry>> held_entries(Tracer& tracer, const ValuePtr& value);
 // The value at a source; always the same one for the same source.
 ValuePtr value_at(Tracer& tracer, const Source* source, Ref object);
 // Fetches the object first; null if it does not exist.

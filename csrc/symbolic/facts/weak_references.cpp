@@ -3,6 +3,7 @@
 //      that existed then, the interpreter follows it.
 //   2. The reference without a callback to a pre-existing object is one shared object, created once by Python: the
 //      trace uses it.
+//   3. One to an object created in the trace is followed while a local of a running frame holds the object.
 #include <algorithm>
 
 #include "cpython/weak_reference.h"
@@ -11,6 +12,7 @@
 #include "guards/weak_keys.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/facts/weak_references.h"
 #include "symbolic/trace/registry.h"
@@ -36,13 +38,38 @@ bool stays(const ObjectValue& value) {
   return value.source != nullptr || is_static_type;
 }
 
+ValuePtr reference_to_made(Tracer& tracer, const ValuePtr& of) {
+  for (const Handle<ConstructedValue>& known : tracer.keys().made_references())
+    if (known->positional[0] == of) return known;
+  auto made = make_value<ConstructedValue>(tracer.values().constant(reinterpret_cast<PyObject*>(&_PyWeakref_RefType)),
+                                           std::vector<ValuePtr>{of}, std::vector<std::pair<Ref, ValuePtr>>{});
+  made->creation_step = tracer.step_number();
+  tracer.keys().made_references().push_back(made);
+  return made;
+}
+
+bool is_local(const Tracer& tracer, const ValuePtr& value) {
+  auto holds = [&](const ValuePtr& slot) {
+    auto* cell = as<CellValue>(slot);
+    return slot == value || (cell != nullptr && cell->contents == value);
+  };
+  return std::ranges::any_of(tracer.frames(),
+                             [&](const auto& frame) { return std::ranges::any_of(frame->slots, holds); });
+}
+
 // weakref.ref(object), weakref.ref(object, callback)
 ValuePtr make_reference(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 2);
   const ValuePtr& of = args.positional[0];
+  bool is_made = args.positional.size() == 1 && (of->kind == ValueKind::Instance || of->kind == ValueKind::Function);
+  if (is_made && exception_of(of) == nullptr && PyType_SUPPORTS_WEAKREFS(type_of(of)))
+    return reference_to_made(tracer, of);
+  PyTypeObject* type = tracer.values().exact_type(of);
+  if (!PyType_SUPPORTS_WEAKREFS(type))
+    raise_known(tracer, PyExc_TypeError,
+                {tracer.values().string(str_cat("cannot create weak reference to '", type->tp_name, "' object"))});
   auto* object = as<ObjectValue>(of);
-  bool is_known = object != nullptr && stays(*object) && PyType_SUPPORTS_WEAKREFS(object->object.type()) &&
-                  tracer.values().exact_type(of) != nullptr;
+  bool is_known = object != nullptr && stays(*object);
   if (!is_known) graph_break(BreakReason::object_creation, "a weak reference");
   BorrowedRef referent = tracer.values().identity_of(of);
   Ref reference = check(PyWeakref_NewRef(referent.get(), nullptr));
@@ -63,6 +90,14 @@ bool may_have_dropped(const Tracer& tracer) {
   auto dropped = [&](const ValuePtr& value) { return is_dropped(value, held); };
   return std::ranges::any_of(tracer.entry().slots(), dropped) || std::ranges::any_of(tracer.entry().stack(), dropped);
 }
+
+ValuePtr follow_made_reference(Tracer& tracer, const ConstructedValue& reference, const CallArgs& args) {
+  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
+  if (reference.model || !is_local(tracer, reference.positional[0]))
+    graph_break(BreakReason::unknown_callable, "a weak reference to an object that may have died");
+  return reference.positional[0];
+}
+
 ValuePtr call_weak_reference(Tracer& tracer, const ValuePtr& callable, const CallArgs& args) {
   auto* object = as<ObjectValue>(callable);
   if (object == nullptr || tracer.values().exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||

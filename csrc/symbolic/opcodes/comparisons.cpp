@@ -59,7 +59,19 @@ class EqualityDepth {
   static inline thread_local int depth_ = 0;
 };
 
-bool is_kind_of_list(PyTypeObject* type) { return PyType_IsSubtype(type, &PyList_Type) != 0; }
+// The built-in class whose objects the sequence may equal: tuple, list, or deque.
+PyTypeObject* compared_as(const ValuePtr& sequence) {
+  PyTypeObject* type = type_of(sequence);
+  if (is_deque(sequence)) return type;
+  return PyType_IsSubtype(type, &PyList_Type) != 0 ? &PyList_Type : &PyTuple_Type;
+}
+
+// Returns false for a subclass that compares in its own way.
+bool compares_as_sequence(Tracer& tracer, const ValuePtr& sequence, std::initializer_list<const char*> methods) {
+  tracer.values().exact_type(sequence);
+  return !PyType_HasFeature(type_of(sequence), Py_TPFLAGS_HEAPTYPE) || is_deque(sequence) ||
+         inherits(tracer, sequence, compared_as(sequence), methods);
+}
 
 std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& b);
 
@@ -67,8 +79,10 @@ std::optional<bool> equality(Tracer& tracer, const ValuePtr& a, const ValuePtr& 
 std::optional<bool> held_equality(Tracer& tracer, const ValuePtr& held, const ValuePtr& other) {
   bool are_tensors = is_tensor(held) && is_tensor(other);
   if (held == other && !are_tensors) return true;
-  bool asks = are_tensors || is_user_object(held) || is_user_object(other);
-  return asks && same_object(tracer, held, other) ? true : equality(tracer, held, other);
+  // A member of an enum that compares like its number or text equals itself anyway.
+  auto asks = [&](const ValuePtr& value) { return is_user_object(value) && !plain_value(tracer, value, {"__eq__"}); };
+  bool may_differ = are_tensors || asks(held) || asks(other);
+  return may_differ && same_object(tracer, held, other) ? true : equality(tracer, held, other);
 }
 
 using Elements = std::vector<ValuePtr>;
@@ -76,13 +90,9 @@ using Elements = std::vector<ValuePtr>;
 std::optional<bool> sequences_equal(Tracer& tracer, const ValuePtr& a, const Elements& left, const ValuePtr& b,
                                     const Elements& right) {
   for (const ValuePtr& side : {a, b})
-    if (is_deque(side)) return std::nullopt;
-  for (const ValuePtr& side : {a, b})
-    if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
-        !inherits(tracer, side, &PyTuple_Type, {"__eq__", "__ne__"}))
-      return std::nullopt;
+    if (!compares_as_sequence(tracer, side, {"__eq__", "__ne__"})) return std::nullopt;
   // A list never equals a tuple; a Size is a tuple.
-  if (is_kind_of_list(tracer.values().exact_type(a)) != is_kind_of_list(tracer.values().exact_type(b))) return false;
+  if (compared_as(a) != compared_as(b)) return false;
   if (left.size() != right.size()) return false;
   for (size_t i = 0; i < left.size(); ++i) {
     int64_t step = tracer.step_number();
@@ -175,12 +185,9 @@ constexpr ScalarOp kComparisons[] = {ScalarOp::Less,     ScalarOp::LessEqual, Sc
 ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b, int op) {
   if (op == Py_EQ || op == Py_NE) return nullptr;
   auto left = elements_of(tracer, a), right = left ? elements_of(tracer, b) : nullptr;
-  if (!left || !right || is_kind_of_list(type_of(a)) != is_kind_of_list(type_of(b))) return nullptr;
-  if (is_deque(a) || is_deque(b)) return nullptr;
+  if (!left || !right || compared_as(a) != compared_as(b)) return nullptr;
   for (const ValuePtr& side : {a, b})
-    if (PyType_HasFeature(type_of(side), Py_TPFLAGS_HEAPTYPE) &&
-        !inherits(tracer, side, &PyTuple_Type, {"__lt__", "__le__", "__gt__", "__ge__"}))
-      return nullptr;
+    if (!compares_as_sequence(tracer, side, {"__lt__", "__le__", "__gt__", "__ge__"})) return nullptr;
   size_t i = 0;
   while (i < left->size() && i < right->size()) {
     int64_t step = tracer.step_number();

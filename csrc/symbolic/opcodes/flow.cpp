@@ -8,6 +8,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 
@@ -49,6 +50,11 @@ ValuePtr asserted_condition(Tracer& tracer, const ValuePtr& value) {
   const std::vector<Instruction>& instructions = frame.bytecode->instructions();
   bool asserts = static_cast<size_t>(frame.next) < instructions.size() &&
                  instructions[static_cast<size_t>(frame.next)].op == Opcode::LOAD_ASSERTION_ERROR;
+  auto* tensor = as<TensorValue>(value);
+  if (asserts && tensor != nullptr && known_equal(tensor->spec.numel(), 1)) {
+    tracer.values().guard_tensor(tensor);
+    return computed(tracer, ScalarOp::Truth, {number_in_graph(tracer, tracer.builder().graph_value(tensor))});
+  }
   bool is_of_data = as<NumberValue>(value) != nullptr || tracer.shapes().is_unbacked(value);
   return asserts && is_of_data ? computed(tracer, ScalarOp::Truth, {value}) : nullptr;
 }

@@ -4,6 +4,7 @@
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
+#include "symbolic/calls/calls.h"
 #include "symbolic/effects/finalizers.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/facts/cells.h"
@@ -20,6 +21,8 @@ namespace {
 void nop(Tracer&, const Instruction&) {}
 void pop_top(Tracer& tracer, const Instruction&) {
   release_value(tracer, tracer.frames().peek());
+  // On the stack, and on the stack before this instruction.
+  close_if_dropped(tracer, tracer.frames().peek(), 2);
   tracer.frames().pop();
 }
 
@@ -41,6 +44,7 @@ void load_fast_and_clear(Tracer& tracer, const Instruction& at) { tracer.frames(
 
 void store_fast(Tracer& tracer, const Instruction& at) {
   release_value(tracer, tracer.frames().innermost().slots[at.arg]);
+  close_if_dropped(tracer, tracer.frames().innermost().slots[at.arg]);
   ValuePtr value = tracer.frames().pop();
   auto* object = as<ObjectValue>(value);
   // Restores a cell that was on the stack during an inlined comprehension with a variable of the same name.
@@ -54,6 +58,7 @@ void delete_fast(Tracer& tracer, const Instruction& at) {
   ValuePtr& slot = tracer.frames().innermost().slots[at.arg];
   if (slot->kind == ValueKind::Null) raise_here();
   release_value(tracer, slot);
+  close_if_dropped(tracer, slot);
   clear_slot(tracer, at.arg);
 }
 

@@ -148,18 +148,19 @@ ValueRef GraphBuilder::output_value(TensorValue* tensor) {
   return graph_value(tensor);
 }
 
-void GraphBuilder::check_apart(const Tensor& written, const Source* source, const Tensor& other,
-                               const Source* other_source) {
-  if (source == other_source) return;
-  if (other->kind() != TensorKind::Real || ranges_meet(written, other)) {
+void GraphBuilder::check_apart(const TensorBase& written, const TensorValue& other) {
+  if (written.source == other.source) return;
+  ValuePtr owner = values_.find(written.source);
+  if (as<TensorValue>(owner)->object.get() == other.object.get()) throw SharedTensorSignal{};
+  Tensor tensor = object_tensor(other);
+  if (tensor->kind() != TensorKind::Real || ranges_meet(written.object, tensor)) {
     graph_break(BreakReason::tensor_write, "it shares memory with another tensor of this region");
   }
-  values_.guards().no_overlap(source, other_source);
+  values_.guards().no_overlap(written.source, other.source);
 }
 
 void GraphBuilder::check_apart_from_written(TensorValue* input) {
-  for (const auto& base : written_inputs_)
-    check_apart(base->object, base->source, object_tensor(*input), input->source);
+  for (const auto& base : written_inputs_) check_apart(*base, *input);
 }
 
 void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
@@ -170,7 +171,7 @@ void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
   for (const auto& [source, value] : values_.by_source()) {
     auto* other = as<TensorValue>(value);
     if (other == nullptr || other->ref.node == nullptr) continue;
-    check_apart(base->object, base->source, object_tensor(*other), source);
+    check_apart(*base, *other);
   }
   written_inputs_.push_back(base);
 }

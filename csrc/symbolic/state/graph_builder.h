@@ -82,7 +82,7 @@ class GraphBuilder {
   ValueRef derive(ValueRef base, const TensorValue& tensor);
   ValueRef whole_base(TensorValue* tensor, ValueRef value);
   void note_written_input(const std::shared_ptr<TensorBase>& base);
-  void check_apart(const Tensor& written, const Source* source, const Tensor& other, const Source* other_source);
+  void check_apart(const TensorBase& written, const TensorValue& other);
   void check_apart_from_written(TensorValue* input);
 
   ValueReader& values_;

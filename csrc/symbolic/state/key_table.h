@@ -46,6 +46,8 @@ class KeyTable {
   // The referent of a weak reference that is a constant of this trace; null if unknown.
   ValuePtr referent_of(BorrowedRef reference) const;
   void note_reference(BorrowedRef reference, const ValuePtr& referent);
+  // The weak references to objects created in the trace: one for each object, as in Python.
+  std::vector<Handle<ConstructedValue>>& made_references() { return made_references_; }
 
  private:
   std::unordered_map<PyObject*, ValuePtr> keys_;
@@ -54,6 +56,7 @@ class KeyTable {
   std::vector<TensorKey> tensor_keys_;
   std::vector<Handle<IdentityValue>> identities_;
   std::unordered_map<PyObject*, ValuePtr> referents_;
+  std::vector<Handle<ConstructedValue>> made_references_;
 };
 
 }  // namespace md

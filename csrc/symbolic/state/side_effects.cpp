@@ -24,6 +24,9 @@ bool is_plain_instance(PyObject* object) {
 // Returns true if the object has an attribute dict, which a dict of the program may be.
 bool has_attributes(PyObject* object) { return is_plain_instance(object) || PyFunction_Check(object); }
 
+bool is_of_attribute(EffectKind kind) {
+  return kind == EffectKind::AttributeSet || kind == EffectKind::AttributeDelete;
+}
 bool is_delete(EffectKind kind) { return kind == EffectKind::DictDelete || kind == EffectKind::AttributeDelete; }
 bool is_store(EffectKind kind) {
   return is_delete(kind) || kind == EffectKind::DictSet || kind == EffectKind::AttributeSet;
@@ -102,7 +105,7 @@ void SideEffects::freeze_deques() {
       effect.value = make_value<SequenceValue>(true, as<SequenceValue>(effect.value)->items);
 }
 
-PendingEffect* SideEffects::last_store(const PendingWrites* writes, BorrowedRef key) {
+PendingEffect* SideEffects::last_store(const PendingWrites* writes, BorrowedRef key, bool of_attribute) {
   for (; stores_indexed_ < log_.size(); ++stores_indexed_) {
     const PendingEffect& effect = log_[stores_indexed_];
     if (effect.kind == EffectKind::Output) output_end_ = stores_indexed_ + 1;
@@ -119,14 +122,16 @@ PendingEffect* SideEffects::last_store(const PendingWrites* writes, BorrowedRef 
   size_t first = std::max(output_end_, cleared != cleared_at_.end() ? cleared->second : 0);
   for (auto at = found->second.rbegin(); at != found->second.rend() && *at >= first; ++at) {
     PendingEffect& effect = log_[*at];
-    if (as<ObjectValue>(effect.target)->writes.get() == writes && identical_constants(key_object(effect.key), key))
+    if (as<ObjectValue>(effect.target)->writes.get() == writes && is_of_attribute(effect.kind) == of_attribute &&
+        identical_constants(key_object(effect.key), key))
       return &effect;
   }
   return nullptr;
 }
 
 void SideEffects::log_store(EffectKind kind, const ValuePtr& target, BorrowedRef key, ValuePtr value) {
-  PendingEffect* last = is_delete(kind) ? nullptr : last_store(as<ObjectValue>(target)->writes.get(), key);
+  PendingEffect* last =
+      is_delete(kind) ? nullptr : last_store(as<ObjectValue>(target)->writes.get(), key, is_of_attribute(kind));
   if (last != nullptr && !is_delete(last->kind)) {
     last->value = std::move(value);
     return;
@@ -202,6 +207,7 @@ PendingWrites& SideEffects::write_to(const ValuePtr& value, int64_t step) {
     graph_break(BreakReason::store_subscript, "too many objects that may be the same one");
   object->writes = std::make_shared<PendingWrites>();
   object->writes->first_step = step;
+  object->writes->has_items = PyDict_Check(object->object.get()) || PyList_Check(object->object.get());
   written_.push_back(value);
   dict_written_ = dict_written_ || PyDict_Check(object->object.get());
   for (const ValuePtr& other : objects_) relate(value, other);

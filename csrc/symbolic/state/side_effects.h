@@ -107,7 +107,7 @@ class SideEffects {
  private:
   void relate(const ValuePtr& written, const ValuePtr& other);
   void relate_instance_dict(const ValuePtr& instance, const ValuePtr& dict);
-  PendingEffect* last_store(const PendingWrites* writes, BorrowedRef key);
+  PendingEffect* last_store(const PendingWrites* writes, BorrowedRef key, bool of_attribute);
 
   ValueReader& values_;
   const KeyTable& keys_;

@@ -35,6 +35,10 @@ class ValueReader {
   void set(const Source* source, ValuePtr value);
   // Pre-existing cells, by object.
   std::unordered_map<PyObject*, ValuePtr>& cells() { return cells_; }
+  // From here on all sources of one tensor share its value.
+  void unite_tensors() { unites_tensors_ = true; }
+  // The place of that value, which may be empty; null in a trace that does not unite them.
+  ValuePtr* united_tensor(BorrowedRef tensor) { return unites_tensors_ ? &tensors_[tensor.get()] : nullptr; }
 
   // --- reading (each adds the guard that makes the result valid)
   PyTypeObject* exact_type(const ValuePtr& value);  // never null: NULL on the stack is an internal error
@@ -49,7 +53,8 @@ class ValueReader {
   const ClassBuilder& classes_;
   std::unique_ptr<GuardSet> guards_;
   std::unordered_map<const Source*, ValuePtr> by_source_;
-  std::unordered_map<PyObject*, ValuePtr> constants_, cells_;
+  std::unordered_map<PyObject*, ValuePtr> constants_, cells_, tensors_;
+  bool unites_tensors_ = false;
 };
 
 }  // namespace md

@@ -80,4 +80,10 @@ struct DeclinedSignal {
   OperatorSite site;
 };
 
+// What a repeated trace does in another way than the first.
+struct TraceChoices {
+  OperatorSites declined;
+  bool unites_tensors = false;  // sources of one tensor share its value, under an ALIAS guard
+};
+
 }  // namespace md

@@ -40,15 +40,16 @@ bool is_at_loop(const Tracer& tracer, const GraphBreak& found) {
 
 }  // namespace
 
-Tracer::Tracer(const TraceStart& start, const RestartSignal* restart, const OperatorSites& declined)
+Tracer::Tracer(const TraceStart& start, const RestartSignal* restart, const TraceChoices& choices)
     : number_(++traces),
       restart_(restart),
-      declined_(declined),
+      choices_(choices),
       entry_(start),
       values_(start, classes_),
       shapes_(!config().assume_static_by_default),
       effects_(values_, keys_),
       builder_(values_, frames_) {
+  if (choices.unites_tensors) values_.unite_tensors();
   start_root(*this);
 }
 
@@ -307,11 +308,11 @@ CapturedRegion capture_region(const TraceStart& start, bool ends_at_loops) {
   DimTableScope dims;
   ConstantResults constant_results;
   std::optional<RestartSignal> restart;
-  OperatorSites declined;
+  TraceChoices choices;
   LoopScope loops(start, ends_at_loops);
   for (;;) {
     loops.begin_trace();
-    Tracer tracer(start, restart ? &*restart : nullptr, declined);
+    Tracer tracer(start, restart ? &*restart : nullptr, choices);
     try {
       CapturedRegion region = tracer.run();
       region.graph->keep_dims(dims.table());
@@ -321,7 +322,9 @@ CapturedRegion capture_region(const TraceStart& start, bool ends_at_loops) {
       // The break is inside a call that cannot be interrupted: trace again and end before that call.
       restart = signal;
     } catch (const DeclinedSignal& signal) {
-      declined.insert(signal.site);
+      choices.declined.insert(signal.site);
+    } catch (const SharedTensorSignal&) {
+      choices.unites_tensors = true;
     }
   }
 }

@@ -41,7 +41,7 @@ inline constexpr LengthHint kTupleHint = kTupleAsksForLength ? LengthHint::Asked
 
 class Tracer {
  public:
-  Tracer(const TraceStart& start, const RestartSignal* restart, const OperatorSites& declined);
+  Tracer(const TraceStart& start, const RestartSignal* restart, const TraceChoices& choices);
   ~Tracer();
   Tracer(const Tracer&) = delete;
   CapturedRegion run();
@@ -80,7 +80,9 @@ class Tracer {
   // Marks the instruction as irreversible: if it breaks after all, the region is traced again and ends before it.
   void cannot_undo() { advanced_ = true; }
   // Returns true if the trace was restarted to do this instruction in its other way (OperatorSite).
-  bool is_declined_operator() { return declined_.contains({frames_.innermost().bytecode, frames_.innermost().index}); }
+  bool is_declined_operator() {
+    return choices_.declined.contains({frames_.innermost().bytecode, frames_.innermost().index});
+  }
   // Counts an element taken from an iterator; returns the new count.
   int64_t count_item() { return ++items_taken_; }
 
@@ -118,7 +120,7 @@ class Tracer {
   const uint64_t number_;
   TraceLog trace_;
   const RestartSignal* restart_;  // null for the first trace
-  const OperatorSites& declined_;
+  const TraceChoices& choices_;
   ClassBuilder classes_;
   EntryState entry_;
   FrameStack frames_;

@@ -80,6 +80,13 @@ InstanceValue::~InstanceValue() = default;
 IteratorValue::~IteratorValue() = default;
 ConstructedValue::~ConstructedValue() = default;
 
+const ValuePtr* PendingWrites::find_attribute(BorrowedRef name) const {
+  if (!has_items) return find(name);
+  auto is_named = [&](const auto& store) { return same_key(store.first, name); };
+  auto found = std::find_if(attributes.rbegin(), attributes.rend(), is_named);
+  return found != attributes.rend() ? &found->second : nullptr;
+}
+
 const ValuePtr* PendingWrites::find(BorrowedRef key) const {
   auto is_at = [&](int at) { return same_key(stores[static_cast<size_t>(at)].first, key); };
   if (stores.size() > KeyIndex::kShort && KeyIndex::has_plain_hash(key) && index_.worth(stores.size(), 0)) {
@@ -154,6 +161,8 @@ ValuePtr* InstanceValue::find(BorrowedRef name) { return find_attribute(attribut
 
 OwnAttributes* own_attributes_of(const ValuePtr& value) {
   if (auto* instance = as<InstanceValue>(value)) return &instance->attributes;
+  if (auto* list = as<SequenceValue>(value); list != nullptr && list->is_list && list->type)
+    return PyType_IsSubtype(type_of(value), &PyList_Type) != 0 ? &list->attributes : nullptr;
   auto* dict = as<DictValue>(value);
   bool is_user = dict != nullptr && dict->type && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
   return is_user && !dict->factory ? &dict->attributes : nullptr;

@@ -54,6 +54,7 @@ class Handle {
   T* operator->() const { return value_; }
   T& operator*() const { return *value_; }
   explicit operator bool() const { return value_ != nullptr; }
+  uint32_t count() const { return value_->count_; }  // of the handles to the value
   friend bool operator==(const Handle& a, const Handle& b) { return a.value_ == b.value_; }
 
  private:
@@ -102,8 +103,11 @@ struct PendingWrites {
   int64_t first_step = 0;          // the trace step of the first write
   ValuePtr contents;               // the complete current contents (SequenceValue, DictValue); null if not read yet
   std::vector<ValuePtr> appended;  // of a list, while contents is null
-  std::vector<std::pair<Ref, ValuePtr>> stores;  // dict keys or attribute names, in order; null: deleted
-  const ValuePtr* find(BorrowedRef key) const;   // the last store; null if there is none
+  std::vector<std::pair<Ref, ValuePtr>> stores;            // dict keys or attribute names, in order; null: deleted
+  const ValuePtr* find(BorrowedRef key) const;             // the last store; null if there is none
+  std::vector<std::pair<Ref, ValuePtr>> attributes;        // likewise, of an object of a subclass of dict or list
+  const ValuePtr* find_attribute(BorrowedRef name) const;  // in `attributes`, or in `stores` of another object
+  bool has_items = false;                                  // `stores` are not attributes
 
  private:
   mutable KeyIndex index_;
@@ -157,6 +161,9 @@ struct TensorValue : Value {
   bool guarded = false;            // inputs: TENSOR_MATCH was added
 };
 
+// The own attributes of an object, in order of setting.
+using OwnAttributes = std::vector<std::pair<Ref, ValuePtr>>;
+
 struct SequenceValue : Value {
   static constexpr ValueKind kKind = ValueKind::Sequence;
   SequenceValue(bool is_list, std::vector<ValuePtr> items) : Value(kKind), is_list(is_list), items(std::move(items)) {}
@@ -165,11 +172,9 @@ struct SequenceValue : Value {
   std::vector<ValuePtr> items;
   ValuePtr type;    // its class: a subclass of tuple or list, a struct sequence, or deque; null: tuple or list itself
   ValuePtr maxlen;  // of a deque: a number or None
-  int64_t changes = 0;  // of a deque, which must not change while it is iterated over
+  OwnAttributes attributes;  // of an object of a subclass of list
+  int64_t changes = 0;       // of a deque, which must not change while it is iterated over
 };
-
-// The own attributes of an object, in order of setting.
-using OwnAttributes = std::vector<std::pair<Ref, ValuePtr>>;
 
 // Insertion-ordered; keys are constants, compared by type, value and hash as dict does for exact built-ins.
 struct DictValue : Value {

@@ -19,8 +19,10 @@ void visit_parts(const ValuePtr& value, const Visit& visit) {
     visit(object->writes->contents);
     all(object->writes->appended);
     seconds(object->writes->stores);
+    seconds(object->writes->attributes);
   } else if (auto* sequence = as<SequenceValue>(value)) {
     all(sequence->items);
+    seconds(sequence->attributes);
   } else if (auto* dict = as<DictValue>(value)) {
     seconds(dict->entries);
     seconds(dict->attributes);

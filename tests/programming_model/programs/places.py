@@ -220,10 +220,10 @@ def on_a_tensor_in_not(x, log):
     return y * 2 if not y.sum() > 0 else y * 3  # break
 
 
-@program()
+@whole()
 def on_a_tensor_in_assert(x, log):
     y = x + 1
-    assert y.sum() > 0, "never"  # break
+    assert y.sum() > 0, "never"
     return y * 2
 
 
