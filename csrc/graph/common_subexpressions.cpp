@@ -91,7 +91,8 @@ bool merge_common_subexpressions(Graph& graph) {
     }
   }
   // Here, as what they read is read by the equal nodes before them, too.
-  if (changed) graph.retain([&](const Node& node) { return replacement[static_cast<size_t>(node.index)] == nullptr; }, false);
+  if (changed)
+    graph.retain([&](const Node& node) { return replacement[static_cast<size_t>(node.index)] == nullptr; }, false);
   return changed;
 }
 

@@ -202,8 +202,7 @@ bool has_plain_union(Tracer& tracer, const ValuePtr& value) {
   if (object == nullptr || !PyType_Check(object->object.get())) return false;
   PyTypeObject* metaclass = object->object.type();
   bool is_plain = metaclass->tp_as_number->nb_or == PyType_Type.tp_as_number->nb_or &&
-                  metaclass->tp_richcompare == PyType_Type.tp_richcompare &&
-                  metaclass->tp_hash == PyType_Type.tp_hash;
+                  metaclass->tp_richcompare == PyType_Type.tp_richcompare && metaclass->tp_hash == PyType_Type.tp_hash;
   if (!is_plain) return false;
   tracer.values().identity_of(value);
   return inherits(tracer, value, &PyType_Type, {"__or__", "__ror__", "__eq__", "__hash__"});
@@ -223,8 +222,8 @@ ValuePtr union_of_classes(Tracer& tracer, BinaryCode op, const ValuePtr& left, c
   if (same_object(tracer, left, right)) return is_made_union(left) ? nullptr : left;
   static PyObject* const function = imported("operator", "or_").release();
   ValuePtr type = tracer.values().constant(reinterpret_cast<PyObject*>(union_type()));
-  auto made = make_value<ConstructedValue>(type, std::vector<ValuePtr>{left, right},
-                                           std::vector<std::pair<Ref, ValuePtr>>{});
+  auto made =
+      make_value<ConstructedValue>(type, std::vector<ValuePtr>{left, right}, std::vector<std::pair<Ref, ValuePtr>>{});
   made->maker = tracer.values().constant(function);
   return made;
 }

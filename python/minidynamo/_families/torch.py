@@ -81,7 +81,8 @@ def _facts(
 # What runs under torch's compilers and transforms: nothing of it, nor of what it calls, is captured.
 _LEFT = (
     *("_higher_order_ops/", "_inductor/", "_subclasses/", "_export/", "export/", "_functorch/_aot_autograd/"),
-    *(f"_functorch/{name}.py" for name in "apis autograd_function eager_transforms predispatch pyfunctorch vmap".split()),
+    *("_functorch/apis.py", "_functorch/autograd_function.py", "_functorch/eager_transforms.py"),
+    *("_functorch/predispatch.py", "_functorch/pyfunctorch.py", "_functorch/vmap.py"),
 )
 
 
