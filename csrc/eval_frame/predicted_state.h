@@ -30,8 +30,9 @@ class PredictedState {
     Ref object;
     std::variant<Ref, DictShadow> contents;
   };
+  // Families may share theirs.
   struct FamilyModes {
-    const TensorFamily* family;
+    GradModes (*read)();
     GradModes modes;
   };
   void keep(BorrowedRef object);

@@ -162,7 +162,7 @@ UNNEEDED_READS = {
 
 @pytest.mark.parametrize("read", UNNEEDED_READS)
 def test_unneeded_reads_before_a_failure(read):
-    """Python, which runs the program again, reads what was there before."""
+    """Python, which runs the program again, reads the elements of before."""
     for write in ("x[2:] = y[2:] + 1", "x.copy_(y * 2)", "x.mul_(2)", "x[:4] += 1\n    x[3:] *= 2", "x.fill_(9)"):
         for failure in ("index", "divisor", "number", "sizes"):
             body = [UNNEEDED_READS[read], write, FAILURES[failure][0], "y.copy_(z)", "t = None"]

@@ -61,9 +61,8 @@ class ModuleWrapper:
         return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if "forward" in self.__dict__:
-            return self.__dict__["forward"](*args, **kwargs)
-        return self._captured(*args, **kwargs)
+        fields = self.__dict__
+        return fields["forward" if "forward" in fields else "_captured"](*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._captured(*args, **kwargs)

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 # In the process already, unless a pickle is read.
 _Module: Any = __import__("torch").nn.Module
 
-_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", "_backward_hooks")
-
-
 class OptimizedModule(ModuleWrapper, _Module):  # type: ignore[misc]  # known when torch is there
     """A torch.nn.Module, with hooks of its own, which are called outside of captures, beside those of the module."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fields = self.__dict__
-        if any(map(fields.get, _HOOKS)):
+        if (
+            fields["_forward_hooks"]
+            or fields["_forward_pre_hooks"]
+            or fields["_backward_hooks"]
+            or fields["_backward_pre_hooks"]
+        ):
             return _Module.__call__(self, *args, **kwargs)
-        return super().__call__(*args, **kwargs)
+        return fields["forward" if "forward" in fields else "_captured"](*args, **kwargs)
