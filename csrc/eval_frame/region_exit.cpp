@@ -99,15 +99,19 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
       inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
       outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
   ++counters().regions_run;
-  read_inputs([&](const RegionInput& place) { return fetch_once(place.source, view, fetched); }, true);
+  auto find = [&](const RegionInput& place) { return fetch_once(place.source, view, fetched); };
+  if (entry_->frozen.empty()) [[likely]]
+    read_inputs<false>(find, true);
+  else
+    read_inputs<true>(find, true);
   if (!region().outputs.empty()) replay_.emplace(*entry_, view);
   if (!unfit_ && compute_numbers() && entry_->computes_inputs)
-    read_inputs([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
+    read_inputs<false>([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
 }
 
 // Returns whether the input is a parameter that stays as it is.
 bool RegionRun::take_frozen(size_t i, const Ref& object) {
-  const TensorFamily* family = entry_->frozen.empty() ? nullptr : family_of(object);
+  const TensorFamily* family = family_of(object);
   if (family == nullptr) return false;
   inputs_[i].tensor = entry_->frozen[i].of(*family, object);
   if (!inputs_[i].tensor.defined()) return false;
@@ -116,14 +120,14 @@ bool RegionRun::take_frozen(size_t i, const Ref& object) {
 }
 
 // Reads the inputs from sources, or the computed ones.
-template <typename Find>
+template <bool has_frozen, typename Find>
 void RegionRun::read_inputs(Find find, bool from_sources) {
   for (size_t i = 0; i < inputs_.size() && !unfit_; ++i) {
     const RegionInput& place = region().inputs[i];
     if ((place.source != nullptr) != from_sources) continue;
     Ref object = find(place);
     MD_ASSERT(object, "an input of a graph is gone");
-    unfit_ = !take_frozen(i, object) && !read_input(object.get(), inputs_[i]);
+    unfit_ = (!has_frozen || !take_frozen(i, object)) && !read_input(object.get(), inputs_[i]);
   }
 }
 
@@ -223,7 +227,7 @@ bool RegionRun::run_steps() {
     if (drawn) drawn->roll_back();
     return false;
   }
-  move_shared_outputs(entry_->families, outputs_.span());
+  if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
   for (GraphInput& input : inputs_) input.tensor = Tensor();
   exit_.builder().set_outputs(outputs_.span());
   if (replay_) replay_->set_outputs(outputs_.span());

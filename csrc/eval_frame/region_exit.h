@@ -88,7 +88,7 @@ class RegionRun {
   FrameImages take_failure_images(FailedHostCall& failed);
 
  private:
-  template <typename Find>
+  template <bool has_frozen, typename Find>
   void read_inputs(Find find, bool from_sources);
   bool take_frozen(size_t i, const Ref& object);
   bool compute_numbers();

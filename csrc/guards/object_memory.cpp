@@ -118,6 +118,7 @@ void move_group(const TensorFamily& family, std::span<Tensor* const> group) {
 }  // namespace
 
 void move_shared_outputs(std::span<const TensorFamily* const> families, std::span<Tensor> outputs) {
+  if (families.size() < 2) return;
   std::vector<Tensor*> group;
   for (size_t i = 0; i < families.size(); ++i) {
     auto joins = [&](size_t at) {

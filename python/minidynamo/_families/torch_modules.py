@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 # In the process already, unless a pickle is read.
 _Module: Any = __import__("torch").nn.Module
 
+
 class OptimizedModule(ModuleWrapper, _Module):  # type: ignore[misc]  # known when torch is there
     """A torch.nn.Module, with hooks of its own, which are called outside of captures, beside those of the module."""
 

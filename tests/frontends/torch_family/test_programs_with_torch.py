@@ -159,7 +159,17 @@ def load_cells():
 
 CELLS = load_cells()
 # Of tests/seeds/test_notebook.py: the line of the break, and how many records there are.
-BREAKS_OF_CELLS = {2: (4, 1), 3: (7, 1), 4: (4, 1), 5: (14, 1), 6: (3, 1), 7: (4, 1), 8: (None, 0), 9: (None, 0), 10: (4, 1)}
+BREAKS_OF_CELLS = {
+    2: (4, 1),
+    3: (7, 1),
+    4: (4, 1),
+    5: (14, 1),
+    6: (3, 1),
+    7: (4, 1),
+    8: (None, 0),
+    9: (None, 0),
+    10: (4, 1),
+}
 
 
 class Collect(logging.Handler):
