@@ -9,6 +9,7 @@
 #include "eval_frame/code_cache.h"
 #include "executor/plan.h"
 #include "guards/frozen_tensor.h"
+#include "guards/reused_tensor.h"
 #include "symbolic/state/region.h"
 
 namespace md {
@@ -54,6 +55,7 @@ struct RegionEntry : CacheEntry {
   bool draws = false;                          // uses random numbers
   std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere
   std::vector<FrozenTensor> frozen;            // by input, if parameters stay as they are; else empty
+  std::vector<ReusedTensor> reused;            // by input, where the graph is another library's; else empty
   bool is_sized = false;                       // the plan depends on the sizes of the inputs
   bool computes_inputs = false;                // some inputs of the graph have no source
   std::string raised;                          // class last raised by the instruction at which it ends

@@ -100,7 +100,7 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
       outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
   ++counters().regions_run;
   auto find = [&](const RegionInput& place) { return fetch_once(place.source, view, fetched); };
-  if (entry_->frozen.empty()) [[likely]]
+  if (entry_->reused.empty()) [[likely]]
     read_inputs<false>(find, true);
   else
     read_inputs<true>(find, true);
@@ -109,25 +109,33 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
     read_inputs<false>([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
 }
 
-// Returns whether the input is a parameter that stays as it is.
-bool RegionRun::take_frozen(size_t i, const Ref& object) {
+// Where the graph is another library's: a parameter that stays as it is, or the tensor of the last run over the object's memory.
+bool RegionRun::take_foreign(size_t i, const Ref& object) {
   const TensorFamily* family = family_of(object);
   if (family == nullptr) return false;
-  inputs_[i].tensor = entry_->frozen[i].of(*family, object);
-  if (!inputs_[i].tensor.defined()) return false;
-  frozen_.push_back(object);
-  return true;
+  Tensor& tensor = inputs_[i].tensor;
+  if (!entry_->frozen.empty()) {
+    tensor = entry_->frozen[i].of(*family, object);
+    if (tensor.defined()) frozen_.push_back(object);
+  }
+  if (!tensor.defined()) tensor = entry_->reused[i].take(*family, object);
+  return tensor.defined();
+}
+
+void RegionRun::drop_inputs() {
+  for (size_t i = 0; i < entry_->reused.size(); ++i) entry_->reused[i].give_back(std::move(inputs_[i].tensor));
+  for (GraphInput& input : inputs_) input.tensor = Tensor();
 }
 
 // Reads the inputs from sources, or the computed ones.
-template <bool has_frozen, typename Find>
+template <bool is_foreign, typename Find>
 void RegionRun::read_inputs(Find find, bool from_sources) {
   for (size_t i = 0; i < inputs_.size() && !unfit_; ++i) {
     const RegionInput& place = region().inputs[i];
     if ((place.source != nullptr) != from_sources) continue;
     Ref object = find(place);
     MD_ASSERT(object, "an input of a graph is gone");
-    unfit_ = (!has_frozen || !take_frozen(i, object)) && !read_input(object.get(), inputs_[i]);
+    unfit_ = (!is_foreign || !take_foreign(i, object)) && !read_input(object.get(), inputs_[i]);
   }
 }
 
@@ -228,7 +236,7 @@ bool RegionRun::run_steps() {
     return false;
   }
   if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
-  for (GraphInput& input : inputs_) input.tensor = Tensor();
+  drop_inputs();
   exit_.builder().set_outputs(outputs_.span());
   if (replay_) replay_->set_outputs(outputs_.span());
   return true;

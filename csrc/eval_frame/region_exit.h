@@ -88,9 +88,10 @@ class RegionRun {
   FrameImages take_failure_images(FailedHostCall& failed);
 
  private:
-  template <bool has_frozen, typename Find>
+  template <bool is_foreign, typename Find>
   void read_inputs(Find find, bool from_sources);
-  bool take_frozen(size_t i, const Ref& object);
+  bool take_foreign(size_t i, const Ref& object);
+  void drop_inputs();
   bool compute_numbers();
   bool run_steps();
   bool still_holds();

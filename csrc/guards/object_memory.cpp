@@ -15,7 +15,7 @@ namespace {
 // Runs on the thread that drops the last tensor, with or without the GIL, perhaps after finalisation.
 void release_owner(void*, void* context) {
   auto* object = static_cast<PyObject*>(context);
-  if (!Py_IsInitialized()) return;
+  if (object == nullptr || !Py_IsInitialized()) return;
   if (PyGILState_Check() != 0) {
     Py_DECREF(object);
     return;
@@ -139,6 +139,21 @@ void move_shared_outputs(std::span<const TensorFamily* const> families, std::spa
 Tensor tensor_over(PyObject* owner, const TensorView& view) {
   const TensorFamily* family = family_of(owner);
   return over(Ref::share(owner), false, view, family == nullptr || family->is_writable(owner));
+}
+
+Tensor without_owner(Tensor tensor) {
+  if (!tensor.is_sole()) return {};
+  const StoragePtr& storage = tensor->storage();
+  auto* owner = static_cast<PyObject*>(storage->context_of(release_owner));
+  if (owner == nullptr || storage->read_only()) return {};
+  tensor.move_to(nullptr, nullptr);
+  Py_DECREF(owner);
+  return tensor;
+}
+
+Tensor tensor_over_again(Tensor tensor, BorrowedRef owner, void* data) {
+  tensor.move_to(data, Py_NewRef(owner.get()));
+  return tensor;
 }
 
 Tensor tensor_over_frozen(PyObject* object, const TensorView& view) {

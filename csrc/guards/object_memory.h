@@ -9,6 +9,11 @@ namespace md {
 // Shares the memory that the view describes and owns a reference to the object, which may be dropped on any
 // thread.
 Tensor tensor_over(PyObject* owner, const TensorView& view);
+// Of a tensor of tensor_over(): without the reference to its owner and without memory, to be given others again;
+// undefined if something else shares it, or may come to know of it. Requires the GIL.
+Tensor without_owner(Tensor tensor);
+// Such a tensor over the memory of an object with the same layout, of which it owns a reference.
+Tensor tensor_over_again(Tensor tensor, BorrowedRef owner, void* data);
 // The same without a reference: the caller owns the object while it uses the tensor. The memory counts as not shared.
 Tensor tensor_over_frozen(PyObject* object, const TensorView& view);
 // The same for an object of empty() that is to become a result: object_of_result() returns it.

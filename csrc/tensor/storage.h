@@ -63,6 +63,14 @@ class Storage {
   void mark_read_only() { read_only_ = true; }
   // The context of a borrowed storage with this deleter; null for any other.
   void* context_of(Deleter deleter) const { return deleter_ == deleter ? context_ : nullptr; }
+  // Of external memory: other memory of the same size from now on, not written yet. Nothing else shares the storage.
+  void move_to(void* data, void* context) {
+    data_ = data;
+    context_ = context;
+    version_ = 0;
+  }
+  // Whether nothing is derived from it, and no C code has its address.
+  bool is_plain() const { return companion_ == nullptr && !lent_ && joins_ == Joins::No; }
   // Of external memory: the new one is given the same context.
   void change_deleter(Deleter deleter) { deleter_ = deleter; }
   bool is_unique() const { return count_.is_one(); }

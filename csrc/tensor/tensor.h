@@ -133,6 +133,16 @@ class Tensor {
     impl_->spec_.requires_grad = value;
     note_tensor_change();
   }
+  // Whether this is the only handle of a real tensor whose storage nothing else shares.
+  bool is_sole() const {
+    return impl_ != nullptr && impl_->kind_ == TensorKind::Real && impl_->count_.is_one() && impl_->room_ == nullptr &&
+           impl_->storage_ && impl_->storage_->is_unique() && impl_->storage_->is_plain();
+  }
+  // Of a sole tensor over the whole of an external storage: Storage::move_to().
+  void move_to(void* data, void* context) {
+    impl_->storage_->move_to(data, context);
+    impl_->data_.store(data, std::memory_order_release);
+  }
   Recorder* recorder() const { return impl_->recorder_; }
   void* recorded_value() const { return impl_->recorded_value_; }
   template <typename T>

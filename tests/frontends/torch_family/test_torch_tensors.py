@@ -499,6 +499,45 @@ def test_tensors_are_released():
     assert gone() is None
 
 
+def test_the_next_call_has_other_tensors():
+    """Between calls nothing of the arguments is kept, whatever the results share with them."""
+    compiled = minidynamo.compile(lambda a, b: (a[0], a + b, b))
+    kept = []
+    for count in (3, 3, 5, 3, 3):
+        a, b = torch.randn(count, 4), torch.randn(count, 4)
+        row, total, same = compiled(a, b)
+        assert row._base is a and same is b and torch.equal(total, a + b) and torch.equal(row, a[0])
+        kept.append((row.clone(), row, total, (a + b).clone()))
+        references = [weakref.ref(b)]
+        del a, b, same
+        assert [reference() for reference in references] == [None]
+    for copy, row, total, wanted in kept:
+        assert torch.equal(row, copy) and torch.equal(total, wanted)
+
+
+def test_a_call_within_a_call_of_the_same_region():
+    depth, results = [0], []
+
+    @minidynamo._dynamo.allow_in_graph
+    def again(x):
+        if type(x) is torch.Tensor:  # not one without memory, on which it is tried
+            depth[0] += 1
+            if depth[0] < 3:
+                results.append(compiled(x + 10))
+        return x * 2
+
+    def function(x):
+        return again(x + 1) + x
+
+    compiled = minidynamo.compile(function, fullgraph=True)
+    for start in (1.0, 2.0):
+        depth[0] = 0
+        results.clear()
+        x = torch.full((3,), start)
+        assert compiled(x).tolist() == [3 * start + 2] * 3
+        assert [each.tolist() for each in results] == [[3 * (start + 22) + 2] * 3, [3 * (start + 11) + 2] * 3]
+
+
 def test_two_arguments_over_one_memory():
     def f(a, b):
         a.mul_(2)
