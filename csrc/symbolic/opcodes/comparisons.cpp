@@ -13,6 +13,7 @@
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/user_keys.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/opcodes/asserted.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/tensor_ops.h"
@@ -231,7 +232,10 @@ void compare_op(Tracer& tracer, const Instruction& at) {
     if (mirrored) row = family.compare_operator(kMirrored[at.arg]);
     result =
         call_op(tracer, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
-    if (at.arg2 != 0) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+    if (at.arg2 != 0) {
+      result = is_asserted(tracer) ? truth_in_graph(tracer, result) : nullptr;
+      if (!result) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
+    }
   } else if (inline_operator(tracer, at)) {
     return;
   } else if ((result = order_of_sequences(tracer, left, right, at.arg))) {

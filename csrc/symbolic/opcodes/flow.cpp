@@ -1,8 +1,4 @@
 // Jumps, loops, return, with and exceptions.
-#include <algorithm>
-#include <initializer_list>
-#include <span>
-
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
@@ -10,9 +6,9 @@
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/opcodes/asserted.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/unbacked_sizes.h"
-#include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 
@@ -47,21 +43,6 @@ std::optional<bool> truth_or_inline(Tracer& tracer, ContinuationKind continuatio
 }
 
 void jump_forward(Tracer& tracer, const Instruction& at) { tracer.frames().jump(at.arg); }
-
-bool is_followed_by(Tracer& tracer, std::initializer_list<Opcode> ops) {
-  const SymbolicFrame& frame = tracer.frames().innermost();
-  std::span<const Instruction> rest(frame.bytecode->instructions());
-  rest = rest.subspan(std::min(static_cast<size_t>(frame.next), rest.size()));
-  return rest.size() >= ops.size() && std::ranges::equal(ops, rest.first(ops.size()), {}, {}, &Instruction::op);
-}
-
-// The truth of a tensor of one element, as a bool of the graph; null for other values.
-ValuePtr truth_in_graph(Tracer& tracer, const ValuePtr& value) {
-  auto* tensor = as<TensorValue>(value);
-  if (tensor == nullptr || !known_equal(tensor->spec.numel(), 1)) return nullptr;
-  tracer.values().guard_tensor(tensor);
-  return computed(tracer, ScalarOp::Truth, {number_in_graph(tracer, tracer.builder().graph_value(tensor))});
-}
 
 // The condition of an assert statement that depends on data, as a bool of the graph; null for other values.
 ValuePtr asserted_condition(Tracer& tracer, const ValuePtr& value) {
@@ -114,8 +95,7 @@ bool push_computed(Tracer& tracer, ScalarOp scalar_op) {
 
 void to_bool(Tracer& tracer, const Instruction&) {
   if (push_computed(tracer, ScalarOp::Truth)) return;
-  bool asserts = is_followed_by(tracer, {Opcode::POP_JUMP_IF_TRUE, Opcode::LOAD_ASSERTION_ERROR});
-  if (ValuePtr known = asserts ? truth_in_graph(tracer, tracer.frames().peek()) : nullptr) {
+  if (ValuePtr known = is_asserted(tracer) ? truth_in_graph(tracer, tracer.frames().peek()) : nullptr) {
     tracer.frames().pop();
     return tracer.frames().push(std::move(known));
   }
