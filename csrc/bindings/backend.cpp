@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "bindings/graph.h"
 #include "cpython/errors.h"
+#include "cpython/gil_scope.h"
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "eval_frame/callable_plan.h"
@@ -58,10 +59,8 @@ class FamilyHost : public RunHost {
   explicit FamilyHost(const TensorFamily& family) : family_(family) {}
   Tensor allocate(size_t, const TensorSpec& spec) override {
     if (family_.wrap != nullptr) return {};
-    PyGILState_STATE state = PyGILState_Ensure();
-    Tensor tensor = new_result(family_, spec);
-    PyGILState_Release(state);
-    return tensor;
+    GilScope gil;
+    return new_result(family_, spec);
   }
   void commit() override {}
 

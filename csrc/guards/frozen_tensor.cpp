@@ -1,7 +1,5 @@
 #include "guards/frozen_tensor.h"
 
-#include <algorithm>
-
 #include "cpython/weak_reference.h"
 #include "guards/object_memory.h"
 
@@ -10,9 +8,7 @@ namespace {
 
 bool is_over(const Tensor& tensor, const TensorView& now) {
   TensorView view = view_of(*tensor.impl());
-  return view.data == now.data && view.dtype == now.dtype && view.rank == now.rank &&
-         view.requires_grad == now.requires_grad && std::equal(view.sizes, view.sizes + view.rank, now.sizes) &&
-         std::equal(view.strides, view.strides + view.rank, now.strides);
+  return view.data == now.data && view.requires_grad == now.requires_grad && same_layout(view, now);
 }
 
 }  // namespace

@@ -61,11 +61,7 @@ Owner owner_of(const Tensor& tensor) {
 
 bool is_whole(const TensorFamily& family, PyObject* object, const TensorView& wanted) {
   TensorView view;
-  if (!read_view(family, object, view) || view.data != wanted.data || view.dtype != wanted.dtype ||
-      view.rank != wanted.rank)
-    return false;
-  return std::equal(view.sizes, view.sizes + view.rank, wanted.sizes) &&
-         std::equal(view.strides, view.strides + view.rank, wanted.strides);
+  return read_view(family, object, view) && view.data == wanted.data && same_layout(view, wanted);
 }
 
 struct Bytes {

@@ -1,19 +1,12 @@
 #include "guards/reused_tensor.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "guards/object_memory.h"
 
 namespace md {
 namespace {
 
-bool has_layout(const Tensor& tensor, const TensorView& view) {
-  const TensorSpec& spec = tensor.spec();
-  auto bytes = static_cast<size_t>(view.rank) * sizeof(int64_t);
-  return spec.dtype == view.dtype && spec.requires_grad == view.requires_grad && spec.rank() == view.rank &&
-         std::memcmp(tensor->sizes(), view.sizes, bytes) == 0 &&
-         std::memcmp(tensor->strides(), view.strides, bytes) == 0;
+bool fits(const TensorView& kept, const TensorView& now) {
+  return kept.requires_grad == now.requires_grad && same_layout(kept, now);
 }
 
 }  // namespace
@@ -23,8 +16,8 @@ Tensor ReusedTensor::take(const TensorFamily& family, BorrowedRef object) {
   TensorView view;
   if (!family.read(object, view)) return {};
   Tensor kept = std::move(kept_);
-  bool fits = kept.defined() && has_layout(kept, view) && family.is_writable(object);
-  return fits ? tensor_over_again(std::move(kept), object, view.data) : tensor_over(object, view);
+  bool serves = kept.defined() && fits(view_of(*kept.impl()), view) && family.is_writable(object);
+  return serves ? tensor_over_again(std::move(kept), object, view.data) : tensor_over(object, view);
 }
 
 void ReusedTensor::give_back(Tensor tensor) { kept_ = without_owner(std::move(tensor)); }

@@ -2,6 +2,7 @@
 // ask the row of the object that they have; no room above frontends/ names a library. Rows, their rules and their
 // objects are in frontends/, one folder each.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -178,6 +179,12 @@ inline TensorView view_of(const TensorImpl& impl) {
   view.strides = impl.strides();
   view.data = impl.memory();
   return view;
+}
+// Of dtype, sizes and strides.
+inline bool same_layout(const TensorView& one, const TensorView& other) {
+  return one.dtype == other.dtype && one.rank == other.rank &&
+         std::equal(one.sizes, one.sizes + one.rank, other.sizes) &&
+         std::equal(one.strides, one.strides + one.rank, other.strides);
 }
 // False: the object is not captured, for the reason in `view`.
 bool read_view(const TensorFamily& family, PyObject* object, TensorView& view);
