@@ -1,7 +1,6 @@
 // isinstance and issubclass: classes, tuples and unions of them, abstract base classes, metaclasses with checks of
 // their own.
-#include <algorithm>
-
+#include "symbolic/builtins/class_checks.h"
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
@@ -10,7 +9,6 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/builtins/builtin_calls.h"
-#include "symbolic/builtins/class_checks.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/facts/class_relations.h"
@@ -118,6 +116,13 @@ std::optional<bool> answer_of_metaclass(Tracer& tracer, const ValuePtr& asked, c
   return truth;
 }
 
+// One that the trace has made, or whose parts can be read again.
+bool is_union(const ValuePtr& value) {
+  auto* object = as<ObjectValue>(value);
+  bool can_be_read = object != nullptr && object->source != nullptr && Py_TYPE(object->object.get()) == union_type();
+  return can_be_read || is_made_union(value);
+}
+
 // isinstance(asked, classinfo) and issubclass; `type` is the class of `asked`, or `asked` itself.
 bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, const ValuePtr& classinfo,
                    const char* builtin = "isinstance") {
@@ -126,21 +131,9 @@ bool is_subtype_of(Tracer& tracer, const ValuePtr& asked, PyTypeObject* type, co
       if (is_subtype_of(tracer, asked, type, element, builtin)) return true;
     return false;
   }
-  if (auto* parts = as<ObjectValue>(classinfo);
-      parts != nullptr && parts->source != nullptr && Py_TYPE(parts->object.get()) == union_type()) {
-    tracer.values().exact_type(classinfo);
-    Ref member = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(union_type()), "__args__"));
-    ValuePtr args = value_at(tracer, tracer.sources().get(SourceKind::SlotAttr, parts->source, member.get()));
-    return is_subtype_of(tracer, asked, type, args, builtin);
-  }
-  auto* made = as<ConstructedValue>(classinfo);
-  if (made != nullptr && type_of(classinfo) == union_type()) {
-    for (const ValuePtr& part : made->positional) {
-      auto* object = as<ObjectValue>(part);
-      bool is_none = object != nullptr && object->object.get() == Py_None;
-      if (is_none ? type == Py_TYPE(Py_None) : is_subtype_of(tracer, asked, type, part, builtin)) return true;
-    }
-    return false;
+  if (is_union(classinfo)) {
+    static PyObject* const kArgs = PyUnicode_InternFromString("__args__");
+    return is_subtype_of(tracer, asked, type, attribute(tracer, classinfo, kArgs), builtin);
   }
   Ref check_name = check(PyUnicode_InternFromString(std::string_view(builtin) == "issubclass" ? "__subclasscheck__"
                                                                                               : "__instancecheck__"));

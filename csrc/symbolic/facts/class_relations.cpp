@@ -1,5 +1,6 @@
 #include "symbolic/facts/class_relations.h"
 
+#include "cpython/library_types.h"
 #include "guards/guard_set.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/values/traced_class.h"
@@ -50,6 +51,10 @@ bool is_callable(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = tracer.values().exact_type(value);
   if (may_change(type)) type_attribute(tracer, value, kCall);
   return type->tp_call != nullptr;
+}
+
+bool is_made_union(const ValuePtr& value) {
+  return value->kind == ValueKind::Constructed && type_of(value) == union_type();
 }
 
 bool matches_pattern(Tracer& tracer, const ValuePtr& value, unsigned long flag) {

@@ -11,6 +11,7 @@
 #include "symbolic/calls/user_operators.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/text_templates.h"
 #include "symbolic/facts/value_facts.h"
@@ -190,10 +191,6 @@ ValuePtr percent_format(Tracer& tracer, BinaryCode op, const ValuePtr& left, con
   if (Ref text = filled_percents(tracer, left, right)) return tracer.values().constant(text);
   bool known = (type == &PyDict_Type || type == &PyList_Type) && right->kind != ValueKind::Tensor;
   return known ? fold_pure_call(tracer, kRemainder, {{left, right}, {}}) : nullptr;
-}
-
-bool is_made_union(const ValuePtr& value) {
-  return value->kind == ValueKind::Constructed && type_of(value) == union_type();
 }
 
 // A class whose metaclass inherits `|` and comparison from type.
