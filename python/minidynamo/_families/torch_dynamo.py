@@ -43,14 +43,14 @@ def load(dynamo: Any) -> None:
 def _share_error_on_graph_break(dynamo: Any) -> None:
     """torch._dynamo.error_on_graph_break, a context manager and a decorator, then sets ours, too."""
     manager = _at(dynamo, "decorators.ErrorOnGraphBreakDecoratorContextManager")
-    get, set = _at(dynamo, "utils._get_error_on_graph_break"), _at(dynamo, "utils._set_error_on_graph_break")
-    if manager is None or get is None or set is None:
+    read, write = _at(dynamo, "utils._get_error_on_graph_break"), _at(dynamo, "utils._set_error_on_graph_break")
+    if manager is None or read is None or write is None:
         return
     leave_theirs = manager.__exit__
 
     def __enter__(self: Any) -> None:
-        theirs = get()
-        set(self.error_on_graph_break)
+        theirs = read()
+        write(self.error_on_graph_break)
         self.prev_error_on_graph_break.append((exchange(self.error_on_graph_break), theirs))
 
     def __exit__(self: Any, *error: object) -> None:
@@ -59,7 +59,7 @@ def _share_error_on_graph_break(dynamo: Any) -> None:
             return leave_theirs(self, *error)
         ours, theirs = self.prev_error_on_graph_break.pop()
         exchange(ours)
-        set(theirs)
+        write(theirs)
 
     manager.__enter__, manager.__exit__ = __enter__, __exit__
 
