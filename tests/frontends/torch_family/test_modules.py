@@ -12,13 +12,7 @@ from torch import nn
 
 import minidynamo
 
-pytestmark = pytest.mark.counts_regions
-
-
-@pytest.fixture(autouse=True)
-def without_gradients():
-    with torch.no_grad():
-        yield
+pytestmark = [pytest.mark.counts_regions, pytest.mark.usefixtures("without_gradients")]
 
 
 def flat(value):

@@ -13,6 +13,8 @@ from torch import nn
 
 import minidynamo
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
+
 
 class Net(nn.Module):
     def __init__(self):
@@ -29,12 +31,6 @@ class Net(nn.Module):
 
 
 X = torch.linspace(-1, 1, 6).reshape(2, 3)
-
-
-@pytest.fixture(autouse=True)
-def without_gradients():
-    with torch.no_grad():
-        yield
 
 
 def made(**options):

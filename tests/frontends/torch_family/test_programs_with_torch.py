@@ -1,10 +1,8 @@
 """The programs of the programming model and the cells of the notebook over torch's tensors, with torch's own marks: only
 torch.compile is minidynamo's."""
 
-import ast
 import contextlib
 import importlib.util
-import io
 import linecache
 import logging
 import re
@@ -19,6 +17,8 @@ if importlib.util.find_spec("torch") is None:
 import torch
 import torch._dynamo
 from differential import observe
+from seeds.cells import CELLS
+from seeds.notebook import Collect, Notebook
 from torch.utils._pytree import tree_map
 
 import minidynamo
@@ -150,14 +150,6 @@ def test_program(name, mode):
         assert re.search(rf"# .*\b({marks})\b", linecache.getline(file, int(line))), f"{file}:{line}"
 
 
-def load_cells():
-    spec = importlib.util.spec_from_file_location("cells_of_the_notebook", TESTS / "seeds" / "cells.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.CELLS
-
-
-CELLS = load_cells()
 # Of tests/seeds/test_notebook.py: the line of the break, and how many records there are.
 BREAKS_OF_CELLS = {
     2: (4, 1),
@@ -172,29 +164,18 @@ BREAKS_OF_CELLS = {
 }
 
 
-class Collect(logging.Handler):
-    def __init__(self):
-        super().__init__()
-        self.messages = []
-
-    def emit(self, record):
-        self.messages.append(record.getMessage())
-
-
 @pytest.mark.parametrize("number", BREAKS_OF_CELLS)
 def test_cell_of_the_notebook(number):
     line, count = BREAKS_OF_CELLS[number]
-    tree = ast.parse(CELLS[number], f"<cell {number}>")
-    last = ast.Expression(tree.body.pop().value) if isinstance(tree.body[-1], ast.Expr) else None
-    namespace, records, printed = {"torch": Face()}, Collect(), io.StringIO()
+    records = Collect()
+    notebook = Notebook(records)
+    notebook.namespace["torch"] = Face()
     logger = logging.getLogger("minidynamo.graph_breaks")
     logger.addHandler(records)
     minidynamo._logging.set_logs(graph_breaks=True)
     torch.manual_seed(number)
     try:
-        with contextlib.redirect_stdout(printed):
-            exec(compile(tree, f"<cell {number}>", "exec"), namespace)
-            value = eval(compile(last, f"<cell {number}>", "eval"), namespace) if last else None
+        value = notebook.run(CELLS[number], f"<cell {number}>")
     finally:
         minidynamo._logging.set_logs()
         logger.removeHandler(records)
@@ -202,7 +183,7 @@ def test_cell_of_the_notebook(number):
     if count:
         assert f'File "<cell {number}>", line {line}, in ' in records.messages[0]
     if value is None:
-        assert "Unsupported" in printed.getvalue() or "graph_break" in printed.getvalue()
+        assert "Unsupported" in notebook.output or "graph_break" in notebook.output
         return
     torch.manual_seed(number)
     assert value.tolist() == (torch.randn(3) + 1 + 2).tolist()

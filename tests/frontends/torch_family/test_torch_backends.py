@@ -13,13 +13,7 @@ from node_by_node import node_by_node, targets
 import minidynamo
 from minidynamo._dynamo.exc import BackendCompilerFailed
 
-pytestmark = pytest.mark.counts_regions
-
-
-@pytest.fixture(autouse=True)
-def without_gradients():
-    with torch.no_grad():
-        yield
+pytestmark = [pytest.mark.counts_regions, pytest.mark.usefixtures("without_gradients")]
 
 
 def through_the_module(gm, example_inputs):

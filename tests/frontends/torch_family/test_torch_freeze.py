@@ -13,15 +13,14 @@ import torch
 import minidynamo
 from minidynamo import _C
 
-pytestmark = pytest.mark.counts_regions
+pytestmark = [pytest.mark.counts_regions, pytest.mark.usefixtures("without_gradients")]
 FREEZE = {"options": {"freeze": True}}
 CALLS = 8  # weights are packed after some runs with the same contents
 
 
 @pytest.fixture(autouse=True)
-def without_gradients():
-    with torch.no_grad():
-        yield
+def reset_afterwards():
+    yield
     minidynamo._dynamo.reset()
 
 

@@ -15,13 +15,7 @@ from torch.library import custom_op
 
 import minidynamo
 
-pytestmark = pytest.mark.counts_regions
-
-
-@pytest.fixture(autouse=True)
-def without_gradients():
-    with torch.no_grad():
-        yield
+pytestmark = [pytest.mark.counts_regions, pytest.mark.usefixtures("without_gradients")]
 
 
 @custom_op("minidynamo_tests::scaled", mutates_args=())

@@ -18,13 +18,7 @@ import minidynamo
 from minidynamo import _C
 from minidynamo._dynamo.testing import CompileCounter
 
-pytestmark = pytest.mark.counts_regions
-
-
-@pytest.fixture(autouse=True)
-def without_gradients():
-    with torch.no_grad():
-        yield
+pytestmark = [pytest.mark.counts_regions, pytest.mark.usefixtures("without_gradients")]
 
 
 def facts(value, arguments):
