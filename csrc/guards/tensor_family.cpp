@@ -36,14 +36,21 @@ std::vector<FamilyLoader>& loaders() {
   return *all;
 }
 
+// Whether the library itself is there and complete: another module may stand in sys.modules under its name, this one first.
 bool is_imported(BorrowedRef module_name) {
   PyObject* modules = PyImport_GetModuleDict();  // borrowed
   PyObject* module = PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, module_name) : nullptr;
   if (module == nullptr || !PyModule_Check(module)) return false;
   PyObject* spec = PyDict_GetItemString(PyModule_GetDict(module), "__spec__");
-  Ref initializing = spec != nullptr ? Ref::steal(PyObject_GetAttrString(spec, "_initializing")) : Ref();
-  if (!initializing) PyErr_Clear();
-  return !initializing || initializing.get() != Py_True;
+  if (spec == nullptr) return false;
+  auto fact = [&](const char* name) {
+    Ref found = Ref::steal(PyObject_GetAttrString(spec, name));
+    if (!found) PyErr_Clear();
+    return found;
+  };
+  Ref name = fact("name");
+  if (!name || !PyUnicode_Check(name) || PyUnicode_Compare(name, module_name) != 0) return false;
+  return fact("_initializing").get() != Py_True;
 }
 
 }  // namespace

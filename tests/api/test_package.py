@@ -61,3 +61,17 @@ def test_unknown_attribute():
 def test_all_names_exist():
     for name in minidynamo.__all__:
         assert hasattr(minidynamo, name), name
+
+
+STANDS_IN = """
+import sys
+import minidynamo
+sys.modules["torch"] = minidynamo
+import torch
+assert torch.compile(lambda x: x + 1)(torch.ones(2)).tolist() == [2.0, 2.0]
+"""
+
+
+def test_it_stands_in_for_torch_without_a_warning():
+    done = subprocess.run([sys.executable, "-c", STANDS_IN], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
