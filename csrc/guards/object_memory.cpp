@@ -199,11 +199,11 @@ Ref object_of_input(const TensorFamily& family, const Tensor& tensor) {
   return object_of_result(family, tensor);
 }
 
-Ref object_of_result(const TensorFamily& family, Tensor result) {
+Ref object_of_result(const TensorFamily& family, Tensor result, Detached detached) {
   if (family.wrap != nullptr) return family.wrap(std::move(result));
   TensorView view = view_of(*result.impl());
   if (Owner owner = owner_of(result); owner.object != nullptr) {
-    if (!owner.is_new || !is_whole(family, owner.object, view)) return family.alias(owner.object, view);
+    if (!owner.is_new || !is_whole(family, owner.object, view)) return family.alias(owner.object, view, detached);
     // From now on it is an object like others, of which a second result is a view.
     result->storage()->change_deleter(release_owner);
     return Ref::share(owner.object);

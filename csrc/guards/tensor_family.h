@@ -58,6 +58,9 @@ struct NeutralKeyword {
   PyObject* value;
 };
 
+// Where a view of an object forgets the object, as detach() does: not at all, in its last step, or before other steps.
+enum class Detached : uint8_t { No, Last, First };
+
 struct TensorFamily {
   const char* name;  // in texts
   int rank;          // of two families in one operation, the higher one answers
@@ -74,7 +77,7 @@ struct TensorFamily {
   // A new object with uninitialised memory of the library's own; `view.data` is ignored.
   Ref (*empty)(const TensorView& view);
   // The library's own view of an object.
-  Ref (*alias)(PyObject* owner, const TensorView& view);
+  Ref (*alias)(PyObject* owner, const TensorView& view, Detached detached);
   // The object's memory has been written, `count` times: version counters. May be null.
   void (*written)(PyObject* object, int count);
   // False: no parameter, as models have them. Else how many writes the library has counted. May be null: it has none.

@@ -42,7 +42,7 @@ Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   const StoragePtr storage = recipe.writes > 0 ? output->storage() : StoragePtr();
   if (storage)
     while (storage->version() < static_cast<uint64_t>(recipe.writes)) storage->bump_version();
-  return object_of_result(*recipe.family, std::move(output));
+  return object_of_result(*recipe.family, std::move(output), recipe.detached);
 }
 
 Ref make_Number(ValueBuilder& builder, const Recipe& recipe, RecipeId) {

@@ -18,6 +18,7 @@
 
 namespace md {
 
+enum class Detached : uint8_t;
 struct TensorFamily;
 
 enum class RecipeKind : uint8_t {
@@ -56,6 +57,7 @@ struct Recipe {
   int32_t writes = 0;                    // Output: number of in-place writes to its storage by eager code
   const Source* source = nullptr;        // Source
   const TensorFamily* family = nullptr;  // Output
+  Detached detached{};                   // Output
   Ref object;                            // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;
 };

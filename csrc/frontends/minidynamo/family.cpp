@@ -28,7 +28,7 @@ Ref empty(const TensorView& view) { return wrap_tensor(Tensor::empty(view.spec()
 
 Ref fake(const TensorSpec& spec) { return wrap_tensor(Tensor::fake(spec)); }
 
-Ref alias(PyObject* owner, const TensorView& view) {
+Ref alias(PyObject* owner, const TensorView& view, Detached) {
   const Tensor& tensor = tensor_of(owner);
   int64_t bytes = static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor->storage()->data());
   return wrap_tensor(

@@ -102,11 +102,12 @@ Ref empty(const TensorView& view) {
   return check(object);
 }
 
-Ref alias(PyObject* owner, const TensorView& view) {
+Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   static PyObject* const kAsStrided = PyUnicode_InternFromString("as_strided");
+  static PyObject* const kDetach = PyUnicode_InternFromString("detach");
   TensorView whole;
   MD_ASSERT(read(owner, whole), "the owner of a view ", whole.refusal);
-  Ref viewed = Ref::share(owner);
+  Ref viewed = detached == Detached::First ? check(PyObject_CallMethodNoArgs(owner, kDetach)) : Ref::share(owner);
   auto item = static_cast<int64_t>(item_size(view.dtype));
   int64_t bytes = static_cast<char*>(view.data) - static_cast<char*>(whole.data) +
                   storage_offset(owner) * static_cast<int64_t>(item_size(whole.dtype));
@@ -114,7 +115,8 @@ Ref alias(PyObject* owner, const TensorView& view) {
   Ref sizes = tuple_of({view.sizes, static_cast<size_t>(view.rank)});
   Ref strides = tuple_of({view.strides, static_cast<size_t>(view.rank)});
   Ref offset = check(PyLong_FromLongLong(bytes / item));
-  return check(PyObject_CallMethodObjArgs(viewed, kAsStrided, sizes.get(), strides.get(), offset.get(), nullptr));
+  Ref part = check(PyObject_CallMethodObjArgs(viewed, kAsStrided, sizes.get(), strides.get(), offset.get(), nullptr));
+  return detached == Detached::Last ? check(PyObject_CallMethodNoArgs(part, kDetach)) : part;
 }
 
 bool parameter_version(PyObject* object, uint64_t& version) {

@@ -56,10 +56,21 @@ void RegionFinisher::pass_through(const Source* source, Recipe& recipe) {
   if (!is_argument && source->kind() != SourceKind::Function) tracer_.guards().present(source);
 }
 
+namespace {
+
+Detached detached(const TensorValue& tensor) {
+  auto cuts = [](const ViewStep& step) { return step.row->has(kCutsGradient); };
+  if (std::ranges::none_of(tensor.views, cuts)) return Detached::No;
+  return cuts(tensor.views.back()) ? Detached::Last : Detached::First;
+}
+
+}  // namespace
+
 void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return pass_through(tensor->source, recipe);
   recipe.kind = RecipeKind::Output;
   recipe.family = tensor->family;
+  recipe.detached = detached(*tensor);
   recipe.index = static_cast<int32_t>(outputs_.size());
   if (tensor->base != nullptr && tensor->base->source == nullptr) recipe.writes = tensor->base->version;
   outputs_.push_back(tracer_.builder().output_value(tensor));

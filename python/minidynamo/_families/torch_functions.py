@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # Functions of ours whose namesakes in torch mean something else, or whose capture depends on more than a family knows.
 OTHER_MEANINGS = {
     "manual_seed",
-    "detach",
     "detach_",
     "requires_grad_",
     "dropout",

@@ -34,7 +34,9 @@ def facts(value, arguments):
         ]
         strides = value.stride() if value.numel() > 1 else None
         elements = torch.round(value.double(), decimals=5).tolist()
-        return (type(value), value.dtype, value.shape, strides, elements, base, same, shared, value.requires_grad)
+        # Of an argument's memory; else it is up to the function.
+        views = (value._is_view(), value._base is not None, base) if shared else None
+        return (type(value), value.dtype, value.shape, strides, elements, views, same, shared, value.requires_grad)
     if isinstance(value, (tuple, list)):
         return type(value), [facts(each, arguments) for each in value]
     if isinstance(value, dict):
@@ -76,6 +78,14 @@ CAPTURED = {
     "views": lambda a, b: (a.t(), a[1], a[:, ::2], b.reshape(4, 3), b.unsqueeze(0)),
     "a_view_of_a_view": lambda a, b: a.t()[1:].T,
     "arguments": lambda a, b: (a, [b], {"a": a + 0}),
+    "detached": lambda a, b: (
+        a.detach(),
+        torch.detach(b[1]),
+        a.detach().t(),
+        a.detach().detach(),
+        (a + b).detach() * 2,
+    ),
+    "a_result_and_itself_detached": lambda a, b: (lambda c: (c, c.detach(), c.detach()[0], c[0].detach()))(a + b),
     "a_result_and_its_view": lambda a, b: (lambda c: (c, c[0]))(a + b),
     "a_result_and_a_whole_view": lambda a, b: (lambda c: (c, c.view(3, 4), c[:], c))(a + b),
     "named_results": lambda a, b: a.max(dim=1),
@@ -124,6 +134,7 @@ WRITTEN = {
     "a_row": lambda a, b: store(a, 0, b[1]),
     "a_window": lambda a, b: store(a, (slice(1, 3), slice(0, 2)), b[1:, :2] * 2),
     "through_a_view": lambda a, b: (a.t().mul_(2), a + b)[1],
+    "through_what_is_detached": lambda a, b: (a.detach().mul_(2), b.t().detach().add_(1), a + b)[1:],
     "twice": lambda a, b: (a.mul_(2), a.add_(1), a * b)[2],
     "both": lambda a, b: (a.copy_(b), b.zero_(), a + b),
     "a_result": lambda a, b: (a + b).mul_(2).clamp_(min=3),
