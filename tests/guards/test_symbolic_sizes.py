@@ -85,6 +85,7 @@ def shapes(x):
         [f"{shape} {shape[0]}", str(shape), repr(shape), "%s" % (shape,), shape.numel(), shape.count(3), hash(shape)],
         [shape == x.shape, shape == (3, 4), shape != [1], 4 in shape, isinstance(shape, tuple), type(shape).__name__],
         [sorted(shape), sum(shape), list(reversed(shape)), max(shape), min(shape), {shape: 1}, {shape[0]: 2}],
+        [next(iter({shape: 1})) is shape, *{shape: 1}],
         [n * 2 for n in shape], {"a": shape}, (lambda *a: a)(*shape), divmod(shape[0], 3), shape[0] ** 2, shape[0] / 2,
         bool(shape[0]), not shape[0], shape[0] and 5, shape[0] == shape[1], shape[0] is None, abs(-shape[0]), shape[0] & 3,
         x.stride(), x.nbytes, x.ndim, x.element_size(), float(shape[0]), int(shape[1]), round(shape[0]),

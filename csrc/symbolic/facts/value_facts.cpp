@@ -331,7 +331,9 @@ Ref key_of(Tracer& tracer, const ValuePtr& value, bool alone) {
     graph_break(BreakReason::unhashable_key, describe(value));
   if (Ref reference = weak_key_of(tracer, value)) return reference;
   if (Ref tensor = is_tensor(value) ? tensor_key(tracer, value) : Ref()) return tensor;
-  Ref key = is_tensor(value) ? Ref() : constant_of(tracer, value);
+  // A tuple created in the trace is itself the key, and so is the object of sizes, which equal others.
+  bool is_key_itself = as<SequenceValue>(value) != nullptr || is_shape(value);
+  Ref key = is_tensor(value) || is_key_itself ? Ref() : constant_of(tracer, value);
   if (key) {
     if (PyObject_Hash(key) == -1) raise_unhashable(tracer, alone);
     return key;
