@@ -133,6 +133,7 @@ SET_USES = {
     "update": lambda c, k: c.update([k]),
     "update in the middle": lambda c, k: c.update(["b", k, "d"]),
     "update with several": lambda c, k: c.update(["b"], ["e", k], ["d"]),
+    "update with an iterator and several": lambda c, k: c.update(["b"], iter(c), ["e", k]),
     "update from an iterator": lambda c, k: taken_from(c.update, k),
     "union with an iterator": lambda c, k: taken_from(c.union, k),
     "isdisjoint from an iterator": lambda c, k: taken_from(c.isdisjoint, k),
@@ -197,7 +198,7 @@ def of_pre_existing_objects(use):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("container", "use"), USES, ids=" ".join)
+@pytest.mark.parametrize(("container", "use"), USES, ids=[" ".join(each) for each in USES])
 def test_unhashable_key(container, use, kind):
     use = {"dict": DICT_USES, "set": SET_USES}[container][use]
     minidynamo._dynamo.reset()  # the functions below have one code object for all uses

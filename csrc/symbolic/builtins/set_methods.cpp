@@ -131,8 +131,15 @@ void change_with_each(Tracer& tracer, EffectKind kind, const ValuePtr& set, cons
 
 ValuePtr call_update(Tracer& tracer, const CallArgs& args) {
   require_self(tracer, args, "update");
-  for (size_t i = 1; i < args.positional.size(); ++i)
-    change_with_each(tracer, EffectKind::SetAdd, args.positional[0], operand(tracer, args.positional[i]));
+  // All arguments are read before the first change.
+  Ref items = check(PyList_New(0));
+  for (size_t i = 1; i < args.positional.size(); ++i) {
+    // An iterator notices what an earlier argument changes.
+    if (i > 1 && as<IteratorValue>(args.positional[i]) != nullptr) break_on_set(args.positional[0]);
+    Ref own = check(PySequence_List(operand(tracer, args.positional[i])));
+    check_status(PyList_SetSlice(items, PyList_GET_SIZE(items.get()), PyList_GET_SIZE(items.get()), own));
+  }
+  change_with_each(tracer, EffectKind::SetAdd, args.positional[0], items);
   return tracer.values().none();
 }
 
