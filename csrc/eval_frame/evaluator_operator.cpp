@@ -17,8 +17,11 @@ namespace {
 // The frame of the operator must not be what meets the recursion limit.
 constexpr int kFramesLeft = 16;
 
+// Each class of a program has the table of the buffer protocol, empty.
 bool owns_memory(BorrowedRef object) {
-  return Py_REFCNT(object.get()) == 1 && object.type()->tp_as_buffer != nullptr && family_of(object) == nullptr;
+  const PyBufferProcs* buffer = object.type()->tp_as_buffer;
+  return Py_REFCNT(object.get()) == 1 && buffer != nullptr && buffer->bf_getbuffer != nullptr &&
+         family_of(object) == nullptr;
 }
 
 const Instruction& first_of(const Bytecode& bytecode, Opcode op) {
