@@ -28,6 +28,8 @@ class MemoryImage {
     std::vector<Tensor> written;
   };
   Kept* find(const Storage* storage);
+  // Two objects of another library may lie in one memory, of which each has a storage of its own.
+  bool is_part_of_written(const Storage& storage) const;
   std::vector<StoragePtr> kept_;
   std::vector<Kept> images_;  // of these
 };
