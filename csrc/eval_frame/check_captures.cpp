@@ -122,6 +122,7 @@ void count_uncompared(Uncompared reason) { ++check_counts().uncompared[static_ca
 std::optional<Uncompared> CaptureCheck::refusal(RegionRun& run) {
   const CapturedRegion& region = run.region();
   if (!region.host_calls.empty()) return Uncompared::host_call;
+  if (region.answers_as_capture) return Uncompared::is_compiling;
   if (std::ranges::any_of(region.outputs, &OutputSite::runs_python)) return Uncompared::output_in_python;
   if (makes_finalized(region.snapshot, run.builder())) return Uncompared::finalizer;
   auto is_unknown = [](const auto& frame) { return frame.executed < 0; };

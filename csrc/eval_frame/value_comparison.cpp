@@ -460,7 +460,9 @@ void ValueComparison::look_inside_reduced(const Pair& pair) {
 
 void ValueComparison::look_inside_tensor(const Pair& pair) {
   Tensor ours = tensor_of_object(pair.captured), theirs = tensor_of_object(pair.python);
-  if (std::string text = spec_difference(ours, theirs); !text.empty())
+  bool is_ours = family_of(pair.captured)->contained != nullptr;
+  Strides compared = is_ours ? Strides::All : Strides::ThoseToElements;
+  if (std::string text = spec_difference(ours, theirs, compared); !text.empty())
     return differ(pair.place, text, pair.captured, pair.python);
   if (ours->storage() && theirs->storage()) {
     const void *captured = memory_of(*ours->storage().get()), *python = memory_of(*theirs->storage().get());

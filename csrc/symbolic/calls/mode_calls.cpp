@@ -269,6 +269,10 @@ ValuePtr decline(Tracer& tracer, const CallArgs& args) {
 ValuePtr nothing(Tracer& tracer, const CallArgs&) { return tracer.values().none(); }
 
 ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
+ValuePtr is_compiling_for_library(Tracer& tracer, const CallArgs&) {
+  tracer.note_answer_as_capture();
+  return tracer.values().boolean(true);
+}
 ValuePtr always_false(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(false); }
 
 struct ModeCallRow {
@@ -287,6 +291,7 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"call_nonstrict", call_nonstrict},
                                  {"PolicyFunction", decorate},
                                  {"is_compiling", always_true},
+                                 {"is_compiling_for_library", is_compiling_for_library},
                                  {"is_exporting", always_false},
                                  {"is_tensor", is_tensor},
                                  {"get_default_dtype", get_default_dtype},

@@ -56,11 +56,12 @@ struct CapturedRegion {
   std::optional<GraphBreak> graph_break;  // set for ExitKind::Break
   // in force where the break was found, possibly in a frame inlined below the region's end
   const Policy* break_policy = nullptr;
-  int64_t instructions = 0;       // traced before the end of the region, including those of inlined functions
-  bool goes_back = false;         // took a back edge
-  bool met_operations = false;    // traced a tensor op, even if its result is unused
-  bool is_strict_inside = false;  // part of it is under error_on_graph_break
-  bool skips_frame = false;       // the program asked to run this frame uncaptured
+  int64_t instructions = 0;         // traced before the end of the region, including those of inlined functions
+  bool goes_back = false;           // took a back edge
+  bool met_operations = false;      // traced a tensor op, even if its result is unused
+  bool is_strict_inside = false;    // part of it is under error_on_graph_break
+  bool answers_as_capture = false;  // asked something to which the library answers otherwise in plain Python
+  bool skips_frame = false;         // the program asked to run this frame uncaptured
   bool rest_uncaptured =
       false;                   // the program asked to run the rest of the innermost frame, after the break, uncaptured
   bool is_cheap_loop = false;  // the body of a loop that Python runs in less than a region costs

@@ -102,7 +102,7 @@ def _register(torch: Any) -> None:
         for function, name in _found(torch, places, names):
             add(function, name, *meaning)
     for name in ("is_compiling", "is_dynamo_compiling"):
-        _C._register_call("is_compiling", getattr(torch.compiler, name))
+        _C._register_call("is_compiling_for_library", getattr(torch.compiler, name))
     _C._register_call("is_exporting", torch.compiler.is_exporting)
     _register_ops(torch, add)
     _register_composites(torch, add)

@@ -18,7 +18,7 @@ _CALLS = {
     "graph_break": ("graph_break", "decorators.graph_break"),
     "skip_frame": ("decorators.skip_frame",),
     "step_unsupported": ("decorators.step_unsupported",),
-    "is_compiling": ("is_compiling", "external_utils.is_compiling"),
+    "is_compiling_for_library": ("is_compiling", "external_utils.is_compiling"),
 }
 # Functions inside of these are what a disabled function becomes.
 _DISABLED = ("eval_frame.DisableContext.__call__", "external_utils.get_nonrecursive_disable_wrapper")
