@@ -162,6 +162,7 @@ GROWING = {
 CHAINS = {"element of a list": 3, "attention": 2}  # caches of a program
 
 
+@pytest.mark.counts_python_runs
 @pytest.mark.parametrize("compile", [compiled, compiled_as_ever])
 @pytest.mark.parametrize("name", GROWING)
 def test_caches_grow_in_place(name, compile):

@@ -785,6 +785,7 @@ print(interrupted)
 """
 
 
+@pytest.mark.counts_python_runs
 def test_other_threads_get_their_turn_in_a_loop_of_regions():
     done = subprocess.run([sys.executable, "-c", TIGHT_LOOPS], capture_output=True, text=True, timeout=60)
     assert done.stdout == "[True]\n", done.stderr

@@ -338,6 +338,7 @@ def test_a_global_that_a_finalizer_changes_in_a_step():
     assert [run(compiled), run(compiled)] == [run(program), run(program)]
 
 
+@pytest.mark.counts_python_runs
 def test_a_global_that_another_thread_changes():
     """The loop sees the change, within some steps, as in Python."""
     begun, changed = threading.Event(), threading.Event()

@@ -307,6 +307,7 @@ STORMS = {
 }
 
 
+@pytest.mark.counts_python_runs
 @pytest.mark.parametrize("handler", ["seen.append(1)", "seen.append(handled(md.ones(3)).sum().item())", "raise Stop"])
 @pytest.mark.parametrize("work", STORMS)
 def test_timers_that_fire_all_the_time(work, handler):
