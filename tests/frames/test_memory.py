@@ -10,20 +10,11 @@ import weakref
 
 import pytest
 from at_once import at_once
+from resident_memory import MEGABYTE, needs_proc, settled_growth
 
 import minidynamo
 from minidynamo import _C, _dynamo
 from minidynamo._dynamo import config, mark_dynamic
-
-
-def resident():
-    """Bytes of memory that this process uses."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * 4096
-
-
-needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is no /proc here")
-MEGABYTE = 1 << 20
 
 
 def make_function(number):
@@ -31,22 +22,6 @@ def make_function(number):
     namespace = {}
     exec(f"def f{number}(x):\n    return (x + {number}).relu() * 2\n", namespace)
     return namespace[f"f{number}"]
-
-
-def settled_growth(step, rounds, warm_up, turns=3):
-    """The least growth of the turns, after a warm-up has filled the allocators' pools: what is kept of each round is
-    there every time, what other tests have left to the allocators is not."""
-    for number in range(warm_up):
-        step(number)
-    growths = []
-    while len(growths) < turns and (not growths or growths[-1] >= MEGABYTE):
-        gc.collect()
-        before = resident()
-        for number in range(warm_up, warm_up + rounds):
-            step(number)
-        gc.collect()
-        growths.append(resident() - before)
-    return min(growths)
 
 
 @needs_proc
