@@ -103,6 +103,9 @@ struct TensorFamily {
   int (*thread_count)();
   // Whether the library records operations on tensors that require grad: these are left to it while grad mode is on.
   bool records_history;
+  // Whether an operation that writes to a tensor reads all of its operands first, where they overlap the tensor in part. False:
+  // what it computes then, or that it raises, is the library's.
+  bool reads_before_it_writes;
 
   // ---- the language of its programs
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
 # The modules import each other by name, as under pytest.
-FOLDERS = (TESTS, *sorted(path for path in TESTS.iterdir() if path.is_dir() and not (path / "__init__.py").exists()))
+_folders = {path.parent for path in TESTS.rglob("test_*.py")}
+FOLDERS = (TESTS, *sorted(path for path in _folders if not (path / "__init__.py").exists()))
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ GENERATORS = {
     "loops": Generator("test_loops_drawn", check="check_drawn"),
     "writes": Generator("test_captured_writes", check="run_program"),
     "windows": Generator("test_writes_in_place", check="check_drawn"),
+    "torch_windows": Generator("test_torch_writes", check="check_drawn", needs="torch"),
     "appends": Generator("test_appends", check="check_drawn", needs="torch"),
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),
     "size_sequences": Generator("test_size_sequences", check="check_drawn"),

@@ -133,6 +133,7 @@ constexpr TensorFamily kFamily{
     .set_modes = set_modes,
     .thread_count = nullptr,
     .records_history = false,
+    .reads_before_it_writes = true,
     .attribute = attribute,
     .find = find,
     .is_opaque = nullptr,

@@ -133,6 +133,7 @@ constexpr TensorFamily kFamily{
     .set_modes = set_modes,
     .thread_count = thread_count,
     .records_history = true,
+    .reads_before_it_writes = false,
     .attribute = attribute,
     .find = find,
     .is_opaque = is_opaque,

@@ -23,6 +23,13 @@ bool same_view(const StridedView& a, const StridedView& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
 }
 
+TensorSpec layout_of(const StridedView& view) {
+  TensorSpec spec;
+  spec.sizes = view.sizes;
+  spec.strides = view.strides;
+  return spec;
+}
+
 bool are_apart(const StridedView& a, const StridedView& b) {
   auto end = [](const StridedView& view) {
     int64_t last = view.offset.value();
@@ -39,36 +46,53 @@ bool are_apart(const StridedView& a, const StridedView& b) {
 
 namespace {
 
-bool is_dense(const StridedView& view) {
-  TensorSpec spec;
-  spec.sizes = view.sizes;
-  spec.strides = view.strides;
-  return md::is_dense(spec);
+bool meet(const StridedView& a, const StridedView& b) {
+  return !are_apart(a, b) && elements_meet(layout_of(a), a.offset.value(), layout_of(b), b.offset.value());
 }
 
-// Checks a value read by an op that writes to `target`: two different views of one base that fill their ranges may
-// overlap, which is an error. Of other views all is read before anything is written.
-void check_read_beside_write(Tracer& tracer, const std::string& op, TensorValue* target, const ValuePtr& value) {
-  if (auto* sequence = as<SequenceValue>(value))
-    for (const ValuePtr& item : sequence->items) check_read_beside_write(tracer, op, target, item);
-  auto* tensor = as<TensorValue>(value);
-  if (tensor == nullptr) return;
-  // A target computed with gradients in the region is not a leaf, and keeps requires_grad.
+// Whether our result for a value that is read beside the write to a view of its base is that of the library. Different
+// views that fill their ranges may overlap, which is an error. Of other views all is read before anything is written, if
+// the library does so.
+bool is_defined(const OpRow& row, const TensorFamily& family, const StridedView& read, const StridedView& written) {
+  bool is_same = same_view(read, written);
+  if (family.reads_before_it_writes)
+    return is_same || are_apart(read, written) || !is_dense(layout_of(read)) || !is_dense(layout_of(written));
+  bool is_pointwise = row.kind == OpKind::PointwiseUnary || row.kind == OpKind::PointwiseBinary ||
+                      row.kind == OpKind::PointwiseTernary || row.kind == OpKind::Compare;
+  return is_same ? is_pointwise : !meet(read, written);
+}
+
+// For a tensor of an op that writes to `target`. A target computed with gradients in the region is not a leaf, and keeps
+// requires_grad.
+void refuse_gradient(Tracer& tracer, const std::string& op, TensorValue* target, const TensorValue& tensor) {
   bool stays =
       target->source == nullptr && tracer.builder().base_of(target)->source == nullptr && target->spec.requires_grad;
-  if (tensor->spec.requires_grad && tracer.builder().modes(*tensor->family).grad && !stays)
+  if (tensor.spec.requires_grad && tracer.builder().modes(*tensor.family).grad && !stays)
     graph_break(BreakReason::tensor_write, op + " with a tensor that requires grad");
+}
+
+// Checks a value read by an op that writes to `target`.
+void check_read_beside_write(Tracer& tracer, const OpRow& row, const std::string& op, TensorValue* target,
+                             const ValuePtr& value) {
+  if (auto* sequence = as<SequenceValue>(value))
+    for (const ValuePtr& item : sequence->items) check_read_beside_write(tracer, row, op, target, item);
+  auto* tensor = as<TensorValue>(value);
+  if (tensor == nullptr) return;
+  refuse_gradient(tracer, op, target, *tensor);
   tracer.builder().graph_value(tensor);
-  if (tensor == target || tensor->base != tracer.builder().base_of(target)) return;
+  if (tensor->base != tracer.builder().base_of(target)) return;
   StridedView read = tracer.builder().strided_view_of(*tensor), written = tracer.builder().strided_view_of(*target);
-  if (!same_view(read, written) && !are_apart(read, written) && is_dense(read) && is_dense(written))
+  if (!is_defined(row, *target->family, read, written))
     graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
 }
 
-void check_reads(Tracer& tracer, const std::string& op, TensorValue* target, const CallArgs& args) {
+// Of the operands from `first` on.
+void check_reads(Tracer& tracer, const OpRow& row, const std::string& op, TensorValue* target, const CallArgs& args,
+                 size_t first) {
   tracer.builder().graph_value(target);
-  for (const ValuePtr& value : args.positional) check_read_beside_write(tracer, op, target, value);
-  for (const auto& [name, value] : args.keywords) check_read_beside_write(tracer, op, target, value);
+  for (size_t i = first; i < args.positional.size(); ++i)
+    check_read_beside_write(tracer, row, op, target, args.positional[i]);
+  for (const auto& [name, value] : args.keywords) check_read_beside_write(tracer, row, op, target, value);
 }
 
 }  // namespace
@@ -77,7 +101,9 @@ ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (self == nullptr) raise_here();
   ValuePtr keep = args.positional[0];
-  check_reads(tracer, row.name + "_", self, args);
+  const std::string op = row.name + "_";
+  refuse_gradient(tracer, op, self, *self);
+  check_reads(tracer, row, op, self, args, 1);
   if (has_expanded_dim(self->spec)) raise_here();
   ValuePtr result = call_op(tracer, row, args, CallForm::Method);
   auto* computed = as<TensorValue>(result);
@@ -123,8 +149,9 @@ ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, C
     // out= does not support gradients: the call raises.
     if (as<TensorValue>(target)->spec.requires_grad && tracer.builder().modes(*as<TensorValue>(target)->family).grad)
       raise_here();
-    check_reads(tracer, row.name + " with out=", as<TensorValue>(target), plain);
-    check_reads(tracer, row.name + " with out=", as<TensorValue>(target), {{target}, {}});
+    const std::string op = row.name + " with out=";
+    refuse_gradient(tracer, op, as<TensorValue>(target), *as<TensorValue>(target));
+    check_reads(tracer, row, op, as<TensorValue>(target), plain, 0);
     if (has_expanded_dim(as<TensorValue>(target)->spec)) raise_here();
   }
   ValuePtr result = call_op(tracer, row, plain, form);
