@@ -1,5 +1,7 @@
 // Objects whose death is observable by the program.
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 #include "cpython/frame.h"
 #include "cpython/object_layout.h"
@@ -44,11 +46,12 @@ bool is_last(PyObject* object, Py_ssize_t held = 2) {
   return Py_REFCNT(object) <= held && !is_guardable_constant(object);
 }
 
-// The objects that die with an object: those referenced only by it, or by it and the trace.
+// The objects that die with an object: those that it and what dies with it reference alone, or with the trace.
 class Dying {
  public:
   bool is_noticed(PyObject* object) {
     pending_ = {object};
+    met_.clear();
     while (!pending_.empty() && !found_ && visited_ < kMost) {
       PyObject* next = pending_.back();
       pending_.pop_back();
@@ -62,10 +65,20 @@ class Dying {
  private:
   static constexpr int kMost = 10'000;
   static int visit(PyObject* held, void* self) {
-    if (held != nullptr && Py_REFCNT(held) <= 2) static_cast<Dying*>(self)->pending_.push_back(held);
+    auto* dying = static_cast<Dying*>(self);
+    if (held == nullptr) return 0;
+    // Once for each of its references; those of the trace are one at most.
+    Py_ssize_t references = Py_REFCNT(held);
+    Met& met = dying->met_[held];
+    if (++met.references >= references - 1 && !std::exchange(met.dies, true)) dying->pending_.push_back(held);
     return 0;
   }
 
+  struct Met {
+    Py_ssize_t references = 0;
+    bool dies = false;
+  };
+  std::unordered_map<PyObject*, Met> met_;
   std::vector<PyObject*> pending_;  // borrowed: no code runs meanwhile
   int visited_ = 0;
   bool found_ = false;
@@ -129,9 +142,18 @@ PyObject* held_from_start(Tracer& tracer, const ValuePtr& value) {
   return known->object.get();
 }
 
+namespace {
+
+// References to an object that the frame has held from its start: each place is one, and may be known to the trace.
+Py_ssize_t references_from_start(const Tracer& tracer, PyObject* object) {
+  return kHeldInContainer + 2 * (tracer.entry().places_of(object) - 1);
+}
+
+}  // namespace
+
 bool death_is_observable(Tracer& tracer, const ValuePtr& value) {
   PyObject* object = held_from_start(tracer, value);
-  return object != nullptr && dies_noticed(object, kHeldInContainer);
+  return object != nullptr && dies_noticed(object, references_from_start(tracer, object));
 }
 
 void release_value(Tracer& tracer, const ValuePtr& value) {
@@ -140,7 +162,7 @@ void release_value(Tracer& tracer, const ValuePtr& value) {
   // Under the evaluator everywhere any object that may die is left to the interpreter, since weak references observe
   // it.
   bool dies = tracer.frames().root().policy->keeps_empty_regions && is_last(object);
-  if (dies || dies_noticed(object, kHeldInContainer)) graph_break(BreakReason::last_reference);
+  if (dies || dies_noticed(object, references_from_start(tracer, object))) graph_break(BreakReason::last_reference);
 }
 
 void check_dropped(Tracer& tracer) {

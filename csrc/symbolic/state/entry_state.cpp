@@ -20,6 +20,14 @@ bool EntryState::owns(const ValuePtr& value) const {
   return std::ranges::find(slots_, value) != slots_.end() || std::ranges::find(stack_, value) != stack_.end();
 }
 
+Py_ssize_t EntryState::places_of(BorrowedRef object) const {
+  auto holds = [&](const ValuePtr& value) {
+    auto* known = as<ObjectValue>(value);
+    return known != nullptr && known->object.get() == object.get();
+  };
+  return std::ranges::count_if(slots_, holds) + std::ranges::count_if(stack_, holds);
+}
+
 void EntryState::add_return(ReturnedFrame frame) { returns_.push_back(std::move(frame)); }
 
 }  // namespace md

@@ -23,6 +23,8 @@ class EntryState {
   // Returns true if that frame has owned the value's object since then. At its first instruction a frame owns nothing:
   // it shares its references with its caller.
   bool owns(const ValuePtr& value) const;
+  // How many of its slots and places on its stack hold the object, whether or not the trace knows that they are alike.
+  Py_ssize_t places_of(BorrowedRef object) const;
   bool owns_objects() const { return start_.index > 0 || has_returned(); }
   // Objects of that stack that the frame still owns, and their positions.
   std::vector<std::pair<ValuePtr, size_t>>& watched() { return watched_; }
