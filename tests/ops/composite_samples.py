@@ -71,6 +71,7 @@ FUNCTIONS = {
         ("index_put", "index_put_"),
         [call(X, (index(2, 0),), f(2, 4)), call(X, (index(2, 0, 2), index(1, 1, 1)), f(3), True), call(X, [index(-1)], f(4)),
          call(X, (None, index(3, 3)), f(3, 2), accumulate=True), call(X, (None, index(3, 0)), f(2)), call(X, (b(3, 4),), f()),
+         call(X, (b(3, 4),), Data("f", dtype="float64")), call(i(3, 4), (b(3),), Data("f", 1)), call(X, (b(3),), i(1), True),
          call(i(5), (index(0, 0, 4),), i(3), True), call(X, (index(0, 1),), f(3)), call(X, (index(0, 1),), f(3), True),
          call(X, (index(3),), f(4)), call(X, (index(0),), Data("f", 4, dtype="float64")), call(X, (index(0), index(0), index(0)), f())],
     ),

@@ -77,7 +77,9 @@ def check_drawn(seed):
     image = draw_image(rng, shape)
     try:
         expected = torch.nn.functional.interpolate(image, **keywords)
-    except RuntimeError:
+    except RuntimeError as error:
+        if "INTERNAL ASSERT" in str(error):  # a fault of torch's
+            return
         with pytest.raises(RuntimeError):
             interpolate(minidynamo.from_dlpack(image), **keywords)
         return

@@ -53,7 +53,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     """A copy of input with values at the positions input[indices]; with accumulate they are added to the old ones.
 
     indices: a tuple of tensors of integers or bools, one for each leading dim; None for a whole dim. values: of
-    input's dtype, broadcast to the sizes of input[indices].
+    input's dtype, broadcast to the sizes of input[indices]; one number of any dtype where a mask is the only index.
     """
     require_tensor("index_put", input)
     return _put("index_put", input.clone(), indices, values, accumulate)
@@ -76,6 +76,9 @@ def _put(op: str, input: Tensor, indices: Any, values: Any, accumulate: bool) ->
                 f"{op}(): argument 'indices' must be tuple of Tensors, but element {at} is {type(index).__name__}"
             )
     if values.dtype != input.dtype:
+        mask = _lone_mask(input, indices)
+        if mask is not None and values.numel() == 1 and not accumulate:
+            return input.masked_fill_(mask, values.item())
         raise RuntimeError(
             f"[{op}] Index put requires the source and destination dtypes match, got {input.dtype} for the"
             f" destination and {values.dtype} for the source."
@@ -87,6 +90,17 @@ def _put(op: str, input: Tensor, indices: Any, values: Any, accumulate: bool) ->
     places = minidynamo.arange(input.numel()).reshape(input.shape)[key]
     added = values.expand(places.shape).reshape(-1)
     return input.copy_(input.reshape(-1).index_add(0, places.reshape(-1), added).reshape(input.shape))
+
+
+def _lone_mask(input: Tensor, indices: Any) -> Tensor | None:
+    """The only index, if it is a mask over dims of input that follow those left whole; it broadcasts against input."""
+    given = [(at, index) for at, index in enumerate(indices) if index is not None]
+    if len(given) != 1 or given[0][1].dtype not in (minidynamo.bool, minidynamo.uint8):
+        return None
+    at, mask = given[0]
+    if tuple(input.shape[at : at + mask.dim()]) != tuple(mask.shape):
+        return None
+    return mask.reshape([*mask.shape] + [1] * (input.dim() - at - mask.dim()))
 
 
 @composite("function method")
