@@ -270,7 +270,7 @@ ValuePtr nothing(Tracer& tracer, const CallArgs&) { return tracer.values().none(
 
 ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
 ValuePtr is_compiling_for_library(Tracer& tracer, const CallArgs&) {
-  tracer.note_answer_as_capture();
+  tracer.builder().note_answer_as_capture();
   return tracer.values().boolean(true);
 }
 ValuePtr always_false(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(false); }

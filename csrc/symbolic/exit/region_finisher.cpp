@@ -327,6 +327,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;
+  region.answers_as_capture = tracer_.builder().answers_as_capture();
   if (region.met_operations) {
     tracer_.guards().global_state(default_family());
     for (const TensorFamily* family : tracer_.builder().families()) tracer_.guards().global_state(*family);

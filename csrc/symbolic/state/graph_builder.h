@@ -39,6 +39,9 @@ class GraphBuilder {
   // The families whose operations are in the graph.
   const std::vector<const TensorFamily*>& families() const { return families_; }
   void note_family(const TensorFamily& family);
+  // The program asked something of a family's library that it answers otherwise in eager Python.
+  void note_answer_as_capture() { answers_as_capture_ = true; }
+  bool answers_as_capture() const { return answers_as_capture_; }
 
   // At the current point of the trace; at its start those of the thread.
   GradModes& modes(const TensorFamily& family);
@@ -90,6 +93,7 @@ class GraphBuilder {
   std::shared_ptr<Graph> graph_;
   std::vector<Input> inputs_;
   std::vector<const TensorFamily*> families_;
+  bool answers_as_capture_ = false;
   std::unordered_map<const Value*, ValueRef> scalar_inputs_;
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;
   std::deque<TracedModes> modes_;

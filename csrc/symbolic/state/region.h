@@ -60,7 +60,7 @@ struct CapturedRegion {
   bool goes_back = false;           // took a back edge
   bool met_operations = false;      // traced a tensor op, even if its result is unused
   bool is_strict_inside = false;    // part of it is under error_on_graph_break
-  bool answers_as_capture = false;  // asked something to which the library answers otherwise in plain Python
+  bool answers_as_capture = false;  // asked something that the library answers otherwise in eager Python
   bool skips_frame = false;         // the program asked to run this frame uncaptured
   bool rest_uncaptured =
       false;                   // the program asked to run the rest of the innermost frame, after the break, uncaptured

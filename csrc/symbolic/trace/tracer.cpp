@@ -263,7 +263,6 @@ CapturedRegion Tracer::finish(ExitKind exit, std::optional<GraphBreak> found) {
   }
   CapturedRegion region = RegionFinisher(*this).finish({exit, std::move(found), result_, restart_});
   region.is_strict_inside = saw_error_on_graph_break_;
-  region.answers_as_capture = answers_as_capture_;
   region.break_policy = break_policy;
   region.instructions = steps_ - 1;
   region.goes_back = frames_.has_back_edge();

@@ -83,8 +83,6 @@ class Tracer {
   bool is_declined_operator() {
     return choices_.declined.contains({frames_.innermost().bytecode, frames_.innermost().index});
   }
-  // What was traced is other than in plain Python, on purpose.
-  void note_answer_as_capture() { answers_as_capture_ = true; }
   // Counts an element taken from an iterator; returns the new count.
   int64_t count_item() { return ++items_taken_; }
 
@@ -138,7 +136,6 @@ class Tracer {
   int64_t instruction_step_ = 0;
   size_t instruction_depth_ = 1;  // frames at the start of that instruction
   int64_t items_taken_ = 0;
-  bool answers_as_capture_ = false;
   bool saw_error_on_graph_break_ = false;  // an instruction under error_on_graph_break was traced
   bool advanced_ = false;
   bool finished_ = false;
