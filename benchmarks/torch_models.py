@@ -1,12 +1,15 @@
 """torch's own models, unchanged, under minidynamo.compile(): right, breaks, and time against torch eager, in turns.
 
-    python benchmarks/torch_models.py [torchvision] [timm] [--models NAME,...] [--compile] [--rounds N] [--json FILE]
+    python benchmarks/torch_models.py [torchvision] [timm] [--models NAME,...] [--freeze] [--compile] [--rounds N]
+                                      [--json FILE]
 
 Models have random weights and run in eval mode under no_grad. A package that is not installed is skipped. With
---compile torch.compile takes turns as well: a minute a model. Ratios are eager's least time over the other's.
+--compile torch.compile takes turns as well: a minute a model; with --freeze also each of the two with parameters that
+stay as they are. Ratios are eager's least time over the other's.
 """
 
 import argparse
+import copy
 import json
 import statistics
 import sys
@@ -101,12 +104,18 @@ def measure(torch, minidynamo, model, size, options):
     row = {}
     expected = model(image)
     contenders = {"eager": model, "minidynamo": minidynamo.compile(model)}
+    if options.freeze:
+        contenders["minidynamo frozen"] = minidynamo.compile(model, options={"freeze": True})
     if options.compile:
         contenders["torch.compile"] = torch.compile(model)
+    if options.compile and options.freeze:
+        contenders["torch.compile frozen"] = torch.compile(copy.deepcopy(model), options={"freezing": True})
     for name, contender in contenders.items():
         start = time.perf_counter()
         contender(image)
         row[f"first {name}"] = time.perf_counter() - start
+    frozen = contenders.get("minidynamo frozen", contenders["minidynamo"])
+    row["difference frozen"] = difference(torch, expected, frozen(image))
     row["difference"] = max(difference(torch, expected, contenders["minidynamo"](image)) for _ in range(2))
     explained = minidynamo._dynamo.explain(model)(image)
     row["breaks"], row["reasons"] = explained.graph_break_count, dict(reasons(explained))
@@ -144,10 +153,14 @@ def run(torch, minidynamo, package, names, make, options):
     return rows
 
 
+def is_right(row):
+    return max(row["difference"], row["difference frozen"]) < 1e-4
+
+
 def describe(row):
     if "error" in row:
         return f"FAILED {row['error']}"
-    right = "right" if row["difference"] < 1e-4 else f"WRONG by {row['difference']:.1e}"
+    right = "right" if is_right(row) else f"WRONG by {max(row['difference'], row['difference frozen']):.1e}"
     shown = [f"{key[6:]} {value:.2f}" for key, value in row.items() if key.startswith("ratio ")]
     times = f"first {row['first minidynamo']:.2f} s, eager {row['eager'] * 1e3:.1f} ms, ratios: {', '.join(shown)}"
     return f"{right}, breaks {row['breaks']}, {times}"
@@ -157,13 +170,13 @@ def summary(package, rows):
     done = [row for row in rows.values() if "error" not in row]
     if not done:
         return f"{package}: nothing measured"
-    right = sum(row["difference"] < 1e-4 for row in done)
+    right = sum(map(is_right, done))
     breaks = statistics.median(row["breaks"] for row in done)
-    ratios = [row["ratio minidynamo"] for row in done]
-    mean, least = statistics.geometric_mean(ratios), min(ratios)
-    return (
-        f"{package}: {right} of {len(rows)} right, breaks median {breaks}, ratios: mean {mean:.2f}, least {least:.2f}"
-    )
+    lines = [f"{package}: {right} of {len(rows)} right, breaks median {breaks}; ratios to eager:"]
+    for name in (key for key in done[0] if key.startswith("ratio ")):
+        ratios = [row[name] for row in done if name in row]
+        lines.append(f"    {name[6:]}: mean {statistics.geometric_mean(ratios):.2f}, least {min(ratios):.2f}")
+    return "\n".join(lines)
 
 
 def main(argv):
@@ -171,6 +184,7 @@ def main(argv):
     parser.add_argument("packages", nargs="*", default=["torchvision", "timm"])
     parser.add_argument("--models", default="")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--freeze", action="store_true")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json")
     options = parser.parse_args(argv)
