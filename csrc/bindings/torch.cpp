@@ -89,10 +89,25 @@ Row row_named(std::span<const std::string_view> names, std::string_view name) {
   return static_cast<Row>(found - names.begin());
 }
 
+DType dtype_named(const std::string& name) {
+  auto found = std::ranges::find(kDTypes, name, [](const DTypeRow& row) { return std::string_view(row.name); });
+  if (found == std::end(kDTypes)) raise(ErrorKind::Key, "no dtype is named ", name);
+  return static_cast<DType>(found - std::begin(kDTypes));
+}
+
+uint32_t bits_of(const std::vector<std::string>& dtypes) {
+  uint32_t bits = 0;
+  for (const std::string& dtype : dtypes) bits |= 1u << static_cast<int>(dtype_named(dtype));
+  return bits;
+}
+
 void add(const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
-         bool is_method, const std::string& layout) {
+         bool is_method, const std::string& layout, const std::vector<std::string>& refused,
+         const std::vector<std::string>& refused_results) {
   TensorCallable meaning{.kind = row_named<TensorCallableKind>(kKinds, kind), .name = kept(name)};
   meaning.layout = row_named<ResultLayout>(kLayouts, layout);
+  meaning.refused = bits_of(refused);
+  meaning.refused_results = bits_of(refused_results);
   meaning.form = is_method ? CallForm::Method : CallForm::Function;
   switch (meaning.kind) {
     case TensorCallableKind::Op:
@@ -140,7 +155,8 @@ void bind_torch(py::module_& module) {
   torch.def("start", start);
   torch.def("note_inference_mode", [] { torch::library().inference_local = torch::local_keys(); });
   torch.def("add", add, py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(),
-            py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed");
+            py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed",
+            py::arg("refused") = std::vector<std::string>(), py::arg("refused_results") = std::vector<std::string>());
   torch.def("op_of", [](const py::object& callable) -> py::object {
     const TensorCallable* known = find_tensor_callable(callable.ptr());
     return known != nullptr && known->kind == TensorCallableKind::Op ? py::object(py::str(known->row->name))

@@ -64,6 +64,8 @@ struct TensorCallable {
   // Breaks; Element, Elements, Fact: where the call is not captured.
   TensorRefusal refusal = TensorRefusal::Method;
   ResultLayout layout = ResultLayout::Computed;
+  // Dtypes, by bit, for which the library raises and the row does not: of the first tensor, and of an argument `dtype`.
+  uint32_t refused = 0, refused_results = 0;
 };
 
 // The callables of one family, by identity. Owns them, and is never destroyed.

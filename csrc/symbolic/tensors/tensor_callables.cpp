@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "frontends/dtype_object.h"
 #include "frontends/tensor_facts.h"
 #include "guards/guard_set.h"
 #include "guards/guarded_ref.h"
@@ -28,6 +29,28 @@ constexpr BreakReason kReasons[] = {
 
 [[noreturn]] void refuse(const TensorCallable& callable) {
   graph_break(kReasons[static_cast<size_t>(callable.refusal)], std::string(callable.name));
+}
+
+const TensorValue* first_tensor(std::span<const ValuePtr> values) {
+  for (const ValuePtr& value : values)
+    if (auto* tensor = as<TensorValue>(value)) return tensor;
+  return nullptr;
+}
+
+// The library's function is called, which raises.
+void refuse_dtypes(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  auto refuse_one = [&](DType dtype, uint32_t refused) {
+    if ((refused >> static_cast<int>(dtype) & 1u) != 0)
+      graph_break(BreakReason::unknown_c_function, str_cat(callable.name, " of ", row(dtype).name));
+  };
+  const TensorValue* tensor = first_tensor(args.positional);
+  for (const auto& [name, value] : args.keywords)
+    if (tensor == nullptr) tensor = as<TensorValue>(value);
+  if (tensor != nullptr) refuse_one(tensor->spec.dtype, callable.refused);
+  const ValuePtr* asked = callable.refused_results != 0 ? args.keyword("dtype") : nullptr;
+  if (asked == nullptr) return;
+  Ref dtype = own_object(*callable.family, tracer.values().identity_of(*asked));
+  if (dtype_from_python(dtype)) refuse_one(*dtype_from_python(dtype), callable.refused_results);
 }
 
 TensorValue* tensor_in(const CallArgs& args) {
@@ -174,6 +197,7 @@ ValuePtr call_tensor_callable(Tracer& tracer, const TensorCallable& callable, co
 #include "frontends/tensor_callables.def"
 #undef MD_TENSOR_CALLABLE
   };
+  if ((callable.refused | callable.refused_results) != 0) refuse_dtypes(tracer, callable, args);
   return laid_out(tracer, callable, args, kHandlers[static_cast<size_t>(callable.kind)](tracer, callable, args));
 }
 

@@ -7,6 +7,7 @@ import types
 from .. import _C
 from . import (
     add_module_wrapper,
+    torch_dtypes,
     torch_functions,
     torch_graphs,
     torch_layers,
@@ -120,8 +121,10 @@ def _register(torch: Any) -> None:
 
 
 def _add(callable: Any, name: str, kind: str, operand: Any = None, *, method: bool = False) -> None:
-    layout = torch_functions.LAYOUTS.get(name.rpartition(".")[2], "Computed")
-    _C._torch.add(callable, name, kind, operand, method=method, layout=layout)
+    own = name.rpartition(".")[2]
+    layout = torch_functions.LAYOUTS.get(own, "Computed")
+    refused, results = torch_dtypes.refused(own, method), torch_dtypes.refused_results(own)
+    _C._torch.add(callable, name, kind, operand, method=method, layout=layout, refused=refused, refused_results=results)
 
 
 def _found(torch: Any, places: Any, names: Any) -> Iterator[tuple[Any, str]]:

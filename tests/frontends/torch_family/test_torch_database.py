@@ -66,6 +66,12 @@ def test_other_dtypes(name):
     assert not differences(name, database.outcomes(ENTRIES[name], dtype, in_this_part(name + dtype)))
 
 
+@pytest.mark.parametrize("name", ENTRIES)
+def test_dtypes_that_torch_refuses(name):
+    with torch.no_grad():
+        assert database.accepted_beyond_torch(ENTRIES[name]) == []
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_some_samples_of_modules(name):
     check(name, database.module_outcomes(MODULES[name], only=in_this_part(name)))

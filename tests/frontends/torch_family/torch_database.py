@@ -3,6 +3,7 @@
 `python torch_database.py [dtype ...] [operator ...]` prints all differences, and what breaks.
 """
 
+import itertools
 import sys
 import warnings
 from collections import Counter
@@ -13,6 +14,8 @@ import torch.testing._internal.common_modules as common_modules
 from compiled_torch import Outcome, compared, seed
 from database_comparison import tolerance_of_database
 from database_translation import unseeded
+
+import minidynamo
 
 DTYPES = ("float32", "float64", "int64", "bool", "uint8", "int8", "int16", "int32", "bfloat16", "float16")
 # These return uninitialised memory, or bases that torch's documentation fixes up to signs and rotations.
@@ -68,6 +71,38 @@ def outcomes(op, dtype_name, only=lambda number: True, backend="onednn"):
             arguments = ((sample.input, *sample.args), dict(sample.kwargs))
             values = op.name not in UNDETERMINED
             yield number, compared(call, arguments, backend, allowed=allowed, exact=exact, values=values)
+
+
+def accepted_beyond_torch(op, most=3):
+    """Dtypes for which torch raises and what is compiled does not, of samples in a dtype that torch takes."""
+    function, found = unseeded(op.op), []
+    taken = next((name for name in DTYPES if getattr(torch, name) in op.dtypes), None)
+    for name in DTYPES if taken else ():
+        source, dtype = getattr(torch, taken), getattr(torch, name)
+        if dtype in op.dtypes:
+            continue
+
+        def cast(value, source=source, dtype=dtype):
+            return value.to(dtype) if isinstance(value, torch.Tensor) and value.dtype == source else value
+
+        seed(0)
+        for sample in itertools.islice(op.sample_inputs("cpu", source, requires_grad=False), most):
+            given = sample.transform(cast)
+
+            def call(*tensors, given=given):
+                return function(*tensors, **given.kwargs)
+
+            try:
+                call(given.input, *given.args)
+                continue
+            except Exception:
+                minidynamo._dynamo.reset()
+            try:
+                minidynamo.compile(call)(given.input, *given.args)
+            except Exception:
+                continue
+            found.append(name)
+    return sorted(set(found))
 
 
 def modules():

@@ -199,4 +199,6 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     if mode == "circular" and input.dim() > 3 and not input.is_contiguous():
         decline("circular padding in another memory format")
+    if mode in ("reflect", "replicate") and input.dtype == minidynamo.bool:
+        decline("bools padded with their neighbours")
     return minidynamo.nn.functional.pad(input, pad, mode, value)

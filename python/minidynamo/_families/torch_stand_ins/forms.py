@@ -38,6 +38,13 @@ TABLE.extend(StandIn(f"_C._nn.{name} {name}", getattr(minidynamo.nn.functional, 
 TABLE.extend(StandIn(f"special.{name} special_{name}", registry.functions[name]) for name in ("logit", "sinc", "xlogy"))
 
 
+@stands_in("nn.functional.embedding_bag")
+def embedding_bag(input: Tensor, weight: Tensor, *others: Any, **keywords: Any) -> Tensor:
+    if not weight.is_floating_point():
+        decline("embedding_bag of whole numbers")
+    return minidynamo.nn.functional.embedding_bag(input, weight, *others, **keywords)
+
+
 @stands_in("as_tensor")
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if isinstance(data, Tensor):
