@@ -14,7 +14,7 @@ std::optional<DType> checked_number(const OpRow& op, size_t at, DType dtype) {
   if (type != ParamType::Number && type != ParamType::Scalar) return std::nullopt;
   if (op.pointwise < 0) return dtype;
   if (type == ParamType::Number) return checked_operand(op.pointwise, static_cast<int>(at), dtype);
-  return checks_param(op.pointwise, dtype) ? std::optional(dtype) : std::nullopt;
+  return checked_param(op.pointwise, dtype);
 }
 
 bool fits_always(const Operand& number, DType dtype) {

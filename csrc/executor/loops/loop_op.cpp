@@ -74,7 +74,8 @@ std::optional<LoopOp> as_pointwise(const Node& node) {
   for (; op.param_count < row.param_count; ++op.param_count) {
     if (form.param < 0) return std::nullopt;
     const auto* number = std::get_if<Scalar>(&node.operands[static_cast<size_t>(form.param + op.param_count)]);
-    if (number == nullptr || (checks_param(op.row, op.dtype) && !fits(op.dtype, *number))) return std::nullopt;
+    std::optional<DType> holds = checked_param(op.row, op.dtype);
+    if (number == nullptr || (holds && !fits(*holds, *number))) return std::nullopt;
     op.params[static_cast<size_t>(op.param_count)] = *number;
   }
   for (int i = 0; i < op.operand_count; ++i) {

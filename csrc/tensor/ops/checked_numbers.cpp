@@ -19,10 +19,12 @@ enum class Floats : uint8_t {
   Halves,   // the half types must hold it, other floats accept any
 };
 
+// How the parameter is checked: not at all, and for the dtype, in which halves are computed with or not checked.
+enum class Parameter : uint8_t { Any, Own, OwnOfWide, Compute };
+
 struct CheckedRow {
   uint8_t operands = 0;  // bit i: operand i
-  bool param = false;
-  bool param_is_wide = false;  // of halves it is only computed with, in float32
+  Parameter param = Parameter::Any;
   Floats floats = Floats::Own;
 };
 
@@ -35,11 +37,12 @@ constexpr std::array<CheckedRow, static_cast<size_t>(kPointwiseCount)> make_rows
   at(Pointwise::where) = {.operands = 6, .floats = Floats::Single};
   at(Pointwise::lerp) = {.operands = 4, .floats = Floats::Compute};
   at(Pointwise::pow) = {.operands = 2, .floats = Floats::Halves};
-  at(Pointwise::add) = at(Pointwise::sub) = {.param = true};
-  at(Pointwise::add_scaled) = at(Pointwise::sub_scaled) = {.param = true};
-  at(Pointwise::threshold) = {.operands = 2, .param = true, .param_is_wide = true};
-  for (Pointwise row : {Pointwise::addcmul, Pointwise::addcmul_scaled, Pointwise::addcdiv, Pointwise::addcdiv_scaled})
-    at(row) = {.param = true, .param_is_wide = true};
+  at(Pointwise::add) = at(Pointwise::sub) = {.param = Parameter::Own};
+  at(Pointwise::add_scaled) = at(Pointwise::sub_scaled) = {.param = Parameter::Own};
+  at(Pointwise::threshold) = {.operands = 2, .param = Parameter::OwnOfWide};
+  for (Pointwise row : {Pointwise::addcmul, Pointwise::addcmul_scaled, Pointwise::addcdiv, Pointwise::addcdiv_scaled,
+                        Pointwise::leaky_relu, Pointwise::elu, Pointwise::celu})
+    at(row) = {.param = Parameter::Compute};
   return rows;
 }
 constexpr auto kRows = make_rows();
@@ -63,9 +66,18 @@ std::optional<DType> checked_operand(int row, int operand, DType dtype) {
   return is_half(dtype) ? std::optional(dtype) : std::nullopt;
 }
 
-bool checks_param(int row, DType dtype) {
-  const CheckedRow& checked = kRows[static_cast<size_t>(row)];
-  return checked.param && !(checked.param_is_wide && is_half(dtype));
+std::optional<DType> checked_param(int row, DType dtype) {
+  switch (kRows[static_cast<size_t>(row)].param) {
+    case Parameter::Any:
+      return std::nullopt;
+    case Parameter::Own:
+      return dtype;
+    case Parameter::OwnOfWide:
+      return is_half(dtype) ? std::nullopt : std::optional(dtype);
+    case Parameter::Compute:
+      return is_floating(dtype) ? scalar_operand_dtype(dtype) : dtype;
+  }
+  return std::nullopt;
 }
 
 void raise_does_not_fit(const std::string& op, DType dtype) {
@@ -84,7 +96,8 @@ void check_numbers(const OpCall& call, const PointwiseForm& form, DType dtype) {
   };
   for (int i = 0; i < form.operand_count; ++i)
     if (std::optional<DType> holds = checked_operand(form.row, i, dtype)) check(form.operands[i], *holds);
-  if (form.param >= 0 && checks_param(form.row, dtype)) check(form.param, dtype);
+  if (form.param < 0) return;
+  if (std::optional<DType> holds = checked_param(form.row, dtype)) check(form.param, *holds);
 }
 
 }  // namespace md

@@ -9,8 +9,8 @@ namespace md {
 
 // The dtype that must hold a number passed as this operand of a loop over `dtype`; nullopt: any number is accepted.
 std::optional<DType> checked_operand(int pointwise_row, int operand, DType dtype);
-// Whether the row's parameter must fit the dtype of its loop.
-bool checks_param(int pointwise_row, DType dtype);
+// The dtype that must hold the row's parameter, likewise.
+std::optional<DType> checked_param(int pointwise_row, DType dtype);
 // Raises RuntimeError if a number of the call must fit and does not.
 void check_numbers(const OpCall& call, const PointwiseForm& form, DType dtype);
 // With torch's message.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, require_tensors, widened, wrapped_dim
+from .registry import composite, require_held, require_tensor, require_tensors, widened, wrapped_dim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -414,16 +412,6 @@ def _whole(factor: float, like: Tensor) -> Any:
     return int(factor)
 
 
-def _require_held(dtype: Any, *factors: float) -> None:
-    """Raises RuntimeError for a finite number that overflows to infinity in a 16-bit dtype."""
-    if not dtype.is_floating_point or dtype.itemsize > 2:
-        return
-    info = minidynamo.finfo(dtype)
-    for factor in factors:
-        if math.isfinite(factor) and abs(factor) > info.max:
-            raise RuntimeError(f"value cannot be converted to type {info.dtype} without overflow")
-
-
 def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype: Any = None) -> Tensor:
     """beta * self + alpha * product; in `dtype` if the product was computed from widened factors."""
     if dtype is not None and dtype is not product.dtype:
@@ -443,6 +431,7 @@ def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype:
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), for stacks of matrices."""
     require_tensor("baddbmm", input)
+    require_held(widened(input)[0].dtype, beta, alpha)
     return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)), beta, alpha, batch1.dtype)
 
 
@@ -457,7 +446,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
     require_tensor("addmv", input)
-    _require_held(input.dtype, beta, alpha)
+    require_held(input.dtype, beta, alpha)
     return _scaled_sum(input, minidynamo.mv(*widened(mat, vec)), beta, alpha, mat.dtype)
 
 
@@ -473,7 +462,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if isinstance(number, float) and not dtype.is_floating_point:
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-    _require_held(dtype, beta, alpha)
+    require_held(dtype, beta, alpha)
     if dtype is minidynamo.bool:
         beta, alpha = bool(beta), bool(alpha)
     return _scaled_sum(input.to(dtype), product.to(dtype), beta, alpha)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
+
+import minidynamo
 
 from .. import _C
 
@@ -49,6 +52,17 @@ def fitted(number: float, dtype: Any) -> Any:
     """The number as a 0-d tensor of the dtype; RuntimeError if the dtype cannot hold it."""
     # The range of half types is only checked if more than one element is written.
     return _C._op_functions["full"]((2,), number, dtype=dtype)[0]
+
+
+def require_held(dtype: Any, *numbers: float) -> None:
+    """Raises RuntimeError for a finite number that overflows to infinity in a floating dtype."""
+    if not dtype.is_floating_point or dtype.itemsize > 4:
+        return
+    info = minidynamo.finfo(dtype)
+    name = "float" if dtype.itemsize == 4 else info.dtype
+    for number in numbers:
+        if math.isfinite(number) and abs(number) > info.max:
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
 def type_of(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import fitted, is_narrow, prims
+from ..._composites.registry import fitted, is_narrow, prims, require_held
 
 __all__ = [
     "alpha_dropout",
@@ -141,6 +141,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     """log(1 + exp(beta * input)) / beta; input itself where beta * input is above the threshold."""
     _require_floats("softplus", input)
     wide = _widened(input)
+    require_held(wide.dtype, beta, threshold)
     scaled = wide * beta
     return minidynamo.where(scaled > threshold, wide, scaled.exp().log1p() / beta).to(input.dtype)
 
@@ -228,9 +229,9 @@ def rrelu(
     """input where positive, else input times a slope: random in [lower, upper) in training, else their mean."""
     if lower > upper:
         raise RuntimeError(f"[rrelu] Lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
-    slope: Any = (lower + upper) / 2
-    if training:
-        slope = minidynamo.rand_like(input) * (upper - lower) + lower
+    if not training:
+        return _into(input, prims.leaky_relu(input, (lower + upper) / 2), inplace)
+    slope = minidynamo.rand_like(input) * (upper - lower) + lower
     return _into(input, minidynamo.where(input >= 0, input, input * slope), inplace)
 
 
