@@ -23,6 +23,8 @@ class Layout {
     auto* tensor = as<TensorValue>(value);
     if (tensor == nullptr || is_argument(value)) return value;
     if (callable_.layout == ResultLayout::Preserved) return preserved(tensor, value);
+    if (callable_.layout == ResultLayout::Contiguous)
+      return tensor->spec.is_contiguous() ? value : cloned(value, kContiguous);
     std::string_view wanted = format();
     int rank = tensor->spec.rank();
     if (wanted != kContiguous && rank != (wanted == "channels_last" ? 4 : 5)) return value;

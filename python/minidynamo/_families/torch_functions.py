@@ -54,8 +54,9 @@ _BY_LAYOUT = {
     " upsample_bilinear",
     "Any": "conv2d conv3d convolution conv_transpose2d conv_transpose3d",
     "All": "cat concat concatenate",
-    "Contiguous": "instance_norm",
-    "Preserved": "flip fliplr flipud sort",
+    "Contiguous": "addbmm baddbmm index_add index_copy index_reduce instance_norm logcumsumexp masked_fill mvlgamma"
+    " multigammaln scatter scatter_add scatter_reduce",
+    "Preserved": "argsort flip fliplr flipud msort sort",
 }
 LAYOUTS = {name: layout for layout, names in _BY_LAYOUT.items() for name in names.split()}
 

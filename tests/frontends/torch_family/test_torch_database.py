@@ -72,6 +72,34 @@ def test_dtypes_that_torch_refuses(name):
         assert database.accepted_beyond_torch(ENTRIES[name]) == []
 
 
+# Results of transposed arguments whose strides differ from torch's; docs/torch.md lists them.
+OTHER_STRIDES = {
+    **dict.fromkeys(
+        [f"nn.functional.{name}1d" for name in "conv conv_transpose avg_pool max_pool".split()]
+        + [f"nn.functional.adaptive_{kind}_pool1d" for kind in ("avg", "max")]
+        + ["nn.functional.interpolate.area"],
+        "torch computes them as images, which it takes for channels last",
+    ),
+    **dict.fromkeys(["native_batch_norm", "_batch_norm_with_update", "nn.functional.batch_norm"], "of three dims"),
+    **dict.fromkeys(["__radd__", "__rmul__", "special.xlog1py", "ldexp"], "torch's order of the operands is another"),
+    **dict.fromkeys(
+        ["einsum", "linalg.solve", "nn.functional.rms_norm", "nn.functional.binary_cross_entropy"], "other steps"
+    ),
+    **dict.fromkeys(["native_dropout_backward", "nn.functional.linear_cross_entropy.chunked_none"], "other steps"),
+    "__getitem__": "the order of the dims in memory, by tensors of indices, follows the indexed tensor's",
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_strides_of_transposed_arguments(name):
+    op = ENTRIES[name]
+    if torch.float32 not in op.dtypes or name in database.UNDETERMINED:
+        pytest.skip("has no elements of float32 to compare")
+    with torch.no_grad():
+        found = list(database.other_strides(op))
+    assert not found or name in OTHER_STRIDES, found
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_some_samples_of_modules(name):
     check(name, database.module_outcomes(MODULES[name], only=in_this_part(name)))

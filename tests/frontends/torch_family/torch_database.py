@@ -14,6 +14,7 @@ import torch.testing._internal.common_modules as common_modules
 from compiled_torch import Outcome, compared, seed
 from database_comparison import tolerance_of_database
 from database_translation import unseeded
+from torch.utils._pytree import tree_leaves
 
 import minidynamo
 
@@ -103,6 +104,41 @@ def accepted_beyond_torch(op, most=3):
                 continue
             found.append(name)
     return sorted(set(found))
+
+
+def transposed(value):
+    """The same tensor with its last two dims the other way round in memory."""
+    if not isinstance(value, torch.Tensor) or value.layout != torch.strided or value.dim() < 2 or value.numel() < 2:
+        return value
+    return value.transpose(-1, -2).contiguous().transpose(-1, -2)
+
+
+def strides_of(result):
+    """Of dims that lead from one element to another, by tensor."""
+    tensors = [part for part in tree_leaves(result) if isinstance(part, torch.Tensor) and part.layout == torch.strided]
+    parts = [zip(part.shape, part.stride(), strict=True) if part.numel() else () for part in tensors]
+    return [[stride for size, stride in part if size != 1] for part in parts]
+
+
+def other_strides(op, most=4):
+    """(number of the sample, torch's strides, those of what is compiled) where they differ, of transposed arguments."""
+    function = unseeded(op.op)
+    seed(0)
+    for number, sample in enumerate(itertools.islice(op.sample_inputs("cpu", torch.float32), most)):
+        whole = sample.transform(transposed)
+        for given in ((transposed(sample.input), *sample.args), (whole.input, *whole.args)):
+
+            def call(*tensors, whole=whole):
+                return function(*tensors, **whole.kwargs)
+
+            try:
+                expected = strides_of(call(*given))
+            except Exception:
+                continue
+            minidynamo._dynamo.reset()
+            found = strides_of(minidynamo.compile(call)(*given))
+            if found != expected:
+                yield number, expected, found
 
 
 def modules():

@@ -195,6 +195,14 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return result
 
 
+@stands_in(both("rot90"))
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
+    """The transposed of a tensor that lies as input does."""
+    turned = minidynamo.rot90(input, k, dims)
+    place = minidynamo.empty_like(input)
+    return (place.transpose(*dims) if k % 2 else place).copy_(turned)
+
+
 @stands_in("nn.functional.pad")
 def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = None) -> Tensor:
     if mode == "circular" and input.dim() > 3 and not input.is_contiguous():
