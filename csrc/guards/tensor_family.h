@@ -80,6 +80,8 @@ struct TensorFamily {
   Ref (*alias)(PyObject* owner, const TensorView& view, Detached detached);
   // The object's memory has been written, `count` times: version counters. May be null.
   void (*written)(PyObject* object, int count);
+  // How many writes it has counted of an object's memory. May be null: it has no counters.
+  int64_t (*writes)(PyObject* object);
   // False: no parameter, as models have them. Else how many writes the library has counted. May be null: it has none.
   bool (*parameter_version)(PyObject* object, uint64_t& version);
   // The exact type of a new tensor: a library may have scalars for rank 0.

@@ -37,12 +37,13 @@ Ref make_Source(ValueBuilder&, const Recipe&, RecipeId) {
 }
 
 Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
-  Tensor& output = builder.output(recipe.index);
-  // A result that is not written has memory of its own only when it is asked for.
-  const StoragePtr storage = recipe.writes > 0 ? output->storage() : StoragePtr();
-  if (storage)
-    while (storage->version() < static_cast<uint64_t>(recipe.writes)) storage->bump_version();
-  return object_of_result(*recipe.family, std::move(output), recipe.detached);
+  const TensorFamily& family = *recipe.family;
+  Ref object = object_of_result(family, std::move(builder.output(recipe.index)), recipe.detached);
+  // Views of one memory share its counter.
+  if (recipe.writes == 0 || family.writes == nullptr) return object;
+  if (int64_t missing = recipe.writes - family.writes(object); missing > 0)
+    family.written(object, static_cast<int>(missing));
+  return object;
 }
 
 Ref make_Number(ValueBuilder& builder, const Recipe& recipe, RecipeId) {

@@ -5,13 +5,19 @@ import random
 
 import pytest
 
+import minidynamo
 import minidynamo as md
 from minidynamo._dynamo import graph_break
 from minidynamo._dynamo.testing import CompileCounter
 
 
+def is_tensor(value):
+    """Of any library."""
+    return hasattr(value, "storage_offset")
+
+
 def fresh(args):
-    return [arg.clone() if isinstance(arg, md.Tensor) else arg for arg in args]
+    return [arg.clone() if is_tensor(arg) else arg for arg in args]
 
 
 def flat(value):
@@ -22,7 +28,7 @@ def flat(value):
 
 def places(inputs, results):
     """Which results are which inputs, and which tensors share memory."""
-    tensors = [value for value in [*inputs, *flat(results)] if isinstance(value, md.Tensor)]
+    tensors = [value for value in [*inputs, *flat(results)] if is_tensor(value)]
     same = [[a is b for b in tensors] for a in tensors]
     bases = sorted({t.data_ptr() - t.storage_offset() * t.element_size() for t in tensors})
     shared = [bases.index(t.data_ptr() - t.storage_offset() * t.element_size()) for t in tensors]
@@ -31,11 +37,7 @@ def places(inputs, results):
 
 
 def facts(tensor):
-    return (
-        (tensor.tolist(), tensor.dtype, tuple(tensor.shape), tensor.stride())
-        if isinstance(tensor, md.Tensor)
-        else tensor
-    )
+    return (tensor.tolist(), tensor.dtype, tuple(tensor.shape), tensor.stride()) if is_tensor(tensor) else tensor
 
 
 def outcome(function, args):
@@ -45,11 +47,11 @@ def outcome(function, args):
         return type(error), str(error), [facts(arg) for arg in args]
     before = [facts(value) for value in flat(results)]
     layout = places(args, results)
-    versions = [value._version for value in [*args, *flat(results)] if isinstance(value, md.Tensor)]
+    versions = [value._version for value in [*args, *flat(results)] if is_tensor(value)]
     # Checks that memory is shared: a write through one tensor is visible through the others.
     for value in flat(results):
-        if isinstance(value, md.Tensor) and value.numel() > 0 and 0 not in value.stride():
-            value.logical_not_() if value.dtype is md.bool else value.add_(1)
+        if is_tensor(value) and value.numel() > 0 and 0 not in value.stride():
+            value.logical_not_() if str(value.dtype).endswith("bool") else value.add_(1)
     after = [facts(value) for value in [*args, *flat(results)]]
     return before, layout, versions, after
 
@@ -482,13 +484,14 @@ def program(rng):
     return "\n".join(lines) + "\n"
 
 
-def run_program(number):
+def run_program(number, md=md):
+    """A program over the tensors of this library."""
     rng = random.Random(number)
     source = program(rng)
     scope = {"graph_break": graph_break, "md": md}
     exec(compile(source, f"<program {number}>", "exec"), scope)
     function = scope["f"]
-    compiled = md.compile(function)
+    compiled = minidynamo.compile(function)
 
     def arguments(kind):
         values = md.tensor([[float((i * 7 + j * 3 + number) % 11 - 4) for j in range(4)] for i in range(4)])
@@ -510,7 +513,7 @@ def run_program(number):
         expected = outcome(function, arguments(kind))
         got = outcome(compiled, arguments(kind))
         assert got == expected, f"program {number} on {kind} inputs:\n{source}"
-    md._dynamo.reset()
+    minidynamo._dynamo.reset()
 
 
 @pytest.mark.parametrize("seed", range(0, 300, 60))

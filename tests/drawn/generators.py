@@ -38,7 +38,7 @@ GENERATORS = {
     "loops": Generator("test_loops_drawn", check="check_drawn"),
     "writes": Generator("test_captured_writes", check="run_program"),
     "windows": Generator("test_writes_in_place", check="check_drawn"),
-    "torch_windows": Generator("test_torch_writes", check="check_drawn", needs="torch"),
+    "torch_writes": Generator("test_torch_writes", check="check_drawn", needs="torch"),
     "appends": Generator("test_appends", check="check_drawn", needs="torch"),
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),
     "size_sequences": Generator("test_size_sequences", check="check_drawn"),

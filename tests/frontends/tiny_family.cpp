@@ -276,6 +276,7 @@ bool is_writable(PyObject* object) { return !as_array(object)->read_only; }
 Ref empty(const TensorView& view) { return check(new_array(view.rank, view.sizes)); }
 Ref alias(PyObject* owner, const TensorView& view, Detached) { return check(new_view(owner, view)); }
 void note_written(PyObject* object, int count) { as_array(object)->version += count; }
+int64_t counted_writes(PyObject* object) { return as_array(object)->version; }
 PyTypeObject* result_type(DType, int) { return &array_type; }
 
 StateWords state() { return {mode}; }
@@ -328,6 +329,7 @@ bool register_family(PyObject* module) {
   family.empty = empty;
   family.alias = alias;
   family.written = note_written;
+  family.writes = counted_writes;
   family.result_type = result_type;
   family.counts_changes = false;
   family.state = state;

@@ -39,6 +39,8 @@ void note_written(PyObject* object, int count) {
   for (int i = 0; i < count; ++i) tensor_of(object)->storage()->bump_version();
 }
 
+int64_t counted_writes(PyObject* object) { return static_cast<int64_t>(tensor_of(object)->storage()->version()); }
+
 Ref size_object(std::span<const int64_t> sizes) {
   DimVec dims;
   for (int64_t size : sizes) dims.push_back(size);
@@ -122,6 +124,7 @@ constexpr TensorFamily kFamily{
     .empty = empty,
     .alias = alias,
     .written = note_written,
+    .writes = counted_writes,
     .parameter_version = nullptr,
     .result_type = result_type,
     .counts_changes = true,

@@ -122,6 +122,7 @@ constexpr TensorFamily kFamily{
     .empty = empty,
     .alias = alias,
     .written = note_written,
+    .writes = counted_writes,
     .parameter_version = parameter_version,
     .result_type = result_type,
     .counts_changes = false,

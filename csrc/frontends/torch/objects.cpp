@@ -168,6 +168,8 @@ Ref as_dtype(BorrowedRef object, DType dtype) {
   return check(PyObject_CallMethodOneArg(object, kView, dtype_object(dtype)));
 }
 
+int64_t version_of(BorrowedRef object) { return PyLong_AsLongLong(check(PyObject_GetAttrString(object, "_version"))); }
+
 void raise_version(PyObject* object, int count) {
   Ref list = check(PyList_New(1));
   PyList_SET_ITEM(list.get(), 0, Py_NewRef(object));

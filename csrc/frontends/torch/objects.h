@@ -34,6 +34,7 @@ Ref fake_object(const TensorSpec& spec);
 Ref tuple_of(std::span<const int64_t> numbers);
 // object.view(dtype), of any item size.
 Ref as_dtype(BorrowedRef object, DType dtype);
+int64_t version_of(BorrowedRef object);  // its _version
 // Raises the version by torch's own function.
 void raise_version(PyObject* object, int count);
 

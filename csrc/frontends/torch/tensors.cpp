@@ -1,5 +1,7 @@
 #include "frontends/torch/tensors.h"
 
+#include <limits>
+
 #include "base/error.h"
 #include "cpython/object_protocol.h"
 #include "frontends/torch/library.h"
@@ -125,6 +127,13 @@ bool parameter_version(PyObject* object, uint64_t& version) {
   const void* counter = layout.is_known ? word_at<const void*>(impl_of(object), layout.version_counter) : nullptr;
   version = counter != nullptr ? word_at<uint32_t>(counter, layout.version) : 0;
   return true;
+}
+
+int64_t counted_writes(PyObject* object) {
+  const WordLayout& layout = library().layout;
+  const void* counter = layout.is_known ? word_at<const void*>(impl_of(object), layout.version_counter) : nullptr;
+  if (counter != nullptr) return word_at<uint32_t>(counter, layout.version);
+  return layout.is_known ? std::numeric_limits<int64_t>::max() : version_of(object);  // inference tensors count none
 }
 
 void note_written(PyObject* object, int count) {
