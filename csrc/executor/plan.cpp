@@ -108,6 +108,7 @@ std::unique_ptr<RunState> NativePlan::make_state() const {
   state->layout = &layout_;
   state->base.resize(layout_.buffers.size());
   state->owned.resize(layout_.buffers.size());
+  state->given.resize(layout_.buffers.size());
   for (std::vector<Tensor>* tensors : {&state->made, &state->results})
     tensors->resize(made_.empty() ? 0 : layout_.places.size());
   state->calls.resize(static_cast<size_t>(call_count_));
@@ -178,6 +179,7 @@ void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, RunHo
     bool fits = given.defined() && given->storage()->nbytes() >= nbytes;
     state.owned[i] = fits ? given->storage() : Storage::allocate(nbytes);
     state.base[i] = static_cast<std::byte*>(state.owned[i]->data());
+    if (fits) state.given[i] = std::move(given);
   }
 }
 
@@ -205,6 +207,7 @@ void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> 
   run_steps(*state);
   make_outputs(*state, outputs);
   state->inputs = {};
+  for (auto [buffer, output] : output_buffers_) state->given[static_cast<size_t>(buffer)] = Tensor();
   for (int value : made_)
     state->made[static_cast<size_t>(value)] = state->results[static_cast<size_t>(value)] = Tensor();
   give_back(std::move(state));

@@ -2,6 +2,14 @@
 
 namespace md {
 
+namespace {
+
+bool is_same(const TensorSpec& a, const TensorSpec& b) {
+  return a.dtype == b.dtype && a.requires_grad == b.requires_grad && same(a.sizes, b.sizes) && same(a.strides, b.strides);
+}
+
+}  // namespace
+
 Tensor RunState::handle(int value) const {
   const Place& place = layout->places[static_cast<size_t>(value)];
   const Buffer& buffer = layout->buffers[static_cast<size_t>(place.buffer)];
@@ -43,7 +51,10 @@ const Tensor& RunState::owner(int value) const {
 
 Tensor RunState::take(int value) {
   const Place& place = layout->places[static_cast<size_t>(value)];
-  return Tensor::from_storage(std::move(owned[static_cast<size_t>(place.buffer)]), place.offset, place.spec);
+  StoragePtr storage = std::move(owned[static_cast<size_t>(place.buffer)]);
+  Tensor& tensor = given[static_cast<size_t>(place.buffer)];
+  bool is_it = tensor.defined() && tensor->offset() == place.offset && is_same(tensor.spec(), place.spec);
+  return is_it ? std::move(tensor) : Tensor::from_storage(std::move(storage), place.offset, place.spec);
 }
 
 }  // namespace md

@@ -54,6 +54,7 @@ struct RunState {
   StoragePtr arena;
   std::vector<std::byte*> base;        // by buffer: its first byte
   std::vector<StoragePtr> owned;       // by buffer: the storage of an Output or Made buffer, during a run
+  std::vector<Tensor> given;           // by buffer: the tensor that the caller made for an Output buffer, during a run
   std::vector<Tensor> made;            // by value: results allocated by their step, during a run
   std::vector<Tensor> results;         // by value: what the caller gets in place of such a result, if defined
   std::span<const GraphInput> inputs;  // during a run
