@@ -78,6 +78,33 @@ bool is_dense(const TensorView& view) {
   return bytes == extent_of(view);
 }
 
+// Tensors of results that have become objects, without memory: the next results of the same layout take them. Used under
+// the GIL and never destroyed.
+class SpentResults {
+ public:
+  // A tensor over the object's memory, which owns it as tensor_over_new() does; undefined if none has the layout.
+  Tensor take(const TensorView& view, BorrowedRef object) {
+    for (Tensor& spent : spent_) {
+      if (!spent.defined() || spent.spec().requires_grad != view.requires_grad ||
+          !same_layout(view_of(*spent.impl()), view))
+        continue;
+      Tensor tensor = tensor_over_again(std::move(spent), object, view.data);
+      tensor->storage()->change_deleter(release_new_owner);
+      return tensor;
+    }
+    return {};
+  }
+  void keep(Tensor result) { spent_[next_++ % spent_.size()] = without_owner(std::move(result)); }
+
+ private:
+  std::array<Tensor, 8> spent_;
+  size_t next_ = 0;
+};
+SpentResults& spent_results() {
+  static auto* all = new SpentResults;
+  return *all;
+}
+
 // Of outputs in one memory: one that has all others in it, or a new view over all of them.
 void move_group(const TensorFamily& family, std::span<Tensor* const> group) {
   Bytes all = bytes_of(view_of(*group[0]->impl()));
@@ -176,7 +203,8 @@ Tensor new_result(const TensorFamily& family, const TensorSpec& spec) {
     Ref object = family.empty(view);
     TensorView made;
     if (!read_view(family, object, made)) return {};
-    return tensor_over_new(std::move(object), made);
+    Tensor again = spent_results().take(made, object);
+    return again.defined() ? std::move(again) : tensor_over_new(std::move(object), made);
   } catch (const PythonError&) {
     PyErr_Clear();
     return {};
@@ -206,7 +234,9 @@ Ref object_of_result(const TensorFamily& family, Tensor result, Detached detache
     if (!owner.is_new || !is_whole(family, owner.object, view)) return family.alias(owner.object, view, detached);
     // From now on it is an object like others, of which a second result is a view.
     result->storage()->change_deleter(release_owner);
-    return Ref::share(owner.object);
+    Ref object = Ref::share(owner.object);
+    spent_results().keep(std::move(result));
+    return object;
   }
   Ref object = family.empty(view);
   copy_elements(result, hold(family, object));
