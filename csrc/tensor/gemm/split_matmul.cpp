@@ -8,6 +8,7 @@
 #include "tensor/gemm/gemm.h"
 #include "tensor/gemm/packed_gemm.h"
 #include "tensor/gemm/row_product.h"
+#include "tensor/simd/loops.h"
 #include "tensor/storage.h"
 
 namespace md {
@@ -55,6 +56,13 @@ bool takes_rows(const MatmulSpec& spec) {
   bool row = spec.m == 1 && (spec.b_strides[1] == 1 || !takes_gemm(spec));
   bool vector = row || (spec.n == 1 && spec.a_strides[2] == 1);
   return usable && (vector || spec.m * spec.n * spec.k <= kTiny);
+}
+
+// Of few rows: tiles of dot products share what they load, if they are whole.
+template <typename T>
+bool by_tiles_of_dots(const MatmulSpec& spec) {
+  bool contiguous = spec.b_strides[1] == 1 && spec.a_strides[2] == 1;
+  return contiguous && spec.m % 2 == 0 && spec.k % loops_of<T>().gemm.vector == 0;
 }
 
 // Whether our own loops run it only because a primitive would be made for each of its extents.
@@ -219,7 +227,9 @@ void SplitMatmul::run_own_loops_of(const MatmulBlock& block, const MatmulOperand
   const T* bias = static_cast<const T*>(starts.bias);
   for (int64_t i = 0; i < block.matrices; ++i) {
     GemmProblem<T> problem = problem_of<T>(block, i, starts);
-    if (engine_ == Engine::Rows) {
+    if (engine_ == Engine::Rows && by_tiles_of_dots<T>(spec_)) {
+      gemm_by(GemmMethod::Dots, problem);
+    } else if (engine_ == Engine::Rows) {
       RowProduct rows = {.n = problem.n,
                          .k = problem.k,
                          .a_row = problem.a_row,

@@ -238,6 +238,12 @@ inline __attribute__((always_inline)) void dots_of(const T* a, const T* b, int64
       sums[c][1] += second * load_vector(b + c * b_step + i + kVector<T>);
     }
   }
+  if (i + kVector<T> <= n) {
+    Vector<T> last = load_vector(a + i);
+#pragma GCC unroll 4
+    for (int c = 0; c < Columns; ++c) sums[c][0] += last * load_vector(b + c * b_step + i);
+    i += kVector<T>;
+  }
 #pragma GCC unroll 4
   for (int c = 0; c < Columns; ++c) {
     T rest = 0;
