@@ -103,7 +103,6 @@ LEFT = [
      "torch negates alpha, which wraps"),
     ({"clamp", "clampmax", "clamp_min", "clamp_max", "addcmul"}, lambda dtype, n: dtype == "bool",
      "taken here, not by torch"),
-    ({"addcmul", "addcdiv"}, lambda dtype, n: dtype in HALVES and abs(n) > 1e38, "computed in float32"),
     ({"setslice", "setmask", "setidx"}, lambda dtype, n: dtype in HALVES, "torch stores an infinity"),
     ({"linspace"}, lambda dtype, n: dtype == "uint8" and n == -1, "torch wraps it at the one end alone"),
     ({"xlogy"}, lambda dtype, n: n >= 2**64, "a float of any size is the same"),

@@ -19,7 +19,7 @@
 namespace md::torch {
 namespace {
 
-constexpr std::string_view kFormats[] = {"contiguous_format", "channels_last", "channels_last_3d", "preserve_format"};
+constexpr const char* kFormats[] = {"contiguous_format", "channels_last", "channels_last_3d", "preserve_format"};
 
 // Never released.
 struct Objects {
@@ -55,7 +55,7 @@ bool is_cpu(BorrowedRef device) {
 void load_objects(BorrowedRef module) {
   for (int i = 0; i < kDTypeCount; ++i)
     objects.dtypes[static_cast<size_t>(i)] = attribute(module, row(static_cast<DType>(i)).name);
-  for (size_t i = 0; i < std::size(kFormats); ++i) objects.formats[i] = attribute(module, kFormats[i].data());
+  for (size_t i = 0; i < std::size(kFormats); ++i) objects.formats[i] = attribute(module, kFormats[i]);
   objects.size = type_attribute(module, "Size");
   objects.dtype_type = type_attribute(module, "dtype");
   objects.device_type = type_attribute(module, "device");
