@@ -69,6 +69,7 @@ class NativePlan : public SizedPlan {
   void bind(RunState& state, std::span<const GraphInput> inputs, RunHost* host) const;
   template <typename RunStep>
   void run_steps(RunHost* host, RunStep run_step) const;
+  bool bind_given(RunState& state, int buffer, int output, RunHost& host) const;
   void make_outputs(RunState& state, std::span<Tensor> outputs) const;
   template <typename RunSteps>
   void run_with(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost* host, RunSteps run_steps) const;

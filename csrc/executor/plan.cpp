@@ -108,7 +108,6 @@ std::unique_ptr<RunState> NativePlan::make_state() const {
   state->layout = &layout_;
   state->base.resize(layout_.buffers.size());
   state->owned.resize(layout_.buffers.size());
-  state->given.resize(layout_.buffers.size());
   for (std::vector<Tensor>* tensors : {&state->made, &state->results})
     tensors->resize(made_.empty() ? 0 : layout_.places.size());
   state->calls.resize(static_cast<size_t>(call_count_));
@@ -172,15 +171,21 @@ void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, RunHo
   }
   for (auto [buffer, output] : output_buffers_) {
     size_t i = static_cast<size_t>(buffer);
-    Tensor given;
-    if (host != nullptr && output >= 0)
-      given = host->allocate(static_cast<size_t>(output), layout_.places[layout_.buffers[i].root].spec);
-    auto nbytes = static_cast<size_t>(layout_.buffers[i].nbytes);
-    bool fits = given.defined() && given->storage()->nbytes() >= nbytes;
-    state.owned[i] = fits ? given->storage() : Storage::allocate(nbytes);
+    bool is_given = host != nullptr && output >= 0 && bind_given(state, buffer, output, *host);
+    if (!is_given) state.owned[i] = Storage::allocate(static_cast<size_t>(layout_.buffers[i].nbytes));
     state.base[i] = static_cast<std::byte*>(state.owned[i]->data());
-    if (fits) state.given[i] = std::move(given);
   }
+}
+
+// Whether the caller makes the tensor in which the buffer lies.
+bool NativePlan::bind_given(RunState& state, int buffer, int output, RunHost& host) const {
+  size_t i = static_cast<size_t>(buffer);
+  Tensor given = host.allocate(static_cast<size_t>(output), layout_.places[layout_.buffers[i].root].spec);
+  if (!given.defined() || given->storage()->nbytes() < static_cast<size_t>(layout_.buffers[i].nbytes)) return false;
+  state.owned[i] = given->storage();
+  state.given.resize(layout_.buffers.size());
+  state.given[i] = std::move(given);
+  return true;
 }
 
 void NativePlan::make_outputs(RunState& state, std::span<Tensor> outputs) const {
@@ -207,7 +212,7 @@ void NativePlan::run_with(std::span<const GraphInput> inputs, std::span<Tensor> 
   run_steps(*state);
   make_outputs(*state, outputs);
   state->inputs = {};
-  for (auto [buffer, output] : output_buffers_) state->given[static_cast<size_t>(buffer)] = Tensor();
+  if (host != nullptr) std::ranges::fill(state->given, Tensor());
   for (int value : made_)
     state->made[static_cast<size_t>(value)] = state->results[static_cast<size_t>(value)] = Tensor();
   give_back(std::move(state));

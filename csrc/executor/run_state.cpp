@@ -50,12 +50,17 @@ const Tensor& RunState::owner(int value) const {
                                           : layout->constants[static_cast<size_t>(buffer.index)];
 }
 
-Tensor RunState::take(int value) {
-  const Place& place = layout->places[static_cast<size_t>(value)];
+Tensor RunState::take_given(const Place& place) {
+  Tensor tensor = std::move(given[static_cast<size_t>(place.buffer)]);
   StoragePtr storage = std::move(owned[static_cast<size_t>(place.buffer)]);
-  Tensor& tensor = given[static_cast<size_t>(place.buffer)];
   bool is_it = tensor.defined() && tensor->offset() == place.offset && is_same(tensor.spec(), place.spec);
   return is_it ? std::move(tensor) : Tensor::from_storage(std::move(storage), place.offset, place.spec);
+}
+
+Tensor RunState::take(int value) {
+  const Place& place = layout->places[static_cast<size_t>(value)];
+  if (!given.empty()) return take_given(place);
+  return Tensor::from_storage(std::move(owned[static_cast<size_t>(place.buffer)]), place.offset, place.spec);
 }
 
 }  // namespace md

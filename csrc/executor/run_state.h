@@ -52,11 +52,11 @@ struct KernelCall {
 struct RunState {
   const Layout* layout = nullptr;
   StoragePtr arena;
-  std::vector<std::byte*> base;        // by buffer: its first byte
-  std::vector<StoragePtr> owned;       // by buffer: the storage of an Output or Made buffer, during a run
-  std::vector<Tensor> given;           // by buffer: the tensor that the caller made for an Output buffer, during a run
-  std::vector<Tensor> made;            // by value: results allocated by their step, during a run
-  std::vector<Tensor> results;         // by value: what the caller gets in place of such a result, if defined
+  std::vector<std::byte*> base;   // by buffer: its first byte
+  std::vector<StoragePtr> owned;  // by buffer: the storage of an Output or Made buffer, during a run
+  std::vector<Tensor> given;    // by buffer, if any: the tensor that the caller made for an Output buffer, during a run
+  std::vector<Tensor> made;     // by value: results allocated by their step, during a run
+  std::vector<Tensor> results;  // by value: what the caller gets in place of such a result, if defined
   std::span<const GraphInput> inputs;  // during a run
   std::vector<KernelCall> calls;
 
@@ -75,6 +75,8 @@ struct RunState {
   Tensor handle(const Place& place) const;
   // The same for a value in an Output buffer that is not needed again in this run: takes the buffer's storage.
   Tensor take(int value);
+  // The same where the caller makes tensors for outputs: that tensor, if it lies as the value does.
+  Tensor take_given(const Place& place);
 };
 
 }  // namespace md

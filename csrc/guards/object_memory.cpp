@@ -227,8 +227,10 @@ Ref object_of_input(const TensorFamily& family, const Tensor& tensor) {
   return object_of_result(family, tensor);
 }
 
-Ref object_of_result(const TensorFamily& family, Tensor result, Detached detached) {
-  if (family.wrap != nullptr) return family.wrap(std::move(result));
+namespace {
+
+// Of a family whose objects contain no tensor.
+Ref object_over(const TensorFamily& family, Tensor& result, Detached detached) {
   TensorView view = view_of(*result.impl());
   if (Owner owner = owner_of(result); owner.object != nullptr) {
     if (!owner.is_new || !is_whole(family, owner.object, view)) return family.alias(owner.object, view, detached);
@@ -241,6 +243,12 @@ Ref object_of_result(const TensorFamily& family, Tensor result, Detached detache
   Ref object = family.empty(view);
   copy_elements(result, hold(family, object));
   return object;
+}
+
+}  // namespace
+
+Ref object_of_result(const TensorFamily& family, Tensor result, Detached detached) {
+  return family.wrap != nullptr ? family.wrap(std::move(result)) : object_over(family, result, detached);
 }
 
 }  // namespace md
