@@ -76,8 +76,7 @@ GraphInput tensor_input(const Node& node, BorrowedRef value, bool exact_layout) 
   const TensorSpec& expected = node.outs[0].spec;
   const TensorSpec& found = tensor.spec();
   bool fits = tensor->kind() == TensorKind::Real && found.dtype == expected.dtype && found.rank() == expected.rank();
-  if (exact_layout && !any_symbolic(expected.sizes.span()))
-    fits = fits && same(found.sizes, expected.sizes) && same(found.strides, expected.strides);
+  if (exact_layout && !any_symbolic(expected.sizes.span())) fits = fits && same_layout(found, expected);
   if (!fits) {
     raise(ErrorKind::Value, "graph: input ", node.target, " was captured as ", expected.str(), ", got ", found.str());
   }

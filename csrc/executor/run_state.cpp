@@ -5,8 +5,7 @@ namespace md {
 namespace {
 
 bool is_same(const TensorSpec& a, const TensorSpec& b) {
-  return a.dtype == b.dtype && a.requires_grad == b.requires_grad && same(a.sizes, b.sizes) &&
-         same(a.strides, b.strides);
+  return a.dtype == b.dtype && a.requires_grad == b.requires_grad && same_layout(a, b);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void SizeChanges::put_sizes(Layout& layout) {
   for (const Result& result : changing_) {
     TensorSpec& spec = layout.places[static_cast<size_t>(result.value)].spec;
     const TensorSpec& now = result.node->outs[static_cast<size_t>(result.out)].spec;
-    if (same(spec.sizes, now.sizes) && same(spec.strides, now.strides)) continue;
+    if (same_layout(spec, now)) continue;
     spec.sizes = now.sizes;
     spec.strides = now.strides;
     has_changed_[static_cast<size_t>(result.value)] = true;

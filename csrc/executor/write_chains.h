@@ -21,11 +21,6 @@ bool writes_any_layout(const OpRow& op);
 // Whether its step may keep a packed copy of an operand, which belongs to a version of the operand's storage.
 bool may_pack(const OpRow& op);
 
-// Concrete sizes and strides.
-inline bool same_layout(const TensorSpec& a, const TensorSpec& b) {
-  return same(a.sizes, b.sizes) && same(a.strides, b.strides);
-}
-
 // Calls f(value, operand) for the tensors that the node's kernel reads.
 template <typename F>
 void for_each_read(const Node& node, const BufferAssignment& places, F&& f) {

@@ -59,7 +59,7 @@ class AppendFinder {
 };
 
 bool is_same_result(const ValueInfo& a, const ValueInfo& b) {
-  return same(a.spec.sizes, b.spec.sizes) && same(a.spec.strides, b.spec.strides) && a.copies == b.copies;
+  return same_layout(a.spec, b.spec) && a.copies == b.copies;
 }
 
 // Gives the views of `node` the strides that follow from its own. False if another node's result would change, or a view

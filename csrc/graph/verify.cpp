@@ -85,9 +85,7 @@ class Verifier {
   }
 
   // requires_grad depends on the mode at capture, so it is not compared.
-  static bool same_spec(const TensorSpec& a, const TensorSpec& b) {
-    return a.dtype == b.dtype && same(a.sizes, b.sizes) && same(a.strides, b.strides);
-  }
+  static bool same_spec(const TensorSpec& a, const TensorSpec& b) { return a.dtype == b.dtype && same_layout(a, b); }
 
   const Graph& graph_;
   std::unordered_set<std::string> names_;

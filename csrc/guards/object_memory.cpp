@@ -61,7 +61,8 @@ Owner owner_of(const Tensor& tensor) {
 
 bool is_whole(const TensorFamily& family, PyObject* object, const TensorView& wanted) {
   TensorView view;
-  return read_view(family, object, view) && view.data == wanted.data && same_layout(view, wanted);
+  return read_view(family, object, view) && view.data == wanted.data && view.dtype == wanted.dtype &&
+         same_layout(view, wanted);
 }
 
 struct Bytes {
@@ -85,16 +86,17 @@ class SpentResults {
   // A tensor over the object's memory, which owns it as tensor_over_new() does; undefined if none has the layout.
   Tensor take(const TensorView& view, BorrowedRef object) {
     for (Tensor& spent : spent_) {
-      if (!spent.defined() || spent.spec().requires_grad != view.requires_grad ||
-          !same_layout(view_of(*spent.impl()), view))
-        continue;
+      if (!spent.defined() || !is_alike(view_of(*spent.impl()), view)) continue;
       Tensor tensor = tensor_over_again(std::move(spent), object, view.data);
       tensor->storage()->change_deleter(release_new_owner);
       return tensor;
     }
     return {};
   }
-  void keep(Tensor result) { spent_[next_++ % spent_.size()] = without_owner(std::move(result)); }
+  void keep(Tensor result) {
+    Tensor spent = without_owner(std::move(result));
+    if (spent.defined()) spent_[next_++ % spent_.size()] = std::move(spent);
+  }
 
  private:
   std::array<Tensor, 8> spent_;
@@ -227,10 +229,8 @@ Ref object_of_input(const TensorFamily& family, const Tensor& tensor) {
   return object_of_result(family, tensor);
 }
 
-namespace {
-
-// Of a family whose objects contain no tensor.
-Ref object_over(const TensorFamily& family, Tensor& result, Detached detached) {
+Ref object_of_result(const TensorFamily& family, Tensor result, Detached detached) {
+  if (family.wrap != nullptr) return family.wrap(std::move(result));
   TensorView view = view_of(*result.impl());
   if (Owner owner = owner_of(result); owner.object != nullptr) {
     if (!owner.is_new || !is_whole(family, owner.object, view)) return family.alias(owner.object, view, detached);
@@ -243,12 +243,6 @@ Ref object_over(const TensorFamily& family, Tensor& result, Detached detached) {
   Ref object = family.empty(view);
   copy_elements(result, hold(family, object));
   return object;
-}
-
-}  // namespace
-
-Ref object_of_result(const TensorFamily& family, Tensor result, Detached detached) {
-  return family.wrap != nullptr ? family.wrap(std::move(result)) : object_over(family, result, detached);
 }
 
 }  // namespace md

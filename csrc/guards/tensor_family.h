@@ -188,11 +188,14 @@ inline TensorView view_of(const TensorImpl& impl) {
   view.data = impl.memory();
   return view;
 }
-// Of dtype, sizes and strides.
+// The same sizes and strides.
 inline bool same_layout(const TensorView& one, const TensorView& other) {
-  return one.dtype == other.dtype && one.rank == other.rank &&
-         std::equal(one.sizes, one.sizes + one.rank, other.sizes) &&
+  return one.rank == other.rank && std::equal(one.sizes, one.sizes + one.rank, other.sizes) &&
          std::equal(one.strides, one.strides + one.rank, other.strides);
+}
+// The same in all but where the memory is.
+inline bool is_alike(const TensorView& one, const TensorView& other) {
+  return one.dtype == other.dtype && one.requires_grad == other.requires_grad && same_layout(one, other);
 }
 // False: the object is not captured, for the reason in `view`.
 bool read_view(const TensorFamily& family, PyObject* object, TensorView& view);

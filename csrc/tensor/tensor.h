@@ -32,6 +32,11 @@ struct TensorSpec {
   std::string str() const;  // f32[3, 4][4, 1]
 };
 
+// The same sizes and strides; symbolic ones the same expressions.
+inline bool same_layout(const TensorSpec& a, const TensorSpec& b) {
+  return same(a.sizes, b.sizes) && same(a.strides, b.strides);
+}
+
 enum class TensorKind : uint8_t { Real, Fake, Recording };
 
 // Incremented whenever a property that guards check changes on a tensor in use: its flags, or the sizes and dtype of an

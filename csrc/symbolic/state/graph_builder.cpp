@@ -14,9 +14,7 @@ namespace md {
 
 namespace {
 
-bool same_layout(const TensorSpec& a, const TensorSpec& b) {
-  return a.dtype == b.dtype && same(a.sizes, b.sizes) && same(a.strides, b.strides);
-}
+bool lies_alike(const TensorSpec& a, const TensorSpec& b) { return a.dtype == b.dtype && same_layout(a, b); }
 
 // Along an empty dim, a stride of a view is a product with size 0, while a new tensor uses size 1. Equal stride
 // expressions therefore mean equal strides only if no such dim is empty; this adds that guard.
@@ -186,13 +184,13 @@ ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
     Node* node =
         add_op(*scatter, {tensor->base->current, value, view.sizes, view.strides, Scalar::symbolic(view.offset)});
     next = {node, 0};
-  } else if (!same_layout(graph_->info(value).spec, layout)) {
+  } else if (!lies_alike(graph_->info(value).spec, layout)) {
     Node* node = add_op(*copy, {tensor->base->current, value, Scalar(false)});
     next = {node, 0};
   }
   // An input keeps its own memory.
   bool is_kept = tensor->base->source != nullptr || strides_over_elements(layout);
-  if (!is_kept || !same_layout(graph_->info(next).spec, layout))
+  if (!is_kept || !lies_alike(graph_->info(next).spec, layout))
     graph_break(BreakReason::tensor_write, "its elements do not lie one after another");
   return next;
 }
