@@ -38,11 +38,9 @@ Ref make_Source(ValueBuilder&, const Recipe&, RecipeId) {
 
 Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   const TensorFamily& family = *recipe.family;
-  Tensor& output = builder.output(recipe.index);
-  if (recipe.writes == 0 || family.writes == nullptr)
-    return object_of_result(family, std::move(output), recipe.detached);
+  Ref object = object_of_result(family, std::move(builder.output(recipe.index)), recipe.detached);
   // Views of one memory share its counter.
-  Ref object = object_of_result(family, std::move(output), recipe.detached);
+  if (recipe.writes == 0 || family.writes == nullptr) return object;
   if (int64_t missing = recipe.writes - family.writes(object); missing > 0)
     family.written(object, static_cast<int>(missing));
   return object;
