@@ -1,7 +1,6 @@
 // Objects whose death is observable by the program.
 #include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include "cpython/frame.h"
 #include "cpython/object_layout.h"
@@ -51,7 +50,6 @@ class Dying {
  public:
   bool is_noticed(PyObject* object) {
     pending_ = {object};
-    met_.clear();
     while (!pending_.empty() && !found_ && visited_ < kMost) {
       PyObject* next = pending_.back();
       pending_.pop_back();
@@ -67,19 +65,14 @@ class Dying {
   static int visit(PyObject* held, void* self) {
     auto* dying = static_cast<Dying*>(self);
     if (held == nullptr) return 0;
-    // Once for each of its references; those of the trace are one at most.
-    Py_ssize_t references = Py_REFCNT(held);
-    Met& met = dying->met_[held];
-    if (++met.references >= references - 1 && !std::exchange(met.dies, true)) dying->pending_.push_back(held);
+    // Called for each reference; the trace has one at most.
+    Py_ssize_t others = Py_REFCNT(held) - 1;
+    if (others <= 1 || ++dying->met_[held] == others) dying->pending_.push_back(held);
     return 0;
   }
 
-  struct Met {
-    Py_ssize_t references = 0;
-    bool dies = false;
-  };
-  std::unordered_map<PyObject*, Met> met_;
-  std::vector<PyObject*> pending_;  // borrowed: no code runs meanwhile
+  std::unordered_map<PyObject*, Py_ssize_t> met_;  // how many references of an object were visited
+  std::vector<PyObject*> pending_;                 // borrowed: no code runs meanwhile
   int visited_ = 0;
   bool found_ = false;
 };
