@@ -57,9 +57,7 @@ bool is_defined(const OpRow& row, const TensorFamily& family, const StridedView&
   bool is_same = same_view(read, written);
   if (family.reads_before_it_writes)
     return is_same || are_apart(read, written) || !is_dense(layout_of(read)) || !is_dense(layout_of(written));
-  bool is_pointwise = row.kind == OpKind::PointwiseUnary || row.kind == OpKind::PointwiseBinary ||
-                      row.kind == OpKind::PointwiseTernary || row.kind == OpKind::Compare;
-  return is_same ? is_pointwise : !meet(read, written);
+  return is_same ? row.pointwise >= 0 : !meet(read, written);
 }
 
 // For a tensor of an op that writes to `target`. A target computed with gradients in the region is not a leaf, and keeps
