@@ -117,6 +117,8 @@ SplitMatmul::SplitMatmul(const MatmulSpec& spec, Extents extents)
       engine_(takes_rows(spec)                                          ? Engine::Rows
               : takes_gemm(spec) || (stands_in_ && !spec.packs_weights) ? Engine::Gemm
                                                                         : Engine::Primitive) {
+  bool by_dots = spec.dtype == DType::float64 ? by_tiles_of_dots<double>(spec) : by_tiles_of_dots<float>(spec);
+  if (engine_ == Engine::Rows && by_dots) method_ = GemmMethod::Dots;
   if (engine_ != Engine::Gemm) return;
   MatmulBlock all = {0, spec.batch, 0, spec.m, 0, spec.n};
   method_ = spec.dtype == DType::float64 ? choose_gemm_method(problem_of<double>(all, 0, {}))
@@ -227,9 +229,7 @@ void SplitMatmul::run_own_loops_of(const MatmulBlock& block, const MatmulOperand
   const T* bias = static_cast<const T*>(starts.bias);
   for (int64_t i = 0; i < block.matrices; ++i) {
     GemmProblem<T> problem = problem_of<T>(block, i, starts);
-    if (engine_ == Engine::Rows && by_tiles_of_dots<T>(spec_)) {
-      gemm_by(GemmMethod::Dots, problem);
-    } else if (engine_ == Engine::Rows) {
+    if (engine_ == Engine::Rows && method_ != GemmMethod::Dots) {
       RowProduct rows = {.n = problem.n,
                          .k = problem.k,
                          .a_row = problem.a_row,

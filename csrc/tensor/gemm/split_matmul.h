@@ -136,7 +136,7 @@ class SplitMatmul : public WeightPacking {
   MatmulSpec spec_;
   bool stands_in_;  // our own loops, where a primitive would be made if extents were fixed
   Engine engine_;
-  GemmMethod method_ = GemmMethod::Panels;  // for Engine::Gemm: of all pieces
+  GemmMethod method_ = GemmMethod::Panels;  // for Engine::Gemm: of all pieces; for Engine::Rows: Dots, or by rows
   std::vector<Piece> pieces_;
   double ns_per_piece_ = 0;
   size_t packed_bytes_ = 0;
