@@ -121,28 +121,34 @@ Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   return detached == Detached::Last ? check(PyObject_CallMethodNoArgs(part, kDetach)) : part;
 }
 
+namespace {
+
+// Null: an inference tensor, or the layout is not known.
+uint32_t* version_counter(PyObject* object) {
+  const WordLayout& layout = library().layout;
+  char* counter = layout.is_known ? word_at<char*>(impl_of(object), layout.version_counter) : nullptr;
+  return counter != nullptr ? reinterpret_cast<uint32_t*>(counter + layout.version) : nullptr;
+}
+
+}  // namespace
+
 bool parameter_version(PyObject* object, uint64_t& version) {
   if (!Py_IS_TYPE(object, library().parameter)) return false;
-  const WordLayout& layout = library().layout;
-  const void* counter = layout.is_known ? word_at<const void*>(impl_of(object), layout.version_counter) : nullptr;
-  version = counter != nullptr ? word_at<uint32_t>(counter, layout.version) : 0;
+  const uint32_t* counter = version_counter(object);
+  version = counter != nullptr ? *counter : 0;
   return true;
 }
 
 int64_t counted_writes(PyObject* object) {
-  const WordLayout& layout = library().layout;
-  const void* counter = layout.is_known ? word_at<const void*>(impl_of(object), layout.version_counter) : nullptr;
-  if (counter != nullptr) return word_at<uint32_t>(counter, layout.version);
-  return layout.is_known ? std::numeric_limits<int64_t>::max() : version_of(object);  // inference tensors count none
+  if (const uint32_t* counter = version_counter(object)) return *counter;
+  // Inference tensors count none.
+  return library().layout.is_known ? std::numeric_limits<int64_t>::max() : version_of(object);
 }
 
 void note_written(PyObject* object, int count) {
-  const WordLayout& layout = library().layout;
-  if (!layout.is_known) return raise_version(object, count);
-  void* counter = word_at<void*>(impl_of(object), layout.version_counter);
-  if (counter == nullptr) return;  // an inference tensor
-  auto* version = reinterpret_cast<uint32_t*>(static_cast<char*>(counter) + layout.version);
-  __atomic_fetch_add(version, static_cast<uint32_t>(count), __ATOMIC_RELAXED);
+  if (!library().layout.is_known) return raise_version(object, count);
+  if (uint32_t* counter = version_counter(object))
+    __atomic_fetch_add(counter, static_cast<uint32_t>(count), __ATOMIC_RELAXED);
 }
 
 }  // namespace md::torch

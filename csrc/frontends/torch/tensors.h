@@ -12,7 +12,7 @@ Ref empty(const TensorView& view);
 Ref alias(PyObject* owner, const TensorView& view, Detached detached);
 // False: the object is no torch.nn.Parameter.
 bool parameter_version(PyObject* object, uint64_t& version);
-// Raises the version counter, which autograd compares.
+// The version counter, which autograd compares.
 int64_t counted_writes(PyObject* object);
 void note_written(PyObject* object, int count);
 
