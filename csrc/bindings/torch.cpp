@@ -81,6 +81,12 @@ constexpr std::string_view kLayouts[] = {
 #undef MD_RESULT_LAYOUT
 };
 
+constexpr auto kDTypeNames = [] {
+  std::array<std::string_view, kDTypeCount> names;
+  std::ranges::transform(kDTypes, names.begin(), &DTypeRow::name);
+  return names;
+}();
+
 // The row of a table by its name.
 template <typename Row>
 Row row_named(std::span<const std::string_view> names, std::string_view name) {
@@ -89,15 +95,9 @@ Row row_named(std::span<const std::string_view> names, std::string_view name) {
   return static_cast<Row>(found - names.begin());
 }
 
-DType dtype_named(const std::string& name) {
-  auto found = std::ranges::find(kDTypes, name, [](const DTypeRow& row) { return std::string_view(row.name); });
-  if (found == std::end(kDTypes)) raise(ErrorKind::Key, "no dtype is named ", name);
-  return static_cast<DType>(found - std::begin(kDTypes));
-}
-
 uint32_t bits_of(const std::vector<std::string>& dtypes) {
   uint32_t bits = 0;
-  for (const std::string& dtype : dtypes) bits |= 1u << static_cast<int>(dtype_named(dtype));
+  for (const std::string& dtype : dtypes) bits |= 1u << static_cast<int>(row_named<DType>(kDTypeNames, dtype));
   return bits;
 }
 

@@ -7,11 +7,11 @@ import types
 from .. import _C
 from . import (
     add_module_wrapper,
-    torch_dtypes,
     torch_functions,
     torch_graphs,
     torch_layers,
     torch_operators,
+    torch_refused_dtypes,
     torch_rewrites,
     torch_stand_ins,
 )
@@ -123,7 +123,7 @@ def _register(torch: Any) -> None:
 def _add(callable: Any, name: str, kind: str, operand: Any = None, *, method: bool = False) -> None:
     own = name.rpartition(".")[2]
     layout = torch_functions.LAYOUTS.get(own, "Computed")
-    refused, results = torch_dtypes.refused(own, method), torch_dtypes.refused_results(own)
+    refused, results = torch_refused_dtypes.refused(own, method), torch_refused_dtypes.refused_results(own)
     _C._torch.add(callable, name, kind, operand, method=method, layout=layout, refused=refused, refused_results=results)
 
 
