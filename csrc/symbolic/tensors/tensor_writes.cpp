@@ -53,7 +53,8 @@ bool meet(const StridedView& a, const StridedView& b) {
 // Whether our result for a value that is read beside the write to a view of its base is that of the library. Different
 // views that fill their ranges may overlap, which is an error. Of other views all is read before anything is written, if
 // the library does so.
-bool is_defined(const OpRow& row, const TensorFamily& family, const StridedView& read, const StridedView& written) {
+bool agrees_with_library(const OpRow& row, const TensorFamily& family, const StridedView& read,
+                         const StridedView& written) {
   bool is_same = same_view(read, written);
   if (family.reads_before_it_writes)
     return is_same || are_apart(read, written) || !is_dense(layout_of(read)) || !is_dense(layout_of(written));
@@ -80,7 +81,7 @@ void check_read_beside_write(Tracer& tracer, const OpRow& row, const std::string
   tracer.builder().graph_value(tensor);
   if (tensor->base != tracer.builder().base_of(target)) return;
   StridedView read = tracer.builder().strided_view_of(*tensor), written = tracer.builder().strided_view_of(*target);
-  if (!is_defined(row, *target->family, read, written))
+  if (!agrees_with_library(row, *target->family, read, written))
     graph_break(BreakReason::tensor_write, op + " of two views of one tensor");
 }
 

@@ -19,8 +19,13 @@ enum class Floats : uint8_t {
   Halves,   // the half types must hold it, other floats accept any
 };
 
-// How the parameter is checked: not at all, and for the dtype, in which halves are computed with or not checked.
-enum class Parameter : uint8_t { Any, Own, OwnOfWide, Compute };
+// How the row's parameter is checked.
+enum class Parameter : uint8_t {
+  Any,        // not at all
+  Own,        // the dtype must hold it
+  OwnOfWide,  // likewise, but the half types accept any
+  Compute,    // the dtype in which the loop computes must hold it
+};
 
 struct CheckedRow {
   uint8_t operands = 0;  // bit i: operand i
