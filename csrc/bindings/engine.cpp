@@ -105,11 +105,15 @@ void bind_engine(py::module_& module) {
   module.def("_register_slot", [](const py::str& name, const std::string& form, const py::function& function) {
     register_slot(name.ptr(), form, function.ptr());
   });
-  module.def("_disable_code", [](const py::object& code) {
-    if (!PyCode_Check(code.ptr())) raise(ErrorKind::Type, "a code object is expected");
-    disable_code(code.ptr());
-    facts_of(reinterpret_cast<PyCodeObject*>(code.ptr())).leaves_callees = true;  // it may have run before
-  });
+  module.def(
+      "_disable_code",
+      [](const py::object& code, bool recursive) {
+        if (!PyCode_Check(code.ptr())) raise(ErrorKind::Type, "a code object is expected");
+        disable_code(code.ptr(), recursive ? Disabled::All : Disabled::Frame);
+        CodeFacts& facts = facts_of(reinterpret_cast<PyCodeObject*>(code.ptr()));  // it may have run before
+        (recursive ? facts.leaves_callees : facts.skips_inner) = true;
+      },
+      py::arg("code"), py::kw_only(), py::arg("recursive"));
   module.def("_leave_files", [](const std::string& path) { leave_files(path); });
   module.def("_register_made_class", [](const py::type& type, const py::function& function) {
     register_made_class(reinterpret_cast<PyTypeObject*>(type.ptr()), function.ptr());

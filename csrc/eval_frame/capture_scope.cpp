@@ -73,7 +73,7 @@ bool decide_may_be_root(PyCodeObject* code) {
 }
 
 bool leaves_callees(PyCodeObject* code) {
-  if (is_disabled_code(code) || is_left_code(code)) return true;
+  if (disabled_by(code) == Disabled::All || is_left_code(code)) return true;
   const char* text = PyUnicode_AsUTF8(code->co_filename);
   if (text == nullptr) PyErr_Clear();
   return text != nullptr && std::string_view(text).starts_with("<frozen importlib");
@@ -109,7 +109,8 @@ CodeFacts* find_facts(PyCodeObject* code) { return static_cast<CodeFacts*>(attac
 CodeFacts& facts_of(PyCodeObject* code) {
   if (CodeFacts* known = find_facts(code)) return *known;
   auto facts = std::make_unique<CodeFacts>(
-      CodeFacts{decide_may_be_root(code), leaves_callees(code), makes_calls(code), generation, 0, {}});
+      CodeFacts{decide_may_be_root(code), leaves_callees(code), disabled_by(code) == Disabled::Frame,
+                makes_calls(code), generation, 0, {}});
   attached_facts().set(code, facts.get());
   return *facts.release();
 }

@@ -28,6 +28,7 @@ struct LeftBefore {
 struct CodeFacts {
   bool may_be_root;
   bool leaves_callees;  // the import machinery, or disabled code: what it runs is never captured
+  bool skips_inner;     // a wrapper: the function in its closure runs uncaptured, but not what that calls
   bool calls;           // the code has instructions that make calls
   uint32_t generation;  // of `fruitless`
   int64_t fruitless;    // instructions traced and frames asked for in vain since a callee had work, see left_code.cpp

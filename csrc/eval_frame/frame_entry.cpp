@@ -68,6 +68,16 @@ bool is_skipped(PvFrame* raw) {
   return true;
 }
 
+// Borrowed; null if there is none. The closure keeps it.
+BorrowedRef function_in_closure(BorrowedRef wrapper) {
+  PyObject* closure = wrapper ? PyFunction_GET_CLOSURE(wrapper.get()) : nullptr;
+  for (Py_ssize_t i = 0; closure != nullptr && i < PyTuple_GET_SIZE(closure); ++i) {
+    PyObject* held = PyCell_GET(PyTuple_GET_ITEM(closure, i));
+    if (held != nullptr && PyFunction_Check(held)) return held;
+  }
+  return nullptr;
+}
+
 // Returns null when out of memory.
 const Bytecode* decoded(PvFrame* raw) {
   try {
@@ -144,6 +154,14 @@ class AmbientFrames : public FrameHandler {
     return run_default(ts, raw);
   }
 
+  // The frame of a wrapper whose function runs uncaptured.
+  static PyObject* run_wrapper(PyThreadState* ts, PvFrame* raw) {
+    BorrowedRef outer = exchange_skipped_function(function_in_closure(pv_func(raw)));
+    PyObject* result = run_left(ts, raw, LeftCode::Callees::Learned);
+    exchange_skipped_function(outer);
+    return result;
+  }
+
   // Without calls of its own the frame needs no LeftCode.
   static PyObject* run_left_again(PyThreadState* ts, PvFrame* raw, const CodeFacts& facts) {
     note_bailout(Bailout::worthless, pv_code(raw));
@@ -154,6 +172,7 @@ class AmbientFrames : public FrameHandler {
     if (pv_traced(ts, raw) != 0) return leave_to_interpreter(ts, raw, Bailout::traced);
     const CodeFacts& facts = facts_of(pv_code(raw));
     if (is_left_again(facts, raw, policy)) return run_left_again(ts, raw, facts);
+    if (facts.skips_inner) return run_wrapper(ts, raw);
     if (facts.may_be_root) return run_captured(ts, raw, policy);
     return run_left(ts, raw, facts.leaves_callees ? LeftCode::Callees::Left : LeftCode::Callees::Learned);
   }

@@ -146,8 +146,9 @@ void call_function(Tracer& tracer, const ValuePtr& function, CallArgs args, Cont
                    ValuePtr continuation_value) {
   if (ValuePtr text = guarded_repr(tracer, function, args))
     return apply_continuation(tracer, continuation, continuation_value, text);
-  if (is_disabled_code(callee_of(function).code))
-    graph_break(BreakReason::disabled_call, text_of(callee_of(function).code->co_qualname));
+  if (Disabled disabled = disabled_by(callee_of(function).code); disabled != Disabled::Not)
+    graph_break(disabled == Disabled::All ? BreakReason::disabled_call : BreakReason::disabled_frame_call,
+                text_of(callee_of(function).code->co_qualname));
   if (is_left_code(callee_of(function).code))
     graph_break(BreakReason::skipped_call, text_of(callee_of(function).code->co_qualname));
   int flags = callee_of(function).code->co_flags;

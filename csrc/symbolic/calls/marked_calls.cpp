@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "cpython/text.h"
@@ -97,8 +96,8 @@ void unmark_call(BorrowedRef callable) {
 
 namespace {
 
-std::unordered_set<PyObject*>& disabled_codes() {
-  static auto* codes = new std::unordered_set<PyObject*>();  // never freed
+std::unordered_map<PyObject*, Disabled>& disabled_codes() {
+  static auto* codes = new std::unordered_map<PyObject*, Disabled>();  // never freed
   return *codes;
 }
 
@@ -109,11 +108,14 @@ std::vector<std::string>& left_paths() {
 
 }  // namespace
 
-void disable_code(BorrowedRef code) {
-  if (disabled_codes().insert(code).second) Py_INCREF(code.get());
+void disable_code(BorrowedRef code, Disabled what) {
+  if (disabled_codes().insert_or_assign(code, what).second) Py_INCREF(code.get());
 }
 
-bool is_disabled_code(PyCodeObject* code) { return disabled_codes().contains(reinterpret_cast<PyObject*>(code)); }
+Disabled disabled_by(PyCodeObject* code) {
+  auto found = disabled_codes().find(reinterpret_cast<PyObject*>(code));
+  return found == disabled_codes().end() ? Disabled::Not : found->second;
+}
 
 void leave_files(std::string_view path) { left_paths().emplace_back(path); }
 

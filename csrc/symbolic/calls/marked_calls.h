@@ -24,10 +24,15 @@ struct MarkedCall {
 // replaces the first.
 void mark_call(BorrowedRef callable, CallMark mark, BorrowedRef payload);
 void unmark_call(BorrowedRef callable);
-// Functions with this code, which is kept for the life of the process, run uncaptured, and so does what they call: another
-// library's way to disable a function.
-void disable_code(BorrowedRef code);
-bool is_disabled_code(PyCodeObject* code);
+// Another library's wrappers of a function that it disables.
+enum class Disabled : uint8_t {
+  Not,
+  All,    // the function runs uncaptured, and so does what it calls
+  Frame,  // the function runs uncaptured, but not what it calls
+};
+// All wrappers with this code, which is kept for the life of the process.
+void disable_code(BorrowedRef code, Disabled what);
+Disabled disabled_by(PyCodeObject* code);
 // The same for all code of files whose path starts so: a library's own compiler.
 void leave_files(std::string_view path);
 bool is_left_code(PyCodeObject* code);

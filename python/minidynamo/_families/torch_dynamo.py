@@ -20,8 +20,8 @@ _CALLS = {
     "step_unsupported": ("decorators.step_unsupported",),
     "is_compiling_for_library": ("is_compiling", "external_utils.is_compiling"),
 }
-# Functions inside of these are what a disabled function becomes.
-_DISABLED = ("eval_frame.DisableContext.__call__", "external_utils.get_nonrecursive_disable_wrapper")
+# Functions inside of these are what a disabled function becomes, and whether what it calls is disabled too.
+_DISABLED = {"eval_frame.DisableContext.__call__": True, "external_utils.get_nonrecursive_disable_wrapper": False}
 
 
 def load(dynamo: Any) -> None:
@@ -32,11 +32,11 @@ def load(dynamo: Any) -> None:
             if isinstance(function, types.FunctionType):
                 _C._register_call(name, function)
     torch_operators.register_marked(dynamo)
-    for path in _DISABLED:
+    for path, recursive in _DISABLED.items():
         function = _at(dynamo, path)
         if isinstance(function, types.FunctionType):
             for code in _nested(function.__code__):
-                _C._disable_code(code)
+                _C._disable_code(code, recursive=recursive)
     _share_error_on_graph_break(dynamo)
 
 

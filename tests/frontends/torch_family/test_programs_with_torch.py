@@ -115,7 +115,6 @@ def seen_of(outcome):
 # Program and mode: in what torch's marks differ from ours.
 DIFFERENT = {
     ("policies.a_class_that_allows", "error_on_graph_break"): "torch's decorator knows no classes",
-    ("policies.it_counts_below_a_frame_that_is_disabled", "default"): "what such a frame calls is not captured either",
     **dict.fromkeys(
         [("errors.a_wrong_argument_of_an_op", mode) for mode in ("error_on_graph_break", "fullgraph")],
         "torch may take what no row takes: a break",

@@ -630,6 +630,27 @@ def test_torchs_marks_mean_ours():
     assert counter.frame_count == 2  # before and after the disabled function, not inside
 
 
+def test_only_the_frame_of_a_function_is_disabled():
+    graphs = []
+
+    def backend(gm, _):
+        graphs.append([node.target for node in gm.graph.nodes if node.op == "call_function"])
+        return gm.forward
+
+    def callee(x):
+        return x * 5
+
+    @torch.compiler.disable(recursive=False)
+    def disabled(x):
+        return callee(x - 2) - 3
+
+    f = minidynamo.compile(lambda x: disabled(x + 1) / 2, backend=backend)
+    for _ in range(3):
+        assert f(torch.ones(2)).tolist() == [-1.5, -1.5]
+    assert [len(graph) for graph in graphs] == [1, 1, 1]  # before, in the callee, and after
+    assert disabled(torch.ones(2)).tolist() == [-8, -8]
+
+
 def test_as_a_backend_of_torch_compile():
     from minidynamo._families.torch_backend import minidynamo as backend
 
