@@ -108,9 +108,13 @@ CodeFacts* find_facts(PyCodeObject* code) { return static_cast<CodeFacts*>(attac
 
 CodeFacts& facts_of(PyCodeObject* code) {
   if (CodeFacts* known = find_facts(code)) return *known;
-  auto facts = std::make_unique<CodeFacts>(
-      CodeFacts{decide_may_be_root(code), leaves_callees(code), disabled_by(code) == Disabled::Frame,
-                makes_calls(code), generation, 0, {}});
+  auto facts = std::make_unique<CodeFacts>(CodeFacts{decide_may_be_root(code),
+                                                     leaves_callees(code),
+                                                     disabled_by(code) == Disabled::Frame,
+                                                     makes_calls(code),
+                                                     generation,
+                                                     0,
+                                                     {}});
   attached_facts().set(code, facts.get());
   return *facts.release();
 }

@@ -349,6 +349,36 @@ def test_pre_existing_containers(deed):
         assert results[0] == results[1]
 
 
+CALCULATIONS = {
+    "operators": lambda o, x: (id(o) + 1, 3 * id(o), -id(o), id(o) >> 4, ~id(o), id(o) % 7, id(o) / 2),
+    "a tensor's": lambda o, x: (id(x) % 16, id(x) + id(o)),
+    "beside a tensor": lambda o, x: (x + id(o) % 16).tolist(),
+    "comparisons": lambda o, x: (id(o) == 0, id(o) != id(o), id(o) < 5, 5 < id(o), id(o) == id(o) + 0),
+    "texts": lambda o, x: (f"{id(o):x}", hex(id(o)), str(id(o)), "%d" % id(o), f"{id(o)!r}"),
+    "conversions": lambda o, x: (int(id(o)), float(id(o)), hash(id(o)), abs(id(o)), divmod(id(o), 8), max(id(o), 1)),
+    "a branch": lambda o, x: "aligned" if id(o) % 32 == 0 else "not",
+}
+
+
+@pytest.mark.parametrize("name", CALCULATIONS)
+def test_calculations_with_the_id_of_an_object_from_outside(name):
+    program = CALCULATIONS[name]
+    compiled = minidynamo.compile(lambda o, x: (x + 1, program(o, x)))
+    objects = [Plain() for _ in range(4)]
+    tensors = [minidynamo.ones(2) for _ in range(4)]
+    for o, x in [*zip(objects, tensors, strict=True)] * 2:
+        assert compiled(o, x)[1] == program(o, x)
+    minidynamo.compile(lambda o, x: (x + 1, program(o, x)), fullgraph=name != "beside a tensor")(objects[0], tensors[0])
+
+
+def test_calculations_with_the_id_of_an_object_made_inside():
+    def program(x):
+        made = [x]
+        return x + 1, id(made) % 2, id(made) - id(made), made
+
+    assert minidynamo.compile(program)(minidynamo.ones(2))[1:3] == (0, 0)
+
+
 def test_memo_stays_captured():
     """As in deepcopy: the keys are results of id() only, of objects that are known to be distinct."""
 

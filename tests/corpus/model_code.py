@@ -609,7 +609,7 @@ def deep_copies_of_modules_and_tensors(x):
     return clone(x), clone[0].weight is LAYERS[0].weight, first is second, first is x, copy.deepcopy(Holder(2)).held
 
 
-@snippet(one)
+@whole(one)
 def arithmetic_of_an_id(x):
     return x + id(LAYERS) * 0
 

@@ -13,6 +13,7 @@
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/identities.h"
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/name_spaces.h"
 #include "symbolic/facts/value_facts.h"
@@ -51,7 +52,7 @@ ValuePtr call_len(Tracer& tracer, const CallArgs& args) {
 ValuePtr call_hash(Tracer& tracer, const CallArgs& args) {
   require_count(args, 1, 1);
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");
-  const ValuePtr& value = args.positional[0];
+  const ValuePtr value = number_or_itself(tracer, args.positional[0]);
   if (value->kind == ValueKind::Identity) graph_break(BreakReason::builtin_call, "hash() of a number of id()");
   ValuePtr method = is_user_object(value) ? user_method(tracer, value, kHash) : nullptr;
   if (!method)

@@ -18,6 +18,7 @@
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/identities.h"
 #include "symbolic/facts/text_templates.h"
 #include "symbolic/facts/texts.h"
 #include "symbolic/facts/value_facts.h"
@@ -441,7 +442,9 @@ ValuePtr value_of_call(Tracer& tracer, BorrowedRef callable, const CallArgs& arg
 
 }  // namespace
 
-ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& given) {
+  CallArgs args = given;
+  for (ValuePtr& value : args.positional) value = number_or_itself(tracer, value);
   if (callable.get() == reinterpret_cast<PyObject*>(&PyRange_Type)) LoopScope::current().note_range(tracer, args);
   if (ValuePtr converted = converted_by_method(tracer, callable, args)) return converted;
   if (ValuePtr computed = computed_call(tracer, callable, args)) return computed;

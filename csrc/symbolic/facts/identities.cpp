@@ -3,6 +3,7 @@
 #include "cpython/imports.h"
 #include "cpython/object_layout.h"
 #include "guards/constants.h"
+#include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/facts/value_facts.h"
@@ -65,6 +66,15 @@ bool may_hold_number(BorrowedRef key) {
   return is_number(key) || is_identity_stand_in(key) || PyTuple_CheckExact(key.get());
 }
 
+// An object from outside, guarded by identity. Null: it cannot be.
+BorrowedRef guarded_object(Tracer& tracer, const ValuePtr& value) {
+  auto* tensor = as<TensorValue>(value);
+  if (tensor == nullptr) return tracer.values().identity_of(value);
+  if (!GuardSet::can_hold(tensor->object)) return nullptr;
+  tracer.guards().id_match(tensor->source, tensor->object);
+  return tensor->object;
+}
+
 [[noreturn]] void break_on_numbers() {
   graph_break(BreakReason::unhashable_key, "a number of id() beside other numbers");
 }
@@ -101,6 +111,13 @@ ValuePtr identity_number(Tracer& tracer, const ValuePtr& value) {
   auto identity = make_value<IdentityValue>(of, make_identity_stand_in());
   tracer.keys().add_identity(identity);
   return identity;
+}
+
+ValuePtr number_or_itself(Tracer& tracer, const ValuePtr& value) {
+  auto* identity = as<IdentityValue>(value);
+  if (identity == nullptr || source_of(identity->of) == nullptr || may_be_shared(identity->of)) return value;
+  BorrowedRef object = guarded_object(tracer, identity->of);
+  return object ? tracer.values().constant(check(PyLong_FromVoidPtr(object.get()))) : value;
 }
 
 void keep_identities_apart(Tracer& tracer, BorrowedRef key, BorrowedRef other) {

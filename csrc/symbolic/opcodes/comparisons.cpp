@@ -217,6 +217,10 @@ ValuePtr order_of_sequences(Tracer& tracer, const ValuePtr& a, const ValuePtr& b
 void compare_op(Tracer& tracer, const Instruction& at) {
   ValuePtr right = tracer.frames().peek(1), left = tracer.frames().peek(2);
   open_members(tracer, at, left, right);
+  if (left->kind != right->kind) {
+    left = number_or_itself(tracer, left);
+    right = number_or_itself(tracer, right);
+  }
   ValuePtr result;
   if (is_tensor(left) || is_tensor(right)) {
     const TensorFamily& family = answering_family(left, right);

@@ -2,6 +2,7 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/exceptions/exceptions.h"
+#include "symbolic/facts/identities.h"
 #include "symbolic/facts/texts.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
@@ -14,7 +15,7 @@ namespace md {
 namespace {
 
 void push_formatted(Tracer& tracer, int operands, int conversion, BorrowedRef spec) {
-  ValuePtr value = tracer.frames().peek(operands);
+  ValuePtr value = number_or_itself(tracer, tracer.frames().peek(operands));
   LoopScope::current().note_choice(value);
   if (is_dynamic(value)) {
     static constexpr ScalarOp kConversions[] = {ScalarOp::Str, ScalarOp::Repr, ScalarOp::Ascii};

@@ -13,6 +13,7 @@
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/enum_values.h"
+#include "symbolic/facts/identities.h"
 #include "symbolic/facts/text_templates.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/computed_numbers.h"
@@ -232,6 +233,8 @@ ValuePtr union_of_classes(Tracer& tracer, BinaryCode op, const ValuePtr& left, c
 void binary_op(Tracer& tracer, const Instruction& at) {
   ValuePtr right = tracer.frames().peek(1), left = tracer.frames().peek(2);
   open_members(tracer, at, left, right);
+  left = number_or_itself(tracer, left);
+  right = number_or_itself(tracer, right);
   const BinaryOperator& row = binary_operator(at.arg);
   BinaryCode op = row.code;
   bool in_place = is_in_place(at.arg);
@@ -268,7 +271,7 @@ void binary_op(Tracer& tracer, const Instruction& at) {
 
 template <char op>
 void unary_op(Tracer& tracer, const Instruction&) {
-  ValuePtr value = tracer.frames().peek();
+  ValuePtr value = number_or_itself(tracer, tracer.frames().peek());
   ValuePtr result;
   if (op == '~' && kInvertedBoolWarns && type_of(value) == &PyBool_Type)
     graph_break(BreakReason::unknown_operator, "~ of a bool, which warns");
