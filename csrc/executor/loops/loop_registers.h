@@ -42,6 +42,7 @@ class LoopRegisters {
   std::byte* operator[](int reg) const { return at_[static_cast<size_t>(reg)]; }
   std::byte* base(int reg) const { return bases_[static_cast<size_t>(reg)]; }
   std::byte* scratch() const { return scratch_; }
+  std::byte* const* data() const { return at_.data(); }
 
   void execute(int64_t n, int64_t head = 0) const {
     for (const LoopInstruction& instruction : program_.code) execute(instruction, n, at_, head);

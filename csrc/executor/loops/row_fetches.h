@@ -21,6 +21,7 @@ struct RowStep {
 class RowFetches {
  public:
   bool are_chosen() const { return count_ >= 0; }
+  bool are_none() const { return count_ == 0; }
   void choose_none() { count_ = 0; }
   // steps: of all streams; the addresses of the first `taken` are maintained from row to row.
   void choose(const LoopProgram& program, std::span<const RowStep> steps, size_t taken, const LoopRegisters& at) {

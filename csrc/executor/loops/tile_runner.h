@@ -7,6 +7,7 @@
 
 #include "executor/loops/row_fetches.h"
 #include "tensor/simd/element_walk.h"
+#include "tensor/simd/loop_table.h"
 #include "tensor/simd/row_panel.h"
 
 namespace md {
@@ -18,6 +19,7 @@ class TileRunner {
       : program_(program), at_(program, bases), end_(end) {
     for_each_stream([](const Stream&, int64_t& start) { start = 0; });
     choose_panels();
+    choose_together();
     if (program.tile >= program.row_length && program.sizes.size() > 1) find_row_steps();
   }
 
@@ -32,13 +34,30 @@ class TileRunner {
       if (takes_pairs()) run_pairs(alike);
       choose_head(alike);
       if (!fetches_.are_chosen()) choose_fetches();
-      while (alike-- > 0) run_next_row();
+      bool fetches = program_.fetches_ahead || !fetches_.are_none();
+      if (!fetches && is_one_code()) {
+        run_rows_alike(alike, program_.code[0].code);
+      } else if (!fetches && is_one_loop()) {
+        run_rows_alike(alike, program_.code[0]);
+      } else {
+        while (alike-- > 0) run_next_row();
+      }
     }
   }
 
   void run_tile(int64_t row, int64_t column, int64_t n) {
     move_to(row);
+    if (together_count_ > 0 && !folds()) {
+      int64_t most = kTogetherBytes / program_.inputs[together_[0]].item_size;
+      for (; n > most; n -= most, column += most) run_part(row, column, most);
+    }
+    run_part(row, column, n);
+  }
+
+ private:
+  void run_part(int64_t row, int64_t column, int64_t n) {
     const int64_t* start = row_start_.data();
+    if (together_count_ > 0) place_together(row, column, n);
     for (const Stream& stream : program_.inputs) place_input(stream, *start++, row, column, n);
     if (program_.fetches_ahead) fetch_next_row(n);
     const int64_t* output_start = start;
@@ -47,7 +66,6 @@ class TileRunner {
     for (const Stream& stream : program_.outputs) store_output(stream, *output_start++, row, column, n);
   }
 
- private:
   // Number of rows from which on alignment pays.
   static constexpr int64_t kRowsWorthAligning = 8;
 
@@ -74,10 +92,36 @@ class TileRunner {
   }
 
   void run_next_row() {
-    for (size_t i = 0; i < row_step_count_; ++i) at_[row_steps_[i].reg] += row_steps_[i].bytes;
+    take_row_steps();
     if (program_.fetches_ahead) fetch_next_row(program_.row_length);
     fetches_.ask(at_);
     at_.execute(program_.row_length, head_);
+  }
+
+  bool is_one_code() const { return program_.code.size() == 1 && program_.code[0].code != nullptr; }
+  bool is_one_loop() const {
+    return program_.code.size() == 1 && program_.code[0].loop != nullptr && !program_.code[0].is_single;
+  }
+  void take_row_steps() {
+    for (size_t i = 0; i < row_step_count_; ++i) at_[row_steps_[i].reg] += row_steps_[i].bytes;
+  }
+  // Of short rows whatever is done for each of them counts.
+  void run_rows_alike(int64_t rows, PointwiseCode code) {
+    while (rows-- > 0) {
+      take_row_steps();
+      code(at_.data(), program_.row_length, head_);
+    }
+  }
+  void run_rows_alike(int64_t rows, const LoopInstruction& instruction) {
+    const Scalar* params = instruction.params < 0 ? nullptr : &program_.params[static_cast<size_t>(instruction.params)];
+    int operands = 0;
+    while (operands < 3 && instruction.src[operands] >= 0) ++operands;
+    const void* src[3] = {};
+    while (rows-- > 0) {
+      take_row_steps();
+      for (int i = 0; i < operands; ++i) src[i] = at_[instruction.src[i]];
+      instruction.loop(src, at_[instruction.dst], program_.row_length, params);
+    }
   }
 
   void choose_fetches() {
@@ -126,7 +170,7 @@ class TileRunner {
   // vector across a cache line boundary costs two accesses. Streams differ, as in a stencil.
   void choose_head(int64_t rows) {
     head_ = 0;
-    if (rows < kRowsWorthAligning || program_.code.size() != 1 || program_.code[0].code == nullptr) return;
+    if (rows < kRowsWorthAligning || !is_one_code()) return;
     std::array<int64_t, kCacheLine> streams = {};  // by number of elements to the next aligned address
     const int64_t vector = program_.code_vector_bytes;
     int64_t item = 0;
@@ -204,12 +248,42 @@ class TileRunner {
           return;
         }
         at = tile_of(stream);
+        if (is_together(stream)) return;
         return copy_items(stream.item_size, element(stream, start, row, column), byte_step(stream), at,
                           stream.item_size, n);
       case StreamAccess::Walked:
         at = tile_of(stream);
         return walk<true>(stream, column, n, at);
     }
+  }
+
+  // The first inputs that are copied from one step, if they are several.
+  void choose_together() {
+    for (size_t i = 0; i < program_.inputs.size() && together_count_ < kMostPicks; ++i) {
+      const Stream& stream = program_.inputs[i];
+      if (stream.access != StreamAccess::Strided || is_across(stream) || stream.strides.back() < 2) continue;
+      const Stream& first = program_.inputs[together_count_ > 0 ? together_[0] : i];
+      if (stream.item_size != first.item_size || byte_step(stream) != byte_step(first)) continue;
+      together_[together_count_++] = i;
+    }
+    if (together_count_ == 0) return;
+    const Stream& first = program_.inputs[together_[0]];
+    if (!are_picked_together(first.item_size, byte_step(first), together_count_)) together_count_ = 0;
+  }
+  bool is_together(const Stream& stream) const {
+    auto at = static_cast<size_t>(&stream - program_.inputs.data());
+    return std::find(together_, together_ + together_count_, at) != together_ + together_count_;
+  }
+  void place_together(int64_t row, int64_t column, int64_t n) {
+    const char* from[kMostPicks];
+    char* to[kMostPicks];
+    for (size_t k = 0; k < together_count_; ++k) {
+      const Stream& stream = program_.inputs[together_[k]];
+      from[k] = reinterpret_cast<const char*>(element(stream, row_start_[together_[k]], row, column));
+      to[k] = reinterpret_cast<char*>(tile_of(stream));
+    }
+    const Stream& first = program_.inputs[together_[0]];
+    pick_together(first.item_size, byte_step(first), {from, together_count_}, {to, together_count_}, n);
   }
 
   RowPanel::Rows rows_across(const Stream& stream) const {
@@ -308,6 +382,7 @@ class TileRunner {
   size_t row_step_count_ = 0, known_step_count_ = 0;  // maintained ones; including those relative to others
   int64_t head_ = 0;
   RowFetches fetches_;
+  size_t together_[kMostPicks], together_count_ = 0;
   std::vector<RowPanel> panels_;  // by input; empty if none is contiguous across the rows
   bool steps_are_known_ = false;
 };

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tensor/fill.h"
+#include "tensor/kernels/pointwise_call.h"
 #include "tensor/kernels/pointwise_fast_path.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/call_args.h"
@@ -17,26 +18,6 @@ namespace md {
 namespace {
 
 constexpr int64_t kFastLimit = 1 << 15;  // elements: smaller calls run on one thread
-
-// A prepared pointwise call: single-element operands are read from `numbers`.
-struct PointwiseCall {
-  const OpRow& op;
-  const PointwiseRow& row;
-  int row_index;
-  DType dtype;  // of the loop
-  int operand_count = 0;
-  const Tensor* tensors[3] = {};  // null: single element
-  alignas(8) unsigned char numbers[3][8] = {};
-  unsigned mask = 0;
-  const Scalar* params = nullptr;
-};
-
-bool is_condition(const PointwiseCall& call, int operand) {
-  return operand == 0 && call.row.result == PointwiseResult::Select;
-}
-DType operand_dtype(const PointwiseCall& call, int operand) {
-  return is_condition(call, operand) ? DType::bool_ : call.dtype;
-}
 
 // Whether a tensor of one element is passed to the loop as a number.
 bool becomes_number(const PointwiseCall& call, int operand, const Tensor& tensor) {
@@ -59,12 +40,6 @@ void add_operand(PointwiseCall& call, const Arg& arg, bool may_be_number) {
     loops().convert[static_cast<int>(call.dtype)][static_cast<int>(number_dtype)](tensor->data(), number, 1);
   }
   call.mask |= 1u << operand;
-}
-
-// In ns, as measured: memory traffic, and the cost of transcendental functions.
-double cost_per_item(const PointwiseCall& call, double bytes_moved) {
-  double computed = call.row.is_costly ? 0.12 * static_cast<double>(item_size(call.dtype)) : 0;
-  return 0.03 * bytes_moved + computed;
 }
 
 void check_divisors(const PointwiseCall& call) {
@@ -120,76 +95,6 @@ bool run_dense(const PointwiseCall& call, PointwiseLoop loop, const Tensor& out)
   return true;
 }
 
-// Operands of other layouts than the result, tile by tile.
-class StridedRun {
- public:
-  StridedRun(const PointwiseCall& call, const Tensor& out)
-      : call_(call), out_(out), walk_({out->sizes(), static_cast<size_t>(out->rank())}), mask_(call.mask) {
-    walk_.add(out);
-    int count = 1;
-    for (int i = 0; i < call.operand_count; ++i) {
-      if (call.tensors[i] == nullptr) continue;
-      walk_.add(*call.tensors[i]);
-      places_[i] = count++;
-    }
-    walk_.finish(true, ElementWalk::Tiles::OfBytes);
-    // Of floats, the product of a parameter and a number is rounded, that of a parameter and an element may be part of a
-    // sum.
-    bool takes_numbers = call.row.param_count == 0 || !is_floating(call.dtype);
-    for (int i = 0; i < call.operand_count && takes_numbers; ++i) {
-      bool repeats = places_[i] != 0 && walk_.repeats_in_rows(places_[i]);
-      if (!repeats || pointwise_loop(call.row_index, call.dtype, mask_ | (1u << i)) == nullptr) continue;
-      mask_ |= 1u << i;
-      is_row_number_[i] = true;
-    }
-    loop_ = pointwise_loop(call.row_index, call.dtype, mask_);
-  }
-
-  void run() const {
-    parallel_for(walk_.count(), cost_per_item(call_, 16) + 0.5,
-                 [this](int64_t begin, int64_t end) { run_part(begin, end); });
-  }
-
- private:
-  void run_part(int64_t begin, int64_t end) const {
-    alignas(64) char buffers[4][ElementWalk::kTileBytes];
-    PanelReader reader(walk_);
-    for (int64_t at = begin; at < end;) {
-      int64_t n = reader.tile_length(at, end);
-      const void* src[3];
-      for (int i = 0; i < call_.operand_count; ++i) {
-        if (places_[i] == 0) {
-          src[i] = call_.numbers[i];
-        } else if (is_row_number_[i]) {
-          src[i] = row_number(i, reader.offset(places_[i], at), buffers[i]);
-        } else {
-          src[i] = reader.read(places_[i], (*call_.tensors[i])->data(), at, n, buffers[i]);
-        }
-      }
-      void* dst = walk_.write_place(0, out_->data(), at, n, buffers[3]);
-      loop_(src, dst, n, call_.params);
-      if (dst == buffers[3]) walk_.write_back(0, out_->data(), at, n, dst);
-      at += n;
-    }
-  }
-
-  // The element of the row, in the dtype of numbers.
-  const void* row_number(int i, int64_t offset, void* buffer) const {
-    const char* element = static_cast<const char*>((*call_.tensors[i])->data()) + offset;
-    DType number_dtype = scalar_operand_dtype(call_.dtype);
-    loops().convert[static_cast<int>(call_.dtype)][static_cast<int>(number_dtype)](element, buffer, 1);
-    return buffer;
-  }
-
-  const PointwiseCall& call_;
-  const Tensor& out_;
-  ElementWalk walk_;
-  int places_[3] = {};
-  bool is_row_number_[3] = {};
-  unsigned mask_;
-  PointwiseLoop loop_ = nullptr;
-};
-
 DType loop_dtype(const OpCall& call, const PointwiseForm& form, const PointwiseRow& row, const Tensor& out) {
   for (int i = row.result == PointwiseResult::Select ? 1 : 0; i < form.operand_count; ++i) {
     if (arg_is<Tensor>(call, form.operands[i])) return tensor_arg(call, form.operands[i])->dtype();
@@ -244,7 +149,7 @@ void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
   check_divisors(ready);
   PointwiseLoop loop = pointwise_loop(form.row, ready.dtype, ready.mask);
   MD_ASSERT(loop != nullptr, "[", call.row.name, "] has no loop for ", md::row(ready.dtype).name);
-  if (!run_known(ready, out) && !run_dense(ready, loop, out)) StridedRun(ready, out).run();
+  if (!run_known(ready, out) && !run_dense(ready, loop, out)) run_by_tiles(ready, out);
 }
 
 namespace {

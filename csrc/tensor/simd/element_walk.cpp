@@ -1,23 +1,15 @@
 #include "tensor/simd/element_walk.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/rounding.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
-
-// Words `Step` apart: with a known step the loop is vectorised.
-template <typename Word, int64_t Step>
-void pick_words(const char* src, char* dst, int64_t n) {
-  typedef Word Loose __attribute__((aligned(1), may_alias));
-  auto* from = reinterpret_cast<const Loose*>(src);
-  auto* to = reinterpret_cast<Loose*>(dst);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) to[i] = from[i * Step];
-}
 
 template <typename Word>
 void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t n) {
@@ -28,9 +20,9 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
     std::fill_n(reinterpret_cast<Word*>(dst), n, value);
     return;
   }
-  if (dst_step == kItem && src_step == 2 * kItem) return pick_words<Word, 2>(src, dst, n);
-  if (dst_step == kItem && src_step == 3 * kItem) return pick_words<Word, 3>(src, dst, n);
-  if (dst_step == kItem && src_step == 4 * kItem) return pick_words<Word, 4>(src, dst, n);
+  constexpr int kWidth = std::countr_zero(static_cast<unsigned>(kItem));
+  for (int i = 0; dst_step == kItem && i < kPickSteps; ++i)
+    if (src_step == (i + 2) * kItem) return loops().pick[kWidth][i][0](&src, &dst, n);
   for (int64_t i = 0; i < n; ++i) {
     Word value;
     std::memcpy(&value, src + i * src_step, sizeof value);
@@ -57,6 +49,17 @@ void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int6
     default:
       return copy_words<uint64_t>(src, src_step, dst, dst_step, n);
   }
+}
+
+bool are_picked_together(int64_t item, int64_t step, size_t count) {
+  int64_t words = step / item;
+  return count > 1 && count <= kMostPicks && step % item == 0 && words >= 2 && words < 2 + kPickSteps;
+}
+
+void pick_together(int64_t item, int64_t step, std::span<const char* const> from, std::span<char* const> to,
+                   int64_t n) {
+  auto width = static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(item)));
+  loops().pick[width][step / item - 2][from.size() - 1](from.data(), to.data(), n);
 }
 
 ElementWalk::ElementWalk(std::span<const int64_t> sizes) : rank_(static_cast<int>(sizes.size())) {
@@ -105,6 +108,15 @@ void ElementWalk::finish(bool reorder, Tiles tiles) {
     }
   }
   choose_tile(tiles);
+  find_plain_rows();
+}
+
+void ElementWalk::find_plain_rows() {
+  constexpr int64_t kLeastBytes = 256;
+  if (rank_ != 2 || sizes_[1] * items_[0] < kLeastBytes) return;
+  has_plain_rows_ = strides_[0][1] == items_[0];
+  for (int op = 1; op < operand_count_; ++op)
+    has_plain_rows_ = has_plain_rows_ && (strides_[op][1] == items_[op] || strides_[op][1] == 0);
 }
 
 // Tiles of bytes span short rows: copying such rows takes less than a tile of its own for each. Not where an operand is

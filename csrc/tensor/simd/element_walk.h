@@ -11,6 +11,12 @@ namespace md {
 // Copies n items of 1, 2, 4 or 8 bytes, with byte strides.
 void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n);
 
+// Several operands with one step, copied side by side in short tiles: their memory then comes as that of streams, which it
+// does not for one after the other. For those for which are_picked_together() is true.
+inline constexpr int64_t kTogetherBytes = 2048;
+bool are_picked_together(int64_t item, int64_t step, size_t count);
+void pick_together(int64_t item, int64_t step, std::span<const char* const> from, std::span<char* const> to, int64_t n);
+
 // The dims of an iteration space, ordered and merged so that the first operand's innermost dim comes last.
 class ElementWalk {
  public:
@@ -45,12 +51,22 @@ class ElementWalk {
   // Whether each tile lies inside a row, in all of which the operand has the same element.
   bool repeats_in_rows(int operand) const { return has_long_rows() && strides_[operand][rank_ - 1] == 0; }
 
+  // Whether the elements lie in long rows in which each operand has consecutive elements, or repeats one; the first
+  // operand repeats none.
+  bool has_plain_rows() const { return has_plain_rows_; }
+  bool repeats_in_plain_rows(int operand) const { return strides_[operand][rank_ - 1] == 0; }
+  // Of a space that is one row: the bytes from one of the operand's elements to the next; 0 for other spaces.
+  int64_t single_step(int operand) const { return rank_ == 1 ? strides_[operand][0] : 0; }
+  int64_t row_length() const { return sizes_[rank_ - 1]; }
+  int64_t row_step(int operand) const { return strides_[operand][0]; }  // in bytes, of plain rows
+
  private:
   friend class PanelReader;
   bool has_long_rows() const { return has_long_rows_; }
   bool in_place(int operand, int64_t begin, int64_t n) const;
   void merge_dims();
   void choose_tile(Tiles tiles);
+  void find_plain_rows();
   RowPanel::Rows rows_across(int operand) const;
   template <bool ToBuffer>
   void copy(int operand, char* data, int64_t begin, int64_t n, char* buffer) const;
@@ -63,7 +79,7 @@ class ElementWalk {
   int64_t items_[kMaxOperands];
   bool dense_[kMaxOperands] = {};
   int64_t tile_ = kTile;
-  bool has_long_rows_ = false;
+  bool has_long_rows_ = false, has_plain_rows_ = false;
 };
 
 // Reads tiles as ElementWalk does, for one thread that goes from the first to the last, without a division for each.
