@@ -286,7 +286,22 @@ class LoopBuilder {
     if (ops_.contains(*op.operands[i]))
       return ops_.by_rows() && ops_.is_over_rows(*std::get<ValueRef>(*op.operands[i]).node) && has_loop_dtype;
     std::optional<size_t> stream = stream_of(ops_.number(*op.operands[i]), step);
-    return !stream || (program().inputs[*stream].access == StreamAccess::RowScalar && has_loop_dtype);
+    // The product of a parameter and a number would be rounded.
+    bool may_convert = has_loop_dtype || op.param_count == 0;
+    return !stream || (program().inputs[*stream].access == StreamAccess::RowScalar && may_convert);
+  }
+
+  // The row's one element in the dtype that the loop reads numbers in.
+  int row_number_register(size_t stream, DType dtype) {
+    const Stream& input = program().inputs[stream];
+    if (scalar_operand_dtype(dtype) == dtype) return input.reg;
+    auto known = row_number_of_.find(stream);
+    if (known != row_number_of_.end()) return known->second;
+    LoopOp op = {.dtype = dtype, .result = scalar_operand_dtype(dtype), .operand_count = 1, .is_single = true};
+    LoopInstruction instruction;
+    instruction.src[0] = input.reg;
+    instruction.is_single = true;
+    return row_number_of_[stream] = append(instruction, op, 0, nullptr);
   }
 
   int operand_register(const LoopOp& op, int i, unsigned mask, int64_t step) {
@@ -311,7 +326,7 @@ class LoopBuilder {
     if (!found) return once ? scalar_register(operand, dtype) : splat_register(ops_.number(operand));
     Stream& stream = program().inputs[*found];
     if (stream.access == StreamAccess::RowScalar && !once && !op.is_single) needs_splat_.push_back(*found);
-    return stream.reg;
+    return once ? row_number_register(*found, op.dtype) : stream.reg;
   }
 
   void emit_code() {
@@ -321,6 +336,7 @@ class LoopBuilder {
       draft_.code.clear();
       program().params.clear();
       result_register_.clear();
+      row_number_of_.clear();
       for (const Node* node : ops_.nodes()) {
         if (!is_unrolled() || ops_.is_over_rows(*node)) register_of(*node, 0);
       }
@@ -501,6 +517,7 @@ class LoopBuilder {
   std::vector<int64_t> row_strides_;                // by index into the choices
   std::unordered_map<const Node*, int> output_of_;  // register of a result in memory
   std::map<Part, int> result_register_;
+  std::map<size_t, int> row_number_of_;     // by input
   std::map<Part, size_t> stream_of_;        // index among the inputs
   std::unordered_map<int, bool> steps_of_;  // by value: whether it has a stream per step
   std::vector<int> temporaries_;            // by instruction: its register unless it is an output

@@ -171,7 +171,9 @@ bool size_scratch(LoopProgram& program, const ScratchForm& form, bool folds_rows
     }
   }
   int64_t tile = std::max(kMaxTile, kMaxTileBytes / widest);
-  if (slots > 0) tile = std::min(tile, kScratchBytes / (slots * largest_item) / kMinTile * kMinTile);
+  int64_t room = kScratchBytes;
+  if (!form.singles.empty()) room -= static_cast<int64_t>(form.singles.size() + 1) * kCacheLine;
+  if (slots > 0) tile = std::min(tile, room / (slots * largest_item) / kMinTile * kMinTile);
   if (folds_rows) tile = program.row_length;
   if (tile < kMinTile) return false;
   program.tile = tile;
@@ -181,9 +183,8 @@ bool size_scratch(LoopProgram& program, const ScratchForm& form, bool folds_rows
   }
   program.scratch.clear();
   for (auto [reg, slot] : form.tiles) program.scratch.emplace_back(reg, slot * tile * largest_item);
-  if (!folds_rows) return true;
   place_singles(program, form.singles);
-  return program.scratch_bytes <= kRowScratchBytes;
+  return program.scratch_bytes <= (folds_rows ? kRowScratchBytes : kScratchBytes);
 }
 
 void join_runs(LoopDraft& draft) {
