@@ -131,8 +131,9 @@ void hard_step(B& body, const O& o, const VectorRegister* factor) {
   VectorRegister moved = body.scratch(), limited = body.scratch();
   VectorRegister six = body.constant(6.0);
   body.floats(kAdd, moved, o.a(), body.constant(3.0));
-  extreme(body, kMax, limited, moved, zero(body));
-  extreme(body, kMin, moved, limited, six);
+  // The second operand is the result if it is NaN.
+  body.floats(kMax, limited, zero(body), moved);
+  body.floats(kMin, moved, six, limited);
   if (factor != nullptr) body.floats(kMul, moved, *factor, moved);
   body.floats(kDiv, o.to(), moved, six);
 }

@@ -104,7 +104,7 @@ __attribute__((noinline, noclone)) void half_vectors_loop(const void* const* src
     if constexpr (F::arity > 2 && (Mask & 4) == 0) z = half_operand<Mask, 2, H>(src, i);
     if constexpr (factor_above_zero<F> != 0) {
       if (all_positive(x)) {
-        store_result(out + i, x * factor_above_zero<F>);
+        store_result(out + i, x * float(factor_above_zero<F>));
         continue;
       }
     }

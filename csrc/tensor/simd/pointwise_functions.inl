@@ -146,13 +146,19 @@ inline T limited(T a, T low, T high) {
   T raised = choose((a > low) | (a != a), a, low);
   return choose((raised < high) | (raised != raised), raised, high);
 }
+// limited() to numbers that are not NaN: a NaN fails both comparisons.
+template <typename T>
+inline T limited_to_six(T a) {
+  T raised = T(0) > a ? T(0) : a;
+  return T(6) < raised ? T(6) : raised;
+}
 template <typename T>
 inline T hard_sigmoid(T a) {
-  return limited(a + T(3), T(0), T(6)) / T(6);
+  return limited_to_six(a + T(3)) / T(6);
 }
 template <typename T>
 inline T hard_swish(T a) {
-  return a * limited(a + T(3), T(0), T(6)) / T(6);
+  return a * limited_to_six(a + T(3)) / T(6);
 }
 #if MD_LEVEL_BYTES >= 32
 inline WideHalves hard_sigmoid(WideHalves a) { return limited(a + 3.0f, every_wide(0), every_wide(6)) / 6.0f; }

@@ -49,6 +49,17 @@ inline Stored<T> param_value(const Scalar& param) {
   }
 }
 
+// The function of a positive number is a multiple of it: numbers that are all positive skip the rest. 0: no such
+// function.
+template <typename F>
+constexpr double factor_above_zero = 0;
+template <>
+constexpr double factor_above_zero<Function_elu> = 1;
+template <>
+constexpr double factor_above_zero<Function_celu> = 1;
+template <>
+constexpr double factor_above_zero<Function_selu> = 1.0507009873554804934193349852946;
+
 // The functions of Floats, and those with expressions composed of them.
 template <typename F, typename T>
 constexpr bool takes_floats = false;
@@ -72,23 +83,13 @@ MD_TAKES_FLOATS(gelu)
 MD_TAKES_FLOATS(gelu_tanh)
 #undef MD_TAKES_FLOATS
 
-// The function of a positive number is a multiple of it: vectors of such numbers skip the rest. 0: no such function.
-template <typename F>
-constexpr float factor_above_zero = 0;
-template <>
-constexpr float factor_above_zero<Function_elu> = 1;
-template <>
-constexpr float factor_above_zero<Function_celu> = 1;
-template <>
-constexpr float factor_above_zero<Function_selu> = 1.0507009873554804934193349852946f;
-
 // No lambda: GCC 12 compiles one inside a template for the command line's target.
 template <typename F>
 struct OfFloats {
   float p;
   inline Floats operator()(Floats x) const {
     if constexpr (factor_above_zero<F> != 0) {
-      if (all_positive(x)) return x * factor_above_zero<F>;
+      if (all_positive(x)) return x * float(factor_above_zero<F>);
     }
     return F::template apply<float, Floats>(x, {}, {}, p);
   }
@@ -184,10 +185,33 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
   }
 }
 
+// A function of one operand that has a factor above zero, by blocks.
+template <typename F, typename T>
+void loop_above_zero(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
+  constexpr int64_t kBlock = 64;
+  const T* a = static_cast<const T*>(src[0]);
+  T* out = static_cast<T*>(dst);
+  T p{};
+  if constexpr (F::params > 0) p = param_value<T>(params[0]);
+  for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t count = n - at < kBlock ? n - at : kBlock;
+    int64_t others = 0;
+    for (int64_t i = at; i < at + count; ++i) others += !(a[i] > T(0));
+    if (others == 0) {
+#pragma GCC ivdep
+      for (int64_t i = at; i < at + count; ++i) out[i] = a[i] * T(factor_above_zero<F>);
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = at; i < at + count; ++i) out[i] = F::template apply<T, T>(a[i], T{}, T{}, p);
+    }
+  }
+}
+
 // Mask bits: operand i is a single element, read before the loop because dst may alias it.
 template <typename F, typename T, unsigned Mask>
 void pointwise_loop_of(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
   if constexpr (takes_floats<F, T>) return loop_over_floats<F>(src, dst, n, params);
+  if constexpr (factor_above_zero<F> != 0) return loop_above_zero<F, T>(src, dst, n, params);
   if constexpr (Avx512Path<F, T>::exists) return avx512_loop_of<F, T, Mask>(src, dst, n);
   if constexpr (FastPath<F, T>::exists) return guarded_loop_of<F, T, Mask>(src, dst, n);
   using A = FirstOperand<F, T>;
