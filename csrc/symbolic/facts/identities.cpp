@@ -66,7 +66,7 @@ bool may_hold_number(BorrowedRef key) {
   return is_number(key) || is_identity_stand_in(key) || PyTuple_CheckExact(key.get());
 }
 
-// An object from outside, guarded by identity. Null: it cannot be.
+// A pre-existing object, guarded by identity. Null: it cannot be.
 BorrowedRef guarded_object(Tracer& tracer, const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
   if (tensor == nullptr) return tracer.values().identity_of(value);

@@ -6,7 +6,7 @@ namespace md {
 
 // id(): the same Value for the same object. Breaks for objects that may be one or two (numbers, texts).
 ValuePtr identity_number(Tracer& tracer, const ValuePtr& value);
-// The number itself, for calculations, where the object came from outside: it is guarded by identity. Other values are
+// The number itself, for calculations, where the object is pre-existing: it is guarded by identity. Other values are
 // returned unchanged.
 ValuePtr number_or_itself(Tracer& tracer, const ValuePtr& value);
 // Whether such a number equals another number, or the id of an object that may be the same, is known to the interpreter
