@@ -16,7 +16,7 @@ FLOATS = DTYPES[:4]
 LAYOUTS = ("contiguous", "transposed", "stepped", "mixed", "row", "column")
 MODES = ("eager", "compiled")
 FLOOR, LEAST, MOST_BELOW = 0.9, 0.5, 0.01  # times as fast as torch: at most 1 % below the floor, none below the least
-SECONDS = 3e-4  # of calls of one contender in a round
+SECONDS = 1e-3  # of calls of one contender in a round: its operands are in the cache after a few of them
 NO_SUCH_CALL = (RuntimeError, TypeError, NotImplementedError, ValueError, OverflowError)
 # Where the default numbers, in (0, 1), are outside of the domain.
 ABOVE_ONE = ("acosh",)
