@@ -157,3 +157,32 @@ def test_parameters_of_functions_in_vectors(name, keywords):
     expected = np.where(wide > 0, wide, alpha * np.expm1(wide / scale))
     found = getattr(md.nn.functional, name)(md.tensor(values), **keywords).numpy()
     np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-44)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["elu", "celu", "selu"])
+def test_a_block_of_positive_numbers_but_for_one(name, dtype):
+    function = getattr(md.nn.functional, name)
+    for other in (-1.5, -0.0, 0.0, math.nan, math.inf, -math.inf):
+        for place in (0, 31, 63, 64, 130, 199):
+            values = np.linspace(0.01, 3, 200).astype(dtype)
+            values[place] = other
+            alone = [function(md.tensor(values[i : i + 1])).numpy() for i in range(len(values))]
+            assert function(md.tensor(values)).numpy().tobytes() == np.concatenate(alone).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["hardswish", "hardsigmoid"])
+def test_hard_steps_as_torch(name, dtype):
+    torch = pytest.importorskip("torch")
+    special = [-3.0, 3.0, -0.0, 0.0, math.nan, math.inf, -math.inf, -3.5, 3.5, 1e-30, -1e-30, 2.9, -2.9, 0.7]
+    values = (special * 5)[:67]
+
+    def result(library):
+        return getattr(library.nn.functional, name)(library.tensor(values, dtype=getattr(library, dtype))) * 2
+
+    expected = result(torch).double().numpy()
+    for found in (result(md), md.compile(lambda: result(md))()):
+        np.testing.assert_array_equal(found.double().numpy(), expected)
+        zeros = expected == 0
+        assert (np.signbit(found.double().numpy()) == np.signbit(expected))[zeros].all()

@@ -9,7 +9,7 @@ import minidynamo as md
 
 torch = pytest.importorskip("torch")
 
-DTYPES = ("uint8", "bool", "int16", "float32", "int64")  # each item size
+DTYPES = ("uint8", "bool", "int16", "float16", "float32", "int64")  # each item size, and one computed in another dtype
 # Around the lengths from which on rows are tiles of their own, by item size, and tails of panels.
 LENGTHS = (1, 5, 127, 130, 511, 512, 513, 1023, 1025, 2049, 4097)
 COMPILED_LENGTHS = (5, 130, 512, 4097)
@@ -18,6 +18,10 @@ FUNCTIONS = {
     "maximum": lambda library, a, b: library.maximum(a, b),
     "lt": lambda library, a, b: library.lt(a, b),
     "where": lambda library, a, b: library.where(library.eq(a, b), a, b),
+    "sum": lambda library, a, b: library.add(a, b, alpha=1 if a.dtype == library.bool else 2),
+    "product": lambda library, a, b: (
+        library.where(a, b, a) if a.dtype == library.bool else library.addcmul(b.expand(a.shape), a, b)
+    ),
     "copy": lambda library, a, b: library.stack([a, b.expand(a.shape)]).permute(2, 0, 1).contiguous(),
 }
 
@@ -32,6 +36,10 @@ def transposed(tensor):
 
 def stepped(tensor):
     return tensor.repeat_interleave(2, 1)[:, ::2]
+
+
+def stepped_by_three(tensor):
+    return tensor.repeat_interleave(3, 1)[:, ::3]
 
 
 def window(tensor):
@@ -50,7 +58,7 @@ def expanded(tensor):
     return tensor[:1, :1].expand(tensor.shape)
 
 
-FIRST = (as_is, transposed, stepped, window)
+FIRST = (as_is, transposed, stepped, stepped_by_three, window)
 SECOND = (*FIRST, row, column, expanded)
 
 
@@ -63,7 +71,7 @@ def threads():
 
 def arrays(dtype, length):
     rng = np.random.default_rng(length)
-    high = 2 if dtype == "bool" else 100
+    high = {"bool": 2, "float16": 10, "uint8": 15}.get(dtype, 100)
     return [rng.integers(0, high, (ROWS, length)).astype(dtype) for _ in range(2)]
 
 
