@@ -41,6 +41,7 @@ constexpr UnaryCase kUnary[] = {
     {"neg", [](double x) { return -x; }},
     {"abs", [](double x) { return std::fabs(x); }},
     {"exp", [](double x) { return std::exp(x); }},
+    {"exp2", [](double x) { return std::exp2(x); }},
     {"log", [](double x) { return std::log(x); }},
     {"sqrt", [](double x) { return std::sqrt(x); }},
     {"sin", [](double x) { return std::sin(x); }},

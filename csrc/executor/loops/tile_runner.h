@@ -48,7 +48,7 @@ class TileRunner {
   void run_tile(int64_t row, int64_t column, int64_t n) {
     move_to(row);
     if (together_count_ > 0 && !folds()) {
-      int64_t most = kTogetherBytes / program_.inputs[together_[0]].item_size;
+      int64_t most = elements_together(program_.inputs[together_[0]].item_size, together_count_);
       for (; n > most; n -= most, column += most) run_part(row, column, most);
     }
     run_part(row, column, n);

@@ -204,7 +204,7 @@ class StridedRun {
       int64_t n = reader.tile_length(at, end);
       const void* src[3];
       if (together_count_ > 0) {
-        n = std::min(n, kTogetherBytes / together_item_);
+        n = std::min(n, elements_together(together_item_, together_count_));
         read_together(at, n, buffers);
       }
       for (int i = 0; i < call_.operand_count; ++i) {

@@ -53,28 +53,44 @@ struct ReducedFloats {
   Floats minus_one;  // e^r - 1
   FloatBits whole;   // n in the lowest bits
 };
-inline ReducedFloats reduced_exp(Floats x) {
+inline Floats exp_less_one(Floats r) {
   constexpr float kSeries[] = {0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558f8p-5f, 0x1.123b02p-7f, 0x1.6a2256p-10f};
+  return fma(series(r, kSeries), r * r, r);
+}
+inline ReducedFloats reduced_exp(Floats x) {
   Floats whole = fma(x, every(kLog2E), every(kToWhole));
   Floats n = whole - kToWhole;
   Floats r = _mm256_fnmadd_ps(n, every(kLn2FloatHigh), x);
   r = _mm256_fnmadd_ps(n, every(kLn2FloatLow), r);
-  return {fma(series(r, kSeries), r * r, r), bits_of(whole)};
+  return {exp_less_one(r), bits_of(whole)};
+}
+inline ReducedFloats reduced_exp2(Floats x) {
+  constexpr float kLn2 = 0x1.62e430p-1f;
+  Floats whole = x + kToWhole;
+  return {exp_less_one((x - (whole - kToWhole)) * kLn2), bits_of(whole)};
 }
 // x 2^n, with n in the lowest bits: x is near 1, and the result is normal.
 inline Floats scaled(Floats x, FloatBits n) {
   return floats_of(_mm256_add_epi32(bits_of(x), _mm256_slli_epi32(n, kFractionBits)));
 }
-inline __attribute__((noinline)) Floats exp_of_any(Floats x) {
-  constexpr float kInfinite = 89, kZero = -104;
-  ReducedFloats e = reduced_exp(_mm256_min_ps(every(kInfinite), _mm256_max_ps(every(kZero), x)));  // keeps NaN
+inline Floats limited(Floats x, float low, float high) {
+  return _mm256_min_ps(every(high), _mm256_max_ps(every(low), x));  // keeps NaN
+}
+inline __attribute__((noinline)) Floats scaled_twice(ReducedFloats e) {
   FloatBits n = _mm256_sub_epi32(e.whole, bits_of(every(kToWhole))), half = _mm256_srai_epi32(n, 1);
   return (e.minus_one + 1) * scaled(every(1), half) * scaled(every(1), _mm256_sub_epi32(n, half));
 }
 inline Floats math_exp(Floats x) {
-  constexpr float kOrdinary = 87;
-  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return exp_of_any(x);
+  constexpr float kOrdinary = 87, kInfinite = 89, kZero = -104;
+  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return scaled_twice(reduced_exp(limited(x, kZero, kInfinite)));
   ReducedFloats e = reduced_exp(x);
+  return scaled(e.minus_one + 1, e.whole);
+}
+
+inline Floats math_exp2(Floats x) {
+  constexpr float kOrdinary = 125, kInfinite = 129, kZero = -151;
+  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return scaled_twice(reduced_exp2(limited(x, kZero, kInfinite)));
+  ReducedFloats e = reduced_exp2(x);
   return scaled(e.minus_one + 1, e.whole);
 }
 

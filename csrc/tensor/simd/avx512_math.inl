@@ -50,16 +50,27 @@ inline Floats with_sign_of(Floats magnitude, Floats x) {
 }
 
 // x = n ln 2 + r, |r| <= ln 2 / 2, and e^r = 1 + r + r^2 q(r).
+inline Floats scaled_exp(Floats r, Floats n) {
+  constexpr float kSeries[] = {0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558f8p-5f, 0x1.123b02p-7f, 0x1.6a2256p-10f};
+  return _mm512_maskz_scalef_ps(kAllFloats, fma(series(r, kSeries), r * r, r) + 1, n);
+}
 inline Floats math_exp(Floats x) {
   constexpr float kRange = 120, kLog2E = 0x1.715476p+0f, kLn2High = 0x1.62e400p-1f, kLn2Low = 0x1.7f7d1cp-20f;
-  constexpr float kSeries[] = {0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558f8p-5f, 0x1.123b02p-7f, 0x1.6a2256p-10f};
   constexpr int kNearest = 8;
   x = _mm512_maskz_max_ps(kAllFloats, _mm512_set1_ps(-kRange), x);
   x = _mm512_maskz_min_ps(kAllFloats, _mm512_set1_ps(kRange), x);
   Floats n = _mm512_maskz_roundscale_ps(kAllFloats, x * kLog2E, kNearest);
   Floats r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2High), x);
   r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2Low), r);
-  return _mm512_maskz_scalef_ps(kAllFloats, fma(series(r, kSeries), r * r, r) + 1, n);
+  return scaled_exp(r, n);
+}
+inline Floats math_exp2(Floats x) {
+  constexpr float kRange = 160, kLn2 = 0x1.62e430p-1f;
+  constexpr int kNearest = 8;
+  x = _mm512_maskz_max_ps(kAllFloats, _mm512_set1_ps(-kRange), x);
+  x = _mm512_maskz_min_ps(kAllFloats, _mm512_set1_ps(kRange), x);
+  Floats n = _mm512_maskz_roundscale_ps(kAllFloats, x, kNearest);
+  return scaled_exp((x - n) * kLn2, n);
 }
 
 // About 1 / m for sixteen cells of [0.75, 1.5), chosen such that its logarithm is nearly a float, and 1 around one; and

@@ -13,7 +13,10 @@ void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int6
 
 // Several operands with one step, copied side by side in short tiles: their memory then comes as that of streams, which it
 // does not for one after the other. For those for which are_picked_together() is true.
-inline constexpr int64_t kTogetherBytes = 2048;
+inline int64_t elements_together(int64_t item, size_t count) {
+  constexpr int64_t kBytes = 8 * 1024, kElements = 64;  // of all operands; of which a tile is a multiple
+  return kBytes / (item * static_cast<int64_t>(count)) / kElements * kElements;
+}
 bool are_picked_together(int64_t item, int64_t step, size_t count);
 void pick_together(int64_t item, int64_t step, std::span<const char* const> from, std::span<char* const> to, int64_t n);
 

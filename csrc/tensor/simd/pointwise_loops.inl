@@ -68,6 +68,7 @@ constexpr bool takes_floats = false;
   template <>                 \
   constexpr bool takes_floats<Function_##name, float> = true;
 MD_TAKES_FLOATS(exp)
+MD_TAKES_FLOATS(exp2)
 MD_TAKES_FLOATS(expm1)
 MD_TAKES_FLOATS(elu)
 MD_TAKES_FLOATS(selu)
