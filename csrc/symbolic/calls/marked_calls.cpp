@@ -101,9 +101,26 @@ std::unordered_map<PyObject*, Disabled>& disabled_codes() {
   return *codes;
 }
 
-std::vector<std::string>& left_paths() {
-  static auto* paths = new std::vector<std::string>();  // never freed
+using Paths = std::vector<std::string>;
+// Never freed.
+Paths& left_paths() {
+  static auto* paths = new Paths();
   return *paths;
+}
+Paths& paths_without_marks() {
+  static auto* paths = new Paths();
+  return *paths;
+}
+
+bool lies_in(PyCodeObject* code, const Paths& paths) {
+  Py_ssize_t size = 0;
+  const char* text = paths.empty() ? nullptr : PyUnicode_AsUTF8AndSize(code->co_filename, &size);
+  if (text == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  std::string_view file(text, static_cast<size_t>(size));
+  return std::ranges::any_of(paths, [&](const std::string& path) { return file.starts_with(path); });
 }
 
 }  // namespace
@@ -119,16 +136,10 @@ Disabled disabled_by(PyCodeObject* code) {
 
 void leave_files(std::string_view path) { left_paths().emplace_back(path); }
 
-bool is_left_code(PyCodeObject* code) {
-  Py_ssize_t size = 0;
-  const char* text = left_paths().empty() ? nullptr : PyUnicode_AsUTF8AndSize(code->co_filename, &size);
-  if (text == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
-  std::string_view file(text, static_cast<size_t>(size));
-  return std::ranges::any_of(left_paths(), [&](const std::string& path) { return file.starts_with(path); });
-}
+bool is_left_code(PyCodeObject* code) { return lies_in(code, left_paths()); }
+
+void ignore_marks_in(std::string_view path) { paths_without_marks().emplace_back(path); }
+bool ignores_marks(PyCodeObject* code) { return lies_in(code, paths_without_marks()); }
 
 const MarkedCall* find_marked_call(BorrowedRef callable) {
   if (entries().empty()) return nullptr;

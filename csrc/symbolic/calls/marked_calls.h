@@ -36,6 +36,9 @@ Disabled disabled_by(PyCodeObject* code);
 // The same for all code of files whose path starts so: a library's own compiler.
 void leave_files(std::string_view path);
 bool is_left_code(PyCodeObject* code);
+// Of a library's own files: what they ask of its compiler is answered as in plain code.
+void ignore_marks_in(std::string_view path);
+bool ignores_marks(PyCodeObject* code);
 const MarkedCall* find_marked_call(BorrowedRef callable);
 CallMark call_mark_named(std::string_view name);  // throws Error(Key) for an unknown name
 

@@ -7,6 +7,7 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
+#include "symbolic/calls/marked_calls.h"
 #include "symbolic/facts/copied_names.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
@@ -270,6 +271,7 @@ ValuePtr nothing(Tracer& tracer, const CallArgs&) { return tracer.values().none(
 
 ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
 ValuePtr is_compiling_for_library(Tracer& tracer, const CallArgs&) {
+  if (ignores_marks(tracer.frames().bytecode().code())) return tracer.values().boolean(false);
   tracer.builder().note_answer_as_capture();
   return tracer.values().boolean(true);
 }

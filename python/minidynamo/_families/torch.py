@@ -86,8 +86,13 @@ _LEFT = (
     *("_functorch/predispatch.py", "_functorch/pyfunctorch.py", "_functorch/vmap.py"),
 )
 
+# Where is_compiling() is false, as in plain code: torch takes other ways while it compiles, some with other results.
+_WITHOUT_MARKS = ("nn/", "optim/")
+
 
 def _register(torch: Any) -> None:
+    for path in _WITHOUT_MARKS:
+        _C._ignore_marks_in(f"{torch.__path__[0]}/{path}")
     for path in _LEFT:
         _C._leave_files(f"{torch.__path__[0]}/{path}")
     for name, own in torch_stand_ins.RESULTS.items():
