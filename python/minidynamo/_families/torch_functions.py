@@ -25,6 +25,8 @@ OTHER_MEANINGS = {
     "alpha_dropout",
     "bernoulli",
     "normal",
+    # In Python, with a parameter of its own.
+    "softmin",
     # Decompositions that are not unique: torch's library chooses.
     "eigh",
     "lstsq",

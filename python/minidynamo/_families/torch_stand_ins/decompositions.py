@@ -31,6 +31,19 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     return InvEx(minidynamo.linalg.inv(A), _success(A))
 
 
+@stands_in("linalg.solve _C._linalg.linalg_solve")
+def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+    found = minidynamo.linalg.solve(A, B, left=left)
+    are_vectors = B.dim() > 1 and B.shape == A.shape[:-1]
+    return _by_columns(found) if are_vectors else found
+
+
+@stands_in("linalg.solve_triangular _C._linalg.linalg_solve_triangular")
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    found = minidynamo.linalg.solve_triangular(A, B, upper=upper, left=left, unitriangular=unitriangular)
+    return found if left else _by_columns(found)
+
+
 @stands_in("linalg.solve_ex _C._linalg.linalg_solve_ex")
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     if B.dim() < A.dim():
