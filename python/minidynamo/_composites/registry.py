@@ -97,10 +97,10 @@ def require_tensors(op: str, values: Any, name: str = "tensors") -> None:
             raise TypeError(f"{op}(): argument '{name}' must be tuple of Tensors, but element {at} is {type_of(value)}")
 
 
-def require_data(condition: Any, message: str) -> None:
-    """Raises RuntimeError unless the bool in a 0-d tensor is True: a check that stays in a captured graph."""
+def require_data(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:
+    """Raises the error unless the bool in a 0-d tensor is True: a check that stays in a captured graph."""
     if not _C._data_holds(condition):
-        raise RuntimeError(message)
+        raise error(message)
 
 
 def wrapped_dim(op: str, dim: Any, rank: int) -> int:

@@ -227,7 +227,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     single = low == high
     low, high = minidynamo.where(single, low - 1, low), minidynamo.where(single, high + 1, high)
     inside = (flat >= low) & (flat <= high)
-    place = ((flat - low) / (high - low) * bins).floor()
+    place = ((flat - low) * bins / (high - low)).floor()
     # Adding 1 to a large number has no effect.
     place = minidynamo.where(low == high, float(bins // 2), place)
     place = minidynamo.where(inside, place, 0.0).clamp(0, bins - 1).long()

@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import prims, widened
+from ..._composites.registry import prims, require_data, widened
 
 __all__ = [
     "binary_cross_entropy",
@@ -79,9 +79,12 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     """Half the square where |input - target| is at most delta, else delta times the distance less half of delta."""
     if delta <= 0:
         raise RuntimeError(f"[huber_loss] does not support non-positive values for delta, got {delta}")
-    distance = (input - target).abs()
+    dtype = minidynamo.promote_types(input.dtype, target.dtype)
+    wide_input, wide_target = widened(input, target)
+    distance = (wide_input - wide_target).abs()
     far = delta * (distance - 0.5 * delta)
-    return _reduced(minidynamo.where(distance <= delta, 0.5 * distance * distance, far), reduction)
+    loss = minidynamo.where(distance <= delta, 0.5 * distance * distance, far)
+    return _reduced(loss.to(dtype), reduction)
 
 
 def binary_cross_entropy(
@@ -272,7 +275,7 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin)."""
-    return _reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return _reduced((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
 def hinge_embedding_loss(
@@ -340,13 +343,20 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log likelihood of normal numbers with mean input and variance var, at least eps."""
+    """The negative log likelihood of normal numbers with mean input and variance var, at least eps. ValueError for a
+    negative variance, and unless var has the sizes of input, without the last dim or with one dim of size 1."""
     if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
         var = var * minidynamo.ones_like(input)
+    else:
+        require_data(~(var < 0).any(), "var has negative entry/entries", ValueError)
     if var.shape != input.shape and input.shape[:-1] == var.shape:
         var = var.unsqueeze(-1)
-    elif var.shape != input.shape and (var.shape[:-1] != input.shape[:-1] or var.shape[-1] != 1):
-        raise ValueError(f"gaussian_nll_loss(): var is of incorrect size {tuple(var.shape)}")
+    elif var.shape != input.shape:
+        differing = [of_var for of_input, of_var in zip(input.shape, var.shape, strict=False) if of_input != of_var]
+        if input.dim() != var.dim() or sum(differing) != 1:
+            raise ValueError(f"gaussian_nll_loss(): var is of incorrect size {tuple(var.shape)}")
     var = var.clamp(min=eps)
     loss = 0.5 * (var.log() + (input - target).square() / var)
     if full:

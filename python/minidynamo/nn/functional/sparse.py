@@ -7,7 +7,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor, _as_size
-from ..._composites.registry import prims, require_data
+from ..._composites.registry import prims, require_data, widened
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -29,7 +29,7 @@ def embedding(
         raise AssertionError("Padding_idx must be within num_embeddings")
     if max_norm is not None:
         used = minidynamo.zeros(weight.shape[0]).index_fill(0, input.reshape(-1), 1.0).unsqueeze(1) != 0
-        norms = weight.detach().norm(norm_type, 1, keepdim=True)
+        (norms,) = widened(weight.detach().norm(norm_type, 1, keepdim=True))
         scale = minidynamo.where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
         with minidynamo.no_grad():
             weight.mul_(scale)
@@ -87,15 +87,18 @@ def embedding_bag(
     bag, count = _bags(input, offsets, include_last_offset)
     flat = input.reshape(-1)
     rows: Any = embedding(flat, weight, max_norm=max_norm, norm_type=norm_type)
+    if mode != "max":
+        (rows,) = widened(rows)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     used = None if padding_idx is None else flat != padding_idx
     if offsets is None and used is None:
         rows = rows.reshape(*input.shape, weight.shape[1])
-        if input.shape[1] == 0:
-            return rows.sum(1)
-        return rows.sum(1) if mode == "sum" else rows.mean(1) if mode == "mean" else rows.amax(1)
-    return _reduced_bags(rows, bag, count, used, mode)
+        sums = mode == "sum" or input.shape[1] == 0
+        result = rows.sum(1) if sums else rows.mean(1) if mode == "mean" else rows.amax(1)
+    else:
+        result = _reduced_bags(rows, bag, count, used, mode)
+    return result.to(weight.dtype)
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Any, int]:
