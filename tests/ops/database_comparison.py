@@ -9,8 +9,14 @@ import minidynamo as md
 TOLERANCES = {"float64": 1e-10, "float32": 1e-4}
 
 
+# Of 16-bit floats the product is rounded, and so is its sum with the bias.
+ROUNDED_TWICE = ("nn.functional.linear",)
+
+
 def tolerance_of_database(op, dtype):
     """(atol, rtol), the largest that torch's own tests allow for this operator and dtype; (0, 0) if they specify none."""
+    if op.name in ROUNDED_TWICE and dtype in (torch.float16, torch.bfloat16):
+        return 8 * torch.finfo(dtype).eps, 2 * torch.finfo(dtype).eps
     allowed = [
         wrapper.d[dtype]
         for entry in op.decorators
@@ -40,8 +46,12 @@ def is_near_half(ours, theirs, exact, dtype, allowed):
     if bool(((ours - theirs).abs() <= bound).all()):
         return True
     best = exact()
-    if best is None or best.shape != ours.shape or not bool(best.isfinite().all()):
+    if best is None or best.shape != ours.shape:
         return False
+    finite = best.isfinite()
+    if not bool(finite.any()) or not torch.equal(ours[~finite], theirs[~finite]):
+        return False
+    ours, theirs, best = ours[finite], theirs[finite], best[finite]
     unit = unit_in_last_place(best.abs().max(), dtype)
     return bool((ours - best).abs().max() <= (theirs - best).abs().max() + unit / 2)
 
@@ -105,14 +115,33 @@ def part_of(result, number):
 
 
 # An index may name any of several equal elements: (operator, which positional argument is its dim).
-POSITIONS = {"sort": 0, "argsort": 0, "mode": 0, "topk": 1}
+POSITIONS = {"sort": 0, "argsort": 0, "mode": 0, "topk": 1, "kthvalue": 1}
+
+
+def chosen_dim(name, sample):
+    """The argument `dim` of a function of POSITIONS."""
+    return sample.args[POSITIONS[name]] if len(sample.args) > POSITIONS[name] else sample.kwargs.get("dim", -1)
+
+
+def is_held(values, dtype):
+    """By element: whether the integer dtype holds the number. What others become is left open."""
+    limits, values = torch.iinfo(dtype), values.double()
+    return (values >= limits.min) & (values < limits.max)
+
+
+def agrees_where_held(name, sample, ours, theirs):
+    """Whether integers made of floats are equal wherever these are held."""
+    if name not in ("int", "long", "short", "char", "byte") or not sample.input.is_floating_point():
+        return False
+    held = is_held(sample.input, theirs.dtype)
+    return torch.equal(to_torch(ours)[held], theirs[held])
 
 
 def names_equal_elements(name, sample, ours, theirs):
     """Whether two results differ only in which of several equal elements they name."""
     if name not in POSITIONS:
         return False
-    given = sample.args[POSITIONS[name]] if len(sample.args) > POSITIONS[name] else sample.kwargs.get("dim", -1)
+    given = chosen_dim(name, sample)
     if sample.input.dim() == 0 or not isinstance(given, int) or isinstance(given, bool):
         return False
     ours, theirs = [to_torch(part) for part in parts_of(ours)], parts_of(theirs)

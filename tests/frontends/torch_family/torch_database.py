@@ -12,7 +12,7 @@ import torch
 import torch.testing._internal.common_methods_invocations as invocations
 import torch.testing._internal.common_modules as common_modules
 from compiled_torch import Outcome, compared, seed
-from database_comparison import tolerance_of_database
+from database_comparison import POSITIONS, chosen_dim, tolerance_of_database
 from database_translation import unseeded
 from torch.utils._pytree import tree_leaves
 
@@ -55,6 +55,13 @@ def in_float64(function, sample):
         return None
 
 
+def order_of(op, sample):
+    """The tensor and the dim that the indices in the sample's result choose from, where their order is left open."""
+    if op.name not in POSITIONS or sample.kwargs.get("stable"):
+        return None
+    return sample.input, chosen_dim(op.name, sample)
+
+
 def outcomes(op, dtype_name, only=lambda number: True, backend="onednn"):
     """(number, Outcome) of each of the operator's samples that `only` selects."""
     dtype, function = getattr(torch, dtype_name), unseeded(op.op)
@@ -71,7 +78,11 @@ def outcomes(op, dtype_name, only=lambda number: True, backend="onednn"):
             exact = lambda sample=sample: in_float64(function, sample)  # noqa: E731
             arguments = ((sample.input, *sample.args), dict(sample.kwargs))
             values = op.name not in UNDETERMINED
-            yield number, compared(call, arguments, backend, allowed=allowed, exact=exact, values=values)
+            order = order_of(op, sample)
+            yield (
+                number,
+                compared(call, arguments, backend, allowed=allowed, exact=exact, values=values, order=order),
+            )
 
 
 def accepted_beyond_torch(op, most=3):
