@@ -180,17 +180,37 @@ ValuePtr set_iterator(Tracer& tracer, const ValuePtr& value) {
   return iterator;
 }
 
+// The `value` of a StopIteration, which is the result of `yield from`.
+ValuePtr value_of_stop(const ValuePtr& stop) {
+  static PyObject* const kValue = PyUnicode_InternFromString("value");
+  if (InstanceValue* made = exception_of(stop))
+    for (const auto& [name, value] : made->attributes)
+      if (name.get() == kValue) return value;
+  graph_break(BreakReason::generator_call, "the value of a StopIteration that was made elsewhere");
+}
+
 std::optional<ValuePtr> next_of_user(Tracer& tracer, IteratorValue* iterator) {
   static PyObject* const kNext = PyUnicode_InternFromString("__next__");
-  ValuePtr method = type_attribute(tracer, iterator->bases[0], kNext);
-  return call_catching(tracer, method, {{iterator->bases[0]}, {}}, PyExc_StopIteration);
+  ValuePtr method = type_attribute(tracer, iterator->bases[0], kNext), stop;
+  auto next = call_catching(tracer, method, {{iterator->bases[0]}, {}}, PyExc_StopIteration, &stop);
+  if (!next) iterator->returned = value_of_stop(stop);
+  return next;
+}
+
+// The next one of an iterator inside another, whose end is also that of the other, with its value.
+std::optional<ValuePtr> next_inside(Tracer& tracer, IteratorValue* outer, const ValuePtr& base) {
+  auto* inner = as<IteratorValue>(base);
+  std::optional<ValuePtr> next = next_of(tracer, inner);
+  if (!next) outer->returned = inner->returned;
+  return next;
 }
 
 std::optional<ValuePtr> next_zipped(Tracer& tracer, IteratorValue* iterator) {
   std::vector<ValuePtr> items;
   for (const ValuePtr& base : iterator->bases) {
-    std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(base));
+    std::optional<ValuePtr> item = next_inside(tracer, iterator, base);
     if (!item && iterator->strict) {
+      iterator->returned = nullptr;
       // All must end together; otherwise it is an error.
       if (!items.empty()) raise_here();
       for (size_t i = 1; i < iterator->bases.size(); ++i)
@@ -204,7 +224,7 @@ std::optional<ValuePtr> next_zipped(Tracer& tracer, IteratorValue* iterator) {
 }
 
 std::optional<ValuePtr> next_enumerated(Tracer& tracer, IteratorValue* iterator) {
-  std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator->bases[0]));
+  std::optional<ValuePtr> item = next_inside(tracer, iterator, iterator->bases[0]);
   if (!item) return std::nullopt;
   return make_value<SequenceValue>(false, std::vector<ValuePtr>{tracer.values().integer(iterator->index), *item});
 }
@@ -212,7 +232,7 @@ std::optional<ValuePtr> next_enumerated(Tracer& tracer, IteratorValue* iterator)
 std::optional<ValuePtr> next_mapped(Tracer& tracer, IteratorValue* iterator) {
   std::vector<ValuePtr> items;
   for (size_t i = 1; i < iterator->bases.size(); ++i) {
-    std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator->bases[i]));
+    std::optional<ValuePtr> item = next_inside(tracer, iterator, iterator->bases[i]);
     if (!item) return std::nullopt;
     items.push_back(std::move(*item));
   }
@@ -221,7 +241,7 @@ std::optional<ValuePtr> next_mapped(Tracer& tracer, IteratorValue* iterator) {
 
 std::optional<ValuePtr> next_filtered(Tracer& tracer, IteratorValue* iterator) {
   bool by_truth = same_object(tracer, iterator->bases[0], tracer.values().none());
-  while (std::optional<ValuePtr> item = next_of(tracer, as<IteratorValue>(iterator->bases[1]))) {
+  while (std::optional<ValuePtr> item = next_inside(tracer, iterator, iterator->bases[1])) {
     std::optional<bool> truth =
         truth_by_methods(tracer, by_truth ? *item : call_now(tracer, iterator->bases[0], {{*item}, {}}));
     if (!truth) graph_break(BreakReason::unknown_truth, "in filter()");

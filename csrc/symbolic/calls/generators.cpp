@@ -123,7 +123,7 @@ void send(Tracer& tracer, const Instruction& at) {
   if (!is_generator && !same_object(tracer, sent, tracer.values().none()))
     graph_break(BreakReason::generator_call, "send()");
   std::optional<ValuePtr> next = is_generator ? resume(tracer, iterator, sent) : next_of(tracer, iterator);
-  ValuePtr result = next ? *next : is_generator ? iterator->returned : tracer.values().none();
+  ValuePtr result = next ? *next : iterator->returned ? iterator->returned : tracer.values().none();
   tracer.frames().pop();
   if (!next && PY_VERSION_HEX < 0x030C0000) tracer.frames().pop();
   tracer.frames().push(std::move(result));
@@ -207,7 +207,8 @@ void run_pending(Tracer& tracer, size_t depth) {
   leave();
 }
 
-std::optional<ValuePtr> call_catching(Tracer& tracer, const ValuePtr& callable, CallArgs args, PyObject* exception) {
+std::optional<ValuePtr> call_catching(Tracer& tracer, const ValuePtr& callable, CallArgs args, PyObject* exception,
+                                      ValuePtr* caught) {
   // Popped on every exit: a break ends or restarts the trace.
   struct Catch {
     std::vector<size_t>& depths;
@@ -218,9 +219,10 @@ std::optional<ValuePtr> call_catching(Tracer& tracer, const ValuePtr& callable, 
   try {
     return call_now(tracer, callable, std::move(args));
   } catch (const RaiseSignal& signal) {
-    bool caught =
+    bool is_caught =
         signal.exception && is_object_of(tracer, signal.exception, reinterpret_cast<PyTypeObject*>(exception));
-    if (!caught) throw;
+    if (!is_caught) throw;
+    if (caught != nullptr) *caught = signal.exception;
     return std::nullopt;
   }
 }
