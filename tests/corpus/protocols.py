@@ -771,3 +771,27 @@ NAMES.a = 2
 @whole()
 def dict_of_a_module(x):
     return x * NAMES.__dict__["a"], "b" in NAMES.__dict__, NAMES.__dict__.get("c", 3), vars(NAMES)["a"]
+
+
+class Pairs:
+    """A mapping whose keys may repeat."""
+
+    def __init__(self, *pairs):
+        self.pairs = pairs
+
+    def keys(self):
+        return [key for key, _ in self.pairs]
+
+    def __getitem__(self, key):
+        return dict(self.pairs)[key]
+
+
+@snippet()
+def keywords_that_repeat(x):
+    def f(**keywords):
+        return keywords
+
+    try:
+        f(**Pairs(("a", 1), ("a", 2)))
+    except TypeError as error:
+        return x, str(error).rpartition(".")[2], f(**Pairs(("a", 1), ("b", 2))), {**Pairs(("a", 1), ("a", 2))}

@@ -84,7 +84,7 @@ bool is_copied_by_methods(Tracer& tracer, const ValuePtr& value) {
   return static_cast<bool>(optional_attribute(tracer, value, kKeys));
 }
 
-ValuePtr copied_by_methods(Tracer& tracer, const ValuePtr& value) {
+ValuePtr copied_by_methods(Tracer& tracer, const ValuePtr& value, bool* repeats) {
   static PyObject* const kUpdate =
       check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "update")).release();
   auto pairs = elements_of(tracer, call_now(tracer, find_polyfill(kUpdate), {{value}, {}}));
@@ -93,14 +93,15 @@ ValuePtr copied_by_methods(Tracer& tracer, const ValuePtr& value) {
     auto parts = elements_of(tracer, pair);
     dict_set(tracer, dict, key_of(tracer, (*parts)[0], /*alone=*/false).get(), (*parts)[1]);
   }
+  if (repeats != nullptr) *repeats = dict->entries.size() < pairs->size();
   return dict;
 }
 
 }  // namespace
 
-ValuePtr copied_mapping(Tracer& tracer, const ValuePtr& value) {
+ValuePtr copied_mapping(Tracer& tracer, const ValuePtr& value, bool* repeats) {
   ValuePtr shown = behind_proxy(tracer, value);
-  if (shown == value && is_copied_by_methods(tracer, value)) return copied_by_methods(tracer, value);
+  if (shown == value && is_copied_by_methods(tracer, value)) return copied_by_methods(tracer, value, repeats);
   if (shown != value && !is_dict(tracer, shown, {"__iter__", "keys", "__getitem__", "__getattribute__"}))
     graph_break(BreakReason::unknown_container, describe(value));
   return shown;

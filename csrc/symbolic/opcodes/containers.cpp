@@ -142,9 +142,11 @@ void map_add(Tracer& tracer, const Instruction& at) {
 template <bool merge>
 void dict_update(Tracer& tracer, const Instruction& at) {
   ValuePtr dict = tracer.frames().peek(at.arg + 1);
-  auto entries = entries_of(tracer, copied_mapping(tracer, tracer.frames().peek()));
+  bool repeats = false;
+  auto entries = entries_of(tracer, copied_mapping(tracer, tracer.frames().peek(), &repeats));
   if (!entries) graph_break(BreakReason::unknown_container, describe(tracer.frames().peek()));
   if (!is_dict(tracer, dict, {})) graph_break(BreakReason::store_subscript, "into a " + describe(dict));
+  if (merge && repeats) raise_here();
   if (merge)
     for (const DictValue::Entry& entry : *entries)
       if (!PyUnicode_Check(entry.key.get()) || dict_item(tracer, dict, entry.key.get())) raise_here();
