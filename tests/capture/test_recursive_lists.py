@@ -2,6 +2,8 @@
 and no crash.
 """
 
+import copy
+
 import pytest
 
 import minidynamo as md
@@ -68,4 +70,30 @@ def test_comparisons(name, make, broken):
 
     got, y = md.compile(function)(md.zeros(1))
     assert got == outcome(compare, make())
+    assert y.tolist() == [1.0]
+
+
+WALKS = {
+    "deepcopy": lambda items: copy.deepcopy(items)[0] == 1,
+    "loop": lambda items: [isinstance(item, list) for item in items],
+    "loop with ranges": lambda items: sum(n for item in items if item == 1 for n in range(item)),
+    "loop over itself": lambda items: sum(n for item in items if isinstance(item, list) for n in range(len(item))),
+    "unpacked": lambda items: [part for first, *_ in [items] for part in range(3) if first is not part],
+    "texts": lambda items: len(str(items[:1])),
+    "sorted by length": lambda items: len(sorted([items, [1]], key=len)),
+    "joined": lambda items: len(items + items),
+    "set of ids": lambda items: len({id(item) for item in items}),
+}
+
+
+@pytest.mark.parametrize("make", [made, nested, sliced], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("name", WALKS)
+def test_walks(name, make):
+    walk = WALKS[name]
+
+    def function(x):
+        return outcome(walk, make()), x + 1
+
+    got, y = md.compile(function)(md.zeros(1))
+    assert got == outcome(walk, make())
     assert y.tolist() == [1.0]

@@ -1,6 +1,8 @@
 #include "symbolic/trace/loops.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <vector>
 
 #include "base/config.h"
 #include "cpython/text.h"
@@ -118,11 +120,19 @@ bool takes_from_range(const IteratorValue& iterator) {
          });
 }
 
+// The item may hold itself.
 bool is_part_of(const ValuePtr& value, const ValuePtr& item) {
-  if (value == item) return true;
-  auto* sequence = as<SequenceValue>(item);
-  return sequence != nullptr &&
-         std::ranges::any_of(sequence->items, [&](const ValuePtr& part) { return is_part_of(value, part); });
+  std::vector<ValuePtr> left{item};
+  std::unordered_set<const Value*> seen;
+  while (!left.empty()) {
+    ValuePtr part = std::move(left.back());
+    left.pop_back();
+    if (part == value) return true;
+    auto* sequence = as<SequenceValue>(part);
+    if (sequence != nullptr && seen.insert(sequence).second)
+      left.insert(left.end(), sequence->items.begin(), sequence->items.end());
+  }
+  return false;
 }
 
 int64_t hint_of(const TensorSpec& spec) {
