@@ -88,7 +88,7 @@ Ref class_text(Tracer& tracer, const ValuePtr& value) {
   if (!inherits(tracer, value, &PyType_Type, {"__repr__", "__str__"})) return nullptr;
   // A library does not rename its types of tensors.
   bool is_fixed = !PyType_HasFeature(class_in(value), Py_TPFLAGS_HEAPTYPE) || find_family(class_in(value)) != nullptr;
-  if (is_fixed) return check(PyObject_Repr(known->object));
+  if (is_fixed) return check(PyObject_Repr(tracer.values().identity_of(value)));
   ValuePtr module = optional_attribute(tracer, value, kModule), name = optional_attribute(tracer, value, kQualname);
   Ref of_module = module ? constant_of(tracer, module) : Ref(), of_name = name ? constant_of(tracer, name) : Ref();
   if (!of_module || !of_name || !PyUnicode_CheckExact(of_module.get())) return nullptr;
