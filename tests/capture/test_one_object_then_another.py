@@ -1,4 +1,4 @@
-"""What a program asks of an argument, called with one object and then another of its kind: each call gives its own answer."""
+"""What a program asks of an argument, called with one object and then another of its kind: each call returns its own answer."""
 
 import collections
 import copy
