@@ -3,6 +3,7 @@
 //   2. A generator that has started is not rebuilt. Where that would be necessary, the trace restarts and ends before
 //      the call that creates it. One that has not is created by the same call.
 #include <algorithm>
+#include <array>
 
 #include "base/config.h"
 #include "symbolic/attributes/attributes.h"
@@ -320,7 +321,8 @@ void close_if_dropped(Tracer& tracer, const ValuePtr& value, uint32_t held) {
   if (generator == nullptr || generator->iterator_kind != IteratorKind::Generator || generator->running) return;
   // The list of all generators holds it too. With any other reference it lives on, as far as the trace knows.
   if (!needs_closing(*generator) || value.count() != held + 1) return;
-  ValuePtr keep = value;
+  // The slot may be overwritten meanwhile.
+  const std::array<ValuePtr, 1> kept{value};
   try {
     close_by_exception(tracer, generator);
   } catch (const RaiseSignal&) {

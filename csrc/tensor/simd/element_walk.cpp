@@ -59,6 +59,7 @@ bool are_picked_together(int64_t item, int64_t step, size_t count) {
 void pick_together(int64_t item, int64_t step, std::span<const char* const> from, std::span<char* const> to,
                    int64_t n) {
   auto width = static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(item)));
+  MD_ASSERT(width < std::size(loops().pick), "elements of ", item, " bytes");
   loops().pick[width][step / item - 2][from.size() - 1](from.data(), to.data(), n);
 }
 
