@@ -183,9 +183,8 @@ ValuePtr set_iterator(Tracer& tracer, const ValuePtr& value) {
 // The `value` of a StopIteration, which is the result of `yield from`.
 ValuePtr value_of_stop(const ValuePtr& stop) {
   static PyObject* const kValue = PyUnicode_InternFromString("value");
-  if (InstanceValue* made = exception_of(stop))
-    for (const auto& [name, value] : made->attributes)
-      if (name.get() == kValue) return value;
+  InstanceValue* made = exception_of(stop);
+  if (const ValuePtr* value = made != nullptr ? find_attribute(made->attributes, kValue) : nullptr) return *value;
   graph_break(BreakReason::generator_call, "the value of a StopIteration that was made elsewhere");
 }
 

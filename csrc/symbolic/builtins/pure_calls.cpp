@@ -442,9 +442,13 @@ ValuePtr value_of_call(Tracer& tracer, BorrowedRef callable, const CallArgs& arg
 
 }  // namespace
 
-ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& given) {
-  CallArgs args = given;
-  for (ValuePtr& value : args.positional) value = number_or_itself(tracer, value);
+ValuePtr fold_pure_call(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
+  auto is_identity = [](const ValuePtr& value) { return value->kind == ValueKind::Identity; };
+  if (std::ranges::any_of(args.positional, is_identity)) {
+    CallArgs numbers = args;
+    for (ValuePtr& value : numbers.positional) value = number_or_itself(tracer, value);
+    if (numbers.positional != args.positional) return fold_pure_call(tracer, callable, numbers);
+  }
   if (callable.get() == reinterpret_cast<PyObject*>(&PyRange_Type)) LoopScope::current().note_range(tracer, args);
   if (ValuePtr converted = converted_by_method(tracer, callable, args)) return converted;
   if (ValuePtr computed = computed_call(tracer, callable, args)) return computed;

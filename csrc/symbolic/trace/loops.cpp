@@ -122,6 +122,7 @@ bool takes_from_range(const IteratorValue& iterator) {
 
 // The item may hold itself.
 bool is_part_of(const ValuePtr& value, const ValuePtr& item) {
+  if (value == item || as<SequenceValue>(item) == nullptr) return value == item;
   std::vector<ValuePtr> left{item};
   std::unordered_set<const Value*> seen;
   while (!left.empty()) {
