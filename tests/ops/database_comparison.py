@@ -137,6 +137,15 @@ def agrees_where_held(name, sample, ours, theirs):
     return torch.equal(to_torch(ours)[held], theirs[held])
 
 
+def choose_alike(tensor, dim, ours, theirs):
+    """Whether two tensors of indices along dim choose equal elements."""
+    if ours.dtype != torch.int64 or tensor.dim() == 0:
+        return False
+    if ours.dim() < tensor.dim():
+        ours, theirs = ours.unsqueeze(dim), theirs.unsqueeze(dim)
+    return torch.equal(tensor.take_along_dim(ours, dim), tensor.take_along_dim(theirs, dim))
+
+
 def names_equal_elements(name, sample, ours, theirs):
     """Whether two results differ only in which of several equal elements they name."""
     if name not in POSITIONS:
@@ -147,10 +156,7 @@ def names_equal_elements(name, sample, ours, theirs):
     ours, theirs = [to_torch(part) for part in parts_of(ours)], parts_of(theirs)
     if any(not torch.equal(a, b) for a, b in zip(ours[:-1], theirs[:-1], strict=True)):
         return False
-    a, b = ours[-1], theirs[-1]
-    if a.dim() < sample.input.dim():
-        a, b = a.unsqueeze(given), b.unsqueeze(given)
-    return torch.equal(sample.input.take_along_dim(a, given), sample.input.take_along_dim(b, given))
+    return choose_alike(sample.input, given, ours[-1], theirs[-1])
 
 
 def class_of(error):

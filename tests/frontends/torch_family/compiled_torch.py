@@ -12,7 +12,7 @@ import minidynamo
 from minidynamo import _C
 
 sys.path.append(str(Path(__file__).parents[2] / "ops"))
-from database_comparison import difference_of_values  # noqa: E402
+from database_comparison import choose_alike, difference_of_values  # noqa: E402
 from database_translation import copied  # noqa: E402
 
 
@@ -122,16 +122,6 @@ def difference_of_parts(ours, theirs, allowed, exact=lambda: None, order=None):
             if found and not is_noise(a.detach(), b.detach()) and not (order and choose_alike(*order, a, b)):
                 return f"result {number}: {found}"
     return ""
-
-
-def choose_alike(tensor, dim, ours, theirs):
-    """Whether two tensors of indices along dim choose equal elements."""
-    if ours.dtype != torch.int64 or tensor.dim() == 0:
-        return False
-    if ours.dim() < tensor.dim():
-        ours, theirs = ours.unsqueeze(dim), theirs.unsqueeze(dim)
-    chosen = [tensor.take_along_dim(indices, dim).double().nan_to_num(0.5) for indices in (ours, theirs)]
-    return torch.equal(*chosen)
 
 
 def is_noise(ours, theirs):
