@@ -150,6 +150,7 @@ class StridedRun {
       places_[i] = count++;
     }
     walk_.finish(true, ElementWalk::Tiles::OfBytes);
+    if (walk_.has_plain_rows()) return;
     for (int i = 0; i < call.operand_count; ++i) {
       bool repeats = places_[i] != 0 && walk_.repeats_in_rows(places_[i]);
       if (!repeats || !takes_number(call, mask_, i)) continue;
