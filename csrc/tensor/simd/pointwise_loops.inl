@@ -186,19 +186,25 @@ void guarded_loop_of(const void* const* src, void* dst, int64_t n) {
   }
 }
 
-// A function of one operand that has a factor above zero, by blocks.
+template <typename T>
+inline bool all_above_zero(const T* a, int64_t n) {
+  int64_t others = 0;
+  for (int64_t i = 0; i < n; ++i) others += !(a[i] > T(0));
+  return others == 0;
+}
+
+// A function of one operand that has a factor above zero, by blocks. Of numbers of both signs a few elements say so.
 template <typename F, typename T>
 void loop_above_zero(const void* const* src, void* dst, int64_t n, [[maybe_unused]] const Scalar* params) {
-  constexpr int64_t kBlock = 64;
+  constexpr int64_t kBlock = 256, kFew = 16;
   const T* a = static_cast<const T*>(src[0]);
   T* out = static_cast<T*>(dst);
   T p{};
   if constexpr (F::params > 0) p = param_value<T>(params[0]);
   for (int64_t at = 0; at < n; at += kBlock) {
     int64_t count = n - at < kBlock ? n - at : kBlock;
-    int64_t others = 0;
-    for (int64_t i = at; i < at + count; ++i) others += !(a[i] > T(0));
-    if (others == 0) {
+    bool is_positive = all_above_zero(a + at, count < kFew ? count : kFew) && all_above_zero(a + at, count);
+    if (is_positive) {
 #pragma GCC ivdep
       for (int64_t i = at; i < at + count; ++i) out[i] = a[i] * T(factor_above_zero<F>);
     } else {
