@@ -15,6 +15,7 @@ py::dict counters_dict(const LoopCounters& counters) {
   result["default_frames"] = counters.default_frames;
   result["instructions"] = counters.instructions;
   result["random_hand_overs"] = counters.random_hand_overs;
+  result["loops_lent"] = counters.loops_lent;
   result["returns"] = counters.returns;
   result["unwound"] = counters.unwound;
   result["thrown"] = counters.thrown;
@@ -59,10 +60,11 @@ class IdleHook {
   std::unique_ptr<HookInstallation> installation_;
 };
 
-LoopOptions options_of(double hand_over_rate, double throw_rate, uint64_t seed) {
+LoopOptions options_of(double hand_over_rate, double throw_rate, uint64_t seed, double lend_rate) {
   LoopOptions options;
   options.hand_over_rate = hand_over_rate;
   options.throw_rate = throw_rate;
+  options.lend_rate = lend_rate;
   options.seed = seed ? seed : 1;
   return options;
 }
@@ -104,10 +106,10 @@ py::object resume_at(const py::object& function, int index, const py::dict& loca
 void bind_frame_stress(py::module_& module) {
   py::module_ testing = module.def_submodule("_testing", "Frames executed by this library instruction by instruction.");
   py::class_<ConcreteFrames>(testing, "ConcreteFrames")
-      .def(py::init([](double hand_over_rate, double throw_rate, uint64_t seed) {
-             return ConcreteFrames(options_of(hand_over_rate, throw_rate, seed));
+      .def(py::init([](double hand_over_rate, double throw_rate, uint64_t seed, double lend_rate) {
+             return ConcreteFrames(options_of(hand_over_rate, throw_rate, seed, lend_rate));
            }),
-           py::arg("hand_over_rate") = 0.0, py::arg("throw_rate") = 0.0, py::arg("seed") = 1)
+           py::arg("hand_over_rate") = 0.0, py::arg("throw_rate") = 0.0, py::arg("seed") = 1, py::arg("lend_rate") = 0.0)
       .def("start", &ConcreteFrames::start)
       .def("stop", &ConcreteFrames::stop)
       .def("counters", &ConcreteFrames::counters);

@@ -60,6 +60,15 @@ int pv_code_monitored(PyCodeObject* code, int tools);
    only the evaluator can handle it. */
 int pv_handle_pending(PyThreadState* ts);
 
+/* What the evaluator undoes where it returns; noted while the frame that it is given is still linked and entered. */
+typedef struct {
+  void* outer;
+  int calls, c_calls;
+} PvEvaluation;
+void pv_note_evaluation(PyThreadState* ts, PvEvaluation* evaluation);
+/* The evaluator does not return, its C frames are gone: the frame that it ran is entered again, and not linked. */
+void pv_drop_evaluation(PyThreadState* ts, const PvEvaluation* evaluation);
+
 /* leave: the frame must be linked and entered before the call and is gone after it; returns the frame's result */
 PyObject* pv_eval_rest(PyThreadState* ts, PvFrame* frame, int unit, int depth);
 /* `unit` is the instruction that raised. 3.13 looks up its handler one unit too early: see unwinder.cpp. */

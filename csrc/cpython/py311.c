@@ -44,6 +44,17 @@ int pv_enter(PyThreadState* ts) {
 
 void pv_leave(PyThreadState* ts) { ts->recursion_remaining++; }
 
+void pv_note_evaluation(PyThreadState* ts, PvEvaluation* evaluation) {
+  *evaluation = (PvEvaluation){.outer = ts->cframe, .calls = ts->recursion_remaining};
+}
+
+void pv_drop_evaluation(PyThreadState* ts, const PvEvaluation* evaluation) {
+  _PyCFrame* outer = evaluation->outer;
+  outer->use_tracing = ts->cframe->use_tracing;
+  ts->cframe = outer;
+  ts->recursion_remaining = evaluation->calls;
+}
+
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
   if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;

@@ -44,6 +44,16 @@ int pv_enter(PyThreadState* ts) {
 
 void pv_leave(PyThreadState* ts) { ts->py_recursion_remaining++; }
 
+void pv_note_evaluation(PyThreadState* ts, PvEvaluation* evaluation) {
+  *evaluation = (PvEvaluation){ts->cframe, ts->py_recursion_remaining, ts->c_recursion_remaining};
+}
+
+void pv_drop_evaluation(PyThreadState* ts, const PvEvaluation* evaluation) {
+  ts->cframe = evaluation->outer;
+  ts->py_recursion_remaining = evaluation->calls;
+  ts->c_recursion_remaining = evaluation->c_calls;
+}
+
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
   if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;

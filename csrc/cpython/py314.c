@@ -116,6 +116,15 @@ int pv_enter(PyThreadState* ts) {
 
 void pv_leave(PyThreadState* ts) { ts->py_recursion_remaining++; }
 
+void pv_note_evaluation(PyThreadState* ts, PvEvaluation* evaluation) {
+  *evaluation = (PvEvaluation){.outer = ts->current_frame->previous, .calls = ts->py_recursion_remaining};
+}
+
+void pv_drop_evaluation(PyThreadState* ts, const PvEvaluation* evaluation) {
+  ts->current_frame = evaluation->outer;
+  ts->py_recursion_remaining = evaluation->calls;
+}
+
 int pv_handle_pending(PyThreadState* ts) {
   if ((_Py_atomic_load_uintptr_relaxed(&ts->eval_breaker) & _PY_EVAL_EVENTS_MASK) == 0) return 0;
   return _Py_HandlePending(ts) != 0 ? -1 : 0;

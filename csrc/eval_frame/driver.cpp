@@ -246,6 +246,12 @@ FrameDriver::Advance FrameDriver::run_stretch() {
         done = {Outcome::Next, frame_.index()};
         continue;
       }
+      if (lend_loop()) {
+        if (!frame_.entered()) return Advance::Left;
+        if (ambient.now() != nullptr) policy_ = ambient.now();
+        done = {Outcome::Next, frame_.index()};
+        continue;
+      }
       done = step_under(ambient);
       if (done.outcome != Outcome::Next) break;
       frame_.set_index(done.index);

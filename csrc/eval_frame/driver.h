@@ -51,6 +51,9 @@ class FrameDriver {
   // Work may follow the stretch: the driver executes it. What follows is learned for `entry`.
   Advance enter_stretch(const Stretch& more, RegionEntryPtr entry);
   Advance run_stretch();
+  // At an instruction of a stretch: the interpreter has run the loop that begins there, and the frame stands behind it or
+  // is gone.
+  bool lend_loop();
   Advance run_region(RegionRun& run);
   // Loops whose steps need no look-up: linked_loop.cpp.
   bool may_link(const RegionEntry& entry) const;
@@ -128,6 +131,7 @@ class FrameDriver {
   LeftCode callees_;
   int empty_regions_ = 0;
   Stretch stretch_{0, -1};                // no regions start in it
+  int lent_header_ = -1;                  // the last loop header of it found lendable
   std::optional<Stretch> numbers_;        // executed here while all operands are numbers
   bool takes_numbers_ = true;             // whether that has never failed in this frame
   RegionEntryPtr first_empty_;            // of the regions without a plan since the last one with

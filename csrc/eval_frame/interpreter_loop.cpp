@@ -33,17 +33,30 @@ PyObject* InterpreterLoop::run(PyThreadState* ts, PvFrame* raw) {
   return execute(*frame);
 }
 
+// As FrameDriver::lend_loop(), wherever handlers are.
+bool InterpreterLoop::lend(LiveFrame& frame, PyObject** result) {
+  const Instruction& i = frame.instruction();
+  if (i.op != Opcode::FOR_ITER || !i.resumable || !decide(options_.lend_rate) || !frame.lend_loop(result)) return false;
+  ++counters_.loops_lent;
+  return true;
+}
+
 PyObject* InterpreterLoop::execute(LiveFrame& frame) {
+  PyObject* result = nullptr;
   for (;;) {
     if (frame.instruction().resumable && decide(options_.hand_over_rate)) {
       ++counters_.random_hand_overs;
       return resume_in_interpreter(frame);
     }
     ++counters_.instructions;
+    if (lend(frame, &result)) {
+      if (!frame.entered()) return result;
+      continue;
+    }
     Opcode op = frame.instruction().op;
-    StepResult result = step(frame);
-    frame.set_index(result.index);
-    switch (result.outcome) {
+    StepResult done = step(frame);
+    frame.set_index(done.index);
+    switch (done.outcome) {
       case Outcome::Next:
         break;
       case Outcome::Return:
@@ -54,7 +67,7 @@ PyObject* InterpreterLoop::execute(LiveFrame& frame) {
         return resume_in_interpreter(frame);
       case Outcome::Raised:
       case Outcome::Reraised:
-        bool is_new = result.outcome == Outcome::Raised;
+        bool is_new = done.outcome == Outcome::Raised;
         if ((is_new && decide(options_.throw_rate)) || !unwind(frame, is_new)) {
           ++counters_.thrown;
           return leave_by_throw(frame);

@@ -12,6 +12,7 @@ namespace md {
 struct LoopOptions {
   double hand_over_rate = 0;  // fraction of instructions at which the frame is given to the evaluator, at random
   double throw_rate = 0;      // fraction of caught exceptions that the evaluator unwinds instead of unwind()
+  double lend_rate = 0;       // fraction of the `for` loops that the evaluator runs and gives back, at random
   uint64_t seed = 1;
 };
 
@@ -20,6 +21,7 @@ struct LoopCounters {
   uint64_t default_frames = 0;  // traced or without stack space
   uint64_t instructions = 0;
   uint64_t random_hand_overs = 0;
+  uint64_t loops_lent = 0;
   uint64_t returns = 0;
   uint64_t unwound = 0;
   uint64_t thrown = 0;
@@ -36,6 +38,7 @@ class InterpreterLoop : public FrameHandler {
  private:
   PyObject* execute(LiveFrame& frame);
   bool decide(double rate);
+  bool lend(LiveFrame& frame, PyObject** result);
 
   LoopOptions options_;
   uint64_t random_;

@@ -1,6 +1,7 @@
 #include "eval_frame/live_frame.h"
 
 #include "base/error.h"
+#include "cpython/lent_loop.h"
 #include "eval_frame/concrete.h"
 #include "eval_frame/unwinder.h"
 
@@ -22,10 +23,37 @@ bool LiveFrame::enter() {
   bool ready = run_prologue();
   // Before RESUME a frame is invisible, so the position is set before the link.
   set_current_unit(instruction().lasti);
-  pv_link(ts_, frame_);
-  pv_hide_stack(frame_);
+  link();
   entered_ = true;
   if (!ready) PyErr_NoMemory();
+  return true;
+}
+
+void LiveFrame::link() {
+  pv_link(ts_, frame_);
+  pv_hide_stack(frame_);
+}
+
+bool LiveFrame::lend_loop(PyObject** result) {
+  if (pv_is_generator(frame_) != 0) return false;
+  int popped = -1;
+  PvLoopEnd end = pv_lend_loop(ts_, frame_, instruction().unit, depth_, &popped, result);
+  if (end == PV_LOOP_KEPT) return false;
+  if (end == PV_FRAME_ENDED) {
+    mark_left();
+    return true;
+  }
+  if (end == PV_LOOP_LEFT) {
+    index_ = bytecode_->index_of_unit(popped) + 1;
+    depth_ = bytecode_->depth_at(index_);
+    current_unit_ = popped;
+  }
+  pv_set_depth(frame_, depth_);
+  link();
+  if (end == PV_LOOP_EXHAUSTED) {
+    pop();
+    index_ = instruction().arg;
+  }
   return true;
 }
 

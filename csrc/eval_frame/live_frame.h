@@ -60,6 +60,11 @@ class LiveFrame {
   }
   void drop_to(int depth) { drop(depth_ - depth); }
 
+  // At a resumable FOR_ITER: lends its loop to the evaluator (cpython/lent_loop.h). Whether it did so (a
+  // generator could be suspended in it): then the frame stands behind the loop; or it is gone, entered() is false, and
+  // *result is its result.
+  bool lend_loop(PyObject** result);
+
   // For the functions that leave the frame; it must not be used afterwards.
   void mark_left() { entered_ = false; }
 
@@ -67,6 +72,7 @@ class LiveFrame {
   static constexpr bool kPlainSlots = PY_VERSION_HEX < 0x030E0000;  // pv_slots() is not null
 
   bool run_prologue();
+  void link();
   void set(int slot, PyObject* stolen) {
     if (kPlainSlots)
       slots_[slot] = stolen;

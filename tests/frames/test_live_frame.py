@@ -195,6 +195,78 @@ def loops():
     return out, i, n
 
 
+class Countdown:
+    """An iterator that says where it is used, and when it is gone."""
+
+    def __init__(self, left, told, failure=StopIteration):
+        self.left, self.told, self.failure = left, told, failure
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.told.append((self.left, sys._getframe(1).f_code.co_name, sys._getframe(1).f_lineno))
+        if self.left == 0:
+            raise self.failure
+        self.left -= 1
+        return self.left
+
+    def __del__(self):
+        self.told.append(("gone", sys._getframe(1).f_lineno))
+
+
+def loops_over_objects():
+    told = []
+    for i in Countdown(2, told):
+        told.append(i)
+    told.append("behind")
+    for i in Countdown(3, told):
+        if i == 1:
+            break
+    told.append("behind")
+    try:
+        for i in Countdown(1, told, KeyError):
+            told.append(i)
+    except KeyError:
+        told.append("caught")
+    with contextlib.suppress(LookupError):
+        for i in Countdown(1, told, IndexError):
+            told.append(i)
+    told.append("behind")
+    return told
+
+
+def returns_from_loops():
+    told = []
+
+    def first_of(rows, wanted):
+        for row in rows:
+            for k, element in enumerate(row):
+                if element == wanted:
+                    return k, [told.append(element) for element in Countdown(k, told)]
+        return None
+
+    def last_frame(n):
+        for _ in Countdown(1, told):
+            for _ in range(2):
+                return sum(last_frame(n - 1) for _ in range(2)) if n else len(told)
+
+    return first_of([[1, 2], [3, 4, 5]], 5), first_of([(), "ab"], "c"), last_frame(3), told
+
+
+def loops_in_expressions():
+    told = []
+    numbers = (1, [k * k for k in Countdown(3, told)], {k: [j for j in range(k)] for k in range(3)})
+    return numbers, max([k for k in range(4) if k != 2], key=lambda k: -k), [*Countdown(2, told)], told
+
+
+def loop_raises():
+    total = 0
+    for i in range(4):
+        total += 6 // (3 - i)
+    return total
+
+
 def none_tests():
     out = []
     for value in (None, 0, 1, "", "x"):
@@ -640,7 +712,9 @@ def test_snippet(function):
         return
     assert outcome(through(), function) == expected
     for seed in range(1, 25):
-        assert outcome(through(0.05, 0.5, seed), function) == expected, f"seed {seed}"
+        assert outcome(through(0.05, 0.5, seed, seed % 3 / 2), function) == expected, f"seed {seed}"
+    for lent in (0.5, 1.0):
+        assert outcome(through(0.0, 0.5, 1, lent), function) == expected, f"{lent} of the loops lent"
 
 
 def test_snippets_are_many():

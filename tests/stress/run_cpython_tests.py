@@ -2,6 +2,7 @@
 
     python run_cpython_tests.py MODE RATE SEED MODULE...
 
+RATE is the share of instructions before which a frame bails out; if it is not 0, half of the loops are lent to the evaluator.
 MODE is "plain", "idle" (hook installed, frames to the evaluator) or "concrete". One line per test on standard output,
 "module outcome test-id", and "counters {...}" at the end.
 """
@@ -19,7 +20,7 @@ from outcomes import Outcomes  # noqa: E402
 
 
 def main(mode, rate, seed, modules):
-    frames = _C._testing.ConcreteFrames(float(rate), 0.5 if float(rate) else 0.0, int(seed))
+    frames = _C._testing.ConcreteFrames(float(rate), 0.5 if float(rate) else 0.0, int(seed), 0.5 if float(rate) else 0.0)
     idle = _C._testing.IdleHook()
     output = sys.stdout
     for name in modules:

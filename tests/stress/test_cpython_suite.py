@@ -60,7 +60,7 @@ def test_modules_that_sleep(module, tmp_path):
 
 def test_a_few_modules(tmp_path):
     counters = compare(0.01, 7, QUICK, tmp_path)
-    assert counters["random_hand_overs"] > 100 and counters["unwound"] and counters["thrown"]
+    assert counters["random_hand_overs"] > 100 and counters["unwound"] and counters["thrown"] and counters["loops_lent"]
 
 
 # The share of instructions before which a frame bails out to the interpreter; a rate of 0 in the long run only.
