@@ -18,8 +18,8 @@ struct StandIn;
 typedef struct {
   PyThreadState* ts;
   PvFrame* frame;
+  PvLoop* loop;
   struct StandIn* stand_in; /* NULL: freed */
-  int* popped;
   jmp_buf lender;
 } Loan;
 
@@ -53,19 +53,26 @@ static int pops_only(int opcode) {
   return opcode == POP_TOP;
 }
 
-/* An instruction pops it, or an exception on its way to a handler. */
+/* How the loop ends if its iterator is popped now. KEPT: the evaluator goes on. */
+static PvLoopEnd end_of(const Loan* loan, int unit) {
+  if (PyErr_Occurred() != NULL) return loan->loop->is_handled ? PV_LOOP_RAISED : PV_LOOP_KEPT;
+  const unsigned char* code = (const unsigned char*)_PyCode_CODE(pv_code(loan->frame));
+  return pops_only(code[2 * unit]) ? PV_LOOP_LEFT : PV_LOOP_KEPT;
+}
+
+/* An instruction pops it, or an exception on its way to a handler or out of the frame. */
 static void stand_in_dealloc(PyObject* self) {
   Loan* loan = ((StandIn*)self)->loan;
   PyObject* iterator = ((StandIn*)self)->iterator;
   PyObject_Free(self);
   if (loan != NULL) loan->stand_in = NULL;
   Py_DECREF(iterator);
-  if (!may_return(loan) || PyErr_Occurred() != NULL) return;
+  if (!may_return(loan)) return;
   int unit = _PyInterpreterFrame_LASTI(loan->frame);
-  const unsigned char* code = (const unsigned char*)_PyCode_CODE(pv_code(loan->frame));
-  if (!pops_only(code[2 * unit])) return;
-  *loan->popped = unit;
-  longjmp(loan->lender, PV_LOOP_LEFT);
+  PvLoopEnd end = end_of(loan, unit);
+  if (end == PV_LOOP_KEPT) return;
+  loan->loop->unit = unit;
+  longjmp(loan->lender, (int)end);
 }
 
 static PyTypeObject stand_in_type = {
@@ -89,27 +96,29 @@ static StandIn* stand_in_for(PyObject* iterator, Loan* loan) {
   return made;
 }
 
-PvLoopEnd pv_lend_loop(PyThreadState* ts, PvFrame* frame, int unit, int depth, int* popped, PyObject** result) {
-  int slot = pv_code(frame)->co_nlocalsplus + depth - 1;
+PvLoopEnd pv_lend_loop(PyThreadState* ts, PvFrame* frame, PvLoop* loop, PyObject** result) {
+  int slot = pv_code(frame)->co_nlocalsplus + loop->depth - 1;
   PyObject* iterator = pv_get(frame, slot);
   if (Py_TYPE(iterator)->tp_iternext == NULL) return PV_LOOP_KEPT;
-  Loan loan = {.ts = ts, .frame = frame, .popped = popped};
+  Loan loan = {.ts = ts, .frame = frame, .loop = loop};
   loan.stand_in = stand_in_for(iterator, &loan);
   if (loan.stand_in == NULL) return PV_LOOP_KEPT;
   PvEvaluation outer;
   pv_note_evaluation(ts, &outer);
   pv_put(frame, slot, (PyObject*)loan.stand_in);
-  /* Nothing that is read after the jump changes before it, but *popped. */
   switch (setjmp(loan.lender)) {
     case 0:
-      *result = pv_eval_rest(ts, frame, unit, depth);
+      *result = pv_eval_rest(ts, frame, loop->unit, loop->depth);
       if (loan.stand_in != NULL) loan.stand_in->loan = NULL;
       return PV_FRAME_ENDED;
     case PV_LOOP_EXHAUSTED:
       pv_drop_evaluation(ts, &outer);
       return PV_LOOP_EXHAUSTED;
-    default:
+    case PV_LOOP_LEFT:
       pv_drop_evaluation(ts, &outer);
       return PV_LOOP_LEFT;
+    default:
+      pv_drop_evaluation(ts, &outer);
+      return PV_LOOP_RAISED;
   }
 }

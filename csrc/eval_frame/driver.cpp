@@ -246,13 +246,9 @@ FrameDriver::Advance FrameDriver::run_stretch() {
         done = {Outcome::Next, frame_.index()};
         continue;
       }
-      if (lend_loop()) {
-        if (!frame_.entered()) return Advance::Left;
-        if (ambient.now() != nullptr) policy_ = ambient.now();
-        done = {Outcome::Next, frame_.index()};
-        continue;
-      }
-      done = step_under(ambient);
+      done = step_or_lend();
+      if (!frame_.entered()) return Advance::Left;
+      if (ambient.now() != nullptr) policy_ = ambient.now();
       if (done.outcome != Outcome::Next) break;
       frame_.set_index(done.index);
     } while (stretch_.contains(done.index) && (done.index > from || !is_below_another_hook()));

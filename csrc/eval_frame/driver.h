@@ -51,9 +51,8 @@ class FrameDriver {
   // Work may follow the stretch: the driver executes it. What follows is learned for `entry`.
   Advance enter_stretch(const Stretch& more, RegionEntryPtr entry);
   Advance run_stretch();
-  // At an instruction of a stretch: the interpreter has run the loop that begins there, and the frame stands behind it or
-  // is gone.
-  bool lend_loop();
+  // Executes the instruction of a stretch, or the loop that begins there. The frame may be gone.
+  StepResult step_or_lend();
   Advance run_region(RegionRun& run);
   // Loops whose steps need no look-up: linked_loop.cpp.
   bool may_link(const RegionEntry& entry) const;

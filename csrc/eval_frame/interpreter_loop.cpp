@@ -1,6 +1,7 @@
 #include "eval_frame/interpreter_loop.h"
 
 #include "cpython/errors.h"
+#include "eval_frame/lent_loop.h"
 #include "eval_frame/unwinder.h"
 
 #include <optional>
@@ -33,12 +34,10 @@ PyObject* InterpreterLoop::run(PyThreadState* ts, PvFrame* raw) {
   return execute(*frame);
 }
 
-// As FrameDriver::lend_loop(), wherever handlers are.
-bool InterpreterLoop::lend(LiveFrame& frame, PyObject** result) {
-  const Instruction& i = frame.instruction();
-  if (i.op != Opcode::FOR_ITER || !i.resumable || !decide(options_.lend_rate) || !frame.lend_loop(result)) return false;
+StepResult InterpreterLoop::step_or_lend(LiveFrame& frame, PyObject** result) {
+  if (frame.instruction().op != Opcode::FOR_ITER || !decide(options_.lend_rate)) return step(frame);
   ++counters_.loops_lent;
-  return true;
+  return step_loop(frame, result);
 }
 
 PyObject* InterpreterLoop::execute(LiveFrame& frame) {
@@ -49,12 +48,9 @@ PyObject* InterpreterLoop::execute(LiveFrame& frame) {
       return resume_in_interpreter(frame);
     }
     ++counters_.instructions;
-    if (lend(frame, &result)) {
-      if (!frame.entered()) return result;
-      continue;
-    }
     Opcode op = frame.instruction().op;
-    StepResult done = step(frame);
+    StepResult done = step_or_lend(frame, &result);
+    if (!frame.entered()) return result;
     frame.set_index(done.index);
     switch (done.outcome) {
       case Outcome::Next:

@@ -38,7 +38,7 @@ class InterpreterLoop : public FrameHandler {
  private:
   PyObject* execute(LiveFrame& frame);
   bool decide(double rate);
-  bool lend(LiveFrame& frame, PyObject** result);
+  StepResult step_or_lend(LiveFrame& frame, PyObject** result);
 
   LoopOptions options_;
   uint64_t random_;

@@ -1,4 +1,5 @@
-// Loops of a stretch: the evaluator runs them, and the driver goes on behind.
+#include "eval_frame/lent_loop.h"
+
 #include "eval_frame/counters.h"
 #include "eval_frame/driver.h"
 #include "eval_frame/region_lookup.h"
@@ -7,30 +8,26 @@ namespace md {
 
 namespace {
 
-// Whether an exception of this instruction may end in a handler that goes on. The evaluator would keep the frame there;
-// that of a `with` goes on where the context manager swallows the exception, which few do.
-bool may_be_caught(const Bytecode& code, int index) {
-  int target = code.handler_at(index).target;
-  if (target < 0) return false;
-  return code[target].op != Opcode::PUSH_EXC_INFO || code[target + 1].op != Opcode::WITH_EXCEPT_START;
-}
-
-bool is_lendable(const Bytecode& code, int header, const Stretch& stretch) {
-  if (!code[header].resumable || may_be_caught(code, header)) return false;
+bool has_loop(const Stretch& stretch, const Bytecode& code, int header) {
   std::optional<Stretch> loop = innermost_loop(code, header);
   return loop && loop->first == header && stretch.contains(loop->first) && stretch.contains(loop->last);
 }
 
 }  // namespace
 
-bool FrameDriver::lend_loop() {
-  int header = frame_.index();
-  if (frame_.instruction().op != Opcode::FOR_ITER) return false;
-  if (header != lent_header_ && !is_lendable(frame_.bytecode(), header, stretch_)) return false;
-  lent_header_ = header;
-  if (!frame_.lend_loop(&result_)) return false;
+StepResult step_loop(LiveFrame& frame, PyObject** result) {
+  PvLoopEnd end = frame.instruction().resumable ? frame.lend_loop(result) : PV_LOOP_KEPT;
+  if (end == PV_LOOP_KEPT) return step(frame);
   ++counters().loops_lent;
-  return true;
+  return {end == PV_LOOP_RAISED ? Outcome::Reraised : Outcome::Next, frame.index()};
+}
+
+StepResult FrameDriver::step_or_lend() {
+  const int index = frame_.index();
+  if (frame_.instruction().op != Opcode::FOR_ITER) return step(frame_);
+  if (index != lent_header_ && !has_loop(stretch_, frame_.bytecode(), index)) return step(frame_);
+  lent_header_ = index;
+  return step_loop(frame_, &result_);
 }
 
 }  // namespace md

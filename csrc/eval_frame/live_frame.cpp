@@ -1,7 +1,6 @@
 #include "eval_frame/live_frame.h"
 
 #include "base/error.h"
-#include "cpython/lent_loop.h"
 #include "eval_frame/concrete.h"
 #include "eval_frame/unwinder.h"
 
@@ -34,27 +33,29 @@ void LiveFrame::link() {
   pv_hide_stack(frame_);
 }
 
-bool LiveFrame::lend_loop(PyObject** result) {
-  if (pv_is_generator(frame_) != 0) return false;
-  int popped = -1;
-  PvLoopEnd end = pv_lend_loop(ts_, frame_, instruction().unit, depth_, &popped, result);
-  if (end == PV_LOOP_KEPT) return false;
+PvLoopEnd LiveFrame::lend_loop(PyObject** result) {
+  // A generator could be suspended in the loop.
+  if (pv_is_generator(frame_) != 0) return PV_LOOP_KEPT;
+  PvLoop loop{instruction().unit, depth_, bytecode_->handler_at(index_).target >= 0};
+  PvLoopEnd end = pv_lend_loop(ts_, frame_, &loop, result);
+  if (end == PV_LOOP_KEPT) return end;
   if (end == PV_FRAME_ENDED) {
     mark_left();
-    return true;
+    return end;
   }
+  if (end == PV_LOOP_RAISED) --depth_;
   if (end == PV_LOOP_LEFT) {
-    index_ = bytecode_->index_of_unit(popped) + 1;
+    index_ = bytecode_->index_of_unit(loop.unit) + 1;
     depth_ = bytecode_->depth_at(index_);
-    current_unit_ = popped;
   }
+  current_unit_ = loop.unit;
   pv_set_depth(frame_, depth_);
   link();
   if (end == PV_LOOP_EXHAUSTED) {
     pop();
     index_ = instruction().arg;
   }
-  return true;
+  return end;
 }
 
 // Creates the cells here: a frame linked before RESUME would be hidden. The evaluator must not repeat it.

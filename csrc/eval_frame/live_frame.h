@@ -6,6 +6,7 @@
 #pragma once
 #include "bytecode/bytecode.h"
 #include "cpython/frame.h"
+#include "cpython/lent_loop.h"
 
 namespace md {
 
@@ -60,10 +61,9 @@ class LiveFrame {
   }
   void drop_to(int depth) { drop(depth_ - depth); }
 
-  // At a resumable FOR_ITER: lends its loop to the evaluator (cpython/lent_loop.h). Whether it did so (a
-  // generator could be suspended in it): then the frame stands behind the loop; or it is gone, entered() is false, and
-  // *result is its result.
-  bool lend_loop(PyObject** result);
+  // At a resumable FOR_ITER: lends its loop to the evaluator. EXHAUSTED and LEFT: the frame stands behind the loop.
+  // RAISED: the exception is to be unwound as from the FOR_ITER. ENDED: the frame is gone, entered() is false.
+  PvLoopEnd lend_loop(PyObject** result);
 
   // For the functions that leave the frame; it must not be used afterwards.
   void mark_left() { entered_ = false; }
