@@ -56,6 +56,7 @@ int pv_code_traced(PyThreadState* ts, PyCodeObject* code); /* the same, before a
 /* Tools registered with sys.monitoring, one bit each; whether any of `tools` monitors this code object. */
 int pv_monitoring_tools(PyThreadState* ts);
 int pv_code_monitored(PyCodeObject* code, int tools);
+int pv_has_pending(PyThreadState* ts);
 /* Handles signals, pending calls and GIL requests: 0 handled, -1 with an exception set, 1
    only the evaluator can handle it. */
 int pv_handle_pending(PyThreadState* ts);

@@ -54,9 +54,11 @@ void pv_drop_evaluation(PyThreadState* ts, const PvEvaluation* evaluation) {
   ts->c_recursion_remaining = evaluation->c_calls;
 }
 
+int pv_has_pending(PyThreadState* ts) { return _Py_atomic_load_relaxed(&ts->interp->ceval.eval_breaker); }
+
 int pv_handle_pending(PyThreadState* ts) {
   struct _ceval_state* ceval = &ts->interp->ceval;
-  if (!_Py_atomic_load_relaxed(&ceval->eval_breaker)) return 0;
+  if (!pv_has_pending(ts)) return 0;
   if (ts->async_exc != NULL) return 1;
   if (Py_MakePendingCalls() < 0) return -1; /* signals first */
   if (PyErr_CheckSignals() < 0) return -1;  /* runs a scheduled collection */

@@ -56,7 +56,11 @@ void pv_drop_evaluation(PyThreadState* ts, const PvEvaluation* evaluation) {
   ts->c_recursion_remaining = evaluation->c_calls;
 }
 
+int pv_has_pending(PyThreadState* ts) {
+  return (_Py_atomic_load_uintptr_relaxed(&ts->eval_breaker) & _PY_EVAL_EVENTS_MASK) != 0;
+}
+
 int pv_handle_pending(PyThreadState* ts) {
-  if ((_Py_atomic_load_uintptr_relaxed(&ts->eval_breaker) & _PY_EVAL_EVENTS_MASK) == 0) return 0;
+  if (!pv_has_pending(ts)) return 0;
   return _Py_HandlePending(ts) != 0 ? -1 : 0;
 }

@@ -240,12 +240,11 @@ FrameDriver::Advance FrameDriver::run_stretch() {
   {
     AmbientPolicy ambient(policy_);
     do {
+      counters().concrete_instructions += step_quickly_in(frame_, stretch_);
       from = frame_.index();
+      done = {Outcome::Next, from};
+      if (!stretch_.contains(from)) break;
       ++counters().concrete_instructions;
-      if (step_quickly(frame_)) {
-        done = {Outcome::Next, frame_.index()};
-        continue;
-      }
       done = step_or_lend();
       if (!frame_.entered()) return Advance::Left;
       if (ambient.now() != nullptr) policy_ = ambient.now();

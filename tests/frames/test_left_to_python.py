@@ -290,6 +290,168 @@ def test_work_behind_is_captured(function):
     assert grown["regions_run"] >= WORK_BEHIND[function]
 
 
+def leaves_by_break(x, count):
+    total = 0
+    for i in range(count * 9):
+        total += i % 7
+        if i == count:
+            break
+    else:
+        total = -1
+    return x * total
+
+
+def returns_inside(x, count):
+    for i in range(count * 9):
+        for j in (i, -i):
+            if j == count:
+                return x * j
+    return x
+
+
+def in_a_with_block(x, count):
+    total = 0
+    with minidynamo.no_grad():
+        for i in range(count):
+            total += i % 7
+    return x * total
+
+
+def in_a_try_block(x, count):
+    total = 0
+    try:
+        for i in range(count):
+            total += 60 // (count - 2 - i)
+    except ZeroDivisionError as error:
+        total += error.__traceback__.tb_lineno - in_a_try_block.__code__.co_firstlineno
+    finally:
+        total += 1
+    return x * total
+
+
+def in_a_handler(x, count):
+    try:
+        int("no number")
+    except ValueError:
+        for i in range(count):
+            total = i % 7
+        return x * total + len(repr(sys.exc_info()[1]))
+
+
+class Failing:
+    def __init__(self, count, error):
+        self.count, self.error = count, error
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.count -= 1
+        if self.count == 0:
+            raise self.error("at the end")
+        return self.count
+
+
+def over_an_object(x, count):
+    total = 0
+    for i in Failing(count, StopIteration):
+        total += i % 7
+    try:
+        for i in Failing(count, LookupError):
+            total += i % 5
+    except LookupError:
+        total += 1
+    return x * total
+
+
+def with_generators(x, count):
+    total = 0
+    for i, j in zip(squares(count), (k % 7 for k in range(count))):
+        total += i % 5 + j
+    return x * total
+
+
+def recursive(x, count, depth=2):
+    total = 0
+    for i in range(count):
+        total += i % 7
+        if depth and i == count - 1:
+            x = recursive(x, count, depth - 1) + 1
+    return x * total
+
+
+def suspended_in_the_loop(x, count):
+    def parts():
+        total = 0
+        for i in range(count):
+            total += i % 7
+            if i % 1000 == 0:
+                yield total
+
+    return x * sum(parts())
+
+
+LENT = {
+    work_behind_a_loop: 1,
+    work_behind_nested_loops: 1,
+    work_behind_a_handler: 1,
+    work_in_an_outer_loop: 3,
+    leaves_by_break: 1,
+    returns_inside: 0,  # what it returns is computed in the loop
+    in_a_with_block: 1,
+    in_a_try_block: 1,
+    in_a_handler: 1,
+    over_an_object: 2,
+    with_generators: 1,
+    recursive: 0,
+    suspended_in_the_loop: 0,
+}
+
+
+@pytest.mark.parametrize("function", LENT, ids=lambda function: function.__name__)
+def test_loops_are_lent(function):
+    compiled = minidynamo.compile(function)
+    expected = function(minidynamo.ones(3), 6000).tolist()
+    for _ in range(4):
+        result, grown = counted(compiled, minidynamo.ones(3), 6000)
+        assert result.tolist() == expected
+    if LENT[function]:
+        assert (grown["loops_lent"], grown["captures_begun"]) == (LENT[function], 0)
+        assert grown["regions_run"] >= 1
+        assert grown["concrete_instructions"] < 1000
+
+
+NUMBERS = [0, 1, -1, 7, -7, 2**30, -(2**53), 2**53 + 1, 2**64, 0.0, -0.0, 0.5, -7.0, 1e308, float("inf"), float("nan"), True]
+
+
+def calculates(x, pairs, same):
+    found, at = [], 0
+    while at < len(pairs):
+        a, b = pairs[at]
+        found += [a + b, a - b, a * b, a < b, a <= b, a == b, a != b, a > b, a >= b, a is b, a is not same]
+        if b:
+            found += [a / b, a // b, a % b]
+        c = a + b
+        c += 1
+        c = c * 2 - c
+        found.append(c)
+        if type(a) is not float and type(b) is not float:
+            found += [a & b, a | b, a ^ b]
+        at += 1
+    return x + 1, found
+
+
+def test_calculations_in_a_stretch():
+    pairs = [(a, b) for a in NUMBERS for b in NUMBERS] * 12
+    compiled = minidynamo.compile(calculates)
+    _, expected = calculates(minidynamo.ones(2), pairs, pairs[0][0])
+    for _ in range(3):
+        (result, found), grown = counted(compiled, minidynamo.ones(2), pairs, pairs[0][0])
+        assert list(map(repr, found)) == list(map(repr, expected))
+        assert result.tolist() == [2.0, 2.0]
+    assert grown["concrete_instructions"] > 10_000
+
+
 def sometimes_works(x, count, works):
     total = 0
     for i in range(count):
