@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "executor/write_chains.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -95,6 +96,7 @@ KernelStep::KernelStep(const Node& node, std::vector<Arg> args, std::vector<ArgP
       patches_(std::move(patches)),
       outs_(std::move(outs)),
       call_(call),
+      may_pack_(may_pack(op_)),
       work_(work_of(node)) {}
 
 bool KernelStep::take_sizes(const Layout&, StepMemory&) {
@@ -132,7 +134,7 @@ void KernelStep::run(RunState& state) const {
         call.args[static_cast<size_t>(patch.arg)] = input.scalar;
       }
     } else if (!lasts(state, patch.value)) {
-      set_arg(call.args, patch, state.handle(patch.value));
+      set_arg(call.args, patch, may_pack_ ? state.handle_to_pack(patch.value) : state.handle(patch.value));
     }
   }
   op_.host_call.run != nullptr ? run_and_take(state, call) : run_kernel(state, call);

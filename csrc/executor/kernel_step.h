@@ -44,6 +44,7 @@ class KernelStep : public Step {
   std::vector<ArgPatch> patches_;
   std::vector<int> outs_;
   int call_;
+  bool may_pack_;
   Work work_;
 };
 

@@ -193,7 +193,8 @@ LoweredStep lower_to_window(const Node& node, LoweringContext& context) {
   lowered.touched = {from, to};
   lowered.step = copy_window({.value = from, .spec = context.places.place(source).spec},
                              {.value = to, .offset = window.offset - base.offset, .spec = window.spec},
-                             str_cat("window ", node.op->name, " -> ", node.name));
+                             str_cat("window ", node.op->name, " -> ", node.name),
+                             context.changes(node) ? &node : nullptr);
   return lowered;
 }
 
@@ -336,7 +337,7 @@ void add_write_backs(LoweringContext& context, std::vector<LoweredStep>& steps) 
       Window from = {.value = back.value, .offset = window.offset - start, .spec = window.spec};
       Window to = from;
       to.value = back.input_value;
-      step.step = copy_window(std::move(from), std::move(to), "window to an input");
+      step.step = copy_window(std::move(from), std::move(to), "window to an input", nullptr);
       steps.push_back(std::move(step));
     }
   }
@@ -371,12 +372,10 @@ std::vector<int> output_values(const Graph& graph, const BufferAssignment& place
   return values;
 }
 
-// sized: if the plan will take other sizes of the graph; null if it could not. Such a plan writes nothing in place:
-// where that may be done depends on the sizes.
+// sized: if the plan will take other sizes of the graph; null if it could not.
 std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const InputWrite> given,
                                         const std::shared_ptr<const SizedGraph>& sized) {
-  std::vector<InputWrite> writes;
-  if (sized == nullptr) writes = usable_writes(graph, given);
+  std::vector<InputWrite> writes = usable_writes(graph, given, sized.get());
   std::vector<bool> escapes = escaping_besides(graph, writes);
   std::vector<Append> appends = find_appends(graph);
   BufferAssignment places(graph, escapes, appends);
@@ -386,9 +385,9 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
   std::vector<Group> groups = group_nodes(graph, places, kRules);
   join_attention(groups, context);
   join_chosen_rows(groups, context);
-  WritePlacement placement(graph, places, groups, write_chains(graph, places, writes, escapes), escapes);
+  WritePlacement placement(graph, places, groups, write_chains(graph, places, writes, escapes), escapes, sized.get());
   context.writes = &placement;
-  if (sized == nullptr) placement.take_over_bases();
+  placement.take_over_bases();
   auto description = std::make_shared<PlanDescription>();
   description->first_write = lower_groups(groups, context, lowered);
   if (context.keeps_sizes) return nullptr;
@@ -405,7 +404,7 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
   description->inputs = plan_inputs(graph, places, appends);
   description->aliases = aliases(graph, places);
   description->in_place = std::move(context.in_place);
-  description->stands_in = context.stands_in || !given.empty() || has_writes(graph);
+  description->stands_in = context.stands_in || writes.size() != given.size() || !placement.all_are_in_base();
   std::unique_ptr<SizeChanges> changes;
   if (sized != nullptr) changes = std::make_unique<SizeChanges>(sized, places, memory, nodes);
   place_buffers(places.layout(), memory);

@@ -43,6 +43,16 @@ Tensor RunState::handle(const Place& place) const {
   raise_internal(__FILE__, __LINE__, "a buffer without a home");
 }
 
+Tensor RunState::handle_to_pack(int value) const {
+  const Place& place = layout->places[static_cast<size_t>(value)];
+  const Buffer& buffer = layout->buffers[static_cast<size_t>(place.buffer)];
+  Tensor tensor = handle(value);
+  if (buffer.home != BufferHome::Input || !buffer.is_written || value == buffer.root) return tensor;
+  const Storage& storage = *tensor->storage().get();
+  StoragePtr lent = Storage::borrow(storage.data(), storage.nbytes(), [](void*, void*) {}, nullptr);
+  return Tensor::from_storage(std::move(lent), tensor->offset(), place.spec);
+}
+
 const Tensor& RunState::owner(int value) const {
   const Buffer& buffer = layout->buffers[static_cast<size_t>(layout->places[static_cast<size_t>(value)].buffer)];
   return buffer.home == BufferHome::Input ? inputs[static_cast<size_t>(buffer.index)].tensor

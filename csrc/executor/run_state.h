@@ -73,6 +73,8 @@ struct RunState {
   // A tensor handle for a value, and for any place in a buffer.
   Tensor handle(int value) const;
   Tensor handle(const Place& place) const;
+  // The same for a kernel that keeps packed copies by the version of a storage: none of an input that the plan writes.
+  Tensor handle_to_pack(int value) const;
   // The same for a value in an Output buffer that is not needed again in this run: takes the buffer's storage.
   Tensor take(int value);
   // The same where the caller makes tensors for outputs: that tensor, if it lies as the value does.

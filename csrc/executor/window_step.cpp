@@ -7,16 +7,25 @@ namespace {
 
 class WindowStep : public Step {
  public:
-  WindowStep(Window from, Window to, std::string text)
-      : from_(std::move(from)), to_(std::move(to)), text_(std::move(text)) {
-    work_.bytes =
-        2 * static_cast<double>(from_.spec.numel().value()) * static_cast<double>(item_size(from_.spec.dtype));
-  }
+  WindowStep(Window from, Window to, std::string text, const Node* changing)
+      : from_(std::move(from)), to_(std::move(to)), text_(std::move(text)), changing_(changing) {}
 
   void run(RunState& state) const override { copy_elements(tensor_of(from_, state), tensor_of(to_, state)); }
   std::string describe() const override { return text_; }
   std::string kernel() const override { return "a copy of a window"; }
-  Work work() const override { return work_; }
+  Work work() const override {
+    double elements = static_cast<double>(from_.spec.numel().value());
+    return {.bytes = 2 * elements * static_cast<double>(item_size(from_.spec.dtype))};
+  }
+  bool take_sizes(const Layout& layout, StepMemory&) override {
+    if (changing_ == nullptr) return true;
+    from_.spec = layout.places[static_cast<size_t>(from_.value)].spec;
+    to_.spec.sizes = std::get<DimVec>(changing_->operands[2]);
+    to_.spec.strides = std::get<DimVec>(changing_->operands[3]);
+    to_.offset = std::get<Scalar>(changing_->operands[4]).as_int();
+    return true;
+  }
+  std::unique_ptr<Step> copy() const override { return std::make_unique<WindowStep>(*this); }
 
  private:
   static Tensor tensor_of(const Window& window, const RunState& state) {
@@ -28,13 +37,13 @@ class WindowStep : public Step {
 
   Window from_, to_;
   std::string text_;
-  Work work_;
+  const Node* changing_;  // outlives the step
 };
 
 }  // namespace
 
-std::unique_ptr<Step> copy_window(Window from, Window to, std::string text) {
-  return std::make_unique<WindowStep>(std::move(from), std::move(to), std::move(text));
+std::unique_ptr<Step> copy_window(Window from, Window to, std::string text, const Node* changing) {
+  return std::make_unique<WindowStep>(std::move(from), std::move(to), std::move(text), changing);
 }
 
 }  // namespace md

@@ -54,13 +54,7 @@ bool is_steady(const OpRow& op) {
 
 bool writes_any_layout(const OpRow& op) { return op.kind == OpKind::Write || op.pointwise >= 0; }
 
-bool may_pack(const OpRow& op) {
-  return op.kind == OpKind::Matmul || op.kind == OpKind::HostCall || op.role() == OpRole::Convolution;
-}
-
-bool has_writes(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [](const auto& node) { return is_op(*node, OpKind::Write); });
-}
+bool may_pack(const OpRow& op) { return op.kind == OpKind::Matmul || op.role() == OpRole::Convolution; }
 
 const ValueRef* written_operand(const Node& node, const BufferAssignment& places) {
   if (!is_op(node, OpKind::Write) || node.outs.size() != 1) return nullptr;
@@ -69,7 +63,14 @@ const ValueRef* written_operand(const Node& node, const BufferAssignment& places
   return is_whole && same_layout(places.place(*self).spec, node.outs[0].spec) ? self : nullptr;
 }
 
-std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes) {
+bool keeps_layout(const Node& node, const SizedGraph* sized) {
+  if (sized == nullptr) return true;
+  const TensorSpec& spec = sized->symbolic(node).outs[0].spec;
+  auto is_number = [](Dim dim) { return !dim.is_symbolic(); };
+  return std::ranges::all_of(spec.sizes, is_number) && std::ranges::all_of(spec.strides, is_number);
+}
+
+std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes, const SizedGraph* sized) {
   std::vector<InputWrite> usable;
   for (const InputWrite& write : writes) {
     const ValueRef& output = graph.outputs()[static_cast<size_t>(write.output)];
@@ -77,7 +78,8 @@ std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputW
     if (output.node == &input) continue;
     if (!is_own_value(output)) return {};
     const TensorSpec& spec = input.outs[0].spec;
-    if (same_layout(spec, output.node->outs[0].spec) && elements_are_apart(spec)) usable.push_back(write);
+    bool keeps = keeps_layout(input, sized) && keeps_layout(*output.node, sized);
+    if (keeps && same_layout(spec, output.node->outs[0].spec) && elements_are_apart(spec)) usable.push_back(write);
   }
   return usable;
 }

@@ -6,6 +6,7 @@
 #include "executor/buffer_assignment.h"
 #include "graph/graph.h"
 #include "graph/input_write.h"
+#include "graph/sized_graph.h"
 
 namespace md {
 
@@ -18,7 +19,7 @@ bool writes_view(const OpRow& op);
 bool is_steady(const OpRow& op);
 // Whether its kernel writes a result of any layout.
 bool writes_any_layout(const OpRow& op);
-// Whether its step may keep a packed copy of an operand, which belongs to a version of the operand's storage.
+// Whether its kernel may keep a packed copy of an operand, which belongs to a version of the operand's storage.
 bool may_pack(const OpRow& op);
 
 // Calls f(value, operand) for the tensors that the node's kernel reads.
@@ -31,8 +32,6 @@ void for_each_read(const Node& node, const BufferAssignment& places, F&& f) {
     });
   }
 }
-
-bool has_writes(const Graph& graph);
 
 // The node is a write into the result of another node, not into a view of one.
 const ValueRef* written_operand(const Node& node, const BufferAssignment& places);
@@ -51,8 +50,10 @@ struct WriteChain {
 };
 
 // The writes that a plan can make itself: no two indices of the input share an element, and the output is a value of the graph's own in
-// the input's layout. None if some output is a view of another input.
-std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes);
+// the input's layout, which does not change. None if some output is a view of another input. sized: null if the sizes stay.
+std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes, const SizedGraph* sized);
+// Whether the sizes and strides of the node's result stay.
+bool keeps_layout(const Node& node, const SizedGraph* sized);
 std::vector<WriteChain> write_chains(const Graph& graph, const BufferAssignment& places,
                                      std::span<const InputWrite> writes, const std::vector<bool>& escapes);
 // By node index: Graph::escaping(), but for outputs that are only written to inputs.

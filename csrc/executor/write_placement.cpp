@@ -11,8 +11,6 @@ namespace {
 
 bool is_alone(const Group& group) { return group.kind == GroupKind::Single && group.nodes.size() == 1; }
 
-bool meet(const Place& a, const Place& b) { return elements_meet(a.spec, a.offset, b.spec, b.offset); }
-
 bool is_same_place(const Place& a, const Place& b) {
   return a.buffer == b.buffer && a.offset == b.offset && a.spec.dtype == b.spec.dtype && same_layout(a.spec, b.spec);
 }
@@ -27,12 +25,14 @@ void for_each_node(const Group& group, F&& f) {
 }  // namespace
 
 WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std::vector<Group>& groups,
-                               std::vector<WriteChain> chains, const std::vector<bool>& escapes)
+                               std::vector<WriteChain> chains, const std::vector<bool>& escapes,
+                               const SizedGraph* sized)
     : graph_(graph),
       places_(places),
       groups_(groups),
       chains_(std::move(chains)),
       escapes_(escapes),
+      sized_(sized),
       users_(graph.all_users()),
       values_of_(places.layout().buffers.size()),
       holder_(places.layout().buffers.size()),
@@ -41,7 +41,7 @@ WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std
       is_output_(graph.nodes().size(), false),
       in_base_(graph.nodes().size(), false),
       accesses_(places.layout().buffers.size()),
-      commit_(groups, places) {
+      commit_(groups, places, sized != nullptr) {
   std::iota(holder_.begin(), holder_.end(), 0);
   for (const auto& node : graph.nodes()) {
     for (size_t out = 0; out < node->outs.size(); ++out) {
@@ -67,7 +67,7 @@ void WritePlacement::add_chain(size_t index) {
   WriteChain& chain = chains_[index];
   for (const Node* node : chain.updates) chain_index_[static_cast<size_t>(node->index)] = static_cast<int>(index);
   if (chain.produced != nullptr) chain_index_[static_cast<size_t>(chain.produced->index)] = static_cast<int>(index);
-  chain.may_be_in_place = chain.may_be_in_place && !is_packed(chain);
+  chain.may_be_in_place = chain.may_be_in_place && !is_passed_on(chain);
   places_.layout().buffers[static_cast<size_t>(place(number(*chain.input_node)).buffer)].is_written = true;
 }
 
@@ -94,17 +94,23 @@ Place WritePlacement::window_of(const Node& update) const {
 
 // ---- when an input may be written
 
-bool WritePlacement::is_read_packed(const Node& node) const {
+// Whether a call that the program sees is given the memory.
+bool WritePlacement::is_passed_on(const Node& node) const {
   const std::vector<int>& values = values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(number(node))])];
   return std::ranges::any_of(values, [&](int value) {
     return std::ranges::any_of(users_[static_cast<size_t>(node_of_[static_cast<size_t>(value)]->index)],
-                               [](const Node* user) { return may_pack(*user->op); });
+                               [](const Node* user) { return user->op->kind == OpKind::HostCall; });
   });
 }
 
-bool WritePlacement::is_packed(const WriteChain& chain) const {
-  auto is_read = [&](const Node* node) { return is_read_packed(*node); };
-  return std::ranges::any_of(chain.updates, is_read) || (chain.produced != nullptr && is_read_packed(*chain.produced));
+bool WritePlacement::is_passed_on(const WriteChain& chain) const {
+  auto is_given = [&](const Node* node) { return is_passed_on(*node); };
+  return std::ranges::any_of(chain.updates, is_given) || (chain.produced != nullptr && is_given(chain.produced));
+}
+
+// For all sizes.
+bool WritePlacement::meet(const Place& a, const Place& b) const {
+  return sized_ != nullptr || elements_meet(a.spec, a.offset, b.spec, b.offset);
 }
 
 // Whether the program reads elements of the window up to a node: also those that an earlier write has left.
@@ -142,7 +148,7 @@ bool WritePlacement::may_write_before_whole(int input, const Node& update, int s
   bool is_replaced = std::ranges::any_of(
       chains_, [&](const WriteChain& chain) { return chain.input == input && chain.produced != nullptr; });
   return is_replaced && commit_.first_failure(step) == kNever && !escapes_[static_cast<size_t>(update.index)] &&
-         !is_output_[static_cast<size_t>(update.index)] && !is_read_packed(update);
+         !is_output_[static_cast<size_t>(update.index)] && !is_passed_on(update);
 }
 
 bool WritePlacement::may_write(int input, const Node& update, int step, const Place& window) const {
@@ -186,7 +192,7 @@ void WritePlacement::let_wait() {
   }
   groups_ = std::move(ordered);
   number_steps();
-  commit_ = CommitPoint(groups_, places_);
+  commit_ = CommitPoint(groups_, places_, sized_ != nullptr);
 }
 
 // ---- writes into their bases
@@ -206,7 +212,7 @@ bool WritePlacement::reads_beside(const Node& update, const Place& base, const P
   bool found = false;
   for_each_read(update, places_, [&](int value, size_t operand) {
     if (operand == 0 || place(value).buffer != base.buffer) return;
-    bool is_itself = writes_view(*update.op) && is_same_place(place(value), window);
+    bool is_itself = sized_ == nullptr && writes_view(*update.op) && is_same_place(place(value), window);
     found = found || (!is_itself && meet(place(value), window));
   });
   return found;
@@ -254,6 +260,7 @@ bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std
 void WritePlacement::take_over_base(const Node& update) {
   const ValueRef& self = *written_operand(update, places_);
   std::vector<Read> reads;
+  if (!keeps_layout(*self.node, sized_) || !keeps_layout(update, sized_)) return;
   if (!may_take_over(update, self, reads)) return;
   Layout& layout = places_.layout();
   const Place base = places_.place(self);
@@ -411,6 +418,7 @@ bool WritePlacement::place_in_input(const Group& group, const Node& node) {
 bool WritePlacement::place_results(const Group& group) {
   moved_.clear();
   joined_.reset();
+  if (sized_ != nullptr) return false;
   for (const Node* node : group.nodes) {
     if (node->outs.size() != 1 || is_in_base(*node)) continue;
     if (!place_in_input(group, *node)) place_in_window(group, *node);
@@ -426,6 +434,12 @@ void WritePlacement::take_back() {
 }
 
 // ---- what is left
+
+bool WritePlacement::all_are_in_base() const {
+  return std::ranges::all_of(graph_.nodes(), [&](const auto& node) {
+    return written_operand(*node, places_) == nullptr || is_in_base(*node);
+  });
+}
 
 bool WritePlacement::is_done(const Node& node) const {
   if (node.kind != NodeKind::Op || (!copies_into(*node.op) && !(writes_view(*node.op) && is_in_base(node))))
@@ -454,7 +468,7 @@ std::vector<WritePlacement::WriteBack> WritePlacement::write_backs() const {
     const Place& input = place(number(*chain.input_node));
     if (place(number(last)).buffer == input.buffer) continue;
     WriteBack back = {.value = number(last), .input_value = number(*chain.input_node), .windows = {}};
-    bool by_windows = chain.produced == nullptr &&
+    bool by_windows = sized_ == nullptr && chain.produced == nullptr &&
                       std::ranges::all_of(chain.updates, [](const Node* update) { return writes_view(*update->op); });
     for (const Node* update : chain.updates) {
       if (!by_windows) break;

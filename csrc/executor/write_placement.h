@@ -16,8 +16,10 @@ namespace md {
 class WritePlacement {
  public:
   // Reorders the groups: writes to an input that have to wait, and whose results have no readers, come last.
+  // sized: null if the sizes stay. Else only bases that keep their layout are written in place, whatever the windows are, and
+  // by copies.
   WritePlacement(const Graph& graph, BufferAssignment& places, std::vector<Group>& groups,
-                 std::vector<WriteChain> chains, const std::vector<bool>& escapes);
+                 std::vector<WriteChain> chains, const std::vector<bool>& escapes, const SizedGraph* sized);
 
   // Before anything is lowered. Without it, and without chains, all results have memory of their own.
   void take_over_bases();
@@ -31,6 +33,7 @@ class WritePlacement {
   bool is_in_base(const Node& update) const { return in_base_[static_cast<size_t>(update.index)]; }
   // The same, and what it writes has been computed in place.
   bool is_done(const Node& node) const;
+  bool all_are_in_base() const;
   // Whether a step for the group writes the memory of an input.
   bool writes_input(const Group& group) const;
   // The elements that a write into its base changes.
@@ -76,8 +79,9 @@ class WritePlacement {
   bool may_write_before_whole(int input, const Node& update, int step) const;
   // Whether an update may write the window of this input in this step.
   bool may_write(int input, const Node& update, int step, const Place& window) const;
-  bool is_read_packed(const Node& node) const;
-  bool is_packed(const WriteChain& chain) const;
+  bool is_passed_on(const Node& node) const;
+  bool is_passed_on(const WriteChain& chain) const;
+  bool meet(const Place& a, const Place& b) const;
   void find_accesses();
   bool is_touched_between(const Place& window, int after, int before) const;
   bool is_touched_within(const Group& group, const Node& result, const Place& window) const;
@@ -97,6 +101,7 @@ class WritePlacement {
   std::vector<Group>& groups_;
   std::vector<WriteChain> chains_;
   const std::vector<bool>& escapes_;  // by node index
+  const SizedGraph* sized_;
   std::vector<std::vector<Node*>> users_;
   std::vector<const Node*> node_of_;           // by value
   std::vector<int> own_buffer_;                // by value: before any write took over its base
