@@ -1,5 +1,5 @@
-// A `for` loop of a frame that we execute, lent to the evaluator: it runs the frame from there on, and gives it back
-// where the loop ends. Another iterator stands in for the loop's, and returns to the lender by longjmp(): of the
+// A `for` loop of a frame that we execute, lent to the evaluator: it runs the frame from there on, until the loop
+// ends. Another iterator stands in for the loop's, and returns to the lender by longjmp(): of the
 // evaluator's C frames, nothing but what pv_drop_evaluation() undoes outlives a call.
 #pragma once
 #include "cpython/frame.h"

@@ -12,7 +12,7 @@ namespace md {
 struct LoopOptions {
   double hand_over_rate = 0;  // fraction of instructions at which the frame is given to the evaluator, at random
   double throw_rate = 0;      // fraction of caught exceptions that the evaluator unwinds instead of unwind()
-  double lend_rate = 0;       // fraction of the `for` loops that the evaluator runs and gives back, at random
+  double lend_rate = 0;       // fraction of the `for` loops that are lent to the evaluator, at random
   uint64_t seed = 1;
 };
 

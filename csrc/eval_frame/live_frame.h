@@ -61,7 +61,7 @@ class LiveFrame {
   }
   void drop_to(int depth) { drop(depth_ - depth); }
 
-  // At a resumable FOR_ITER: lends its loop to the evaluator. EXHAUSTED and LEFT: the frame stands behind the loop.
+  // At a resumable FOR_ITER: lends its loop to the evaluator. EXHAUSTED and LEFT: the frame is at the instruction after the loop.
   // RAISED: the exception is to be unwound as from the FOR_ITER. ENDED: the frame is gone, entered() is false.
   PvLoopEnd lend_loop(PyObject** result);
 

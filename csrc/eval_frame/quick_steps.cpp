@@ -80,29 +80,18 @@ bool compare(int op, double left, double right) {
   }
 }
 
-// The function for exact ints that fails for want of memory alone; null: there is none.
+// The function for exact ints, if it can only fail when memory is short; null: there is none.
 binaryfunc function_of_ints(BinaryCode code, BorrowedRef right) {
   const PyNumberMethods& ints = *PyLong_Type.tp_as_number;
-  switch (code) {
-    case BinaryCode::Add:
-      return ints.nb_add;
-    case BinaryCode::Subtract:
-      return ints.nb_subtract;
-    case BinaryCode::Multiply:
-      return ints.nb_multiply;
-    case BinaryCode::And:
-      return ints.nb_and;
-    case BinaryCode::Or:
-      return ints.nb_or;
-    case BinaryCode::Xor:
-      return ints.nb_xor;
-    case BinaryCode::FloorDivide:
-      return PyObject_IsTrue(right) != 0 ? ints.nb_floor_divide : nullptr;
-    case BinaryCode::Remainder:
-      return PyObject_IsTrue(right) != 0 ? ints.nb_remainder : nullptr;
-    default:
-      return nullptr;
-  }
+  if (code == BinaryCode::Add) return ints.nb_add;
+  if (code == BinaryCode::Subtract) return ints.nb_subtract;
+  if (code == BinaryCode::Multiply) return ints.nb_multiply;
+  if (code == BinaryCode::And) return ints.nb_and;
+  if (code == BinaryCode::Or) return ints.nb_or;
+  if (code == BinaryCode::Xor) return ints.nb_xor;
+  if (PyObject_IsTrue(right) == 0) return nullptr;
+  if (code == BinaryCode::FloorDivide) return ints.nb_floor_divide;
+  return code == BinaryCode::Remainder ? ints.nb_remainder : nullptr;
 }
 
 bool go_on(LiveFrame& f) {

@@ -388,6 +388,82 @@ def test_memory_after_writes_of_changing_sizes(name):
         md._dynamo.reset()
 
 
+# At places that change, k, of tensors whose sizes stay.
+PLACED_WRITES = {
+    "element": "x[k] = y[k] * 2",
+    "row": "x.reshape(3, 4)[k // 4] = y[:4] + 1",
+    "window from elsewhere": "x[k:k + 3] = y[1:4] * 2",
+    "window of itself": "x[k:k + 3] *= 2",
+    "window from neighbours": "x[k:k + 3] = x[k - 1:k + 2] + x[k + 1:k + 4]",
+    "window from a fixed place": "x[k:k + 3] = x[4:7] * 2",
+    "fixed window from a place": "x[4:7] = x[k:k + 3] * 2",
+    "copy of itself": "x[k:k + 3] = x[4:7].clone()",
+    "copy that may overlap": "x[k:k + 3] = x[4:7]",
+    "window read before and after": "t = x[4:7] * 2\n    x[k:k + 3] = y[:3]\n    y[:3] = t + x[4:7]",
+    "old value read later": "t = x.clone()\n    x[k:k + 3] = y[:3] - 1\n    y.add_(t)",
+    "windows that may overlap": "x[k:k + 3] = y[:3] * 2\n    x[5:8] = y[3:6] * 3\n    x[k] = 1.0",
+    "window with steps": "x[k::3] = 5.0\n    x[k::2] += 1",
+    "up to a place": "x[:k] = y[:k] * 2\n    x[k:] -= 1",
+    "chain of views": "v = x[k:]\n    v = v[:3]\n    v += y[k:k + 3]",
+    "value of the place": "x[k] = k\n    x[0] = k + 0.5",
+    "position among indices": "x[j] = 7.0\n    x[k] = 1.0",
+    "mask of a window": "x[k:k + 3].masked_fill_(y[:3] > 1, -1.0)",
+    "strided input": "w[k:k + 3] = y[:3] * 2\n    w[2] = w[k]",
+    "two inputs": "x[k] = y[0]\n    y[k] = x[k] + 1",
+    "read by a product": "x[k] = 3.0\n    y.sub_((x.reshape(3, 4) @ x.reshape(4, 3)).sum())\n    x[k] = y[k]",
+    "base of the plan": "t = y * 2\n    t[k] = x[0]\n    x.sub_(t)",
+    "base of the plan, read before": "t = y * 2\n    s = t[4:7] + 1\n    t[k:k + 3] = s\n    x.add_(t)",
+}
+
+
+@pytest.mark.parametrize("name", PLACED_WRITES)
+def test_memory_after_writes_at_changing_places(name):
+    for lines in itertools.permutations((PLACED_WRITES[name], "r = z[i]")):
+        function = define("def f(x, y, w, z, i, j, k):\n    {}\n    {}\n    return r, x.sum()\n".format(*lines), name)
+        compiled = md.compile(function)
+        for k in [2, 3, 4, 5, 6, 7, 8, 1, *[3, 4] * 18]:
+            for index in (1, 99999) if k % 2 else (2,):
+
+                def make(k=k, index=index):
+                    x = md.arange(LENGTH, dtype=md.float64)
+                    w = md.arange(2 * LENGTH, dtype=md.float64)[::2]
+                    return [x, x * 0.25 + 1, w, x - 4, md.tensor([1, index, 0]), md.tensor([0, 3]), k]
+
+                assert leave(compiled, make) == leave(function, make), (lines, k, index)
+        md._dynamo.reset()
+
+
+def test_a_window_at_a_changing_place_is_written_in_place():
+    def f(cache, x, t):
+        cache[t] = x * 2
+        return cache[: t + 1] @ x
+
+    compiled = md.compile(f)
+    cache, x = md.zeros(40, 8), md.rand(8)
+    for t in range(2, 40):
+        assert md.allclose(compiled(cache, x, t), cache[: t + 1] @ x)
+    assert cache[2:].allclose(x * 2)
+    _, region = _captures_of(f)
+    assert "scatter_view" in region.plan.in_place or any("window" in step.text for step in region.plan.steps)
+
+
+def test_products_read_what_was_written_at_a_changing_place():
+    """Never a packed copy of what was there before."""
+
+    def f(w, x, t):
+        w[t] = w[t] * 0.5 + 1
+        return x @ w, md.nn.functional.linear(x, w)
+
+    compiled = md.compile(f)
+    md.manual_seed(1)
+    w, x = md.rand(64, 64), md.rand(8, 64)
+    plain = w.clone()
+    for t in [*range(2, 20), *[5] * 20, *[6, 7] * 10]:
+        for got, expected in zip(compiled(w, x, t), f(plain, x, t)):
+            assert md.allclose(got, expected, atol=1e-5)
+    assert w.tolist() == plain.tolist()
+
+
 def test_sizes_that_come_back_often_are_written_in_place():
     def f(out, x):
         out[1:-1] = 0.5 * (x[:-2] + x[2:])
