@@ -11,6 +11,8 @@ namespace {
 constexpr Pass kPasses[] = {
     {"fold_constants", "Runs cheap ops of constants once.", fold_constants},
     {"simplify_chains", "Shortens casts of casts and transposes of transposes.", simplify_chains},
+    {"forward_writes", "Reads from a window what was written there, and drops writes that the next one replaces.",
+     forward_writes},
     {"merge_common_subexpressions", "Computes equal pure ops once.", merge_common_subexpressions},
     {"eliminate_dead_code", "Drops nodes that nothing uses and that cannot fail.", eliminate_dead_code},
 };

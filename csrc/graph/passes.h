@@ -30,5 +30,6 @@ bool eliminate_dead_code(Graph& graph);
 bool merge_common_subexpressions(Graph& graph);
 bool fold_constants(Graph& graph);
 bool simplify_chains(Graph& graph);
+bool forward_writes(Graph& graph);
 
 }  // namespace md

@@ -12,13 +12,6 @@
 namespace md {
 namespace {
 
-template <typename Word>
-void fill_words(const void* src, void* dst, int64_t n) {
-  Word value;
-  std::memcpy(&value, src, sizeof value);
-  std::fill_n(static_cast<Word*>(dst), n, value);
-}
-
 template <typename T>
 bool fits_type(const Scalar& value) {
   using Limits = std::numeric_limits<T>;
@@ -71,19 +64,6 @@ Scalar load_scalar(DType dtype, const void* src) {
       break;
   }
   return Scalar(convert_element<double>(dtype, src));
-}
-
-void fill_elements(DType dtype, const void* src, void* dst, int64_t n) {
-  switch (item_size(dtype)) {
-    case 1:
-      return fill_words<uint8_t>(src, dst, n);
-    case 2:
-      return fill_words<uint16_t>(src, dst, n);
-    case 4:
-      return fill_words<uint32_t>(src, dst, n);
-    default:
-      return fill_words<uint64_t>(src, dst, n);
-  }
 }
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// Stores and fills elements of a dtype.
+// Stores elements of a dtype.
 #pragma once
 #include <cstdint>
 
@@ -13,7 +13,5 @@ Scalar load_scalar(DType dtype, const void* src);
 // Whether torch accepts the number as an element: integers in the dtype's range, where negative ones count down from
 // the end of an unsigned dtype's range; floats that do not overflow to infinity.
 bool fits(DType dtype, const Scalar& value);
-// Writes n copies of the element at src.
-void fill_elements(DType dtype, const void* src, void* dst, int64_t n);
 
 }  // namespace md

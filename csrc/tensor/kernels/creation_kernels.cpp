@@ -9,6 +9,7 @@
 #include "tensor/ops/shape_rules.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/shapes/creation.h"
+#include "tensor/simd/element_walk.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -18,9 +19,9 @@ namespace {
 void fill(const Tensor& out, const Scalar& value) {
   alignas(8) char element[8];
   store_scalar(out->dtype(), value, element);
-  size_t item = item_size(out->dtype());
+  auto item = static_cast<int64_t>(item_size(out->dtype()));
   parallel_for(out->numel(), 0.05 * static_cast<double>(item), [&](int64_t begin, int64_t end) {
-    fill_elements(out->dtype(), element, out.data<char>() + static_cast<size_t>(begin) * item, end - begin);
+    copy_items(item, element, 0, out.data<char>() + begin * item, item, end - begin);
   });
 }
 

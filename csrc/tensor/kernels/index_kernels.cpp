@@ -17,6 +17,7 @@
 #include "tensor/prefetch.h"
 #include "tensor/shapes/index_layout.h"
 #include "tensor/simd/copy.h"
+#include "tensor/simd/element_walk.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -341,10 +342,10 @@ bool read_runs(const IndexedOffsets& indexed, const Offsets& before, size_t run,
 
 void fill_with(const Tensor& out, const OneElement& element) {
   if (out->numel() == 0) return;
-  size_t item = item_size(out->dtype());
+  auto item = static_cast<int64_t>(item_size(out->dtype()));
   if (is_dense(out.spec())) {
     parallel_for(out->numel(), 0.1 * static_cast<double>(item), [&](int64_t begin, int64_t end) {
-      fill_elements(out->dtype(), element.bytes, out.data<char>() + static_cast<size_t>(begin) * item, end - begin);
+      copy_items(item, element.bytes, 0, out.data<char>() + begin * item, item, end - begin);
     });
     return;
   }
@@ -539,7 +540,7 @@ void index_put_kernel(const OpCall& call, std::span<Tensor> outs) {
     } else if (values.defined()) {
       copy_run(item, from, to, n);
     } else {
-      fill_elements(out->dtype(), from, to, n);
+      copy_items(bytes, from, 0, to, bytes, n);
     }
   });
 }

@@ -14,13 +14,8 @@ namespace {
 template <typename Word>
 void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t n) {
   constexpr int64_t kItem = sizeof(Word);
-  if (src_step == 0 && dst_step == kItem) {
-    Word value;
-    std::memcpy(&value, src, sizeof value);
-    std::fill_n(reinterpret_cast<Word*>(dst), n, value);
-    return;
-  }
   constexpr int kWidth = std::countr_zero(static_cast<unsigned>(kItem));
+  if (src_step == 0 && dst_step == kItem) return loops().repeat[kWidth](src, dst, n);
   for (int i = 0; dst_step == kItem && i < kPickSteps; ++i)
     if (src_step == (i + 2) * kItem) return loops().pick[kWidth][i][0](&src, &dst, n);
   for (int64_t i = 0; i < n; ++i) {

@@ -8,7 +8,7 @@
 
 namespace md {
 
-// Copies n items of 1, 2, 4 or 8 bytes, with byte strides.
+// Copies n items of 1, 2, 4 or 8 bytes, with byte strides; with a stride of 0 one item n times.
 void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n);
 
 // Several operands with one step, copied side by side in short tiles: their memory then comes as that of streams, which it

@@ -13,6 +13,7 @@ namespace {
 #include "tensor/simd/block_loops.inl"
 #include "tensor/simd/pick_loops.inl"
 #include "tensor/simd/product_loops.inl"
+#include "tensor/simd/repeat_loops.inl"
 #include "tensor/simd/random_loops.inl"
 
 constexpr LoopTable make_table() {
@@ -25,6 +26,7 @@ constexpr LoopTable make_table() {
   table.convert = conversions.loops;
   fill_blocks(table);
   fill_picks(table);
+  fill_repeats(table);
   table.random_words = random_words_run;
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();
