@@ -185,7 +185,7 @@ std::vector<Group> without_folds(const Group& group) {
 
 // The step that copies what a write into its base writes.
 LoweredStep lower_to_window(const Node& node, LoweringContext& context) {
-  ValueRef source = std::get<ValueRef>(node.operands[1]);
+  ValueRef source = context.writes->source_of(node);
   int from = context.places.number(source), to = context.places.number({const_cast<Node*>(&node), 0});
   const Place& base = context.places.layout().places[static_cast<size_t>(to)];
   Place window = context.writes->window_of(node);
@@ -239,7 +239,7 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
     return;
   }
   for (const Node* const& node : group.nodes) {
-    if (context.writes->is_done(*node)) {
+    if (context.writes->is_done(*node) || context.writes->is_passed_over(*node)) {
       context.in_place.push_back(node->name);
       continue;
     }

@@ -9,6 +9,14 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
                          std::vector<StepMemory> memory, std::span<const std::vector<const Node*>> nodes)
     : sized_(std::move(sized)), memory_(std::move(memory)) {
   for (const Place& place : places.layout().places) buffer_of_.push_back(place.buffer);
+  may_move_.resize(places.layout().buffers.size());
+  for (const StepMemory& step : memory_) {
+    for (int value : step.touched) {
+      auto buffer = static_cast<size_t>(buffer_of_[static_cast<size_t>(value)]);
+      BufferHome home = places.layout().buffers[buffer].home;
+      may_move_[buffer] = home == BufferHome::Arena || home == BufferHome::Output;
+    }
+  }
   for (const auto& node : sized_->graph().nodes()) {
     bool is_alias = places.is_alias(*node), changes = has_symbols(sized_->symbolic(*node));
     int base = is_alias ? places.number(std::get<ValueRef>(node->operands[0])) : -1;
@@ -43,11 +51,11 @@ void SizeChanges::put_sizes(Layout& layout) {
     spec.strides = now.strides;
     has_changed_[static_cast<size_t>(result.value)] = true;
   }
-  for (Buffer& buffer : layout.buffers) {
+  for (size_t i = 0; i < layout.buffers.size(); ++i) {
+    Buffer& buffer = layout.buffers[i];
     if (!has_changed_[static_cast<size_t>(buffer.root)]) continue;
     int64_t nbytes = span_nbytes(layout.places[static_cast<size_t>(buffer.root)].spec);
-    bool may_share = buffer.home == BufferHome::Arena || buffer.home == BufferHome::Output;
-    has_resized_ = has_resized_ || (may_share && nbytes != buffer.nbytes);
+    has_resized_ = has_resized_ || (may_move_[i] && nbytes != buffer.nbytes);
     buffer.nbytes = nbytes;
   }
   for (const View& view : views_) {

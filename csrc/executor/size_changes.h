@@ -40,6 +40,7 @@ class SizeChanges {
   };
   std::shared_ptr<const SizedGraph> sized_;
   std::vector<int> buffer_of_;    // by value
+  std::vector<bool> may_move_;    // by buffer: a step touches it, and others may share its memory
   std::vector<Result> changing_;  // whose specs change
   std::vector<View> views_;       // a view of a view comes after it
   std::vector<StepMemory> memory_;

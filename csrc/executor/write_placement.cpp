@@ -449,6 +449,26 @@ bool WritePlacement::is_done(const Node& node) const {
   return is_same_place(places_.place(*source), window_of(node));
 }
 
+bool WritePlacement::is_passed_over(const Node& copy) const {
+  if (sized_ == nullptr || copy.kind != NodeKind::Op || !copies_into(*copy.op)) return false;
+  const auto* source = std::get_if<ValueRef>(&copy.operands[1]);
+  const std::vector<Node*>& users = users_[static_cast<size_t>(copy.index)];
+  bool is_for_one = users.size() == 1 && writes_view(*users[0]->op) && is_in_base(*users[0]) &&
+                    std::get<ValueRef>(users[0]->operands[1]).node == &copy && !escapes_[static_cast<size_t>(copy.index)];
+  if (source == nullptr || source->node->kind == NodeKind::ScalarInput || !is_for_one) return false;
+  const TensorSpec &from = places_.place(*source).spec, &to = copy.outs[0].spec;
+  bool is_equal = from.dtype == to.dtype && same(from.sizes, to.sizes) && keeps_layout(*source->node, sized_) &&
+                  keeps_layout(copy, sized_);
+  // Nothing writes the elements in between.
+  return is_equal && places_.place(*source).buffer != place(number(*users[0])).buffer &&
+         step_of(*users[0]) == step_of(copy) + 1;
+}
+
+ValueRef WritePlacement::source_of(const Node& update) const {
+  ValueRef source = std::get<ValueRef>(update.operands[1]);
+  return is_passed_over(*source.node) ? std::get<ValueRef>(source.node->operands[1]) : source;
+}
+
 bool WritePlacement::writes_input(const Group& group) const {
   bool found = false;
   for_each_node(group, [&](const Node& node) {

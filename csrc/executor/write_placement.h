@@ -34,6 +34,10 @@ class WritePlacement {
   // The same, and what it writes has been computed in place.
   bool is_done(const Node& node) const;
   bool all_are_in_base() const;
+  // A copy whose elements a write into its base takes from where they are.
+  bool is_passed_over(const Node& copy) const;
+  // The value that a write into its base copies.
+  ValueRef source_of(const Node& update) const;
   // Whether a step for the group writes the memory of an input.
   bool writes_input(const Group& group) const;
   // The elements that a write into its base changes.

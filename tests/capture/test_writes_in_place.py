@@ -448,7 +448,7 @@ def test_a_window_at_a_changing_place_is_written_in_place():
 
 
 def test_products_read_what_was_written_at_a_changing_place():
-    """Never a packed copy of what was there before."""
+    """Never a packed copy of the old values."""
 
     def f(w, x, t):
         w[t] = w[t] * 0.5 + 1
