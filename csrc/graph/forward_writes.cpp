@@ -1,5 +1,7 @@
-// What a write has just put into a window and a view of that window reads is the value that was written; a write that
-// replaces the window of the write before it replaces that write. Rewires only uses by ops, as the other passes.
+// A write that replaces the window of the write before it takes that one's place, and what has read the window in between
+// reads the value that was written. Rewires only uses by ops, as the other passes.
+#include <algorithm>
+
 #include "graph/passes.h"
 #include "graph/sized_graph.h"
 #include "graph/views.h"
@@ -53,19 +55,69 @@ ValueRef written_value(const Graph& graph, const Node& node, const View& view) {
   return is_same && same_layout(written, spec) ? value : ValueRef{};
 }
 
+// What each write hands on: the next write replaces its window, and all else that reads its result reads the window.
+class Forwarding {
+ public:
+  explicit Forwarding(const Graph& graph)
+      : views_(graph.nodes().size()), written_(graph.nodes().size()), is_replaced_(graph.nodes().size()) {
+    std::vector<bool> is_read(graph.nodes().size());
+    for (const auto& node : graph.nodes()) {
+      size_t index = static_cast<size_t>(node->index);
+      views_[index] = view_of(*node, views_);
+      written_[index] = written_value(graph, *node, views_[index]);
+      if (node->kind == NodeKind::Op) note_reads(*node, is_read);
+    }
+    for (const ValueRef& output : graph.outputs()) note_read(output, is_read);
+    for (size_t i = 0; i < is_read.size(); ++i) is_replaced_[i] = is_replaced_[i] && !is_read[i];
+  }
+
+  // What a value is read as; no node: as it is.
+  ValueRef source_of(const ValueRef& value) const {
+    size_t index = static_cast<size_t>(value.node->index);
+    const Node* write = views_[index].write;
+    return write != nullptr && is_replaced_[static_cast<size_t>(write->index)] ? written_[index] : ValueRef{};
+  }
+
+ private:
+  void note_reads(const Node& node, std::vector<bool>& is_read) {
+    bool is_view = views_[static_cast<size_t>(node.index)].write != nullptr && !is_window_write(node);
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      for_each_value(node.operands[i], [&](const ValueRef& value) {
+        bool replaces = i == 0 && is_window_write(node) && is_window_write(*value.node) && is_same_window(node, *value.node);
+        if (replaces) is_replaced_[static_cast<size_t>(value.node->index)] = true;
+        if (!replaces && !is_view) note_read(value, is_read, is_op(node, OpKind::HostCall));
+      });
+    }
+  }
+  void note_read(const ValueRef& value, std::vector<bool>& is_read, bool as_it_is = true) const {
+    size_t index = static_cast<size_t>(value.node->index);
+    const Node* write = views_[index].write;
+    bool is_forwarded = !as_it_is && written_[index].node != nullptr;
+    if (write != nullptr && !is_forwarded) is_read[static_cast<size_t>(write->index)] = true;
+  }
+
+  std::vector<View> views_;        // by node index
+  std::vector<ValueRef> written_;  // by node index, of a view
+  std::vector<bool> is_replaced_;  // by node index, of a write
+};
+
+bool has_window_writes(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes(), [](const auto& node) { return is_window_write(*node); });
+}
+
 }  // namespace
 
 bool forward_writes(Graph& graph) {
-  std::vector<View> views(graph.nodes().size());
-  std::vector<ValueRef> written(graph.nodes().size());
+  if (!has_window_writes(graph)) return false;
+  Forwarding forwarding(graph);
   bool changed = false;
   for (const auto& node : graph.nodes()) {
     bool may_rewire = node->kind == NodeKind::Op && !is_op(*node, OpKind::HostCall);
     for (Operand& operand : node->operands) {
       for_each_value(operand, [&](ValueRef& value) {
-        ValueRef other = written[static_cast<size_t>(value.node->index)];
-        if (other.node == nullptr || !may_rewire) return;
-        value = other;
+        ValueRef source = may_rewire ? forwarding.source_of(value) : ValueRef{};
+        if (source.node == nullptr) return;
+        value = source;
         changed = true;
       });
     }
@@ -74,9 +126,6 @@ bool forward_writes(Graph& graph) {
       node->operands[0] = base_of(*base_of(*node).node);
       changed = true;
     }
-    size_t index = static_cast<size_t>(node->index);
-    views[index] = view_of(*node, views);
-    written[index] = written_value(graph, *node, views[index]);
   }
   return changed;
 }
