@@ -433,6 +433,43 @@ def test_memory_after_writes_at_changing_places(name):
         md._dynamo.reset()
 
 
+REPLACED_WRITES = {
+    "operators on a view": ("v = x[2:10]\n    v += 1\n    v *= 0.5\n    v -= y[:8]\n    return x", 1),
+    "read in between": ("v = x[2:10]\n    v += 1\n    s = v * 2\n    v *= 0.5\n    return s", 1),
+    "another part read in between": ("v = x[2:10]\n    v += 1\n    s = x[:4] * 2\n    v *= 0.5\n    return s, x", None),
+    "returned in between": ("v = x[2:10]\n    v += 1\n    s = x.clone()\n    v *= 0.5\n    return s, x", None),
+    "other windows": ("v = x[2:10]\n    v += 1\n    x[3:9] = y[:6]\n    v *= 0.5\n    return x", None),
+    "with steps": ("v = x[::2]\n    v += 1\n    v *= 0.5\n    return x", None),
+    "written twice": ("x[2:10] = y[:8]\n    x[2:10] = y[4:]\n    return x", 1),
+    "and back": ("v = x[2:10]\n    t = v.clone()\n    v += 1\n    v.copy_(t)\n    return x", None),
+    "fill": ("v = x[2:10]\n    v += 1\n    v.fill_(3.0)\n    return x", 1),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED_WRITES)
+def test_windows_that_are_written_again(name):
+    body, steps = REPLACED_WRITES[name]
+    function = define(f"def f(x, y):\n    {body}\n", name)
+
+    def make():
+        x = md.arange(LENGTH, dtype=md.float64)
+        return [x, x * 0.25 + 1]
+
+    compiled = check(function, make)
+    (region,) = _captures_of(function)
+    if steps is not None:
+        assert len(region.plan.steps) == steps
+    assert compiled
+
+
+@pytest.mark.parametrize("dtype", [md.bool, md.int8, md.float16, md.int32, md.float32, md.float64])
+def test_fills_of_any_window(dtype):
+    for start, stop in itertools.product((0, 1, 3, 8, 31), (0, 1, 17, 64, 130, 199)):
+        x = md.zeros(200, dtype=dtype)
+        x[start:stop] = 1
+        assert x.tolist() == [start <= i < stop for i in range(200)]
+
+
 def test_a_window_at_a_changing_place_is_written_in_place():
     def f(cache, x, t):
         cache[t] = x * 2
