@@ -26,6 +26,12 @@ bool is_same_window(const Node& a, const Node& b) {
          same_layout(a.outs[0].spec, b.outs[0].spec);
 }
 
+// Python code may observe the operands of a host call, and a write into a view is none into the value.
+bool may_rewire(const Node& node, size_t operand) {
+  return node.kind == NodeKind::Op && node.op->kind != OpKind::HostCall &&
+         (operand > 0 || node.op->kind != OpKind::Write);
+}
+
 struct View {
   const Node* write = nullptr;  // whose result it is a view of; null: none
   Dim offset = 0;
@@ -67,10 +73,12 @@ class Forwarding {
       written_[index] = written_value(graph, *node, views_[index]);
       if (node->kind == NodeKind::Op) note_reads(*node, is_read);
     }
-    for (const ValueRef& output : graph.outputs()) note_read(output, is_read);
+    for (const ValueRef& output : graph.outputs()) note_read(output, is_read, true);
     for (size_t i = 0; i < is_read.size(); ++i) is_replaced_[i] = is_replaced_[i] && !is_read[i];
   }
 
+  // The write is needed for nothing.
+  bool is_replaced(const Node& node) const { return is_replaced_[static_cast<size_t>(node.index)]; }
   // What a value is read as; no node: as it is.
   ValueRef source_of(const ValueRef& value) const {
     size_t index = static_cast<size_t>(value.node->index);
@@ -83,13 +91,14 @@ class Forwarding {
     bool is_view = views_[static_cast<size_t>(node.index)].write != nullptr && !is_window_write(node);
     for (size_t i = 0; i < node.operands.size(); ++i) {
       for_each_value(node.operands[i], [&](const ValueRef& value) {
-        bool replaces = i == 0 && is_window_write(node) && is_window_write(*value.node) && is_same_window(node, *value.node);
+        bool replaces =
+            i == 0 && is_window_write(node) && is_window_write(*value.node) && is_same_window(node, *value.node);
         if (replaces) is_replaced_[static_cast<size_t>(value.node->index)] = true;
-        if (!replaces && !is_view) note_read(value, is_read, is_op(node, OpKind::HostCall));
+        if (!replaces && !is_view) note_read(value, is_read, !may_rewire(node, i));
       });
     }
   }
-  void note_read(const ValueRef& value, std::vector<bool>& is_read, bool as_it_is = true) const {
+  void note_read(const ValueRef& value, std::vector<bool>& is_read, bool as_it_is) const {
     size_t index = static_cast<size_t>(value.node->index);
     const Node* write = views_[index].write;
     bool is_forwarded = !as_it_is && written_[index].node != nullptr;
@@ -112,16 +121,15 @@ bool forward_writes(Graph& graph) {
   Forwarding forwarding(graph);
   bool changed = false;
   for (const auto& node : graph.nodes()) {
-    bool may_rewire = node->kind == NodeKind::Op && !is_op(*node, OpKind::HostCall);
-    for (Operand& operand : node->operands) {
-      for_each_value(operand, [&](ValueRef& value) {
-        ValueRef source = may_rewire ? forwarding.source_of(value) : ValueRef{};
+    for (size_t i = 0; i < node->operands.size(); ++i) {
+      for_each_value(node->operands[i], [&](ValueRef& value) {
+        ValueRef source = may_rewire(*node, i) ? forwarding.source_of(value) : ValueRef{};
         if (source.node == nullptr) return;
         value = source;
         changed = true;
       });
     }
-    while (is_window_write(*node) && is_window_write(*base_of(*node).node) &&
+    while (is_window_write(*node) && forwarding.is_replaced(*base_of(*node).node) &&
            is_same_window(*node, *base_of(*node).node)) {
       node->operands[0] = base_of(*base_of(*node).node);
       changed = true;
