@@ -109,7 +109,8 @@ void bind_frame_stress(py::module_& module) {
       .def(py::init([](double hand_over_rate, double throw_rate, uint64_t seed, double lend_rate) {
              return ConcreteFrames(options_of(hand_over_rate, throw_rate, seed, lend_rate));
            }),
-           py::arg("hand_over_rate") = 0.0, py::arg("throw_rate") = 0.0, py::arg("seed") = 1, py::arg("lend_rate") = 0.0)
+           py::arg("hand_over_rate") = 0.0, py::arg("throw_rate") = 0.0, py::arg("seed") = 1,
+           py::arg("lend_rate") = 0.0)
       .def("start", &ConcreteFrames::start)
       .def("stop", &ConcreteFrames::stop)
       .def("counters", &ConcreteFrames::counters);

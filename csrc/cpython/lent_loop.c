@@ -25,8 +25,7 @@ typedef struct {
 
 /* Nothing but the frame's stack refers to it, and its position on the stack is the iterator's. */
 typedef struct StandIn {
-  PyObject_HEAD
-  PyObject* iterator;
+  PyObject_HEAD PyObject* iterator;
   Loan* loan; /* NULL: over */
 } StandIn;
 

@@ -12,8 +12,8 @@ typedef enum {
   PV_LOOP_KEPT,      /* nothing has happened: it cannot be lent */
   PV_LOOP_EXHAUSTED, /* the iterator has ended; it is still on the stack */
   PV_LOOP_LEFT,      /* an instruction has popped the iterator */
-  PV_LOOP_RAISED,    /* an exception is set, with this frame in its traceback: on its way to a handler around the loop */
-  PV_FRAME_ENDED,    /* the frame is gone */
+  PV_LOOP_RAISED, /* an exception is set, with this frame in its traceback: on its way to a handler around the loop */
+  PV_FRAME_ENDED, /* the frame is gone */
 } PvLoopEnd;
 
 typedef struct {

@@ -27,7 +27,7 @@ namespace md {
   MD_COUNTER(capture_ns, "nanoseconds spent tracing, lowering and compiling")                                 \
   MD_COUNTER(workless_traces, "traces given up because they added nothing to a graph")                        \
   MD_COUNTER(stretches_driven, "stretches without work that the driver executed, as work may follow")         \
-  MD_COUNTER(loops_lent, "of the loops in them, those that the interpreter ran and returned from")                \
+  MD_COUNTER(loops_lent, "of the loops in them, those that the interpreter ran and returned from")            \
   MD_COUNTER(hook_absences, "times that the hook was taken out for code whose callees have no work")
 
 struct Counters {

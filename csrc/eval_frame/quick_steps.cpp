@@ -194,9 +194,7 @@ bool is_branch(Quick kind) { return kind == Quick::BranchIfTrue || kind == Quick
 
 }  // namespace
 
-bool may_step_quickly(Opcode op) {
-  return kQuick[static_cast<size_t>(op)] != Quick::None || has_trait(op, kMoves);
-}
+bool may_step_quickly(Opcode op) { return kQuick[static_cast<size_t>(op)] != Quick::None || has_trait(op, kMoves); }
 
 bool only_moves(const LiveFrame& f) {
   Opcode op = f.instruction().op;

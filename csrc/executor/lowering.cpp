@@ -191,10 +191,10 @@ LoweredStep lower_to_window(const Node& node, LoweringContext& context) {
   Place window = context.writes->window_of(node);
   LoweredStep lowered;
   lowered.touched = {from, to};
-  lowered.step = copy_window({.value = from, .spec = context.places.place(source).spec},
-                             {.value = to, .offset = window.offset - base.offset, .spec = window.spec},
-                             str_cat("window ", node.op->name, " -> ", node.name),
-                             context.changes(node) ? &node : nullptr);
+  lowered.step =
+      copy_window({.value = from, .spec = context.places.place(source).spec},
+                  {.value = to, .offset = window.offset - base.offset, .spec = window.spec},
+                  str_cat("window ", node.op->name, " -> ", node.name), context.changes(node) ? &node : nullptr);
   return lowered;
 }
 

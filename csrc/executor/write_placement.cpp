@@ -454,7 +454,8 @@ bool WritePlacement::is_passed_over(const Node& copy) const {
   const auto* source = std::get_if<ValueRef>(&copy.operands[1]);
   const std::vector<Node*>& users = users_[static_cast<size_t>(copy.index)];
   bool is_for_one = users.size() == 1 && writes_view(*users[0]->op) && is_in_base(*users[0]) &&
-                    std::get<ValueRef>(users[0]->operands[1]).node == &copy && !escapes_[static_cast<size_t>(copy.index)];
+                    std::get<ValueRef>(users[0]->operands[1]).node == &copy &&
+                    !escapes_[static_cast<size_t>(copy.index)];
   if (source == nullptr || source->node->kind == NodeKind::ScalarInput || !is_for_one) return false;
   const TensorSpec &from = places_.place(*source).spec, &to = copy.outs[0].spec;
   bool is_equal = from.dtype == to.dtype && same(from.sizes, to.sizes) && keeps_layout(*source->node, sized_) &&

@@ -421,7 +421,25 @@ def test_loops_are_lent(function):
         assert grown["concrete_instructions"] < 1000
 
 
-NUMBERS = [0, 1, -1, 7, -7, 2**30, -(2**53), 2**53 + 1, 2**64, 0.0, -0.0, 0.5, -7.0, 1e308, float("inf"), float("nan"), True]
+NUMBERS = [
+    0,
+    1,
+    -1,
+    7,
+    -7,
+    2**30,
+    -(2**53),
+    2**53 + 1,
+    2**64,
+    0.0,
+    -0.0,
+    0.5,
+    -7.0,
+    1e308,
+    float("inf"),
+    float("nan"),
+    True,
+]
 
 
 def calculates(x, pairs, same):

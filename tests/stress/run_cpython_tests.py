@@ -20,7 +20,9 @@ from outcomes import Outcomes  # noqa: E402
 
 
 def main(mode, rate, seed, modules):
-    frames = _C._testing.ConcreteFrames(float(rate), 0.5 if float(rate) else 0.0, int(seed), 0.5 if float(rate) else 0.0)
+    frames = _C._testing.ConcreteFrames(
+        float(rate), 0.5 if float(rate) else 0.0, int(seed), 0.5 if float(rate) else 0.0
+    )
     idle = _C._testing.IdleHook()
     output = sys.stdout
     for name in modules:

@@ -13,8 +13,8 @@ namespace {
 #include "tensor/simd/block_loops.inl"
 #include "tensor/simd/pick_loops.inl"
 #include "tensor/simd/product_loops.inl"
-#include "tensor/simd/repeat_loops.inl"
 #include "tensor/simd/random_loops.inl"
+#include "tensor/simd/repeat_loops.inl"
 
 constexpr LoopTable make_table() {
   LoopTable table{};
