@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import namedtuple
 
 from ... import _C
@@ -22,6 +23,16 @@ def decline(why: str) -> NoReturn:
 _C._register_call("decline", decline)
 
 
+def _unbound(value: Any) -> Any:
+    """What a class method, in Python or in C, is made of when it is read: the object that capture finds in the class."""
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, type):
+        found = next((vars(base)[value.__name__] for base in owner.__mro__ if value.__name__ in vars(base)), None)
+        if isinstance(found, types.ClassMethodDescriptorType):
+            return found
+    return getattr(value, "__func__", value)
+
+
 class StandIn:
     """A function of ours, with torch's parameters, in the place of torch's at `places`."""
 
@@ -37,8 +48,7 @@ class StandIn:
             for part in path.split("."):
                 value = getattr(value, part, None)
             if value is not None:
-                value = getattr(value, "__func__", value)  # of a class method
-                add(value, path, self.kind, self.function, method=path.startswith("Tensor."))
+                add(_unbound(value), path, self.kind, self.function, method=path.startswith("Tensor."))
 
 
 TABLE: list[StandIn] = []
