@@ -5,6 +5,7 @@
 
 #include "bindings/bindings.h"
 #include "bytecode/bytecode.h"
+#include "cpython/set_table.h"
 #include "guards/tensor_family.h"
 
 #include <pybind11/stl.h>
@@ -157,6 +158,9 @@ void add_DICT_KEYS(TestProgram& program, int source, const py::tuple& keys) {
 }
 void add_SET_ITEMS(TestProgram& program, int source, const py::tuple& items) {
   program.guards().set_items(program.at(source), items.ptr());
+}
+void add_SET_TABLE(TestProgram& program, int source, const py::object& like) {
+  program.guards().set_table(program.at(source), pv_set_fingerprint(like.ptr()));
 }
 void add_MRO(TestProgram& program, int source, const py::object& type) {
   program.guards().mro(program.at(source), as_type(type));

@@ -90,6 +90,14 @@ void apply_SetAdd(const HeldEffect& held, EffectSite*) { check_status(PySet_Add(
 
 void apply_SetDiscard(const HeldEffect& held, EffectSite*) { check_status(PySet_Discard(held.target, held.value)); }
 
+void apply_SetUpdate(const HeldEffect& held, EffectSite*) {
+  check(PyObject_CallMethod(held.target, "update", "(O)", held.value.get()));
+}
+
+void apply_SetSubtract(const HeldEffect& held, EffectSite*) {
+  check(PyObject_CallMethod(held.target, "difference_update", "(O)", held.value.get()));
+}
+
 void apply_SetClear(const HeldEffect& held, EffectSite*) { check_status(PySet_Clear(held.target)); }
 
 void apply_AttributeSet(const HeldEffect& held, EffectSite*) { set_attribute(held.target, held.key, held.value); }

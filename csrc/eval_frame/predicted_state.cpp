@@ -3,6 +3,7 @@
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
 #include "cpython/own_attributes.h"
+#include "cpython/set_table.h"
 #include "cpython/text.h"
 #include "guards/tensor_family.h"
 
@@ -26,7 +27,7 @@ bool is_deque(BorrowedRef object) { return PyObject_TypeCheck(object.get(), dequ
 // The contents of a container other than a dict, in the form compared; null if it is no container.
 Ref contents_of(BorrowedRef object) {
   if (PyList_Check(object.get()) || is_deque(object)) return check(PySequence_List(object));
-  if (PySet_Check(object.get())) return check(PySet_New(object));
+  if (PySet_Check(object.get())) return check(pv_set_copy(object, 0));
   if (PyCell_Check(object.get())) return check(PyCell_New(PyCell_GET(object.get())));
   return nullptr;
 }

@@ -124,6 +124,9 @@ std::string condition_DICT_KEYS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_SET_ITEMS(const Guard& guard, const Bytecode& bytecode) {
   return condition_DICT_KEYS(guard, bytecode);
 }
+std::string condition_SET_TABLE(const Guard& guard, const Bytecode& bytecode) {
+  return str_cat("the table of ", name(guard.source, bytecode), " has the fingerprint ", guard.length);
+}
 std::string condition_MRO(const Guard& guard, const Bytecode& bytecode) {
   std::string classes;
   for (const GuardedRef& each : guard.keys) classes += (classes.empty() ? "" : ", ") + describe(each.get());

@@ -7,6 +7,7 @@
 #include "cpython/dict_version.h"
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
+#include "cpython/set_table.h"
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
 #include "guards/guard_row.h"
@@ -130,6 +131,11 @@ bool check_SET_ITEMS(const GuardInstruction& in, PyObject* const* registers, con
   for (const GuardedRef& expected : guard.keys)
     if (pv_next_in_set(set, &position, &item) == 0 || !is_expected_key(item, expected)) return false;
   return true;
+}
+
+bool check_SET_TABLE(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  PyObject* set = registers[in.target];
+  return PyAnySet_CheckExact(set) && pv_set_fingerprint(set) == static_cast<uint64_t>(in.number);
 }
 
 bool check_MATCH_FLAGS(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {

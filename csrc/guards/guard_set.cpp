@@ -285,6 +285,12 @@ void GuardSet::set_items(const Source* source, BorrowedRef item_tuple) {
   impl_->add_keys(GuardKind::SET_ITEMS, source, item_tuple);
 }
 
+void GuardSet::set_table(const Source* source, uint64_t fingerprint) {
+  Guard guard = guard_on(GuardKind::SET_TABLE, source);
+  guard.length = static_cast<int64_t>(fingerprint);
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::mro(const Source* source, PyTypeObject* type) { impl_->add_keys(GuardKind::MRO, source, type->tp_mro); }
 
 void GuardSet::match_flags(const Source* source, PyTypeObject* type) {

@@ -57,6 +57,7 @@ class GuardSet {
   void dict_keys(const Source* source, BorrowedRef key_tuple);
   // The elements in iteration order of the set.
   void set_items(const Source* source, BorrowedRef item_tuple);
+  void set_table(const Source* source, uint64_t fingerprint);
   // The MRO of the class at the source.
   void mro(const Source* source, PyTypeObject* type);
   // Which patterns instances of the class at the source match (kPatternFlags).

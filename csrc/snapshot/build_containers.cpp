@@ -1,5 +1,6 @@
 // Recipes of tuples, lists, dicts, sets, slices and cells.
 #include "cpython/own_attributes.h"
+#include "cpython/set_table.h"
 #include "guards/return_types.h"
 #include "snapshot/recipe_rows.h"
 
@@ -12,6 +13,11 @@ Ref tuple_of(std::span<Ref> items) {
   for (size_t i = 0; i < items.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].release());
   return tuple;
+}
+
+void fill_table(const Recipe& recipe, const Ref& set, const std::vector<Ref>& items) {
+  std::vector<PyObject*> plain(items.begin(), items.end());
+  check_status(pv_set_fill(set, recipe.object, plain.data(), static_cast<Py_ssize_t>(plain.size())));
 }
 
 // Empty, as if created by list().
@@ -116,19 +122,18 @@ void fill_typed_dict(ValueBuilder& builder, const Recipe& recipe, RecipeId, cons
 }
 
 Ref make_Set(ValueBuilder& builder, const Recipe& recipe, RecipeId id) {
-  if (recipe.index == 1) {
-    Ref items = check(PyTuple_New(static_cast<Py_ssize_t>(recipe.parts.size())));
-    for (size_t i = 0; i < recipe.parts.size(); ++i)
-      PyTuple_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), builder.build(recipe.parts[i]).release());
-    return check(PyFrozenSet_New(items));
+  if (recipe.index == 0) {
+    builder.fill_later(id);
+    return check(PySet_New(nullptr));
   }
-  builder.fill_later(id);
-  return check(PySet_New(nullptr));
+  std::vector<Ref> items = builder.build_parts(recipe);
+  Ref set = check(PyFrozenSet_New(nullptr));
+  fill_table(recipe, set, items);
+  return set;
 }
 
 void fill_set(ValueBuilder& builder, const Recipe& recipe, RecipeId, const Ref& set) {
-  if (recipe.index == 1) return;
-  for (RecipeId part : recipe.parts) check_status(PySet_Add(set, builder.build(part)));
+  if (recipe.index == 0) fill_table(recipe, set, builder.build_parts(recipe));
 }
 
 Ref make_Slice(ValueBuilder& builder, const Recipe& recipe, RecipeId) {

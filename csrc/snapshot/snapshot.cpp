@@ -38,7 +38,7 @@ void print_recipe(std::ostream& out, const Snapshot& snapshot, RecipeId id, cons
   else if (recipe.kind == RecipeKind::Output || recipe.index != 0)
     out << " #" << recipe.index;
   if (recipe.source != nullptr) out << " " << name(recipe.source, bytecode);
-  if (recipe.object) out << " " << repr_text(recipe.object);
+  if (recipe.object && recipe.kind != RecipeKind::Set) out << " " << repr_text(recipe.object);
   for (RecipeId part : recipe.parts) out << " %" << part;
   out << "\n";
 }

@@ -34,6 +34,7 @@ GENERATORS = {
     "programs": Generator("random_programs.test_random_programs", check="check_seed"),
     "arithmetic": Generator("random_programs.test_arithmetic", check="check_seed"),
     "iterators": Generator("test_iterators_over_changing_containers", check="check"),
+    "set_orders": Generator("test_set_orders", check="check_drawn"),
     "grad_flags": Generator("test_captured_grad_flags", check="check_drawn"),
     "loops": Generator("test_loops_drawn", check="check_drawn"),
     "writes": Generator("test_captured_writes", check="run_program"),

@@ -300,6 +300,16 @@ def elements_of_a_set():
     return total, [(ones(1), {1, 2}), (ones(1), {1, 2})], (ones(1), {1, 3})
 
 
+@case("SET_TABLE")
+def places_in_a_table():
+    def merged(x, items):
+        return x + 1, list(set(items) | {8})
+
+    others = {1, 2, 3}
+    others.discard(3)
+    return merged, [(ones(1), {1, 2}), (ones(1), {1, 2})], (ones(1), others)
+
+
 @case("DICT_CONTAINS")
 def a_key_goes():
     def read(x, table):

@@ -113,6 +113,13 @@ OTHER_STREAMS = [
     None,
 ]
 
+
+
+def without(items, item):
+    items.discard(item)
+    return items
+
+
 # kind: (text of the line in print(), add(program, source), objects that pass, objects that fail)
 MATCHES = [
     ("TYPE_MATCH", "type(L['x']) is int", lambda p, s: p.type_match(s, int), [1, 2**70], [True, 1.0, None, "1"]),
@@ -154,6 +161,11 @@ MATCHES = [
     ("SET_ITEMS", "list(L['x']) == ['a']", lambda p, s: p.set_items(s, ("a",)), [{"a"}, frozenset("a")],
      [{"a", "b"}, set(), {"b"}, ["a"], frozenset("b"), {HostileKey()}, None]),
     ("SET_ITEMS", "list(L['x']) == [Point]", lambda p, s: p.set_items(s, (Point,)), [{Point}], [{Slotted}]),
+    # Elements at the same places of tables of the same size.
+    ("SET_TABLE", "the table of L['x'] has the fingerprint ", lambda p, s: p.set_table(s, {1, 2}),
+     [{1, 2}, {2, 1}, {9, 2}, frozenset((1, 2))], [{1}, {1, 3}, set(), {1, 2, *range(8, 20)}, [1, 2], {1: 1, 2: 2}, None]),
+    ("SET_TABLE", "the table of L['x'] has the fingerprint 0", lambda p, s: p.set_table(s, without({1, 2, 3}, 3)),
+     [without({1, 2, 3}, 3), without({1, 2, 4}, 4)], [{1, 2}, set()]),
     ("NUMBER", "(L['x'] % 3) == 1", lambda p, s: p.number(s, 3, 1), [1, 4, -2, 2**70],
      [2, 0, 1.0, 1.5, 2**70 + 1, "1", None, 1j]),
     ("NUMBER", "(L['x'] % 0.5) == 0.25", lambda p, s: p.number(s, 0.5, 0.25), [0.75, -0.25], [0.5, 1, NAN, float("inf")]),

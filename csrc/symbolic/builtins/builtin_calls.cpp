@@ -153,8 +153,8 @@ ValuePtr call_set(Tracer& tracer, const CallArgs& args) {
   auto set = make_value<SetValue>();
   set->creation_step = tracer.step_number();
   if (args.positional.empty()) return set;
-  if (Ref contents = set_to_merge(tracer, args.positional[0])) {
-    set->set = check(PySet_New(contents));
+  if (Ref table = table_to_merge(tracer, args.positional[0])) {
+    set->set = check(PySet_New(table));
     return set;
   }
   for (const ValuePtr& item : iterated(tracer, "set", args.positional[0], LengthHint::NotAsked)) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cpython/imports.h"
+#include "cpython/set_table.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "guards/constants.h"
@@ -127,7 +128,7 @@ class Printing {
       keys.push_back(value_of_key(tracer_, PyTuple_GET_ITEM(items.get(), i)));
     Printed printed;
     if (!print_all(keys, depth, copies, printed.asks_python)) return {};
-    auto copy = make_value<SetValue>(check(PySet_New(set.set)));
+    auto copy = make_value<SetValue>(check(pv_set_copy(set.set, 0)));
     copy->creation_step = set.creation_step;
     printed.value = copy;
     return printed;

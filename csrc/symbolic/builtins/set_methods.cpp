@@ -1,6 +1,7 @@
 // Sets: methods and operators. They are applied to a real set owned by the trace.
 #include "symbolic/builtins/set_methods.h"
 
+#include "cpython/set_table.h"
 #include "guards/constants.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
@@ -27,9 +28,14 @@ Ref contents_of(Tracer& tracer, const ValuePtr& value) {
   return contents;
 }
 
-// The operand of a method: a set, or the keys from any iterable. Never a set that the trace modifies later.
+// A table that the trace does not modify later.
+Ref own_table(const Ref& table) {
+  return PySet_CheckExact(table.get()) ? check(pv_set_copy(table, 1)) : table;
+}
+
+// The operand of a method: a table, or the keys from any iterable. Never a set that the trace modifies later.
 Ref operand(Tracer& tracer, const ValuePtr& value) {
-  if (Ref set = set_to_merge(tracer, value)) return check(PyFrozenSet_New(set));
+  if (Ref table = table_to_merge(tracer, value)) return own_table(table);
   Ref keys = check(PyList_New(0));
   auto items = iterate(tracer, value, LengthHint::NotAsked);
   if (!items) break_on_set(value);
@@ -66,15 +72,19 @@ void require_self(Tracer& tracer, const CallArgs& args, const char* name) {
 template <const char* name>
 ValuePtr call_reading(Tracer& tracer, const CallArgs& args) {
   require_self(tracer, args, name);
-  Ref self = contents_of(tracer, args.positional[0]);
+  Ref self = table_to_merge(tracer, args.positional[0]);
+  if (!self) break_on_set(args.positional[0]);
   // A frozenset is its own copy.
   if (std::string_view(name) == "copy" && args.positional.size() == 1 &&
       type_of(args.positional[0]) == &PyFrozenSet_Type)
     return args.positional[0];
   std::vector<Ref> held{self, check(PyUnicode_InternFromString(name))};
   std::vector<PyObject*> plain{self};
-  for (size_t i = 1; i < args.positional.size(); ++i)
-    plain.push_back(held.emplace_back(operand(tracer, args.positional[i])).get());
+  // Python looks whether the operand is the set itself.
+  for (size_t i = 1; i < args.positional.size(); ++i) {
+    bool is_self = args.positional[i].get() == args.positional[0].get();
+    plain.push_back(held.emplace_back(is_self ? self : operand(tracer, args.positional[i])).get());
+  }
   for (size_t i = 0; i < plain.size(); ++i)
     for (size_t j = i == 0 ? 1 : i; j < plain.size(); ++j) keep_all_apart(tracer, plain[i], plain[j]);
   return result_of(tracer, Ref::steal(PyObject_VectorcallMethod(held[1], plain.data(), plain.size(), nullptr)));
@@ -120,26 +130,46 @@ ValuePtr call_pop(Tracer& tracer, const CallArgs& args) {
   return value_of_key(tracer, check(PySet_Pop(set->to_change())).get());
 }
 
-// Applies the change for each item; the items may be the set itself.
-void change_with_each(Tracer& tracer, EffectKind kind, const ValuePtr& set, const Ref& items) {
+// An operand with the value that an effect holds of it.
+struct Merged {
+  Ref table;
+  ValuePtr value;
+};
+
+Merged merged(Tracer& tracer, Ref table) {
+  if (PyAnySet_Check(table.get())) return {table, frozen_value(tracer, table)};
+  auto dict = make_value<DictValue>();
+  PyObject *key = nullptr, *none = nullptr;
+  for (Py_ssize_t at = 0; PyDict_Next(table, &at, &key, &none) != 0;) dict->set(key, tracer.values().none());
+  return {table, dict};
+}
+
+void add_each(Tracer& tracer, const ValuePtr& set, const Ref& items) {
   Ref keys = check(PySequence_Tuple(items));
   keep_all_apart(tracer, keys, keys);
   keep_all_apart(tracer, contents_of(tracer, set), keys);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
-    set_change(tracer, kind, set, PyTuple_GET_ITEM(keys.get(), i));
+    set_change(tracer, EffectKind::SetAdd, set, PyTuple_GET_ITEM(keys.get(), i));
 }
 
 ValuePtr call_update(Tracer& tracer, const CallArgs& args) {
   require_self(tracer, args, "update");
   // All arguments are read before the first change.
-  Ref items = check(PyList_New(0));
+  std::vector<Merged> operands;
   for (size_t i = 1; i < args.positional.size(); ++i) {
     // An iterator notices what an earlier argument changes.
     if (i > 1 && as<IteratorValue>(args.positional[i]) != nullptr) break_on_set(args.positional[0]);
-    Ref own = check(PySequence_List(operand(tracer, args.positional[i])));
-    check_status(PyList_SetSlice(items, PyList_GET_SIZE(items.get()), PyList_GET_SIZE(items.get()), own));
+    if (args.positional[i].get() == args.positional[0].get()) continue;
+    Ref table = operand(tracer, args.positional[i]);
+    operands.push_back(PyList_CheckExact(table.get()) ? Merged{table, nullptr} : merged(tracer, table));
   }
-  change_with_each(tracer, EffectKind::SetAdd, args.positional[0], items);
+  for (const Merged& each : operands) {
+    if (!each.value) {
+      add_each(tracer, args.positional[0], each.table);
+    } else if (!set_merge(tracer, EffectKind::SetUpdate, args.positional[0], each.value, each.table)) {
+      break_on_set(args.positional[0]);
+    }
+  }
   return tracer.values().none();
 }
 
@@ -151,7 +181,7 @@ constexpr char kUnion[] = "union", kIntersection[] = "intersection", kDifference
 template <const char* name, bool decides>
 ValuePtr call_deciding(Tracer& tracer, const CallArgs& args) {
   require_self(tracer, args, name);
-  if (args.positional.size() != 2 || set_to_merge(tracer, args.positional[1])) return call_reading<name>(tracer, args);
+  if (args.positional.size() != 2 || table_to_merge(tracer, args.positional[1])) return call_reading<name>(tracer, args);
   Ref self = contents_of(tracer, args.positional[0]);
   ValuePtr iterator = any_iterator_over(tracer, args.positional[1]);
   if (!iterator) break_on_set(args.positional[1]);
@@ -186,7 +216,7 @@ const MethodRow kMethods[] = {{kUnion, call_reading<kUnion>, false},
 // The set; for a keys view, the keys view of an equal real dict.
 Ref operator_side(Tracer& tracer, const ValuePtr& value) {
   auto* view = as<DictViewValue>(value);
-  if (view == nullptr) return set_contents(tracer, value);
+  if (view == nullptr) return table_to_merge(tracer, value);
   auto entries = view->what == 0 ? entries_of(tracer, view->dict) : nullptr;
   if (!entries) return nullptr;
   Ref dict = check(PyDict_New());
@@ -205,7 +235,7 @@ ValuePtr combine_sets(Tracer& tracer, const ValuePtr& left, const ValuePtr& righ
                       const std::function<Ref(PyObject*, PyObject*)>& apply) {
   if (!is_set_like(left) || !is_set_like(right)) return nullptr;
   if (in_place && type_of(left) == &PySet_Type) return nullptr;
-  Ref a = operator_side(tracer, left), b = operator_side(tracer, right);
+  Ref a = operator_side(tracer, left), b = left.get() == right.get() ? a : operator_side(tracer, right);
   if (!a || !b) return nullptr;
   keep_all_apart(tracer, a, b);
   return result_of(tracer, apply(a, b));
@@ -213,12 +243,15 @@ ValuePtr combine_sets(Tracer& tracer, const ValuePtr& left, const ValuePtr& righ
 
 bool change_set_in_place(Tracer& tracer, BinaryCode op, const ValuePtr& left, const ValuePtr& right) {
   if (op != BinaryCode::Or && op != BinaryCode::Subtract) return false;
-  if (type_of(left) != &PySet_Type || type_of(right) == nullptr) return false;
   bool is_set = type_of(right) == &PySet_Type || type_of(right) == &PyFrozenSet_Type;
-  Ref own = is_set ? set_contents(tracer, left) : Ref(), other = own ? set_contents(tracer, right) : Ref();
-  if (!other) return false;
-  change_with_each(tracer, op == BinaryCode::Or ? EffectKind::SetAdd : EffectKind::SetDiscard, left, other);
-  return true;
+  if (type_of(left) != &PySet_Type || !is_set) return false;
+  bool adds = op == BinaryCode::Or;
+  if (left.get() == right.get())
+    return adds ? set_contents(tracer, left) != nullptr : set_change(tracer, EffectKind::SetClear, left, nullptr);
+  Ref own = set_contents(tracer, left), table = own ? table_to_merge(tracer, right) : Ref();
+  if (!table) return false;
+  Merged other = merged(tracer, own_table(table));
+  return set_merge(tracer, adds ? EffectKind::SetUpdate : EffectKind::SetSubtract, left, other.value, other.table);
 }
 
 namespace {

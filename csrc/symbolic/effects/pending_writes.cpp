@@ -4,6 +4,7 @@
 #include <algorithm>
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
+#include "cpython/set_table.h"
 #include "guards/constants.h"
 #include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
@@ -287,7 +288,7 @@ Ref set_contents(Tracer& tracer, const ValuePtr& value) {
   }
   tracer.guards().set_items(object->source, items.get());
   object->length_guarded = true;
-  return is_frozen ? object->object : check(PySet_New(object->object));
+  return is_frozen ? object->object : check(pv_set_copy(object->object, 0));
 }
 
 void require_own_items(Tracer& tracer, const ValuePtr& mapping) {
@@ -297,23 +298,64 @@ void require_own_items(Tracer& tracer, const ValuePtr& mapping) {
     graph_break(BreakReason::unknown_container, describe(mapping));
 }
 
-Ref set_to_merge(Tracer& tracer, const ValuePtr& value) {
+namespace {
+
+// The keys of an exact dict, in its order.
+Ref keys_to_merge(Tracer& tracer, const ValuePtr& dict) {
+  auto entries = entries_of(tracer, dict);
+  if (!entries) return nullptr;
+  Ref keys = check(PyDict_New());
+  for (const DictValue::Entry& entry : *entries) check_status(PyDict_SetItem(keys, entry.key, Py_None));
+  return keys;
+}
+
+}  // namespace
+
+Ref table_to_merge(Tracer& tracer, const ValuePtr& value) {
   PyTypeObject* type = type_of(value);
+  if (type == &PyDict_Type) return keys_to_merge(tracer, value);
   bool is_exact = type == &PySet_Type || type == &PyFrozenSet_Type;
   bool is_set = type != nullptr && (PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, &PyFrozenSet_Type));
   if (is_set && !is_exact) graph_break(BreakReason::unknown_container, "the table of a " + describe(value));
-  return set_contents(tracer, value);
+  Ref contents = set_contents(tracer, value);
+  auto* object = as<ObjectValue>(value);
+  if (!contents || object == nullptr || object->source == nullptr) return contents;
+  tracer.values().exact_type(value);
+  uint64_t fingerprint = pv_set_fingerprint(object->object);
+  // The fingerprint does not tell where elements were discarded, which the next ones fill.
+  if (object->writes && fingerprint == 0)
+    graph_break(BreakReason::unknown_container, "the table of a set that is changed");
+  tracer.guards().set_table(object->source, fingerprint);
+  return contents;
 }
 
+namespace {
+
+void apply_change(EffectKind kind, PyObject* set, BorrowedRef item) {
+  if (kind == EffectKind::SetAdd) check_status(PySet_Add(set, item));
+  if (kind == EffectKind::SetDiscard) check_status(PySet_Discard(set, item));
+  if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
+  if (kind == EffectKind::SetUpdate) check(PyObject_CallMethod(set, "update", "(O)", item.get()));
+  if (kind == EffectKind::SetSubtract) check(PyObject_CallMethod(set, "difference_update", "(O)", item.get()));
+}
+
+// The contents of a set that is about to be changed; null if the set is not of the trace or an exact one of the caller.
+SetValue* changed_set(Tracer& tracer, const ValuePtr& value) {
+  if (auto* made = as<SetValue>(value)) return made;
+  auto* object = as<ObjectValue>(value);
+  Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(tracer, value) : Ref();
+  if (!contents) return nullptr;
+  PendingWrites& writes = write_to(tracer, value);
+  if (!writes.contents) writes.contents = make_value<SetValue>(check(pv_set_copy(contents, 0)));
+  return as<SetValue>(writes.contents);
+}
+
+}  // namespace
+
 bool set_change(Tracer& tracer, EffectKind kind, const ValuePtr& value, BorrowedRef item) {
-  auto apply = [&](PyObject* set) {
-    if (kind == EffectKind::SetAdd) check_status(PySet_Add(set, item));
-    if (kind == EffectKind::SetDiscard) check_status(PySet_Discard(set, item));
-    if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
-  };
   if (auto* made = as<SetValue>(value)) {
     if (item) keep_apart_in_set(tracer, item, made->set.get());
-    apply(made->to_change());
+    apply_change(kind, made->to_change(), item);
     return true;
   }
   auto* object = as<ObjectValue>(value);
@@ -321,10 +363,24 @@ bool set_change(Tracer& tracer, EffectKind kind, const ValuePtr& value, Borrowed
   if (!contents) return false;
   if (item) keep_apart_in_set(tracer, item, contents.get());
   if (kind != EffectKind::SetAdd) leave_element_to_python(tracer, contents, item);
-  PendingWrites& writes = write_to(tracer, value);
-  if (!writes.contents) writes.contents = make_value<SetValue>(check(PySet_New(contents)));
-  apply(as<SetValue>(writes.contents)->set);
+  apply_change(kind, changed_set(tracer, value)->set, item);
   tracer.effects().add({kind, value, nullptr, item ? value_of_key(tracer, item) : nullptr});
+  return true;
+}
+
+bool set_merge(Tracer& tracer, EffectKind kind, const ValuePtr& value, const ValuePtr& operand, BorrowedRef table) {
+  Ref contents = set_contents(tracer, value);
+  if (!contents || type_of(value) != &PySet_Type) return false;
+  keep_all_apart(tracer, contents, table);
+  if (as<SetValue>(value) == nullptr && kind == EffectKind::SetSubtract) {
+    Ref items = check(PySequence_Tuple(table));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
+      leave_element_to_python(tracer, contents, PyTuple_GET_ITEM(items.get(), i));
+  }
+  SetValue* changed = changed_set(tracer, value);
+  if (changed == nullptr) return false;
+  apply_change(kind, changed->to_change(), table);
+  if (as<SetValue>(value) == nullptr) tracer.effects().add({kind, value, nullptr, operand});
   return true;
 }
 

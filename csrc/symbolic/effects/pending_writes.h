@@ -15,9 +15,9 @@ bool list_extend(Tracer& tracer, const ValuePtr& list, const ValuePtr& iterable)
 // OrderedDict.update() reads the items of a dict subclass through its __getitem__: breaks if they may differ from the
 // dict's own.
 void require_own_items(Tracer& tracer, const ValuePtr& mapping);
-// The elements that a set operation takes from another set: from its table, without a subclass's __iter__. Null if it
-// is not a set.
-Ref set_to_merge(Tracer& tracer, const ValuePtr& value);
+// What a set operation takes from a set or an exact dict: its table, which decides the order of the result, without a
+// subclass's __iter__. A set, or a dict of the keys; to be read only. Null if it is neither.
+Ref table_to_merge(Tracer& tracer, const ValuePtr& value);
 bool dict_delete(Tracer& tracer, const ValuePtr& dict, BorrowedRef key);
 // The dict of a function's globals, as an object that can be written to.
 ValuePtr globals_dict(Tracer& tracer, const ValuePtr& function);
@@ -41,6 +41,8 @@ bool dict_clear(Tracer& tracer, const ValuePtr& dict);
 Ref set_contents(Tracer& tracer, const ValuePtr& set);
 // Returns false if it is not an exact set.
 bool set_change(Tracer& tracer, EffectKind kind, const ValuePtr& set, BorrowedRef item);
+// SetUpdate or SetSubtract by the table of `operand`. Returns false if `set` is not an exact set.
+bool set_merge(Tracer& tracer, EffectKind kind, const ValuePtr& set, const ValuePtr& operand, BorrowedRef table);
 // Null value: deleted.
 void attribute_store(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr value);
 

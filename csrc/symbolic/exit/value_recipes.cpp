@@ -7,6 +7,7 @@
 #include "symbolic/sizes/unbacked_sizes.h"
 
 #include "cpython/imports.h"
+#include "cpython/set_table.h"
 #include "guards/constants.h"
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/copied_names.h"
@@ -139,42 +140,21 @@ void RegionFinisher::describe_class(const TracedClass& made, Recipe& recipe) {
   }
 }
 
-namespace {
-
-// Returns true if adding the items to an empty set, from `first` on and then those before it, yields a set in the order
-// of the tuple.
-bool gives_order(BorrowedRef items, Py_ssize_t first) {
-  Py_ssize_t count = PyTuple_GET_SIZE(items.get());
-  Ref made = check(PySet_New(nullptr));
-  for (Py_ssize_t i = 0; i < count; ++i)
-    check_status(PySet_Add(made, PyTuple_GET_ITEM(items.get(), (first + i) % count)));
-  Ref order = check(PySequence_Tuple(made));
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (PyTuple_GET_ITEM(items.get(), i) != PyTuple_GET_ITEM(order.get(), i)) return false;
-  return true;
-}
-
-}  // namespace
-
-// The elements in an insertion order for which a new set has the order of this one. An element that wrapped around the
-// end of the table is iterated first but inserted last.
+// With its table: it decides the order, and how the set grows.
 void RegionFinisher::describe(SetValue* set, Recipe& recipe) {
   recipe.kind = RecipeKind::Set;
   recipe.index = set->is_frozen() ? 1 : 0;
+  recipe.object = check(pv_set_layout(set->set));
   Ref items = check(PySequence_Tuple(set->set));
-  Py_ssize_t count = PyTuple_GET_SIZE(items.get()), first = 0;
-  for (Py_ssize_t i = 0; i < count; ++i) end_before_user_key(PyTuple_GET_ITEM(items.get(), i));
+  Py_ssize_t count = PyTuple_GET_SIZE(items.get());
   bool varies = false;  // from run to run
-  for (Py_ssize_t i = 0; i < count; ++i)
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    end_before_user_key(PyTuple_GET_ITEM(items.get(), i));
     varies = varies || tracer_.keys().has_place_of_its_own(PyTuple_GET_ITEM(items.get(), i));
+  }
   if (varies && count > 1)
     end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
-  Py_ssize_t tries = std::min<Py_ssize_t>(count, 16);
-  while (first < tries && !gives_order(items.get(), first)) ++first;
-  if (first == tries && count > 0)
-    end_before(set->creation_step, BreakReason::unknown_container, "a set in an order of its own");
-  for (Py_ssize_t i = 0; i < count; ++i)
-    recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), (first + i) % count)));
+  for (Py_ssize_t i = 0; i < count; ++i) recipe.parts.push_back(key_recipe(PyTuple_GET_ITEM(items.get(), i)));
 }
 
 // The interpreter raises an exception that is visible outside.

@@ -115,8 +115,8 @@ void set_add(Tracer& tracer, const Instruction& at) {
 void set_update(Tracer& tracer, const Instruction& at) {
   auto* set = container_at<SetValue>(tracer, at.arg);
   Ref keys = check(PyList_New(0));
-  if (Ref other = set_to_merge(tracer, tracer.frames().peek())) {
-    // Python merges two sets by their tables, which determines the order.
+  if (Ref other = table_to_merge(tracer, tracer.frames().peek())) {
+    // Python merges tables, which determines the order.
     keep_all_apart(tracer, set->set.get(), other.get());
     Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
     check(PyObject_CallOneArg(update, other));
