@@ -1,6 +1,7 @@
 """Calls of every form, inlined."""
 
 import functools
+import typing
 
 from differential import snippet, whole
 
@@ -331,6 +332,33 @@ def decorated(x, n=2):
 @whole()
 def decorated_call(x):
     return decorated(x) + decorated(x, n=3)
+
+
+Parameters = typing.ParamSpec("Parameters")
+Result = typing.TypeVar("Result")
+
+
+def with_annotations(function: typing.Callable[Parameters, Result]) -> typing.Callable[Parameters, Result]:
+    @functools.wraps(function)
+    def wrapper(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+@whole()
+def decorator_with_the_parameters_of_another(x):
+    @with_annotations
+    def scaled(y, by=2):
+        return y * by
+
+    return scaled(x) + scaled(x, by=3), with_annotations(scaled)
+
+
+@whole()
+def parameters_of_another_made(x):
+    first, names = Parameters.args, Parameters.kwargs
+    return x + 1, first, names, first is Parameters.args
 
 
 @snippet()

@@ -6,6 +6,7 @@
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
+#include "symbolic/calls/constructed_objects.h"
 #include "symbolic/calls/polyfills.h"
 #include "symbolic/facts/instance_dicts.h"
 #include "symbolic/facts/mapping_proxies.h"
@@ -185,6 +186,7 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   auto* known = as<ObjectValue>(object_);
   if (known == nullptr) unknown();
   tracer_.values().identity_of(descriptor);
+  if (ValuePtr made = made_field(tracer_, as<ObjectValue>(descriptor)->object, object_)) return {made};
   if (known->traced_class) {
     ValuePtr value = field_of_class(tracer_, *tracer_.classes().find(known->object), name_);
     if (!value) unknown();

@@ -22,6 +22,12 @@ std::unordered_map<PyTypeObject*, Ref>& made_classes() {
   return *table;
 }
 
+// Attributes for which C code makes a new object of a class, called with the owner, at each read. By descriptor.
+std::unordered_map<PyObject*, Ref>& made_fields() {
+  static auto* table = new std::unordered_map<PyObject*, Ref>();  // never freed
+  return *table;
+}
+
 PyTypeObject* partial_type() {
   static PyObject* const type = imported("functools", "partial").release();
   return reinterpret_cast<PyTypeObject*>(type);
@@ -180,6 +186,13 @@ bool call_partial(Tracer& tracer, const ValuePtr& callable, CallArgs& args, Cont
   return true;
 }
 
+ValuePtr made_field(Tracer& tracer, BorrowedRef descriptor, const ValuePtr& object) {
+  auto row = made_fields().find(descriptor.get());
+  if (row == made_fields().end() || type_of(object) != PyDescr_TYPE(descriptor.get())) return nullptr;
+  return make_value<ConstructedValue>(tracer.values().constant(row->second.get()), std::vector<ValuePtr>{object},
+                                      std::vector<std::pair<Ref, ValuePtr>>{});
+}
+
 void register_made_class(PyTypeObject* type, BorrowedRef call) {
   Py_INCREF(reinterpret_cast<PyObject*>(type));
   made_classes()[type] = Ref::share(call);
@@ -187,7 +200,16 @@ void register_made_class(PyTypeObject* type, BorrowedRef call) {
 
 namespace {
 
+// Before 3.12 the attributes of a ParamSpec are properties in Python.
+void add_made_fields() {
+  if (PY_VERSION_HEX < 0x030C0000) return;
+  Ref owner = imported("_typing", "ParamSpec");
+  for (const auto& [name, made] : {std::pair("args", "ParamSpecArgs"), std::pair("kwargs", "ParamSpecKwargs")})
+    made_fields()[check(PyObject_GetAttrString(owner, name)).release()] = imported("_typing", made);
+}
+
 void add_made_calls() {
+  add_made_fields();
   register_call(reinterpret_cast<PyObject*>(partial_type()), make_partial);
   register_call(imported("functools", "cmp_to_key").get(), make_comparison_key);
   register_call(reinterpret_cast<PyObject*>(&PyMethod_Type), make_method);
