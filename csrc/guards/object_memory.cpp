@@ -233,7 +233,9 @@ Ref object_of_result(const TensorFamily& family, Tensor result, Detached detache
   if (family.wrap != nullptr) return family.wrap(std::move(result));
   TensorView view = view_of(*result.impl());
   if (Owner owner = owner_of(result); owner.object != nullptr) {
-    if (!owner.is_new || !is_whole(family, owner.object, view)) return family.alias(owner.object, view, detached);
+    // The object itself is what other results may be views of: a detached one is another object.
+    bool is_itself = owner.is_new && detached.step == Detached::Step::None && is_whole(family, owner.object, view);
+    if (!is_itself) return family.alias(owner.object, view, detached);
     // From now on it is an object like others, of which a second result is a view.
     result->storage()->change_deleter(release_owner);
     Ref object = Ref::share(owner.object);

@@ -58,8 +58,13 @@ struct NeutralKeyword {
   PyObject* value;
 };
 
-// Where a view of an object forgets the object, as detach() does: not at all, in its last step, or before other steps.
-enum class Detached : uint8_t { No, Last, First };
+// Where a view of an object forgets the object, as detach() does: not at all, in its last step, or before other steps. And
+// whether it has a count of writes of its own, as torch's `data`.
+struct Detached {
+  enum class Step : uint8_t { None, Last, First };
+  Step step = Step::None;
+  bool uncounted = false;
+};
 
 struct TensorFamily {
   const char* name;  // in texts

@@ -13,13 +13,11 @@
 #include "guards/scalar_ops.h"
 #include "guards/size_place.h"
 #include "guards/source.h"
+#include "guards/tensor_family.h"
 #include "snapshot/policy.h"
 #include "tensor/dim_code.h"
 
 namespace md {
-
-enum class Detached : uint8_t;
-struct TensorFamily;
 
 enum class RecipeKind : uint8_t {
 #define MD_RECIPE(name, ...) name,
@@ -57,7 +55,7 @@ struct Recipe {
   int32_t writes = 0;                    // Output: number of in-place writes to its storage by eager code
   const Source* source = nullptr;        // Source
   const TensorFamily* family = nullptr;  // Output
-  Detached detached{};                   // Output
+  Detached detached;                     // Output
   Ref object;                            // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;
 };

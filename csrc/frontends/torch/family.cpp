@@ -41,13 +41,14 @@ constexpr TensorFact kOwnFacts[] = {
 };
 
 // Attributes whose answer our table has, but torch's differs, or depends on autograd.
-constexpr std::string_view kLeftOut[] = {"is_leaf", "layout", "grad", "grad_fn", "data", "retains_grad", "output_nr"};
+constexpr std::string_view kLeftOut[] = {"is_leaf", "layout", "grad", "grad_fn", "retains_grad", "output_nr"};
 
 const TensorAttribute* attribute(std::string_view name) {
   // Filled once, under the GIL.
   static const auto* const rows = [] {
     auto* all = new TensorAttributes(common_attributes());
     for (std::string_view left_out : kLeftOut) all->erase(left_out);
+    all->insert_or_assign("data", TensorAttribute{.kind = TensorAttribute::Kind::View, .row = find_op("data")});
     for (const TensorFact& fact : kOwnFacts)
       all->emplace(fact.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &fact});
     return all;

@@ -104,12 +104,21 @@ Ref empty(const TensorView& view) {
   return check(object);
 }
 
+namespace {
+
+Ref without_history(PyObject* tensor, Detached how) {
+  static PyObject* const kDetach = PyUnicode_InternFromString("detach");
+  static PyObject* const kData = PyUnicode_InternFromString("data");
+  return check(how.uncounted ? PyObject_GetAttr(tensor, kData) : PyObject_CallMethodNoArgs(tensor, kDetach));
+}
+
+}  // namespace
+
 Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   static PyObject* const kAsStrided = PyUnicode_InternFromString("as_strided");
-  static PyObject* const kDetach = PyUnicode_InternFromString("detach");
   TensorView whole;
   MD_ASSERT(read(owner, whole), "the owner of a view ", whole.refusal);
-  Ref viewed = detached == Detached::First ? check(PyObject_CallMethodNoArgs(owner, kDetach)) : Ref::share(owner);
+  Ref viewed = detached.step == Detached::Step::First ? without_history(owner, detached) : Ref::share(owner);
   auto item = static_cast<int64_t>(item_size(view.dtype));
   int64_t bytes = static_cast<char*>(view.data) - static_cast<char*>(whole.data) +
                   storage_offset(owner) * static_cast<int64_t>(item_size(whole.dtype));
@@ -118,7 +127,7 @@ Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   Ref strides = tuple_of({view.strides, static_cast<size_t>(view.rank)});
   Ref offset = check(PyLong_FromLongLong(bytes / item));
   Ref part = check(PyObject_CallMethodObjArgs(viewed, kAsStrided, sizes.get(), strides.get(), offset.get(), nullptr));
-  return detached == Detached::Last ? check(PyObject_CallMethodNoArgs(part, kDetach)) : part;
+  return detached.step == Detached::Step::Last ? without_history(part, detached) : part;
 }
 
 namespace {

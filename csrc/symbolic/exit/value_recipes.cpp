@@ -61,8 +61,10 @@ namespace {
 
 Detached detached(const TensorValue& tensor) {
   auto cuts = [](const ViewStep& step) { return step.row->has(kCutsGradient); };
-  if (std::ranges::none_of(tensor.views, cuts)) return Detached::No;
-  return cuts(tensor.views.back()) ? Detached::Last : Detached::First;
+  if (std::ranges::none_of(tensor.views, cuts)) return {};
+  Detached found{cuts(tensor.views.back()) ? Detached::Step::Last : Detached::Step::First};
+  found.uncounted = std::ranges::any_of(tensor.views, [](const ViewStep& step) { return step.row->has(kUncounted); });
+  return found;
 }
 
 }  // namespace
@@ -73,7 +75,8 @@ void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   recipe.family = tensor->family;
   recipe.detached = detached(*tensor);
   recipe.index = static_cast<int32_t>(outputs_.size());
-  if (tensor->base != nullptr && tensor->base->source == nullptr) recipe.writes = tensor->base->version;
+  bool is_counted = tensor->base != nullptr && tensor->base->source == nullptr && !recipe.detached.uncounted;
+  if (is_counted) recipe.writes = tensor->base->version;
   outputs_.push_back(tracer_.builder().output_value(tensor));
 }
 

@@ -197,6 +197,8 @@ ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
 
 void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
   std::shared_ptr<TensorBase> base = base_of(tensor);
+  for (const ViewStep& step : tensor->views)
+    if (step.row->has(kUncounted)) graph_break(BreakReason::tensor_write, "a write that its tensor does not count");
   if (base->source != nullptr) note_written_input(base);
   ValueRef next;
   try {

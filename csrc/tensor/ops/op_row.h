@@ -76,7 +76,8 @@ enum OpVariant : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 
 // for some elements of its tensors (index out of range; integers if it is pointwise). kChecksNumber: for some values of
 // its number. kNeedsTensor: at least one of the operands that may be numbers is a tensor. kIsArgument: a result with as
 // many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad. kChoosesByNumber: the
-// value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise.
+// value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise. kUncounted: a
+// view whose writes are not counted as those of the tensor that it views.
 enum OpTrait : uint8_t {
   kPlain = 0,
   kEagerOnly = 1,
@@ -86,6 +87,7 @@ enum OpTrait : uint8_t {
   kIsArgument = 16,
   kCutsGradient = 32,
   kChoosesByNumber = 64,
+  kUncounted = 128,
 };
 
 // The role of an op for passes and fusion, which never look at its name.

@@ -86,6 +86,7 @@ CAPTURED = {
         (a + b).detach() * 2,
     ),
     "a_result_and_itself_detached": lambda a, b: (lambda c: (c, c.detach(), c.detach()[0], c[0].detach()))(a + b),
+    "data": lambda a, b: (a.data, a.data + b, b.data.t(), a.data[1].detach(), a.t().data, a.detach().data),
     "a_result_and_its_view": lambda a, b: (lambda c: (c, c[0]))(a + b),
     "a_result_and_a_whole_view": lambda a, b: (lambda c: (c, c.view(3, 4), c[:], c))(a + b),
     "named_results": lambda a, b: a.max(dim=1),
@@ -135,6 +136,7 @@ WRITTEN = {
     "a_window": lambda a, b: store(a, (slice(1, 3), slice(0, 2)), b[1:, :2] * 2),
     "through_a_view": lambda a, b: (a.t().mul_(2), a + b)[1],
     "through_what_is_detached": lambda a, b: (a.detach().mul_(2), b.t().detach().add_(1), a + b)[1:],
+    "beside_data": lambda a, b: (lambda d: (a.add_(1), d, d + b))(a.data),
     "twice": lambda a, b: (a.mul_(2), a.add_(1), a * b)[2],
     "both": lambda a, b: (a.copy_(b), b.zero_(), a + b),
     "a_result": lambda a, b: (a + b).mul_(2).clamp_(min=3),
@@ -159,11 +161,52 @@ def test_written(name):
     check(WRITTEN[name], two)
 
 
+def written(first, second):
+    second.add_(1)
+    return first, second
+
+
+# Results over one memory: which of them are views, and which share a count of writes.
+WITHOUT_HISTORY = {
+    "before itself": lambda c: (c.detach(), c),
+    "after itself": lambda c: (c, c.detach()),
+    "a part before itself": lambda c: (c.detach()[0], c[1], c),
+    "twice": lambda c: (c.detach(), c.detach()),
+    "alone": lambda c: (c.detach(),),
+    "written": lambda c: written(c.detach(), c),
+    "data": lambda c: (c.data, c, c.data),
+    "data alone": lambda c: (c.data,),
+    "data of a part": lambda c: (c[0].data, c.data[1], c),
+    "data of what is detached": lambda c: (c.detach().data, c.detach(), c),
+    "data of what is written": lambda c: written(c.data, c),
+}
+
+
+@pytest.mark.parametrize("of_an_argument", [False, True])
+@pytest.mark.parametrize("name", WITHOUT_HISTORY)
+def test_without_history(name, of_an_argument):
+    function = WITHOUT_HISTORY[name]
+    minidynamo._dynamo.reset()  # the cases share two code objects, and their limit
+    whole = (lambda x: function(x)) if of_an_argument else (lambda x: function(x * 2))
+    compiled = minidynamo.compile(whole, fullgraph=True)
+    for _ in range(2):
+        seen = []
+        for each in (whole, compiled):
+            results = each(numbers(3, 4))
+            states = [(t._is_view(), t._base is None, t._version) for t in results]
+            for written_to in results:
+                written_to.mul_(2)
+                states.append([t._version for t in results])
+            seen.append((states, [t.tolist() for t in results]))
+        assert seen[0] == seen[1]
+
+
 BROKEN = {
     "data": lambda a, b: (a.numpy().sum(), b + 1)[1],
     "a_branch": lambda a, b: a + b if a.sum() > 3 else b,
     "an_element": lambda a, b: (a[0, 0].item(), b + 1)[1],
-    "data_as_an_attribute": lambda a, b: a.data + b,
+    "a_write_that_is_not_counted": lambda a, b: (a.data.mul_(2), a + b)[1],
+    "a_write_to_a_view_of_data": lambda a, b: (store(b.data.t(), 0, a[:, 0]), a + b)[1],
     # Arguments that torch takes, and no row or stand-in here.
     "another_layout": lambda a, b: torch.zeros(3, layout=torch.sparse_coo).to_dense() + a[0, :3],
     "a_form_of_to": lambda a, b: a.to(dtype=torch.complex64).real + b,
