@@ -1,6 +1,7 @@
 """Generates docs/constructs.md: which snippets of the corpus are captured whole, and why the others are not."""
 
 import inspect
+import signal
 import sys
 from pathlib import Path
 
@@ -21,6 +22,8 @@ The names are those of the functions in the corpus. The results are those of CPy
 
 def page():
     """Returns the text of docs/constructs.md; runs the whole corpus."""
+    # asyncio looks for it; a process started in the background has another one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     titles = {row["id"]: row["title"] for row in _C.graph_break_rows()}
     topics = {}
     for snippet in snippets():

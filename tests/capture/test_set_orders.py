@@ -8,7 +8,34 @@ import minidynamo
 from minidynamo import ones
 
 # Many of them collide in small tables.
-POOL = [0, 8, 16, 24, 32, 64, 7, 15, 31, 63, 127, 96, 5, 37, 69, 3, 11, 19, 27, "a", "bb", "ccc", None, True, 2.5, (1, 2)]
+POOL = [
+    0,
+    8,
+    16,
+    24,
+    32,
+    64,
+    7,
+    15,
+    31,
+    63,
+    127,
+    96,
+    5,
+    37,
+    69,
+    3,
+    11,
+    19,
+    27,
+    "a",
+    "bb",
+    "ccc",
+    None,
+    True,
+    2.5,
+    (1, 2),
+]
 LATER = [100, 40, "z", 1000, 17]
 
 # What is made of a set and of another table; `s` is an argument or made inside.
@@ -81,7 +108,12 @@ def grown(items):
 
 
 # Sets with equal elements, some in the same order, in other tables.
-HISTORIES = {"as it is": lambda items: items, "copied": set.copy, "in order": lambda items: set(list(items)), "grown": grown}
+HISTORIES = {
+    "as it is": lambda items: items,
+    "copied": set.copy,
+    "in order": lambda items: set(list(items)),
+    "grown": grown,
+}
 
 
 def seen(result):

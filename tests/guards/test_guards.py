@@ -114,7 +114,6 @@ OTHER_STREAMS = [
 ]
 
 
-
 def without(items, item):
     items.discard(item)
     return items

@@ -29,9 +29,7 @@ Ref contents_of(Tracer& tracer, const ValuePtr& value) {
 }
 
 // A table that the trace does not modify later.
-Ref own_table(const Ref& table) {
-  return PySet_CheckExact(table.get()) ? check(pv_set_copy(table, 1)) : table;
-}
+Ref own_table(const Ref& table) { return PySet_CheckExact(table.get()) ? check(pv_set_copy(table, 1)) : table; }
 
 // The operand of a method: a table, or the keys from any iterable. Never a set that the trace modifies later.
 Ref operand(Tracer& tracer, const ValuePtr& value) {
@@ -181,7 +179,8 @@ constexpr char kUnion[] = "union", kIntersection[] = "intersection", kDifference
 template <const char* name, bool decides>
 ValuePtr call_deciding(Tracer& tracer, const CallArgs& args) {
   require_self(tracer, args, name);
-  if (args.positional.size() != 2 || table_to_merge(tracer, args.positional[1])) return call_reading<name>(tracer, args);
+  if (args.positional.size() != 2 || table_to_merge(tracer, args.positional[1]))
+    return call_reading<name>(tracer, args);
   Ref self = contents_of(tracer, args.positional[0]);
   ValuePtr iterator = any_iterator_over(tracer, args.positional[1]);
   if (!iterator) break_on_set(args.positional[1]);

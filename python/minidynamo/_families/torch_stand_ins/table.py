@@ -24,7 +24,7 @@ _C._register_call("decline", decline)
 
 
 def _unbound(value: Any) -> Any:
-    """What a class method, in Python or in C, is made of when it is read: the object that capture finds in the class."""
+    """What a class method in Python or in C is made of when it is read: the object that capture finds in the class."""
     owner = getattr(value, "__self__", None)
     if isinstance(owner, type):
         found = next((vars(base)[value.__name__] for base in owner.__mro__ if value.__name__ in vars(base)), None)
