@@ -10,11 +10,13 @@ namespace md {
 namespace {
 
 // Modules of the standard library that capture needs. All are imported with minidynamo; most are loaded before it.
-constexpr const char* kLibraryModules[] = {
-    "_abc",      "_bisect",  "_collections", "_collections_abc", "_io",   "_string", "_struct",     "_thread",
-    "_warnings", "abc",      "binascii",     "builtins",         "cmath", "codecs",  "collections", "enum",
-    "functools", "keyword",  "math",         "operator",         "posix", "re",      "sys",         "textwrap",
-    "types",     "warnings", "zlib"};
+constexpr const char* kLibraryModules[] = {"_abc",     "_bisect",   "_collections", "_collections_abc",
+                                           "_io",      "_string",   "_struct",      "_thread",
+                                           "_typing",  "_warnings", "abc",          "binascii",
+                                           "builtins", "cmath",     "codecs",       "collections",
+                                           "enum",     "functools", "keyword",      "math",
+                                           "operator", "posix",     "re",           "sys",
+                                           "textwrap", "types",     "warnings",     "zlib"};
 
 // Owns its references for the lifetime of the process.
 std::unordered_map<std::string, Ref>& names_of_library() {
