@@ -1,6 +1,7 @@
 """Subtle behaviour of builtins, containers, frames and threads that CPython's own tests rely on: eager and compiled
 code agree."""
 
+import ast
 import collections
 import decimal
 import functools
@@ -818,6 +819,36 @@ def test_inverted_bool_warns_each_time():
             warnings.simplefilter("always")
             return [call(True), call(True), call(False)], len(found)
 
+    assert warned(minidynamo.compile(function, backend="eager")) == warned(function)
+
+
+READ_BY_EVAL = {
+    "an escape that is none": r"'\{'",
+    "an escape that is none in a list": r"[1, b'\q']",
+    "an octal escape that is too large": r"'\777'",
+    "a keyword behind a number": "1if 1else 2",
+    "a keyword behind a hexadecimal number": "0xfor 1",
+    "a number": "-1.5e3",
+    "several literals": r"{'a\n\x41': 0x1F, 'b': (1j, None, 1_000, 0b11, 0o7)}",
+    "no literal": "1 +",
+    "surrogates": "'\ud800'",
+}
+
+
+@pytest.mark.parametrize("name", READ_BY_EVAL)
+def test_warnings_of_what_eval_reads(name):
+    text = READ_BY_EVAL[name]
+
+    def warned(call):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            results = [outcome(call, text), outcome(call, text)]
+        return results, [(str(warning.message), warning.filename) for warning in found]
+
+    def function(text):
+        return eval(text)
+
+    ast.literal_eval("1")  # eval() is captured where ast is loaded
     assert warned(minidynamo.compile(function, backend="eager")) == warned(function)
 
 

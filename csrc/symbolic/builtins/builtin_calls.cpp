@@ -225,10 +225,30 @@ Ref literal_reader() {
   return is_its_own ? Ref::share(function) : Ref();
 }
 
+// Whether reading the text as a literal may warn: of an escape that is none, or of a keyword that follows a number at once.
+bool may_warn(std::string_view text) {
+  constexpr std::string_view kEscapes = "\\'\"abfnrtvx\n", kInNumbers = "abcdefABCDEFxXoOjJ_";
+  auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  bool in_number = false, in_name = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && (++i == text.size() || kEscapes.find(text[i]) == std::string_view::npos)) return true;
+    in_name = !in_number && (is_letter(text[i]) || (in_name && is_digit(text[i])));
+    in_number = !in_name && (is_digit(text[i]) || (in_number && is_letter(text[i])));
+    if (in_number && is_letter(text[i]) && kInNumbers.find(text[i]) == std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // eval() of the text of a literal, which reads no names.
 ValuePtr call_eval(Tracer& tracer, const CallArgs& args) {
   Ref text = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
   if (!text || !PyUnicode_CheckExact(text.get())) graph_break(BreakReason::frame_inspection, "eval");
+  Py_ssize_t length = 0;
+  const char* letters = PyUnicode_AsUTF8AndSize(text, &length);
+  if (letters == nullptr) PyErr_Clear();
+  if (letters == nullptr || may_warn({letters, static_cast<size_t>(length)}))
+    graph_break(BreakReason::frame_inspection, "eval");
   Ref reader = literal_reader();
   if (!reader) graph_break(BreakReason::frame_inspection, "eval");
   NoWarnings silence;
