@@ -232,7 +232,10 @@ bool may_warn(std::string_view text) {
   auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   bool in_number = false, in_name = false;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && (++i == text.size() || kEscapes.find(text[i]) == std::string_view::npos)) return true;
+    if (text[i] == '\\') {
+      ++i;
+      if (i == text.size() || kEscapes.find(text[i]) == std::string_view::npos) return true;
+    }
     in_name = !in_number && (is_letter(text[i]) || (in_name && is_digit(text[i])));
     in_number = !in_name && (is_digit(text[i]) || (in_number && is_letter(text[i])));
     if (in_number && is_letter(text[i]) && kInNumbers.find(text[i]) == std::string_view::npos) return true;
