@@ -1,5 +1,6 @@
 #include "executor/window_step.h"
 
+#include "graph/views.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -20,9 +21,10 @@ class WindowStep : public Step {
   bool take_sizes(const Layout& layout, StepMemory&) override {
     if (changing_ == nullptr) return true;
     from_.spec = layout.places[static_cast<size_t>(from_.value)].spec;
-    to_.spec.sizes = std::get<DimVec>(changing_->operands[2]);
-    to_.spec.strides = std::get<DimVec>(changing_->operands[3]);
-    to_.offset = std::get<Scalar>(changing_->operands[4]).as_int();
+    StridedView written = written_view(*changing_);
+    to_.spec.sizes = std::move(written.sizes);
+    to_.spec.strides = std::move(written.strides);
+    to_.offset = written.offset.value();
     return true;
   }
   std::unique_ptr<Step> copy() const override { return std::make_unique<WindowStep>(*this); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "graph/views.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/kernels.h"
 
@@ -24,7 +23,6 @@ bool replaces_all(const OpRow& op) {
   return op.kernel == copy_into_kernel || op.kernel == fill_kernel || op.kernel == zero_kernel;
 }
 bool copies_into(const OpRow& op) { return op.kernel == copy_into_kernel; }
-bool writes_view(const OpRow& op) { return op.kernel == scatter_view_kernel; }
 
 bool is_steady(const OpRow& op) {
   switch (op.kind) {
@@ -66,8 +64,7 @@ const ValueRef* written_operand(const Node& node, const BufferAssignment& places
 bool keeps_layout(const Node& node, const SizedGraph* sized) {
   if (sized == nullptr) return true;
   const TensorSpec& spec = sized->symbolic(node).outs[0].spec;
-  auto is_number = [](Dim dim) { return !dim.is_symbolic(); };
-  return std::ranges::all_of(spec.sizes, is_number) && std::ranges::all_of(spec.strides, is_number);
+  return !any_symbolic(spec.sizes.span()) && !any_symbolic(spec.strides.span());
 }
 
 std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes, const SizedGraph* sized) {

@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "graph/input_write.h"
 #include "graph/sized_graph.h"
+#include "graph/views.h"
 
 namespace md {
 
@@ -14,7 +15,6 @@ namespace md {
 bool replaces_all(const OpRow& op);
 // Whether it copies argument 1 into argument 0, or into a view of it.
 bool copies_into(const OpRow& op);
-bool writes_view(const OpRow& op);
 // Whether the kernel takes no memory that is worth mentioning beside its operands.
 bool is_steady(const OpRow& op);
 // Whether its kernel writes a result of any layout.

@@ -86,9 +86,10 @@ const WriteChain* WritePlacement::chain_of(const Node& node) const {
 Place WritePlacement::window_of(const Node& update) const {
   Place window = place(number(update));
   if (!writes_view(*update.op)) return window;
-  window.offset += std::get<Scalar>(update.operands[4]).as_int();
-  window.spec.sizes = std::get<DimVec>(update.operands[2]);
-  window.spec.strides = std::get<DimVec>(update.operands[3]);
+  StridedView written = written_view(update);
+  window.offset += written.offset.value();
+  window.spec.sizes = std::move(written.sizes);
+  window.spec.strides = std::move(written.strides);
   return window;
 }
 

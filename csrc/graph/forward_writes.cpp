@@ -5,25 +5,18 @@
 #include "graph/passes.h"
 #include "graph/sized_graph.h"
 #include "graph/views.h"
-#include "tensor/ops/kernels.h"
 
 namespace md {
 namespace {
 
 bool is_window_write(const Node& node) {
-  return node.kind == NodeKind::Op && node.op->kernel == scatter_view_kernel &&
-         std::holds_alternative<ValueRef>(node.operands[1]);
+  return node.kind == NodeKind::Op && writes_view(*node.op) && std::holds_alternative<ValueRef>(node.operands[1]);
 }
 
 ValueRef base_of(const Node& write) { return std::get<ValueRef>(write.operands[0]); }
-const DimVec& sizes_of(const Node& write) { return std::get<DimVec>(write.operands[2]); }
-const DimVec& strides_of(const Node& write) { return std::get<DimVec>(write.operands[3]); }
-
-Dim offset_of(const Node& write) { return std::get<Scalar>(write.operands[4]).as_dim(); }
 
 bool is_same_window(const Node& a, const Node& b) {
-  return same(sizes_of(a), sizes_of(b)) && same(strides_of(a), strides_of(b)) && same(offset_of(a), offset_of(b)) &&
-         same_layout(a.outs[0].spec, b.outs[0].spec);
+  return same_view(written_view(a), written_view(b)) && same_layout(a.outs[0].spec, b.outs[0].spec);
 }
 
 // Python code may observe the operands of a host call, and a write into a view is none into the value.
@@ -52,9 +45,7 @@ View view_of(const Node& node, const std::vector<View>& known) {
 ValueRef written_value(const Graph& graph, const Node& node, const View& view) {
   if (view.write == nullptr || view.write == &node) return {};
   const TensorSpec& spec = node.outs[0].spec;
-  bool is_there = same(view.offset, offset_of(*view.write)) && same(spec.sizes, sizes_of(*view.write)) &&
-                  same(spec.strides, strides_of(*view.write));
-  if (!is_there) return {};
+  if (!same_view({spec.sizes, spec.strides, view.offset}, written_view(*view.write))) return {};
   ValueRef value = std::get<ValueRef>(view.write->operands[1]);
   const TensorSpec& written = graph.info(value).spec;
   bool is_same = written.dtype == spec.dtype && written.requires_grad == spec.requires_grad;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/ops/kernels.h"
+
 namespace md {
 
 std::vector<OutSpec> view_outs(const Node& node) {
@@ -24,6 +26,17 @@ bool is_strided_view(const Node& node) {
   if (!is_op(node, OpKind::View)) return false;
   std::vector<OutSpec> outs = view_outs(node);
   return std::none_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; });
+}
+
+bool same_view(const StridedView& a, const StridedView& b) {
+  return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
+}
+
+bool writes_view(const OpRow& op) { return op.kernel == scatter_view_kernel; }
+
+StridedView written_view(const Node& write) {
+  return {std::get<DimVec>(write.operands[2]), std::get<DimVec>(write.operands[3]),
+          std::get<Scalar>(write.operands[4]).as_dim()};
 }
 
 }  // namespace md

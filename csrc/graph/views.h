@@ -11,4 +11,16 @@ std::vector<OutSpec> view_outs(const Node& node);
 // All results alias operand 0.
 bool is_strided_view(const Node& node);
 
+// Elements of a tensor by strides, from an offset on.
+struct StridedView {
+  DimVec sizes, strides;
+  Dim offset = 0;
+};
+bool same_view(const StridedView& a, const StridedView& b);
+
+// Whether the row writes a window of its first operand: scatter_view.
+bool writes_view(const OpRow& op);
+// The window that a node of such a row writes.
+StridedView written_view(const Node& write);
+
 }  // namespace md

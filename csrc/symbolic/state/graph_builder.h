@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/views.h"
 #include "symbolic/state/frame_stack.h"
 #include "symbolic/state/value_reader.h"
 
@@ -17,12 +18,6 @@ struct TracedModes {
   const TensorFamily* family;
   GradModes initial, now;
   GradModes logged;  // after the effects logged so far
-};
-
-// The strided view of a tensor into its base.
-struct StridedView {
-  DimVec sizes, strides;
-  Dim offset = 0;
 };
 
 class GraphBuilder {

@@ -19,10 +19,6 @@ namespace {
 // What writes is unseen by Python if it implements x[i, j] = y.
 bool has_in_place_form(const OpRow& row) { return (row.variants & kInPlace) != 0 || row.kind == OpKind::Write; }
 
-bool same_view(const StridedView& a, const StridedView& b) {
-  return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
-}
-
 TensorSpec layout_of(const StridedView& view) {
   TensorSpec spec;
   spec.sizes = view.sizes;
