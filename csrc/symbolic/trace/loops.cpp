@@ -152,8 +152,7 @@ int64_t saved_operations(const Graph& graph) {
     for (const ValueInfo& out : node->outs) {
       int64_t elements = hint_of(out.spec);
       if (is_op(*node, OpKind::Write)) {
-        bool is_in_place = std::ranges::none_of(out.spec.sizes, [](Dim size) { return size.is_symbolic(); });
-        if (is_in_place) continue;
+        if (!any_symbolic(out.spec.sizes.span())) continue;  // made in place
         saved -= elements * static_cast<int64_t>(item_size(out.spec.dtype)) / loop_cost::copied_bytes;
       } else {
         saved += 1 + elements / loop_cost::elements;
