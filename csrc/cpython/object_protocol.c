@@ -44,6 +44,12 @@ int pv_list_extend(PyObject* list, PyObject* iterable) {
 
 int pv_set_update(PyObject* set, PyObject* iterable) { return _PySet_Update(set, iterable); }
 
+int pv_set_subtract(PyObject* set, PyObject* iterable) {
+  PyObject* none = PyObject_CallMethod(set, "difference_update", "(O)", iterable);
+  Py_XDECREF(none);
+  return none != NULL ? 0 : -1;
+}
+
 PyObject* pv_function_text(PyObject* callable) { return _PyObject_FunctionStr(callable); }
 
 PyObject* pv_make_function(PyObject* code, PyObject* globals) {

@@ -16,6 +16,7 @@ int pv_get_optional_attribute(PyObject* object, PyObject* name, PyObject** value
 PyObject* pv_lookup_special(PyObject* object, PyObject* name);
 int pv_list_extend(PyObject* list, PyObject* iterable);
 int pv_set_update(PyObject* set, PyObject* iterable);
+int pv_set_subtract(PyObject* set, PyObject* iterable);
 /* "module.qualname()", as error messages name a callable. */
 PyObject* pv_function_text(PyObject* callable);
 PyObject* pv_make_function(PyObject* code, PyObject* globals);

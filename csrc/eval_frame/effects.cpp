@@ -1,6 +1,7 @@
 #include "eval_frame/effects.h"
 
 #include "cpython/cached_function.h"
+#include "cpython/object_protocol.h"
 #include "cpython/own_attributes.h"
 #include "eval_frame/output_replay.h"
 #include "guards/tensor_family.h"
@@ -90,13 +91,9 @@ void apply_SetAdd(const HeldEffect& held, EffectSite*) { check_status(PySet_Add(
 
 void apply_SetDiscard(const HeldEffect& held, EffectSite*) { check_status(PySet_Discard(held.target, held.value)); }
 
-void apply_SetUpdate(const HeldEffect& held, EffectSite*) {
-  check(PyObject_CallMethod(held.target, "update", "(O)", held.value.get()));
-}
+void apply_SetUpdate(const HeldEffect& held, EffectSite*) { check_status(pv_set_update(held.target, held.value)); }
 
-void apply_SetSubtract(const HeldEffect& held, EffectSite*) {
-  check(PyObject_CallMethod(held.target, "difference_update", "(O)", held.value.get()));
-}
+void apply_SetSubtract(const HeldEffect& held, EffectSite*) { check_status(pv_set_subtract(held.target, held.value)); }
 
 void apply_SetClear(const HeldEffect& held, EffectSite*) { check_status(PySet_Clear(held.target)); }
 

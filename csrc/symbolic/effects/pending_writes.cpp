@@ -4,6 +4,7 @@
 #include <algorithm>
 #include "cpython/library_types.h"
 #include "cpython/object_layout.h"
+#include "cpython/object_protocol.h"
 #include "cpython/set_table.h"
 #include "guards/constants.h"
 #include "guards/guard_set.h"
@@ -335,18 +336,16 @@ void apply_change(EffectKind kind, PyObject* set, BorrowedRef item) {
   if (kind == EffectKind::SetAdd) check_status(PySet_Add(set, item));
   if (kind == EffectKind::SetDiscard) check_status(PySet_Discard(set, item));
   if (kind == EffectKind::SetClear) check_status(PySet_Clear(set));
-  if (kind == EffectKind::SetUpdate) check(PyObject_CallMethod(set, "update", "(O)", item.get()));
-  if (kind == EffectKind::SetSubtract) check(PyObject_CallMethod(set, "difference_update", "(O)", item.get()));
+  if (kind == EffectKind::SetUpdate) check_status(pv_set_update(set, item));
+  if (kind == EffectKind::SetSubtract) check_status(pv_set_subtract(set, item));
 }
 
-// The contents of a set that is about to be changed; null if the set is not of the trace or an exact one of the caller.
-SetValue* changed_set(Tracer& tracer, const ValuePtr& value) {
+// An exact set that is about to be changed; contents: those of now, by set_contents(), which no other value has if it is the
+// caller's set and was not changed before.
+SetValue* changed_set(Tracer& tracer, const ValuePtr& value, const Ref& contents) {
   if (auto* made = as<SetValue>(value)) return made;
-  auto* object = as<ObjectValue>(value);
-  Ref contents = object != nullptr && PySet_CheckExact(object->object.get()) ? set_contents(tracer, value) : Ref();
-  if (!contents) return nullptr;
   PendingWrites& writes = write_to(tracer, value);
-  if (!writes.contents) writes.contents = make_value<SetValue>(check(pv_set_copy(contents, 0)));
+  if (!writes.contents) writes.contents = make_value<SetValue>(contents);
   return as<SetValue>(writes.contents);
 }
 
@@ -363,7 +362,7 @@ bool set_change(Tracer& tracer, EffectKind kind, const ValuePtr& value, Borrowed
   if (!contents) return false;
   if (item) keep_apart_in_set(tracer, item, contents.get());
   if (kind != EffectKind::SetAdd) leave_element_to_python(tracer, contents, item);
-  apply_change(kind, changed_set(tracer, value)->set, item);
+  apply_change(kind, changed_set(tracer, value, contents)->set, item);
   tracer.effects().add({kind, value, nullptr, item ? value_of_key(tracer, item) : nullptr});
   return true;
 }
@@ -377,9 +376,7 @@ bool set_merge(Tracer& tracer, EffectKind kind, const ValuePtr& value, const Val
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i)
       leave_element_to_python(tracer, contents, PyTuple_GET_ITEM(items.get(), i));
   }
-  SetValue* changed = changed_set(tracer, value);
-  if (changed == nullptr) return false;
-  apply_change(kind, changed->to_change(), table);
+  apply_change(kind, changed_set(tracer, value, contents)->to_change(), table);
   if (as<SetValue>(value) == nullptr) tracer.effects().add({kind, value, nullptr, operand});
   return true;
 }

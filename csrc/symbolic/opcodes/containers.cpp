@@ -118,8 +118,7 @@ void set_update(Tracer& tracer, const Instruction& at) {
   if (Ref other = table_to_merge(tracer, tracer.frames().peek())) {
     // Python merges tables, which determines the order.
     keep_all_apart(tracer, set->set.get(), other.get());
-    Ref update = check(PyObject_GetAttrString(set->to_change(), "update"));
-    check(PyObject_CallOneArg(update, other));
+    check_status(pv_set_update(set->to_change(), other));
   } else {
     auto items = iterate(tracer, tracer.frames().peek(), LengthHint::NotAsked);
     if (!items) graph_break(BreakReason::unknown_iteration, describe(tracer.frames().peek()));
