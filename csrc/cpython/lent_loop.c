@@ -105,19 +105,21 @@ PvLoopEnd pv_lend_loop(PyThreadState* ts, PvFrame* frame, PvLoop* loop, PyObject
   PvEvaluation outer;
   pv_note_evaluation(ts, &outer);
   pv_put(frame, slot, (PyObject*)loan.stand_in);
+  PvLoopEnd end = PV_LOOP_RAISED;
   switch (setjmp(loan.lender)) {
     case 0:
       *result = pv_eval_rest(ts, frame, loop->unit, loop->depth);
       if (loan.stand_in != NULL) loan.stand_in->loan = NULL;
       return PV_FRAME_ENDED;
     case PV_LOOP_EXHAUSTED:
-      pv_drop_evaluation(ts, &outer);
-      return PV_LOOP_EXHAUSTED;
+      end = PV_LOOP_EXHAUSTED;
+      break;
     case PV_LOOP_LEFT:
-      pv_drop_evaluation(ts, &outer);
-      return PV_LOOP_LEFT;
+      end = PV_LOOP_LEFT;
+      break;
     default:
-      pv_drop_evaluation(ts, &outer);
-      return PV_LOOP_RAISED;
+      break;
   }
+  pv_drop_evaluation(ts, &outer);
+  return end;
 }
