@@ -138,8 +138,9 @@ struct ConvertTable {
   ConvertRow loops[kDTypeCount];
 };
 
-// dst[k][i] = src[k][i * step] of up to three operands, for words that lie 2, 3 or 4 words apart.
+// dst[i] = src[0].
 using RepeatLoop = void (*)(const char* src, char* dst, int64_t n);
+// dst[k][i] = src[k][i * step] of up to three operands, for words that lie 2, 3 or 4 words apart.
 using PickLoop = void (*)(const char* const* src, char* const* dst, int64_t n);
 inline constexpr int kPickSteps = 3, kMostPicks = 3;
 
