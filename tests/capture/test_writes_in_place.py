@@ -1,5 +1,6 @@
 """Writes in place: what a plan computes where, and that the caller's memory is, byte for byte, what eager Python leaves."""
 
+import functools
 import itertools
 import linecache
 import operator
@@ -370,22 +371,30 @@ SIZED_WRITES = {
 }
 
 
+def check_numbers(name, write, template, numbers, indices, arguments, **options):
+    """The write before and after a gather that fails for some calls: memory is as eager Python leaves it."""
+    for lines in itertools.permutations((write, "r = z[i]")):
+        function = define(template.format(*lines), name)
+        compiled = md.compile(function, **options)
+        for number in numbers:
+            for index in indices[number % 2]:
+                make = functools.partial(arguments, number, index)
+                assert leave(compiled, make) == leave(function, make), (lines, number, index)
+        md._dynamo.reset()
+
+
+def of_size(n, index):
+    x = md.arange(n, dtype=md.float64)
+    w = md.arange(2 * n, dtype=md.float64)[::2]
+    return [x, x * 0.25 + 1, w, x - 4, md.tensor([1, index, 0]), n // 2]
+
+
 @pytest.mark.parametrize("name", SIZED_WRITES)
 def test_memory_after_writes_of_changing_sizes(name):
     """In turn few calls of many sizes and many of few, which get plans of their own; some calls fail."""
-    for lines in itertools.permutations((SIZED_WRITES[name], "r = z[i]")):
-        function = define("def f(x, y, w, z, i, k):\n    {}\n    {}\n    return r, z, x.sum()\n".format(*lines), name)
-        compiled = md.compile(function, dynamic=True)
-        for n in [12, 5, 70, 13, 64, 6, *[9, 10] * 20, 12, 200]:
-            for index in (2, 99999) if n % 2 else (1,):
-
-                def make(n=n, index=index):
-                    x = md.arange(n, dtype=md.float64)
-                    w = md.arange(2 * n, dtype=md.float64)[::2]
-                    return [x, x * 0.25 + 1, w, x - 4, md.tensor([1, index, 0]), n // 2]
-
-                assert leave(compiled, make) == leave(function, make), (lines, n, index)
-        md._dynamo.reset()
+    template = "def f(x, y, w, z, i, k):\n    {}\n    {}\n    return r, z, x.sum()\n"
+    sizes = [12, 5, 70, 13, 64, 6, *[9, 10] * 20, 12, 200]
+    check_numbers(name, SIZED_WRITES[name], template, sizes, ((1,), (2, 99999)), of_size, dynamic=True)
 
 
 # At places that change, k, of tensors whose sizes stay.
@@ -416,21 +425,17 @@ PLACED_WRITES = {
 }
 
 
+def at_place(k, index):
+    x = md.arange(LENGTH, dtype=md.float64)
+    w = md.arange(2 * LENGTH, dtype=md.float64)[::2]
+    return [x, x * 0.25 + 1, w, x - 4, md.tensor([1, index, 0]), md.tensor([0, 3]), k]
+
+
 @pytest.mark.parametrize("name", PLACED_WRITES)
 def test_memory_after_writes_at_changing_places(name):
-    for lines in itertools.permutations((PLACED_WRITES[name], "r = z[i]")):
-        function = define("def f(x, y, w, z, i, j, k):\n    {}\n    {}\n    return r, x.sum()\n".format(*lines), name)
-        compiled = md.compile(function)
-        for k in [2, 3, 4, 5, 6, 7, 8, 1, *[3, 4] * 18]:
-            for index in (1, 99999) if k % 2 else (2,):
-
-                def make(k=k, index=index):
-                    x = md.arange(LENGTH, dtype=md.float64)
-                    w = md.arange(2 * LENGTH, dtype=md.float64)[::2]
-                    return [x, x * 0.25 + 1, w, x - 4, md.tensor([1, index, 0]), md.tensor([0, 3]), k]
-
-                assert leave(compiled, make) == leave(function, make), (lines, k, index)
-        md._dynamo.reset()
+    template = "def f(x, y, w, z, i, j, k):\n    {}\n    {}\n    return r, x.sum()\n"
+    places = [2, 3, 4, 5, 6, 7, 8, 1, *[3, 4] * 18]
+    check_numbers(name, PLACED_WRITES[name], template, places, ((2,), (1, 99999)), at_place)
 
 
 REPLACED_WRITES = {
