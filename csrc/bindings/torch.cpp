@@ -2,10 +2,10 @@
 #include "frontends/torch/family.h"
 
 #include <algorithm>
-#include <deque>
 
 #include "base/log.h"
 #include "bindings/bindings.h"
+#include "bindings/table_names.h"
 #include "frontends/tensor_conversions.h"
 #include "frontends/tensor_facts.h"
 #include "frontends/torch/library.h"
@@ -59,53 +59,17 @@ py::object start(const py::list& samples, const py::list& types) {
   return torch::start(all, exact, why) ? py::object(py::none()) : py::str(why);
 }
 
-// Names live as long as the process.
-std::string_view kept(std::string name) {
-  static auto* all = new std::deque<std::string>;
-  return all->emplace_back(std::move(name));
-}
-
-constexpr std::string_view kKinds[] = {
-#define MD_TENSOR_CALLABLE(name, doc) #name,
-#include "frontends/tensor_callables.def"
-#undef MD_TENSOR_CALLABLE
-};
-constexpr std::string_view kRefusals[] = {
-#define MD_TENSOR_REFUSAL(name, reason, doc) #name,
-#include "frontends/tensor_refusals.def"
-#undef MD_TENSOR_REFUSAL
-};
-constexpr std::string_view kLayouts[] = {
-#define MD_RESULT_LAYOUT(name, doc) #name,
-#include "frontends/result_layouts.def"
-#undef MD_RESULT_LAYOUT
-};
-
-constexpr auto kDTypeNames = [] {
-  std::array<std::string_view, kDTypeCount> names;
-  std::ranges::transform(kDTypes, names.begin(), &DTypeRow::name);
-  return names;
-}();
-
-// The row of a table by its name.
-template <typename Row>
-Row row_named(std::span<const std::string_view> names, std::string_view name) {
-  auto found = std::ranges::find(names, name);
-  if (found == names.end()) raise(ErrorKind::Key, "no row is named ", name);
-  return static_cast<Row>(found - names.begin());
-}
-
 uint32_t bits_of(const std::vector<std::string>& dtypes) {
   uint32_t bits = 0;
-  for (const std::string& dtype : dtypes) bits |= 1u << static_cast<int>(row_named<DType>(kDTypeNames, dtype));
+  for (const std::string& dtype : dtypes) bits |= 1u << static_cast<int>(dtype_named(dtype));
   return bits;
 }
 
 void add(const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
          bool is_method, const std::string& layout, const std::vector<std::string>& refused,
          const std::vector<std::string>& refused_results) {
-  TensorCallable meaning{.kind = row_named<TensorCallableKind>(kKinds, kind), .name = kept(name)};
-  meaning.layout = row_named<ResultLayout>(kLayouts, layout);
+  TensorCallable meaning{.kind = tensor_callable_kind(kind), .name = kept_name(name)};
+  meaning.layout = result_layout(layout);
   meaning.refused = bits_of(refused);
   meaning.refused_results = bits_of(refused_results);
   meaning.form = is_method ? CallForm::Method : CallForm::Function;
@@ -130,7 +94,7 @@ void add(const py::object& callable, const std::string& name, const std::string&
       meaning.function = Py_NewRef(callable.ptr());
       break;
     case TensorCallableKind::Breaks:
-      meaning.refusal = row_named<TensorRefusal>(kRefusals, operand.cast<std::string>());
+      meaning.refusal = tensor_refusal(operand.cast<std::string>());
       break;
     case TensorCallableKind::Element:
     case TensorCallableKind::Elements:

@@ -60,6 +60,7 @@ struct RegionEntry : CacheEntry {
   bool computes_inputs = false;                // some inputs of the graph have no source
   std::string raised;                          // class last raised by the instruction at which it ends
   int64_t checks_left = 0;                     // config.check_captures
+  int flagged_runs = 0;                        // the last runs in a row that met floating-point exceptions
   WorkBehind behind;                           // if it has no plan
   bool is_left_by_types = false;               // left to Python by guards on the types of the arguments alone
   bool links = false;                          // runs again from its own exit: linked_loop.h

@@ -15,6 +15,7 @@
 #include "symbolic/tensors/host_calls.h"
 #include "tensor/kernels/random.h"
 #include "tensor/memory_overlap.h"
+#include "tensor/parallel/float_flags.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"
@@ -50,14 +51,24 @@ bool same_input(const GraphInput& a, const GraphInput& b) {
 // run has read still hold.
 class RegionHost : public RunHost {
  public:
-  RegionHost(const std::vector<const TensorFamily*>& families, const std::function<bool()>& may_commit)
-      : families_(families), may_commit_(may_commit) {}
+  RegionHost(const RegionEntry& entry, const std::function<bool()>& may_commit)
+      : families_(entry.families), watched_flags_(entry.region.watched_flags), may_commit_(may_commit) {
+    if (watched_flags_ != 0) flags_.emplace();
+  }
 
   bool has_committed() const { return has_committed_; }
   void commit() override {
     if (!may_commit_()) raise(ErrorKind::Runtime, "the inputs changed during the run");
+    check_flags();
     has_committed_ = true;
   }
+  // Python runs again, and warns or raises.
+  void check_flags() {
+    if (!flags_ || (flags_->raised() & watched_flags_) == 0) return;
+    is_flagged_ = true;
+    raise(ErrorKind::Runtime, "a floating-point exception");
+  }
+  bool is_flagged() const { return is_flagged_; }
 
   Tensor allocate(size_t output, const TensorSpec& spec) override {
     const TensorFamily* family = families_.empty() ? nullptr : families_[output];
@@ -70,8 +81,10 @@ class RegionHost : public RunHost {
 
  private:
   const std::vector<const TensorFamily*>& families_;
+  uint32_t watched_flags_;
   const std::function<bool()>& may_commit_;
-  bool has_committed_ = false;
+  std::optional<FloatFlags> flags_;
+  bool has_committed_ = false, is_flagged_ = false;
 };
 
 // Of the library whose tensors the region returns; 0: our own.
@@ -81,8 +94,12 @@ int thread_limit(const std::vector<const TensorFamily*>& families) {
   return 0;
 }
 
+// Of a region whose runs meet exceptions again and again, for which Python then runs again.
+constexpr int kMostFlaggedRuns = 3;
+
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
 // stack, of which the entry has checked only enough for a few.
+
 bool has_room_for(const CapturedRegion& region) {
   constexpr int kFewFrames = 8;
   constexpr size_t kStackOfFrame = 8 * 1024;
@@ -162,7 +179,7 @@ bool RegionRun::run_with_host_calls(LiveFrame& frame) {
 }
 
 bool RegionRun::run_plan(LiveFrame* frame) {
-  if (unfit_) return false;
+  if (unfit_ || entry_->flagged_runs >= kMostFlaggedRuns) return false;
   if (!has_room_for(region())) {
     failure_ = Bailout::no_room;
     return false;
@@ -195,10 +212,17 @@ bool RegionRun::holds_after_signals(int64_t served) {
 // Returns whether the plan has written inputs: then no interrupt is served, and nothing is checked any more.
 bool RegionRun::run_committing(const Plan& plan, int64_t served) {
   const std::function<bool()> may_commit = [&] { return holds_after_signals(served); };
-  RegionHost host(entry_->families, may_commit);
+  RegionHost host(*entry_, may_commit);
   ThreadLimitScope threads(thread_limit(entry_->families));
   GilRelease release(is_long(plan));
-  plan.run_into(inputs_.span(), outputs_.span(), host);
+  try {
+    plan.run_into(inputs_.span(), outputs_.span(), host);
+    host.check_flags();
+  } catch (const Error&) {
+    if (host.is_flagged()) ++entry_->flagged_runs;
+    throw;
+  }
+  entry_->flagged_runs = 0;
   return host.has_committed();
 }
 
@@ -212,7 +236,7 @@ bool RegionRun::run_steps() {
   try {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
-    if (entry_->families.empty() && region().input_writes.empty()) {
+    if (entry_->families.empty() && region().input_writes.empty() && region().watched_flags == 0) {
       GilRelease release(is_long(plan));
       plan.run(inputs_.span(), outputs_.span());
     } else {

@@ -91,7 +91,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
   entry.plan = plan_for(place.policy, {region.graph, region.family}, examples, region.input_writes);
   entry.families = families_of_outputs(region);
   if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
-  if (region.family->contained == nullptr) entry.reused.resize(region.inputs.size());
+  if (region.has_foreign_tensors) entry.reused.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();
   entry.computes_inputs = std::ranges::any_of(region.inputs, [](const auto& input) { return input.source == nullptr; });
 }

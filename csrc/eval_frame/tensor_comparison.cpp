@@ -49,12 +49,12 @@ double tolerance_of(DType dtype) {
 
 namespace {
 
-bool same_layout(const Tensor& ours, const Tensor& theirs, Strides compared) {
+bool same_layout(const Tensor& ours, const Tensor& theirs, ComparedStrides compared) {
   if (ours->rank() != theirs->rank()) return false;
   bool has_elements = ours->numel() > 0;
   for (int i = 0; i < ours->rank(); ++i) {
     if (ours->sizes()[i] != theirs->sizes()[i]) return false;
-    bool matters = compared == Strides::All || (has_elements && ours->sizes()[i] != 1);
+    bool matters = compared == ComparedStrides::All || (has_elements && ours->sizes()[i] != 1);
     if (matters && ours->strides()[i] != theirs->strides()[i]) return false;
   }
   return true;
@@ -62,7 +62,7 @@ bool same_layout(const Tensor& ours, const Tensor& theirs, Strides compared) {
 
 }  // namespace
 
-std::string spec_difference(const Tensor& captured, const Tensor& python, Strides compared) {
+std::string spec_difference(const Tensor& captured, const Tensor& python, ComparedStrides compared) {
   const TensorSpec &ours = captured.spec(), &theirs = python.spec();
   if (captured->kind() != python->kind()) return "one of them has no storage";
   if (ours.dtype != theirs.dtype)

@@ -461,7 +461,7 @@ void ValueComparison::look_inside_reduced(const Pair& pair) {
 void ValueComparison::look_inside_tensor(const Pair& pair) {
   Tensor ours = tensor_of_object(pair.captured), theirs = tensor_of_object(pair.python);
   bool is_ours = family_of(pair.captured)->contained != nullptr;
-  Strides compared = is_ours ? Strides::All : Strides::ThoseToElements;
+  ComparedStrides compared = is_ours ? ComparedStrides::All : ComparedStrides::ThoseToElements;
   if (std::string text = spec_difference(ours, theirs, compared); !text.empty())
     return differ(pair.place, text, pair.captured, pair.python);
   if (ours->storage() && theirs->storage()) {

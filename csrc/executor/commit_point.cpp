@@ -25,22 +25,23 @@ bool packs_rows(const Group& group, const Node& node, const BufferAssignment& pl
 
 }  // namespace
 
-CommitPoint::CommitPoint(std::span<const Group> groups, const BufferAssignment& places, bool sizes_change) {
-  for (const Group& group : groups) failures_.push_back(failure_of(group, places, sizes_change));
+CommitPoint::CommitPoint(std::span<const Group> groups, const BufferAssignment& places, CommitRules rules) {
+  for (const Group& group : groups) failures_.push_back(failure_of(group, places, rules));
   later_.resize(groups.size(), kNever);
   for (size_t i = groups.size(); i-- > 1;) later_[i - 1] = std::min(later_[i], failures_[i].node);
 }
 
-CommitPoint::Failure CommitPoint::failure_of(const Group& group, const BufferAssignment& places, bool sizes_change) {
+CommitPoint::Failure CommitPoint::failure_of(const Group& group, const BufferAssignment& places, CommitRules rules) {
   Failure failure;
   auto fails = [&](const Node* node, bool is_midway) {
     failure.node = std::min(failure.node, node->index);
     failure.is_midway = failure.is_midway || is_midway;
   };
   for (const Node* node : group.nodes) {
+    if (rules.sees_flags && may_raise_float_flags(*node)) fails(node, true);
     if (is_loop(group)) {
       // Numbers are checked, and rows packed, before anything is written.
-      if (sizes_change || fails_by_data(*node) || packs_rows(group, *node, places)) fails(node, false);
+      if (rules.sizes_change || fails_by_data(*node) || packs_rows(group, *node, places)) fails(node, false);
     } else if (fails_by_data(*node) || !is_steady(*node->op)) {
       fails(node, node->op->kind != OpKind::Write);
     }

@@ -10,10 +10,14 @@ namespace md {
 
 inline constexpr int kNever = 1 << 30;
 
+struct CommitRules {
+  bool sizes_change = false;  // the answers hold for all sizes
+  bool sees_flags = false;    // a floating-point exception is a failure
+};
+
 class CommitPoint {
  public:
-  // sizes_change: the answers hold for all sizes.
-  CommitPoint(std::span<const Group> groups, const BufferAssignment& places, bool sizes_change);
+  CommitPoint(std::span<const Group> groups, const BufferAssignment& places, CommitRules rules);
   // The first node of the program that may fail after a write that is made in this step: in a later one, or in the same
   // one when it has begun to write. kNever: none.
   int first_failure(int step) const;
@@ -23,7 +27,7 @@ class CommitPoint {
     int node = kNever;       // the first that may fail
     bool is_midway = false;  // it may have written part of its results
   };
-  static Failure failure_of(const Group& group, const BufferAssignment& places, bool sizes_change);
+  static Failure failure_of(const Group& group, const BufferAssignment& places, CommitRules rules);
   std::vector<Failure> failures_;  // by step
   std::vector<int> later_;         // by step: the first node that may fail in later steps
 };

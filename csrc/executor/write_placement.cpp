@@ -41,7 +41,7 @@ WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std
       is_output_(graph.nodes().size(), false),
       in_base_(graph.nodes().size(), false),
       accesses_(places.layout().buffers.size()),
-      commit_(groups, places, sized != nullptr) {
+      commit_(groups, places, {.sizes_change = sized != nullptr, .sees_flags = graph.watches_float_flags()}) {
   std::iota(holder_.begin(), holder_.end(), 0);
   for (const auto& node : graph.nodes()) {
     for (size_t out = 0; out < node->outs.size(); ++out) {
@@ -193,7 +193,7 @@ void WritePlacement::let_wait() {
   }
   groups_ = std::move(ordered);
   number_steps();
-  commit_ = CommitPoint(groups_, places_, sized_ != nullptr);
+  commit_ = CommitPoint(groups_, places_, {.sizes_change = sized_ != nullptr, .sees_flags = graph_.watches_float_flags()});
 }
 
 // ---- writes into their bases

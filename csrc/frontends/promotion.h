@@ -15,10 +15,12 @@ struct PromotionOperand {
   DType dtype = DType::float32;                     // Tensor
   int rank = 0;                                     // Tensor: 0-d tensors promote weakly inside their category
   DTypeCategory category = DTypeCategory::Integer;  // Scalar
+  const Scalar* number = nullptr;                   // Scalar: null if it is not known before the run
 };
 
 // One operand per argument in schema order; a Tensor[] argument has one operand per tensor instead. Returns for each
-// operand the dtype it must be cast to; nullopt: unchanged. A number that a kernel takes as a number is never cast.
+// operand the dtype it must be cast to; nullopt: unchanged. A number that a kernel takes as a number is never cast here;
+// a family may make a tensor of it.
 // Throws Error(Runtime) for Promotion::Same with different dtypes, naming op and dtypes.
 std::vector<std::optional<DType>> promote(const OpRow& row, std::span<const PromotionOperand> operands);
 

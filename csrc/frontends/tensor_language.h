@@ -12,6 +12,7 @@ namespace md {
 
 struct ConversionMethod;
 struct TensorFact;
+struct TensorCallable;
 
 struct TensorAttribute {
   enum class Kind : uint8_t {
@@ -19,11 +20,13 @@ struct TensorAttribute {
     Fact,      // follows from dtype, sizes and strides
     View,      // an op without further arguments
     Constant,  // always `value`
+    StandIn,   // what a Python function over our tensors returns
   };
   Kind kind;
   const TensorFact* fact = nullptr;
   const OpRow* row = nullptr;
   PyObject* value = nullptr;  // immortal
+  const TensorCallable* stand_in = nullptr;  // never destroyed
 };
 
 using TensorAttributes = std::unordered_map<std::string_view, TensorAttribute>;
@@ -64,6 +67,7 @@ struct TensorCallable {
   // Breaks; Element, Elements, Fact: where the call is not captured.
   TensorRefusal refusal = TensorRefusal::Method;
   ResultLayout layout = ResultLayout::Computed;
+  bool returns_arrays = false;  // results of rank 0 as well, where the library has scalars for others
   // Dtypes, by bit, for which the library raises and the row does not: of the first tensor, and of an argument `dtype`.
   uint32_t refused = 0, refused_results = 0;
 };

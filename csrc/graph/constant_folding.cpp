@@ -1,5 +1,6 @@
 // Runs ops whose operands are all constants once, here. A node whose storage escapes is kept:
 // each run must return a new tensor.
+#include "graph/failing_ops.h"
 #include "graph/passes.h"
 
 namespace md {
@@ -64,6 +65,8 @@ bool fold_constants(Graph& graph) {
   std::vector<bool> escapes = graph.escaping();
   bool changed = false;
   for (const auto& node : graph.nodes()) {
+    // An exception that it meets must be met at each run.
+    if (graph.watches_float_flags() && may_raise_float_flags(*node)) continue;
     if (!escapes[static_cast<size_t>(node->index)] && may_fold(*node)) changed |= fold(*node);
   }
   return changed;

@@ -1,3 +1,4 @@
+#include "graph/failing_ops.h"
 #include "graph/passes.h"
 
 namespace md {
@@ -30,7 +31,7 @@ bool eliminate_dead_code(Graph& graph) {
   for (const ValueRef& output : graph.outputs()) mark(output);
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     const Node& node = *graph.nodes()[i];
-    if (must_run(node)) live[i] = true;
+    if (must_run(node) || (graph.watches_float_flags() && may_raise_float_flags(node))) live[i] = true;
     if (!live[i]) continue;
     for (const Operand& operand : node.operands) for_each_value(operand, mark);
   }

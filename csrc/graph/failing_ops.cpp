@@ -36,4 +36,34 @@ bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<cons
   return false;
 }
 
+bool may_raise_float_flags(const Node& node) {
+  if (node.kind != NodeKind::Op) return false;
+  switch (node.op->kind) {
+    case OpKind::View:
+    case OpKind::Creation:
+    case OpKind::Write:
+    case OpKind::Random:
+    case OpKind::HostCall:
+      return false;
+    case OpKind::PointwiseUnary:
+    case OpKind::PointwiseBinary:
+    case OpKind::PointwiseTernary:
+    case OpKind::Compare:
+    case OpKind::Reduction:
+    case OpKind::Matmul:
+    case OpKind::Decomposition:
+    case OpKind::Softmax:
+    case OpKind::Cast:
+    case OpKind::Gather:
+      break;
+  }
+  bool has_float = false;
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [&](const ValueRef& value) {
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      has_float = has_float || info.is_scalar || is_floating(info.spec.dtype);
+    });
+  return has_float;
+}
+
 }  // namespace md

@@ -10,4 +10,7 @@ namespace md {
 // number that no element can hold. outs: the op's results.
 bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<const ValueInfo> outs);
 
+// Whether it may meet a floating-point exception: it computes with floats, or converts them.
+bool may_raise_float_flags(const Node& node);
+
 }  // namespace md

@@ -330,6 +330,7 @@ void Graph::replace_uses(ValueRef from, ValueRef to) {
 std::unique_ptr<Graph> Graph::clone() const {
   auto copy = std::make_unique<Graph>();
   copy->dim_table_ = dim_table_;
+  copy->watches_float_flags_ = watches_float_flags_;
   auto in_copy = [&](ValueRef& value) { value.node = copy->nodes_[static_cast<size_t>(value.node->index)].get(); };
   copy->nodes_.reserve(nodes_.size());
   for (const auto& node : nodes_) {

@@ -127,6 +127,9 @@ class Graph {
     runtime_asserts_ = std::move(runtime_asserts);
   }
   const std::vector<RuntimeAssert>& runtime_asserts() const { return runtime_asserts_; }
+  // Floating-point exceptions are seen: what may meet one is computed at each run, used or not.
+  void watch_float_flags() { watches_float_flags_ = true; }
+  bool watches_float_flags() const { return watches_float_flags_; }
   const ValueInfo& info(ValueRef value) const { return value.node->outs[static_cast<size_t>(value.out)]; }
   // Scans the whole graph; to query all nodes, use all_users().
   std::vector<Node*> users(const Node* node) const;
@@ -154,6 +157,7 @@ class Graph {
   Node* add_input(NodeKind kind, const std::string& name, ValueInfo info);
   void move_last_to(size_t at);
   std::shared_ptr<const void> dim_table_;
+  bool watches_float_flags_ = false;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<ValueRef> outputs_;

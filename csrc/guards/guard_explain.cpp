@@ -83,7 +83,8 @@ namespace {
 std::string tensor_type(BorrowedRef type) {
   const TensorFamily* family = find_family(reinterpret_cast<PyTypeObject*>(type.get()));
   bool is_foreign = family != nullptr && family != &default_family();
-  return is_foreign ? str_cat(family->name, ".", describe(type)) : describe(type);
+  std::string text = describe(type);
+  return is_foreign && !text.starts_with(family->name) ? str_cat(family->name, ".", text) : text;
 }
 
 }  // namespace
@@ -194,7 +195,8 @@ std::string condition_GLOBAL_STATE(const Guard& guard, const Bytecode&) {
 
 namespace {
 
-std::string dims_mismatch(const char* what, const int64_t* expected, const int64_t* actual, int rank) {
+template <typename Dims>
+std::string dims_mismatch(const char* what, const int64_t* expected, const Dims& actual, int rank) {
   for (int i = 0; i < rank; ++i) {
     if (expected[i] != actual[i] && expected[i] != TensorExpectation::kAnyDim) {
       return str_cat(what, " mismatch at index ", i, ". expected ", expected[i], ", actual ", actual[i]);

@@ -17,7 +17,7 @@
 namespace md {
 namespace {
 
-bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, const int64_t* strides) {
+bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, const Strides& strides) {
   constexpr int64_t kAny = TensorExpectation::kAnyDim;
   const int64_t* dims = expected.dims.data();
   for (int i = 0; i < expected.rank; ++i) {

@@ -6,6 +6,7 @@
 
 #include "cpython/weak_reference.h"
 #include "guards/constants.h"
+#include "guards/tensor_family.h"
 #include "guards/guard_set.h"
 
 namespace md {
@@ -53,7 +54,9 @@ bool can_hold_strongly(BorrowedRef object) {
     // Only types of C modules have descriptors of methods.
     return type == &PyMethodDescr_Type || is_static_type(reinterpret_cast<PyObject*>(PyDescr_TYPE(object.get())));
   }
-  return std::ranges::find(value_types(), type) != value_types().end();
+  if (std::ranges::find(value_types(), type) != value_types().end()) return true;
+  // The table of a tensor library owns its callables.
+  return !can_hold_weakly(object) && find_tensor_callable(object.get()) != nullptr;
 }
 
 bool can_hold_weakly(BorrowedRef object) {

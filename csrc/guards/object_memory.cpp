@@ -199,7 +199,10 @@ Tensor new_result(const TensorFamily& family, const TensorSpec& spec) {
       sizes[i] = spec.sizes[i].value();
       strides[i] = spec.strides[i].value();
     }
-    TensorView view{.dtype = spec.dtype, .requires_grad = spec.requires_grad, .rank = spec.rank()};
+    TensorView view;
+    view.dtype = spec.dtype;
+    view.requires_grad = spec.requires_grad;
+    view.rank = spec.rank();
     view.sizes = sizes;
     view.strides = strides;
     Ref object = family.empty(view);

@@ -26,13 +26,26 @@ struct PromotionOperand;
 struct TensorAttribute;
 struct TensorCallable;
 
+// The strides of an object, in elements. Libraries that count bytes have them as a power of two of those.
+class Strides {
+ public:
+  Strides(const int64_t* words = nullptr, int shift = 0) : words_(words), shift_(shift) {}
+  int64_t operator[](int i) const { return words_[i] >> shift_; }
+  // Of tensors of the engine's own.
+  const int64_t* in_elements() const { return words_; }
+
+ private:
+  const int64_t* words_;
+  int shift_;
+};
+
 // What a tensor object is now. Borrowed from the object: valid while it lives and is not resized.
 struct TensorView {
   DType dtype = DType::float32;
   bool requires_grad = false;
   int rank = 0;
   const int64_t* sizes = nullptr;
-  const int64_t* strides = nullptr;  // in elements
+  Strides strides = {};
   void* data = nullptr;              // of the first element; null if the tensor shares memory until it is read
   uint64_t witness = 0;              // a word of the library's own that guards compare unread
   const char* refusal = nullptr;     // why read() returned false
@@ -75,9 +88,10 @@ struct TensorFamily {
   // Reads the object without allocating. False: it is not captured, for the reason in `view`. Call read_view().
   bool (*read)(PyObject* object, TensorView& view);
   bool (*is_writable)(PyObject* object);
-  // For a family whose objects contain a Tensor: that tensor, and a new object of one; read() is then null. Null: hold()
-  // makes a tensor over the memory that read() describes, and results are objects of empty() and alias().
+  // For a family whose objects contain a Tensor: that tensor; read() is then null. Null: hold() makes a tensor over the
+  // memory that read() describes.
   const Tensor& (*contained)(PyObject* object);
+  // A new object of a result. Null: results are objects of empty() and alias().
   Ref (*wrap)(Tensor tensor);
   // A new object with uninitialised memory of the library's own; `view.data` is ignored.
   Ref (*empty)(const TensorView& view);
@@ -91,6 +105,8 @@ struct TensorFamily {
   bool (*parameter_version)(PyObject* object, uint64_t& version);
   // The exact type of a new tensor: a library may have scalars for rank 0.
   PyTypeObject* (*result_type)(DType dtype, int rank);
+  // The family of results of this rank that are no views; null: this one. Families of one library have one name, and mix.
+  const TensorFamily* (*family_of_result)(int rank);
   // Whether each change of an object's dtype, sizes, strides and flags increments tensor_changes(). False: its objects
   // are read again at every check.
   bool counts_changes;
@@ -110,9 +126,16 @@ struct TensorFamily {
   int (*thread_count)();
   // Whether the library records operations on tensors that require grad: these are left to it while grad mode is on.
   bool records_history;
+  // Of that state: the floating-point exceptions that the program sees, as bits of MXCSR. A run that meets one is Python's. May
+  // be null: none.
+  uint32_t (*watched_flags)(const StateWords& words);
   // Whether an operation that writes to a tensor reads all of its operands first, where they overlap the tensor in part. False:
   // what it computes then, or that it raises, is the library's.
   bool reads_before_it_writes;
+  // Whether it is an error to write a tensor where it overlaps an operand in part.
+  bool refuses_overlap;
+  // Whether an element is stored into one of another dtype, in place; may be null: as the engine has it.
+  bool (*may_store)(DType from, DType to);
 
   // ---- the language of its programs
 
@@ -124,12 +147,16 @@ struct TensorFamily {
   const OpRow* (*compare_operator)(int py_op);                // Py_LT .. Py_GE
   const OpRow* (*unary_operator)(char op);                    // '-', '~', '+'
   IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
+  bool has_byte_masks;  // an index of dtype uint8 is a mask
   std::vector<std::optional<DType>> (*promote)(const OpRow& row, std::span<const PromotionOperand> operands);
+  // Whether its functions take Python numbers for tensors; promote() then says which dtype each has.
+  bool takes_numbers;
   // The library's objects for a dtype (null if it has none) and for sizes, and the type of the latter.
   BorrowedRef (*dtype_object)(DType dtype);
   Ref (*size_object)(std::span<const int64_t> sizes);
   PyTypeObject* (*size_type)();
-  // The function __hash__ of its tensors, which returns their ids; null: they inherit that of object.
+  // The function __hash__ of its tensors, which returns their ids, or None if they are hashed otherwise or not at all; null: they
+  // inherit that of object.
   BorrowedRef (*hash_function)();
   // The form of an argument that is not a tensor of a trace, and its value for a parameter; throws as the library does.
   ValueForm (*form)(BorrowedRef value);
@@ -147,11 +174,17 @@ struct TensorFamily {
 
   // ---- graphs of its programs, as backends and logs see them
 
-  const GraphFace* face;
+  const GraphFace* face;  // null: as those of the default family
   // An object that has the facts of a tensor and no data. May throw PythonError.
   Ref (*fake)(const TensorSpec& spec);
 };
 
+inline bool are_kin(const TensorFamily& one, const TensorFamily& other) {
+  return &one == &other || std::string_view(one.name) == other.name;
+}
+inline const TensorFamily& family_of_result(const TensorFamily& family, int rank) {
+  return family.family_of_result != nullptr ? *family.family_of_result(rank) : family;
+}
 inline Ref own_object(const TensorFamily& family, BorrowedRef object) {
   return family.to_own != nullptr ? family.to_own(object) : Ref::share(object);
 }
@@ -195,8 +228,10 @@ inline TensorView view_of(const TensorImpl& impl) {
 }
 // The same sizes and strides.
 inline bool same_layout(const TensorView& one, const TensorView& other) {
-  return one.rank == other.rank && std::equal(one.sizes, one.sizes + one.rank, other.sizes) &&
-         std::equal(one.strides, one.strides + one.rank, other.strides);
+  if (one.rank != other.rank || !std::equal(one.sizes, one.sizes + one.rank, other.sizes)) return false;
+  for (int i = 0; i < one.rank; ++i)
+    if (one.strides[i] != other.strides[i]) return false;
+  return true;
 }
 // The same in all but where the memory is.
 inline bool is_alike(const TensorView& one, const TensorView& other) {

@@ -94,7 +94,7 @@ bool is_writable(PyObject*) { return true; }
 Ref empty(const TensorView& view) {
   TensorHandle made = nullptr;
   int32_t status =
-      library().shim.empty_strided(view.rank, view.sizes, view.strides, scalar_type(view.dtype), 0, -1, &made);
+      library().shim.empty_strided(view.rank, view.sizes, view.strides.in_elements(), scalar_type(view.dtype), 0, -1, &made);
   if (status != 0) {
     if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
     throw PythonError();
@@ -124,7 +124,7 @@ Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
                   storage_offset(owner) * static_cast<int64_t>(item_size(whole.dtype));
   if (view.dtype != whole.dtype) viewed = as_dtype(viewed, view.dtype);
   Ref sizes = tuple_of({view.sizes, static_cast<size_t>(view.rank)});
-  Ref strides = tuple_of({view.strides, static_cast<size_t>(view.rank)});
+  Ref strides = tuple_of({view.strides.in_elements(), static_cast<size_t>(view.rank)});
   Ref offset = check(PyLong_FromLongLong(bytes / item));
   Ref part = check(PyObject_CallMethodObjArgs(viewed, kAsStrided, sizes.get(), strides.get(), offset.get(), nullptr));
   return detached.step == Detached::Step::Last ? without_history(part, detached) : part;

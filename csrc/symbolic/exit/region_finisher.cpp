@@ -291,10 +291,17 @@ void RegionFinisher::add_outputs(CapturedRegion& region) {
 
 namespace {
 
-// Of the families in a graph, the one that answers for all.
+// Of the families in a graph, the one that answers for all, if its graphs have a face of their own.
 const TensorFamily& answering(const std::vector<const TensorFamily*>& families) {
   auto highest = std::ranges::max_element(families, {}, &TensorFamily::rank);
-  return highest == families.end() ? default_family() : **highest;
+  return highest == families.end() || (*highest)->face == nullptr ? default_family() : **highest;
+}
+
+uint32_t flags_watched_by(const std::vector<const TensorFamily*>& families) {
+  uint32_t flags = 0;
+  for (const TensorFamily* family : families)
+    if (family->watched_flags != nullptr) flags |= family->watched_flags(family->state());
+  return flags;
 }
 
 }  // namespace
@@ -332,6 +339,8 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
     tracer_.guards().global_state(default_family());
     for (const TensorFamily* family : tracer_.builder().families()) tracer_.guards().global_state(*family);
   }
+  region.watched_flags = flags_watched_by(tracer_.builder().families());
+  if (region.watched_flags != 0) graph.watch_float_flags();
   run_passes(graph);
   graph.set_runtime_asserts(shapes_.runtime_asserts());
   std::vector<std::vector<Node*>> users = graph.all_users();
@@ -349,6 +358,8 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   if (verifies_graphs()) verify(tracer_.graph());
   region.graph = tracer_.builder().shared_graph();
   region.family = &answering(tracer_.builder().families());
+  region.has_foreign_tensors = std::ranges::any_of(
+      tracer_.builder().families(), [](const TensorFamily* family) { return family->contained == nullptr; });
   region.graph_break = std::move(end.graph_break);
   region.snapshot = std::move(snapshot_);
   region.guards = std::move(tracer_.guards());

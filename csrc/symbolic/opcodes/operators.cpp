@@ -57,14 +57,15 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const 
   const OpRow* row = answering_family(left, right).binary_operator(op);
   std::string text = op.sign;
   if (row == nullptr) graph_break(BreakReason::tensor_operands, "operator " + text);
-  bool in_place =
-      is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code) && (row->variants & kInPlace);
+  bool in_place = is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code);
+  if (in_place && (row->variants & kInPlace) == 0) graph_break(BreakReason::tensor_operands, text + "=");
   const ValuePtr& other = is_tensor(left) ? right : left;
   bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;
   if (!known) {
     // For None, str and similar the interpreter raises; a user's class may define its own operator.
-    if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE))
+    if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE) ||
+        answering_family(left, right).takes_numbers)
       graph_break(BreakReason::tensor_operands, str_cat("operator ", text, " with a ", describe(other)));
     tracer.values().exact_type(other);
     raise_here();

@@ -15,7 +15,8 @@ namespace {
 
 class Border {
  public:
-  Border(Tracer& tracer, const TensorFamily& family) : tracer_(tracer), family_(family) {}
+  Border(Tracer& tracer, const TensorCallable& callable)
+      : tracer_(tracer), family_(*callable.family), returns_arrays_(callable.returns_arrays) {}
 
   CallArgs inward(const CallArgs& args) {
     CallArgs own;
@@ -27,7 +28,7 @@ class Border {
   // Of what the stand-in returns, alone or in tuples and lists.
   ValuePtr outward(const ValuePtr& value) {
     if (auto* tensor = as<TensorValue>(value))
-      return tensor->family == &family_ ? value : tensor_outward(value, tensor);
+      return are_kin(*tensor->family, family_) ? value : tensor_outward(value, tensor);
     if (auto* sequence = as<SequenceValue>(value)) {
       for (ValuePtr& item : sequence->items) item = outward(item);
       if (sequence->type) sequence->type = face_of(sequence->type);
@@ -46,7 +47,7 @@ class Border {
   }
 
   ValuePtr inward(const ValuePtr& value) {
-    if (auto* tensor = as<TensorValue>(value)) return tensor->family == &family_ ? tensor_inward(value, tensor) : value;
+    if (auto* tensor = as<TensorValue>(value)) return are_kin(*tensor->family, family_) ? tensor_inward(value, tensor) : value;
     if (auto* sequence = as<SequenceValue>(value)) return elements_inward(sequence->is_list, sequence->items);
     auto* object = as<ObjectValue>(value);
     if (object == nullptr) return value;
@@ -86,12 +87,14 @@ class Border {
     if (tensor->source != nullptr) graph_break(BreakReason::tensor_operands, "a constant of a function of ours");
     // No argument was a tensor.
     if (passed_.empty()) check_state(tracer_, family_);
-    tensor->family = &family_;
+    bool is_array = returns_arrays_ || !tensor->views.empty();
+    tensor->family = is_array ? &family_ : &family_of_result(family_, tensor->spec.rank());
     return value;
   }
 
   Tracer& tracer_;
   const TensorFamily& family_;
+  bool returns_arrays_;
   std::vector<std::pair<ValuePtr, ValuePtr>> passed_;  // {the library's, ours}
 };
 
@@ -128,7 +131,7 @@ CallArgs without_neutral_keywords(Tracer& tracer, const TensorFamily& family, co
 }
 
 ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  Border border(tracer, *callable.family);
+  Border border(tracer, callable);
   CallArgs own = border.inward(without_neutral_keywords(tracer, *callable.family, args));
   size_t depth = tracer.frames().depth();
   try {

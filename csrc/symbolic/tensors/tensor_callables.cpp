@@ -210,6 +210,8 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
       return tracer.values().constant(object_in(*tensor->family, attribute.fact->value(tensor->spec, {}, nullptr)));
     case TensorAttribute::Kind::View:
       return call_op(tracer, *attribute.row, {{value}, {}}, CallForm::Method);
+    case TensorAttribute::Kind::StandIn:
+      return call_stand_in(tracer, *attribute.stand_in, {{value}, {}});
     case TensorAttribute::Kind::Constant:
       break;
   }

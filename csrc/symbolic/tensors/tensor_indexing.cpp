@@ -21,7 +21,7 @@ namespace md {
 namespace {
 
 bool is_mask(const TensorValue& tensor) {
-  return tensor.spec.dtype == DType::bool_ || tensor.spec.dtype == DType::uint8;
+  return tensor.spec.dtype == DType::bool_ || (tensor.spec.dtype == DType::uint8 && tensor.family->has_byte_masks);
 }
 
 // Marks replace symbolic numbers in a key; no program uses such numbers, and no size is near them.
@@ -342,6 +342,20 @@ ValuePtr selected_by_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& k
   return call_op(tracer, *masked_select, {{ValuePtr(tensor), key}, {}}, CallForm::Function);
 }
 
+bool has_ellipsis(Tracer& tracer, const ValuePtr& key) {
+  auto is_ellipsis = [](const ValuePtr& item) { return type_of(item) == Py_TYPE(Py_Ellipsis); };
+  auto items = type_of(key) == &PyTuple_Type ? elements_of(tracer, key) : nullptr;
+  return items ? std::ranges::any_of(*items, is_ellipsis) : is_ellipsis(key);
+}
+
+// Of a view of rank 0 that subscripts or iteration have made: an element of its own, where the library has scalars.
+ValuePtr element_or_view(Tracer& tracer, const ValuePtr& view) {
+  static const OpRow* const clone = find_op("clone");
+  auto* tensor = as<TensorValue>(view);
+  if (tensor->spec.rank() > 0 || &family_of_result(*tensor->family, 0) == tensor->family) return view;
+  return call_op(tracer, *clone, {{view}, {}}, CallForm::Method);
+}
+
 }  // namespace
 
 ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
@@ -353,7 +367,7 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   IndexPlan plan = parsed.plan_for(tensor->spec);
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);
-  if (plan.indices.empty()) return view;
+  if (plan.indices.empty()) return has_ellipsis(tracer, key) ? view : element_or_view(tracer, view);
   auto [indices, dims] = places(tracer, parsed, plan);
   return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
 }

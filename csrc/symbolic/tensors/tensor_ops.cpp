@@ -77,10 +77,10 @@ class OpCapture {
       if (auto* object = as<ObjectValue>(value); object != nullptr && family_of(object->object) != nullptr)
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, " of a ", describe(value)));
       if (tensor == nullptr || tensor->family == found) return;
-      if (found != nullptr)
+      if (found != nullptr && !are_kin(*found, *tensor->family))
         graph_break(BreakReason::tensor_operands,
                     str_cat(row_->name, " of ", found->name, " and ", tensor->family->name, " tensors"));
-      found = tensor->family;
+      if (found == nullptr || tensor->family->rank > found->rank) found = tensor->family;
     };
     auto look_inside = [&](const ValuePtr& value) {
       look(value);
@@ -98,14 +98,7 @@ class OpCapture {
     for (const auto& [name, value] : args.keywords) values_.push_back(value);
     std::vector<ValueForm> forms;
     for (const ValuePtr& value : values_) forms.push_back(form_of(value));
-    BoundCall bound;
-    try {
-      BoundOp op = bind_overload(*row_, forms, args.keywords.empty() ? nullptr : names.get());
-      row_ = op.row;
-      bound = std::move(op.call);
-    } catch (const Error&) {
-      refuse_arguments(*family_, row_->name);
-    }
+    BoundCall bound = bind_values(forms, args.keywords.empty() ? nullptr : names.get());
     const std::vector<Param>& params = row_->schema.params;
     if (!params.empty()) viewed_at_ = bound.value_of_param[0];
     for (size_t i = 0; i < params.size(); ++i) {
@@ -119,6 +112,33 @@ class OpCapture {
         operands_.push_back(operand(params[i], values_[at]));
       }
     }
+  }
+
+  BoundCall bind_values(std::vector<ValueForm>& forms, PyObject* names) {
+    try {
+      return bind_overload(forms, names);
+    } catch (const Error&) {
+      bool has_number = family_->takes_numbers && std::ranges::any_of(forms, is_number_form);
+      if (!has_number) refuse_arguments(*family_, row_->name);
+    }
+    // Numbers in the place of tensors.
+    for (ValueForm& form : forms)
+      if (is_number_form(form)) form = ValueForm::Tensor;
+    try {
+      return bind_overload(forms, names);
+    } catch (const Error&) {
+      refuse_arguments(*family_, row_->name);
+    }
+  }
+
+  BoundCall bind_overload(std::span<const ValueForm> forms, PyObject* names) {
+    BoundOp op = md::bind_overload(*row_, forms, names);
+    row_ = op.row;
+    return std::move(op.call);
+  }
+
+  static bool is_number_form(ValueForm form) {
+    return form == ValueForm::Int || form == ValueForm::Float || form == ValueForm::Bool;
   }
 
   ValueForm form_of(const ValuePtr& value) {
@@ -175,6 +195,7 @@ class OpCapture {
       numbers_.push_back(operands_.size());
       return number->ref;
     }
+    if (param.type == ParamType::Tensor && family_->takes_numbers) return number_operand(param, value);
     if (param.type == ParamType::TensorList) {
       auto elements = list_elements(value);
       if (!elements) graph_break(BreakReason::tensor_operands, str_cat(row_->name, ": ", describe(value)));
@@ -188,6 +209,12 @@ class OpCapture {
       return refs;
     }
     if (row_->kind == OpKind::HostCall && has_symbolic_size(tracer_, value)) constant_of(tracer_, value);
+    return number_operand(param, value);
+  }
+
+  Operand number_operand(const Param& declared, const ValuePtr& value) {
+    Param param = declared;
+    if (param.type == ParamType::Tensor) param.type = ParamType::Number;
     if (!tracer_.shapes().is_unbacked(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       refuse_unbacked(tracer_, value);
@@ -307,6 +334,7 @@ class OpCapture {
     } else if (auto* scalar = std::get_if<Scalar>(&operand)) {
       result.kind = PromotionOperand::Kind::Scalar;
       result.category = scalar->category();
+      result.number = scalar;
     }
     return result;
   }
@@ -328,13 +356,24 @@ class OpCapture {
       auto casts = family_->promote(*row_, kinds);
       for (size_t i = 0; i < operands_.size(); ++i) {
         if (is_number(i)) continue;
+        if (i < casts.size() && casts[i] && kinds[i].kind == PromotionOperand::Kind::Scalar) {
+          operands_[i] = tensor_of_number(operands_[i], *casts[i]);
+          continue;
+        }
         auto* ref = std::get_if<ValueRef>(&operands_[i]);
         if (i < casts.size() && casts[i] && ref != nullptr && !tracer_.graph().info(*ref).is_scalar)
           operands_[i] = cast(*ref, *casts[i]);
       }
     } catch (const Error&) {
-      raise_here();
+      refuse_arguments(*family_, row_->name);
     }
+  }
+
+  // A number that takes part as an element of this dtype would.
+  ValueRef tensor_of_number(const Operand& number, DType dtype) {
+    static const OpRow* const full = find_op("full");
+    Node* node = tracer_.builder().add_op(*full, {DimVec(), number, dtype});
+    return {node, 0};
   }
 
   // cat and stack: one dtype for all elements.
@@ -450,7 +489,8 @@ class OpCapture {
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
-      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec, *family_);
+      const TensorFamily& family = base ? *as<TensorValue>(base)->family : family_of_result(*family_, spec.rank());
+      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec, family);
       if (base) tracer_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
     }

@@ -53,7 +53,8 @@ bool agrees_with_library(const OpRow& row, const TensorFamily& family, const Str
                          const StridedView& written) {
   bool is_same = same_view(read, written);
   if (family.reads_before_it_writes)
-    return is_same || are_apart(read, written) || !is_dense(layout_of(read)) || !is_dense(layout_of(written));
+    return is_same || !family.refuses_overlap || are_apart(read, written) || !is_dense(layout_of(read)) ||
+           !is_dense(layout_of(written));
   return is_same ? row.pointwise >= 0 : !meet(read, written);
 }
 
@@ -92,6 +93,11 @@ void check_reads(Tracer& tracer, const OpRow& row, const std::string& op, Tensor
 
 }  // namespace
 
+// The library raises.
+static void require_storable(const TensorFamily& family, DType from, DType to) {
+  if (family.may_store != nullptr && !family.may_store(from, to)) raise_here();
+}
+
 ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
   if (self == nullptr) raise_here();
@@ -107,6 +113,7 @@ ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   for (const Operand& operand : computed->ref.node->operands) {
     if (const auto* asked = std::get_if<DType>(&operand); asked != nullptr && *asked != self->spec.dtype) raise_here();
   }
+  if (row.kind != OpKind::Write) require_storable(*self->family, computed->spec.dtype, self->spec.dtype);
   try {
     check_write(row, tracer.graph().info(computed->ref).spec, self->spec);
     tracer.builder().write_result(self, computed->ref);
@@ -162,6 +169,7 @@ ValuePtr call_with_out(Tracer& tracer, const OpRow& row, const CallArgs& args, C
     bool fits = spec.rank() == target.rank();
     for (int dim = 0; fits && dim < spec.rank(); ++dim) fits = md::known_equal(spec.sizes[dim], target.sizes[dim]);
     if (!fits) graph_break(BreakReason::tensor_write, row.name + " resizes its out=");
+    require_storable(*as<TensorValue>(targets[i])->family, spec.dtype, target.dtype);
     try {
       check_out_dtype(*value.node->op, spec.dtype, target.dtype);
     } catch (const Error&) {

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <thread>
 
+#include "tensor/parallel/float_flags.h"
+
 namespace md {
 namespace {
 
@@ -42,6 +44,7 @@ struct ThreadPool::Job {
 
   RangeFunction function;
   void* context;
+  FloatFlags* float_flags = FloatFlags::here();  // of the caller
   std::span<Share> shares;
   int64_t piece = 1;
   std::atomic<int> seats = 1;  // the next participant number; the caller has number 0
@@ -159,6 +162,7 @@ void ThreadPool::serve() {
     inside_.fetch_add(1);
     if (Job* job = job_.load()) {
       int seat = job->seats.fetch_add(1);
+      WorkerFlags flags(job->float_flags);
       if (static_cast<size_t>(seat) < job->shares.size()) take_part(*job, seat);
     }
     if (inside_.fetch_sub(1) == 1) inside_.notify_all();

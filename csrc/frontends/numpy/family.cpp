@@ -1,0 +1,187 @@
+#include "frontends/numpy/family.h"
+
+#include "base/error.h"
+#include "frontends/arg_binding.h"
+#include "frontends/indexing.h"
+#include "frontends/numpy/arrays.h"
+#include "frontends/numpy/library.h"
+#include "frontends/numpy/objects.h"
+#include "frontends/numpy/promotion.h"
+#include "frontends/numpy/state.h"
+#include "frontends/operators.h"
+#include "frontends/tensor_facts.h"
+
+namespace md::numpy {
+namespace {
+
+PyTypeObject* array_type(DType, int) { return library().array; }
+PyTypeObject* scalar_type(DType dtype, int) { return library().scalars[static_cast<size_t>(dtype)]; }
+
+BorrowedRef not_hashed_by_identity() { return Py_None; }
+
+bool never_writable(PyObject*) { return false; }
+
+GradModes modes() { return {.grad = false, .inference = false}; }
+void set_modes(const GradModes&) {}
+
+// Filled under the GIL and never destroyed.
+TensorCallables& callables() {
+  static auto* all = new TensorCallables;
+  return *all;
+}
+const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
+
+// ---- attributes
+
+using Arguments = std::span<PyObject* const>;
+Ref dtype(const TensorSpec& spec, Arguments, PyObject*) { return Ref::share(dtype_object(spec.dtype)); }
+Ref rank(const TensorSpec& spec, Arguments, PyObject*) { return check(PyLong_FromLong(spec.rank())); }
+Ref size(const TensorSpec& spec, Arguments, PyObject*) { return check(PyLong_FromLongLong(spec.numel().value())); }
+Ref itemsize(const TensorSpec& spec, Arguments, PyObject*) {
+  return check(PyLong_FromSize_t(item_size(spec.dtype)));
+}
+Ref nbytes(const TensorSpec& spec, Arguments, PyObject*) {
+  return check(PyLong_FromLongLong(spec.numel().value() * static_cast<int64_t>(item_size(spec.dtype))));
+}
+Ref strides(const TensorSpec& spec, Arguments, PyObject*) {
+  std::vector<int64_t> bytes;
+  for (Dim stride : spec.strides) bytes.push_back(stride.value() * static_cast<int64_t>(item_size(spec.dtype)));
+  return size_object(bytes);
+}
+
+constexpr auto kNothing = TensorFact::Sizes::Nothing;
+constexpr TensorFact kFacts[] = {
+    {"dtype", false, kNothing, dtype, ""},       {"ndim", false, kNothing, rank, ""},
+    {"size", false, kNothing, size, ""},         {"itemsize", false, kNothing, itemsize, ""},
+    {"nbytes", false, kNothing, nbytes, ""},     {"strides", false, kNothing, strides, ""},
+};
+
+TensorAttributes& attributes() {
+  static auto* const all = [] {
+    auto* rows = new TensorAttributes{{"shape", {.kind = TensorAttribute::Kind::Shape}}};
+    for (const TensorFact& fact : kFacts)
+      rows->emplace(fact.name, TensorAttribute{.kind = TensorAttribute::Kind::Fact, .fact = &fact});
+    return rows;
+  }();
+  return *all;
+}
+const TensorAttribute* attribute(std::string_view name) { return find_attribute(attributes(), name); }
+
+// ---- language
+
+ValueForm form(BorrowedRef value) { return value_form(own_face(value)); }
+Arg argument(const OpRow& row, const Param& param, BorrowedRef value) {
+  return arg_from_python(row, param, own_face(value));
+}
+
+// Steps backwards make views with negative strides.
+bool steps_back(BorrowedRef item) {
+  Py_ssize_t start = 0, stop = 0, step = 1;
+  if (!PySlice_Check(item.get())) return false;
+  if (PySlice_Unpack(item, &start, &stop, &step) != 0) throw PythonError();
+  return step < 0;
+}
+
+IndexPlan index(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor) {
+  bool back = steps_back(key);
+  if (PyTuple_Check(key.get()))
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i)
+      back = back || steps_back(PyTuple_GET_ITEM(key.get(), i));
+  if (back) raise(ErrorKind::NotImplemented, "a slice that steps backwards");
+  return index_plan(spec, key, as_tensor);
+}
+
+const TensorFamily* result_family(int rank);
+
+constexpr TensorFamily family_row(int rank) {
+  return {
+      .name = "numpy",
+      .rank = rank,
+      .read = read_array,
+      .is_writable = is_writable,
+      .contained = nullptr,
+      .wrap = nullptr,
+      .empty = empty,
+      .alias = alias,
+      .written = nullptr,
+      .writes = nullptr,
+      .parameter_version = nullptr,
+      .result_type = array_type,
+      .family_of_result = result_family,
+      .counts_changes = false,
+      .state = state,
+      .state_text = state_text,
+      .state_difference = state_difference,
+      .unusual_state = unusual_state,
+      .modes = modes,
+      .set_modes = set_modes,
+      .thread_count = nullptr,
+      .records_history = false,
+      .watched_flags = watched_flags,
+      .reads_before_it_writes = true,
+      .refuses_overlap = false,
+      .may_store = may_store,
+      .attribute = attribute,
+      .find = find,
+      .is_opaque = nullptr,
+      .binary_operator = binary_operator_row,
+      .compare_operator = compare_operator_row,
+      .unary_operator = unary_operator_row,
+      .index = index,
+      .has_byte_masks = false,
+      .promote = promote_arrays,
+      .takes_numbers = true,
+      .dtype_object = dtype_object,
+      .size_object = size_object,
+      .size_type = [] { return &PyTuple_Type; },
+      .hash_function = not_hashed_by_identity,
+      .form = form,
+      .argument = argument,
+      .neutral_keywords = nullptr,
+      .to_own = own_face,
+      .from_own = numpy_face,
+      .opaque_tracer = nullptr,
+      .face = nullptr,
+      .fake = nullptr,
+  };
+}
+
+constexpr TensorFamily scalars_row() {
+  TensorFamily row = family_row(2);
+  row.read = read_scalar;
+  row.is_writable = never_writable;
+  row.wrap = scalar;
+  row.empty = nullptr;
+  row.alias = nullptr;
+  row.result_type = scalar_type;
+  row.promote = promote_scalars;
+  return row;
+}
+
+constexpr TensorFamily kArrays = family_row(3);
+constexpr TensorFamily kScalars = scalars_row();
+
+const TensorFamily* result_family(int rank) { return rank == 0 ? &kScalars : &kArrays; }
+
+}  // namespace
+
+const TensorFamily& arrays() { return kArrays; }
+
+void start() {
+  register_tensor_type(library().array, kArrays);
+  for (PyTypeObject* type : library().scalars)
+    if (type != nullptr) register_tensor_type(type, kScalars);
+}
+
+void add_callable(BorrowedRef callable, TensorCallable meaning) {
+  meaning.family = &kArrays;
+  callables().add(callable, meaning);
+}
+
+void add_attribute(std::string_view name, TensorCallable meaning) {
+  meaning.family = &kArrays;
+  attributes().emplace(name, TensorAttribute{.kind = TensorAttribute::Kind::StandIn,
+                                             .stand_in = new TensorCallable(meaning)});
+}
+
+}  // namespace md::numpy

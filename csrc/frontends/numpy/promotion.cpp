@@ -1,0 +1,140 @@
+#include "frontends/numpy/promotion.h"
+
+#include <unordered_map>
+
+#include "base/error.h"
+#include "frontends/numpy/library.h"
+#include "frontends/numpy/objects.h"
+#include "tensor/fill.h"
+
+namespace md::numpy {
+namespace {
+
+struct Ufunc {
+  PyObject* object;  // never released
+  IntegerLoops integers;
+};
+// Filled under the GIL and never destroyed.
+std::unordered_map<const OpRow*, Ufunc>& ufuncs() {
+  static auto* all = new std::unordered_map<const OpRow*, Ufunc>;
+  return *all;
+}
+
+using Casts = std::vector<std::optional<DType>>;
+
+PyTypeObject* number_type(DTypeCategory category) {
+  switch (category) {
+    case DTypeCategory::Bool:
+      return &PyBool_Type;
+    case DTypeCategory::Integer:
+      return &PyLong_Type;
+    case DTypeCategory::Floating:
+      break;
+  }
+  return &PyFloat_Type;
+}
+
+// What resolve_dtypes() takes for an operand: a dtype, or the class of a Python number. A bool is an element of dtype bool.
+Ref type_of(const PromotionOperand& operand) {
+  if (operand.kind == PromotionOperand::Kind::Tensor) return Ref::share(dtype_object(operand.dtype));
+  if (operand.category == DTypeCategory::Bool) return Ref::share(dtype_object(DType::bool_));
+  return Ref::share(reinterpret_cast<PyObject*>(number_type(operand.category)));
+}
+
+bool is_operand(const PromotionOperand& operand) { return operand.kind != PromotionOperand::Kind::Other; }
+
+// The dtypes of the loop: of the operands, then of the results.
+std::vector<DType> loop_of(const OpRow& row, const Ufunc& ufunc, std::span<const PromotionOperand> operands) {
+  static PyObject* const kResolve = PyUnicode_InternFromString("resolve_dtypes");
+  Ref results = check(PyObject_GetAttrString(ufunc.object, "nout"));
+  Ref types = check(PyList_New(0));
+  for (const PromotionOperand& operand : operands)
+    if (is_operand(operand)) check_status(PyList_Append(types, type_of(operand)));
+  for (long i = PyLong_AsLong(results); i > 0; --i) check_status(PyList_Append(types, Py_None));
+  Ref resolved = Ref::steal(PyObject_CallMethodOneArg(ufunc.object, kResolve, check(PyList_AsTuple(types))));
+  if (!resolved) {
+    PyErr_Clear();
+    raise_op(ErrorKind::Type, row.name, "NumPy has no loop for these dtypes");
+  }
+  std::vector<DType> loop;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(resolved.get()); ++i) {
+    DType dtype = DType::float64;
+    if (!dtype_of_descr(PyTuple_GET_ITEM(resolved.get(), i), dtype))
+      raise_op(ErrorKind::Type, row.name, "a dtype of NumPy's loop is not supported");
+    loop.push_back(dtype);
+  }
+  return loop;
+}
+
+bool is_known_and_natural(const PromotionOperand& operand) {
+  return operand.kind == PromotionOperand::Kind::Scalar && operand.number != nullptr &&
+         !operand.number->is_symbolic() && operand.number->as_int() >= 0;
+}
+
+void check_integers(const OpRow& op, const Ufunc& ufunc, std::span<const PromotionOperand> operands,
+                    const std::vector<DType>& loop) {
+  if (ufunc.integers == IntegerLoops::Same || row(loop[0]).category == DTypeCategory::Floating) return;
+  bool is_captured = ufunc.integers == IntegerLoops::ByNumber && operands.size() > 1 && is_known_and_natural(operands[1]);
+  if (!is_captured) raise_op(ErrorKind::Type, op.name, "of integers computes otherwise here");
+}
+
+// NumPy raises for an int that the dtype does not hold, or compares it as it is.
+void check_number(const OpRow& op, const PromotionOperand& operand, DType dtype) {
+  if (operand.category == DTypeCategory::Floating || row(dtype).category == DTypeCategory::Floating) return;
+  bool fits_always = dtype == DType::int64;
+  bool is_known = operand.number != nullptr && !operand.number->is_symbolic();
+  if (!fits_always && !(is_known && fits(dtype, *operand.number)))
+    raise_op(ErrorKind::Type, op.name, "an int beside ", row(dtype).name);
+}
+
+Casts casts_to(const OpRow& op, std::span<const PromotionOperand> operands, const std::vector<DType>& loop) {
+  Casts casts(operands.size());
+  size_t at = 0;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const PromotionOperand& operand = operands[i];
+    if (!is_operand(operand)) continue;
+    DType dtype = loop[at++];
+    if (operand.kind == PromotionOperand::Kind::Tensor) {
+      if (operand.dtype != dtype) casts[i] = dtype;
+      continue;
+    }
+    check_number(op, operand, dtype);
+    // Kernels take numbers for wide dtypes as they are; for narrow ones NumPy rounds them first.
+    bool takes_number = op.schema.params[i].type == ParamType::Number && !is_half(dtype) && operand.category != DTypeCategory::Bool;
+    if (!takes_number) casts[i] = dtype;
+  }
+  return casts;
+}
+
+}  // namespace
+
+void add_ufunc(const OpRow& row, BorrowedRef ufunc, IntegerLoops integers) {
+  ufuncs().try_emplace(&row, Ufunc{Py_NewRef(ufunc.get()), integers});
+}
+
+Casts promote_arrays(const OpRow& row, std::span<const PromotionOperand> operands) {
+  auto found = ufuncs().find(&row);
+  if (found == ufuncs().end()) {
+    if (row.promotion == Promotion::None || row.promotion == Promotion::Same) return Casts(operands.size());
+    raise_op(ErrorKind::Type, row.name, "NumPy has no ufunc for it");
+  }
+  std::vector<DType> loop = loop_of(row, found->second, operands);
+  check_integers(row, found->second, operands, loop);
+  return casts_to(row, operands, loop);
+}
+
+Casts promote_scalars(const OpRow& row, std::span<const PromotionOperand> operands) {
+  auto found = ufuncs().find(&row);
+  if (found != ufuncs().end() && row.kind != OpKind::Compare &&
+      md::row(loop_of(row, found->second, operands).back()).category == DTypeCategory::Integer)
+    raise_op(ErrorKind::Type, row.name, "of integer scalars, which warns of overflows");
+  return promote_arrays(row, operands);
+}
+
+bool may_store(DType from, DType to) {
+  const DTypeRow &source = row(from), &target = row(to);
+  if (source.category != target.category) return source.category < target.category;
+  return source.category != DTypeCategory::Integer || !source.is_signed || target.is_signed;
+}
+
+}  // namespace md::numpy

@@ -1,0 +1,41 @@
+"""Copies and conversions."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from .table import decline, dtype_of, stands_in, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@stands_in("ndarray.copy", returns_arrays=True)
+def copy_method(self: Any, order: Any = "C") -> Any:
+    if order != "C":
+        decline("copy in another order")
+    return self.clone(memory_format=minidynamo.contiguous_format)
+
+
+@stands_in("copy", returns_arrays=True)
+def copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
+    values = tensor(a, "copy")
+    if order != "K":
+        decline("copy in another order")
+    return values.clone()
+
+
+@stands_in("ndarray.astype", returns_arrays=True)
+def astype(self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
+    if order != "K" or casting != "unsafe" or copy is not True:
+        decline("astype with order, casting or copy")
+    return self.to(dtype_of(dtype), copy=True)
+
+
+@stands_in("ndarray.fill")
+def fill(self: Any, value: Any, /) -> None:
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and self.dtype is minidynamo.int64
+    if not is_whole and not (isinstance(value, (int, float)) and self.is_floating_point()):
+        decline("fill by such a number")
+    self.fill_(value)

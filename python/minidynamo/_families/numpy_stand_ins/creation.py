@@ -1,0 +1,131 @@
+"""New arrays."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from .table import decline, dtype_of, stands_in, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _require_plain(name: str, order: Any, device: Any, like: Any) -> None:
+    if order != "C" or device is not None or like is not None:
+        decline(f"{name} with order, device or like")
+
+
+def _sizes(shape: Any) -> Any:
+    sizes = (shape,) if isinstance(shape, int) else shape
+    if not isinstance(sizes, (tuple, list)):
+        decline("a shape")
+    return tuple(sizes)
+
+
+@stands_in("zeros", returns_arrays=True)
+def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    _require_plain("zeros", order, device, like)
+    return minidynamo.zeros(_sizes(shape), dtype=_dtype(dtype))
+
+
+@stands_in("ones", returns_arrays=True)
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    _require_plain("ones", order, device, like)
+    return minidynamo.ones(_sizes(shape), dtype=_dtype(dtype))
+
+
+# What is not written may be anything: zeros are as good.
+@stands_in("empty", returns_arrays=True)
+def empty(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
+    _require_plain("empty", order, device, like)
+    return minidynamo.zeros(_sizes(shape), dtype=_dtype(dtype))
+
+
+def _dtype(dtype: Any) -> Any:
+    return minidynamo.float64 if dtype is None or dtype is float else dtype_of(dtype)
+
+
+@stands_in("full", returns_arrays=True)
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    _require_plain("full", order, device, like)
+    if not isinstance(fill_value, (bool, int, float)):
+        decline("full of no number")
+    if dtype is None:
+        dtype = (
+            minidynamo.bool
+            if isinstance(fill_value, bool)
+            else minidynamo.int64 if isinstance(fill_value, int) else minidynamo.float64
+        )
+    wanted = dtype_of(dtype)
+    if not wanted.is_floating_point and wanted is not minidynamo.int64:
+        decline("full of a narrow dtype")
+    if wanted is minidynamo.int64 and isinstance(fill_value, float):
+        decline("full of whole numbers by a float")
+    return minidynamo.full(_sizes(shape), fill_value, dtype=wanted)
+
+
+def _like(name: str, a: Any, dtype: Any, order: Any, subok: Any, shape: Any, device: Any) -> Any:
+    """The model and the dtype."""
+    if order not in ("K", "C") or shape is not None or device is not None:
+        decline(f"{name} with order, shape or device")
+    model = tensor(a, name)
+    if not model.is_contiguous():
+        decline(f"{name} of an array that is not contiguous")
+    return model, model.dtype if dtype is None else dtype_of(dtype)
+
+
+@stands_in("zeros_like", returns_arrays=True)
+def zeros_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    model, dtype = _like("zeros_like", a, dtype, order, subok, shape, device)
+    return minidynamo.zeros(model.shape, dtype=dtype)
+
+
+@stands_in("ones_like", returns_arrays=True)
+def ones_like(
+    a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    model, dtype = _like("ones_like", a, dtype, order, subok, shape, device)
+    return minidynamo.ones(model.shape, dtype=dtype)
+
+
+@stands_in("empty_like", returns_arrays=True)
+def empty_like(
+    prototype: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    model, dtype = _like("empty_like", prototype, dtype, order, subok, shape, device)
+    return minidynamo.zeros(model.shape, dtype=dtype)
+
+
+@stands_in("arange", returns_arrays=True)
+def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
+    _require_plain("arange", "C", device, like)
+    if not all([isinstance(arg, int) and not isinstance(arg, bool) for arg in args]) or not args or len(args) > 3:
+        decline("arange of other numbers")
+    wanted = minidynamo.int64 if dtype is None else dtype_of(dtype)
+    if wanted not in (minidynamo.int64, minidynamo.int32, minidynamo.float64, minidynamo.float32):
+        decline("arange of this dtype")
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) == 3 else 1)
+    if step == 0 or (stop - start) * step <= 0:
+        decline("arange of nothing")
+    return minidynamo.arange(start, stop, step, dtype=minidynamo.int64).to(wanted)
+
+
+@stands_in("eye", returns_arrays=True)
+def eye(
+    N: int, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    _require_plain("eye", order, device, like)
+    if k != 0:
+        decline("eye of another diagonal")
+    return minidynamo.eye(N, N if M is None else M, dtype=_dtype(dtype))
+
+
+@stands_in("identity", returns_arrays=True)
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> Any:
+    _require_plain("identity", "C", None, like)
+    return minidynamo.eye(n, dtype=_dtype(dtype))

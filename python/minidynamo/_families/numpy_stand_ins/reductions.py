@@ -1,0 +1,195 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from ..._C import Tensor
+from .table import all_dims, decline, dtype_of, stands_in, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_SMALL = (minidynamo.bool, minidynamo.int8, minidynamo.int16, minidynamo.int32)
+
+
+def _require_plain(name: str, out: Any, initial: Any, where: Any) -> None:
+    if out is not None or initial is not None or where is not True:
+        decline(f"{name} with out, initial or where")
+
+
+def _axes(a: Tensor, axis: Any) -> Any:
+    """The dims as a tuple; None and () mean all and none of them."""
+    if axis is None:
+        return all_dims(a)
+    if axis == ():
+        decline("a reduction over no axis")
+    return axis
+
+
+def _accumulated(a: Tensor, dtype: Any, name: str) -> Tensor:
+    """Small integers are added and multiplied in the default integer; those without sign in one that we have not."""
+    if dtype is not None:
+        return a.to(dtype_of(dtype))
+    if a.dtype is minidynamo.uint8:
+        decline(f"{name} of uint8, a uint64")
+    return a.to(minidynamo.int64) if a.dtype in _SMALL else a
+
+
+def _sum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    _require_plain("sum", out, initial, where)
+    values = _accumulated(tensor(a, "sum"), dtype, "sum")
+    return values.clone() if values.dim() == 0 else minidynamo.sum(values, _axes(values, axis), keepdims)
+
+
+def _prod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    _require_plain("prod", out, initial, where)
+    values = _accumulated(tensor(a, "prod"), dtype, "prod")
+    if axis is None and not keepdims:
+        return minidynamo.prod(values)
+    if not isinstance(axis, int):
+        decline("prod over several axes")
+    return minidynamo.prod(values, axis, keepdims)
+
+
+def _floats(a: Any, name: str, dtype: Any) -> Tensor:
+    values = tensor(a, name)
+    if dtype is not None:
+        decline(f"{name} with dtype")
+    if values.numel() == 0:
+        decline(f"{name} of nothing")
+    return values if values.is_floating_point() else values.to(minidynamo.float64)
+
+
+def _mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = True
+) -> Any:
+    _require_plain("mean", out, None, where)
+    values = _floats(a, "mean", dtype)
+    return values.clone() if values.dim() == 0 else minidynamo.mean(values, _axes(values, axis), keepdims)
+
+
+def _var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    return _spread("var", a, axis, dtype, out, ddof, keepdims, where)
+
+
+def _std(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    return _spread("std", a, axis, dtype, out, ddof, keepdims, where)
+
+
+def _spread(
+    name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any
+) -> Any:
+    _require_plain(name, out, None, where)
+    values = _floats(a, name, dtype)
+    axes = _axes(values, axis)
+    count = 1
+    for dim in axes if isinstance(axes, tuple) else (axes,):
+        count *= values.shape[dim]
+    if values.dim() == 0 or count - ddof <= 0:
+        decline(f"{name} without degrees of freedom")
+    function = minidynamo.var if name == "var" else minidynamo.std
+    return function(values, axes, correction=ddof, keepdim=keepdims)
+
+
+def _extreme(name: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+    _require_plain(name, out, initial, where)
+    values = tensor(a, name)
+    if values.numel() == 0:
+        decline(f"{name} of nothing")
+    if values.dim() == 0:
+        return values.clone()
+    function = minidynamo.amax if name == "max" else minidynamo.amin
+    return function(values, _axes(values, axis), keepdims)
+
+
+def _max(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    return _extreme("max", a, axis, out, keepdims, initial, where)
+
+
+def _min(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
+) -> Any:
+    return _extreme("min", a, axis, out, keepdims, initial, where)
+
+
+def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: Any, where: Any) -> Any:
+    _require_plain(name, out, None, where)
+    values = tensor(a, name)
+    function = minidynamo.any if name == "any" else minidynamo.all
+    if values.dim() == 0 or (axis is None and not keepdims):
+        return function(values)
+    return function(values, _axes(values, axis), keepdims)
+
+
+def _any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    return _truth("any", a, axis, out, keepdims, where)
+
+
+def _all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    return _truth("all", a, axis, out, keepdims, where)
+
+
+def _argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _place("argmax", a, axis, out, keepdims)
+
+
+def _argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _place("argmin", a, axis, out, keepdims)
+
+
+def _place(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    _require_plain(name, out, None, True)
+    values = tensor(a, name)
+    if values.numel() == 0 or values.dim() == 0 or values.dtype is minidynamo.bool:
+        decline(f"{name} of such an array")
+    function = minidynamo.argmax if name == "argmax" else minidynamo.argmin
+    return function(values, axis, keepdims)
+
+
+def _cumulated(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    if out is not None:
+        decline(f"{name} with out")
+    values = _accumulated(tensor(a, name), dtype, name)
+    if axis is None:
+        values, axis = values.reshape(-1), 0
+    function = minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod
+    return function(values, axis)
+
+
+def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _cumulated("cumsum", a, axis, dtype, out)
+
+
+def _cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _cumulated("cumprod", a, axis, dtype, out)
+
+
+stands_in("sum ndarray.sum")(_sum)
+stands_in("prod ndarray.prod")(_prod)
+stands_in("mean ndarray.mean")(_mean)
+stands_in("var ndarray.var")(_var)
+stands_in("std ndarray.std")(_std)
+stands_in("max amax ndarray.max")(_max)
+stands_in("min amin ndarray.min")(_min)
+stands_in("any ndarray.any")(_any)
+stands_in("all ndarray.all")(_all)
+stands_in("argmax ndarray.argmax")(_argmax)
+stands_in("argmin ndarray.argmin")(_argmin)
+stands_in("cumsum ndarray.cumsum")(_cumsum)
+stands_in("cumprod ndarray.cumprod")(_cumprod)

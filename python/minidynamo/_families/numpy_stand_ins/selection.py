@@ -1,0 +1,75 @@
+"""Choices by conditions and bounds."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from ..._C import Tensor
+from .table import decline, promoted, stands_in, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _of_dtype(value: Any, like: Tensor, name: str) -> Any:
+    """A number as an element beside the array: weak, as NEP 50 says."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, bool):
+        return minidynamo.full((), value, dtype=minidynamo.bool)
+    if isinstance(value, float) and like.is_floating_point():
+        return minidynamo.full((), value, dtype=like.dtype)
+    if isinstance(value, int) and (like.is_floating_point() or like.dtype is minidynamo.int64):
+        return minidynamo.full((), value, dtype=like.dtype)
+    decline(f"{name} of such a number")
+
+
+def _plain_number(value: Any) -> Tensor:
+    if isinstance(value, bool):
+        return minidynamo.full((), value, dtype=minidynamo.bool)
+    if isinstance(value, int):
+        return minidynamo.full((), value, dtype=minidynamo.int64)
+    if isinstance(value, float):
+        return minidynamo.full((), value, dtype=minidynamo.float64)
+    decline("where of no numbers")
+
+
+@stands_in("where", returns_arrays=True)
+def where(condition: Any, x: Any, y: Any, /) -> Any:
+    chosen = tensor(condition, "where").to(minidynamo.bool)
+    if isinstance(x, Tensor):
+        first, second = x, _of_dtype(y, x, "where")
+    elif isinstance(y, Tensor):
+        first, second = _of_dtype(x, y, "where"), y
+    else:
+        first, second = _plain_number(x), _plain_number(y)
+    dtype = promoted(first.dtype, second.dtype)
+    return minidynamo.where(chosen, first.to(dtype), second.to(dtype))
+
+
+def _bounded(a: Any, low: Any, high: Any) -> Any:
+    values = tensor(a, "clip")
+    if low is None and high is None:
+        decline("clip without bounds")
+    for bound in (low, high):
+        is_float = isinstance(bound, float) and values.is_floating_point()
+        is_int = isinstance(bound, int) and not isinstance(bound, bool) and values.dtype is minidynamo.int64
+        is_int = is_int or (isinstance(bound, int) and values.is_floating_point())
+        if bound is not None and not is_float and not is_int:
+            decline("clip by such bounds")
+    return minidynamo.clamp(values, low, high)
+
+
+@stands_in("clip")
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Any:
+    if out is not None:
+        decline("clip with out")
+    return _bounded(a, a_min, a_max)
+
+
+@stands_in("ndarray.clip")
+def clip_method(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
+    if out is not None:
+        decline("clip with out")
+    return _bounded(self, min, max)
