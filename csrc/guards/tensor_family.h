@@ -149,6 +149,8 @@ struct TensorFamily {
   IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
   bool has_byte_masks;  // an index of dtype uint8 is a mask
   std::vector<std::optional<DType>> (*promote)(const OpRow& row, std::span<const PromotionOperand> operands);
+  // The strides of a new result whose elements follow from those of operands, broadcast; null: as the engine's rules say.
+  DimVec (*result_strides)(const DimVec& sizes, std::span<const TensorSpec* const> operands);
   // Whether its functions take Python numbers for tensors; promote() then says which dtype each has.
   bool takes_numbers;
   // The library's objects for a dtype (null if it has none) and for sizes, and the type of the latter.

@@ -63,6 +63,7 @@ int64_t count(const TensorView& view) {
 
 // As numpy.broadcast_to() makes views, which are read-only.
 bool repeats_elements(const TensorView& view) {
+  if (extent(view) == 0) return false;
   for (int i = 0; i < view.rank; ++i)
     if (view.strides[i] == 0 && view.sizes[i] > 1) return true;
   return false;

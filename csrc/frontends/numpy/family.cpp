@@ -5,6 +5,7 @@
 #include "frontends/indexing.h"
 #include "frontends/numpy/arrays.h"
 #include "frontends/numpy/library.h"
+#include "frontends/numpy/iteration_order.h"
 #include "frontends/numpy/objects.h"
 #include "frontends/numpy/promotion.h"
 #include "frontends/numpy/state.h"
@@ -74,6 +75,13 @@ Arg argument(const OpRow& row, const Param& param, BorrowedRef value) {
   return arg_from_python(row, param, own_face(value));
 }
 
+// % has the sign of the divisor where it is zero as well; + copies, which no row does for all dtypes that have it.
+const OpRow* binary_operator(const BinaryOperator& op) {
+  static const OpRow* const modulo = find_op("modulo");
+  return op.code == BinaryCode::Remainder ? modulo : binary_operator_row(op);
+}
+const OpRow* unary_operator(char op) { return op == '+' ? nullptr : unary_operator_row(op); }
+
 // Steps backwards make views with negative strides.
 bool steps_back(BorrowedRef item) {
   Py_ssize_t start = 0, stop = 0, step = 1;
@@ -124,12 +132,13 @@ constexpr TensorFamily family_row(int rank) {
       .attribute = attribute,
       .find = find,
       .is_opaque = nullptr,
-      .binary_operator = binary_operator_row,
+      .binary_operator = binary_operator,
       .compare_operator = compare_operator_row,
-      .unary_operator = unary_operator_row,
+      .unary_operator = unary_operator,
       .index = index,
       .has_byte_masks = false,
       .promote = promote_arrays,
+      .result_strides = result_strides,
       .takes_numbers = true,
       .dtype_object = dtype_object,
       .size_object = size_object,

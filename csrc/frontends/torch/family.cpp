@@ -149,6 +149,7 @@ constexpr TensorFamily kFamily{
     .index = index_plan,
     .has_byte_masks = true,
     .promote = promote,
+    .result_strides = nullptr,
     .takes_numbers = false,
     .dtype_object = dtype_object,
     .size_object = size_object,

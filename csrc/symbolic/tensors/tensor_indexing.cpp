@@ -362,6 +362,9 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
   tracer.values().guard_tensor(tensor);
+  // Subscripts of scalars make arrays of their own.
+  if (&family_of_result(*tensor->family, 1) != tensor->family)
+    graph_break(BreakReason::unknown_subscript, "a scalar of " + std::string(tensor->family->name));
   if (ValuePtr selected = selected_by_mask(tracer, tensor, key)) return selected;
   SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
@@ -370,6 +373,14 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   if (plan.indices.empty()) return has_ellipsis(tracer, key) ? view : element_or_view(tracer, view);
   auto [indices, dims] = places(tracer, parsed, plan);
   return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
+}
+
+// Every value of the one is one of the other, or its nearest float.
+static bool holds_all_of(DType target, DType source) {
+  const DTypeRow &wide = row(target), &narrow = row(source);
+  if (is_floating(target) || target == source || narrow.category == DTypeCategory::Bool) return true;
+  return !is_floating(source) && wide.category == DTypeCategory::Integer && narrow.digits <= wide.digits &&
+         (!narrow.is_signed || wide.is_signed);
 }
 
 void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
@@ -383,6 +394,9 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   auto* source = as<TensorValue>(value);
   if (source == nullptr && !is_number)
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
+  // Libraries with scalars store those as numbers, which may be out of range.
+  if (source != nullptr && source->family != tensor->family && !holds_all_of(tensor->spec.dtype, source->spec.dtype))
+    graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into ", row(tensor->spec.dtype).name));
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(tracer, tensor, key, value);

@@ -21,6 +21,7 @@
 #include "symbolic/tensors/tensor_writes.h"
 #include "tensor/ops/data_sizes.h"
 #include "tensor/ops/gradient_flow.h"
+#include "tensor/shapes/memory_format.h"
 #include "tensor/simd/pointwise.h"
 #include "tensor/tensor_modes.h"
 
@@ -53,6 +54,7 @@ class OpCapture {
     refuse_new_leaves();
     promote_operands();
     give_numbers_their_dtype();
+    if (family_->result_strides != nullptr && row_->pointwise >= 0) lay_out_operands();
     if (tracer_.graph().has_host_call() && may_fail_at_run_time()) keep_apart_from_host_calls();
     Node* node = append();
     node->form = form;
@@ -407,6 +409,49 @@ class OpCapture {
       if (error.kind() == ErrorKind::Internal) throw;
       raise_here();  // the op would raise at run time: left to the interpreter
     }
+  }
+
+  std::vector<const TensorSpec*> operand_specs() const {
+    std::vector<const TensorSpec*> specs;
+    for (const Operand& operand : operands_) {
+      auto* ref = std::get_if<ValueRef>(&operand);
+      if (ref != nullptr && !tracer_.graph().info(*ref).is_scalar) specs.push_back(&tracer_.graph().info(*ref).spec);
+    }
+    return specs;
+  }
+
+  // Whether the result has the strides that the library gives it.
+  bool lies_as_in_library() const {
+    std::vector<const TensorSpec*> specs = operand_specs();
+    if (std::ranges::all_of(specs, [](const TensorSpec* spec) { return spec->is_contiguous(); })) return true;
+    auto agrees = [&](const TensorSpec* spec) {
+      return same(spec->sizes, specs[0]->sizes) && same(spec->strides, specs[0]->strides);
+    };
+    if (std::ranges::all_of(specs, agrees)) return true;
+    auto is_symbolic = [](const TensorSpec* spec) { return any_symbolic(spec->sizes.span()); };
+    if (std::ranges::any_of(specs, is_symbolic))
+      graph_break(BreakReason::tensor_operands, row_->name + " of arrays with varying sizes that are laid out differently");
+    try {
+      TensorSpec result = infer_outs(*row_, operands_)[0].spec;
+      return lies_as(result, family_->result_strides(result.sizes, specs));
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      return true;  // it raises
+    }
+  }
+
+  // Where operands disagree, our rule follows the first one; libraries may prefer C's order.
+  void lay_out_operands() {
+    static const OpRow* const clone = find_op("clone");
+    if (lies_as_in_library()) return;
+    for (Operand& operand : operands_) {
+      auto* ref = std::get_if<ValueRef>(&operand);
+      if (ref == nullptr || tracer_.graph().info(*ref).is_scalar) continue;
+      Node* node = tracer_.builder().add_op(*clone, {*ref, std::string("contiguous_format")});
+      operand = ValueRef{node, 0};
+      break;
+    }
+    if (!lies_as_in_library()) graph_break(BreakReason::tensor_operands, row_->name + " of differently laid out arrays");
   }
 
   bool may_fail_at_run_time() const {

@@ -107,13 +107,19 @@ inline __attribute__((always_inline)) Floats log_of_normal(Floats x, Floats shif
   low = _mm256_fnmadd_ps(square, every(0.5f), low);
   return fma(k, every(kLn2FloatHigh), f + low);
 }
+// The exceptions of a logarithm, which programs may see.
+inline void raise_for_log(bool has_zero, bool has_negative) {
+  _mm_setcsr(_mm_getcsr() | (has_zero ? _MM_EXCEPT_DIV_ZERO : 0) | (has_negative ? _MM_EXCEPT_INVALID : 0));
+}
 inline __attribute__((noinline)) Floats log_of_any(Floats x) {
   constexpr float kLeastNormal = 0x1p-126f, kScale = 0x1p23f, kShift = 23;
   Floats is_tiny = _mm256_cmp_ps(x, every(kLeastNormal), _CMP_LT_OQ);
   Floats result = log_of_normal(_mm256_blendv_ps(x, x * kScale, is_tiny), _mm256_and_ps(is_tiny, every(kShift)));
   result = _mm256_blendv_ps(x, result, _mm256_cmp_ps(x, every(__builtin_inff()), _CMP_LT_OQ));
-  result = _mm256_blendv_ps(result, every(-__builtin_inff()), _mm256_cmp_ps(x, every(0), _CMP_EQ_OQ));
-  return _mm256_or_ps(result, _mm256_cmp_ps(x, every(0), _CMP_LT_OQ));  // all bits set: a NaN
+  Floats is_zero = _mm256_cmp_ps(x, every(0), _CMP_EQ_OQ), is_negative = _mm256_cmp_ps(x, every(0), _CMP_LT_OQ);
+  raise_for_log(_mm256_movemask_ps(is_zero) != 0, _mm256_movemask_ps(is_negative) != 0);
+  result = _mm256_blendv_ps(result, every(-__builtin_inff()), is_zero);
+  return _mm256_or_ps(result, is_negative);  // all bits set: a NaN
 }
 inline Floats math_log(Floats x) {
   Floats is_normal = _mm256_and_ps(_mm256_cmp_ps(x, every(0x1p-126f), _CMP_GE_OQ),

@@ -84,12 +84,20 @@ alignas(64) constexpr float kLogCells[][16] = {
      -0x1.7d7162p-5f, 0},
 };
 
+// The exceptions of a logarithm, which programs may see.
+inline __attribute__((noinline)) void raise_for_log(Floats x) {
+  bool has_zero = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_EQ_OQ) != 0;
+  bool has_negative = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ) != 0;
+  _mm_setcsr(_mm_getcsr() | (has_zero ? _MM_EXCEPT_DIV_ZERO : 0) | (has_negative ? _MM_EXCEPT_INVALID : 0));
+}
+
 // x = m 2^k with m in [0.75, 1.5): log x = k ln 2 + cell + log(1 + r), and log(1 + r) = r + r^2 q(r). The low part of
 // ln 2 is positive, so for zero only -inf is added.
 inline Floats math_log(Floats x) {
   constexpr float kLn2High = 0x1.62e400p-1f, kLn2Low = 0x1.7f7d1cp-20f;
   constexpr float kSeries[] = {-0.5f, 0x1.555558p-2f, -0x1.00033cp-2f, 0x1.99b65cp-3f, -0x1.3fc076p-3f};
   constexpr int kFirstFractionBits = 19;
+  if (__builtin_expect(_mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LE_OQ) != 0, 0)) raise_for_log(x);
   Floats m = _mm512_maskz_getmant_ps(kAllFloats, x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);
   Floats k = _mm512_maskz_getexp_ps(kAllFloats, x) - _mm512_maskz_getexp_ps(kAllFloats, m);
   __m512i cell = _mm512_maskz_srli_epi32(kAllFloats, _mm512_castps_si512(m), kFirstFractionBits);

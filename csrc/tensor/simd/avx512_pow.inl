@@ -141,21 +141,22 @@ struct Avx512Path<Function_pow, float> {
     __m512 y = _mm512_loadu_ps(exponent);
     _mm256_storeu_ps(out, low);
     _mm256_storeu_ps(out + 8, high);
-    if (negative != 0) sign(y, __mmask16(negative), out);
+    if (negative != 0) negative &= ~sign(y, __mmask16(negative), out);
     return (near_low | unsigned(near_high) << 8) & (negative | ~special);
   }
 
  private:
-  // A negative base has real powers for integer exponents, with its sign for odd ones.
-  static void sign(__m512 y, __mmask16 negative, float* out) {
+  // A negative base has real powers for integer exponents, with its sign for odd ones. Returns the lanes without one, which do
+  // not hold: their exception is seen where they are computed one by one.
+  static unsigned sign(__m512 y, __mmask16 negative, float* out) {
     __m512 half = y * _mm512_set1_ps(0.5f);
     __m512 whole = _mm512_maskz_roundscale_ps(__mmask16(-1), y, kTruncate);
     __m512 whole_half = _mm512_maskz_roundscale_ps(__mmask16(-1), half, kTruncate);
     __mmask16 broken = negative & _mm512_cmp_ps_mask(whole, y, _CMP_NEQ_UQ);
     __mmask16 odd = negative & _mm512_cmp_ps_mask(whole_half, half, _CMP_NEQ_UQ);
     __m512 result = _mm512_loadu_ps(out);
-    result = _mm512_mask_sub_ps(result, odd, _mm512_set1_ps(-0.0f), result);
-    _mm512_storeu_ps(out, _mm512_mask_mov_ps(result, broken, _mm512_set1_ps(__builtin_nanf(""))));
+    _mm512_storeu_ps(out, _mm512_mask_sub_ps(result, odd, _mm512_set1_ps(-0.0f), result));
+    return broken;
   }
 };
 
@@ -176,7 +177,7 @@ struct Avx512Path<Function_pow, double> {
     if (special == 0) return near;
     unsigned negative = _mm512_fpclass_pd_mask(a, kClassNegative);
     negative &= ~unsigned(_mm512_cmp_pd_mask(_mm512_abs_pd(a), all(0x1p-1022), _CMP_LT_OQ));
-    if (negative != 0) sign(y, __mmask8(negative), out);
+    if (negative != 0) negative &= ~sign(y, __mmask8(negative), out);
     return near & (negative | ~special);
   }
 
@@ -228,14 +229,14 @@ struct Avx512Path<Function_pow, double> {
     return fma(scale, grown + looked_up(kRootsOfTwoRest, _mm512_castpd_si512(shifted)), scale);
   }
 
-  static void sign(Doubles y, __mmask8 negative, double* out) {
+  static unsigned sign(Doubles y, __mmask8 negative, double* out) {
     Doubles half = y * all(0.5);
     Doubles whole = _mm512_maskz_roundscale_pd(__mmask8(-1), y, kTruncate);
     Doubles whole_half = _mm512_maskz_roundscale_pd(__mmask8(-1), half, kTruncate);
     __mmask8 broken = negative & _mm512_cmp_pd_mask(whole, y, _CMP_NEQ_UQ);
     __mmask8 odd = negative & _mm512_cmp_pd_mask(whole_half, half, _CMP_NEQ_UQ);
     Doubles result = _mm512_loadu_pd(out);
-    result = _mm512_mask_sub_pd(result, odd, all(-0.0), result);
-    _mm512_storeu_pd(out, _mm512_mask_mov_pd(result, broken, all(__builtin_nan(""))));
+    _mm512_storeu_pd(out, _mm512_mask_sub_pd(result, odd, all(-0.0), result));
+    return broken;
   }
 };

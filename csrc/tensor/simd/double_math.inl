@@ -109,6 +109,8 @@ inline double log_of(double x) {
   double half_square = 0.5 * f * f;
   double result = s * (half_square + (even + odd)) + k * kLn2Low - half_square + f + k * kLn2High;
   result = x < __builtin_inf() ? result : x;
-  result = x == 0 ? -__builtin_inf() : result;
-  return x < 0 ? __builtin_nan("") : result;
+  // -inf by an overflow for zero, NaN by inf - inf below: programs may see the exceptions.
+  double large = x < 0 ? __builtin_inf() : x == 0 ? 0x1.fffffffffffffp1023 : 0;
+  double outside = (x < 0 ? __builtin_inf() : 0) - large * (2 + float_abs(x));
+  return x <= 0 ? outside : result;
 }

@@ -74,10 +74,10 @@ inline T choose(uint8_t chosen, T a, T b) {
 }
 
 // Vector forms that take numbers outside of the domain one by one get `inside` instead. At the domain's end the result is
-// `limit`.
+// `limit`. The exceptions, which programs may see, are those of 0 * inf, and of a / 0 for a pole.
 template <typename T>
 inline T outside_domain(uint8_t is_end, T limit) {
-  return choose(is_end, limit, T(__builtin_nan("")));
+  return choose(is_end, limit, choose(is_end, T(1), T(0)) * infinity(limit));
 }
 #define MD_MATH_WITHIN(name, domain, inside, end, limit)         \
   template <typename T>                                          \
@@ -89,12 +89,12 @@ inline T outside_domain(uint8_t is_end, T limit) {
     } else {                                                     \
       result = ::name(choose(holds, a, T(inside)));              \
     }                                                            \
-    return choose(holds, result, outside_domain<T>(end, limit)); \
+    return choose(holds, result, outside_domain<T>(uint8_t(end) | holds, limit)); \
   }                                                              \
   inline float math_##name(float a) { return name##_within(a); } \
   inline double math_##name(double a) { return name##_within(a); }
 MD_MATH_WITHIN(acosh, a > T(1), 2, a == T(1), T(0))
-MD_MATH_WITHIN(atanh, float_abs(a) < T(1), 0, float_abs(a) == T(1), float_copysign(infinity(a), a))
+MD_MATH_WITHIN(atanh, float_abs(a) < T(1), 0, float_abs(a) == T(1), a / choose(float_abs(a) == T(1), T(0), T(1)))
 #undef MD_MATH_WITHIN
 #define MD_MATH(name)                                        \
   inline float math_##name(float a) { return ::name##f(a); } \
@@ -124,8 +124,14 @@ inline __attribute__((always_inline)) void map_floats(const float* src, float* d
   if (i < n) store_first(dst + i, n - i, function(load_first(src + i, n - i)));
 }
 #endif
-inline float math_pow(float a, float b) { return ::powf(a, b); }
-inline double math_pow(double a, double b) { return ::pow(a, b); }
+// 0 * inf beside a NaN: vector forms raise no exception where there is no result.
+template <typename T>
+inline T seen_if_nan(T result) {
+  uint8_t is_number = result == result;
+  return choose(is_number, result, choose(is_number, T(1), T(0)) * infinity(result));
+}
+inline float math_pow(float a, float b) { return seen_if_nan(::powf(a, b)); }
+inline double math_pow(double a, double b) { return seen_if_nan(::pow(a, b)); }
 inline float math_atan2(float a, float b) { return ::atan2f(a, b); }
 inline double math_atan2(double a, double b) { return ::atan2(a, b); }
 inline float math_hypot(float a, float b) { return ::hypotf(a, b); }
@@ -203,6 +209,12 @@ template <typename T>
 inline T float_remainder(T a, T b) {
   T rest = float_fmod(a, b);
   return rest != T(0) && (b < T(0)) != (rest < T(0)) ? rest + b : rest;
+}
+// The same with the sign of b where it is zero.
+template <typename T>
+inline T float_modulo(T a, T b) {
+  T rest = float_remainder(a, b);
+  return rest == T(0) ? float_copysign(rest, b) : rest;
 }
 
 template <typename T>

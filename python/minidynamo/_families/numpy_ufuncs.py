@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # By the name of the row: that of the ufunc.
-_UFUNCS = {
+UFUNCS = {
     **{"abs": "absolute", "acos": "arccos", "acosh": "arccosh", "add": "add", "asin": "arcsin", "asinh": "arcsinh"},
     **{"atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "bitwise_and": "bitwise_and"},
     **{"bitwise_left_shift": "left_shift", "bitwise_not": "invert", "bitwise_or": "bitwise_or"},
@@ -20,8 +20,8 @@ _UFUNCS = {
     **{"isnan": "isnan", "le": "less_equal", "log": "log", "log10": "log10", "log1p": "log1p", "log2": "log2"},
     **{"logical_and": "logical_and", "logical_not": "logical_not", "logical_or": "logical_or"},
     **{"logical_xor": "logical_xor", "lt": "less", "matmul": "matmul", "maximum": "maximum", "minimum": "minimum"},
-    **{"mul": "multiply", "ne": "not_equal", "neg": "negative", "positive": "positive", "pow": "power"},
-    **{"reciprocal": "reciprocal", "remainder": "remainder", "round": "rint", "sign": "sign", "signbit": "signbit"},
+    **{"mul": "multiply", "ne": "not_equal", "neg": "negative", "pow": "power"},
+    **{"modulo": "remainder", "reciprocal": "reciprocal", "round": "rint", "sign": "sign", "signbit": "signbit"},
     **{"sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "sub": "subtract", "tan": "tan"},
     **{"tanh": "tanh", "trunc": "trunc"},
 }
@@ -33,8 +33,8 @@ _INTEGERS = {"pow": "ByNumber", "reciprocal": "None"}
 def register(numpy: Any) -> None:
     """Registers the ufuncs themselves as callables, and how their operands are promoted."""
     for row in _C._op_rows():
-        name = _UFUNCS.get(row["name"].split(".")[0])
+        name = UFUNCS.get(row["name"].split(".")[0])
         if name is not None:
             _C._numpy.add_ufunc(row["name"], getattr(numpy, name), _INTEGERS.get(row["name"].split(".")[0], "Same"))
-    for row, name in _UFUNCS.items():
+    for row, name in UFUNCS.items():
         _C._numpy.add(getattr(numpy, name), name, "Op", row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, attribute, decline, promoted, stands_in, tensor
+from .table import all_dims, array, attribute, decline, promoted, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def _reshaped(a: Any, shape: Any, order: Any) -> Tensor:
     if order != "C":
         decline("reshape in another order")
-    return tensor(a, "reshape").reshape(shape)
+    return array(a, "reshape").reshape(shape)
 
 
 @stands_in("reshape", returns_arrays=True)
@@ -44,7 +44,7 @@ def flatten(self: Any, order: Any = "C") -> Any:
 
 @stands_in("transpose permute_dims", returns_arrays=True)
 def transpose(a: Any, axes: Any = None) -> Any:
-    values = tensor(a, "transpose")
+    values = array(a, "transpose")
     return values.permute(all_dims(values)[::-1] if axes is None else axes)
 
 
@@ -57,27 +57,27 @@ def transpose_method(self: Any, *axes: Any) -> Any:
 
 @attribute
 def T(self: Any) -> Any:
-    return self.permute(all_dims(self)[::-1])
+    return array(self, "T").permute(all_dims(self)[::-1])
 
 
 @attribute
 def real(self: Any) -> Any:
-    return self
+    return array(self, "real")
 
 
 @stands_in("swapaxes ndarray.swapaxes", returns_arrays=True)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    return tensor(a, "swapaxes").transpose(axis1, axis2)
+    return array(a, "swapaxes").transpose(axis1, axis2)
 
 
 @stands_in("moveaxis", returns_arrays=True)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    return tensor(a, "moveaxis").movedim(source, destination)
+    return array(a, "moveaxis").movedim(source, destination)
 
 
 @stands_in("squeeze ndarray.squeeze", returns_arrays=True)
 def squeeze(a: Any, axis: Any = None) -> Any:
-    values = tensor(a, "squeeze")
+    values = array(a, "squeeze")
     if axis is None:
         return values.squeeze()
     for dim in axis if isinstance(axis, tuple) else (axis,):
@@ -90,7 +90,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     if not isinstance(axis, int):
         decline("expand_dims by several axes")
-    return tensor(a, "expand_dims").unsqueeze(axis)
+    return array(a, "expand_dims").unsqueeze(axis)
 
 
 @stands_in("broadcast_to", returns_arrays=True)
@@ -98,14 +98,14 @@ def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(size < 0 for size in sizes):
         decline("broadcast_to negative sizes")
-    return tensor(array, "broadcast_to").expand(sizes)
+    return array(array, "broadcast_to").expand(sizes)
 
 
 def _joined(arrays: Any, name: str) -> list[Tensor]:
     """The arrays in one dtype."""
     if not isinstance(arrays, (list, tuple)) or not arrays:
         decline(f"{name} of no list of arrays")
-    values = [tensor(array, name) for array in arrays]
+    values = [array(array, name) for array in arrays]
     dtype = values[0].dtype
     for value in values[1:]:
         dtype = promoted(dtype, value.dtype)
@@ -156,9 +156,11 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
 
 @stands_in("roll", returns_arrays=True)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    values = tensor(a, "roll")
+    values = array(a, "roll")
     if not isinstance(shift, int) or not (axis is None or isinstance(axis, int)):
         decline("roll by several shifts")
+    if not values.is_contiguous():
+        decline("roll of an array in another order")
     if axis is None:
         return values.reshape(-1).roll(shift).reshape(values.shape)
     return values.roll(shift, axis)
@@ -166,7 +168,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 @stands_in("repeat ndarray.repeat", returns_arrays=True)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    values = tensor(a, "repeat")
+    values = array(a, "repeat")
     if not isinstance(repeats, int):
         decline("repeat by an array")
     if axis is None:
@@ -176,7 +178,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 @stands_in("tile", returns_arrays=True)
 def tile(A: Any, reps: Any) -> Any:
-    values = tensor(A, "tile")
+    values = array(A, "tile")
     return values.tile((reps,) if isinstance(reps, int) else tuple(reps))
 
 

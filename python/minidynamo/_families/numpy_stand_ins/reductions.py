@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, decline, dtype_of, stands_in, tensor
+from .table import all_dims, decline, dtype_of, outermost_first, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +19,31 @@ def _require_plain(name: str, out: Any, initial: Any, where: Any) -> None:
         decline(f"{name} with out, initial or where")
 
 
-def _axes(a: Tensor, axis: Any) -> Any:
-    """The dims as a tuple; None and () mean all and none of them."""
+def _axes(a: Tensor, axis: Any) -> tuple[int, ...]:
+    """The dims; None means all of them."""
     if axis is None:
         return all_dims(a)
-    if axis == ():
-        decline("a reduction over no axis")
-    return axis
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if not axes or not all([isinstance(dim, int) and -a.dim() <= dim < a.dim() for dim in axes]):
+        decline("a reduction over such axes")
+    return tuple([dim % a.dim() for dim in axes])
+
+
+def _reduced(function: Any, a: Tensor, axis: Any, keepdims: Any, **options: Any) -> Any:
+    """Over the axes, with a result whose axes lie in memory as those of the array do."""
+    axes = _axes(a, axis)
+    order = outermost_first(a)
+    if order == all_dims(a):
+        return function(a, axes, keepdim=keepdims, **options)
+    found = function(a.permute(order), tuple([order.index(dim) for dim in axes]), keepdim=keepdims, **options)
+    kept = [dim for dim in order if keepdims or dim not in axes]
+    return found if not kept else found.permute([kept.index(dim) for dim in sorted(kept)])
+
+
+def _of_element(name: str, value: Tensor, axis: Any) -> Tensor:
+    if axis is not None:
+        decline(f"{name} over an axis of an element")
+    return value.clone()
 
 
 def _accumulated(a: Tensor, dtype: Any, name: str) -> Tensor:
@@ -43,7 +61,9 @@ def _sum(
 ) -> Any:  # fmt: skip
     _require_plain("sum", out, initial, where)
     values = _accumulated(tensor(a, "sum"), dtype, "sum")
-    return values.clone() if values.dim() == 0 else minidynamo.sum(values, _axes(values, axis), keepdims)
+    if values.dim() == 0:
+        return _of_element("sum", values, axis)
+    return _reduced(minidynamo.sum, values, axis, keepdims)
 
 
 def _prod(
@@ -54,8 +74,10 @@ def _prod(
     values = _accumulated(tensor(a, "prod"), dtype, "prod")
     if axis is None and not keepdims:
         return minidynamo.prod(values)
-    if not isinstance(axis, int):
+    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim():
         decline("prod over several axes")
+    if outermost_first(values) != all_dims(values):
+        decline("prod of an array in another order")
     return minidynamo.prod(values, axis, keepdims)
 
 
@@ -73,7 +95,9 @@ def _mean(
 ) -> Any:
     _require_plain("mean", out, None, where)
     values = _floats(a, "mean", dtype)
-    return values.clone() if values.dim() == 0 else minidynamo.mean(values, _axes(values, axis), keepdims)
+    if values.dim() == 0:
+        return _of_element("mean", values, axis)
+    return _reduced(minidynamo.mean, values, axis, keepdims)
 
 
 def _var(
@@ -95,14 +119,13 @@ def _spread(
 ) -> Any:
     _require_plain(name, out, None, where)
     values = _floats(a, name, dtype)
-    axes = _axes(values, axis)
     count = 1
-    for dim in axes if isinstance(axes, tuple) else (axes,):
+    for dim in _axes(values, axis):
         count *= values.shape[dim]
     if values.dim() == 0 or count - ddof <= 0:
         decline(f"{name} without degrees of freedom")
     function = minidynamo.var if name == "var" else minidynamo.std
-    return function(values, axes, correction=ddof, keepdim=keepdims)
+    return _reduced(function, values, axis, keepdims, correction=ddof)
 
 
 def _extreme(name: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
@@ -111,9 +134,8 @@ def _extreme(name: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any
     if values.numel() == 0:
         decline(f"{name} of nothing")
     if values.dim() == 0:
-        return values.clone()
-    function = minidynamo.amax if name == "max" else minidynamo.amin
-    return function(values, _axes(values, axis), keepdims)
+        return _of_element(name, values, axis)
+    return _reduced(minidynamo.amax if name == "max" else minidynamo.amin, values, axis, keepdims)
 
 
 def _max(
@@ -132,9 +154,12 @@ def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: Any, where: Any) ->
     _require_plain(name, out, None, where)
     values = tensor(a, name)
     function = minidynamo.any if name == "any" else minidynamo.all
-    if values.dim() == 0 or (axis is None and not keepdims):
+    values = values.to(minidynamo.bool)
+    if axis is None and not keepdims:
         return function(values)
-    return function(values, _axes(values, axis), keepdims)
+    if values.dim() == 0:
+        return _of_element(name, values, axis)
+    return _reduced(function, values, axis, keepdims)
 
 
 def _any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
@@ -158,6 +183,8 @@ def _place(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     values = tensor(a, name)
     if values.numel() == 0 or values.dim() == 0 or values.dtype is minidynamo.bool:
         decline(f"{name} of such an array")
+    if axis is not None and (not isinstance(axis, int) or not -values.dim() <= axis < values.dim()):
+        decline(f"{name} over such an axis")
     function = minidynamo.argmax if name == "argmax" else minidynamo.argmin
     return function(values, axis, keepdims)
 
@@ -168,6 +195,10 @@ def _cumulated(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     values = _accumulated(tensor(a, name), dtype, name)
     if axis is None:
         values, axis = values.reshape(-1), 0
+    if values.dtype is minidynamo.float16:
+        decline(f"{name} of float16, which rounds each sum")
+    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim() or not values.is_contiguous():
+        decline(f"{name} over such an axis, or in another order")
     function = minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod
     return function(values, axis)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ["ATTRIBUTES", "TABLE", "all_dims", "attribute", "decline", "dtype_of", "promoted", "stands_in", "tensor"]
+__all__ = ["ATTRIBUTES", "TABLE", "all_dims", "array", "attribute", "decline", "dtype_of", "outermost_first", "promoted", "stands_in", "tensor"]
 
 
 class StandIn:
@@ -59,6 +59,13 @@ def attribute(function: _Function) -> _Function:
     return function
 
 
+def array(value: Any, what: str) -> Tensor:
+    """The argument with axes; scalars and arrays without any are left to NumPy."""
+    if not isinstance(value, Tensor) or value.dim() == 0:
+        decline(f"{what} of no array")
+    return value
+
+
 def tensor(value: Any, what: str) -> Tensor:
     """The argument; anything but an array or a scalar of NumPy is left to NumPy."""
     if not isinstance(value, Tensor):
@@ -89,6 +96,12 @@ def dtype_of(value: Any) -> Any:
 
 def all_dims(value: Tensor) -> tuple[int, ...]:
     return tuple(range(value.dim()))
+
+
+def outermost_first(value: Tensor) -> tuple[int, ...]:
+    """The dims as they lie in memory, by falling strides; those of one element stay where they are."""
+    strides = value.stride()
+    return tuple(sorted(all_dims(value), key=lambda dim: -strides[dim]))
 
 
 _ORDER = {
