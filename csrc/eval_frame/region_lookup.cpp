@@ -166,13 +166,14 @@ bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& re
 std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
   bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && region.leaves_plainly();
-  if (!is_whole || !is_cheap(saved_operations(*region.graph))) return {};
+  if (!is_whole || !is_cheap(saved_work(*region.graph, region.has_scalars))) return {};
   const Bytecode& code = place.bytecode;
   std::optional<int> header = header_of_body(code, place.index, region.snapshot.frames.front().index);
-  if (!header || !is_long_loop(place, *header, region)) return {};
+  // What a library does with scalars costs it little, however short the loop is.
+  if (!header || (!region.has_scalars && !is_long_loop(place, *header, region))) return {};
   bool is_part = std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
     const auto& entry = static_cast<const RegionEntry&>(*each);
-    return share_loop(code, *header, entry.instruction) && !is_cheap(saved_operations(*entry.region.graph));
+    return share_loop(code, *header, entry.instruction) && !is_cheap(saved_work(*entry.region.graph, entry.region.has_scalars));
   });
   return is_part ? std::nullopt : header;
 }
@@ -198,7 +199,7 @@ void leave_loop(CapturedRegion& region, const Bytecode& bytecode, int header) {
   region.exit = ExitKind::Bailout;
   region.is_cheap_loop = true;
   region.workless = innermost_loop(bytecode, header);
-  LoopRecording::add(left_to_python(bytecode, header, saved_operations(*region.graph)));
+  LoopRecording::add(left_to_python(bytecode, header, saved_work(*region.graph, region.has_scalars)));
 }
 
 // Fakes, traced calls and backends may consume random numbers during capture: undone, since eager Python would not.

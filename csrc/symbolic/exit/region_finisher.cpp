@@ -358,6 +358,8 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   if (verifies_graphs()) verify(tracer_.graph());
   region.graph = tracer_.builder().shared_graph();
   region.family = &answering(tracer_.builder().families());
+  region.has_scalars = std::ranges::any_of(
+      tracer_.builder().families(), [](const TensorFamily* family) { return family->family_of_result != nullptr; });
   region.has_foreign_tensors = std::ranges::any_of(
       tracer_.builder().families(), [](const TensorFamily* family) { return family->contained == nullptr; });
   region.graph_break = std::move(end.graph_break);

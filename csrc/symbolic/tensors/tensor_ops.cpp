@@ -367,7 +367,9 @@ class OpCapture {
           operands_[i] = cast(*ref, *casts[i]);
       }
     } catch (const Error&) {
-      refuse_arguments(*family_, row_->name);
+      // What NumPy, say, promotes otherwise is not known to raise.
+      if (family_->takes_numbers) refuse_arguments(*family_, row_->name);
+      raise_here();
     }
   }
 

@@ -144,7 +144,20 @@ int64_t hint_of(const TensorSpec& spec) {
 
 }  // namespace
 
-int64_t saved_operations(const Graph& graph) {
+namespace {
+
+bool is_of_scalars(const Node& node) {
+  bool found = std::ranges::all_of(node.outs, [](const ValueInfo& out) { return out.spec.rank() == 0; });
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [&](const ValueRef& value) {
+      found = found && value.node->outs[static_cast<size_t>(value.out)].spec.rank() == 0;
+    });
+  return found;
+}
+
+}  // namespace
+
+int64_t saved_work(const Graph& graph, bool has_scalars) {
   int64_t saved = 0;
   for (const auto& node : graph.nodes()) {
     if (node->kind != NodeKind::Op || node->op->kind == OpKind::View) continue;
@@ -153,9 +166,12 @@ int64_t saved_operations(const Graph& graph) {
       int64_t elements = hint_of(out.spec);
       if (is_op(*node, OpKind::Write)) {
         if (!any_symbolic(out.spec.sizes.span())) continue;  // made in place
-        saved -= elements * static_cast<int64_t>(item_size(out.spec.dtype)) / loop_cost::copied_bytes;
+        int64_t bytes = elements * static_cast<int64_t>(item_size(out.spec.dtype));
+        saved -= loop_cost::operation * bytes / loop_cost::copied_bytes;
+      } else if (has_scalars && is_of_scalars(*node)) {
+        saved += loop_cost::scalar;
       } else {
-        saved += 1 + elements / loop_cost::elements;
+        saved += loop_cost::operation + loop_cost::operation * elements / loop_cost::elements;
       }
     }
   }
@@ -174,7 +190,8 @@ LoopDecision left_to_python(const Bytecode& bytecode, int header, int64_t saved)
   PyCodeObject* code = bytecode.code();
   return {{text_of(code->co_filename), bytecode.line_at(header), text_of(code->co_name)},
           LoopFate::Python,
-          str_cat("an iteration saves Python ", saved, " operations; entering a region costs ", loop_cost::entry)};
+          str_cat("an iteration saves Python ", saved / loop_cost::operation, " operations; entering a region costs ",
+                  loop_cost::entry / loop_cost::operation)};
 }
 
 bool share_loop(const Bytecode& bytecode, int header, int index) {

@@ -19,8 +19,9 @@ class Source;
 class Tracer;
 struct CallArgs;
 
-// The operations that a graph saves Python, less what it copies for writes: loop_costs.def.
-int64_t saved_operations(const Graph& graph);
+// What a graph saves Python, less what it copies for writes: loop_costs.def. has_scalars: results of rank 0 are a library's
+// scalars.
+int64_t saved_work(const Graph& graph, bool has_scalars);
 // Whether that is less than a region costs at each run.
 bool is_cheap(int64_t saved);
 // Whether a range, or an iterator that knows its length, has more elements than a short loop.
