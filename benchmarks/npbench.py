@@ -2,10 +2,11 @@
 
 python benchmarks/npbench.py --npbench DIR [--kernels NAME,...] [--seconds S] [--json FILE]
 
-DIR is a checkout of https://github.com/spcl/npbench; without one the benchmark says "skipped". Each kernel runs in a process of
-its own with one thread, at size S, on copies of the same arguments, the contenders taking turns; the ratio is the median over
-the rounds of NumPy's time by ours. "first" is the first call less NumPy's best, in a process that has made one product.
-NumPy runs with MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ at 200 MB.
+DIR is a checkout of https://github.com/spcl/npbench; without one the benchmark says "skipped". Each kernel runs in a
+process of its own with one thread, at size S, on copies of the same arguments, the contenders taking turns; the ratio
+is the median over the rounds of NumPy's time by ours. "first" is the first call less NumPy's best, in a process that
+has made one product. NumPy runs with MALLOC_TRIM_THRESHOLD_ and
+MALLOC_MMAP_THRESHOLD_ at 200 MB.
 """
 
 import argparse
@@ -147,10 +148,12 @@ def main():
     rows = {}
     print("| kernel | right | NumPy ms | minidynamo ms | ratio | first ms | graphs | breaks |")
     print("|---|---|---|---|---|---|---|---|")
-    for name in [each for each in kernels(arguments.npbench) if not arguments.kernels or each in arguments.kernels.split(",")]:
+    chosen = arguments.kernels.split(",") if arguments.kernels else kernels(arguments.npbench)
+    for name in chosen:
         rows[name] = row = in_process(arguments, name)
         if "failed" in row:
-            print(f"| {name} | failed: {row['failed'].splitlines()[-1] if row['failed'] else ''} | | | | | | |", flush=True)
+            last = row["failed"].splitlines()[-1] if row["failed"] else ""
+            print(f"| {name} | failed: {last} | | | | | | |", flush=True)
             continue
         print(
             f"| {name} | {row['right']} | {row['numpy_ms']:.3f} | {row['minidynamo_ms']:.3f} | {row['ratio']:.2f} "
@@ -158,7 +161,8 @@ def main():
             flush=True,
         )
     ratios = [row["ratio"] for row in rows.values() if "ratio" in row]
-    print(f"\ngeometric mean {geometric_mean(ratios):.2f}, {sum(ratio < 0.95 for ratio in ratios)} of {len(ratios)} below 0.95")
+    slow = sum(ratio < 0.95 for ratio in ratios)
+    print(f"\ngeometric mean {geometric_mean(ratios):.2f}, {slow} of {len(ratios)} below 0.95")
     if arguments.json:
         write_json(arguments.json, {"machine": machine(), "rows": rows})
 

@@ -173,7 +173,8 @@ std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, 
   if (!header || (!region.has_scalars && !is_long_loop(place, *header, region))) return {};
   bool is_part = std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
     const auto& entry = static_cast<const RegionEntry&>(*each);
-    return share_loop(code, *header, entry.instruction) && !is_cheap(saved_work(*entry.region.graph, entry.region.has_scalars));
+    return share_loop(code, *header, entry.instruction) &&
+           !is_cheap(saved_work(*entry.region.graph, entry.region.has_scalars));
   });
   return is_part ? std::nullopt : header;
 }
@@ -200,6 +201,31 @@ void leave_loop(CapturedRegion& region, const Bytecode& bytecode, int header) {
   region.is_cheap_loop = true;
   region.workless = innermost_loop(bytecode, header);
   LoopRecording::add(left_to_python(bytecode, header, saved_work(*region.graph, region.has_scalars)));
+}
+
+// Whether nothing but scalars of a library is computed, which costs that less than a region.
+bool has_only_scalars(const RegionPlace& place, const CapturedRegion& region) {
+  if (!region.has_scalars || region.graph->op_count() == 0) return false;
+  if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return false;
+  return region.leaves_plainly() && saves_nothing(saved_work(*region.graph, true));
+}
+
+void leave_scalars(CapturedRegion& region, const RegionPlace& place) {
+  bool is_last = region.exit == ExitKind::Return || region.exit == ExitKind::Raise;
+  int last = is_last ? place.bytecode.size() - 1 : region.snapshot.frames.front().index;
+  region.workless = Stretch{place.index, std::max(place.index, last)};
+  region.exit = ExitKind::Bailout;
+}
+
+// Returns whether nothing of the region is worth running.
+bool leave_cheap_work(CapturedRegion& region, const RegionPlace& place, const CodeCache& cache) {
+  if (std::optional<int> header = cheap_loop(place, cache, region)) {
+    leave_loop(region, place.bytecode, *header);
+    return true;
+  }
+  if (!has_only_scalars(place, region)) return false;
+  leave_scalars(region, place);
+  return true;
 }
 
 // Fakes, traced calls and backends may consume random numbers during capture: undone, since eager Python would not.
@@ -257,10 +283,10 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (region.graph->op_count() == 0) LeftCode::note_wasted(region.instructions);
   if (region.skips_frame) region = type_guarded_bailout(place, std::move(region));
   if (is_worthless(place, region)) region.exit = ExitKind::Bailout;
-  if (std::optional<int> header = cheap_loop(place, cache, region)) leave_loop(region, place.bytecode, *header);
+  bool is_cheap_work = leave_cheap_work(region, place, cache);
   bool is_left_by_types = is_unprofitable(place, cache, key, region);
   if (is_left_by_types) region = type_guarded_bailout(place, std::move(region));
-  if (region.graph->op_count() > 0 && !region.is_cheap_loop) {
+  if (region.graph->op_count() > 0 && !is_cheap_work) {
     ++counters().graphs_captured;
     counters().ops_captured += region.graph->op_count();
   }

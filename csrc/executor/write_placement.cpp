@@ -193,7 +193,8 @@ void WritePlacement::let_wait() {
   }
   groups_ = std::move(ordered);
   number_steps();
-  commit_ = CommitPoint(groups_, places_, {.sizes_change = sized_ != nullptr, .sees_flags = graph_.watches_float_flags()});
+  commit_ =
+      CommitPoint(groups_, places_, {.sizes_change = sized_ != nullptr, .sees_flags = graph_.watches_float_flags()});
 }
 
 // ---- writes into their bases

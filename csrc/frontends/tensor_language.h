@@ -25,7 +25,7 @@ struct TensorAttribute {
   Kind kind;
   const TensorFact* fact = nullptr;
   const OpRow* row = nullptr;
-  PyObject* value = nullptr;  // immortal
+  PyObject* value = nullptr;                 // immortal
   const TensorCallable* stand_in = nullptr;  // never destroyed
 };
 

@@ -6,8 +6,8 @@
 
 #include "cpython/weak_reference.h"
 #include "guards/constants.h"
-#include "guards/tensor_family.h"
 #include "guards/guard_set.h"
+#include "guards/tensor_family.h"
 
 namespace md {
 namespace {

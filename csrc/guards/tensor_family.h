@@ -46,9 +46,9 @@ struct TensorView {
   int rank = 0;
   const int64_t* sizes = nullptr;
   Strides strides = {};
-  void* data = nullptr;              // of the first element; null if the tensor shares memory until it is read
-  uint64_t witness = 0;              // a word of the library's own that guards compare unread
-  const char* refusal = nullptr;     // why read() returned false
+  void* data = nullptr;           // of the first element; null if the tensor shares memory until it is read
+  uint64_t witness = 0;           // a word of the library's own that guards compare unread
+  const char* refusal = nullptr;  // why read() returned false
   TensorSpec spec() const;
 };
 

@@ -20,6 +20,7 @@ _extension_api: Any
 _families: Any
 _functional: dict[Any, Any]
 _memory_formats: dict[Any, Any]
+_numpy: Any
 _op_functions: dict[Any, Any]
 _prims: dict[Any, Any]
 _testing: Any

@@ -14,7 +14,7 @@ CORE = {"base", "tensor", "machine_code", "graph", "executor"}
 ROOMS = {
     "tensor": ["", "parallel", "simd", "ops", "shapes", "gemm", "kernels"],
     "executor": ["loops", ""],
-    "frontends": ["", "minidynamo", "torch"],
+    "frontends": ["", "minidynamo", "numpy", "torch"],
     "symbolic": "values breaks state trace facts sizes effects tensors attributes calls exceptions builtins opcodes exit".split(),
 }
 # Code that executes a program calls everything else, and is called by it: the sources of these rooms may include each

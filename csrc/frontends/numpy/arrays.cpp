@@ -35,8 +35,8 @@ PyObject* new_descr(DType dtype) { return Py_NewRef(library().descrs[static_cast
 
 Ref new_array(const TensorView& view, const Py_ssize_t* strides, void* data, int flags) {
   return check(library().functions.new_from_descr(library().array, new_descr(view.dtype), view.rank,
-                                                  reinterpret_cast<const Py_ssize_t*>(view.sizes), strides, data,
-                                                  flags, nullptr));
+                                                  reinterpret_cast<const Py_ssize_t*>(view.sizes), strides, data, flags,
+                                                  nullptr));
 }
 
 Ref view_over(PyObject* owner, const TensorView& view, int flags) {

@@ -4,8 +4,8 @@
 #include "frontends/arg_binding.h"
 #include "frontends/indexing.h"
 #include "frontends/numpy/arrays.h"
-#include "frontends/numpy/library.h"
 #include "frontends/numpy/iteration_order.h"
+#include "frontends/numpy/library.h"
 #include "frontends/numpy/objects.h"
 #include "frontends/numpy/promotion.h"
 #include "frontends/numpy/state.h"
@@ -38,9 +38,7 @@ using Arguments = std::span<PyObject* const>;
 Ref dtype(const TensorSpec& spec, Arguments, PyObject*) { return Ref::share(dtype_object(spec.dtype)); }
 Ref rank(const TensorSpec& spec, Arguments, PyObject*) { return check(PyLong_FromLong(spec.rank())); }
 Ref size(const TensorSpec& spec, Arguments, PyObject*) { return check(PyLong_FromLongLong(spec.numel().value())); }
-Ref itemsize(const TensorSpec& spec, Arguments, PyObject*) {
-  return check(PyLong_FromSize_t(item_size(spec.dtype)));
-}
+Ref itemsize(const TensorSpec& spec, Arguments, PyObject*) { return check(PyLong_FromSize_t(item_size(spec.dtype))); }
 Ref nbytes(const TensorSpec& spec, Arguments, PyObject*) {
   return check(PyLong_FromLongLong(spec.numel().value() * static_cast<int64_t>(item_size(spec.dtype))));
 }
@@ -52,9 +50,9 @@ Ref strides(const TensorSpec& spec, Arguments, PyObject*) {
 
 constexpr auto kNothing = TensorFact::Sizes::Nothing;
 constexpr TensorFact kFacts[] = {
-    {"dtype", false, kNothing, dtype, ""},       {"ndim", false, kNothing, rank, ""},
-    {"size", false, kNothing, size, ""},         {"itemsize", false, kNothing, itemsize, ""},
-    {"nbytes", false, kNothing, nbytes, ""},     {"strides", false, kNothing, strides, ""},
+    {"dtype", false, kNothing, dtype, ""},   {"ndim", false, kNothing, rank, ""},
+    {"size", false, kNothing, size, ""},     {"itemsize", false, kNothing, itemsize, ""},
+    {"nbytes", false, kNothing, nbytes, ""}, {"strides", false, kNothing, strides, ""},
 };
 
 TensorAttributes& attributes() {
@@ -189,8 +187,8 @@ void add_callable(BorrowedRef callable, TensorCallable meaning) {
 
 void add_attribute(std::string_view name, TensorCallable meaning) {
   meaning.family = &kArrays;
-  attributes().emplace(name, TensorAttribute{.kind = TensorAttribute::Kind::StandIn,
-                                             .stand_in = new TensorCallable(meaning)});
+  attributes().emplace(
+      name, TensorAttribute{.kind = TensorAttribute::Kind::StandIn, .stand_in = new TensorCallable(meaning)});
 }
 
 }  // namespace md::numpy

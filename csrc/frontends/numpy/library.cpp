@@ -8,14 +8,14 @@
 namespace md::numpy {
 namespace {
 
-Library loaded;
+NumpyLibrary loaded;
 
 PyObject* attribute(BorrowedRef object, const char* name) {
   return check(PyObject_GetAttrString(object, name)).release();
 }
 
 void find_functions(void** api) {
-  Functions& functions = loaded.functions;
+  ArrayApi& functions = loaded.functions;
   functions.descr_from_type = reinterpret_cast<decltype(functions.descr_from_type)>(api[45]);
   functions.scalar = reinterpret_cast<decltype(functions.scalar)>(api[60]);
   functions.new_from_descr = reinterpret_cast<decltype(functions.new_from_descr)>(api[94]);
@@ -48,7 +48,7 @@ bool found_in(const std::array<Object*, kDTypeCount>& table, const Object* objec
 
 }  // namespace
 
-Library& library() { return loaded; }
+NumpyLibrary& library() { return loaded; }
 
 void load(BorrowedRef numpy, BorrowedRef umath) {
   Ref capsule = check(PyObject_GetAttrString(umath, "_ARRAY_API"));

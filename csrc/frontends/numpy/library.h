@@ -25,7 +25,7 @@ static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
 inline constexpr int kAligned = 0x0100, kWriteable = 0x0400;
 
 // Entries of the capsule, by their numbers in NumPy's C API.
-struct Functions {
+struct ArrayApi {
   PyObject* (*descr_from_type)(int type_number);                // 45 PyArray_DescrFromType
   PyObject* (*scalar)(void* data, PyObject* descr, PyObject*);  // 60 PyArray_Scalar
   PyObject* (*new_from_descr)(PyTypeObject* type, PyObject* descr, int rank, const Py_ssize_t* sizes,
@@ -34,16 +34,16 @@ struct Functions {
 };
 
 // Objects are never released.
-struct Library {
-  PyTypeObject* array;                               // numpy.ndarray
-  std::array<PyObject*, kDTypeCount> descrs;         // by dtype; null: NumPy has none
-  std::array<PyTypeObject*, kDTypeCount> scalars;    // the types of rank-0 results; null likewise
-  PyObject* error_state;                             // the context variable of numpy.errstate
-  Functions functions;
+struct NumpyLibrary {
+  PyTypeObject* array;                             // numpy.ndarray
+  std::array<PyObject*, kDTypeCount> descrs;       // by dtype; null: NumPy has none
+  std::array<PyTypeObject*, kDTypeCount> scalars;  // the types of rank-0 results; null likewise
+  PyObject* error_state;                           // the context variable of numpy.errstate
+  ArrayApi functions;
 };
 
 // The loaded NumPy; valid after load().
-Library& library();
+NumpyLibrary& library();
 // Finds what is above; umath: the module with its C API. Throws PythonError.
 void load(BorrowedRef numpy, BorrowedRef umath);
 

@@ -74,7 +74,8 @@ bool is_known_and_natural(const PromotionOperand& operand) {
 void check_integers(const OpRow& op, const Ufunc& ufunc, std::span<const PromotionOperand> operands,
                     const std::vector<DType>& loop) {
   if (ufunc.integers == IntegerLoops::Same || row(loop[0]).category == DTypeCategory::Floating) return;
-  bool is_captured = ufunc.integers == IntegerLoops::ByNumber && operands.size() > 1 && is_known_and_natural(operands[1]);
+  bool is_captured =
+      ufunc.integers == IntegerLoops::ByNumber && operands.size() > 1 && is_known_and_natural(operands[1]);
   if (!is_captured) raise_op(ErrorKind::Type, op.name, "of integers computes otherwise here");
 }
 
@@ -100,7 +101,8 @@ Casts casts_to(const OpRow& op, std::span<const PromotionOperand> operands, cons
     }
     check_number(op, operand, dtype);
     // Kernels take numbers for wide dtypes as they are; for narrow ones NumPy rounds them first.
-    bool takes_number = op.schema.params[i].type == ParamType::Number && !is_half(dtype) && operand.category != DTypeCategory::Bool;
+    bool takes_number =
+        op.schema.params[i].type == ParamType::Number && !is_half(dtype) && operand.category != DTypeCategory::Bool;
     if (!takes_number) casts[i] = dtype;
   }
   return casts;

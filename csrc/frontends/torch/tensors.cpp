@@ -93,8 +93,8 @@ bool is_writable(PyObject*) { return true; }
 
 Ref empty(const TensorView& view) {
   TensorHandle made = nullptr;
-  int32_t status =
-      library().shim.empty_strided(view.rank, view.sizes, view.strides.in_elements(), scalar_type(view.dtype), 0, -1, &made);
+  int32_t status = library().shim.empty_strided(view.rank, view.sizes, view.strides.in_elements(),
+                                                scalar_type(view.dtype), 0, -1, &made);
   if (status != 0) {
     if (PyErr_Occurred() == nullptr) PyErr_NoMemory();
     throw PythonError();

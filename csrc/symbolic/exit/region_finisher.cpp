@@ -304,6 +304,15 @@ uint32_t flags_watched_by(const std::vector<const TensorFamily*>& families) {
   return flags;
 }
 
+void note_families(CapturedRegion& region, const std::vector<const TensorFamily*>& families) {
+  region.family = &answering(families);
+  region.has_scalars =
+      std::ranges::any_of(families, [](const TensorFamily* family) { return family->family_of_result != nullptr; });
+  region.has_foreign_tensors =
+      std::ranges::any_of(families, [](const TensorFamily* family) { return family->contained == nullptr; });
+  region.watched_flags = flags_watched_by(families);
+}
+
 }  // namespace
 
 CapturedRegion RegionFinisher::finish(RegionEnd end) {
@@ -339,7 +348,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
     tracer_.guards().global_state(default_family());
     for (const TensorFamily* family : tracer_.builder().families()) tracer_.guards().global_state(*family);
   }
-  region.watched_flags = flags_watched_by(tracer_.builder().families());
+  note_families(region, tracer_.builder().families());
   if (region.watched_flags != 0) graph.watch_float_flags();
   run_passes(graph);
   graph.set_runtime_asserts(shapes_.runtime_asserts());
@@ -357,11 +366,6 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   region.violations = shapes_.violations(entry_.start().bytecode);
   if (verifies_graphs()) verify(tracer_.graph());
   region.graph = tracer_.builder().shared_graph();
-  region.family = &answering(tracer_.builder().families());
-  region.has_scalars = std::ranges::any_of(
-      tracer_.builder().families(), [](const TensorFamily* family) { return family->family_of_result != nullptr; });
-  region.has_foreign_tensors = std::ranges::any_of(
-      tracer_.builder().families(), [](const TensorFamily* family) { return family->contained == nullptr; });
   region.graph_break = std::move(end.graph_break);
   region.snapshot = std::move(snapshot_);
   region.guards = std::move(tracer_.guards());

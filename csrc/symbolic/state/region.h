@@ -46,8 +46,8 @@ struct CapturedRegion {
   const TensorFamily* family = nullptr;  // whose tensors and names backends and logs see
   bool has_foreign_tensors = false;      // of a family whose objects contain no tensor of ours
   bool has_scalars = false;              // of a family that has scalars for results of rank 0
-  uint32_t watched_flags = 0;            // floating-point exceptions that the program sees (tensor/parallel/float_flags.h)
-  std::vector<RegionInput> inputs;       // one per graph input
+  uint32_t watched_flags = 0;       // floating-point exceptions that the program sees (tensor/parallel/float_flags.h)
+  std::vector<RegionInput> inputs;  // one per graph input
   std::vector<InputWrite> input_writes;  // which outputs are written to inputs at the exit and nowhere before
   std::vector<HostCallSite> host_calls;  // those of the graph, in order
   std::vector<OutputSite> outputs;       // indexed by Effect::start

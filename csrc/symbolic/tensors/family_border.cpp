@@ -47,7 +47,8 @@ class Border {
   }
 
   ValuePtr inward(const ValuePtr& value) {
-    if (auto* tensor = as<TensorValue>(value)) return are_kin(*tensor->family, family_) ? tensor_inward(value, tensor) : value;
+    if (auto* tensor = as<TensorValue>(value))
+      return are_kin(*tensor->family, family_) ? tensor_inward(value, tensor) : value;
     if (auto* sequence = as<SequenceValue>(value)) return elements_inward(sequence->is_list, sequence->items);
     auto* object = as<ObjectValue>(value);
     if (object == nullptr) return value;

@@ -396,7 +396,8 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
   // Libraries with scalars store those as numbers, which may be out of range.
   if (source != nullptr && source->family != tensor->family && !holds_all_of(tensor->spec.dtype, source->spec.dtype))
-    graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into ", row(tensor->spec.dtype).name));
+    graph_break(BreakReason::tensor_write,
+                str_cat("a ", describe(value), " stored into ", row(tensor->spec.dtype).name));
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(tracer, tensor, key, value);

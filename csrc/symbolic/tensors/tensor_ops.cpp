@@ -432,7 +432,8 @@ class OpCapture {
     if (std::ranges::all_of(specs, agrees)) return true;
     auto is_symbolic = [](const TensorSpec* spec) { return any_symbolic(spec->sizes.span()); };
     if (std::ranges::any_of(specs, is_symbolic))
-      graph_break(BreakReason::tensor_operands, row_->name + " of arrays with varying sizes that are laid out differently");
+      graph_break(BreakReason::tensor_operands,
+                  row_->name + " of arrays with varying sizes that are laid out differently");
     try {
       TensorSpec result = infer_outs(*row_, operands_)[0].spec;
       return lies_as(result, family_->result_strides(result.sizes, specs));
@@ -453,7 +454,8 @@ class OpCapture {
       operand = ValueRef{node, 0};
       break;
     }
-    if (!lies_as_in_library()) graph_break(BreakReason::tensor_operands, row_->name + " of differently laid out arrays");
+    if (!lies_as_in_library())
+      graph_break(BreakReason::tensor_operands, row_->name + " of differently laid out arrays");
   }
 
   bool may_fail_at_run_time() const {

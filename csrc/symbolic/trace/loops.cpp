@@ -1,6 +1,8 @@
 #include "symbolic/trace/loops.h"
 
 #include <algorithm>
+#include <memory>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -155,11 +157,9 @@ bool is_of_scalars(const Node& node) {
   return found;
 }
 
-}  // namespace
-
-int64_t saved_work(const Graph& graph, bool has_scalars) {
+int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars) {
   int64_t saved = 0;
-  for (const auto& node : graph.nodes()) {
+  for (const auto& node : nodes) {
     if (node->kind != NodeKind::Op || node->op->kind == OpKind::View) continue;
     if (is_op(*node, OpKind::HostCall)) return kMany;  // its cost is unknown
     for (const ValueInfo& out : node->outs) {
@@ -178,6 +178,18 @@ int64_t saved_work(const Graph& graph, bool has_scalars) {
   return saved;
 }
 
+// Whether the nodes from this one on compute scalars of a library alone, which saves it nothing.
+bool adds_only_scalars(Tracer& tracer, size_t first) {
+  std::span<const std::unique_ptr<Node>> nodes = tracer.graph().nodes();
+  bool has_scalars = std::ranges::any_of(
+      tracer.builder().families(), [](const TensorFamily* family) { return family->family_of_result != nullptr; });
+  return has_scalars && first < nodes.size() && saves_nothing(saved_by(nodes.subspan(first), true));
+}
+
+}  // namespace
+
+int64_t saved_work(const Graph& graph, bool has_scalars) { return saved_by(graph.nodes(), has_scalars); }
+
 bool is_long(BorrowedRef iterable) {
   Py_ssize_t length = PyRange_Check(iterable.get()) ? PyObject_Size(iterable) : PyObject_LengthHint(iterable, 0);
   if (length < 0) PyErr_Clear();  // longer than ssize_t
@@ -185,6 +197,7 @@ bool is_long(BorrowedRef iterable) {
 }
 
 bool is_cheap(int64_t saved) { return saved < loop_cost::entry; }
+bool saves_nothing(int64_t saved) { return saved < loop_cost::operation; }
 
 LoopDecision left_to_python(const Bytecode& bytecode, int header, int64_t saved) {
   PyCodeObject* code = bytecode.code();
@@ -347,6 +360,7 @@ void LoopScope::note_choice(const ValuePtr& value) {
 void LoopScope::go_round(Tracer& tracer, Visit& visit) {
   ++visit.iterations;
   Work now = work_of(tracer), whole = now - visit.start, last = now - visit.last;
+  bool is_vain = last.nodes > 0 && adds_only_scalars(tracer, static_cast<size_t>(visit.last.nodes));
   visit.last = now;
   int64_t to_come = visit.total ? std::max<int64_t>(*visit.total - visit.iterations, 0) : 1;
   int64_t cost = whole.cost() + last.cost() * to_come;
@@ -365,6 +379,9 @@ void LoopScope::go_round(Tracer& tracer, Visit& visit) {
     decided.reason = Reason::Elsewhere;
   } else if (visit.is_specialised || is_chosen) {
     decided.reason = Reason::Specialised;
+  } else if (is_vain && !is_early) {
+    decided.fate = LoopFate::Body;
+    decided.reason = Reason::Scalars;
   } else if (cost > most && !is_early && !is_decided_there) {
     decided.fate = LoopFate::Body;
   }
@@ -399,6 +416,8 @@ std::string LoopScope::why(const Decided& decided) {
       return str_cat(count, "; the body is specialised on its variable");
     case Reason::Elsewhere:
       return str_cat(count, "; the region cannot end at the loop, or one graph is requested");
+    case Reason::Scalars:
+      return str_cat(count, "; each computes only scalars");
     case Reason::InVain:
       return str_cat(count, "; no operation was found");
   }

@@ -22,8 +22,9 @@ struct CallArgs;
 // What a graph saves Python, less what it copies for writes: loop_costs.def. has_scalars: results of rank 0 are a library's
 // scalars.
 int64_t saved_work(const Graph& graph, bool has_scalars);
-// Whether that is less than a region costs at each run.
+// Whether that is less than a region costs at each run, or less than one operation.
 bool is_cheap(int64_t saved);
+bool saves_nothing(int64_t saved);
 // Whether a range, or an iterator that knows its length, has more elements than a short loop.
 bool is_long(BorrowedRef iterable);
 LoopDecision left_to_python(const Bytecode& bytecode, int header, int64_t saved);
@@ -89,7 +90,7 @@ class LoopScope {
     ValuePtr item;
   };
   // Why a loop is unrolled, or not: texts in loops.cpp.
-  enum class Reason : uint8_t { Work, Specialised, Elsewhere, InVain };
+  enum class Reason : uint8_t { Work, Specialised, Elsewhere, Scalars, InVain };
   struct Decided {
     Place place;
     SourceLine line;

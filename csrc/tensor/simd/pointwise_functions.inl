@@ -79,19 +79,19 @@ template <typename T>
 inline T outside_domain(uint8_t is_end, T limit) {
   return choose(is_end, limit, choose(is_end, T(1), T(0)) * infinity(limit));
 }
-#define MD_MATH_WITHIN(name, domain, inside, end, limit)         \
-  template <typename T>                                          \
-  inline T name##_within(T a) {                                  \
-    uint8_t holds = domain;                                      \
-    T result;                                                    \
-    if constexpr (sizeof(T) == sizeof(float)) {                  \
-      result = ::name##f(choose(holds, a, T(inside)));           \
-    } else {                                                     \
-      result = ::name(choose(holds, a, T(inside)));              \
-    }                                                            \
+#define MD_MATH_WITHIN(name, domain, inside, end, limit)                          \
+  template <typename T>                                                           \
+  inline T name##_within(T a) {                                                   \
+    uint8_t holds = domain;                                                       \
+    T result;                                                                     \
+    if constexpr (sizeof(T) == sizeof(float)) {                                   \
+      result = ::name##f(choose(holds, a, T(inside)));                            \
+    } else {                                                                      \
+      result = ::name(choose(holds, a, T(inside)));                               \
+    }                                                                             \
     return choose(holds, result, outside_domain<T>(uint8_t(end) | holds, limit)); \
-  }                                                              \
-  inline float math_##name(float a) { return name##_within(a); } \
+  }                                                                               \
+  inline float math_##name(float a) { return name##_within(a); }                  \
   inline double math_##name(double a) { return name##_within(a); }
 MD_MATH_WITHIN(acosh, a > T(1), 2, a == T(1), T(0))
 MD_MATH_WITHIN(atanh, float_abs(a) < T(1), 0, float_abs(a) == T(1), a / choose(float_abs(a) == T(1), T(0), T(1)))

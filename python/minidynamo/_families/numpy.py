@@ -25,7 +25,10 @@ def load(numpy: Any) -> str | None:
             return "its arrays are not laid out as expected"
     _C._numpy.start()
     numpy_ufuncs.register(numpy)
-    numpy_stand_ins.register(numpy)
+    for row in numpy_stand_ins.TABLE:
+        row.register(numpy)
+    for name, function in numpy_stand_ins.ATTRIBUTES.items():
+        _C._numpy.add_attribute(name, function)
     return None
 
 

@@ -60,7 +60,12 @@ OTHERS = {
     "ravel": [lambda x: x.ravel(), lambda x: np.ravel(x.T), lambda x: x.flatten(), lambda x: x.T.flatten()],
     "transpose": [lambda x: x.T, lambda x: x.transpose(), lambda x: np.transpose(x), lambda x: x.T.T],
     "swapaxes": [lambda x: x.swapaxes(0, -1), lambda x: np.swapaxes(x, 0, 1), lambda x: np.moveaxis(x, 0, -1)],
-    "squeeze": [lambda x: x[:1].squeeze(0), lambda x: np.squeeze(x[:1]), lambda x: np.expand_dims(x, 0), lambda x: x.squeeze(0)],
+    "squeeze": [
+        lambda x: x[:1].squeeze(0),
+        lambda x: np.squeeze(x[:1]),
+        lambda x: np.expand_dims(x, 0),
+        lambda x: x.squeeze(0),
+    ],
     "broadcast": [lambda x: np.broadcast_to(x, (2, *x.shape)), lambda x: np.broadcast_to(x, (2, *x.shape)) + 1],
     "concatenate": [
         lambda x: np.concatenate([x, x]),
@@ -72,7 +77,12 @@ OTHERS = {
         lambda x: np.hstack([x, x]),
         lambda x: np.concatenate([x, x.astype("f4")]),
     ],
-    "roll": [lambda x: np.roll(x, 1), lambda x: np.roll(x, -2, axis=0), lambda x: np.repeat(x, 2), lambda x: np.tile(x, 2)],
+    "roll": [
+        lambda x: np.roll(x, 1),
+        lambda x: np.roll(x, -2, axis=0),
+        lambda x: np.repeat(x, 2),
+        lambda x: np.tile(x, 2),
+    ],
     "repeat": [lambda x: x.repeat(3, axis=0), lambda x: np.tile(x, (2, 1)), lambda x: np.repeat(x, 0)],
     "like": [
         lambda x: np.zeros_like(x),
@@ -140,7 +150,9 @@ OTHERS = {
         lambda x: np.matmul(x, x[..., 0]),
     ],
 }
-PROGRAMS = [(f"{name}-{i}", program) for name, all_of in {**REDUCTIONS, **OTHERS}.items() for i, program in enumerate(all_of)]
+PROGRAMS = [
+    (f"{name}-{i}", program) for name, all_of in {**REDUCTIONS, **OTHERS}.items() for i, program in enumerate(all_of)
+]
 
 
 @pytest.mark.parametrize(("name", "program"), PROGRAMS, ids=[name for name, _ in PROGRAMS])
@@ -266,8 +278,16 @@ def row_by_row(x):
 
 
 PROGRAMS_THAT_WRITE = [
-    *[store(key, value) for key in (0, slice(None), ..., (slice(1, None), 0), [0, 1]) for value in (5, 0.5, True, np.float32(2))],
-    *[store_of(key, function) for key in (0, slice(1, None)) for function in (lambda x: x[-1], lambda x: x.sum(), lambda x: x[:1])],
+    *[
+        store(key, value)
+        for key in (0, slice(None), ..., (slice(1, None), 0), [0, 1])
+        for value in (5, 0.5, True, np.float32(2))
+    ],
+    *[
+        store_of(key, function)
+        for key in (0, slice(1, None))
+        for function in (lambda x: x[-1], lambda x: x.sum(), lambda x: x[:1])
+    ],
     *[update(function) for function in (add_one, scale, divide, power)],
     *(mask, overlap, overlap_back, through_view, through_reshape, row_by_row),
 ]

@@ -6,11 +6,28 @@ import numpy as np
 import pytest
 from compared import is_captured, mismatch
 
-import minidynamo
 from minidynamo._families.numpy_ufuncs import UFUNCS
 
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "f2", "f4", "f8"]
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan, 1e300, -1e300, 1e-300, 750.0, -750.0, 1e-320, 3.0, 0.5]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    2.5,
+    -2.5,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e300,
+    -1e300,
+    1e-300,
+    750.0,
+    -750.0,
+    1e-320,
+    3.0,
+    0.5,
+]
 UNARY = sorted(name for name in UFUNCS.values() if getattr(np, name).nin == 1)
 BINARY = sorted(name for name in UFUNCS.values() if getattr(np, name).nin == 2 and name != "matmul")
 
@@ -25,7 +42,10 @@ def arrays(code):
         if dtype.kind == "b":
             return [np.array([True, False, True]), np.array([[True], [False]])]
         ends = np.iinfo(dtype)
-        return [np.array([0, 1, 2, 3, 5, 7, ends.max, ends.min, ends.max - 1], dtype), np.arange(1, 19, dtype=dtype)[::2]]
+        return [
+            np.array([0, 1, 2, 3, 5, 7, ends.max, ends.min, ends.max - 1], dtype),
+            np.arange(1, 19, dtype=dtype)[::2],
+        ]
 
 
 def all_arrays(code):

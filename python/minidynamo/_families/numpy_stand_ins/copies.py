@@ -27,7 +27,9 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
 
 
 @stands_in("ndarray.astype", returns_arrays=True)
-def astype(self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True) -> Any:
+def astype(
+    self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
+) -> Any:
     if order != "K" or casting != "unsafe" or copy is not True:
         decline("astype with order, casting or copy")
     return self.to(dtype_of(dtype), copy=True)

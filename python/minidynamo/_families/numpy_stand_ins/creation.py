@@ -57,7 +57,9 @@ def full(
         dtype = (
             minidynamo.bool
             if isinstance(fill_value, bool)
-            else minidynamo.int64 if isinstance(fill_value, int) else minidynamo.float64
+            else minidynamo.int64
+            if isinstance(fill_value, int)
+            else minidynamo.float64
         )
     wanted = dtype_of(dtype)
     if not wanted.is_floating_point and wanted is not minidynamo.int64:
@@ -104,7 +106,7 @@ def empty_like(
 @stands_in("arange", returns_arrays=True)
 def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
     _require_plain("arange", "C", device, like)
-    if not all([isinstance(arg, int) and not isinstance(arg, bool) for arg in args]) or not args or len(args) > 3:
+    if not all(isinstance(arg, int) and not isinstance(arg, bool) for arg in args) or not args or len(args) > 3:
         decline("arange of other numbers")
     wanted = minidynamo.int64 if dtype is None else dtype_of(dtype)
     if wanted not in (minidynamo.int64, minidynamo.int32, minidynamo.float64, minidynamo.float32):

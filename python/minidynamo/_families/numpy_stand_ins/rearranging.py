@@ -127,9 +127,7 @@ def concatenate(
 
 
 @stands_in("stack", returns_arrays=True)
-def stack(
-    arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
-) -> Any:
+def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     if out is not None or dtype is not None or casting != "same_kind":
         decline("stack with out, dtype or casting")
     return minidynamo.stack(_joined(arrays, "stack"), axis)

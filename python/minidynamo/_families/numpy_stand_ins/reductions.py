@@ -24,7 +24,7 @@ def _axes(a: Tensor, axis: Any) -> tuple[int, ...]:
     if axis is None:
         return all_dims(a)
     axes = axis if isinstance(axis, tuple) else (axis,)
-    if not axes or not all([isinstance(dim, int) and -a.dim() <= dim < a.dim() for dim in axes]):
+    if not axes or not all(isinstance(dim, int) and -a.dim() <= dim < a.dim() for dim in axes):
         decline("a reduction over such axes")
     return tuple([dim % a.dim() for dim in axes])
 
@@ -114,9 +114,7 @@ def _std(
     return _spread("std", a, axis, dtype, out, ddof, keepdims, where)
 
 
-def _spread(
-    name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any
-) -> Any:
+def _spread(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any) -> Any:
     _require_plain(name, out, None, where)
     values = _floats(a, name, dtype)
     count = 1

@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-__all__ = ["ATTRIBUTES", "TABLE", "all_dims", "array", "attribute", "decline", "dtype_of", "outermost_first", "promoted", "stands_in", "tensor"]
+__all__ = [
+    "ATTRIBUTES",
+    "TABLE",
+    "all_dims",
+    "array",
+    "attribute",
+    "decline",
+    "dtype_of",
+    "outermost_first",
+    "promoted",
+    "stands_in",
+    "tensor",
+]
 
 
 class StandIn:
