@@ -1,4 +1,3 @@
-#include "graph/failing_ops.h"
 #include "graph/passes.h"
 
 namespace md {
@@ -25,16 +24,21 @@ void note_dropped_reads(const Node& node) {
 
 }  // namespace
 
-bool eliminate_dead_code(Graph& graph) {
+std::vector<bool> live_nodes(const Graph& graph, std::span<const ValueRef> outputs) {
   std::vector<bool> live(graph.nodes().size(), false);
   auto mark = [&](const ValueRef& value) { live[static_cast<size_t>(value.node->index)] = true; };
-  for (const ValueRef& output : graph.outputs()) mark(output);
+  for (const ValueRef& output : outputs) mark(output);
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     const Node& node = *graph.nodes()[i];
-    if (must_run(node) || (graph.watches_float_flags() && may_raise_float_flags(node))) live[i] = true;
+    if (must_run(node)) live[i] = true;
     if (!live[i]) continue;
     for (const Operand& operand : node.operands) for_each_value(operand, mark);
   }
+  return live;
+}
+
+bool eliminate_dead_code(Graph& graph) {
+  std::vector<bool> live = live_nodes(graph, graph.outputs());
   for (const auto& node : graph.nodes())
     if (!live[static_cast<size_t>(node->index)]) note_dropped_reads(*node);
   size_t before = graph.nodes().size();

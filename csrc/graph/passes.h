@@ -23,6 +23,8 @@ std::vector<int> drop_unused_inputs(Graph& graph);
 // Whether the node can fail or has a value-dependent observable effect: it stays even if its result is unused. An op
 // with a run-time int fails if that does not fit into 64 bits.
 bool must_run(const Node& node);
+// By node index: what these outputs, and nodes that must run, need.
+std::vector<bool> live_nodes(const Graph& graph, std::span<const ValueRef> outputs);
 // Whether the graph must run even if no result is used.
 bool has_effects(const Graph& graph);
 

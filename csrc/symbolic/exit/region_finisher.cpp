@@ -4,6 +4,7 @@
 #include "symbolic/trace/outermost_frame.h"
 
 #include "base/config.h"
+#include "graph/failing_ops.h"
 #include "graph/passes.h"
 #include "graph/symbols.h"
 #include "symbolic/calls/calls.h"
@@ -13,6 +14,7 @@
 #include "symbolic/state/deferred_output.h"
 #include "symbolic/trace/endings.h"
 #include "symbolic/values/value_check.h"
+#include "tensor/parallel/float_flags.h"
 
 #include <algorithm>
 
@@ -297,11 +299,30 @@ const TensorFamily& answering(const std::vector<const TensorFamily*>& families) 
   return highest == families.end() || (*highest)->face == nullptr ? default_family() : **highest;
 }
 
-uint32_t flags_watched_by(const std::vector<const TensorFamily*>& families) {
+bool makes_integers_of_floats(const Node& node) {
+  if (!is_op(node, OpKind::Cast) || is_floating(node.outs[0].spec.dtype)) return false;
+  const auto* value = std::get_if<ValueRef>(&node.operands[0]);
+  return value != nullptr && is_floating(value->node->outs[static_cast<size_t>(value->out)].spec.dtype);
+}
+
+// What becomes of floats that an integer does not hold is the library's, also where it does not say so.
+uint32_t flags_watched_by(const std::vector<const TensorFamily*>& families, const Graph& graph) {
   uint32_t flags = 0;
-  for (const TensorFamily* family : families)
-    if (family->watched_flags != nullptr) flags |= family->watched_flags(family->state());
+  for (const TensorFamily* family : families) {
+    if (family->watched_flags == nullptr) continue;
+    flags |= family->watched_flags(family->state());
+    auto makes_integers = [](const auto& node) { return makes_integers_of_floats(*node); };
+    if (std::ranges::any_of(graph.nodes(), makes_integers)) flags |= kInvalidFlag;
+  }
   return flags;
+}
+
+// An exception is seen even where the result is not used.
+void keep_what_is_seen(Graph& graph, std::vector<ValueRef>& outputs) {
+  graph.watch_float_flags();
+  std::vector<bool> live = live_nodes(graph, outputs);
+  for (const auto& node : graph.nodes())
+    if (!live[static_cast<size_t>(node->index)] && may_raise_float_flags(*node)) outputs.push_back({node.get(), 0});
 }
 
 void note_families(CapturedRegion& region, const std::vector<const TensorFamily*>& families) {
@@ -310,7 +331,6 @@ void note_families(CapturedRegion& region, const std::vector<const TensorFamily*
       std::ranges::any_of(families, [](const TensorFamily* family) { return family->family_of_result != nullptr; });
   region.has_foreign_tensors =
       std::ranges::any_of(families, [](const TensorFamily* family) { return family->contained == nullptr; });
-  region.watched_flags = flags_watched_by(families);
 }
 
 }  // namespace
@@ -341,6 +361,9 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   add_outputs(region);
   Graph& graph = tracer_.graph();
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
+  note_families(region, tracer_.builder().families());
+  region.watched_flags = flags_watched_by(tracer_.builder().families(), graph);
+  if (region.watched_flags != 0) keep_what_is_seen(graph, outputs_);
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;
   region.answers_as_capture = tracer_.builder().answers_as_capture();
@@ -348,8 +371,6 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
     tracer_.guards().global_state(default_family());
     for (const TensorFamily* family : tracer_.builder().families()) tracer_.guards().global_state(*family);
   }
-  note_families(region, tracer_.builder().families());
-  if (region.watched_flags != 0) graph.watch_float_flags();
   run_passes(graph);
   graph.set_runtime_asserts(shapes_.runtime_asserts());
   std::vector<std::vector<Node*>> users = graph.all_users();

@@ -6,6 +6,9 @@
 
 namespace md {
 
+// An operation without a result, or a conversion to an integer that the dtype does not hold.
+inline constexpr uint32_t kInvalidFlag = 1;
+
 // The exceptions that this thread has met since it last cleared them, as bits of MXCSR.
 uint32_t float_flags_here();
 void clear_float_flags_here();

@@ -1,0 +1,167 @@
+"""RuntimeWarnings and numpy.errstate: what NumPy warns of, raises and calls, at its lines, however often."""
+
+import warnings
+
+import numpy as np
+import pytest
+from compared import mismatch, outcome
+
+import minidynamo
+
+
+def divides(x):
+    return x / (x - 1)
+
+
+def ignores(x):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return x / (x - 1)
+
+
+def raises(x):
+    with np.errstate(divide="raise"):
+        return x / (x - 1)
+
+
+def handles(x):
+    try:
+        with np.errstate(all="raise"):
+            return np.log(x)
+    except FloatingPointError as error:
+        return str(error)
+
+
+def writes_first(x):
+    x += 1
+    x /= x - 2
+    return x
+
+
+def writes_last(x):
+    y = np.sqrt(x - 1)
+    x[:] = y
+    return x
+
+
+def unused(x):
+    np.log(x - 1)
+    return x * 2
+
+
+def twice(x):
+    return np.log(x - 1) + np.log(x - 1)
+
+
+def in_a_loop(x):
+    for _ in range(3):
+        x = x / (x - 1)
+    return x
+
+
+def overflows(x):
+    return np.exp(x * 1000)
+
+
+def casts(x):
+    return (x * 1e30).astype(np.int32)
+
+
+def of_scalars(x):
+    return x[0] / (x[1] - 1), x.sum() / 0
+
+
+def narrows(x):
+    return (x * 1e300).astype(np.float32)
+
+
+def divides_integers(x):
+    return x.astype(np.int64) // (x.astype(np.int64) - 1)
+
+
+def hidden_by_where(x):
+    return np.where(x > 1, np.log(x - 1), 0)
+
+
+PROGRAMS = [
+    *(divides, ignores, raises, handles, writes_first, writes_last, unused, twice, in_a_loop, overflows, casts),
+    *(of_scalars, narrows, divides_integers, hidden_by_where),
+]
+QUIET = np.array([2.5, 3.5, 4.0])
+LOUD = np.array([0.0, 1.0, 3.0])
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs(program):
+    for array in (QUIET, LOUD, LOUD[:2], np.array([np.nan, 2.0]), np.array([np.inf, 2.0]), np.tile(LOUD, 50_000)):
+        assert mismatch(program, (array,), calls=5) == ""
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("action", ["warn", "ignore", "raise", "call", "log", "print"])
+def test_states_around_the_call(program, action, capsys):
+    compiled = minidynamo.compile(program)
+    called = []
+
+    class Log:
+        def write(self, text):
+            called.append(text)
+
+    handler = Log() if action == "log" else lambda kind, flag: called.append((kind, flag))
+    with np.errstate(divide=action, invalid=action, over=action, call=handler if action in ("call", "log") else None):
+        for array in (QUIET, LOUD, QUIET, LOUD, LOUD):
+            found = []
+            for function in (program, compiled):
+                called.clear()
+                result = outcome(function, [array.copy()])
+                found.append((repr(result), list(called), capsys.readouterr()))
+            assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_warnings_that_are_errors(program):
+    compiled = minidynamo.compile(program)
+    for array in (QUIET, LOUD, QUIET, LOUD):
+        found = []
+        for function in (program, compiled):
+            given = array.copy()
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                try:
+                    result = repr(function(given))
+                except (RuntimeWarning, FloatingPointError) as error:
+                    result = ("raised", str(error), error.__traceback__.tb_next.tb_lineno)
+            found.append((result, given.tolist()))
+        assert repr(found[0]) == repr(found[1])
+
+
+@pytest.mark.parametrize("program", [divides, twice, in_a_loop])
+def test_once_for_each_line(program):
+    counts = []
+    for function in (program, minidynamo.compile(program)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("default")
+            program.__globals__.pop("__warningregistry__", None)
+            for _ in range(4):
+                function(LOUD.copy())
+        counts.append([(str(each.message), each.lineno) for each in caught])
+    assert counts[0] == counts[1]
+
+
+def test_a_region_that_warns_again_and_again_is_left():
+    compiled = minidynamo.compile(divides)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(10):
+            compiled(LOUD)
+    before = minidynamo._C.engine_counters()["plan_failures"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled(LOUD)
+    assert minidynamo._C.engine_counters()["plan_failures"] == before
+
+
+def test_the_state_changes_between_calls():
+    compiled = minidynamo.compile(divides)
+    for action in ("warn", "ignore", "warn", "raise", "ignore"):
+        with np.errstate(divide=action, invalid=action):
+            assert repr(outcome(compiled, [LOUD])) == repr(outcome(divides, [LOUD]))
