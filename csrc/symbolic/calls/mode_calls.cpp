@@ -21,6 +21,12 @@ namespace md {
 
 namespace {
 
+template <ValuePtr (*answer)(Tracer&)>
+ValuePtr without_arguments(Tracer& tracer, const CallArgs& args) {
+  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
+  return answer(tracer);
+}
+
 bool bool_argument(Tracer& tracer, const CallArgs& args) {
   Ref value = args.positional.size() == 1 && args.keywords.empty() ? constant_of(tracer, args.positional[0]) : Ref();
   if (!value || !PyBool_Check(value.get())) raise_here();
@@ -39,7 +45,7 @@ ValuePtr exchange_inference_mode(Tracer& tracer, const CallArgs& args) {
   return tracer.values().boolean(std::exchange(tracer.builder().modes().inference, value));
 }
 
-ValuePtr is_grad_enabled(Tracer& tracer, const CallArgs&) {
+ValuePtr is_grad_enabled(Tracer& tracer) {
   tracer.guards().global_state(default_family());
   return tracer.values().boolean(tracer.builder().modes().grad && !tracer.builder().modes().inference);
 }
@@ -53,7 +59,7 @@ ValuePtr exchange_error_on_graph_break(Tracer& tracer, const CallArgs& args) {
   return tracer.values().boolean(previous);
 }
 
-ValuePtr error_on_graph_break(Tracer& tracer, const CallArgs&) {
+ValuePtr error_on_graph_break(Tracer& tracer) {
   return tracer.values().boolean(tracer.frames().innermost().policy->error_on_graph_break);
 }
 
@@ -115,9 +121,11 @@ ValuePtr tensor_class(Tracer& tracer, const CallArgs& args) {
 
 ValuePtr new_tensor(Tracer& tracer, const CallArgs& args) { return of_data(tracer, "new_tensor", args); }
 
-// as_tensor(tensor) without further arguments is the tensor itself.
+// as_tensor(tensor) of a tensor of ours, without further arguments, is the tensor itself.
 ValuePtr as_tensor(Tracer& tracer, const CallArgs& args) {
-  bool is_itself = args.positional.size() == 1 && args.keywords.empty() && is_tensor(args.positional[0]);
+  auto* tensor = args.positional.size() == 1 && args.keywords.empty() ? as<TensorValue>(args.positional[0]) : nullptr;
+  bool is_itself = tensor != nullptr && tensor->family == &default_family();
+  if (tensor != nullptr) tracer.values().guard_tensor(tensor);
   return is_itself ? args.positional[0] : of_data(tracer, "as_tensor", args);
 }
 
@@ -137,11 +145,11 @@ ValuePtr requires_grad(Tracer& tracer, const CallArgs& args) {
 ValuePtr is_tensor(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   tracer.values().exact_type(args.positional[0]);
-  return tracer.values().boolean(is_tensor(args.positional[0]));
+  auto* tensor = as<TensorValue>(args.positional[0]);
+  return tracer.values().boolean(tensor != nullptr && tensor->family == &default_family());
 }
 
-ValuePtr get_default_dtype(Tracer& tracer, const CallArgs& args) {
-  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
+ValuePtr get_default_dtype(Tracer& tracer) {
   tracer.guards().global_state(default_family());
   return tracer.values().constant(dtype_to_python(default_dtype()));
 }
@@ -267,15 +275,15 @@ ValuePtr decline(Tracer& tracer, const CallArgs& args) {
 }
 
 // Done when the capture began.
-ValuePtr nothing(Tracer& tracer, const CallArgs&) { return tracer.values().none(); }
+ValuePtr nothing(Tracer& tracer) { return tracer.values().none(); }
 
-ValuePtr always_true(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(true); }
-ValuePtr is_compiling_for_library(Tracer& tracer, const CallArgs&) {
+ValuePtr always_true(Tracer& tracer) { return tracer.values().boolean(true); }
+ValuePtr is_compiling_for_library(Tracer& tracer) {
   if (ignores_marks(tracer.frames().bytecode().code())) return tracer.values().boolean(false);
   tracer.builder().note_answer_as_capture();
   return tracer.values().boolean(true);
 }
-ValuePtr always_false(Tracer& tracer, const CallArgs&) { return tracer.values().boolean(false); }
+ValuePtr always_false(Tracer& tracer) { return tracer.values().boolean(false); }
 
 struct ModeCallRow {
   const char* name;
@@ -283,20 +291,20 @@ struct ModeCallRow {
 };
 constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"exchange_inference_mode", exchange_inference_mode},
-                                 {"is_grad_enabled", is_grad_enabled},
+                                 {"is_grad_enabled", without_arguments<is_grad_enabled>},
                                  {"exchange_error_on_graph_break", exchange_error_on_graph_break},
-                                 {"error_on_graph_break", error_on_graph_break},
+                                 {"error_on_graph_break", without_arguments<error_on_graph_break>},
                                  {"graph_break", asked_break<BreakReason::graph_break_call>},
                                  {"skip_frame", asked_break<BreakReason::skip_frame_call>},
                                  {"step_unsupported", asked_break<BreakReason::step_unsupported_call>},
                                  {"nonstrict_trace", nonstrict_trace},
                                  {"call_nonstrict", call_nonstrict},
                                  {"PolicyFunction", decorate},
-                                 {"is_compiling", always_true},
-                                 {"is_compiling_for_library", is_compiling_for_library},
-                                 {"is_exporting", always_false},
+                                 {"is_compiling", without_arguments<always_true>},
+                                 {"is_compiling_for_library", without_arguments<is_compiling_for_library>},
+                                 {"is_exporting", without_arguments<always_false>},
                                  {"is_tensor", is_tensor},
-                                 {"get_default_dtype", get_default_dtype},
+                                 {"get_default_dtype", without_arguments<get_default_dtype>},
                                  {"set_default_dtype", set_default_dtype},
                                  {"tensor", call_tensor},
                                  {"Tensor", tensor_class},
@@ -305,7 +313,7 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"requires_grad_", requires_grad},
                                  {"manual_seed", seed_generator},
                                  {"decline", decline},
-                                 {"load_families", nothing},
+                                 {"load_families", without_arguments<nothing>},
                                  {"holds", holds},
                                  {"data_holds", data_holds},
                                  {"as_size", as_size}};
