@@ -1,5 +1,6 @@
 #include "symbolic/tensors/tensor_callables.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "frontends/dtype_object.h"
@@ -51,6 +52,25 @@ void refuse_dtypes(Tracer& tracer, const TensorCallable& callable, const CallArg
   if (asked == nullptr) return;
   Ref dtype = own_object(*callable.family, tracer.values().identity_of(*asked));
   if (dtype_from_python(dtype)) refuse_one(*dtype_from_python(dtype), callable.refused_results);
+}
+
+// A function of one library with tensors of another: the library converts, or raises.
+void refuse_strangers(const TensorCallable& callable, const CallArgs& args) {
+  auto look = [&](const ValuePtr& value) {
+    auto* tensor = as<TensorValue>(value);
+    if (tensor != nullptr && !are_kin(*tensor->family, *callable.family))
+      graph_break(BreakReason::tensor_operands, str_cat(callable.name, " of a tensor of ", tensor->family->name));
+  };
+  auto look_inside = [&](const ValuePtr& value) {
+    look(value);
+    if (auto* sequence = as<SequenceValue>(value)) std::ranges::for_each(sequence->items, look);
+  };
+  std::ranges::for_each(args.positional, look_inside);
+  for (const auto& [name, value] : args.keywords) look_inside(value);
+}
+
+void refuse_any(const CallArgs& args) {
+  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
 }
 
 TensorValue* tensor_in(const CallArgs& args) {
@@ -150,7 +170,8 @@ ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const Ca
   return call_rewritten(tracer, callable.function, args);
 }
 
-ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs&) {
+ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  refuse_any(args);
   tracer.guards().global_state(*callable.family);
   return tracer.values().constant(callable.answer());
 }
@@ -173,7 +194,8 @@ ValuePtr call_Constant(Tracer& tracer, const TensorCallable& callable, const Cal
   return tracer.values().constant(callable.function);
 }
 
-ValuePtr call_GradMode(Tracer& tracer, const TensorCallable& callable, const CallArgs&) {
+ValuePtr call_GradMode(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  refuse_any(args);
   tracer.guards().global_state(*callable.family);
   return tracer.values().boolean(tracer.builder().modes(*callable.family).grad);
 }
@@ -197,6 +219,7 @@ ValuePtr call_tensor_callable(Tracer& tracer, const TensorCallable& callable, co
 #include "frontends/tensor_callables.def"
 #undef MD_TENSOR_CALLABLE
   };
+  refuse_strangers(callable, args);
   if ((callable.refused | callable.refused_results) != 0) refuse_dtypes(tracer, callable, args);
   return laid_out(tracer, callable, args, kHandlers[static_cast<size_t>(callable.kind)](tracer, callable, args));
 }
