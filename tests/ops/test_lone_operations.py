@@ -52,7 +52,10 @@ TABLE = Path(__file__).parents[2] / "csrc/tensor/simd/pointwise.def"
 COSTLY = set(re.findall(r"^MD_POINTWISE\((\w+), \d, \d, \w+, Costly", TABLE.read_text(), re.MULTILINE))
 SIZES = (5, 67)  # tails of every vector length
 LARGE = (173, 1031)  # more than one thread's share
+# Only programs of NumPy reach them, and they are compared with it.
+STRANGERS = {"modulo"}
 POINTWISE = [row for row in ROWS if row["kind"].startswith("Pointwise") or row["kind"] == "Compare"]
+POINTWISE = [row for row in POINTWISE if row["name"] not in STRANGERS]
 
 
 def parameters(row):
@@ -353,9 +356,8 @@ def test_machine_code_has_the_results_of_the_loops(form):
 
 def test_every_row_is_there():
     names = {row["name"] for row, _ in FORMS}
-    assert names == {
-        row["name"] for row in _C._op_rows() if row["kind"].startswith("Pointwise") or row["kind"] == "Compare"
-    }
+    pointwise = [row for row in _C._op_rows() if row["kind"].startswith("Pointwise") or row["kind"] == "Compare"]
+    assert {row["name"] for row in pointwise} - names == STRANGERS
     assert len(names) > 80
 
 

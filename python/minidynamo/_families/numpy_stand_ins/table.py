@@ -19,7 +19,7 @@ __all__ = [
     "ATTRIBUTES",
     "TABLE",
     "all_dims",
-    "array",
+    "array_of",
     "attribute",
     "decline",
     "dtype_of",
@@ -71,7 +71,7 @@ def attribute(function: _Function) -> _Function:
     return function
 
 
-def array(value: Any, what: str) -> Tensor:
+def array_of(value: Any, what: str) -> Tensor:
     """The argument with axes; scalars and arrays without any are left to NumPy."""
     if not isinstance(value, Tensor) or value.dim() == 0:
         decline(f"{what} of no array")
