@@ -184,8 +184,8 @@ struct TensorFamily {
 inline bool are_kin(const TensorFamily& one, const TensorFamily& other) {
   return &one == &other || std::string_view(one.name) == other.name;
 }
-inline const TensorFamily& family_of_result(const TensorFamily& family, int rank) {
-  return family.family_of_result != nullptr ? *family.family_of_result(rank) : family;
+inline const TensorFamily* family_of_result(const TensorFamily* family, int rank) {
+  return family->family_of_result != nullptr ? family->family_of_result(rank) : family;
 }
 inline Ref own_object(const TensorFamily& family, BorrowedRef object) {
   return family.to_own != nullptr ? family.to_own(object) : Ref::share(object);

@@ -38,7 +38,9 @@ def functions():
     for where, library in (libraries | {"math": math, "operator": operator, "builtins": builtins}).items():
         for name in sorted(dir(library)):
             function = getattr(library, name)
-            is_random = name.endswith("_") and name.rstrip("_") in STATEFUL or name.startswith(("dropout", "feature_", "set_"))
+            is_random = (
+                name.endswith("_") and name.rstrip("_") in STATEFUL or name.startswith(("dropout", "feature_", "set_"))
+            )
             is_context = inspect.isclass(function) and hasattr(function, "__enter__")
             if (
                 name.startswith("_")

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -139,7 +140,8 @@ bool read_scalar(PyObject* object, TensorView& view) {
 }
 
 Ref scalar(Tensor tensor) {
-  return check(library().functions.scalar(tensor->memory(), new_descr(tensor->dtype()), nullptr));
+  const Tensor held = std::move(tensor);
+  return check(library().functions.scalar(held->memory(), new_descr(held->dtype()), nullptr));
 }
 
 }  // namespace md::numpy

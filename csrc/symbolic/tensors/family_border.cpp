@@ -89,7 +89,7 @@ class Border {
     // No argument was a tensor.
     if (passed_.empty()) check_state(tracer_, family_);
     bool is_array = returns_arrays_ || !tensor->views.empty();
-    tensor->family = is_array ? &family_ : &family_of_result(family_, tensor->spec.rank());
+    tensor->family = is_array ? &family_ : family_of_result(&family_, tensor->spec.rank());
     return value;
   }
 

@@ -352,7 +352,7 @@ bool has_ellipsis(Tracer& tracer, const ValuePtr& key) {
 ValuePtr element_or_view(Tracer& tracer, const ValuePtr& view) {
   static const OpRow* const clone = find_op("clone");
   auto* tensor = as<TensorValue>(view);
-  if (tensor->spec.rank() > 0 || &family_of_result(*tensor->family, 0) == tensor->family) return view;
+  if (tensor->spec.rank() > 0 || family_of_result(tensor->family, 0) == tensor->family) return view;
   return call_op(tracer, *clone, {{view}, {}}, CallForm::Method);
 }
 
@@ -363,7 +363,7 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   static const OpRow* const alias = find_op("alias");
   tracer.values().guard_tensor(tensor);
   // Subscripts of scalars make arrays of their own.
-  if (&family_of_result(*tensor->family, 1) != tensor->family)
+  if (family_of_result(tensor->family, 1) != tensor->family)
     graph_break(BreakReason::unknown_subscript, "a scalar of " + std::string(tensor->family->name));
   if (ValuePtr selected = selected_by_mask(tracer, tensor, key)) return selected;
   SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));

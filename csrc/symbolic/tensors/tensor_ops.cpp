@@ -538,8 +538,8 @@ class OpCapture {
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
-      const TensorFamily& family = base ? *as<TensorValue>(base)->family : family_of_result(*family_, spec.rank());
-      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec, family);
+      const TensorFamily* family = base ? as<TensorValue>(base)->family : family_of_result(family_, spec.rank());
+      auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec, *family);
       if (base) tracer_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
     }

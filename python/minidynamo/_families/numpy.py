@@ -25,6 +25,7 @@ def load(numpy: Any) -> str | None:
             return "its arrays are not laid out as expected"
     _C._numpy.start()
     numpy_ufuncs.register(numpy)
+    numpy_stand_ins.ufunc_methods.find_ufuncs(numpy)
     for row in numpy_stand_ins.TABLE:
         row.register(numpy)
     for name, function in numpy_stand_ins.ATTRIBUTES.items():

@@ -69,6 +69,15 @@ def full(
     return minidynamo.full(_sizes(shape), fill_value, dtype=wanted)
 
 
+@stands_in("full_like", returns_arrays=True)
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    model, wanted = _like("full_like", a, dtype, order, subok, shape, device)
+    return full(model.shape, fill_value, wanted)
+
+
 def _like(name: str, a: Any, dtype: Any, order: Any, subok: Any, shape: Any, device: Any) -> Any:
     """The model and the dtype."""
     if order not in ("K", "C") or shape is not None or device is not None:

@@ -1,11 +1,9 @@
-"""Shapes, axes and joins."""
+"""Shapes and axes, and elements moved along them."""
 
 from __future__ import annotations
 
-import minidynamo
-
 from ..._C import Tensor
-from .table import all_dims, array_of, attribute, decline, outermost_first, promoted, stands_in
+from .table import all_dims, array_of, attribute, decline, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,80 +97,6 @@ def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
     if any(size < 0 for size in sizes):
         decline("broadcast_to negative sizes")
     return array_of(array, "broadcast_to").expand(sizes)
-
-
-def _joined(arrays: Any, name: str) -> list[Tensor]:
-    """The arrays in one dtype."""
-    if not isinstance(arrays, (list, tuple)) or not arrays:
-        decline(f"{name} of no list of arrays")
-    values = [array_of(array, name) for array in arrays]
-    dtype = values[0].dtype
-    for value in values[1:]:
-        dtype = promoted(dtype, value.dtype)
-    return [value.to(dtype) for value in values]
-
-
-def _common_order(values: list[Tensor], name: str) -> tuple[int, ...]:
-    order = outermost_first(values[0])
-    if any(value.dim() != len(order) or outermost_first(value) != order for value in values):
-        decline(f"{name} of arrays that lie in memory otherwise")
-    return order
-
-
-def _cat(values: list[Tensor], axis: int, order: tuple[int, ...]) -> Tensor:
-    """The arrays, joined, with axes that lie in memory in this order."""
-    if order == all_dims(values[0]) or not -len(order) <= axis < len(order):
-        return minidynamo.cat(values, axis)
-    joined = minidynamo.cat([value.permute(order) for value in values], order.index(axis % len(order)))
-    return joined.permute([order.index(dim) for dim in range(len(order))])
-
-
-@stands_in("concatenate concat", returns_arrays=True)
-def concatenate(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
-) -> Any:
-    if out is not None or dtype is not None or casting != "same_kind":
-        decline("concatenate with out, dtype or casting")
-    values = _joined(arrays, "concatenate")
-    if axis is None:
-        return minidynamo.cat([value.reshape(-1) for value in values])
-    return _cat(values, axis, _common_order(values, "concatenate"))
-
-
-@stands_in("stack", returns_arrays=True)
-def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if out is not None or dtype is not None or casting != "same_kind":
-        decline("stack with out, dtype or casting")
-    values = _joined(arrays, "stack")
-    rank = values[0].dim() + 1
-    if not isinstance(axis, int) or not -rank <= axis < rank:
-        decline("stack along such an axis")
-    order = _common_order(values, "stack")
-    # The new axis has no place in memory yet and stays where it is: followed here for the first alone.
-    if axis % rank != 0 and order != all_dims(values[0]):
-        decline("stack of arrays in another order")
-    places = (0, *[dim + 1 for dim in order]) if axis % rank == 0 else tuple(range(rank))
-    return _cat([value.unsqueeze(axis) for value in values], axis, places)
-
-
-def _at_least_2d(value: Tensor) -> Tensor:
-    return value.reshape(1, -1) if value.dim() < 2 else value
-
-
-@stands_in("vstack", returns_arrays=True)
-def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if dtype is not None or casting != "same_kind":
-        decline("vstack with dtype or casting")
-    values = [_at_least_2d(value) for value in _joined(tup, "vstack")]
-    return _cat(values, 0, _common_order(values, "vstack"))
-
-
-@stands_in("hstack", returns_arrays=True)
-def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
-    if dtype is not None or casting != "same_kind":
-        decline("hstack with dtype or casting")
-    values = [value.reshape(-1) if value.dim() == 0 else value for value in _joined(tup, "hstack")]
-    return _cat(values, 0 if values[0].dim() == 1 else 1, _common_order(values, "hstack"))
 
 
 @stands_in("roll", returns_arrays=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, decline, dtype_of, outermost_first, stands_in, tensor
+from .table import all_dims, as_in_memory, decline, dtype_of, outermost_first, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -195,10 +195,9 @@ def _cumulated(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
         values, axis = values.reshape(-1), 0
     if values.dtype is minidynamo.float16:
         decline(f"{name} of float16, which rounds each sum")
-    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim() or not values.is_contiguous():
-        decline(f"{name} over such an axis, or in another order")
-    function = minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod
-    return function(values, axis)
+    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim():
+        decline(f"{name} over such an axis")
+    return as_in_memory(minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod, values, axis)
 
 
 def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -209,6 +208,44 @@ def _cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> An
     return _cumulated("cumprod", a, axis, dtype, out)
 
 
+def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    most = _extreme("max", a, axis, out, keepdims, None, True)
+    if most.dtype is minidynamo.bool:
+        decline("ptp of bools")
+    return most - _extreme("min", a, axis, out, keepdims, None, True)
+
+
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False) -> Any:
+    if weights is not None or returned is not False:
+        decline("average with weights, or that returns them")
+    return _mean(a, axis, keepdims=keepdims)
+
+
+def _nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    values = tensor(a, "nansum")
+    if values.is_floating_point():
+        values = minidynamo.where(values.isnan(), minidynamo.zeros((), dtype=values.dtype), values)
+    return _sum(values, axis, dtype, out, keepdims, initial, where)
+
+
+def _trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
+    values = tensor(a, "trace")
+    if values.dim() != 2 or (axis1, axis2) != (0, 1) or not isinstance(offset, int) or out is not None:
+        decline("trace of such axes")
+    return _accumulated(values, dtype, "trace").diagonal(offset).sum()
+
+
+# By the names of ufuncs, for reduce() and accumulate().
+REDUCTIONS = {"add": _sum, "multiply": _prod, "maximum": _max, "minimum": _min, "logical_and": _all, "logical_or": _any}
+RUNNING = {"add": _cumsum, "multiply": _cumprod}
+
+stands_in("ptp")(_ptp)
+stands_in("average")(_average)
+stands_in("nansum")(_nansum)
+stands_in("trace ndarray.trace")(_trace)
 stands_in("sum ndarray.sum")(_sum)
 stands_in("prod ndarray.prod")(_prod)
 stands_in("mean ndarray.mean")(_mean)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import decline, promoted, stands_in, tensor
+from .table import array_of, decline, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,3 +73,35 @@ def clip_method(self: Any, min: Any = None, max: Any = None, out: Any = None) ->
     if out is not None:
         decline("clip with out")
     return _bounded(self, min, max)
+
+
+@stands_in("select", returns_arrays=True)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    are_lists = isinstance(condlist, (list, tuple)) and isinstance(choicelist, (list, tuple))
+    if not are_lists or len(condlist) != len(choicelist) or not condlist:
+        decline("select of no lists of the same length")
+    chosen = [array_of(each, "select") for each in condlist]
+    choices = [array_of(each, "select") for each in choicelist]
+    like = choices[0]
+    if any(each.dtype is not minidynamo.bool or not each.is_contiguous() for each in chosen):
+        decline("select by no bools")
+    if any(each.dtype is not like.dtype or not each.is_contiguous() for each in choices):
+        decline("select of several dtypes, or in another order")
+    found = _of_dtype(default, like, "select")
+    if found.dtype is not like.dtype:
+        decline("select of several dtypes")
+    for condition, choice in zip(chosen[::-1], choices[::-1]):
+        found = minidynamo.where(condition, choice, found)
+    return found
+
+
+@stands_in("take ndarray.take", returns_arrays=True)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+    values, places = array_of(a, "take"), array_of(indices, "take")
+    if out is not None or mode != "raise" or places.dtype not in (minidynamo.int64, minidynamo.int32):
+        decline("take with out or mode, or by such indices")
+    if axis is None:
+        return values.reshape(-1)[places]
+    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim() or not values.is_contiguous():
+        decline("take along such an axis")
+    return values[(*[slice(None)] * (axis % values.dim()), places)]

@@ -20,6 +20,7 @@ __all__ = [
     "TABLE",
     "all_dims",
     "array_of",
+    "as_in_memory",
     "attribute",
     "decline",
     "dtype_of",
@@ -45,7 +46,7 @@ class StandIn:
             for part in path.split("."):
                 value = getattr(value, part, None)
             if value is not None:
-                is_method = path.startswith("ndarray.")
+                is_method = path.startswith(("ndarray.", "ufunc."))
                 _C._numpy.add(
                     value, path, "StandIn", self.function, method=is_method, returns_arrays=self.returns_arrays
                 )
@@ -135,3 +136,12 @@ def promoted(first: Any, second: Any) -> Any:
         return high
     least = _LEAST_FLOAT.get(_ORDER[low], minidynamo.float64)
     return high if _ORDER[high] >= _ORDER[least] else least
+
+
+def as_in_memory(function: Callable[[Tensor, int], Tensor], value: Tensor, axis: int) -> Tensor:
+    """function(value, axis), with a result whose axes lie in memory as those of the array do."""
+    order = outermost_first(value)
+    if order == all_dims(value):
+        return function(value, axis)
+    found = function(value.permute(order), order.index(axis % value.dim()))
+    return found.permute([order.index(dim) for dim in range(len(order))])

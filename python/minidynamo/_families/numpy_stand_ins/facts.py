@@ -1,0 +1,133 @@
+"""What an array is, and arrays of the same elements."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from .table import all_dims, array_of, decline, dtype_of, outermost_first, stands_in, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+@stands_in("shape")
+def shape(a: Any) -> Any:
+    return tensor(a, "shape").shape
+
+
+@stands_in("ndim")
+def ndim(a: Any) -> int:
+    return tensor(a, "ndim").dim()
+
+
+@stands_in("size")
+def size(a: Any, axis: Any = None) -> Any:
+    values = tensor(a, "size")
+    if axis is None:
+        return values.numel()
+    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim():
+        decline("size along such an axis")
+    return values.shape[axis]
+
+
+def _kind(value: Any) -> int:
+    """Of a number, or the largest in nested lists: 0 for bools, 1 for ints, 2 for floats."""
+    if isinstance(value, (list, tuple)):
+        if not value:
+            decline("an array of nothing")
+        return max([_kind(item) for item in value])
+    if isinstance(value, bool):
+        return 0
+    if not isinstance(value, (int, float)):
+        decline("an array of other than numbers")
+    return 1 if isinstance(value, int) else 2
+
+
+def _of_numbers(value: Any, dtype: Any) -> Any:
+    """A new array of a list."""
+    kind = _kind(value)
+    if dtype is None:
+        return minidynamo.tensor(value, dtype=(minidynamo.bool, minidynamo.int64, minidynamo.float64)[kind])
+    wanted = dtype_of(dtype)
+    if wanted not in (minidynamo.float32, minidynamo.float64) and (wanted is not minidynamo.int64 or kind == 2):
+        decline("an array of numbers in this dtype")
+    return minidynamo.tensor(value, dtype=wanted)
+
+
+@stands_in("asarray asanyarray", returns_arrays=True)
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    if order not in (None, "K", "A") or device is not None or copy is not None or like is not None:
+        decline("asarray with order, device, copy or like")
+    if isinstance(a, (list, tuple)):
+        return _of_numbers(a, dtype)
+    values = array_of(a, "asarray")
+    return values if dtype is None or dtype_of(dtype) is values.dtype else values.to(dtype_of(dtype))
+
+
+@stands_in("array", returns_arrays=True)
+def array(
+    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False, ndmin: int = 0,
+    ndmax: int = 0, like: Any = None,
+) -> Any:  # fmt: skip
+    if copy is not True or order != "K" or ndmin != 0 or ndmax != 0 or like is not None:
+        decline("array with copy, order, ndmin, ndmax or like")
+    if isinstance(object, (list, tuple)):
+        return _of_numbers(object, dtype)
+    values = array_of(object, "array")
+    return values.clone() if dtype is None else values.to(dtype_of(dtype), copy=True)
+
+
+@stands_in("ascontiguousarray", returns_arrays=True)
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    values = array_of(a, "ascontiguousarray")
+    if dtype is not None or like is not None:
+        decline("ascontiguousarray with dtype or like")
+    return values if values.is_contiguous() else values.clone(memory_format=minidynamo.contiguous_format)
+
+
+@stands_in("atleast_1d", returns_arrays=True)
+def atleast_1d(*arys: Any) -> Any:
+    if len(arys) != 1:
+        decline("atleast_1d of several arrays")
+    return array_of(arys[0], "atleast_1d")
+
+
+@stands_in("atleast_2d", returns_arrays=True)
+def atleast_2d(*arys: Any) -> Any:
+    if len(arys) != 1:
+        decline("atleast_2d of several arrays")
+    values = array_of(arys[0], "atleast_2d")
+    return values.unsqueeze(0) if values.dim() == 1 else values
+
+
+@stands_in("atleast_3d", returns_arrays=True)
+def atleast_3d(*arys: Any) -> Any:
+    if len(arys) != 1:
+        decline("atleast_3d of several arrays")
+    values = array_of(arys[0], "atleast_3d")
+    if values.dim() == 1:
+        return values.unsqueeze(0).unsqueeze(2)
+    return values.unsqueeze(2) if values.dim() == 2 else values
+
+
+@stands_in("ndarray.conj ndarray.conjugate", returns_arrays=True)
+def conj_method(self: Any) -> Any:
+    return array_of(self, "conj")
+
+
+@stands_in("real", returns_arrays=True)
+def real(val: Any) -> Any:
+    return array_of(val, "real")
+
+
+@stands_in("copyto")
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    target, source = array_of(dst, "copyto"), tensor(src, "copyto")
+    if casting != "same_kind" or where is not True or target.dtype is not source.dtype:
+        decline("copyto with casting or where")
+    if source.dim() > target.dim() or outermost_first(target) != all_dims(target):
+        decline("copyto of such arrays")
+    target.copy_(source)

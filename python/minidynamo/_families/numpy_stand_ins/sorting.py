@@ -1,0 +1,60 @@
+"""Sorted copies. NumPy does not define which of equal elements comes first: only a stable argsort() is captured."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from ..._C import Tensor
+from .table import array_of, as_in_memory, decline, stands_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _require_order(name: str, value: Tensor, axis: Any, order: Any) -> None:
+    if order is not None or value.dtype is minidynamo.float16:
+        decline(f"{name} by fields, or of float16")
+    if axis is not None and (not isinstance(axis, int) or not -value.dim() <= axis < value.dim()):
+        decline(f"{name} along such an axis")
+
+
+def _ascending(value: Tensor, dim: int) -> Tensor:
+    return minidynamo.sort(value, dim).values
+
+
+@stands_in("sort", returns_arrays=True)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    values = array_of(a, "sort")
+    _require_order("sort", values, axis, order)
+    if axis is None:
+        return _ascending(values.reshape(-1), 0)
+    return as_in_memory(_ascending, values, axis)
+
+
+@stands_in("ndarray.sort")
+def sort_method(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    _require_order("sort", array_of(self, "sort"), axis, order)
+    if axis is None:
+        decline("sort over no axis")
+    self.copy_(_ascending(self, axis))
+
+
+def _places(name: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Any:
+    values = array_of(a, name)
+    _require_order(name, values, axis, order)
+    if kind not in ("stable", "mergesort") and stable is not True:
+        decline(f"{name} of equal elements in any order")
+    if axis is None:
+        return minidynamo.argsort(values.reshape(-1), stable=True)
+    return minidynamo.argsort(values, axis, stable=True).contiguous()
+
+
+@stands_in("argsort", returns_arrays=True)
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    return _places("argsort", a, axis, kind, order, stable)
+
+
+@stands_in("ndarray.argsort", returns_arrays=True)
+def argsort_method(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    return _places("argsort", self, axis, kind, order, stable)
