@@ -1,6 +1,5 @@
 #include "frontends/numpy/iteration_order.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace md::numpy {
@@ -14,12 +13,12 @@ Order order_of(int outer, int inner, const DimVec& sizes, std::span<const Tensor
   for (const TensorSpec* spec : operands) {
     int shift = sizes.size() - spec->rank();
     auto stride = [&](int axis) {
-      bool is_broadcast = axis < shift || spec->sizes[axis - shift].value() == 1;
-      return is_broadcast ? int64_t{0} : spec->strides[axis - shift].value();
+      bool is_broadcast = axis < shift || known_equal(spec->sizes[axis - shift], 1);
+      return is_broadcast ? Dim(0) : spec->strides[axis - shift];
     };
-    int64_t outside = stride(outer), inside = stride(inner);
-    if (outside == 0 || inside == 0) continue;
-    if (inside <= outside) return Order::Kept;
+    Dim outside = stride(outer), inside = stride(inner);
+    if (known_equal(outside, 0) || known_equal(inside, 0)) continue;
+    if (!known_less(outside, inside)) return Order::Kept;
     order = Order::Swapped;
   }
   return order;
@@ -42,10 +41,10 @@ DimVec result_strides(const DimVec& sizes, std::span<const TensorSpec* const> op
   }
   DimVec strides;
   strides.resize(rank);
-  int64_t step = 1;
+  Dim step = 1;
   for (int axis : axes) {
     strides[axis] = step;
-    step *= std::max<int64_t>(sizes[axis].value(), 1);
+    if (!known_equal(sizes[axis], 0)) step = step * sizes[axis];
   }
   return strides;
 }

@@ -430,10 +430,6 @@ class OpCapture {
       return same(spec->sizes, specs[0]->sizes) && same(spec->strides, specs[0]->strides);
     };
     if (std::ranges::all_of(specs, agrees)) return true;
-    auto is_symbolic = [](const TensorSpec* spec) { return any_symbolic(spec->sizes.span()); };
-    if (std::ranges::any_of(specs, is_symbolic))
-      graph_break(BreakReason::tensor_operands,
-                  row_->name + " of arrays with varying sizes that are laid out differently");
     try {
       TensorSpec result = infer_outs(*row_, operands_)[0].spec;
       return lies_as(result, family_->result_strides(result.sizes, specs));
