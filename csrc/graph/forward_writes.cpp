@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/passes.h"
-#include "graph/sized_graph.h"
+#include "graph/symbols.h"
 #include "graph/views.h"
 
 namespace md {
@@ -33,7 +33,7 @@ struct View {
 // Of a node whose operands are known.
 View view_of(const Node& node, const std::vector<View>& known) {
   if (is_window_write(node)) return {&node, 0};
-  if (!is_op(node, OpKind::View) || node.outs.size() != 1 || has_symbols(node)) return {};
+  if (!is_op(node, OpKind::View) || node.outs.size() != 1) return {};
   const auto* source = std::get_if<ValueRef>(&node.operands[0]);
   if (source == nullptr || known[static_cast<size_t>(source->node->index)].write == nullptr) return {};
   if (!is_strided_view(node)) return {};
@@ -57,12 +57,12 @@ class Forwarding {
  public:
   explicit Forwarding(const Graph& graph)
       : views_(graph.nodes().size()), written_(graph.nodes().size()), is_replaced_(graph.nodes().size()) {
-    std::vector<bool> is_read(graph.nodes().size());
+    std::vector<bool> is_read(graph.nodes().size()), is_live = live_nodes(graph, graph.outputs());
     for (const auto& node : graph.nodes()) {
       size_t index = static_cast<size_t>(node->index);
       views_[index] = view_of(*node, views_);
       written_[index] = written_value(graph, *node, views_[index]);
-      if (node->kind == NodeKind::Op) note_reads(*node, is_read);
+      if (node->kind == NodeKind::Op && is_live[index]) note_reads(*node, is_read);
     }
     for (const ValueRef& output : graph.outputs()) note_read(output, is_read, true);
     for (size_t i = 0; i < is_read.size(); ++i) is_replaced_[i] = is_replaced_[i] && !is_read[i];
@@ -109,15 +109,19 @@ bool has_window_writes(const Graph& graph) {
 
 bool forward_writes(Graph& graph) {
   if (!has_window_writes(graph)) return false;
+  DecidesByHint decides;  // as the capture of each view did, which guards hold
   Forwarding forwarding(graph);
   bool changed = false;
   for (const auto& node : graph.nodes()) {
     for (size_t i = 0; i < node->operands.size(); ++i) {
       for_each_value(node->operands[i], [&](ValueRef& value) {
-        ValueRef source = may_rewire(*node, i) ? forwarding.source_of(value) : ValueRef{};
-        if (source.node == nullptr) return;
-        value = source;
-        changed = true;
+        if (!may_rewire(*node, i)) return;
+        // What was written may itself be the window of an earlier write.
+        for (ValueRef source = forwarding.source_of(value); source.node != nullptr;
+             source = forwarding.source_of(value)) {
+          value = source;
+          changed = true;
+        }
       });
     }
     while (is_window_write(*node) && forwarding.is_replaced(*base_of(*node).node) &&

@@ -10,7 +10,9 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"fold_constants", "Runs cheap ops of constants once.", fold_constants},
-    {"simplify_chains", "Shortens casts of casts and transposes of transposes.", simplify_chains},
+    {"simplify_chains",
+     "Shortens casts of casts and transposes of transposes, and reads what is copied in place of the copy.",
+     simplify_chains},
     {"forward_writes", "Reads from a window what was written there, and drops writes that the next one replaces.",
      forward_writes},
     {"merge_common_subexpressions", "Computes equal pure ops once.", merge_common_subexpressions},

@@ -1,4 +1,5 @@
-// Simplifies casts of casts and transposes of transposes. Rewires only uses by ops: an output remains the same tensor.
+// Simplifies casts of casts, transposes of transposes and copies that nothing keeps. Rewires only uses by ops: an output
+// remains the same tensor.
 #include "graph/passes.h"
 
 namespace md {
@@ -51,24 +52,44 @@ ValueRef undone_transposes(const Graph& graph, const Node& node) {
   return origin;
 }
 
+// A value does not change: what reads a copy that lies as the value may read the value.
+ValueRef copied(const Graph& graph, const Node& node) {
+  bool is_copy = is_op(node, OpRole::Copy);
+  if (!is_copy && !is_op(node, OpRole::Clone)) return {};
+  const auto* source = std::get_if<ValueRef>(&node.operands[is_copy ? 1 : 0]);
+  if (source == nullptr || graph.info(*source).is_scalar) return {};
+  const TensorSpec& before = graph.info(*source).spec;
+  const TensorSpec& after = node.outs[0].spec;
+  bool lies_alike =
+      before.dtype == after.dtype && same(before.sizes, after.sizes) && same(before.strides, after.strides);
+  return lies_alike && before.requires_grad == after.requires_grad ? *source : ValueRef{};
+}
+
+// Python code may observe the operands of a host call. What is written to stays the copy that is to be made.
+bool may_rewire(const Node& node, size_t operand) {
+  return !is_op(node, OpKind::HostCall) && (operand > 0 || !is_op(node, OpKind::Write));
+}
+
 }  // namespace
 
 bool simplify_chains(Graph& graph) {
   std::vector<ValueRef> replacement(graph.nodes().size());
+  std::vector<bool> escapes = graph.escaping();
   bool changed = false;
   for (const auto& node : graph.nodes()) {
-    // Python code may observe the operands of a host call: not rewired.
-    bool may_rewire = !is_op(*node, OpKind::HostCall);
-    for (Operand& operand : node->operands) {
-      for_each_value(operand, [&](ValueRef& value) {
+    for (size_t i = 0; i < node->operands.size(); ++i) {
+      for_each_value(node->operands[i], [&](ValueRef& value) {
         ValueRef other = replacement[static_cast<size_t>(value.node->index)];
-        if (other.node == nullptr || !may_rewire) return;
+        if (other.node == nullptr || !may_rewire(*node, i)) return;
         value = other;
         changed = true;
       });
     }
     changed |= shorten_cast(graph, *node);
-    replacement[static_cast<size_t>(node->index)] = undone_transposes(graph, *node);
+    ValueRef origin = undone_transposes(graph, *node);
+    // An output's views are views of the copy.
+    if (origin.node == nullptr && !escapes[static_cast<size_t>(node->index)]) origin = copied(graph, *node);
+    replacement[static_cast<size_t>(node->index)] = origin;
   }
   return changed;
 }

@@ -209,6 +209,24 @@ TEST(passes) {
       "%u = t(%t) : f32[2, 3][3, 1]\n"
       "%r = relu(%x) : f32[2, 3][3, 1]\n"
       "return %h, %r, %u\n");
+  // A copy that nothing keeps is not made; one that is returned, also as a view, is.
+  check_passes(
+      "%x = input x : f32[2, 3][3, 1]\n"
+      "%c = clone(%x, memory_format=None) : f32[2, 3][3, 1]\n"
+      "%y = exp(%c) : f32[2, 3][3, 1]\n"
+      "%z = copy(%y, %x, False) : f32[2, 3][3, 1]\n"
+      "%r = relu(%z) : f32[2, 3][3, 1]\n"
+      "return %y, %r\n",
+      "%x = input x : f32[2, 3][3, 1]\n"
+      "%y = exp(%x) : f32[2, 3][3, 1]\n"
+      "%r = relu(%x) : f32[2, 3][3, 1]\n"
+      "return %y, %r\n");
+  std::string kept =
+      "%x = input x : f32[2, 3][3, 1]\n"
+      "%c = clone(%x, memory_format=None) : f32[2, 3][3, 1]\n"
+      "%t = t(%c) : f32[3, 2][1, 3]\n"
+      "return %t\n";
+  check_passes(kept, kept);
   // Narrowing first loses digits, so it stays.
   std::string narrowing =
       "%x = input x : f32[2][1]\n"

@@ -111,6 +111,8 @@ enum class OpRole : uint8_t {
   Permutation,  // a view with the dims in another order
   Select,       // a view: self, dim, index
   Conversion,   // a copy if the dtype differs
+  Clone,        // a copy: self, memory_format
+  Copy,         // the elements of argument 1 as argument 0 lies, in its dtype
 };
 
 struct OpTraits {
