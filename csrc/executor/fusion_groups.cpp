@@ -13,7 +13,10 @@ namespace {
 class Grouping {
  public:
   Grouping(const Graph& graph, const BufferAssignment& places, const GroupingRules& rules)
-      : graph_(graph), places_(places), rules_(rules), is_used_(leading_outside(graph)) {}
+      : graph_(graph), places_(places), rules_(rules), is_used_(leading_outside(graph)), users_(graph.all_users()) {
+    is_output_.assign(graph.nodes().size(), false);
+    for (const ValueRef& output : graph.outputs()) is_output_[static_cast<size_t>(output.node->index)] = true;
+  }
 
   std::vector<Group> run() {
     group_of_.assign(graph_.nodes().size(), -1);
@@ -230,8 +233,9 @@ class Grouping {
       if (producer == id) continue;
       Draft& other = draft(producer);
       Draft& target = draft(id);
-      bool fits = other.group.kind == GroupKind::Pointwise && same(other.group.sizes, target.group.sizes) &&
-                  other.first_reader > id && reads_directly(node, producer) && reads_by_rows(node, producer) &&
+      bool runs_along = same(other.group.sizes, target.group.sizes) || is_repeated(producer, id, node);
+      bool fits = other.group.kind == GroupKind::Pointwise && runs_along && other.first_reader > id &&
+                  reads_directly(node, producer) && reads_by_rows(node, producer) &&
                   may_join(other.group, target.group) &&
                   static_cast<int>(other.group.nodes.size() + target.group.nodes.size()) <=
                       most_nodes(target.group, other.group.folds_rows);
@@ -245,6 +249,28 @@ class Grouping {
     }
   }
 
+  // Whether the producer computes one element, cheaply, for the group alone, which `node` joins.
+  bool is_repeated(int producer, int id, const Node& node) const {
+    constexpr int64_t kMostElements = 1024;
+    const Group& single = drafts_[static_cast<size_t>(producer)].group;
+    const Group& target = drafts_[static_cast<size_t>(id)].group;
+    auto is_one = [](Dim size) { return same(size, Dim(1)); };
+    if (!std::ranges::all_of(single.sizes, is_one) || single.folds_rows) return false;
+    if (target.kind != GroupKind::Pointwise || target.folds_rows || target.sizes.size() < single.sizes.size())
+      return false;
+    int64_t elements = 1;
+    for (Dim size : target.sizes) elements *= size.hint();
+    if (elements > kMostElements) return false;
+    auto is_within = [&](const Node* user) {
+      int group = group_of(*user);
+      return !places_.is_alias(*user) && (user == &node || group == producer || group == id);
+    };
+    return std::ranges::all_of(single.nodes, [&](const Node* each) {
+      auto at = static_cast<size_t>(each->index);
+      return rules_.is_cheap(*each) && !is_output_[at] && std::ranges::all_of(users_[at], is_within);
+    });
+  }
+
   bool may_join(const Group& joining, const Group& target) const {
     return target.kind == GroupKind::Pointwise ||
            (!joining.folds_rows && std::all_of(joining.nodes.begin(), joining.nodes.end(),
@@ -254,7 +280,9 @@ class Grouping {
   const Graph& graph_;
   const BufferAssignment& places_;
   const GroupingRules& rules_;
-  const std::vector<bool> is_used_;  // by node index
+  const std::vector<bool> is_used_;              // by node index
+  const std::vector<std::vector<Node*>> users_;  // by node index
+  std::vector<bool> is_output_;                  // by node index
   std::vector<int> group_of_;
   std::vector<bool> is_waiting_;                   // by node index: an anchor that has not been read yet
   std::vector<std::vector<const Node*>> readers_;  // by buffer, of the nodes so far

@@ -35,6 +35,7 @@ int most_folding_nodes(const DimVec& sizes) {
 
 constexpr GroupingRules kRules = {
     .is_pointwise = can_loop,
+    .is_cheap = is_cheap_in_loop,
     .folds_rows = can_fold_rows,
     .is_anchor = is_anchor,
     .absorbs = anchor_absorbs,

@@ -44,6 +44,10 @@ class FusedPointwise : public Step {
 }  // namespace
 
 bool can_loop(const Node& node) { return as_loop_op(node).has_value(); }
+bool is_cheap_in_loop(const Node& node) {
+  std::optional<LoopOp> op = as_loop_op(node);
+  return op && !op->is_costly;
+}
 bool can_fold_rows(const Node& node) { return as_row_fold(node).has_value(); }
 
 LoweredStep lower_to_loop(const Group& group, LoweringContext& context) {

@@ -7,6 +7,8 @@ namespace md {
 
 // Whether the node can be part of such a chain.
 bool can_loop(const Node& node);
+// The same, and it takes less than a step of its own even if it is repeated for some hundred elements.
+bool is_cheap_in_loop(const Node& node);
 // Whether the node reduces rows and can be part of a chain whose tiles are rows.
 bool can_fold_rows(const Node& node);
 

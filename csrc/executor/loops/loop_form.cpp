@@ -56,8 +56,10 @@ class SizeChange {
     return std::all_of(form_.nodes.begin(), form_.nodes.end(), [&](const LoopForm::NodeForm& form) {
       const DimVec& own = form.node->outs[0].spec.sizes;
       bool over_rows = form_.folds_rows && !same(own, sizes_);
-      if (over_rows != form.is_over_rows || (over_rows ? !has_one_per_row(own, sizes_) : !same(own, sizes_)))
-        return false;
+      bool fits = form.is_repeated ? product(own.span()).value() == 1
+                  : over_rows      ? has_one_per_row(own, sizes_)
+                                   : same(own, sizes_);
+      if (over_rows != form.is_over_rows || !fits) return false;
       if (form.folds && !as_row_fold(*form.node)) return false;
       if (!form.has_numbers) return true;
       std::optional<LoopOp> op = as_loop_op(*form.node);
@@ -168,8 +170,10 @@ bool is_sized_number(const SizedGraph& sized, const Node& node, size_t operand) 
 bool add_nodes(LoopForm& form, const Group& group, const SizedGraph& sized) {
   form.folds_rows = group.folds_rows;
   for (const Node* node : group.nodes) {
+    bool is_smaller = !same(node->outs[0].spec.sizes, group.sizes);
     LoopForm::NodeForm added = {.node = node,
-                                .is_over_rows = group.folds_rows && !same(node->outs[0].spec.sizes, group.sizes),
+                                .is_over_rows = group.folds_rows && is_smaller,
+                                .is_repeated = !group.folds_rows && is_smaller,
                                 .folds = group.folds_rows && as_row_fold(*node).has_value(),
                                 .has_numbers = false,
                                 .op = {}};
@@ -181,7 +185,7 @@ bool add_nodes(LoopForm& form, const Group& group, const SizedGraph& sized) {
     }
     form.nodes.push_back(added);
     if (form.sized.node != nullptr) continue;
-    if (!added.is_over_rows) form.sized = {const_cast<Node*>(node), 0};
+    if (!is_smaller) form.sized = {const_cast<Node*>(node), 0};
     if (added.folds) form.sized = std::get<ValueRef>(node->operands[0]);
   }
   return form.sized.node != nullptr;

@@ -23,6 +23,7 @@ struct LoopForm {
   struct NodeForm {
     const Node* node;
     bool is_over_rows;  // one element per row
+    bool is_repeated;   // one element in all
     bool folds;
     bool has_numbers;  // from sizes
     LoopOp op;         // then: what it was parsed to
