@@ -16,6 +16,7 @@
 #include "executor/native_plan.h"
 #include "executor/sized_plans.h"
 #include "executor/timed_plan.h"
+#include "executor/vector_product_step.h"
 #include "executor/window_step.h"
 #include "executor/write_placement.h"
 #include "graph/cut.h"
@@ -202,6 +203,7 @@ LoweredStep lower_to_window(const Node& node, LoweringContext& context) {
 LoweredStep lower_alone(const Node& node, LoweringContext& context) {
   auto append = std::ranges::find(context.appends, &node, &Append::node);
   if (append != context.appends.end()) return lower_append(*append, context);
+  if (LoweredStep product = lower_vector_product(node, context); product.step != nullptr) return product;
   bool is_window = writes_view(*node.op) && context.writes->is_in_base(node);
   return is_window ? lower_to_window(node, context) : lower_to_kernel(node, context);
 }

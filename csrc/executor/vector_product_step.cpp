@@ -1,0 +1,101 @@
+#include "executor/vector_product_step.h"
+
+#include <array>
+
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+struct Vector {
+  int value;
+  int64_t stride = 1;  // in elements
+};
+
+Vector vector_at(int value, const Layout& layout) {
+  return {value, layout.places[static_cast<size_t>(value)].spec.strides[0].value()};
+}
+
+// Elements one after another: the vector's own, or copies of them.
+template <typename T>
+class Elements {
+ public:
+  Elements(const RunState& state, const Vector& vector, int64_t length)
+      : elements_(reinterpret_cast<const T*>(state.address(vector.value))) {
+    if (vector.stride == 1 || length <= 1) return;
+    T* copy = few_.data();
+    if (length > static_cast<int64_t>(few_.size())) {
+      many_.resize(static_cast<size_t>(length));
+      copy = many_.data();
+    }
+    for (int64_t i = 0; i < length; ++i) copy[i] = elements_[i * vector.stride];
+    elements_ = copy;
+  }
+  const T* get() const { return elements_; }
+
+ private:
+  const T* elements_;
+  std::array<T, 256> few_;
+  std::vector<T> many_;
+};
+
+class VectorProductStep : public Step {
+ public:
+  VectorProductStep(const Node& node, Vector left, Vector right, int out, int64_t length)
+      : name_(std::make_shared<const std::string>(node.name)),
+        dtype_(node.outs[0].spec.dtype),
+        left_(left),
+        right_(right),
+        out_(out),
+        length_(length) {}
+
+  void run(RunState& state) const override {
+    dtype_ == DType::float32 ? multiply<float>(state) : multiply<double>(state);
+  }
+  std::string describe() const override { return "product of vectors -> " + *name_; }
+  std::string kernel() const override { return str_cat("own loop over ", length_, " elements (", loops().name, ")"); }
+  Work work() const override {
+    double elements = static_cast<double>(length_);
+    return {.bytes = 2 * elements * static_cast<double>(item_size(dtype_)), .flops = 2 * elements};
+  }
+  bool take_sizes(const Layout& layout, StepMemory&) override {
+    left_ = vector_at(left_.value, layout);
+    right_ = vector_at(right_.value, layout);
+    length_ = layout.places[static_cast<size_t>(left_.value)].spec.sizes[0].value();
+    return true;
+  }
+  std::unique_ptr<Step> copy() const override { return std::make_unique<VectorProductStep>(*this); }
+
+ private:
+  template <typename T>
+  void multiply(const RunState& state) const {
+    Elements<T> left(state, left_, length_), right(state, right_, length_);
+    loops_of<T>().dots(left.get(), right.get(), 0, 1, length_, reinterpret_cast<T*>(state.address(out_)));
+  }
+
+  std::shared_ptr<const std::string> name_;
+  DType dtype_;
+  Vector left_, right_;
+  int out_;
+  int64_t length_;
+};
+
+}  // namespace
+
+LoweredStep lower_vector_product(const Node& node, LoweringContext& context) {
+  LoweredStep lowered;
+  if (!is_op(node, OpRole::Matmul)) return lowered;
+  ValueRef left = std::get<ValueRef>(node.operands[0]), right = std::get<ValueRef>(node.operands[1]);
+  DType dtype = node.outs[0].spec.dtype;
+  bool are_vectors = context.graph.info(left).spec.rank() == 1 && context.graph.info(right).spec.rank() == 1;
+  if (!are_vectors || (dtype != DType::float32 && dtype != DType::float64)) return lowered;
+  const Layout& layout = context.places.layout();
+  int out = context.places.number({const_cast<Node*>(&node), 0});
+  Vector a = vector_at(context.places.number(left), layout), b = vector_at(context.places.number(right), layout);
+  int64_t length = context.places.place(left).spec.sizes[0].value();
+  lowered.touched = {a.value, b.value, out};
+  lowered.step = std::make_unique<VectorProductStep>(node, a, b, out, length);
+  return lowered;
+}
+
+}  // namespace md
