@@ -69,8 +69,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         if values.shape[dim] < 2:
             decline("gradient of too few elements")
     steps = _steps(varargs, len(axes))
-    found = [
-        as_in_memory(lambda value, dim, step=step: _slope(value, dim, step), values, dim)
-        for dim, step in zip(axes, steps)
-    ]
+    found = []
+    for dim, step in zip(axes, steps):
+
+        def slope(value: Tensor, along: int, step: Any = step) -> Tensor:
+            return _slope(value, along, step)
+
+        found.append(as_in_memory(slope, values, dim))
     return found[0] if len(found) == 1 else tuple(found)

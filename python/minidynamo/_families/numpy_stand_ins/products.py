@@ -60,7 +60,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     first, second = pair_of_floats(a, b, "tensordot")
     if isinstance(axes, int):
         if axes < 0 or axes > min(first.dim(), second.dim()):
-            decline("tensordot over so many axes")
+            decline("tensordot over more axes than there are")
         return minidynamo.tensordot(first, second, axes)
     if not isinstance(axes, (list, tuple)) or len(axes) != 2:
         decline("tensordot over such axes")
