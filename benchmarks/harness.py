@@ -136,6 +136,19 @@ def print_table(title, rows, base, unit, scale):
     sys.stdout.flush()
 
 
+def seconds_of_a_call(function, arguments, sample=5e-3):
+    """The time of a call, over as many in a row as fill the sample, in seconds."""
+    count = 1
+    while True:
+        start = time.perf_counter()
+        for _ in range(count):
+            function(*arguments)
+        passed = time.perf_counter() - start
+        if passed >= sample:
+            return passed / count
+        count = max(2 * count, int(count * sample / max(passed, 1e-9)))
+
+
 def write_json(path, results):
     if path:
         with open(path, "w") as file:

@@ -15,10 +15,8 @@ import subprocess
 import sys
 import time
 
-from harness import write_json
+from harness import seconds_of_a_call, write_json
 from npbench import MALLOC, THREADS
-
-SAMPLE_SECONDS = 5e-3
 
 
 def six_operations(numpy, count):
@@ -92,19 +90,6 @@ PROGRAMS = {
 }
 
 
-def seconds(function, arguments):
-    """The time of a call, over as many in a row as fill a sample."""
-    count = 1
-    while True:
-        start = time.perf_counter()
-        for _ in range(count):
-            function(*arguments)
-        passed = time.perf_counter() - start
-        if passed >= SAMPLE_SECONDS:
-            return passed / count
-        count = max(2 * count, int(count * SAMPLE_SECONDS / max(passed, 1e-9)))
-
-
 def copies(arguments):
     return [each.copy() for each in arguments]
 
@@ -132,7 +117,7 @@ def measure(name, rounds):
     times = {contender: [] for contender in contenders}
     for _ in range(rounds):
         for contender, function in contenders.items():
-            times[contender].append(seconds(function, given[contender]))
+            times[contender].append(seconds_of_a_call(function, given[contender]))
     ratio = statistics.median(theirs / ours for theirs, ours in zip(times["NumPy"], times["minidynamo"], strict=True))
     return {
         "NumPy us": min(times["NumPy"]) * 1e6,

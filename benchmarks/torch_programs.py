@@ -15,9 +15,7 @@ import subprocess
 import sys
 import time
 
-from harness import environment, write_json
-
-SAMPLE_SECONDS = 5e-3
+from harness import environment, seconds_of_a_call, write_json
 
 
 def three_operations(torch):
@@ -91,19 +89,6 @@ PROGRAMS = {
 }
 
 
-def seconds(function, arguments):
-    """The time of a call, over as many in a row as fill a sample."""
-    count = 1
-    while True:
-        start = time.perf_counter()
-        for _ in range(count):
-            function(*arguments)
-        passed = time.perf_counter() - start
-        if passed >= SAMPLE_SECONDS:
-            return passed / count
-        count = max(2 * count, int(count * SAMPLE_SECONDS / max(passed, 1e-9)))
-
-
 def measure(name, rounds, with_inductor):
     import torch
 
@@ -129,7 +114,7 @@ def measure(name, rounds, with_inductor):
         times = {contender: [] for contender in contenders}
         for _ in range(rounds):
             for contender, function in contenders.items():
-                times[contender].append(seconds(function, arguments))
+                times[contender].append(seconds_of_a_call(function, arguments))
     results = {}
     for contender, samples in times.items():
         ratio = statistics.median(eager / own for eager, own in zip(times["eager"], samples))

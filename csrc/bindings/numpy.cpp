@@ -1,9 +1,9 @@
 // What minidynamo/_families/numpy.py tells of NumPy.
-#include <deque>
 #include <string>
 
 #include "bindings/bindings.h"
 #include "bindings/table_names.h"
+#include "bindings/tensor_meaning.h"
 #include "frontends/numpy/arrays.h"
 #include "frontends/numpy/family.h"
 #include "frontends/numpy/library.h"
@@ -14,44 +14,6 @@ namespace py = pybind11;
 
 namespace md {
 namespace {
-
-TensorCallable meaning_of(const py::object& callable, const std::string& name, const std::string& kind,
-                          const py::object& operand, bool is_method, bool returns_arrays) {
-  TensorCallable meaning{.kind = tensor_callable_kind(kind), .name = kept_name(name)};
-  meaning.form = is_method ? CallForm::Method : CallForm::Function;
-  meaning.returns_arrays = returns_arrays;
-  switch (meaning.kind) {
-    case TensorCallableKind::Op:
-    case TensorCallableKind::InPlaceOp:
-      meaning.row = find_op(operand.cast<std::string>());
-      MD_ASSERT(meaning.row != nullptr, "no op is named ", operand.cast<std::string>());
-      break;
-    case TensorCallableKind::StandIn:
-    case TensorCallableKind::Rewritten:
-    case TensorCallableKind::Constant:
-      meaning.function = Py_NewRef(operand.ptr());
-      break;
-    case TensorCallableKind::Asked:
-      meaning.function = Py_NewRef(callable.ptr());
-      break;
-    case TensorCallableKind::Breaks:
-      meaning.refusal = tensor_refusal(operand.cast<std::string>());
-      break;
-    case TensorCallableKind::Element:
-      meaning.refusal = TensorRefusal::Number;
-      break;
-    case TensorCallableKind::Elements:
-      meaning.refusal = TensorRefusal::List;
-      break;
-    case TensorCallableKind::Fact:
-    case TensorCallableKind::Conversion:
-    case TensorCallableKind::State:
-    case TensorCallableKind::GradMode:
-    case TensorCallableKind::SetGradMode:
-      raise(ErrorKind::Value, "NumPy has no callable of this kind");
-  }
-  return meaning;
-}
 
 // What is read of an object, for the self-check; None: it is not captured.
 py::object facts_of(const py::object& object) {
@@ -81,14 +43,16 @@ void bind_numpy(py::module_& module) {
       "add",
       [](const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
          bool is_method, bool returns_arrays) {
-        numpy::add_callable(callable.ptr(), meaning_of(callable, name, kind, operand, is_method, returns_arrays));
+        TensorCallable meaning = meaning_of(callable, name, kind, operand, is_method);
+        meaning.returns_arrays = returns_arrays;
+        numpy::add_callable(callable.ptr(), meaning);
       },
       py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(), py::kw_only(),
       py::arg("method") = false, py::arg("returns_arrays") = false);
   numpy.def(
       "add_attribute",
       [](const std::string& name, const py::function& function) {
-        numpy::add_attribute(kept_name(name), meaning_of(function, name, "StandIn", function, false, false));
+        numpy::add_attribute(kept_name(name), meaning_of(function, name, "StandIn", function, false));
       },
       py::arg("name"), py::arg("function"));
   numpy.def("add_ufunc", [](const std::string& row, const py::object& ufunc, const std::string& integers) {

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "bindings/bindings.h"
 #include "bindings/table_names.h"
+#include "bindings/tensor_meaning.h"
 #include "frontends/tensor_conversions.h"
 #include "frontends/tensor_facts.h"
 #include "frontends/torch/library.h"
@@ -15,13 +16,6 @@ namespace py = pybind11;
 
 namespace md {
 namespace {
-
-template <typename Table>
-auto* found_by_name(const Table& table, const std::string& name) {
-  for (const auto& row : table)
-    if (name == row.name) return &row;
-  raise(ErrorKind::Key, "no row is named ", name);
-}
 
 std::vector<int64_t> numbers(const py::handle& object) {
   std::vector<int64_t> all;
@@ -68,43 +62,10 @@ uint32_t bits_of(const std::vector<std::string>& dtypes) {
 void add(const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
          bool is_method, const std::string& layout, const std::vector<std::string>& refused,
          const std::vector<std::string>& refused_results) {
-  TensorCallable meaning{.kind = tensor_callable_kind(kind), .name = kept_name(name)};
+  TensorCallable meaning = meaning_of(callable, name, kind, operand, is_method);
   meaning.layout = result_layout(layout);
   meaning.refused = bits_of(refused);
   meaning.refused_results = bits_of(refused_results);
-  meaning.form = is_method ? CallForm::Method : CallForm::Function;
-  switch (meaning.kind) {
-    case TensorCallableKind::Op:
-    case TensorCallableKind::InPlaceOp:
-      meaning.row = find_op(operand.cast<std::string>());
-      MD_ASSERT(meaning.row != nullptr, "no op is named ", operand.cast<std::string>());
-      break;
-    case TensorCallableKind::Fact:
-      meaning.fact = found_by_name(tensor_facts(), operand.cast<std::string>());
-      break;
-    case TensorCallableKind::Conversion:
-      meaning.conversion = found_by_name(conversion_methods(), operand.cast<std::string>());
-      break;
-    case TensorCallableKind::StandIn:
-    case TensorCallableKind::Rewritten:
-    case TensorCallableKind::Constant:
-      meaning.function = Py_NewRef(operand.ptr());
-      break;
-    case TensorCallableKind::Asked:
-      meaning.function = Py_NewRef(callable.ptr());
-      break;
-    case TensorCallableKind::Breaks:
-      meaning.refusal = tensor_refusal(operand.cast<std::string>());
-      break;
-    case TensorCallableKind::Element:
-    case TensorCallableKind::Elements:
-      meaning.refusal = meaning.kind == TensorCallableKind::Element ? TensorRefusal::Number : TensorRefusal::List;
-      break;
-    case TensorCallableKind::State:
-    case TensorCallableKind::GradMode:
-    case TensorCallableKind::SetGradMode:
-      break;
-  }
   torch::add_callable(callable.ptr(), meaning);
 }
 
