@@ -217,7 +217,8 @@ bool RegionRun::run_committing(const Plan& plan, int64_t served) {
   GilRelease release(is_long(plan));
   try {
     plan.run_into(inputs_.span(), outputs_.span(), host);
-    host.check_flags();
+    // What has been written cannot be undone: CommitPoint lets nothing that may be flagged run after it.
+    if (!host.has_committed()) host.check_flags();
   } catch (const Error&) {
     if (host.is_flagged()) ++entry_->flagged_runs;
     throw;

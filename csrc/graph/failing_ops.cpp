@@ -36,12 +36,38 @@ bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<cons
   return false;
 }
 
+bool reads_floats(const Node& node) {
+  bool found = false;
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [&](const ValueRef& value) {
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      found = found || info.is_scalar || is_floating(info.spec.dtype);
+    });
+  return found;
+}
+
+namespace {
+
+// A write that stores into another dtype.
+bool converts(const Node& node) {
+  bool found = false;
+  for (const Operand& operand : node.operands)
+    for_each_value(operand, [&](const ValueRef& value) {
+      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
+      found = found || (!info.is_scalar && info.spec.dtype != node.outs[0].spec.dtype);
+    });
+  return found;
+}
+
+}  // namespace
+
 bool may_raise_float_flags(const Node& node) {
   if (node.kind != NodeKind::Op) return false;
   switch (node.op->kind) {
+    case OpKind::Write:
+      return converts(node) && reads_floats(node);
     case OpKind::View:
     case OpKind::Creation:
-    case OpKind::Write:
     case OpKind::Random:
     case OpKind::HostCall:
       return false;
@@ -57,13 +83,7 @@ bool may_raise_float_flags(const Node& node) {
     case OpKind::Gather:
       break;
   }
-  bool has_float = false;
-  for (const Operand& operand : node.operands)
-    for_each_value(operand, [&](const ValueRef& value) {
-      const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
-      has_float = has_float || info.is_scalar || is_floating(info.spec.dtype);
-    });
-  return has_float;
+  return reads_floats(node);
 }
 
 }  // namespace md

@@ -10,6 +10,8 @@ namespace md {
 // number that no element can hold. outs: the op's results.
 bool may_fail(const OpRow& op, std::span<const Operand> operands, std::span<const ValueInfo> outs);
 
+// Whether an operand is a float, or a number.
+bool reads_floats(const Node& node);
 // Whether it may meet a floating-point exception: it computes with floats, or converts them.
 bool may_raise_float_flags(const Node& node);
 

@@ -1,5 +1,6 @@
 // Casts between element types without undefined behaviour: out-of-range floats wrap or saturate as the hardware does.
 #pragma once
+#include <cfenv>
 #include <cstdint>
 #include <type_traits>
 
@@ -19,6 +20,8 @@ inline To numeric_cast(From value) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // The result of cvttsd2si: INT64_MIN for NaN and out-of-range values; narrower types take the low bits.
+    constexpr From kEnd = sizeof(To) < sizeof(int64_t) ? From(0x1p31) : From(0x1p63);
+    if (!(value >= -kEnd && value < kEnd)) std::feraiseexcept(FE_INVALID);  // as the processor's conversion
     bool fits = value >= From(-0x1p63) && value < From(0x1p63);
     return static_cast<To>(fits ? static_cast<int64_t>(value) : INT64_MIN);
   } else {

@@ -52,8 +52,12 @@ inline To convert_one(From value) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
-    // Out of range and NaN: the smallest integer, of which narrower types take the low bits. As numeric_cast.
-    bool fits = (value >= From(-0x1p63)) & (value < From(0x1p63));
+    // Out of range and NaN: the smallest integer, of which narrower types take the low bits. As numeric_cast. The exception of
+    // 0 * inf is that of the processor's conversion, which programs may see.
+    constexpr From kEnd = sizeof(To) < sizeof(int64_t) ? From(0x1p31) : From(0x1p63);
+    bool is_plain = (value >= -kEnd) & (value < kEnd);
+    From seen = From(is_plain) * From(__builtin_inf());
+    bool fits = (value >= From(-0x1p63)) & (value < From(0x1p63)) & (seen != From(0));
     int64_t whole = int64_t(fits ? value : From(-0x1p63));
     return To(whole);
   } else {

@@ -78,13 +78,28 @@ def divides_integers(x):
     return x.astype(np.int64) // (x.astype(np.int64) - 1)
 
 
+def converts_and_adds(x):
+    y = np.empty(x.shape, np.uint8)
+    y[:] = x - 3
+    x += y
+    return x / (y + 7.0), y
+
+
+def converts_later(x):
+    x += 1
+    y = np.empty(x.shape, np.int32)
+    y[:] = x * 1e9
+    x *= 2
+    return y
+
+
 def hidden_by_where(x):
     return np.where(x > 1, np.log(x - 1), 0)
 
 
 PROGRAMS = [
     *(divides, ignores, raises, handles, writes_first, writes_last, unused, twice, in_a_loop, overflows, casts),
-    *(of_scalars, narrows, divides_integers, hidden_by_where),
+    *(of_scalars, narrows, divides_integers, hidden_by_where, converts_and_adds, converts_later),
 ]
 QUIET = np.array([2.5, 3.5, 4.0])
 LOUD = np.array([0.0, 1.0, 3.0])
