@@ -136,6 +136,8 @@ struct TensorFamily {
   bool refuses_overlap;
   // Whether an element is stored into one of another dtype, in place; may be null: as the engine has it.
   bool (*may_store)(DType from, DType to);
+  // Whether a Python number is stored into an element as the engine does it; null: any number. May itself be null: always.
+  bool (*may_store_number)(DType dtype, const Scalar* number);
 
   // ---- the language of its programs
 

@@ -141,6 +141,7 @@ constexpr TensorFamily kFamily{
     .reads_before_it_writes = true,
     .refuses_overlap = true,
     .may_store = nullptr,
+    .may_store_number = nullptr,
     .attribute = attribute,
     .find = find,
     .is_opaque = nullptr,

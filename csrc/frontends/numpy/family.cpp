@@ -127,6 +127,7 @@ constexpr TensorFamily family_row(int rank) {
       .reads_before_it_writes = true,
       .refuses_overlap = false,
       .may_store = may_store,
+      .may_store_number = may_store_number,
       .attribute = attribute,
       .find = find,
       .is_opaque = nullptr,

@@ -1,11 +1,11 @@
 #include "frontends/numpy/promotion.h"
 
+#include <cmath>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "frontends/numpy/library.h"
 #include "frontends/numpy/objects.h"
-#include "tensor/fill.h"
 
 namespace md::numpy {
 namespace {
@@ -74,9 +74,23 @@ bool is_known_and_natural(const PromotionOperand& operand) {
 void check_integers(const OpRow& op, const Ufunc& ufunc, std::span<const PromotionOperand> operands,
                     const std::vector<DType>& loop) {
   if (ufunc.integers == IntegerLoops::Same || row(loop[0]).category == DTypeCategory::Floating) return;
-  bool is_captured =
-      ufunc.integers == IntegerLoops::ByNumber && operands.size() > 1 && is_known_and_natural(operands[1]);
+  // a ** 2 is the square of a, which bools have in int8.
+  bool is_captured = ufunc.integers == IntegerLoops::ByNumber && operands.size() > 1 &&
+                     operands[0].dtype != DType::bool_ && is_known_and_natural(operands[1]);
   if (!is_captured) raise_op(ErrorKind::Type, op.name, "of integers computes otherwise here");
+}
+
+// Whether it is an element of the dtype of integers, once it is truncated.
+bool is_within(DType dtype, const Scalar& number) {
+  const DTypeRow& integers = row(dtype);
+  double limit = std::ldexp(1.0, integers.digits);
+  if (number.is_float()) {
+    double whole = std::trunc(number.as_double());
+    return whole < limit && whole >= (integers.is_signed ? -limit : 0);
+  }
+  if (integers.digits == 63) return true;
+  int64_t most = int64_t{1} << integers.digits;
+  return number.as_int() < most && number.as_int() >= (integers.is_signed ? -most : 0);
 }
 
 // NumPy raises for an int that the dtype does not hold, or compares it as it is.
@@ -84,7 +98,7 @@ void check_number(const OpRow& op, const PromotionOperand& operand, DType dtype)
   if (operand.category == DTypeCategory::Floating || row(dtype).category == DTypeCategory::Floating) return;
   bool fits_always = dtype == DType::int64;
   bool is_known = operand.number != nullptr && !operand.number->is_symbolic();
-  if (!fits_always && !(is_known && fits(dtype, *operand.number)))
+  if (!fits_always && !(is_known && is_within(dtype, *operand.number)))
     raise_op(ErrorKind::Type, op.name, "an int beside ", row(dtype).name);
 }
 
@@ -137,6 +151,12 @@ bool may_store(DType from, DType to) {
   const DTypeRow &source = row(from), &target = row(to);
   if (source.category != target.category) return source.category < target.category;
   return source.category != DTypeCategory::Integer || !source.is_signed || target.is_signed;
+}
+
+bool may_store_number(DType dtype, const Scalar* number) {
+  bool is_narrow = row(dtype).category == DTypeCategory::Integer && dtype != DType::int64;
+  if (number == nullptr) return !is_narrow;
+  return row(dtype).category != DTypeCategory::Integer || is_within(dtype, *number);
 }
 
 }  // namespace md::numpy

@@ -23,5 +23,7 @@ std::vector<std::optional<DType>> promote_arrays(const OpRow& row, std::span<con
 std::vector<std::optional<DType>> promote_scalars(const OpRow& row, std::span<const PromotionOperand> operands);
 // casting="same_kind": numpy.can_cast().
 bool may_store(DType from, DType to);
+// NumPy raises for ints out of range; null: any number.
+bool may_store_number(DType dtype, const Scalar* number);
 
 }  // namespace md::numpy

@@ -140,6 +140,7 @@ constexpr TensorFamily kFamily{
     .reads_before_it_writes = false,
     .refuses_overlap = true,
     .may_store = nullptr,
+    .may_store_number = nullptr,
     .attribute = attribute,
     .find = find,
     .is_opaque = is_opaque,

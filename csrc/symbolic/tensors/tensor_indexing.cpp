@@ -383,6 +383,18 @@ static bool holds_all_of(DType target, DType source) {
          (!narrow.is_signed || wide.is_signed);
 }
 
+// The library stores a number otherwise, or raises.
+static void require_storable_number(Tracer& tracer, const TensorValue& tensor, const ValuePtr& number) {
+  auto may_store = tensor.family->may_store_number;
+  if (may_store == nullptr || may_store(tensor.spec.dtype, nullptr)) return;
+  static const OpRow* const fill = find_op("fill");
+  Ref constant = constant_of(tracer, number);
+  Arg known = constant ? tensor.family->argument(*fill, fill->schema.params[1], constant) : Arg();
+  const auto* scalar = std::get_if<Scalar>(&known);
+  if (scalar == nullptr || !may_store(tensor.spec.dtype, scalar))
+    graph_break(BreakReason::tensor_write, str_cat("a number stored into ", row(tensor.spec.dtype).name));
+}
+
 void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
   static const OpRow* const copy = find_op("copy");
   static const OpRow* const fill = find_op("fill");
@@ -394,6 +406,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   auto* source = as<TensorValue>(value);
   if (source == nullptr && !is_number)
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
+  if (is_number) require_storable_number(tracer, *tensor, value);
   // Libraries with scalars store those as numbers, which may be out of range.
   if (source != nullptr && source->family != tensor->family && !holds_all_of(tensor->spec.dtype, source->spec.dtype))
     graph_break(BreakReason::tensor_write,
