@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import decline, dtype_of, stands_in, tensor
+from .table import decline, dtype_of, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     values = tensor(a, "copy")
     if order != "K":
         decline("copy in another order")
-    return values.clone()
+    return repeats_nothing(values, "copy").clone()
 
 
 @stands_in("ndarray.astype", returns_arrays=True)
@@ -32,7 +32,7 @@ def astype(
 ) -> Any:
     if order != "K" or casting != "unsafe" or copy is not True:
         decline("astype with order, casting or copy")
-    return self.to(dtype_of(dtype), copy=True)
+    return repeats_nothing(self, "astype").to(dtype_of(dtype), copy=True)
 
 
 @stands_in("ndarray.fill")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import all_dims, array_of, decline, dtype_of, outermost_first, stands_in, tensor
+from .table import all_dims, array_of, decline, dtype_of, outermost_first, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def asarray(
         decline("asarray with order, device, copy or like")
     if isinstance(a, (list, tuple)):
         return _of_numbers(a, dtype)
-    values = array_of(a, "asarray")
+    values = repeats_nothing(array_of(a, "asarray"), "asarray")
     return values if dtype is None or dtype_of(dtype) is values.dtype else values.to(dtype_of(dtype))
 
 
@@ -76,7 +76,7 @@ def array(
         decline("array with copy, order, ndmin, ndmax or like")
     if isinstance(object, (list, tuple)):
         return _of_numbers(object, dtype)
-    values = array_of(object, "array")
+    values = repeats_nothing(array_of(object, "array"), "array")
     return values.clone() if dtype is None else values.to(dtype_of(dtype), copy=True)
 
 

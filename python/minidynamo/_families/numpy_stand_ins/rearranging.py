@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import minidynamo
+
 from ..._C import Tensor
 from .table import all_dims, array_of, attribute, decline, stands_in
 
@@ -32,7 +34,11 @@ def reshape_method(self: Any, /, *shape: Any, order: Any = "C", copy: Any = None
 
 @stands_in("ravel ndarray.ravel")
 def ravel(a: Any, order: Any = "C") -> Any:
-    return _reshaped(a, -1, order)
+    values = array_of(a, "ravel")
+    # Where reshape() would make a view, of a row with gaps, ravel() copies.
+    if not values.is_contiguous():
+        values = values.clone(memory_format=minidynamo.contiguous_format)
+    return _reshaped(values, -1, order)
 
 
 @stands_in("ndarray.flatten")
@@ -94,9 +100,12 @@ def expand_dims(a: Any, axis: Any) -> Any:
 @stands_in("broadcast_to", returns_arrays=True)
 def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    if any(size < 0 for size in sizes):
-        decline("broadcast_to negative sizes")
-    return array_of(array, "broadcast_to").expand(sizes)
+    values = array_of(array, "broadcast_to")
+    repeated = [size for dim, size in enumerate(sizes[::-1]) if dim >= values.dim() or values.shape[-1 - dim] != size]
+    # The view is read-only also where nothing is repeated.
+    if any(size < 0 for size in sizes) or all(size < 2 for size in repeated):
+        decline("broadcast_to that repeats nothing")
+    return values.expand(sizes)
 
 
 @stands_in("roll", returns_arrays=True)

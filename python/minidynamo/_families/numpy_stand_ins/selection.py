@@ -44,6 +44,8 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
         first, second = _of_dtype(x, y, "where"), y
     else:
         first, second = _plain_number(x), _plain_number(y)
+    if not (chosen.is_contiguous() and first.is_contiguous() and second.is_contiguous()):
+        decline("where of arrays in another order")
     dtype = promoted(first.dtype, second.dtype)
     return minidynamo.where(chosen, first.to(dtype), second.to(dtype))
 

@@ -26,6 +26,7 @@ __all__ = [
     "dtype_of",
     "outermost_first",
     "promoted",
+    "repeats_nothing",
     "stands_in",
     "tensor",
 ]
@@ -115,6 +116,13 @@ def outermost_first(value: Tensor) -> tuple[int, ...]:
     """The dims as they lie in memory, by falling strides; those of one element stay where they are."""
     strides = value.stride()
     return tuple(sorted(all_dims(value), key=lambda dim: -strides[dim]))
+
+
+def repeats_nothing(value: Tensor, what: str) -> Tensor:
+    """The array. Of broadcast ones NumPy orders the axes of copies by strides that are 0: not followed here."""
+    if any(stride == 0 and size > 1 for size, stride in zip(value.shape, value.stride())):
+        decline(f"{what} of an array that repeats its elements")
+    return value
 
 
 _ORDER = {

@@ -1,0 +1,189 @@
+"""Random programs of NumPy: dtypes, layouts, views, writes in place, masks, reductions, loops; compiled as plainly."""
+
+import random
+
+import numpy as np
+import pytest
+from compared import mismatch
+
+DTYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "i1", "u1", "?", "f2"]
+SHAPES = [(3, 4), (3, 4), (3, 4), (4,), (3, 1), (1, 4), ()]
+
+# {v}: any variable, {m}: one of two axes, {n}: a number, {i} and {j}: rows and columns, {k}: a key.
+EXPRESSIONS = """
+{v} + {v}
+{v} - {v}
+{v} * {v}
+{v} / ({v} + 7)
+{v} + {n}
+{n} - {v}
+{v} * {n}
+{v} // {n}
+{v} % {n}
+{v} ** 2
+-{v}
+abs({v})
+{v} > {v}
+({v} > 0.5) & ({v} < 3)
+~({v} > 1)
+np.maximum({v}, {v})
+np.minimum({v}, {n})
+np.sqrt(abs({v}))
+np.floor({v} / 2)
+np.sign({v})
+np.where({v} > 0.5, {v}, {n})
+np.where({v} > 1, {n}, {v})
+np.clip({v}, -2, 2)
+{v}.sum()
+{v}.sum(axis={a})
+{v}.max(axis={a}, keepdims=True)
+np.mean({v}, axis={a})
+{v}.min()
+np.any({v} > 2, axis={a})
+{v}.argmax(axis={a})
+np.cumsum({v}.astype(int), axis={a})
+{v}.T
+{v}.T.copy()
+{v}.reshape(-1)
+{v}.ravel()[:3]
+{v}[{i}]
+{m}[:, {j}]
+{m}[{i}, {j}]
+{m}[{i}, ...]
+{m}[1:, ::2]
+{m}[None, {i}]
+{m}[[0, 2, 1]]
+{m}[{m} > 1]
+{m}[np.array([1, 0]), 1]
+{v}.astype(np.float32)
+{v}.astype("f8")
+{v}.astype(int)
+{v}.copy()
+np.concatenate([{m}, {m}])
+np.stack([{m}, {m}], axis=1)
+np.zeros_like({m})
+np.full((3, 4), {n})
+np.arange(4) + {v}
+np.dot({m}, {m}.T)
+{m} @ {m}.T
+np.outer({m}[0], {m}[1])
+np.diff({m}, axis={a})
+np.sort({m}, axis={a})
+np.add.reduce({m})
+np.tensordot({m}, {m}, axes=2)
+np.broadcast_to({v}, (3, 4))
+np.round({v} * 0.5)
+{v}.real
+len({m})
+{m}.shape[0] * {v}
+float({m}[{i}, {j}])
+{m}.flat[{i}]
+{m}[::-1]
+np.nan_to_num({v} / 0.25)
+""".strip().splitlines()
+
+STATEMENTS = """
+{m}[{i}] = {v}
+{m}[:, {j}] = {n}
+{m}[1:] = {m}[:-1]
+{m}[:-1] += {m}[1:]
+{m}[{m} > 1] = {n}
+{m}[{i}, {j}] += {n}
+{m} += {n}
+{m} *= {v}
+{m} -= {m}
+{m}.fill({n})
+{m}[...] = {e}
+{m}.T[{j}] *= 2
+x = {m}[{i}]; x += {n}
+x = {m}.reshape(-1); x[::3] = {n}
+np.add({m}, {m}, out={m})
+np.copyto({m}, {n})
+""".strip().splitlines()
+
+LOOPS = [
+    "for i in range({m}.shape[0]):\n    {m}[i] = {m}[i] + {n} * i",
+    "for i in range({m}.shape[0]):\n    for j in range(i + 1):\n        {m}[i, j] += {m}[j, 0] * {n}",
+    "for row in {m}:\n    row += {n}",
+    "total = 0\nfor i in range(3):\n    total = total + {m}[i].sum() * i\n{t} = total",
+    "for i in range(4):\n    {t} = {v} + i\n    if i == 2:\n        break",
+    "if {m}.sum() > {n}:\n    {t} = {v} * 2\nelse:\n    {t} = {v} - 1",
+    "try:\n    {t} = {e}\nexcept (ValueError, IndexError, TypeError) as error:\n    {t} = str(error)",
+    "with np.errstate(all='ignore'):\n    {t} = np.nan_to_num({v} / ({v} - {v}))",
+]
+
+
+class Program:
+    def __init__(self, seed):
+        self.drawn = random.Random(seed)
+        self.names = ["a", "b", "c"]
+        self.lines = []
+        for _ in range(self.drawn.randint(2, 6)):
+            self.add()
+        self.source = "\n".join(
+            ["def f(a, b, c):", *[f"    {line}" for line in self.lines], f"    return [{', '.join(self.names)}]"]
+        )
+
+    def add(self):
+        kind = self.drawn.random()
+        if kind < 0.55:
+            name = f"t{len(self.names)}"
+            self.lines.append(f"{name} = {self.filled(self.drawn.choice(EXPRESSIONS))}")
+            self.names.append(name)
+        elif kind < 0.85:
+            self.lines.append(self.filled(self.drawn.choice(STATEMENTS)))
+        else:
+            name = f"t{len(self.names)}"
+            text = self.drawn.choice(LOOPS)
+            self.lines += self.filled(text.replace("{t}", name)).split("\n")
+            if "{t}" in text:
+                self.names.append(name)
+
+    def filled(self, text):
+        while "{" in text:
+            start = text.index("{")
+            text = text[:start] + self.part(text[start + 1]) + text[text.index("}") + 1 :]
+        return text
+
+    def part(self, what):
+        if what == "e":
+            return self.drawn.choice(EXPRESSIONS[:24])
+        parts = {
+            "v": self.names,
+            "m": ["a", "a", "b"],
+            "n": ["2", "3", "0.5", "-1", "2.5", "True"],
+            "i": ["0", "1", "-1", "2"],
+            "j": ["0", "1", "3"],
+            "a": ["0", "-1", "None"],
+        }
+        return self.drawn.choice(parts[what])
+
+    def array(self, shape):
+        dtype = np.dtype(self.drawn.choice(DTYPES))
+        values = [self.drawn.randint(0 if dtype.kind in "ub" else -4, 6) for _ in range(int(np.prod(shape)))]
+        made = np.array(values, "f8").astype(dtype).reshape(shape)
+        layout = self.drawn.random()
+        if layout < 0.15 and made.ndim == 2:
+            return made.copy("F")
+        if layout < 0.3 and made.ndim > 0:
+            return np.repeat(made, 2, axis=-1)[..., ::2]
+        if layout < 0.35 and made.ndim == 0:
+            return made[()]
+        return made
+
+    def arguments(self):
+        return [self.array((3, 4)), self.array((3, 4)), self.array(self.drawn.choice(SHAPES))]
+
+
+def check_drawn(seed):
+    program = Program(seed)
+    arguments = program.arguments()
+    scope = {"np": np}
+    exec(compile(program.source, f"<drawn {seed}>", "exec"), scope)
+    found = mismatch(scope["f"], arguments, calls=3)
+    assert found == "", f"{found}\n{program.source}\n{arguments!r}"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_drawn_programs(seed):
+    check_drawn(seed)
