@@ -30,7 +30,8 @@ bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, cons
   return true;
 }
 
-inline bool fits(const TensorExpectation& expected, const TensorView& view) {
+// Inlined, so that the view of a contained tensor stays in registers.
+[[gnu::always_inline]] inline bool fits(const TensorExpectation& expected, const TensorView& view) {
   if (view.dtype != expected.dtype || view.rank != expected.rank || view.requires_grad != expected.requires_grad ||
       view.witness != expected.witness) {
     return false;
@@ -49,7 +50,6 @@ bool check_TENSOR_MATCH(const GuardInstruction& in, PyObject* const* registers, 
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != *guard.object.cell()) return false;
   const TensorExpectation& expected = guard.tensor;
   if (expected.has_dict(object)) return false;
-  // The view of a contained tensor stays in registers.
   if (auto* contained = expected.family->contained) {
     const TensorImpl& impl = *contained(object).impl();
     return impl.kind() == TensorKind::Real && fits(expected, view_of(impl));

@@ -24,6 +24,10 @@ std::vector<const TensorFamily*>& families() {
   return *all;
 }
 
+// A bit for each registered type: other types mostly have another one, and are not looked for.
+uint64_t place_of(const PyTypeObject* type) { return uint64_t{1} << (reinterpret_cast<uintptr_t>(type) >> 4 & 63); }
+uint64_t known_places = 0;
+
 }  // namespace
 
 namespace {
@@ -84,9 +88,11 @@ void register_tensor_type(PyTypeObject* type, const TensorFamily& family) {
   if (known != nullptr) return;
   if (std::ranges::find(families(), &family) == families().end()) families().push_back(&family);
   registered_types().push_back({type, &family});
+  known_places |= place_of(type);
 }
 
 const TensorFamily* find_family(PyTypeObject* type) {
+  if ((known_places & place_of(type)) == 0) return nullptr;
   for (const RegisteredType& each : registered_types())
     if (each.type == type) return each.family;
   return nullptr;
