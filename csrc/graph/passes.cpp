@@ -10,6 +10,8 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"fold_constants", "Runs cheap ops of constants once.", fold_constants},
+    {"merge_common_subexpressions", "Computes equal pure ops once: what is copied onto itself is then seen as such.",
+     merge_common_subexpressions},
     {"simplify_chains",
      "Shortens casts of casts and transposes of transposes, and reads what is copied in place of the copy.",
      simplify_chains},

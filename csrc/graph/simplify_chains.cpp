@@ -58,6 +58,10 @@ ValueRef copied(const Graph& graph, const Node& node) {
   if (!is_copy && !is_op(node, OpRole::Clone)) return {};
   const auto* source = std::get_if<ValueRef>(&node.operands[is_copy ? 1 : 0]);
   if (source == nullptr || graph.info(*source).is_scalar) return {};
+  // A copy of part of another value stays: where it is written into a window, it is made there.
+  const auto* target = std::get_if<ValueRef>(&node.operands[0]);
+  bool is_itself = target != nullptr && *target == *source;
+  if (is_copy && !is_itself && is_op(*source->node, OpKind::View)) return {};
   const TensorSpec& before = graph.info(*source).spec;
   const TensorSpec& after = node.outs[0].spec;
   bool lies_alike =
