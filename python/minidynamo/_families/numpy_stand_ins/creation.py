@@ -23,7 +23,8 @@ def _sizes(shape: Any) -> Any:
     return tuple(sizes)
 
 
-@stands_in("zeros", returns_arrays=True)
+# What is not written of an empty array may be anything: zeros are as good.
+@stands_in("zeros empty", returns_arrays=True)
 def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _require_plain("zeros", order, device, like)
     return minidynamo.zeros(_sizes(shape), dtype=_dtype(dtype))
@@ -33,13 +34,6 @@ def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = Non
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _require_plain("ones", order, device, like)
     return minidynamo.ones(_sizes(shape), dtype=_dtype(dtype))
-
-
-# What is not written may be anything: zeros are as good.
-@stands_in("empty", returns_arrays=True)
-def empty(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
-    _require_plain("empty", order, device, like)
-    return minidynamo.zeros(_sizes(shape), dtype=_dtype(dtype))
 
 
 def _dtype(dtype: Any) -> Any:
@@ -108,8 +102,7 @@ def ones_like(
 def empty_like(
     prototype: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    model, dtype = _like("empty_like", prototype, dtype, order, subok, shape, device)
-    return minidynamo.zeros(model.shape, dtype=dtype)
+    return zeros_like(prototype, dtype, order, subok, shape, device=device)
 
 
 @stands_in("arange", returns_arrays=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, as_in_memory, decline, stands_in
+from .table import array_of, as_in_memory, decline, is_axis, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ _MISSING = object()
 
 
 def _require_axis(value: Tensor, axis: Any, name: str) -> None:
-    if not isinstance(axis, int) or not -value.dim() <= axis < value.dim():
+    if not is_axis(value, axis):
         decline(f"{name} along such an axis")
 
 

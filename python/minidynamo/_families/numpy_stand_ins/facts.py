@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import all_dims, array_of, decline, dtype_of, outermost_first, repeats_nothing, stands_in, tensor
+from .table import all_dims, array_of, decline, dtype_of, is_axis, outermost_first, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def size(a: Any, axis: Any = None) -> Any:
     values = tensor(a, "size")
     if axis is None:
         return values.numel()
-    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim():
+    if not is_axis(values, axis):
         decline("size along such an axis")
     return values.shape[axis]
 

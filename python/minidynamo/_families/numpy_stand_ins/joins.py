@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, array_of, decline, outermost_first, promoted, stands_in, tensor
+from .table import all_dims, array_of, decline, is_axis, outermost_first, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def dstack(tup: Any) -> Any:
 
 def _pieces(value: Tensor, sections: Any, axis: int, name: str) -> list[Tensor]:
     """Views of equal parts, or between the places of a list."""
-    if not isinstance(axis, int) or not -value.dim() <= axis < value.dim():
+    if not is_axis(value, axis):
         decline(f"{name} along such an axis")
     size = value.shape[axis]
     if isinstance(sections, int) and not isinstance(sections, bool):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, decline, promoted, stands_in, tensor
+from .table import array_of, decline, is_axis, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
         decline("norm of this dtype, or with keepdims")
     if axis is None and (ord is None or (ord == 2 and values.dim() == 1)):
         return (values * values).sum().sqrt()
-    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim() or not values.is_contiguous():
+    if not is_axis(values, axis) or not values.is_contiguous():
         decline("norm over such axes")
     if ord is None or ord == 2:
         return (values * values).sum(axis).sqrt()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, as_in_memory, decline, dtype_of, outermost_first, stands_in, tensor
+from .table import all_dims, as_in_memory, decline, dtype_of, is_axis, outermost_first, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _axes(a: Tensor, axis: Any) -> tuple[int, ...]:
     if axis is None:
         return all_dims(a)
     axes = axis if isinstance(axis, tuple) else (axis,)
-    if not axes or not all(isinstance(dim, int) and -a.dim() <= dim < a.dim() for dim in axes):
+    if not axes or not all(is_axis(a, dim) for dim in axes):
         decline("a reduction over such axes")
     return tuple([dim % a.dim() for dim in axes])
 
@@ -74,7 +74,7 @@ def _prod(
     values = _accumulated(tensor(a, "prod"), dtype, "prod")
     if axis is None and not keepdims:
         return minidynamo.prod(values)
-    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim():
+    if not is_axis(values, axis):
         decline("prod over several axes")
     if outermost_first(values) != all_dims(values):
         decline("prod of an array in another order")
@@ -181,7 +181,7 @@ def _place(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     values = tensor(a, name)
     if values.numel() == 0 or values.dim() == 0 or values.dtype is minidynamo.bool:
         decline(f"{name} of such an array")
-    if axis is not None and (not isinstance(axis, int) or not -values.dim() <= axis < values.dim()):
+    if axis is not None and not is_axis(values, axis):
         decline(f"{name} over such an axis")
     function = minidynamo.argmax if name == "argmax" else minidynamo.argmin
     return function(values, axis, keepdims)
@@ -195,7 +195,7 @@ def _cumulated(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
         values, axis = values.reshape(-1), 0
     if values.dtype is minidynamo.float16:
         decline(f"{name} of float16, which rounds each sum")
-    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim():
+    if not is_axis(values, axis):
         decline(f"{name} over such an axis")
     return as_in_memory(minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod, values, axis)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, decline, promoted, stands_in, tensor
+from .table import array_of, decline, is_axis, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,6 +104,6 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         decline("take with out or mode, or by such indices")
     if axis is None:
         return values.reshape(-1)[places]
-    if not isinstance(axis, int) or not -values.dim() <= axis < values.dim() or not values.is_contiguous():
+    if not is_axis(values, axis) or not values.is_contiguous():
         decline("take along such an axis")
     return values[(*[slice(None)] * (axis % values.dim()), places)]

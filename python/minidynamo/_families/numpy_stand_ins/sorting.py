@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, as_in_memory, decline, stands_in
+from .table import array_of, as_in_memory, decline, is_axis, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def _require_order(name: str, value: Tensor, axis: Any, order: Any) -> None:
     if order is not None or value.dtype is minidynamo.float16:
         decline(f"{name} by fields, or of float16")
-    if axis is not None and (not isinstance(axis, int) or not -value.dim() <= axis < value.dim()):
+    if axis is not None and not is_axis(value, axis):
         decline(f"{name} along such an axis")
 
 

@@ -6,7 +6,7 @@ import minidynamo
 
 from ... import _C
 from ..._C import Tensor
-from ..torch_stand_ins.table import decline
+from ..decline import decline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ __all__ = [
     "attribute",
     "decline",
     "dtype_of",
+    "is_axis",
     "outermost_first",
     "promoted",
     "repeats_nothing",
@@ -106,6 +107,10 @@ def dtype_of(value: Any) -> Any:
     if not isinstance(value, minidynamo.dtype):
         decline("a dtype")
     return value
+
+
+def is_axis(value: Tensor, axis: Any) -> bool:
+    return isinstance(axis, int) and -value.dim() <= axis < value.dim()
 
 
 def all_dims(value: Tensor) -> tuple[int, ...]:

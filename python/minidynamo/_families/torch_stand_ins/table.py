@@ -5,22 +5,14 @@ from __future__ import annotations
 import types
 from collections import namedtuple
 
-from ... import _C
+from ..decline import decline as decline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, TypeVar
 
     _Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def decline(why: str) -> NoReturn:
-    """What is not covered is torch's: the capture breaks at the call of torch's function."""
-    raise NotImplementedError(why)
-
-
-_C._register_call("decline", decline)
 
 
 def _unbound(value: Any) -> Any:
