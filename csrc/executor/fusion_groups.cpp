@@ -12,11 +12,8 @@ namespace {
 
 class Grouping {
  public:
-  Grouping(const Graph& graph, const BufferAssignment& places, const GroupingRules& rules)
-      : graph_(graph), places_(places), rules_(rules), is_used_(leading_outside(graph)), users_(graph.all_users()) {
-    is_output_.assign(graph.nodes().size(), false);
-    for (const ValueRef& output : graph.outputs()) is_output_[static_cast<size_t>(output.node->index)] = true;
-  }
+  Grouping(const Graph& graph, const BufferAssignment& places, const NodeUses& uses, const GroupingRules& rules)
+      : graph_(graph), places_(places), uses_(uses), rules_(rules), is_used_(leading_outside(graph)) {}
 
   std::vector<Group> run() {
     group_of_.assign(graph_.nodes().size(), -1);
@@ -267,7 +264,7 @@ class Grouping {
     };
     return std::ranges::all_of(single.nodes, [&](const Node* each) {
       auto at = static_cast<size_t>(each->index);
-      return rules_.is_cheap(*each) && !is_output_[at] && std::ranges::all_of(users_[at], is_within);
+      return rules_.is_cheap(*each) && !uses_.escapes[at] && std::ranges::all_of(uses_.users[at], is_within);
     });
   }
 
@@ -279,10 +276,9 @@ class Grouping {
 
   const Graph& graph_;
   const BufferAssignment& places_;
+  const NodeUses& uses_;
   const GroupingRules& rules_;
-  const std::vector<bool> is_used_;              // by node index
-  const std::vector<std::vector<Node*>> users_;  // by node index
-  std::vector<bool> is_output_;                  // by node index
+  const std::vector<bool> is_used_;  // by node index
   std::vector<int> group_of_;
   std::vector<bool> is_waiting_;                   // by node index: an anchor that has not been read yet
   std::vector<std::vector<const Node*>> readers_;  // by buffer, of the nodes so far
@@ -308,8 +304,9 @@ Group after_anchor(const Group& group) {
   return rest;
 }
 
-std::vector<Group> group_nodes(const Graph& graph, const BufferAssignment& places, const GroupingRules& rules) {
-  return Grouping(graph, places, rules).run();
+std::vector<Group> group_nodes(const Graph& graph, const BufferAssignment& places, const NodeUses& uses,
+                               const GroupingRules& rules) {
+  return Grouping(graph, places, uses, rules).run();
 }
 
 }  // namespace md

@@ -63,7 +63,14 @@ struct GroupingRules {
   int (*most_folding_nodes)(const DimVec& sizes);
 };
 
+// The readers of each node, and whether its value is seen outside of the graph: by node index.
+struct NodeUses {
+  const std::vector<std::vector<Node*>>& users;
+  const std::vector<bool>& escapes;
+};
+
 // Groups in execution order. Nodes that are pure aliases are in no group.
-std::vector<Group> group_nodes(const Graph& graph, const BufferAssignment& places, const GroupingRules& rules);
+std::vector<Group> group_nodes(const Graph& graph, const BufferAssignment& places, const NodeUses& uses,
+                               const GroupingRules& rules);
 
 }  // namespace md

@@ -385,7 +385,7 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
   LoweringContext context(graph, places, sized.get());
   context.appends = appends;
   std::vector<LoweredStep> lowered;
-  std::vector<Group> groups = group_nodes(graph, places, kRules);
+  std::vector<Group> groups = group_nodes(graph, places, {context.users, context.escapes}, kRules);
   join_attention(groups, context);
   join_chosen_rows(groups, context);
   WritePlacement placement(graph, places, groups, write_chains(graph, places, writes, escapes), escapes, sized.get());

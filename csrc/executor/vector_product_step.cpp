@@ -12,10 +12,6 @@ struct Vector {
   int64_t stride = 1;  // in elements
 };
 
-Vector vector_at(int value, const Layout& layout) {
-  return {value, layout.places[static_cast<size_t>(value)].spec.strides[0].value()};
-}
-
 // Elements one after another: the vector's own, or copies of them.
 template <typename T>
 class Elements {
@@ -41,13 +37,14 @@ class Elements {
 
 class VectorProductStep : public Step {
  public:
-  VectorProductStep(const Node& node, Vector left, Vector right, int out, int64_t length)
+  VectorProductStep(const Node& node, int left, int right, int out, const Layout& layout)
       : name_(std::make_shared<const std::string>(node.name)),
         dtype_(node.outs[0].spec.dtype),
-        left_(left),
-        right_(right),
-        out_(out),
-        length_(length) {}
+        left_{left},
+        right_{right},
+        out_(out) {
+    read(layout);
+  }
 
   void run(RunState& state) const override {
     dtype_ == DType::float32 ? multiply<float>(state) : multiply<double>(state);
@@ -59,14 +56,19 @@ class VectorProductStep : public Step {
     return {.bytes = 2 * elements * static_cast<double>(item_size(dtype_)), .flops = 2 * elements};
   }
   bool take_sizes(const Layout& layout, StepMemory&) override {
-    left_ = vector_at(left_.value, layout);
-    right_ = vector_at(right_.value, layout);
-    length_ = layout.places[static_cast<size_t>(left_.value)].spec.sizes[0].value();
+    read(layout);
     return true;
   }
   std::unique_ptr<Step> copy() const override { return std::make_unique<VectorProductStep>(*this); }
 
  private:
+  void read(const Layout& layout) {
+    for (Vector* vector : {&left_, &right_}) {
+      const TensorSpec& spec = layout.places[static_cast<size_t>(vector->value)].spec;
+      vector->stride = spec.strides[0].value();
+      length_ = spec.sizes[0].value();
+    }
+  }
   template <typename T>
   void multiply(const RunState& state) const {
     Elements<T> left(state, left_, length_), right(state, right_, length_);
@@ -77,7 +79,7 @@ class VectorProductStep : public Step {
   DType dtype_;
   Vector left_, right_;
   int out_;
-  int64_t length_;
+  int64_t length_ = 0;
 };
 
 }  // namespace
@@ -89,12 +91,10 @@ LoweredStep lower_vector_product(const Node& node, LoweringContext& context) {
   DType dtype = node.outs[0].spec.dtype;
   bool are_vectors = context.graph.info(left).spec.rank() == 1 && context.graph.info(right).spec.rank() == 1;
   if (!are_vectors || (dtype != DType::float32 && dtype != DType::float64)) return lowered;
-  const Layout& layout = context.places.layout();
+  int a = context.places.number(left), b = context.places.number(right);
   int out = context.places.number({const_cast<Node*>(&node), 0});
-  Vector a = vector_at(context.places.number(left), layout), b = vector_at(context.places.number(right), layout);
-  int64_t length = context.places.place(left).spec.sizes[0].value();
-  lowered.touched = {a.value, b.value, out};
-  lowered.step = std::make_unique<VectorProductStep>(node, a, b, out, length);
+  lowered.touched = {a, b, out};
+  lowered.step = std::make_unique<VectorProductStep>(node, a, b, out, context.places.layout());
   return lowered;
 }
 

@@ -22,7 +22,6 @@ bool is_own_value(const ValueRef& value) {
 bool replaces_all(const OpRow& op) {
   return op.kernel == copy_into_kernel || op.kernel == fill_kernel || op.kernel == zero_kernel;
 }
-bool copies_into(const OpRow& op) { return op.kernel == copy_into_kernel; }
 
 bool is_steady(const OpRow& op) {
   switch (op.kind) {

@@ -13,8 +13,6 @@ namespace md {
 
 // Whether a write replaces all elements of argument 0, without reading them.
 bool replaces_all(const OpRow& op);
-// Whether it copies argument 1 into argument 0, or into a view of it.
-bool copies_into(const OpRow& op);
 // Whether the kernel takes no memory that is worth mentioning beside its operands.
 bool is_steady(const OpRow& op);
 // Whether its kernel writes a result of any layout.

@@ -41,7 +41,8 @@ WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std
       is_output_(graph.nodes().size(), false),
       in_base_(graph.nodes().size(), false),
       accesses_(places.layout().buffers.size()),
-      commit_(groups, places, {.sizes_change = sized != nullptr, .sees_flags = graph.watches_float_flags()}) {
+      rules_{.sizes_change = sized != nullptr, .sees_flags = graph.watches_float_flags()},
+      commit_(groups, places, rules_) {
   std::iota(holder_.begin(), holder_.end(), 0);
   for (const auto& node : graph.nodes()) {
     for (size_t out = 0; out < node->outs.size(); ++out) {
@@ -193,8 +194,7 @@ void WritePlacement::let_wait() {
   }
   groups_ = std::move(ordered);
   number_steps();
-  commit_ =
-      CommitPoint(groups_, places_, {.sizes_change = sized_ != nullptr, .sees_flags = graph_.watches_float_flags()});
+  commit_ = CommitPoint(groups_, places_, rules_);
 }
 
 // ---- writes into their bases
@@ -316,7 +316,7 @@ bool WritePlacement::is_touched_between(const Place& window, int after, int befo
 bool WritePlacement::is_touched_within(const Group& group, const Node& result, const Place& window) const {
   int step = step_of(result);
   const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
-  bool by_element = is_alone(group) && (result.op->pointwise >= 0 || copies_into(*result.op));
+  bool by_element = is_alone(group) && (result.op->pointwise >= 0 || is_op(result, OpRole::Copy));
   bool is_write = is_alone(group) && is_op(result, OpKind::Write);
   for (auto at = std::ranges::lower_bound(all, step, {}, &Access::step); at != all.end() && at->step == step; ++at) {
     bool is_own = at->node == &result && (by_element || (is_write && at->operand == 0));
@@ -336,7 +336,7 @@ std::optional<WritePlacement::Target> WritePlacement::target_of(const Node& node
   if (reads != 1 || written == nullptr || written->node != &node) return std::nullopt;
   if (writes_view(*user.op)) return is_in_base(user) ? std::optional(Target{window_of(user), &user}) : std::nullopt;
   const TensorSpec& spec = user.outs[0].spec;
-  if (!copies_into(*user.op) || spec.dtype != node.outs[0].spec.dtype || !same(spec.sizes, node.outs[0].spec.sizes))
+  if (!is_op(user, OpRole::Copy) || spec.dtype != node.outs[0].spec.dtype || !same(spec.sizes, node.outs[0].spec.sizes))
     return std::nullopt;
   return is_in_base(user) ? Target{window_of(user), &user} : target_of(user);
 }
@@ -444,7 +444,7 @@ bool WritePlacement::all_are_in_base() const {
 }
 
 bool WritePlacement::is_done(const Node& node) const {
-  if (node.kind != NodeKind::Op || (!copies_into(*node.op) && !(writes_view(*node.op) && is_in_base(node))))
+  if (node.kind != NodeKind::Op || (!is_op(node, OpRole::Copy) && !(writes_view(*node.op) && is_in_base(node))))
     return false;
   const auto* source = std::get_if<ValueRef>(&node.operands[1]);
   if (source == nullptr || source->node->kind == NodeKind::ScalarInput) return false;
@@ -452,7 +452,7 @@ bool WritePlacement::is_done(const Node& node) const {
 }
 
 bool WritePlacement::is_passed_over(const Node& copy) const {
-  if (sized_ == nullptr || copy.kind != NodeKind::Op || !copies_into(*copy.op)) return false;
+  if (sized_ == nullptr || !is_op(copy, OpRole::Copy)) return false;
   const auto* source = std::get_if<ValueRef>(&copy.operands[1]);
   const std::vector<Node*>& users = users_[static_cast<size_t>(copy.index)];
   bool is_for_one = users.size() == 1 && writes_view(*users[0]->op) && is_in_base(*users[0]) &&

@@ -117,6 +117,7 @@ class WritePlacement {
   std::vector<bool> is_output_;                // by node index
   std::vector<bool> in_base_;                  // by node index
   std::vector<std::vector<Access>> accesses_;  // by buffer, those of bases only
+  CommitRules rules_;
   CommitPoint commit_;
   // Of the group that is being lowered: values that were moved, and where they were; a buffer that has been joined to an
   // input's, whose accesses were others before.

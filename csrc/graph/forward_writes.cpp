@@ -19,12 +19,6 @@ bool is_same_window(const Node& a, const Node& b) {
   return same_view(written_view(a), written_view(b)) && same_layout(a.outs[0].spec, b.outs[0].spec);
 }
 
-// Python code may observe the operands of a host call, and a write into a view is none into the value.
-bool may_rewire(const Node& node, size_t operand) {
-  return node.kind == NodeKind::Op && node.op->kind != OpKind::HostCall &&
-         (operand > 0 || node.op->kind != OpKind::Write);
-}
-
 struct View {
   const Node* write = nullptr;  // whose result it is a view of; null: none
   Dim offset = 0;

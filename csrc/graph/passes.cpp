@@ -38,6 +38,10 @@ bool must_run(const Node& node) {
   return !node.op->is_pure() || node.size.is_symbolic() || may_fail(*node.op, node.operands, node.outs);
 }
 
+bool may_rewire(const Node& node, size_t operand) {
+  return !is_op(node, OpKind::HostCall) && (operand > 0 || !is_op(node, OpKind::Write));
+}
+
 std::span<const Pass> passes() { return kPasses; }
 
 bool has_effects(const Graph& graph) {

@@ -5,17 +5,6 @@
 namespace md {
 namespace {
 
-// Every value of `from` is representable in `to`, so a further cast has the same result.
-bool is_widening(DType from, DType to) {
-  if (from == to) return true;
-  const DTypeRow &narrow = row(from), &wide = row(to);
-  if (is_floating(from)) {
-    return is_floating(to) && narrow.digits < wide.digits && narrow.exponent_bits <= wide.exponent_bits;
-  }
-  if (is_floating(to)) return to != DType::float16 && narrow.digits <= wide.digits;
-  return narrow.digits <= wide.digits && (!narrow.is_signed || wide.is_signed) && to != DType::bool_;
-}
-
 // The operand of a cast or transpose.
 ValueRef source_of(const Node& node) { return std::get<ValueRef>(node.operands[0]); }
 
@@ -67,11 +56,6 @@ ValueRef copied(const Graph& graph, const Node& node) {
   bool lies_alike =
       before.dtype == after.dtype && same(before.sizes, after.sizes) && same(before.strides, after.strides);
   return lies_alike && before.requires_grad == after.requires_grad ? *source : ValueRef{};
-}
-
-// Python code may observe the operands of a host call. What is written to stays the copy that is to be made.
-bool may_rewire(const Node& node, size_t operand) {
-  return !is_op(node, OpKind::HostCall) && (operand > 0 || !is_op(node, OpKind::Write));
 }
 
 }  // namespace
