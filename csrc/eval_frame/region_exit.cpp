@@ -99,7 +99,6 @@ constexpr int kMostFlaggedRuns = 3;
 
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
 // stack, of which the entry has checked only enough for a few.
-
 bool has_room_for(const CapturedRegion& region) {
   constexpr int kFewFrames = 8;
   constexpr size_t kStackOfFrame = 8 * 1024;

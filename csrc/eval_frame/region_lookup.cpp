@@ -166,15 +166,14 @@ bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& re
 std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
   bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && region.leaves_plainly();
-  if (!is_whole || !is_cheap(saved_work(*region.graph, region.has_scalars))) return {};
+  if (!is_whole || !is_cheap(saved_work(region))) return {};
   const Bytecode& code = place.bytecode;
   std::optional<int> header = header_of_body(code, place.index, region.snapshot.frames.front().index);
   // What a library does with scalars costs it little, however short the loop is.
   if (!header || (!region.has_scalars && !is_long_loop(place, *header, region))) return {};
   bool is_part = std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
     const auto& entry = static_cast<const RegionEntry&>(*each);
-    return share_loop(code, *header, entry.instruction) &&
-           !is_cheap(saved_work(*entry.region.graph, entry.region.has_scalars));
+    return share_loop(code, *header, entry.instruction) && !is_cheap(saved_work(entry.region));
   });
   return is_part ? std::nullopt : header;
 }
@@ -200,14 +199,14 @@ void leave_loop(CapturedRegion& region, const Bytecode& bytecode, int header) {
   region.exit = ExitKind::Bailout;
   region.is_cheap_loop = true;
   region.workless = innermost_loop(bytecode, header);
-  LoopRecording::add(left_to_python(bytecode, header, saved_work(*region.graph, region.has_scalars)));
+  LoopRecording::add(left_to_python(bytecode, header, saved_work(region)));
 }
 
 // Whether nothing but scalars of a library is computed, which costs that less than a region.
 bool has_only_scalars(const RegionPlace& place, const CapturedRegion& region) {
   if (!region.has_scalars || region.graph->op_count() == 0) return false;
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return false;
-  return region.leaves_plainly() && saves_nothing(saved_work(*region.graph, true));
+  return region.leaves_plainly() && saves_nothing(saved_work(region));
 }
 
 void leave_scalars(CapturedRegion& region, const RegionPlace& place) {

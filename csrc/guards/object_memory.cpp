@@ -30,19 +30,12 @@ void release_new_owner(void* data, void* context) { release_owner(data, context)
 // Of memory that is known without a reference to its owner.
 void release_nothing(void*, void*) {}
 
-int64_t extent_of(const TensorView& view) {
-  int64_t last = 0;
-  for (int i = 0; i < view.rank; ++i) {
-    if (view.sizes[i] == 0) return 0;
-    last += (view.sizes[i] - 1) * view.strides[i];
-  }
-  return (last + 1) * static_cast<int64_t>(item_size(view.dtype));
-}
+int64_t nbytes_of(const TensorView& view) { return extent_of(view) * static_cast<int64_t>(item_size(view.dtype)); }
 
 Tensor over(Ref object, bool is_new, const TensorView& view, bool is_writable) {
   for (int i = 0; i < view.rank; ++i) MD_ASSERT(view.strides[i] >= 0, "a stride of memory that is shared is negative");
   auto* release = is_new ? release_new_owner : release_owner;
-  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(extent_of(view)), release, object.release());
+  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(nbytes_of(view)), release, object.release());
   if (!is_writable) storage->mark_read_only();
   return Tensor::from_storage(std::move(storage), 0, view.spec());
 }
@@ -72,13 +65,13 @@ struct Bytes {
 };
 Bytes bytes_of(const TensorView& view) {
   auto* begin = static_cast<char*>(view.data);
-  return {begin, begin + extent_of(view)};
+  return {begin, begin + nbytes_of(view)};
 }
 
 bool is_dense(const TensorView& view) {
   int64_t bytes = static_cast<int64_t>(item_size(view.dtype));
   for (int i = 0; i < view.rank; ++i) bytes *= view.sizes[i];
-  return bytes == extent_of(view);
+  return bytes == nbytes_of(view);
 }
 
 // Tensors of results that have become objects, without memory: the next results of the same layout take them. Used under
@@ -184,7 +177,7 @@ Tensor tensor_over_again(Tensor tensor, BorrowedRef owner, void* data) {
 }
 
 Tensor tensor_over_frozen(PyObject* object, const TensorView& view) {
-  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(extent_of(view)), release_nothing, object);
+  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(nbytes_of(view)), release_nothing, object);
   storage->mark_frozen();
   return Tensor::from_storage(std::move(storage), 0, view.spec());
 }

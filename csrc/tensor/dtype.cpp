@@ -11,6 +11,16 @@ uint32_t round_shift(uint32_t value, int drop) {
 
 }  // namespace
 
+bool is_widening(DType from, DType to) {
+  if (from == to) return true;
+  const DTypeRow &narrow = row(from), &wide = row(to);
+  if (is_floating(from)) {
+    return is_floating(to) && narrow.digits < wide.digits && narrow.exponent_bits <= wide.exponent_bits;
+  }
+  if (is_floating(to)) return to != DType::float16 && narrow.digits <= wide.digits;
+  return narrow.digits <= wide.digits && (!narrow.is_signed || wide.is_signed) && to != DType::bool_;
+}
+
 Half Half::from_float(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   uint16_t sign = static_cast<uint16_t>((bits >> 16) & 0x8000);

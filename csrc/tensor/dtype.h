@@ -64,6 +64,8 @@ inline size_t item_size(DType dtype) { return row(dtype).size; }
 inline bool is_floating(DType dtype) { return row(dtype).category == DTypeCategory::Floating; }
 // 16-bit floats, which kernels compute in a wider dtype.
 inline bool is_half(DType dtype) { return row(dtype).accumulator != dtype; }
+// Whether every value of `from` is representable in `to`, so that a further cast has the same result.
+bool is_widening(DType from, DType to);
 // All integers from 0 to this one are representable.
 inline int64_t largest_exact(DType dtype) {
   uint64_t end = uint64_t{1} << row(dtype).digits;

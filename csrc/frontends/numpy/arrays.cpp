@@ -46,16 +46,6 @@ Ref view_over(PyObject* owner, const TensorView& view, int flags) {
   return array;
 }
 
-// How many elements the memory of a view has, from its first to its last.
-int64_t extent(const TensorView& view) {
-  int64_t last = 0;
-  for (int i = 0; i < view.rank; ++i) {
-    if (view.sizes[i] == 0) return 0;
-    last += (view.sizes[i] - 1) * view.strides[i];
-  }
-  return last + 1;
-}
-
 int64_t count(const TensorView& view) {
   int64_t all = 1;
   for (int i = 0; i < view.rank; ++i) all *= view.sizes[i];
@@ -64,7 +54,7 @@ int64_t count(const TensorView& view) {
 
 // As numpy.broadcast_to() makes views, which are read-only.
 bool repeats_elements(const TensorView& view) {
-  if (extent(view) == 0) return false;
+  if (extent_of(view) == 0) return false;
   for (int i = 0; i < view.rank; ++i)
     if (view.strides[i] == 0 && view.sizes[i] > 1) return true;
   return false;
@@ -102,9 +92,9 @@ bool is_writable(PyObject* object) {
 }
 
 Ref empty(const TensorView& view) {
-  if (extent(view) <= count(view)) return new_array(view, ByteStrides(view).words(), nullptr, 0);
+  if (extent_of(view) <= count(view)) return new_array(view, ByteStrides(view).words(), nullptr, 0);
   // NumPy allocates as many elements as there are: others are behind a base.
-  int64_t all = extent(view), one = 1;
+  int64_t all = extent_of(view), one = 1;
   TensorView flat;
   flat.dtype = view.dtype;
   flat.rank = 1;

@@ -144,8 +144,7 @@ ValuePtr make_object(Tracer& tracer, const ValuePtr& type_value, CallArgs& args,
     if (!exception) break_on_creation(type);
     return initialise(tracer, exception, exception_init(tracer, exception), args, continuation);
   }
-  if (type == &PyBaseObject_Type && args.positional.empty() && args.keywords.empty())
-    return make_value<InstanceValue>(type_value);
+  if (type == &PyBaseObject_Type && args.is_empty()) return make_value<InstanceValue>(type_value);
   if (type == simple_namespace_type() && args.positional.empty()) {
     auto made = make_value<InstanceValue>(type_value);
     made->attributes = args.keywords;

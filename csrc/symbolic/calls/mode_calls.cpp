@@ -23,7 +23,7 @@ namespace {
 
 template <ValuePtr (*answer)(Tracer&)>
 ValuePtr without_arguments(Tracer& tracer, const CallArgs& args) {
-  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
+  if (!args.is_empty()) raise_here();
   return answer(tracer);
 }
 

@@ -307,12 +307,14 @@ bool makes_integers_of_floats(const Node& node) {
 // What becomes of floats that an integer does not hold is the library's, also where it does not say so.
 uint32_t flags_watched_by(const std::vector<const TensorFamily*>& families, const Graph& graph) {
   uint32_t flags = 0;
+  bool are_watched = false;
   for (const TensorFamily* family : families) {
     if (family->watched_flags == nullptr) continue;
+    are_watched = true;
     flags |= family->watched_flags(family->state());
-    auto makes_integers = [](const auto& node) { return makes_integers_of_floats(*node); };
-    if (std::ranges::any_of(graph.nodes(), makes_integers)) flags |= kInvalidFlag;
   }
+  auto makes_integers = [](const auto& node) { return makes_integers_of_floats(*node); };
+  if (are_watched && std::ranges::any_of(graph.nodes(), makes_integers)) flags |= kInvalidFlag;
   return flags;
 }
 
@@ -324,10 +326,10 @@ void keep_what_is_seen(Graph& graph, std::vector<ValueRef>& outputs) {
     if (!live[static_cast<size_t>(node->index)] && may_raise_float_flags(*node)) outputs.push_back({node.get(), 0});
 }
 
-void note_families(CapturedRegion& region, const std::vector<const TensorFamily*>& families) {
+void note_families(CapturedRegion& region, const GraphBuilder& builder) {
+  const std::vector<const TensorFamily*>& families = builder.families();
   region.family = &answering(families);
-  region.has_scalars =
-      std::ranges::any_of(families, [](const TensorFamily* family) { return family->family_of_result != nullptr; });
+  region.has_scalars = builder.has_scalars();
   region.has_foreign_tensors =
       std::ranges::any_of(families, [](const TensorFamily* family) { return family->contained == nullptr; });
 }
@@ -360,7 +362,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   add_outputs(region);
   Graph& graph = tracer_.graph();
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
-  note_families(region, tracer_.builder().families());
+  note_families(region, tracer_.builder());
   region.watched_flags = flags_watched_by(tracer_.builder().families(), graph);
   if (region.watched_flags != 0) keep_what_is_seen(graph, outputs_);
   graph.set_outputs(outputs_);

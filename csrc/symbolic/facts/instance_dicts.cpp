@@ -55,7 +55,7 @@ void require_no_slot(Tracer& tracer, const ValuePtr& owner, BorrowedRef name) {
 
 ValuePtr call_vars(Tracer& tracer, const CallArgs& args) {
   static PyObject* const kDict = PyUnicode_InternFromString("__dict__");
-  if (args.positional.empty() && args.keywords.empty()) return names_of_frame(tracer);
+  if (args.is_empty()) return names_of_frame(tracer);
   if (args.positional.size() != 1 || !args.keywords.empty()) raise_here();
   // The TypeError for a missing __dict__ is the interpreter's.
   ValuePtr value = optional_attribute(tracer, args.positional[0], kDict);

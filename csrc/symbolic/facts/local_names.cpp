@@ -64,7 +64,7 @@ ValuePtr call_locals(Tracer& tracer, const CallArgs& args) {
 
 // dir() without an argument: the sorted names. dir(object) breaks.
 ValuePtr call_dir(Tracer& tracer, const CallArgs& args) {
-  if (!args.positional.empty() || !args.keywords.empty()) break_on_frame("dir()");
+  if (!args.is_empty()) break_on_frame("dir()");
   Ref names = check(PyList_New(0));
   for (const DictValue::Entry& entry : locals_dict(tracer, "dir()")->entries) {
     if (!PyUnicode_CheckExact(entry.key.get())) break_on_frame("dir()");

@@ -92,7 +92,7 @@ bool may_have_dropped(const Tracer& tracer) {
 }
 
 ValuePtr follow_made_reference(Tracer& tracer, const ConstructedValue& reference, const CallArgs& args) {
-  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
+  if (!args.is_empty()) raise_here();
   if (reference.model || !is_local(tracer, reference.positional[0]))
     graph_break(BreakReason::unknown_callable, "a weak reference to an object that may have died");
   return reference.positional[0];
@@ -101,7 +101,7 @@ ValuePtr follow_made_reference(Tracer& tracer, const ConstructedValue& reference
 ValuePtr call_weak_reference(Tracer& tracer, const ValuePtr& callable, const CallArgs& args) {
   auto* object = as<ObjectValue>(callable);
   if (object == nullptr || tracer.values().exact_type(callable)->tp_call != _PyWeakref_RefType.tp_call ||
-      !args.positional.empty() || !args.keywords.empty() || may_have_dropped(tracer))
+      !args.is_empty() || may_have_dropped(tracer))
     graph_break(BreakReason::unknown_callable, describe(callable));
   if (ValuePtr known = tracer.keys().referent_of(object->object)) return known;
   if (object->source == nullptr) graph_break(BreakReason::unguardable_object, "a weak reference");

@@ -45,6 +45,10 @@ void GraphBuilder::note_family(const TensorFamily& family) {
   if (std::ranges::find(families_, &family) == families_.end()) families_.push_back(&family);
 }
 
+bool GraphBuilder::has_scalars() const {
+  return std::ranges::any_of(families_, [](const TensorFamily* family) { return family->family_of_result != nullptr; });
+}
+
 GradModes& GraphBuilder::modes(const TensorFamily& family) {
   auto found = std::ranges::find(modes_, &family, &TracedModes::family);
   if (found != modes_.end()) return found->now;

@@ -33,6 +33,8 @@ class GraphBuilder {
 
   // The families whose operations are in the graph.
   const std::vector<const TensorFamily*>& families() const { return families_; }
+  // Whether one of them has scalars for results of rank 0.
+  bool has_scalars() const;
   void note_family(const TensorFamily& family);
   // The program asked something of a family's library that it answers otherwise in eager Python.
   void note_answer_as_capture() { answers_as_capture_ = true; }

@@ -1,6 +1,5 @@
 #include "symbolic/tensors/tensor_callables.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "frontends/dtype_object.h"
@@ -56,21 +55,11 @@ void refuse_dtypes(Tracer& tracer, const TensorCallable& callable, const CallArg
 
 // A function of one library with tensors of another: the library converts, or raises.
 void refuse_strangers(const TensorCallable& callable, const CallArgs& args) {
-  auto look = [&](const ValuePtr& value) {
+  for_each_argument(args, [&](const ValuePtr& value) {
     auto* tensor = as<TensorValue>(value);
     if (tensor != nullptr && !are_kin(*tensor->family, *callable.family))
       graph_break(BreakReason::tensor_operands, str_cat(callable.name, " of a tensor of ", tensor->family->name));
-  };
-  auto look_inside = [&](const ValuePtr& value) {
-    look(value);
-    if (auto* sequence = as<SequenceValue>(value)) std::ranges::for_each(sequence->items, look);
-  };
-  std::ranges::for_each(args.positional, look_inside);
-  for (const auto& [name, value] : args.keywords) look_inside(value);
-}
-
-void refuse_any(const CallArgs& args) {
-  if (!args.positional.empty() || !args.keywords.empty()) raise_here();
+  });
 }
 
 TensorValue* tensor_in(const CallArgs& args) {
@@ -171,7 +160,7 @@ ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const Ca
 }
 
 ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  refuse_any(args);
+  if (!args.is_empty()) raise_here();
   tracer.guards().global_state(*callable.family);
   return tracer.values().constant(callable.answer());
 }
@@ -195,7 +184,7 @@ ValuePtr call_Constant(Tracer& tracer, const TensorCallable& callable, const Cal
 }
 
 ValuePtr call_GradMode(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  refuse_any(args);
+  if (!args.is_empty()) raise_here();
   tracer.guards().global_state(*callable.family);
   return tracer.values().boolean(tracer.builder().modes(*callable.family).grad);
 }

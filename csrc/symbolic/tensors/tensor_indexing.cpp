@@ -356,6 +356,18 @@ ValuePtr element_or_view(Tracer& tracer, const ValuePtr& view) {
   return call_op(tracer, *clone, {{view}, {}}, CallForm::Method);
 }
 
+// The library stores a number otherwise, or raises.
+void require_storable_number(Tracer& tracer, const TensorValue& tensor, const ValuePtr& number) {
+  auto may_store = tensor.family->may_store_number;
+  if (may_store == nullptr || may_store(tensor.spec.dtype, nullptr)) return;
+  static const OpRow* const fill = find_op("fill");
+  Ref constant = constant_of(tracer, number);
+  Arg known = constant ? tensor.family->argument(*fill, fill->schema.params[1], constant) : Arg();
+  const auto* scalar = std::get_if<Scalar>(&known);
+  if (scalar == nullptr || !may_store(tensor.spec.dtype, scalar))
+    graph_break(BreakReason::tensor_write, str_cat("a number stored into ", row(tensor.spec.dtype).name));
+}
+
 }  // namespace
 
 ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
@@ -375,26 +387,6 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
 }
 
-// Every value of the one is one of the other, or its nearest float.
-static bool holds_all_of(DType target, DType source) {
-  const DTypeRow &wide = row(target), &narrow = row(source);
-  if (is_floating(target) || target == source || narrow.category == DTypeCategory::Bool) return true;
-  return !is_floating(source) && wide.category == DTypeCategory::Integer && narrow.digits <= wide.digits &&
-         (!narrow.is_signed || wide.is_signed);
-}
-
-// The library stores a number otherwise, or raises.
-static void require_storable_number(Tracer& tracer, const TensorValue& tensor, const ValuePtr& number) {
-  auto may_store = tensor.family->may_store_number;
-  if (may_store == nullptr || may_store(tensor.spec.dtype, nullptr)) return;
-  static const OpRow* const fill = find_op("fill");
-  Ref constant = constant_of(tracer, number);
-  Arg known = constant ? tensor.family->argument(*fill, fill->schema.params[1], constant) : Arg();
-  const auto* scalar = std::get_if<Scalar>(&known);
-  if (scalar == nullptr || !may_store(tensor.spec.dtype, scalar))
-    graph_break(BreakReason::tensor_write, str_cat("a number stored into ", row(tensor.spec.dtype).name));
-}
-
 void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
   static const OpRow* const copy = find_op("copy");
   static const OpRow* const fill = find_op("fill");
@@ -407,10 +399,11 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   if (source == nullptr && !is_number)
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
   if (is_number) require_storable_number(tracer, *tensor, value);
-  // Libraries with scalars store those as numbers, which may be out of range.
-  if (source != nullptr && source->family != tensor->family && !holds_all_of(tensor->spec.dtype, source->spec.dtype))
-    graph_break(BreakReason::tensor_write,
-                str_cat("a ", describe(value), " stored into ", row(tensor->spec.dtype).name));
+  // Libraries with scalars store those as numbers, which may be out of range of integers.
+  DType dtype = tensor->spec.dtype;
+  if (source != nullptr && source->family != tensor->family && !is_floating(dtype) &&
+      !is_widening(source->spec.dtype, dtype))
+    graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into ", row(dtype).name));
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(tracer, tensor, key, value);

@@ -74,7 +74,7 @@ class OpCapture {
   // Operations on tensors of two families are left to the library that answers them.
   void find_family(const CallArgs& args) {
     const TensorFamily* found = nullptr;
-    auto look = [&](const ValuePtr& value) {
+    for_each_argument(args, [&](const ValuePtr& value) {
       auto* tensor = as<TensorValue>(value);
       if (auto* object = as<ObjectValue>(value); object != nullptr && family_of(object->object) != nullptr)
         graph_break(BreakReason::tensor_operands, str_cat(row_->name, " of a ", describe(value)));
@@ -83,13 +83,7 @@ class OpCapture {
         graph_break(BreakReason::tensor_operands,
                     str_cat(row_->name, " of ", found->name, " and ", tensor->family->name, " tensors"));
       if (found == nullptr || tensor->family->rank > found->rank) found = tensor->family;
-    };
-    auto look_inside = [&](const ValuePtr& value) {
-      look(value);
-      if (auto* sequence = as<SequenceValue>(value)) std::ranges::for_each(sequence->items, look);
-    };
-    std::ranges::for_each(args.positional, look_inside);
-    for (const auto& [name, value] : args.keywords) look_inside(value);
+    });
     if (found != nullptr) family_ = found;
     check_state(tracer_, *family_);
   }

@@ -91,12 +91,12 @@ void check_reads(Tracer& tracer, const OpRow& row, const std::string& op, Tensor
   for (const auto& [name, value] : args.keywords) check_read_beside_write(tracer, row, op, target, value);
 }
 
-}  // namespace
-
 // The library raises.
-static void require_storable(const TensorFamily& family, DType from, DType to) {
+void require_storable(const TensorFamily& family, DType from, DType to) {
   if (family.may_store != nullptr && !family.may_store(from, to)) raise_here();
 }
+
+}  // namespace
 
 ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);

@@ -15,6 +15,7 @@
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/state/region.h"
 #include "symbolic/trace/endings.h"
 #include "symbolic/trace/tracer.h"
 #include "symbolic/values/call_args.h"
@@ -144,10 +145,6 @@ int64_t hint_of(const TensorSpec& spec) {
   return count;
 }
 
-}  // namespace
-
-namespace {
-
 bool is_of_scalars(const Node& node) {
   bool found = std::ranges::all_of(node.outs, [](const ValueInfo& out) { return out.spec.rank() == 0; });
   for (const Operand& operand : node.operands)
@@ -181,14 +178,12 @@ int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars)
 // Whether the nodes from this one on compute scalars of a library alone, which saves it nothing.
 bool adds_only_scalars(Tracer& tracer, size_t first) {
   std::span<const std::unique_ptr<Node>> nodes = tracer.graph().nodes();
-  bool has_scalars = std::ranges::any_of(
-      tracer.builder().families(), [](const TensorFamily* family) { return family->family_of_result != nullptr; });
-  return has_scalars && first < nodes.size() && saves_nothing(saved_by(nodes.subspan(first), true));
+  return tracer.builder().has_scalars() && first < nodes.size() && saves_nothing(saved_by(nodes.subspan(first), true));
 }
 
 }  // namespace
 
-int64_t saved_work(const Graph& graph, bool has_scalars) { return saved_by(graph.nodes(), has_scalars); }
+int64_t saved_work(const CapturedRegion& region) { return saved_by(region.graph->nodes(), region.has_scalars); }
 
 bool is_long(BorrowedRef iterable) {
   Py_ssize_t length = PyRange_Check(iterable.get()) ? PyObject_Size(iterable) : PyObject_LengthHint(iterable, 0);

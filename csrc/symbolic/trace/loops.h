@@ -18,10 +18,10 @@ namespace md {
 class Source;
 class Tracer;
 struct CallArgs;
+struct CapturedRegion;
 
-// What a graph saves Python, less what it copies for writes: loop_costs.def. has_scalars: results of rank 0 are a library's
-// scalars.
-int64_t saved_work(const Graph& graph, bool has_scalars);
+// What a region saves Python, less what it copies for writes: loop_costs.def.
+int64_t saved_work(const CapturedRegion& region);
 // Whether that is less than a region costs at each run, or less than one operation.
 bool is_cheap(int64_t saved);
 bool saves_nothing(int64_t saved);
