@@ -1,6 +1,7 @@
 #include "guards/tensor_family.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "guards/object_memory.h"
@@ -9,28 +10,26 @@ namespace md {
 namespace {
 
 struct RegisteredType {
-  PyTypeObject* type;
-  const TensorFamily* family;
+  PyTypeObject* type = nullptr;
+  const TensorFamily* family = nullptr;
 };
 
-// Read by every guard check, written under the GIL. Never destroyed.
-std::vector<RegisteredType>& registered_types() {
-  static auto* types = new std::vector<RegisteredType>;
-  return *types;
+// A hash table with room for many times the types of all libraries: by address, the next free slot after a collision. Read
+// by every guard check, written under the GIL.
+constexpr size_t kSlots = 256;
+constinit std::array<RegisteredType, kSlots> registered_types;
+
+// The type's slot, or the free one where it belongs.
+RegisteredType& slot_of(const PyTypeObject* type) {
+  size_t at = (reinterpret_cast<uintptr_t>(type) >> 4) % kSlots;
+  while (registered_types[at].type != type && registered_types[at].type != nullptr) at = (at + 1) % kSlots;
+  return registered_types[at];
 }
 
 std::vector<const TensorFamily*>& families() {
   static auto* all = new std::vector<const TensorFamily*>;
   return *all;
 }
-
-// A bit for each registered type: other types mostly have another one, and are not looked for.
-uint64_t place_of(const PyTypeObject* type) { return uint64_t{1} << (reinterpret_cast<uintptr_t>(type) >> 4 & 63); }
-uint64_t known_places = 0;
-
-}  // namespace
-
-namespace {
 
 struct FamilyLoader {
   Ref module_name, loader;
@@ -83,20 +82,15 @@ TensorSpec TensorView::spec() const {
 }
 
 void register_tensor_type(PyTypeObject* type, const TensorFamily& family) {
-  const TensorFamily* known = find_family(type);
-  MD_ASSERT(known == nullptr || known == &family, type->tp_name, " is a type of two families");
-  if (known != nullptr) return;
+  RegisteredType& slot = slot_of(type);
+  MD_ASSERT(slot.type == nullptr || slot.family == &family, type->tp_name, " is a type of two families");
+  if (slot.type != nullptr) return;
+  MD_ASSERT(std::ranges::count(registered_types, nullptr, &RegisteredType::type) > 1, "too many types of tensors");
   if (std::ranges::find(families(), &family) == families().end()) families().push_back(&family);
-  registered_types().push_back({type, &family});
-  known_places |= place_of(type);
+  slot = {type, &family};
 }
 
-const TensorFamily* find_family(PyTypeObject* type) {
-  if ((known_places & place_of(type)) == 0) return nullptr;
-  for (const RegisteredType& each : registered_types())
-    if (each.type == type) return each.family;
-  return nullptr;
-}
+const TensorFamily* find_family(PyTypeObject* type) { return slot_of(type).family; }
 
 const TensorFamily* family_of_sizes(PyTypeObject* type) {
   if (type == &PyTuple_Type) return nullptr;

@@ -203,7 +203,7 @@ void register_tensor_type(PyTypeObject* type, const TensorFamily& family);
 void add_family_loader(BorrowedRef module_name, BorrowedRef loader);
 // Calls the loaders whose modules are there by now, unless they are still being imported. Throws PythonError.
 void load_families();
-// Null: not a tensor. A linear search over a handful of types, for those that may be among them.
+// Null: not a tensor. One look into a hash table.
 const TensorFamily* find_family(PyTypeObject* type);
 inline const TensorFamily* family_of(BorrowedRef object) { return find_family(object.type()); }
 // Each family once, in order of registration.
