@@ -235,7 +235,8 @@ Ref scalar_to_python(const Scalar& scalar) {
     case Scalar::Kind::Bool:
       return check(PyBool_FromLong(scalar.as_int() != 0));
     case Scalar::Kind::Int:
-      return check(PyLong_FromLongLong(scalar.as_int()));
+      return check(scalar.is_large() ? PyLong_FromUnsignedLongLong(static_cast<uint64_t>(scalar.as_int()))
+                                     : PyLong_FromLongLong(scalar.as_int()));
     case Scalar::Kind::Float:
       break;
   }

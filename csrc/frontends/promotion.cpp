@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/ops/write_op.h"
+
 namespace md {
 namespace {
 
@@ -70,7 +72,14 @@ static void refuse_bools(const OpRow& op, std::span<const PromotionOperand> oper
                           "`logical_not()` operator instead.");
 }
 
+// torch has them, but promotes them to floats alone.
+static bool is_barebones(DType dtype) { return is_unsigned(dtype) && dtype != DType::uint8; }
+
 DType promote_types(DType a, DType b) {
+  if (a != b && (is_barebones(a) || is_barebones(b)) && !is_floating(a) && !is_floating(b)) {
+    raise(ErrorKind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
+          scalar_type_name(a), " and ", scalar_type_name(b));
+  }
   if (category(a) != category(b)) return category(a) > category(b) ? a : b;
   switch (category(a)) {
     case DTypeCategory::Bool:

@@ -91,9 +91,10 @@ class Parser {
     return false;
   }
 
-  int64_t integer() {
+  template <typename T = int64_t>
+  T integer() {
     skip_spaces();
-    int64_t value = 0;
+    T value = 0;
     auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     if (error != std::errc()) fail("expected an integer");
     at_ = static_cast<size_t>(end - text_.data());
@@ -107,7 +108,8 @@ class Parser {
            (is_word_char(text_[end]) || text_[end] == '.' || text_[end] == '-' || text_[end] == '+'))
       ++end;
     std::string token = text_.substr(at_, end - at_);
-    if (token.find_first_of(".einf") == std::string::npos) return Scalar(integer());
+    if (token.find_first_of(".einf") == std::string::npos)
+      return token.starts_with('-') ? Scalar(integer()) : Scalar::natural(integer<uint64_t>());
     double value = 0;
     auto [stop, error] = std::from_chars(token.data(), token.data() + token.size(), value);
     if (error != std::errc() || stop != token.data() + token.size()) fail("expected a number");

@@ -11,7 +11,7 @@ namespace md {
 namespace {
 
 std::optional<int64_t> only_element(const TensorView& view) {
-  bool is_whole = row(view.dtype).category == DTypeCategory::Integer;
+  bool is_whole = row(view.dtype).category == DTypeCategory::Integer && view.dtype != DType::uint64;
   if (!is_whole || std::any_of(view.sizes, view.sizes + view.rank, [](int64_t size) { return size != 1; }))
     return std::nullopt;
   return convert_element<int64_t>(view.dtype, view.data);

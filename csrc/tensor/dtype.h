@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace md {
 
@@ -66,10 +67,25 @@ inline bool is_floating(DType dtype) { return row(dtype).category == DTypeCatego
 inline bool is_half(DType dtype) { return row(dtype).accumulator != dtype; }
 // Whether every value of `from` is representable in `to`, so that a further cast has the same result.
 bool is_widening(DType from, DType to);
-// All integers from 0 to this one are representable.
+inline bool is_unsigned(DType dtype) { return row(dtype).category == DTypeCategory::Integer && !row(dtype).is_signed; }
+// Among int64_t, all integers from 0 to this one are representable.
 inline int64_t largest_exact(DType dtype) {
+  if (row(dtype).digits >= 63) return INT64_MAX;
   uint64_t end = uint64_t{1} << row(dtype).digits;
   return static_cast<int64_t>(is_floating(dtype) ? end : end - 1);
 }
+
+// The type whose code computes the same bits where the result does not depend on the sign of its operands, as in moves and
+// sums that wrap around: for integers the signed one.
+template <typename T, bool IsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>>
+struct WrappingOf {
+  using type = T;
+};
+template <typename T>
+struct WrappingOf<T, true> {
+  using type = std::make_signed_t<T>;
+};
+template <typename T>
+using Wrapping = typename WrappingOf<T>::type;
 
 }  // namespace md

@@ -17,4 +17,10 @@ decltype(auto) with_type(DType dtype, F&& f) {
   __builtin_unreachable();
 }
 
+// The same where the result does not depend on the sign of integers.
+template <typename F>
+decltype(auto) with_wrapping_type(DType dtype, F&& f) {
+  return with_type(dtype, [&]<typename T>() -> decltype(auto) { return f.template operator()<Wrapping<T>>(); });
+}
+
 }  // namespace md

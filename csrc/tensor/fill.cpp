@@ -20,6 +20,7 @@ bool fits_type(const Scalar& value) {
     if (std::is_floating_point_v<T> && !std::isfinite(number)) return true;
     return number >= static_cast<double>(Limits::lowest()) && number <= static_cast<double>(Limits::max());
   }
+  if (value.is_large()) return std::is_floating_point_v<T> || std::is_same_v<T, uint64_t>;
   if constexpr (std::is_floating_point_v<T> || sizeof(T) == sizeof(int64_t)) return true;
   int64_t least = std::is_signed_v<T> ? static_cast<int64_t>(Limits::min()) : -static_cast<int64_t>(Limits::max());
   return value.as_int() >= least && value.as_int() <= static_cast<int64_t>(Limits::max());
@@ -50,7 +51,14 @@ bool fits(DType dtype, const Scalar& value) {
 
 void store_scalar(DType dtype, const Scalar& value, void* dst) {
   with_type(dtype, [&]<typename T>() {
-    *static_cast<T*>(dst) = value.is_float() ? numeric_cast<T>(value.as_double()) : numeric_cast<T>(value.as_int());
+    T& element = *static_cast<T*>(dst);
+    if (value.is_float()) {
+      element = numeric_cast<T>(value.as_double());
+    } else if (value.is_large()) {
+      element = numeric_cast<T>(static_cast<uint64_t>(value.as_int()));
+    } else {
+      element = numeric_cast<T>(value.as_int());
+    }
   });
 }
 
@@ -59,6 +67,7 @@ Scalar load_scalar(DType dtype, const void* src) {
     case DTypeCategory::Bool:
       return Scalar(*static_cast<const bool*>(src));
     case DTypeCategory::Integer:
+      if (is_unsigned(dtype)) return Scalar::natural(convert_element<uint64_t>(dtype, src));
       return Scalar(convert_element<int64_t>(dtype, src));
     case DTypeCategory::Floating:
       break;

@@ -8,6 +8,10 @@
 
 namespace md {
 
+// Floats become numbers up to the end of these; those of narrower unsigned types, up to the end of int32_t.
+template <typename T>
+constexpr bool is_wide_unsigned = std::is_unsigned_v<T> && sizeof(T) >= sizeof(int32_t);
+
 template <typename To, typename From>
 inline To numeric_cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -19,11 +23,17 @@ inline To numeric_cast(From value) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // The result of cvttsd2si: INT64_MIN for NaN and out-of-range values; narrower types take the low bits.
-    constexpr From kEnd = sizeof(To) < sizeof(int64_t) ? From(0x1p31) : From(0x1p63);
-    if (!(value >= -kEnd && value < kEnd)) std::feraiseexcept(FE_INVALID);  // as the processor's conversion
-    bool fits = value >= From(-0x1p63) && value < From(0x1p63);
-    return static_cast<To>(fits ? static_cast<int64_t>(value) : INT64_MIN);
+    // The result of cvttsd2si: INT64_MIN for NaN and out-of-range values; narrower types take the low bits. As the
+    // processor's conversions to unsigned numbers: negative ones wrap around, from 2^63 on it is applied to the rest.
+    constexpr bool kIsWide = sizeof(To) == sizeof(int64_t);
+    constexpr From kStart = kIsWide ? From(-0x1p63) : From(-0x1p31);
+    constexpr From kEnd = (kIsWide ? From(0x1p63) : From(0x1p31)) * (is_wide_unsigned<To> ? 2 : 1);
+    if (!(value >= kStart && value < kEnd)) std::feraiseexcept(FE_INVALID);  // as the processor's conversion
+    bool is_upper = kIsWide && is_wide_unsigned<To> && value >= From(0x1p63);
+    From rest = is_upper ? value - From(0x1p63) : value;
+    bool fits = rest >= From(-0x1p63) && rest < From(0x1p63);
+    int64_t whole = fits ? static_cast<int64_t>(rest) : INT64_MIN;
+    return static_cast<To>(is_upper ? whole ^ INT64_MIN : whole);
   } else {
     return static_cast<To>(value);
   }

@@ -25,7 +25,7 @@ std::string Scalar::str() const {
     case Kind::Bool:
       return int_ != 0 ? "True" : "False";
     case Kind::Int:
-      return std::to_string(int_);
+      return large_ ? std::to_string(static_cast<uint64_t>(int_)) : std::to_string(int_);
     case Kind::Float:
       break;
   }
@@ -33,7 +33,7 @@ std::string Scalar::str() const {
 }
 
 bool identical(const Scalar& a, const Scalar& b) {
-  if (a.kind_ != b.kind_ || a.symbolic_ != b.symbolic_) return false;
+  if (a.kind_ != b.kind_ || a.symbolic_ != b.symbolic_ || a.large_ != b.large_) return false;
   if (a.symbolic_) return same(a.dim_, b.dim_);
   if (!a.is_float()) return a.int_ == b.int_;
   if (std::isnan(a.float_) && std::isnan(b.float_)) return true;

@@ -23,6 +23,12 @@ class Scalar {
   constexpr Scalar(int64_t value) : kind_(Kind::Int), int_(value) {}
   constexpr Scalar(double value) : kind_(Kind::Float), float_(value) {}
   Scalar(int) = delete;  // use int64_t
+  // An integer of up to 64 bits.
+  static constexpr Scalar natural(uint64_t value) {
+    Scalar scalar(static_cast<int64_t>(value));
+    scalar.large_ = value > INT64_MAX;
+    return scalar;
+  }
   // A run-time number of which only the kind is known.
   static constexpr Scalar unknown(Kind kind) {
     Scalar scalar;
@@ -45,10 +51,13 @@ class Scalar {
   // The integer, symbolic or not.
   Dim as_dim() const { return symbolic_ ? dim_ : Dim(as_int()); }
   bool is_float() const { return kind_ == Kind::Float; }
+  // An integer from 2^63 on, of which as_int() has the 64 bits.
+  bool is_large() const { return large_; }
   // Both throw UnknownScalarError if the value is unknown; for a symbolic number they call Dim::value().
   double as_double() const {
     require_known();
-    return is_float() ? float_ : static_cast<double>(whole());
+    if (is_float()) return float_;
+    return large_ ? static_cast<double>(static_cast<uint64_t>(int_)) : static_cast<double>(whole());
   }
   // Truncates; NaN and out-of-range numbers yield INT64_MIN, as in hardware.
   int64_t as_int() const {
@@ -78,6 +87,7 @@ class Scalar {
   Kind kind_;
   bool unknown_ = false;
   bool symbolic_ = false;
+  bool large_ = false;
   union {
     int64_t int_;
     double float_;

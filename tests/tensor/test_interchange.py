@@ -11,7 +11,11 @@ np = pytest.importorskip("numpy")
 
 
 @pytest.mark.parametrize(
-    "dtype", [md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.float32, md.float64]
+    "dtype",
+    [
+        *(md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.float32, md.float64),
+        *(md.uint16, md.uint32, md.uint64),
+    ],
 )
 def test_numpy_imports_and_exports_dlpack(dtype):
     x = md.tensor([[1, 0, 1], [0, 1, 1]]).to(dtype)

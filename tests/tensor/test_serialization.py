@@ -12,7 +12,7 @@ import minidynamo
 from minidynamo import nn, safetensors
 from minidynamo._dynamo.exc import Unsupported
 
-DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 uint16 uint32 uint64".split()
 
 
 def there_and_back(value):

@@ -12,7 +12,10 @@ import minidynamo as md
 
 np = pytest.importorskip("numpy")
 
-DTYPES = [md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.bfloat16, md.float32, md.float64]
+DTYPES = [
+    *(md.bool, md.uint8, md.int8, md.int16, md.int32, md.int64, md.float16, md.bfloat16, md.float32, md.float64),
+    *(md.uint16, md.uint32, md.uint64),
+]
 
 
 def base():

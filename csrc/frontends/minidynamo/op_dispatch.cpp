@@ -160,8 +160,8 @@ class WideInts {
     // Any non-zero value is True.
     bool to_truth = row_.pointwise < 0 && dtype_ == DType::bool_;
     if (to_float || to_truth) return check(PyFloat_FromDouble(static_cast<double>(number)));
-    bool wraps =
-        has_tensor_ && dtype_ != DType::bool_ && row_.pointwise >= 0 && !checked_operand(row_.pointwise, 1, dtype_);
+    bool is_plain = dtype_ != DType::bool_ && row_.pointwise >= 0 && !checked_operand(row_.pointwise, 1, dtype_);
+    bool wraps = dtype_ == DType::uint64 || (has_tensor_ && is_plain);
     if (!wraps) raise_does_not_fit(std::string(python_name(row_)), dtype_);
     return check(PyLong_FromLongLong(static_cast<int64_t>(number)));
   }

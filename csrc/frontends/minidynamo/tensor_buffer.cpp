@@ -169,12 +169,14 @@ PyBufferProcs tensor_as_buffer = {get_buffer, release_buffer};
 std::optional<DType> dtype_of_format(const char* format, size_t size) {
   if (*format != '\0' && std::strchr("@=<>!|", *format) != nullptr) ++format;
   if (std::strlen(format) != 1) return std::nullopt;
-  constexpr std::string_view kSigned = "bhilqn";
-  bool is_signed = kSigned.find(*format) != std::string_view::npos;
+  // Of integers the size says which one.
+  constexpr std::string_view kSigned = "bhilqn", kUnsigned = "BHILQN";
+  auto is_among = [](std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; };
   for (int i = 0; i < kDTypeCount; ++i) {
     const char* letter = kDTypes[i].names.buffer;
     if (letter == nullptr || kDTypes[i].size != size) continue;
-    bool same_kind = is_signed ? kSigned.find(*letter) != std::string_view::npos : *letter == *format;
+    bool same_kind = *letter == *format || (is_among(kSigned, *letter) && is_among(kSigned, *format)) ||
+                     (is_among(kUnsigned, *letter) && is_among(kUnsigned, *format));
     if (same_kind) return static_cast<DType>(i);
   }
   return std::nullopt;

@@ -21,6 +21,8 @@ Ref to_python(const void* element) {
     return check(PyFloat_FromDouble(value.to_float()));
   } else if constexpr (std::is_floating_point_v<T>) {
     return check(PyFloat_FromDouble(value));
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return check(PyLong_FromUnsignedLongLong(value));
   } else {
     return check(PyLong_FromLongLong(value));
   }
@@ -33,19 +35,26 @@ double to_double(BorrowedRef value) {
 }
 
 // Integers unchanged; anything else is converted through float and truncated, as in torch.
+Ref to_integer(BorrowedRef value) {
+  if (PyIndex_Check(value.get())) return check(PyNumber_Index(value));
+  Ref as_float = check(PyNumber_Float(value));
+  return check(PyNumber_Long(as_float));
+}
+
 int64_t to_int64(BorrowedRef value) {
-  Ref number;
-  if (PyIndex_Check(value.get())) {
-    number = check(PyNumber_Index(value));
-  } else {
-    Ref as_float = check(PyNumber_Float(value));
-    number = check(PyNumber_Long(as_float));
-  }
+  Ref number = to_integer(value);
   int overflow = 0;
   long long result = PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow != 0) raise(ErrorKind::Value, "Overflow when unpacking long long");
   if (result == -1 && PyErr_Occurred()) throw PythonError();
   return result;
+}
+
+// As torch: a negative number is refused, though other unsigned dtypes take it.
+uint64_t to_uint64(BorrowedRef value) {
+  uint64_t number = PyLong_AsUnsignedLongLong(to_integer(value));
+  if (number == static_cast<uint64_t>(-1) && PyErr_Occurred()) throw PythonError();
+  return number;
 }
 
 template <typename T, DType dtype>
@@ -59,6 +68,8 @@ void from_python(void* element, BorrowedRef value) {
     out = T::from_float(static_cast<float>(to_double(value)));
   } else if constexpr (std::is_floating_point_v<T>) {
     out = static_cast<T>(to_double(value));
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    out = to_uint64(value);
   } else {
     Scalar number = PyFloat_Check(value.get()) ? Scalar(PyFloat_AS_DOUBLE(value.get())) : Scalar(to_int64(value));
     if (!fits(dtype, number)) {

@@ -69,7 +69,22 @@ const TensorAttribute* attribute(std::string_view name) { return find_attribute(
 // ---- language
 
 ValueForm form(BorrowedRef value) { return value_form(own_face(value)); }
+// An int from 2^63 on is an element of uint64 alone: which dtype takes it, promotion says.
+std::optional<Scalar> large_number(const Param& param, BorrowedRef value) {
+  if (param.type != ParamType::Number || !PyLong_CheckExact(value.get())) return std::nullopt;
+  int overflow = 0;
+  PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow <= 0) return std::nullopt;
+  uint64_t number = PyLong_AsUnsignedLongLong(value);
+  if (number == static_cast<uint64_t>(-1) && PyErr_Occurred()) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return Scalar::natural(number);
+}
+
 Arg argument(const OpRow& row, const Param& param, BorrowedRef value) {
+  if (std::optional<Scalar> large = large_number(param, value)) return *large;
   return arg_from_python(row, param, own_face(value));
 }
 

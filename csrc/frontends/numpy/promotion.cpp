@@ -1,6 +1,8 @@
 #include "frontends/numpy/promotion.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -88,7 +90,8 @@ bool is_within(DType dtype, const Scalar& number) {
     double whole = std::trunc(number.as_double());
     return whole < limit && whole >= (integers.is_signed ? -limit : 0);
   }
-  if (integers.digits == 63) return true;
+  if (number.is_large()) return integers.digits == 64;
+  if (integers.digits >= 63) return integers.is_signed || number.as_int() >= 0;
   int64_t most = int64_t{1} << integers.digits;
   return number.as_int() < most && number.as_int() >= (integers.is_signed ? -most : 0);
 }
@@ -96,14 +99,21 @@ bool is_within(DType dtype, const Scalar& number) {
 // NumPy raises for an int that the dtype does not hold, or compares it as it is.
 void check_number(const OpRow& op, const PromotionOperand& operand, DType dtype) {
   if (operand.category == DTypeCategory::Floating || row(dtype).category == DTypeCategory::Floating) return;
-  bool fits_always = dtype == DType::int64;
   bool is_known = operand.number != nullptr && !operand.number->is_symbolic();
+  bool fits_always = dtype == DType::int64 && !is_known;
   if (!fits_always && !(is_known && is_within(dtype, *operand.number)))
     raise_op(ErrorKind::Type, op.name, "an int beside ", row(dtype).name);
 }
 
+// NumPy compares int64 with uint64 without a cast; kernels take one dtype.
+void require_one_dtype(const OpRow& op, std::span<const DType> operands) {
+  if (std::ranges::adjacent_find(operands, std::not_equal_to<>()) != operands.end())
+    raise_op(ErrorKind::Type, op.name, "of int64 and uint64, which have no dtype in common");
+}
+
 Casts casts_to(const OpRow& op, std::span<const PromotionOperand> operands, const std::vector<DType>& loop) {
   Casts casts(operands.size());
+  require_one_dtype(op, std::span(loop).first(static_cast<size_t>(std::ranges::count_if(operands, is_operand))));
   size_t at = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
     const PromotionOperand& operand = operands[i];

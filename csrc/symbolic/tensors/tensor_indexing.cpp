@@ -106,7 +106,9 @@ class SymbolicKey {
     static const OpRow* const cast = find_op("cast");
     tracer_.values().guard_tensor(tensor);
     if (is_mask(*tensor)) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
-    if (is_floating(tensor->spec.dtype)) raise_here();
+    // Where bytes are masks no other dtype without sign is an index.
+    bool is_index = !is_floating(tensor->spec.dtype) && !(is_unsigned(tensor->spec.dtype) && family_.has_byte_masks);
+    if (!is_index) raise_here();
     if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;
     return call_op(tracer_, *cast, {{item, tracer_.values().constant(family_.dtype_object(DType::int64))}, {}},

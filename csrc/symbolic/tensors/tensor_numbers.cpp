@@ -252,6 +252,7 @@ ValuePtr comparison(Tracer& tracer, const in_graph::Rule& rule, const Side& a, c
 
 ValuePtr number_in_graph(Tracer& tracer, ValueRef ref) {
   const TensorSpec& spec = tracer.graph().info(ref).spec;
+  if (spec.dtype == DType::uint64) refuse("the value");
   PyTypeObject* type = number_type(spec.dtype);
   bool needs_grad = spec.requires_grad;
   if (needs_grad) ref = add(tracer, "detach", {ref});

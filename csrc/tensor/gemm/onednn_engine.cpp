@@ -22,6 +22,9 @@ std::optional<dnnl::memory::data_type> data_type(DType dtype) {
     case DType::int32:
     case DType::int64:
     case DType::float64:
+    case DType::uint16:
+    case DType::uint32:
+    case DType::uint64:
       break;
   }
   return std::nullopt;

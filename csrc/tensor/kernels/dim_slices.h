@@ -9,13 +9,15 @@
 
 namespace md {
 
-// float64 computes in double, integers in int64_t, everything else in float.
+// float64 computes in double, integers in int64_t (or uint64_t), everything else in float.
 template <typename T>
 constexpr DType dtype_of() {
   if constexpr (std::is_same_v<T, double>) {
     return DType::float64;
   } else if constexpr (std::is_same_v<T, int64_t>) {
     return DType::int64;
+  } else if constexpr (std::is_same_v<T, uint64_t>) {
+    return DType::uint64;
   } else {
     return DType::float32;
   }

@@ -56,7 +56,7 @@ void copy_run(size_t item, const char* src, char* dst, int64_t n) {
 }
 
 AddElement add_element(DType dtype) {
-  return with_type(dtype, []<typename T>() -> AddElement { return add_typed<T>; });
+  return with_wrapping_type(dtype, []<typename T>() -> AddElement { return add_typed<T>; });
 }
 
 OneElement::OneElement(const OpCall& call, const Arg& value, DType dtype, bool checks) {

@@ -287,13 +287,15 @@ void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool r
       p.b = stack_of(as_contiguous(right, right->dtype()), false);
       return multiply_each<float>(p, a, batch_offsets(p.b.tensor, out, batch_rank, p.batch), multiply_small<float>);
     case DType::uint8:
-      return multiply_each<uint8_t>(p, a, b, multiply_integers<uint8_t>);
     case DType::int8:
       return multiply_each<int8_t>(p, a, b, multiply_integers<int8_t>);
+    case DType::uint16:
     case DType::int16:
       return multiply_each<int16_t>(p, a, b, multiply_integers<int16_t>);
+    case DType::uint32:
     case DType::int32:
       return multiply_each<int32_t>(p, a, b, multiply_integers<int32_t>);
+    case DType::uint64:
     case DType::int64:
       return multiply_each<int64_t>(p, a, b, multiply_integers<int64_t>);
     case DType::bool_:

@@ -57,6 +57,7 @@ void extreme(const OpCall& call, std::span<Tensor> outs, const Better& better) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   if (is_floating(self->dtype())) return run<double>(self, dim, outs, better);
+  if (self->dtype() == DType::uint64) return run<uint64_t>(self, dim, outs, better);
   run<int64_t>(self, dim, outs, better);
 }
 

@@ -169,7 +169,7 @@ void combine_typed(bool multiplies, void* to, const void* from) {
 
 using CombineElement = void (*)(bool multiplies, void* to, const void* from);
 CombineElement combine_element(DType dtype) {
-  return with_type(dtype, []<typename T>() -> CombineElement { return combine_typed<T>; });
+  return with_wrapping_type(dtype, []<typename T>() -> CombineElement { return combine_typed<T>; });
 }
 
 }  // namespace

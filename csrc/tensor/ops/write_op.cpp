@@ -11,16 +11,6 @@
 namespace md {
 namespace {
 
-struct ScalarTypeName {
-  DType dtype;
-  std::string_view name;
-};
-constexpr ScalarTypeName kScalarTypeNames[] = {
-    {DType::bool_, "Bool"},    {DType::uint8, "Byte"},     {DType::int8, "Char"},    {DType::int16, "Short"},
-    {DType::int32, "Int"},     {DType::int64, "Long"},     {DType::float16, "Half"}, {DType::bfloat16, "BFloat16"},
-    {DType::float32, "Float"}, {DType::float64, "Double"},
-};
-
 template <typename Visit>
 void for_each_tensor(std::span<const Arg> args, Visit visit) {
   for (const Arg& arg : args) {
@@ -65,10 +55,8 @@ bool may_write_directly(const OpRow& row, std::span<const Arg> args, const Tenso
 }  // namespace
 
 std::string_view scalar_type_name(DType dtype) {
-  for (const ScalarTypeName& entry : kScalarTypeNames) {
-    if (entry.dtype == dtype) return entry.name;
-  }
-  return "";
+  std::string_view name = row(dtype).names.torch;
+  return name.substr(0, name.find("Tensor"));
 }
 
 bool can_write(DType from, DType to) { return row(from).category <= row(to).category; }

@@ -532,13 +532,14 @@ void running_sum_run(const T* src, T* dst, int64_t n) {
 template <typename T>
 constexpr void fill_folds(LoopTable& table, DType dtype) {
   if constexpr (std::is_arithmetic_v<T>) {
-    table.sum[static_cast<int>(dtype)] = sum_loop<T>;
-    table.product[static_cast<int>(dtype)] = product_loop<T>;
+    using Word = std::conditional_t<sizeof(T) == sizeof(int64_t), Wrapping<T>, T>;
+    table.sum[static_cast<int>(dtype)] = sum_loop<Word>;
+    table.product[static_cast<int>(dtype)] = product_loop<Word>;
   }
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     table.extreme[static_cast<int>(dtype)][0] = extreme_loop<T, false>;
     table.extreme[static_cast<int>(dtype)][1] = extreme_loop<T, true>;
-    table.find[static_cast<int>(dtype)] = find_loop<T>;
+    table.find[static_cast<int>(dtype)] = find_loop<Wrapping<T>>;
   }
 }
 

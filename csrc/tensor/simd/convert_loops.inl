@@ -52,14 +52,18 @@ inline To convert_one(From value) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return value != From(0);
   } else if constexpr (std::is_floating_point_v<From> && !std::is_floating_point_v<To>) {
-    // Out of range and NaN: the smallest integer, of which narrower types take the low bits. As numeric_cast. The exception of
-    // 0 * inf is that of the processor's conversion, which programs may see.
-    constexpr From kEnd = sizeof(To) < sizeof(int64_t) ? From(0x1p31) : From(0x1p63);
-    bool is_plain = (value >= -kEnd) & (value < kEnd);
+    // As numeric_cast. The exception of 0 * inf is that of the processor's conversion, which programs may see.
+    constexpr bool kIsWide = sizeof(To) == sizeof(int64_t);
+    constexpr bool kIsWideUnsigned = std::is_unsigned_v<To> && sizeof(To) >= sizeof(int32_t);
+    constexpr From kStart = kIsWide ? From(-0x1p63) : From(-0x1p31);
+    constexpr From kEnd = (kIsWide ? From(0x1p63) : From(0x1p31)) * From(kIsWideUnsigned ? 2 : 1);
+    bool is_plain = (value >= kStart) & (value < kEnd);
     From seen = From(is_plain) * From(__builtin_inf());
-    bool fits = (value >= From(-0x1p63)) & (value < From(0x1p63)) & (seen != From(0));
-    int64_t whole = int64_t(fits ? value : From(-0x1p63));
-    return To(whole);
+    bool is_upper = kIsWide && kIsWideUnsigned && value >= From(0x1p63);
+    From rest = is_upper ? value - From(0x1p63) : value;
+    bool fits = (rest >= From(-0x1p63)) & (rest < From(0x1p63)) & (seen != From(0));
+    int64_t whole = int64_t(fits ? rest : From(-0x1p63));
+    return To(is_upper ? whole ^ INT64_MIN : whole);
   } else {
     return To(value);
   }

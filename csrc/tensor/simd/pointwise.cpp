@@ -8,10 +8,6 @@
 namespace md {
 namespace {
 
-constexpr bool Plain = false;
-constexpr bool Costly = true;
-constexpr bool Divides = false;
-
 constexpr Truth truth_of(std::string_view expression) {
   return expression == "false" ? Truth::False : expression == "true" ? Truth::True : Truth::Depends;
 }
@@ -28,7 +24,7 @@ constexpr Truths kTruths[] = {
 
 constexpr PointwiseRow kRows[] = {
 #define MD_POINTWISE(name, arity, params, result, traits, ...) \
-  {#name, arity, params, PointwiseResult::result, std::string_view(#traits) == "Divides", traits},
+  {#name, arity, params, PointwiseResult::result, PointwiseTrait::traits == PointwiseTrait::Divides, PointwiseTrait::traits == PointwiseTrait::Costly},
 #include "tensor/simd/pointwise.def"
 #undef MD_POINTWISE
 };

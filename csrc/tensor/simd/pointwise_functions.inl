@@ -237,6 +237,10 @@ template <>
 struct WordOf<int64_t> {
   using type = uint64_t;
 };
+template <>
+struct WordOf<uint64_t> {
+  using type = uint64_t;
+};
 template <typename T>
 using Word = typename WordOf<T>::type;
 
@@ -269,12 +273,16 @@ template <typename T, typename Round>
 inline T int_quotient(T a, T b, Round round) {
   T by = divides_plainly(b) ? b : T(1);
   T quotient;
+  constexpr bool is_signed = T(-1) < T(0);
   if constexpr (sizeof(T) < sizeof(int64_t)) {
-    quotient = T(int32_t(round(double(a) / double(by))));
+    using Whole = std::conditional_t<is_signed || sizeof(T) < sizeof(int32_t), int32_t, uint32_t>;
+    quotient = T(Whole(round(double(a) / double(by))));
   } else {
-    auto is_short = [](T value) { return uint64_t(value) + (uint64_t(1) << 49) < (uint64_t(1) << 50); };
+    auto is_short = [](T value) {
+      return uint64_t(value) + (is_signed ? uint64_t(1) << 49 : uint64_t(0)) < (uint64_t(1) << 50);
+    };
     if (is_short(a) & is_short(by)) {
-      quotient = T(round(double(a) / double(by)));
+      quotient = T(int64_t(round(double(int64_t(a)) / double(int64_t(by)))));
     } else {
       quotient = T(a / by);
       if (round(-0.5) < 0 && a % by != T(0) && (a < T(0)) != (by < T(0))) quotient = T(quotient - 1);
@@ -354,7 +362,7 @@ inline T int_shift_right(T a, T b) {
     T all = is_signed ? T(a >> (bits - 1)) : T(0);
     return choose(uint8_t(b) < bits, shift_byte(a, uint8_t(b), Right{}), all);
   }
+  if constexpr (!is_signed) return b >= T(bits) ? T(0) : T(a >> b);
   int64_t count = b < T(0) || int64_t(b) >= bits ? bits - 1 : int64_t(b);
-  if (!is_signed && (int64_t(b) >= bits)) return T(0);
   return T(a >> count);
 }

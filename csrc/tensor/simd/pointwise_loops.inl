@@ -10,6 +10,7 @@ using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
     static constexpr int arity = arity_;                                                                             \
     static constexpr int params = params_;                                                                           \
     static constexpr PointwiseResult result = PointwiseResult::result_;                                              \
+    static constexpr bool wraps = PointwiseTrait::traits_ == PointwiseTrait::Wraps;                                  \
     template <typename T, typename A, typename V = T>                                                                \
     static inline auto apply([[maybe_unused]] A a, [[maybe_unused]] V b, [[maybe_unused]] V c, [[maybe_unused]] V p, \
                              [[maybe_unused]] V q = {}, [[maybe_unused]] V r = {}) {                                 \
@@ -391,8 +392,9 @@ constexpr PointwiseLoop select_loop() {
   }
 }
 
-template <typename F, typename T>
+template <typename F, typename Element>
 constexpr void fill_masks(PointwiseLoop* masks) {
+  using T = std::conditional_t<F::wraps, Wrapping<Element>, Element>;
   masks[0] = select_loop<F, T, 0>();
   if constexpr (F::arity == 2) {
     masks[1] = select_loop<F, T, 1>();

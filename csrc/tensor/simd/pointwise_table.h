@@ -13,6 +13,13 @@ enum class PointwiseResult : uint8_t {
   Select,  // operand 0 is bool, the others and the result have the loop's dtype
 };
 
+enum class PointwiseTrait : uint8_t {
+  Plain,
+  Wraps,    // plain, and the bits of integer results do not depend on the sign: unsigned dtypes share the signed loops
+  Costly,   // transcendental: about ten times an addition
+  Divides,  // integers: a zero divisor raises
+};
+
 struct PointwiseRow {
   const char* name;
   uint8_t arity;

@@ -24,6 +24,9 @@ ARRAYS = {
     "int32": np.arange(12, dtype="i4").reshape(3, 4).T,
     "int8": np.arange(12, dtype="i1").reshape(3, 4),
     "uint8": np.arange(12, dtype="u1").reshape(3, 4),
+    "uint16": np.arange(12, dtype="u2").reshape(3, 4).T,
+    "uint32": np.arange(12, dtype="u4").reshape(3, 4) * np.uint32(400_000_000),
+    "uint64": np.arange(12, dtype="u8").reshape(3, 4) * np.uint64(1_600_000_000_000_000_000),
     "bool": np.arange(12).reshape(3, 4) % 3 == 0,
     "nan": np.array([[1.0, np.nan, 2.0], [0.0, np.inf, -np.inf]]),
 }
@@ -48,6 +51,13 @@ OTHERS = {
     "cumprod": [lambda x: np.cumprod(x), lambda x: x.cumprod(axis=0)],
     "spread": [lambda x: np.std(x, ddof=1), lambda x: x.var(axis=0, ddof=1), lambda x: np.var(x, axis=-1, ddof=4)],
     "dtype": [lambda x: np.sum(x, dtype=np.float32), lambda x: x.sum(dtype="f8"), lambda x: np.cumsum(x, dtype=float)],
+    "whole": [
+        lambda x: np.sum(x, dtype=np.uint8),
+        lambda x: x.prod(dtype="u4"),
+        lambda x: np.cumsum(x, dtype=np.int16),
+        lambda x: x.sum(axis=0, dtype=bool),
+        lambda x: np.trace(x, dtype=np.uint64),
+    ],
     "amax": [lambda x: np.amax(x), lambda x: np.amin(x, 0)],
     "reshape": [
         lambda x: x.reshape(-1),

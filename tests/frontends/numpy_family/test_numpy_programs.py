@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compared import mismatch
 
-DTYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "i1", "u1", "?", "f2"]
+DTYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "i1", "u1", "?", "f2", "u2", "u4", "u8"]
 SHAPES = [(3, 4), (3, 4), (3, 4), (4,), (3, 1), (1, 4), ()]
 
 # {v}: any variable, {m}: one of two axes, {n}: a number, {i} and {j}: rows and columns, {k}: a key.

@@ -8,7 +8,7 @@ from compared import is_captured, mismatch
 
 from minidynamo._families.numpy_ufuncs import UFUNCS
 
-DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "f2", "f4", "f8"]
+DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"]
 SPECIAL = [
     0.0,
     -0.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, as_in_memory, decline, dtype_of, is_axis, outermost_first, stands_in, tensor
+from .table import UNSIGNED, all_dims, as_in_memory, decline, dtype_of, is_axis, outermost_first, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,13 +46,20 @@ def _of_element(name: str, value: Tensor, axis: Any) -> Tensor:
     return value.clone()
 
 
-def _accumulated(a: Tensor, dtype: Any, name: str) -> Tensor:
-    """Small integers are added and multiplied in the default integer; those without sign in one that we have not."""
+def _accumulated(a: Tensor, dtype: Any) -> Tensor:
+    """Small integers are added and multiplied in the default integer, those without sign in uint64."""
     if dtype is not None:
+        if dtype_of(dtype) is minidynamo.bool:
+            decline("a sum or product of bools")
         return a.to(dtype_of(dtype))
-    if a.dtype is minidynamo.uint8:
-        decline(f"{name} of uint8, a uint64")
+    if a.dtype in UNSIGNED:
+        return a.to(minidynamo.uint64)
     return a.to(minidynamo.int64) if a.dtype in _SMALL else a
+
+
+def _kept(value: Tensor) -> dict[str, Any]:
+    """Integers are added and multiplied in int64 here, unless told otherwise."""
+    return {} if value.is_floating_point() or value.dtype is minidynamo.int64 else {"dtype": value.dtype}
 
 
 def _sum(
@@ -60,10 +67,10 @@ def _sum(
     where: Any = True,
 ) -> Any:  # fmt: skip
     _require_plain("sum", out, initial, where)
-    values = _accumulated(tensor(a, "sum"), dtype, "sum")
+    values = _accumulated(tensor(a, "sum"), dtype)
     if values.dim() == 0:
         return _of_element("sum", values, axis)
-    return _reduced(minidynamo.sum, values, axis, keepdims)
+    return _reduced(minidynamo.sum, values, axis, keepdims, **_kept(values))
 
 
 def _prod(
@@ -71,14 +78,14 @@ def _prod(
     where: Any = True,
 ) -> Any:  # fmt: skip
     _require_plain("prod", out, initial, where)
-    values = _accumulated(tensor(a, "prod"), dtype, "prod")
+    values = _accumulated(tensor(a, "prod"), dtype)
     if axis is None and not keepdims:
-        return minidynamo.prod(values)
+        return minidynamo.prod(values, **_kept(values))
     if not is_axis(values, axis):
         decline("prod over several axes")
     if outermost_first(values) != all_dims(values):
         decline("prod of an array in another order")
-    return minidynamo.prod(values, axis, keepdims)
+    return minidynamo.prod(values, axis, keepdims, **_kept(values))
 
 
 def _floats(a: Any, name: str, dtype: Any) -> Tensor:
@@ -190,14 +197,15 @@ def _place(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
 def _cumulated(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     if out is not None:
         decline(f"{name} with out")
-    values = _accumulated(tensor(a, name), dtype, name)
+    values = _accumulated(tensor(a, name), dtype)
     if axis is None:
         values, axis = values.reshape(-1), 0
     if values.dtype is minidynamo.float16:
         decline(f"{name} of float16, which rounds each sum")
     if not is_axis(values, axis):
         decline(f"{name} over such an axis")
-    return as_in_memory(minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod, values, axis)
+    function = minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod
+    return as_in_memory(lambda value, dim: function(value, dim, **_kept(value)), values, axis)
 
 
 def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -235,7 +243,8 @@ def _trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any =
     values = tensor(a, "trace")
     if values.dim() != 2 or (axis1, axis2) != (0, 1) or not isinstance(offset, int) or out is not None:
         decline("trace of such axes")
-    return _accumulated(values, dtype, "trace").diagonal(offset).sum()
+    found = _accumulated(values, dtype).diagonal(offset)
+    return found.sum(**_kept(found))
 
 
 # By the names of ufuncs, for reduce() and accumulate().

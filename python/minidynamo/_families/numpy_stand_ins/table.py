@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ATTRIBUTES",
     "TABLE",
+    "UNSIGNED",
     "all_dims",
     "array_of",
     "as_in_memory",
@@ -90,10 +91,12 @@ def tensor(value: Any, what: str) -> Tensor:
 
 _DTYPES = {
     **{"bool": minidynamo.bool, "int8": minidynamo.int8, "int16": minidynamo.int16, "int32": minidynamo.int32},
-    **{"int64": minidynamo.int64, "uint8": minidynamo.uint8, "float16": minidynamo.float16},
+    **{"int64": minidynamo.int64, "uint8": minidynamo.uint8, "uint16": minidynamo.uint16},
+    **{"uint32": minidynamo.uint32, "uint64": minidynamo.uint64, "float16": minidynamo.float16},
     **{"float32": minidynamo.float32, "float64": minidynamo.float64, "int": minidynamo.int64},
     **{"float": minidynamo.float64, "f4": minidynamo.float32, "f8": minidynamo.float64, "i4": minidynamo.int32},
     **{"i8": minidynamo.int64, "d": minidynamo.float64, "f": minidynamo.float32},
+    **{"u1": minidynamo.uint8, "u2": minidynamo.uint16, "u4": minidynamo.uint32, "u8": minidynamo.uint64},
 }
 
 
@@ -132,9 +135,12 @@ def repeats_nothing(value: Tensor, what: str) -> Tensor:
 
 _ORDER = {
     **{minidynamo.bool: 0, minidynamo.int8: 1, minidynamo.uint8: 1, minidynamo.int16: 2, minidynamo.int32: 3},
-    **{minidynamo.int64: 4, minidynamo.float16: 5, minidynamo.float32: 6, minidynamo.float64: 7},
+    **{minidynamo.uint16: 2, minidynamo.uint32: 3, minidynamo.uint64: 4, minidynamo.int64: 4, minidynamo.float16: 5, minidynamo.float32: 6, minidynamo.float64: 7},
 }
 # Floats that hold integers of each of these widths, as numpy.promote_types() says.
+UNSIGNED = (minidynamo.uint8, minidynamo.uint16, minidynamo.uint32, minidynamo.uint64)
+# By width, with what holds uint64 beside numbers of both signs.
+_SIGNED = (None, minidynamo.int8, minidynamo.int16, minidynamo.int32, minidynamo.int64, minidynamo.float64)
 _LEAST_FLOAT = {0: minidynamo.float16, 1: minidynamo.float16, 2: minidynamo.float32}
 
 
@@ -142,9 +148,10 @@ def promoted(first: Any, second: Any) -> Any:
     """numpy.promote_types() of two dtypes."""
     if first == second:
         return first
-    if {first, second} == {minidynamo.int8, minidynamo.uint8}:
-        return minidynamo.int16
     low, high = (first, second) if _ORDER[first] <= _ORDER[second] else (second, first)
+    if 0 < _ORDER[low] <= _ORDER[high] < 5 and (low in UNSIGNED) != (high in UNSIGNED):
+        unsigned, signed = (low, high) if low in UNSIGNED else (high, low)
+        return _SIGNED[max(_ORDER[signed], _ORDER[unsigned] + 1)]
     if _ORDER[high] < 5 or _ORDER[low] >= 5:
         return high
     least = _LEAST_FLOAT.get(_ORDER[low], minidynamo.float64)

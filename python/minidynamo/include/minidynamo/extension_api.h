@@ -21,7 +21,10 @@ typedef enum {
   MINIDYNAMO_FLOAT16,
   MINIDYNAMO_BFLOAT16,
   MINIDYNAMO_FLOAT32,
-  MINIDYNAMO_FLOAT64
+  MINIDYNAMO_FLOAT64,
+  MINIDYNAMO_UINT16,
+  MINIDYNAMO_UINT32,
+  MINIDYNAMO_UINT64
 } MinidynamoDType;
 
 /* The current state of a tensor. Borrowed: valid while the tensor object lives and is not
