@@ -112,7 +112,7 @@ std::vector<Tensor> layouts(DType dtype, uint64_t seed) {
 
 void check_binary() {
   for (DType dtype :
-       {DType::float32, DType::float64, DType::float16, DType::int64, DType::int32, DType::int8, DType::uint8}) {
+       {DType::float32, DType::float64, DType::float16, DType::int64, DType::int32, DType::int8, DType::uint8, DType::uint16}) {
     std::vector<Tensor> left = layouts(dtype, 1), right = layouts(dtype, 2);
     left.push_back(make(dtype, {8}, noise(8, 3)));
     right.push_back(make(dtype, {6, 1, 1}, noise(6, 3)));
@@ -163,6 +163,54 @@ void check_numbers() {
   CHECK(std::isnan(values(call1("clamp", {make(DType::float32, {1}, {kNan}), Scalar(0.0), Scalar(1.0)}))[0]));
 }
 
+// As many elements as vectors have, and some more.
+template <typename T>
+Tensor repeated(DType dtype, std::initializer_list<T> elements) {
+  constexpr int64_t kTimes = 13;
+  Tensor result = Tensor::empty(dtype, std::vector<int64_t>{kTimes * static_cast<int64_t>(elements.size())});
+  T* to = result.data<T>();
+  for (int64_t i = 0; i < kTimes; ++i) to = std::copy(elements.begin(), elements.end(), to);
+  return result;
+}
+
+template <typename T>
+bool holds(const Tensor& tensor, std::initializer_list<T> elements) {
+  Tensor expected = repeated<T>(tensor->dtype(), elements);
+  return tensor->numel() == expected->numel() &&
+         std::equal(tensor.data<T>(), tensor.data<T>() + tensor->numel(), expected.data<T>());
+}
+
+void check_unsigned() {
+  constexpr uint64_t kTop = uint64_t{1} << 63;
+  Tensor wide = repeated<uint64_t>(DType::uint64, {kTop + 4096, UINT64_MAX, 3, 0});
+  Tensor other = repeated<uint64_t>(DType::uint64, {7, kTop, 70, 5});
+  CHECK(holds<uint64_t>(call1("floor_divide", {wide, other}), {(kTop + 4096) / 7, 1, 0, 0}));
+  CHECK(holds<uint64_t>(call1("remainder", {wide, other}), {(kTop + 4096) % 7, kTop - 1, 3, 0}));
+  CHECK(holds<uint64_t>(call1("bitwise_right_shift", {wide, other}), {(kTop + 4096) >> 7, 0, 0, 0}));
+  CHECK(holds<uint64_t>(call1("bitwise_left_shift", {wide, other}), {uint64_t{4096} << 7, 0, 0, 0}));
+  CHECK(holds<uint64_t>(call1("maximum", {wide, other}), {kTop + 4096, UINT64_MAX, 70, 5}));
+  CHECK(holds<bool>(call1("lt", {wide, other}), {false, false, true, true}));
+  CHECK(holds<uint64_t>(call1("add", {wide, Scalar::natural(kTop)}), {4096, kTop - 1, kTop + 3, kTop}));
+  CHECK(*call1("amax", {wide, DimVec{0}}).data<uint64_t>() == UINT64_MAX);
+  CHECK(holds<double>(call1("cast", {wide, DType::float64}), {0x1p63 + 4096, 0x1p64, 3, 0}));
+  CHECK(holds<float>(call1("cast", {wide, DType::float32}), {0x1p63f, 0x1p64f, 3, 0}));
+  CHECK(holds<uint32_t>(call1("cast", {wide, DType::uint32}), {4096, UINT32_MAX, 3, 0}));
+  CHECK(holds<int8_t>(call1("cast", {wide, DType::int8}), {0, -1, 3, 0}));
+  Tensor floats = repeated<double>(DType::float64, {0x1p63 + 4096, -1, 3e9, 2.5});
+  CHECK(holds<uint64_t>(call1("cast", {floats, DType::uint64}), {kTop + 4096, UINT64_MAX, 3000000000, 2}));
+  Tensor whole = repeated<double>(DType::float64, {-1, 3e9, 2.5});
+  CHECK(holds<uint32_t>(call1("cast", {whole, DType::uint32}), {UINT32_MAX, 3000000000, 2}));
+  Tensor half = repeated<uint32_t>(DType::uint32, {UINT32_MAX, 7, 1u << 31});
+  CHECK(holds<uint32_t>(call1("floor_divide", {half, integer(3)}), {UINT32_MAX / 3, 2, (1u << 31) / 3}));
+  CHECK(holds<int64_t>(call1("cast", {half, DType::int64}), {UINT32_MAX, 7, int64_t{1} << 31}));
+  CHECK(holds<double>(call1("cast", {half, DType::float64}), {0x1p32 - 1, 7, 0x1p31}));
+  CHECK(*call1("sum", {half}).data<int64_t>() == 13 * (int64_t{UINT32_MAX} + 7 + (int64_t{1} << 31)));
+  Tensor narrow = repeated<uint16_t>(DType::uint16, {65535, 7});
+  CHECK(holds<uint16_t>(call1("mul", {narrow, narrow}), {1, 49}));
+  CHECK(holds<float>(call1("cast", {narrow, DType::float32}), {65535, 7}));
+  CHECK(holds<int32_t>(call1("cast", {narrow, DType::int32}), {65535, 7}));
+}
+
 double fold(const std::vector<double>& x, size_t begin, size_t step, size_t n, double start,
             const std::function<double(double, double)>& f) {
   double total = start;
@@ -171,7 +219,7 @@ double fold(const std::vector<double>& x, size_t begin, size_t step, size_t n, d
 }
 
 void check_reductions() {
-  for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::uint8}) {
+  for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::uint8, DType::uint16}) {
     for (const Tensor& x : layouts(dtype, 4)) {
       std::vector<double> elements = values(x);
       for (int dim = 0; dim < 3; ++dim) {
@@ -343,6 +391,8 @@ void at_each_level(void (*check)()) {
 }
 
 TEST(unary) { at_each_level(check_unary); }
+
+TEST(unsigned_numbers) { at_each_level(check_unsigned); }
 
 TEST(binary) { at_each_level(check_binary); }
 

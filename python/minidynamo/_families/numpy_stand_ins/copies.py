@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import decline, dtype_of, repeats_nothing, stands_in, tensor
+from .table import decline, dtype_of, holds, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ def astype(
 
 @stands_in("ndarray.fill")
 def fill(self: Any, value: Any, /) -> None:
-    is_whole = isinstance(value, int) and not isinstance(value, bool) and self.dtype is minidynamo.int64
-    if not is_whole and not (isinstance(value, (int, float)) and self.is_floating_point()):
+    if not holds(self.dtype, value) and not (isinstance(value, (int, float)) and self.is_floating_point()):
         decline("fill by such a number")
     self.fill_(value)

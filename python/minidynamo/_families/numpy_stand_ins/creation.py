@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import decline, dtype_of, stands_in, tensor
+from .table import decline, dtype_of, holds, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,10 +56,9 @@ def full(
             else minidynamo.float64
         )
     wanted = dtype_of(dtype)
-    if not wanted.is_floating_point and wanted is not minidynamo.int64:
-        decline("full of a narrow dtype")
-    if wanted is minidynamo.int64 and isinstance(fill_value, float):
-        decline("full of whole numbers by a float")
+    is_bool = wanted is minidynamo.bool and isinstance(fill_value, bool)
+    if not wanted.is_floating_point and not is_bool and not holds(wanted, fill_value):
+        decline("full of a dtype of other numbers")
     return minidynamo.full(_sizes(shape), fill_value, dtype=wanted)
 
 
@@ -111,7 +110,7 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) 
     if not all(isinstance(arg, int) and not isinstance(arg, bool) for arg in args) or not args or len(args) > 3:
         decline("arange of other numbers")
     wanted = minidynamo.int64 if dtype is None else dtype_of(dtype)
-    if wanted not in (minidynamo.int64, minidynamo.int32, minidynamo.float64, minidynamo.float32):
+    if wanted not in (minidynamo.float64, minidynamo.float32) and not all([holds(wanted, arg) for arg in args]):
         decline("arange of this dtype")
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) == 3 else 1)
     if step == 0 or (stop - start) * step <= 0:

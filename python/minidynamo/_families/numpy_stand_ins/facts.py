@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import all_dims, array_of, decline, dtype_of, is_axis, outermost_first, repeats_nothing, stands_in, tensor
+from .table import all_dims, array_of, decline, dtype_of, holds, is_axis, outermost_first, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,13 +44,19 @@ def _kind(value: Any) -> int:
     return 1 if isinstance(value, int) else 2
 
 
+def _holds_all(dtype: Any, value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all([_holds_all(dtype, item) for item in value])
+    return holds(dtype, value)
+
+
 def _of_numbers(value: Any, dtype: Any) -> Any:
     """A new array of a list."""
     kind = _kind(value)
     if dtype is None:
         return minidynamo.tensor(value, dtype=(minidynamo.bool, minidynamo.int64, minidynamo.float64)[kind])
     wanted = dtype_of(dtype)
-    if wanted not in (minidynamo.float32, minidynamo.float64) and (wanted is not minidynamo.int64 or kind == 2):
+    if wanted not in (minidynamo.float32, minidynamo.float64) and not _holds_all(wanted, value):
         decline("an array of numbers in this dtype")
     return minidynamo.tensor(value, dtype=wanted)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, decline, is_axis, promoted, stands_in, tensor
+from .table import array_of, decline, holds, is_axis, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def _of_dtype(value: Any, like: Tensor, name: str) -> Any:
         return minidynamo.full((), value, dtype=minidynamo.bool)
     if isinstance(value, float) and like.is_floating_point():
         return minidynamo.full((), value, dtype=like.dtype)
-    if isinstance(value, int) and (like.is_floating_point() or like.dtype is minidynamo.int64):
+    if holds(like.dtype, value) or (isinstance(value, int) and like.is_floating_point()):
         return minidynamo.full((), value, dtype=like.dtype)
     decline(f"{name} of such a number")
 
@@ -56,8 +56,7 @@ def _bounded(a: Any, low: Any, high: Any) -> Any:
         decline("clip without bounds")
     for bound in (low, high):
         is_float = isinstance(bound, float) and values.is_floating_point()
-        is_int = isinstance(bound, int) and not isinstance(bound, bool) and values.dtype is minidynamo.int64
-        is_int = is_int or (isinstance(bound, int) and values.is_floating_point())
+        is_int = holds(values.dtype, bound) or (isinstance(bound, int) and values.is_floating_point())
         if bound is not None and not is_float and not is_int:
             decline("clip by such bounds")
     return minidynamo.clamp(values, low, high)

@@ -25,6 +25,7 @@ __all__ = [
     "attribute",
     "decline",
     "dtype_of",
+    "holds",
     "is_axis",
     "outermost_first",
     "promoted",
@@ -96,6 +97,7 @@ _DTYPES = {
     **{"float32": minidynamo.float32, "float64": minidynamo.float64, "int": minidynamo.int64},
     **{"float": minidynamo.float64, "f4": minidynamo.float32, "f8": minidynamo.float64, "i4": minidynamo.int32},
     **{"i8": minidynamo.int64, "d": minidynamo.float64, "f": minidynamo.float32},
+    **{"i1": minidynamo.int8, "i2": minidynamo.int16, "f2": minidynamo.float16, "?": minidynamo.bool},
     **{"u1": minidynamo.uint8, "u2": minidynamo.uint16, "u4": minidynamo.uint32, "u8": minidynamo.uint64},
 }
 
@@ -110,6 +112,14 @@ def dtype_of(value: Any) -> Any:
     if not isinstance(value, minidynamo.dtype):
         decline("a dtype")
     return value
+
+
+def holds(dtype: Any, value: Any) -> bool:
+    """Whether the number is an int that is an element of the dtype of integers."""
+    if not isinstance(value, int) or isinstance(value, bool) or dtype not in _ENDS:
+        return False
+    least, most = _ENDS[dtype]
+    return least <= value <= most
 
 
 def is_axis(value: Tensor, axis: Any) -> bool:
@@ -139,6 +149,12 @@ _ORDER = {
 }
 # Floats that hold integers of each of these widths, as numpy.promote_types() says.
 UNSIGNED = (minidynamo.uint8, minidynamo.uint16, minidynamo.uint32, minidynamo.uint64)
+_ENDS = {
+    **{minidynamo.int8: (-(2**7), 2**7 - 1), minidynamo.int16: (-(2**15), 2**15 - 1)},
+    **{minidynamo.int32: (-(2**31), 2**31 - 1), minidynamo.int64: (-(2**63), 2**63 - 1)},
+    **{minidynamo.uint8: (0, 2**8 - 1), minidynamo.uint16: (0, 2**16 - 1)},
+    **{minidynamo.uint32: (0, 2**32 - 1), minidynamo.uint64: (0, 2**64 - 1)},
+}
 # By width, with what holds uint64 beside numbers of both signs.
 _SIGNED = (None, minidynamo.int8, minidynamo.int16, minidynamo.int32, minidynamo.int64, minidynamo.float64)
 _LEAST_FLOAT = {0: minidynamo.float16, 1: minidynamo.float16, 2: minidynamo.float32}
