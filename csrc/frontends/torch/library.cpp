@@ -80,14 +80,16 @@ std::pair<int, int> version_of(BorrowedRef module) {
 
 constexpr std::pair<int, int> kLeast{2, 10};
 
-// The dtypes whose tensors are captured: torch has hardly an operator for uint16, uint32 and uint64.
 constexpr std::pair<DType, int32_t> kScalarTypes[] = {
     {DType::uint8, 0},   {DType::int8, 1},    {DType::int16, 2},   {DType::int32, 3},  {DType::int64, 4},
-    {DType::float16, 5}, {DType::float32, 6}, {DType::float64, 7}, {DType::bool_, 11}, {DType::bfloat16, 15}};
+    {DType::float16, 5}, {DType::float32, 6}, {DType::float64, 7}, {DType::bool_, 11}, {DType::bfloat16, 15},
+    {DType::uint16, 27}, {DType::uint32, 28}, {DType::uint64, 29}};
+static_assert(std::size(kScalarTypes) == kDTypeCount);
 
 constexpr auto kDTypes = [] {
   std::array<std::optional<DType>, 16> by_code{};
-  for (const auto& [dtype, code] : kScalarTypes) by_code[static_cast<size_t>(code)] = dtype;
+  for (const auto& [dtype, code] : kScalarTypes)
+    if (is_captured(dtype)) by_code[static_cast<size_t>(code)] = dtype;
   return by_code;
 }();
 

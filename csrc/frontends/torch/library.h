@@ -92,6 +92,10 @@ LocalKeys local_keys();  // of this thread
 
 // ScalarType of torch's C shim; -1: none.
 int32_t scalar_type(DType dtype);
+// Whether tensors of the dtype are: torch has hardly an operator for uint16, uint32 and uint64.
+constexpr bool is_captured(DType dtype) {
+  return dtype != DType::uint16 && dtype != DType::uint32 && dtype != DType::uint64;
+}
 // False: a type that is not ours.
 bool dtype_of_scalar_type(int32_t code, DType& dtype);
 

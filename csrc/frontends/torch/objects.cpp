@@ -55,8 +55,7 @@ bool is_cpu(BorrowedRef device) {
 void load_objects(BorrowedRef module) {
   for (int i = 0; i < kDTypeCount; ++i) {
     auto dtype = static_cast<DType>(i);
-    bool is_captured = scalar_type(dtype) >= 0;
-    objects.dtypes[static_cast<size_t>(i)] = is_captured ? attribute(module, row(dtype).name) : nullptr;
+    objects.dtypes[static_cast<size_t>(i)] = is_captured(dtype) ? attribute(module, row(dtype).name) : nullptr;
   }
   for (size_t i = 0; i < std::size(kFormats); ++i) objects.formats[i] = attribute(module, kFormats[i]);
   objects.size = type_attribute(module, "Size");

@@ -105,7 +105,7 @@ def _check_made(name: str, made: list[Any], given: list[Any]) -> None:
             raise CannotCapture("traced_call", f"{name} returns a tensor that it has not made of its arguments")
         if fake.requires_grad:
             raise CannotCapture("traced_call", f"{name} returns a tensor that requires grad")
-        if str(fake.dtype).removeprefix("torch.") not in _C._dtypes:
+        if not isinstance(_C._to_own("torch", fake.dtype), _C.dtype):
             raise CannotCapture("traced_call", f"{name} returns a tensor of {fake.dtype}")
         if _storage(fake) in seen:
             raise CannotCapture("traced_call", f"{name} returns a view (result {number})")
