@@ -219,6 +219,9 @@ int64: _dtype
 int8: _dtype
 long: _dtype
 short: _dtype
+uint16: _dtype
+uint32: _dtype
+uint64: _dtype
 uint8: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format

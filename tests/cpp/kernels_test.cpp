@@ -111,8 +111,8 @@ std::vector<Tensor> layouts(DType dtype, uint64_t seed) {
 }
 
 void check_binary() {
-  for (DType dtype :
-       {DType::float32, DType::float64, DType::float16, DType::int64, DType::int32, DType::int8, DType::uint8, DType::uint16}) {
+  for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::int64, DType::int32, DType::int8,
+                      DType::uint8, DType::uint16}) {
     std::vector<Tensor> left = layouts(dtype, 1), right = layouts(dtype, 2);
     left.push_back(make(dtype, {8}, noise(8, 3)));
     right.push_back(make(dtype, {6, 1, 1}, noise(6, 3)));
@@ -219,7 +219,8 @@ double fold(const std::vector<double>& x, size_t begin, size_t step, size_t n, d
 }
 
 void check_reductions() {
-  for (DType dtype : {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::uint8, DType::uint16}) {
+  for (DType dtype :
+       {DType::float32, DType::float64, DType::float16, DType::bfloat16, DType::int32, DType::uint8, DType::uint16}) {
     for (const Tensor& x : layouts(dtype, 4)) {
       std::vector<double> elements = values(x);
       for (int dim = 0; dim < 3; ++dim) {

@@ -61,8 +61,8 @@ void fold_run(Pointwise function, DType dtype, const void* src, int64_t n, void*
 // The vectorised loop that reduces elements of `from` into a total of dtype `into`; null if there is none.
 FoldLoop fold_loop(Pointwise function, DType from, DType into) {
   bool is_whole = !is_floating(from);
-  bool is_total = is_whole ? row(into).category == DTypeCategory::Integer && item_size(into) == sizeof(int64_t)
-                           : into == from;
+  bool is_total =
+      is_whole ? row(into).category == DTypeCategory::Integer && item_size(into) == sizeof(int64_t) : into == from;
   if (!is_total) return nullptr;
   const LoopTable& table = loops();
   if (function == Pointwise::add) return table.sum[static_cast<int>(from)];

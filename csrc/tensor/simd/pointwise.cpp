@@ -24,7 +24,12 @@ constexpr Truths kTruths[] = {
 
 constexpr PointwiseRow kRows[] = {
 #define MD_POINTWISE(name, arity, params, result, traits, ...) \
-  {#name, arity, params, PointwiseResult::result, PointwiseTrait::traits == PointwiseTrait::Divides, PointwiseTrait::traits == PointwiseTrait::Costly},
+  {#name,                                                      \
+   arity,                                                      \
+   params,                                                     \
+   PointwiseResult::result,                                    \
+   PointwiseTrait::traits == PointwiseTrait::Divides,          \
+   PointwiseTrait::traits == PointwiseTrait::Costly},
 #include "tensor/simd/pointwise.def"
 #undef MD_POINTWISE
 };

@@ -10,7 +10,14 @@ HALF = np.array([1, 2, 3, 2**32 - 1], "u4")
 NARROW = np.array([1, 2, 3, 2**16 - 1], "u2")
 SIGNED = np.array([-1, 2, 3, 2**62])
 PAIRS = [
-    *((WIDE, OTHER), (HALF, HALF[::-1].copy()), (NARROW, NARROW[::-1].copy()), (WIDE, SIGNED), (SIGNED, WIDE), (HALF, WIDE)),
+    *(
+        (WIDE, OTHER),
+        (HALF, HALF[::-1].copy()),
+        (NARROW, NARROW[::-1].copy()),
+        (WIDE, SIGNED),
+        (SIGNED, WIDE),
+        (HALF, WIDE),
+    ),
     *((NARROW, SIGNED), (WIDE, HALF), (NARROW, HALF.astype("f4")), (WIDE.astype("f8"), OTHER)),
 ]
 
@@ -94,7 +101,8 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize(
-    "program", [pytest.param(each, id=f"{name}-{i}") for name, all_of in PROGRAMS.items() for i, each in enumerate(all_of)]
+    "program",
+    [pytest.param(each, id=f"{name}-{i}") for name, all_of in PROGRAMS.items() for i, each in enumerate(all_of)],
 )
 def test_unsigned(program):
     found = {(a.dtype.str, b.dtype.str): mismatch(program, (a, b)) for a, b in PAIRS}

@@ -110,7 +110,7 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) 
     if not all(isinstance(arg, int) and not isinstance(arg, bool) for arg in args) or not args or len(args) > 3:
         decline("arange of other numbers")
     wanted = minidynamo.int64 if dtype is None else dtype_of(dtype)
-    if wanted not in (minidynamo.float64, minidynamo.float32) and not all([holds(wanted, arg) for arg in args]):
+    if wanted not in (minidynamo.float64, minidynamo.float32) and not all(holds(wanted, arg) for arg in args):
         decline("arange of this dtype")
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) == 3 else 1)
     if step == 0 or (stop - start) * step <= 0:

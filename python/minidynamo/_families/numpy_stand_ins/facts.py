@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import all_dims, array_of, decline, dtype_of, holds, is_axis, outermost_first, repeats_nothing, stands_in, tensor
+from .table import (
+    all_dims,
+    array_of,
+    decline,
+    dtype_of,
+    holds,
+    is_axis,
+    outermost_first,
+    repeats_nothing,
+    stands_in,
+    tensor,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +57,7 @@ def _kind(value: Any) -> int:
 
 def _holds_all(dtype: Any, value: Any) -> bool:
     if isinstance(value, (list, tuple)):
-        return all([_holds_all(dtype, item) for item in value])
+        return all(_holds_all(dtype, item) for item in value)
     return holds(dtype, value)
 
 

@@ -58,7 +58,7 @@ def _accumulated(a: Tensor, dtype: Any) -> Tensor:
 
 
 def _kept(value: Tensor) -> dict[str, Any]:
-    """Integers are added and multiplied in int64 here, unless told otherwise."""
+    """The dtype of a sum or product, where it is not the one that ours have."""
     return {} if value.is_floating_point() or value.dtype is minidynamo.int64 else {"dtype": value.dtype}
 
 

@@ -145,9 +145,9 @@ def repeats_nothing(value: Tensor, what: str) -> Tensor:
 
 _ORDER = {
     **{minidynamo.bool: 0, minidynamo.int8: 1, minidynamo.uint8: 1, minidynamo.int16: 2, minidynamo.int32: 3},
-    **{minidynamo.uint16: 2, minidynamo.uint32: 3, minidynamo.uint64: 4, minidynamo.int64: 4, minidynamo.float16: 5, minidynamo.float32: 6, minidynamo.float64: 7},
+    **{minidynamo.uint16: 2, minidynamo.uint32: 3, minidynamo.uint64: 4, minidynamo.int64: 4},
+    **{minidynamo.float16: 5, minidynamo.float32: 6, minidynamo.float64: 7},
 }
-# Floats that hold integers of each of these widths, as numpy.promote_types() says.
 UNSIGNED = (minidynamo.uint8, minidynamo.uint16, minidynamo.uint32, minidynamo.uint64)
 _ENDS = {
     **{minidynamo.int8: (-(2**7), 2**7 - 1), minidynamo.int16: (-(2**15), 2**15 - 1)},
@@ -157,6 +157,7 @@ _ENDS = {
 }
 # By width, with what holds uint64 beside numbers of both signs.
 _SIGNED = (None, minidynamo.int8, minidynamo.int16, minidynamo.int32, minidynamo.int64, minidynamo.float64)
+# Floats that hold integers of each of these widths, as numpy.promote_types() says.
 _LEAST_FLOAT = {0: minidynamo.float16, 1: minidynamo.float16, 2: minidynamo.float32}
 
 

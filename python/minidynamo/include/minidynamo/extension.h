@@ -124,14 +124,28 @@ std::string check_text(const char* condition, const Parts&... parts) {
 }
 }  // namespace detail
 
-enum class ScalarType : int8_t { Bool, Byte, Char, Short, Int, Long, Half, BFloat16, Float, Double, UInt16, UInt32, UInt64 };
+enum class ScalarType : int8_t {
+  Bool,
+  Byte,
+  Char,
+  Short,
+  Int,
+  Long,
+  Half,
+  BFloat16,
+  Float,
+  Double,
+  UInt16,
+  UInt32,
+  UInt64
+};
 constexpr ScalarType kBool = ScalarType::Bool, kByte = ScalarType::Byte, kUInt8 = ScalarType::Byte,
                      kChar = ScalarType::Char, kInt8 = ScalarType::Char, kShort = ScalarType::Short,
                      kInt16 = ScalarType::Short, kInt = ScalarType::Int, kInt32 = ScalarType::Int,
                      kLong = ScalarType::Long, kInt64 = ScalarType::Long, kHalf = ScalarType::Half,
                      kFloat16 = ScalarType::Half, kBFloat16 = ScalarType::BFloat16, kFloat = ScalarType::Float,
-                     kFloat32 = ScalarType::Float, kDouble = ScalarType::Double, kFloat64 = ScalarType::Double, kUInt16 = ScalarType::UInt16,
-                     kUInt32 = ScalarType::UInt32, kUInt64 = ScalarType::UInt64;
+                     kFloat32 = ScalarType::Float, kDouble = ScalarType::Double, kFloat64 = ScalarType::Double,
+                     kUInt16 = ScalarType::UInt16, kUInt32 = ScalarType::UInt32, kUInt64 = ScalarType::UInt64;
 
 // The 16-bit floats, as bits.
 struct Half {
@@ -149,11 +163,11 @@ struct DTypeRow {
   const char* python_name;
   int64_t size;
 };
-inline constexpr DTypeRow dtype_rows[] = {{"Bool", "bool", 1},     {"Byte", "uint8", 1},        {"Char", "int8", 1},
-                                          {"Short", "int16", 2},   {"Int", "int32", 4},         {"Long", "int64", 8},
-                                          {"Half", "float16", 2},  {"BFloat16", "bfloat16", 2}, {"Float", "float32", 4},
-                                          {"Double", "float64", 8}, {"UInt16", "uint16", 2},    {"UInt32", "uint32", 4},
-                                          {"UInt64", "uint64", 8}};
+inline constexpr DTypeRow dtype_rows[] = {
+    {"Bool", "bool", 1},     {"Byte", "uint8", 1},     {"Char", "int8", 1},     {"Short", "int16", 2},
+    {"Int", "int32", 4},     {"Long", "int64", 8},     {"Half", "float16", 2},  {"BFloat16", "bfloat16", 2},
+    {"Float", "float32", 4}, {"Double", "float64", 8}, {"UInt16", "uint16", 2}, {"UInt32", "uint32", 4},
+    {"UInt64", "uint64", 8}};
 
 template <typename T>
 struct DTypeOf;
