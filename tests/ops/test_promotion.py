@@ -153,3 +153,40 @@ def test_against_torch():
         for number in (True, 2, 2.5):
             expected = (torch.ones(shape, dtype=theirs[a]) * number).dtype
             assert theirs[short((md.ones(shape, dtype=SHORT[a]) * number).dtype)] is expected, (a, shape, number)
+
+
+UNSIGNED = {"UInt16": md.uint16, "UInt32": md.uint32, "UInt64": md.uint64}
+
+
+@pytest.mark.parametrize("name", UNSIGNED)
+def test_wide_unsigned_dtypes_promote_to_floats_alone(name):
+    dtype = UNSIGNED[name]
+    x = md.ones(2, dtype=dtype)
+    assert md.promote_types(dtype, dtype) is dtype
+    for other in DTYPES:
+        if other.is_floating_point:
+            assert md.promote_types(dtype, other) is other and (x + md.ones(2, dtype=other)).dtype is other
+            continue
+        message = "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote"
+        with pytest.raises(RuntimeError, match=f"{message} {name} and "):
+            md.promote_types(dtype, other)
+        with pytest.raises(RuntimeError, match=message):
+            x * md.ones(2, dtype=other)
+    assert [(x * number).dtype for number in (True, 3, 2.5)] == [dtype, dtype, md.float32]
+    assert (x / x).dtype is md.float32 and x.sum().dtype is md.int64 and x.sum(dtype=dtype).dtype is dtype
+
+
+def test_elements_up_to_the_end_of_uint64():
+    x = md.tensor([2**63, 2**64 - 1, 3], dtype=md.uint64)
+    assert x.tolist() == [2**63, 2**64 - 1, 3] and x[1].item() == 2**64 - 1
+    assert (x + (2**63 + 1)).tolist() == [1, 2**63, 2**63 + 4]
+    assert (x > 2**63).tolist() == [False, True, False]
+    assert md.full((2,), 2**64 - 1, dtype=md.uint64).tolist() == [2**64 - 1] * 2
+    assert x.clamp(max=2**63).tolist() == [2**63, 2**63, 3]
+    for wrong, error in ((-1, OverflowError), (2**64, OverflowError)):
+        with pytest.raises(error):
+            md.tensor([wrong], dtype=md.uint64)
+    with pytest.raises(RuntimeError, match="without overflow"):
+        md.tensor([70000], dtype=md.uint16)
+    with pytest.raises(IndexError, match="must be long, int, byte or bool"):
+        md.arange(3)[md.tensor([0], dtype=md.uint16)]
