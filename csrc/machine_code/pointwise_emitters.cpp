@@ -1,7 +1,7 @@
 #include "machine_code/pointwise_emitters.h"
 
 #include "machine_code/one_divisor.h"
-#include "tensor/simd/pointwise_table.h"
+#include "tensor/simd/pointwise.h"
 
 namespace md {
 namespace {
@@ -361,12 +361,13 @@ void int_from_bool(B& body, const O& o) { body.keep(o.to(), o.mask_a(), body.con
 void float_from_int(B& body, const O& o) { body.integers_to_floats(o.to(), o.a()); }
 
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
-bool is_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
+bool is_signed_integer(DType dtype) { return dtype == DType::int32 || dtype == DType::int64; }
+bool is_integer(DType dtype) { return is_signed_integer(dtype) || dtype == DType::uint32 || dtype == DType::uint64; }
 
 Emitter find_cast(DType from, DType to) {
   if (from == DType::bool_) return is_float(to) ? float_from_bool : is_integer(to) ? int_from_bool : nullptr;
   if (to == DType::bool_) return is_float(from) ? float_is_not_zero : is_integer(from) ? int_is_not_zero : nullptr;
-  return is_integer(from) && is_float(to) && item_size(from) == item_size(to) ? float_from_int : nullptr;
+  return is_signed_integer(from) && is_float(to) && item_size(from) == item_size(to) ? float_from_int : nullptr;
 }
 
 }  // namespace
@@ -383,7 +384,8 @@ Emitter find_emitter(const CodeInstruction& instruction) {
   for (const EmitterRow& row : kEmitters) {
     if (static_cast<int>(row.row) != instruction.row) continue;
     if (is_float(instruction.dtype)) return row.floats;
-    if (is_integer(instruction.dtype)) return row.integers;
+    bool as_signed = is_signed_integer(instruction.dtype) || ignores_sign(instruction.row);
+    if (is_integer(instruction.dtype)) return as_signed ? row.integers : nullptr;
     // A bool that is a single element has no mask.
     return instruction.dtype == DType::bool_ && instruction.once == 0 ? row.bools : nullptr;
   }

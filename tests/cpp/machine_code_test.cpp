@@ -69,9 +69,11 @@ void fill_at_random(Elements& elements, int64_t n, std::mt19937& random) {
         put(elements, i, unusual_or_plain<double>(random));
         break;
       case DType::int32:
+      case DType::uint32:
         put(elements, i, unusual_or_plain<int32_t>(random));
         break;
       case DType::int64:
+      case DType::uint64:
         put(elements, i, unusual_or_plain<int64_t>(random));
         break;
       default:
@@ -232,7 +234,8 @@ void check_alike(Program program, int64_t n) {
 // Every dtype of each row with machine code, with every choice of single-element operands.
 std::vector<CodeInstruction> all_instructions() {
   std::vector<CodeInstruction> all;
-  const DType dtypes[] = {DType::float32, DType::float64, DType::int32, DType::int64, DType::bool_};
+  const DType dtypes[] = {DType::float32, DType::float64, DType::int32, DType::int64,
+                          DType::uint32,  DType::uint64,  DType::bool_};
   for (DType dtype : dtypes) {
     for (size_t row = 0; row < pointwise_rows().size(); ++row) {
       const PointwiseRow& info = pointwise_rows()[row];

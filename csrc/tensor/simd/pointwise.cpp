@@ -34,6 +34,12 @@ constexpr PointwiseRow kRows[] = {
 #undef MD_POINTWISE
 };
 
+constexpr PointwiseTrait kTraits[] = {
+#define MD_POINTWISE(name, arity, params, result, traits, ...) PointwiseTrait::traits,
+#include "tensor/simd/pointwise.def"
+#undef MD_POINTWISE
+};
+
 const PointwiseRow& row_at(int row) { return kRows[static_cast<size_t>(row)]; }
 
 int mask_slot(int row, unsigned mask) { return static_cast<int>(row_at(row).arity == 3 ? mask / 2 : mask); }
@@ -73,6 +79,8 @@ Truth known_result(int row, DType dtype) {
 }
 
 DType scalar_operand_dtype(DType dtype) { return row(dtype).accumulator; }
+
+bool ignores_sign(int row) { return kTraits[static_cast<size_t>(row)] == PointwiseTrait::Wraps; }
 
 DType pointwise_result_dtype(int row, DType dtype) {
   return row_at(row).result == PointwiseResult::Bool ? DType::bool_ : dtype;

@@ -17,6 +17,8 @@ bool pointwise_supports(int pointwise_row, DType dtype);
 // The element type of scalar operands: float32 for float16 and bfloat16, else dtype. Fill
 // it with store_scalar (fill.h).
 DType scalar_operand_dtype(DType dtype);
+// Whether the bits of integer results do not depend on the sign (PointwiseTrait::Wraps).
+bool ignores_sign(int pointwise_row);
 DType pointwise_result_dtype(int pointwise_row, DType dtype);
 
 }  // namespace md
