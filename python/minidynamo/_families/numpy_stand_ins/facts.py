@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import all_dims, array_of, decline, dtype_of, is_axis, outermost_first, repeats_nothing, stands_in, tensor
+from ..._C import Tensor
+from .placing import as_element
+from .table import (
+    all_dims,
+    array_of,
+    decline,
+    dtype_of,
+    is_axis,
+    may_store,
+    outermost_first,
+    promoted,
+    repeats_nothing,
+    stands_in,
+    tensor,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +58,41 @@ def _kind(value: Any) -> int:
     return 1 if isinstance(value, int) else 2
 
 
+def _holds_arrays(value: Any) -> bool:
+    return isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and any([_holds_arrays(item) for item in value]))
+
+
+def _stacked(value: Any) -> Tensor:
+    """A new array of nested lists that hold arrays or scalars."""
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (list, tuple)) or not value:
+        return _plain_number(value)
+    parts = [_stacked(item) for item in value]
+    dtype = parts[0].dtype
+    for part in parts[1:]:
+        if part.shape != parts[0].shape:
+            decline("an array of arrays of several shapes")
+        dtype = promoted(dtype, part.dtype)
+    return minidynamo.stack([part.to(dtype) for part in parts]).contiguous()
+
+
+def _plain_number(value: Any) -> Tensor:
+    if not isinstance(value, (bool, int, float)):
+        decline("an array of other than numbers")
+    kinds = (minidynamo.bool, minidynamo.int64, minidynamo.float64)
+    return minidynamo.full((), value, dtype=kinds[_kind(value)])
+
+
 def _of_numbers(value: Any, dtype: Any) -> Any:
     """A new array of a list."""
+    if _holds_arrays(value):
+        found = _stacked(value)
+        if dtype is None:
+            return found
+        if not may_store(found.dtype, dtype_of(dtype)):
+            decline("an array of arrays in this dtype")
+        return found.to(dtype_of(dtype))
     kind = _kind(value)
     if dtype is None:
         return minidynamo.tensor(value, dtype=(minidynamo.bool, minidynamo.int64, minidynamo.float64)[kind])
@@ -125,9 +172,16 @@ def real(val: Any) -> Any:
 
 @stands_in("copyto")
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    target, source = array_of(dst, "copyto"), tensor(src, "copyto")
-    if casting != "same_kind" or where is not True or target.dtype is not source.dtype:
-        decline("copyto with casting or where")
+    target = array_of(dst, "copyto")
+    source = src if isinstance(src, Tensor) else as_element(src, target.dtype, "copyto")
+    if casting != "unsafe" and (casting != "same_kind" or not may_store(source.dtype, target.dtype)):
+        decline("copyto that NumPy does not cast")
     if source.dim() > target.dim() or outermost_first(target) != all_dims(target):
         decline("copyto of such arrays")
-    target.copy_(source)
+    if where is True:
+        target.copy_(source)
+        return
+    chosen = tensor(where, "copyto")
+    if chosen.dtype is not minidynamo.bool or chosen.dim() > target.dim():
+        decline("copyto where no array of bools is true")
+    target.copy_(minidynamo.where(chosen, source.to(target.dtype), target))

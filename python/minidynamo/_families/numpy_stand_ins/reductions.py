@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, as_in_memory, decline, dtype_of, is_axis, outermost_first, stands_in, tensor
+from .table import all_dims, as_in_memory, decline, dtype_of, is_axis, outermost_first, require, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,9 +14,53 @@ if TYPE_CHECKING:
 _SMALL = (minidynamo.bool, minidynamo.int8, minidynamo.int16, minidynamo.int32)
 
 
-def _require_plain(name: str, out: Any, initial: Any, where: Any) -> None:
-    if out is not None or initial is not None or where is not True:
-        decline(f"{name} with out, initial or where")
+def stored(result: Tensor, out: Any) -> Tensor:
+    """The result, or `out` with it: of other dtypes NumPy computes otherwise, of other shapes it raises."""
+    if out is None:
+        return result
+    if not isinstance(out, Tensor) or out.dtype is not result.dtype or out.shape != result.shape:
+        decline("a reduction into such an array")
+    return out.copy_(result)
+
+
+def _kept(a: Tensor, where: Any, name: str) -> Any:
+    """The mask in the shape of the array; None if all of it counts."""
+    if where is True:
+        return None
+    if not isinstance(where, Tensor) or where.dtype is not minidynamo.bool or where.dim() > a.dim():
+        decline(f"{name} where no array of bools is true")
+    if outermost_first(a) != all_dims(a) or outermost_first(where) != all_dims(where):
+        decline(f"{name} of arrays in another order")
+    for size, wanted in zip(where.shape[::-1], a.shape[::-1]):
+        if size not in (1, wanted):
+            decline(f"{name} where a larger array is true")
+    return where.expand(a.shape)
+
+
+def _masked(a: Tensor, where: Any, name: str, neutral: Any) -> Tensor:
+    kept = _kept(a, where, name)
+    return a if kept is None else minidynamo.where(kept, a, minidynamo.full((), neutral, dtype=a.dtype))
+
+
+def _count(a: Tensor, where: Any, name: str, axis: Any, keepdims: Any) -> Tensor:
+    """Of the elements that count, each at least one: of nothing NumPy warns and returns NaN."""
+    found = _reduced(minidynamo.sum, _kept(a, where, name).to(minidynamo.int64), axis, keepdims)
+    require((found > 0).all())
+    return found
+
+
+def _start(value: Any, dtype: Any, name: str) -> Any:
+    """`initial` as an element."""
+    is_int = isinstance(value, int) and not isinstance(value, bool)
+    if isinstance(value, Tensor):
+        if value.dim() != 0 or value.dtype is not dtype:
+            decline(f"{name} with such an initial")
+        return value
+    if not (is_int or isinstance(value, float)) or not (dtype.is_floating_point or dtype is minidynamo.int64):
+        decline(f"{name} with such an initial")
+    if isinstance(value, float) and not dtype.is_floating_point:
+        decline(f"{name} with such an initial")
+    return minidynamo.full((), value, dtype=dtype)
 
 
 def _axes(a: Tensor, axis: Any) -> tuple[int, ...]:
@@ -59,45 +103,64 @@ def _sum(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    _require_plain("sum", out, initial, where)
-    values = _accumulated(tensor(a, "sum"), dtype, "sum")
+    values = _masked(_accumulated(tensor(a, "sum"), dtype, "sum"), where, "sum", 0)
     if values.dim() == 0:
-        return _of_element("sum", values, axis)
-    return _reduced(minidynamo.sum, values, axis, keepdims)
+        return stored(_begun("sum", _of_element("sum", values, axis), initial), out)
+    return stored(_begun("sum", _reduced(minidynamo.sum, values, axis, keepdims), initial), out)
+
+
+def _begun(name: str, result: Tensor, initial: Any) -> Tensor:
+    """With what the reduction begins with."""
+    if initial is None:
+        return result
+    start = _start(initial, result.dtype, name)
+    if result.dtype is minidynamo.float16:
+        decline(f"{name} of float16 with initial")
+    return start * result if name == "prod" else start + result
 
 
 def _prod(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    _require_plain("prod", out, initial, where)
-    values = _accumulated(tensor(a, "prod"), dtype, "prod")
+    values = _masked(_accumulated(tensor(a, "prod"), dtype, "prod"), where, "prod", 1)
     if axis is None and not keepdims:
-        return minidynamo.prod(values)
+        return stored(_begun("prod", minidynamo.prod(values), initial), out)
     if not is_axis(values, axis):
         decline("prod over several axes")
     if outermost_first(values) != all_dims(values):
         decline("prod of an array in another order")
-    return minidynamo.prod(values, axis, keepdims)
+    return stored(_begun("prod", minidynamo.prod(values, axis, keepdims), initial), out)
 
 
 def _floats(a: Any, name: str, dtype: Any) -> Tensor:
     values = tensor(a, name)
-    if dtype is not None:
-        decline(f"{name} with dtype")
     if values.numel() == 0:
         decline(f"{name} of nothing")
-    return values if values.is_floating_point() else values.to(minidynamo.float64)
+    if dtype is None:
+        return values if values.is_floating_point() else values.to(minidynamo.float64)
+    wanted = dtype_of(dtype)
+    if wanted not in (minidynamo.float32, minidynamo.float64):
+        decline(f"{name} in such a dtype")
+    return values.to(wanted)
 
 
 def _mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = True
 ) -> Any:
-    _require_plain("mean", out, None, where)
     values = _floats(a, "mean", dtype)
     if values.dim() == 0:
-        return _of_element("mean", values, axis)
-    return _reduced(minidynamo.mean, values, axis, keepdims)
+        return stored(_of_element("mean", values, axis), out)
+    if where is True:
+        return stored(_reduced(minidynamo.mean, values, axis, keepdims), out)
+    return stored(_mean_of_some("mean", values, axis, keepdims, where), out)
+
+
+def _mean_of_some(name: str, values: Tensor, axis: Any, keepdims: Any, where: Any) -> Tensor:
+    if values.dtype is minidynamo.float16:
+        decline(f"{name} of some float16")
+    count = _count(values, where, name, axis, keepdims)
+    return _reduced(minidynamo.sum, _masked(values, where, name, 0), axis, keepdims) / count
 
 
 def _var(
@@ -115,25 +178,44 @@ def _std(
 
 
 def _spread(name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any) -> Any:
-    _require_plain(name, out, None, where)
     values = _floats(a, name, dtype)
+    if where is not True:
+        return stored(_spread_of_some(name, values, axis, ddof, keepdims, where), out)
     count = 1
     for dim in _axes(values, axis):
         count *= values.shape[dim]
     if values.dim() == 0 or count - ddof <= 0:
         decline(f"{name} without degrees of freedom")
     function = minidynamo.var if name == "var" else minidynamo.std
-    return _reduced(function, values, axis, keepdims, correction=ddof)
+    return stored(_reduced(function, values, axis, keepdims, correction=ddof), out)
+
+
+def _spread_of_some(name: str, values: Tensor, axis: Any, ddof: Any, keepdims: Any, where: Any) -> Tensor:
+    if not isinstance(ddof, int) or values.dim() == 0:
+        decline(f"{name} of some elements, with such degrees of freedom")
+    distance = values - _mean_of_some(name, values, axis, True, where)
+    freedom = _count(values, where, name, axis, keepdims) - ddof
+    require((freedom > 0).all())
+    squares = _reduced(minidynamo.sum, _masked(distance * distance, where, name, 0), axis, keepdims)
+    return squares / freedom if name == "var" else (squares / freedom).sqrt()
 
 
 def _extreme(name: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
-    _require_plain(name, out, initial, where)
     values = tensor(a, name)
-    if values.numel() == 0:
+    start = None if initial is None else _start(initial, values.dtype, name)
+    if values.numel() == 0 or (start is None and where is not True):
         decline(f"{name} of nothing")
     if values.dim() == 0:
-        return _of_element(name, values, axis)
-    return _reduced(minidynamo.amax if name == "max" else minidynamo.amin, values, axis, keepdims)
+        if start is not None:
+            decline(f"{name} of an element, with initial")
+        return stored(_of_element(name, values, axis), out)
+    kept = _kept(values, where, name)
+    if kept is not None:
+        values = minidynamo.where(kept, values, start)
+    found = _reduced(minidynamo.amax if name == "max" else minidynamo.amin, values, axis, keepdims)
+    if start is not None:
+        found = minidynamo.maximum(start, found) if name == "max" else minidynamo.minimum(start, found)
+    return stored(found, out)
 
 
 def _max(
@@ -148,16 +230,45 @@ def _min(
     return _extreme("min", a, axis, out, keepdims, initial, where)
 
 
+# ---- what statistics.py makes of these, where NaNs do not count
+
+
+def mean_of_numbers(a: Tensor, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Tensor:
+    return _mean(a, axis, dtype, out, keepdims, _numbers(a, axis, "nanmean"))
+
+
+def spread_of_numbers(name: str, a: Tensor, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any) -> Tensor:
+    return _spread(name, a, axis, dtype, out, ddof, keepdims, _numbers(a, axis, name))
+
+
+def extreme_of_numbers(name: str, a: Tensor, axis: Any, out: Any, keepdims: Any) -> Tensor:
+    kept = _numbers(a, axis, name)
+    if kept is True:
+        return _extreme(name, a, axis, out, keepdims, None, True)
+    if a.dtype is minidynamo.float16 or a.numel() == 0:
+        decline(f"{name} of such an array")
+    require(_reduced(minidynamo.any, kept, axis, False).all())
+    worst = minidynamo.full((), float("-inf") if name == "max" else float("inf"), dtype=a.dtype)
+    return _extreme(name, minidynamo.where(kept, a, worst), axis, out, keepdims, None, True)
+
+
+def _numbers(a: Tensor, axis: Any, name: str) -> Any:
+    """The mask of what is no NaN, or True."""
+    if not a.is_floating_point():
+        return True
+    if a.dim() == 0 or outermost_first(a) != all_dims(a):
+        decline(f"{name} of such an array")
+    return a.isnan().logical_not().contiguous()
+
+
 def _truth(name: str, a: Any, axis: Any, out: Any, keepdims: Any, where: Any) -> Any:
-    _require_plain(name, out, None, where)
-    values = tensor(a, name)
     function = minidynamo.any if name == "any" else minidynamo.all
-    values = values.to(minidynamo.bool)
+    values = _masked(tensor(a, name).to(minidynamo.bool), where, name, name == "all")
     if axis is None and not keepdims:
-        return function(values)
+        return stored(function(values), out)
     if values.dim() == 0:
-        return _of_element(name, values, axis)
-    return _reduced(function, values, axis, keepdims)
+        return stored(_of_element(name, values, axis), out)
+    return stored(_reduced(function, values, axis, keepdims), out)
 
 
 def _any(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
@@ -177,19 +288,16 @@ def _argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False)
 
 
 def _place(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
-    _require_plain(name, out, None, True)
     values = tensor(a, name)
     if values.numel() == 0 or values.dim() == 0 or values.dtype is minidynamo.bool:
         decline(f"{name} of such an array")
     if axis is not None and not is_axis(values, axis):
         decline(f"{name} over such an axis")
     function = minidynamo.argmax if name == "argmax" else minidynamo.argmin
-    return function(values, axis, keepdims)
+    return stored(function(values, axis, keepdims), out)
 
 
 def _cumulated(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
-    if out is not None:
-        decline(f"{name} with out")
     values = _accumulated(tensor(a, name), dtype, name)
     if axis is None:
         values, axis = values.reshape(-1), 0
@@ -197,7 +305,7 @@ def _cumulated(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
         decline(f"{name} of float16, which rounds each sum")
     if not is_axis(values, axis):
         decline(f"{name} over such an axis")
-    return as_in_memory(minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod, values, axis)
+    return stored(as_in_memory(minidynamo.cumsum if name == "cumsum" else minidynamo.cumprod, values, axis), out)
 
 
 def _cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
@@ -209,10 +317,10 @@ def _cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> An
 
 
 def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
-    most = _extreme("max", a, axis, out, keepdims, None, True)
+    most = _extreme("max", a, axis, None, keepdims, None, True)
     if most.dtype is minidynamo.bool:
         decline("ptp of bools")
-    return most - _extreme("min", a, axis, out, keepdims, None, True)
+    return stored(most - _extreme("min", a, axis, None, keepdims, None, True), out)
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False) -> Any:

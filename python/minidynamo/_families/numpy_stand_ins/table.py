@@ -25,9 +25,11 @@ __all__ = [
     "decline",
     "dtype_of",
     "is_axis",
+    "may_store",
     "outermost_first",
     "promoted",
     "repeats_nothing",
+    "require",
     "stands_in",
     "tensor",
 ]
@@ -86,6 +88,11 @@ def tensor(value: Any, what: str) -> Tensor:
     if not isinstance(value, Tensor):
         decline(f"{what} of no array")
     return value
+
+
+def require(condition: Tensor) -> None:
+    """Leaves the region to NumPy in a run where the condition, without axes, is not true: a place that does not exist is read."""
+    minidynamo.zeros(1)[1 - condition.to(minidynamo.int64).reshape(1)]
 
 
 _DTYPES = {
@@ -149,6 +156,16 @@ def promoted(first: Any, second: Any) -> Any:
         return high
     least = _LEAST_FLOAT.get(_ORDER[low], minidynamo.float64)
     return high if _ORDER[high] >= _ORDER[least] else least
+
+
+_KINDS = (minidynamo.bool, minidynamo.uint8)
+
+
+def may_store(source: Any, target: Any) -> bool:
+    """numpy.can_cast(source, target, "same_kind")."""
+    if source in _KINDS or target in _KINDS:
+        return source == target or source is minidynamo.bool or (source is minidynamo.uint8 and target not in _KINDS)
+    return target.is_floating_point or not source.is_floating_point
 
 
 def as_in_memory(function: Callable[[Tensor, int], Tensor], value: Tensor, axis: int) -> Tensor:
