@@ -41,5 +41,4 @@ def register(numpy: Any) -> None:
             _C._numpy.add_ufunc(row["name"], getattr(numpy, name), _INTEGERS.get(row["name"].split(".")[0], "Same"))
     for row, name in UFUNCS.items():
         ufunc = getattr(numpy, name)
-        numpy_rewrites.ufunc_arguments.OPERANDS[ufunc] = ufunc.nin
         _C._numpy.add(ufunc, name, "Op", row, elaborate=numpy_rewrites.ufunc_arguments.call)

@@ -32,10 +32,10 @@ def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: A
         decline("isclose of no array")
     if not isinstance(a, numpy.ndarray) and not isinstance(b, numpy.ndarray):
         decline("isclose of two numbers")
-    with numpy.errstate(invalid="ignore"):
-        found = (abs(a - b) <= atol + rtol * abs(b)) & numpy.isfinite(b) | (a == b)
-        if equal_nan:
-            found = found | (numpy.isnan(a) & numpy.isnan(b))
+    # Infinities raise an exception here that NumPy ignores: it runs the region, and does not warn.
+    found = (abs(a - b) <= atol + rtol * abs(b)) & numpy.isfinite(b) | (a == b)
+    if equal_nan:
+        found = found | (numpy.isnan(a) & numpy.isnan(b))
     return found[()]
 
 

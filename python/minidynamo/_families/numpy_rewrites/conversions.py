@@ -1,7 +1,28 @@
-"""Numbers made scalars of NumPy, and questions about dtypes."""
+"""Questions about dtypes, which NumPy answers while a region is captured, and functions whose bodies in NumPy can be followed."""
 
 from __future__ import annotations
 
-from .table import TABLE, Rewrite
+from .table import TABLE, Rewrite, decline, numpy, rewrites
 
-TABLE.extend(Rewrite(path, print, "Asked") for path in ("issubdtype", "finfo", "iinfo", "dtype", "can_cast", "promote_types"))
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TABLE.extend(Rewrite(path, None, "Asked") for path in ("issubdtype", "dtype", "can_cast", "promote_types"))
+TABLE.extend(
+    Rewrite(path, getattr(numpy, path)._implementation, "Rewritten")
+    for path in ("fix", "logspace", "polyval", "resize", "sinc", "rollaxis", "ediff1d", "isposinf", "isneginf", "array_split")
+)
+
+
+@rewrites("divmod")
+def divmod_of(x1: Any, x2: Any, /) -> Any:
+    return numpy.floor_divide(x1, x2), numpy.remainder(x1, x2)
+
+
+@rewrites("float_power")
+def float_power(x1: Any, x2: Any, /) -> Any:
+    if not isinstance(x1, numpy.ndarray) or x1.dtype.kind not in "iuf" or isinstance(x2, (bool, numpy.generic)):
+        decline("float_power of such operands")
+    power = x2.astype(numpy.float64) if isinstance(x2, numpy.ndarray) else float(x2)
+    return numpy.power(x1.astype(numpy.float64), power)

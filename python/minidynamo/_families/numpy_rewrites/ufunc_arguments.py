@@ -8,11 +8,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# By the ufuncs, the number of operands, and those that may be given 1 for an element that does not count: it raises no
-# floating-point exception.
-OPERANDS: dict[Any, int] = {}
-_RAISES_FOR_ONE = (numpy.arctanh, numpy.matmul)
-
 _NUMBERS = {"bool": bool, "int": int, "float": float}
 
 
@@ -22,6 +17,17 @@ def loop_dtype(ufunc: Any, at: int, dtype: Any, casting: str, *types: Any) -> An
     signature = None if dtype is None else (*[None] * ufunc.nin, numpy.dtype(dtype))
     known = tuple([_NUMBERS.get(each, each) if isinstance(each, str) else each for each in types])
     return ufunc.resolve_dtypes(known, signature=signature, casting=casting)[at]
+
+
+@asked
+def operand_count(ufunc: Any) -> Any:
+    return ufunc.nin
+
+
+@asked
+def may_have_ones(ufunc: Any) -> Any:
+    """Whether operands may be 1 where the result does not count: no floating-point exception comes from there."""
+    return ufunc is not numpy.arctanh and ufunc.signature is None
 
 
 def _type_of(operand: Any) -> Any:
@@ -71,7 +77,7 @@ def call(
 ) -> Any:  # fmt: skip
     if order != "K" or subok is not True or signature is not None or not isinstance(casting, str):
         decline("a ufunc with order, subok or signature")
-    count = OPERANDS[ufunc]
+    count = operand_count(ufunc)
     operands = list(args[:count])
     if len(args) > count:
         if out is not None or len(args) > count + 1:
@@ -85,7 +91,7 @@ def call(
         operands = _in_loop(ufunc, operands, dtype, casting, out)
     if where is True:
         return _stored(ufunc(*operands), out)
-    if out is None or ufunc in _RAISES_FOR_ONE or not isinstance(where, numpy.ndarray):
+    if out is None or not may_have_ones(ufunc) or not isinstance(where, numpy.ndarray):
         decline("a ufunc with where and without out, or with such a mask")
     if where.dtype != numpy.True_.dtype:
         decline("a ufunc with such a mask")

@@ -185,3 +185,32 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if chosen.dtype is not minidynamo.bool or chosen.dim() > target.dim():
         decline("copyto where no array of bools is true")
     target.copy_(minidynamo.where(chosen, source.to(target.dtype), target))
+
+
+@stands_in("isfortran")
+def isfortran(a: Any) -> bool:
+    values = array_of(a, "isfortran")
+    return not values.is_contiguous() and values.permute(all_dims(values)[::-1]).is_contiguous()
+
+
+def _scalar(name: str, wanted: Any) -> None:
+    """Of a number, as an element of the dtype: what overflows is left to NumPy."""
+
+    def scalar(value: Any = 0, /) -> Any:
+        if isinstance(value, Tensor):
+            if value.dim() != 0 or not may_store(value.dtype, wanted):
+                decline(f"{name} of an array")
+            return value.to(wanted, copy=True)
+        if wanted.is_floating_point:
+            is_held = isinstance(value, (int, float)) and (abs(value) < 3e38 or (wanted is minidynamo.float64 and isinstance(value, float)))
+        else:
+            is_held = isinstance(value, int) and -(2**31) <= value < 2**31
+        if isinstance(value, bool) or not is_held:
+            decline(f"{name} of such a number")
+        return minidynamo.full((), value, dtype=wanted)
+
+    stands_in(name)(scalar)
+
+
+for _name in ("int32", "int64", "float32", "float64"):
+    _scalar(_name, getattr(minidynamo, _name))

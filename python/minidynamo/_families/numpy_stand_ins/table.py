@@ -22,6 +22,7 @@ __all__ = [
     "array_of",
     "as_in_memory",
     "attribute",
+    "common_order",
     "decline",
     "dtype_of",
     "is_axis",
@@ -128,6 +129,17 @@ def outermost_first(value: Tensor) -> tuple[int, ...]:
     """The dims as they lie in memory, by falling strides; those of one element stay where they are."""
     strides = value.stride()
     return tuple(sorted(all_dims(value), key=lambda dim: -strides[dim]))
+
+
+def common_order(values: list[Tensor], what: str) -> Any:
+    """In which order the axes of a new array of their elements lie in memory; None: in C's."""
+    arrays = [value for value in values if value.dim() > 0]
+    orders = [outermost_first(value) for value in arrays]
+    if all(order == all_dims(value) for order, value in zip(orders, arrays)):
+        return None
+    if any(value.shape != arrays[0].shape for value in arrays) or any(order != orders[0] for order in orders):
+        decline(f"{what} of arrays in several orders")
+    return orders[0]
 
 
 def repeats_nothing(value: Tensor, what: str) -> Tensor:
