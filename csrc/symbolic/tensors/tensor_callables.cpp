@@ -65,7 +65,8 @@ void refuse_strangers(const TensorCallable& callable, const CallArgs& args) {
 
 // Operands alone, and `out` as one tensor.
 bool takes_arguments(const OpRow& row, const CallArgs& args) {
-  if (args.positional.size() > row.schema.params.size()) return false;
+  auto operands = std::ranges::count_if(row.schema.params, [](const Param& param) { return param.promotes; });
+  if (args.positional.size() > static_cast<size_t>(operands)) return false;
   return std::ranges::all_of(args.keywords, [&](const auto& keyword) {
     bool is_out = PyUnicode_CompareWithASCIIString(keyword.first, "out") == 0;
     return is_out && row.takes_out() && is_tensor(keyword.second);

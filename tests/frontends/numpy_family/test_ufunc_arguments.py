@@ -159,11 +159,11 @@ def test_what_is_one_graph():
     assert left == {
         "where": [8, 10],
         "dtype": [],
-        "out": [],
-        "reductions": [],
-        "reductions into arrays": [],
-        "methods": [],
-        "at": [],
+        "out": [5, 6, 8, 12, 13, 14, 15, 17],
+        "reductions": [4, 7, 8, 9, 19],
+        "reductions into arrays": [3, 4],
+        "methods": [10, 11],
+        "at": [7, 8, 9, 10],
     }
 
 

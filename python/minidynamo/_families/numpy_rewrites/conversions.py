@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-TABLE.extend(Rewrite(path, None, "Asked") for path in ("issubdtype", "dtype", "can_cast", "promote_types"))
+TABLE.extend(Rewrite(path, getattr(numpy, path), "Asked") for path in ("issubdtype", "dtype", "can_cast", "promote_types"))
 TABLE.extend(
     Rewrite(path, getattr(numpy, path)._implementation, "Rewritten")
     for path in ("fix", "logspace", "polyval", "resize", "sinc", "rollaxis", "ediff1d", "isposinf", "isneginf", "array_split")

@@ -14,9 +14,9 @@ _NUMBERS = {"bool": bool, "int": int, "float": float}
 @asked
 def loop_dtype(ufunc: Any, at: int, dtype: Any, casting: str, *types: Any) -> Any:
     """That of an operand or of the result; NumPy raises where it has no such loop, or does not cast."""
-    signature = None if dtype is None else (*[None] * ufunc.nin, numpy.dtype(dtype))
+    wanted = {} if dtype is None else {"signature": (*[None] * ufunc.nin, numpy.dtype(dtype))}
     known = tuple([_NUMBERS.get(each, each) if isinstance(each, str) else each for each in types])
-    return ufunc.resolve_dtypes(known, signature=signature, casting=casting)[at]
+    return ufunc.resolve_dtypes(known, casting=casting, **wanted)[at]
 
 
 @asked
@@ -79,12 +79,12 @@ def call(
         decline("a ufunc with order, subok or signature")
     count = operand_count(ufunc)
     operands = list(args[:count])
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
     if len(args) > count:
         if out is not None or len(args) > count + 1:
             decline("a ufunc with too many arguments")
         out = args[count]
-    if isinstance(out, tuple) and len(out) == 1:
-        out = out[0]
     if len(operands) != count or not (out is None or isinstance(out, numpy.ndarray)):
         decline("a ufunc with such arguments")
     if dtype is not None or casting != "same_kind" or out is not None:

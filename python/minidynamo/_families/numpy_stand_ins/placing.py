@@ -78,7 +78,7 @@ def fill_diagonal(a: Any, val: Any, wrap: Any = False) -> None:
 def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     places = array_of(a, "choose")
     if out is not None or mode != "raise" or not isinstance(choices, (list, tuple)) or not 0 < len(choices) <= 8:
-        decline("choose in this mode, or among so many")
+        decline("choose in this mode, or among these")
     values = [array_of(each, "choose") for each in choices]
     if places.dtype not in (minidynamo.int64, minidynamo.int32) or not places.is_contiguous():
         decline("choose by such places")

@@ -18,8 +18,9 @@ def stored(result: Tensor, out: Any) -> Tensor:
     """The result, or `out` with it: of other dtypes NumPy computes otherwise, of other shapes it raises."""
     if out is None:
         return result
-    if not isinstance(out, Tensor) or out.dtype is not result.dtype or out.shape != result.shape:
-        decline("a reduction into such an array")
+    # What has no axes may be a scalar, which NumPy refuses.
+    if not isinstance(out, Tensor) or out.dim() == 0 or out.dtype is not result.dtype or out.shape != result.shape:
+        decline("a result into such an array")
     return out.copy_(result)
 
 
@@ -202,7 +203,7 @@ def _spread_of_some(name: str, values: Tensor, axis: Any, ddof: Any, keepdims: A
 
 def _extreme(name: str, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     values = tensor(a, name)
-    start = None if initial is None else _start(initial, values.dtype, name)
+    start: Any = None if initial is None else _start(initial, values.dtype, name)
     if values.numel() == 0 or (start is None and where is not True):
         decline(f"{name} of nothing")
     if values.dim() == 0:
@@ -253,7 +254,7 @@ def extreme_of_numbers(name: str, a: Tensor, axis: Any, out: Any, keepdims: Any)
 
 
 def _numbers(a: Tensor, axis: Any, name: str) -> Any:
-    """The mask of what is no NaN, or True."""
+    """The mask of what is not NaN, or True."""
     if not a.is_floating_point():
         return True
     if a.dim() == 0 or outermost_first(a) != all_dims(a):

@@ -37,15 +37,13 @@ def _plain_number(value: Any) -> Tensor:
     decline("where of no numbers")
 
 
-_MISSING = object()
-
-
 @stands_in("where", returns_arrays=True)
-def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
-    if x is _MISSING or y is _MISSING:
-        if x is not y:
-            decline("where with one choice")
+def where(condition: Any, /, *choices: Any) -> Any:
+    if not choices:
         return nonzero(condition)
+    if len(choices) != 2:
+        decline("where with one choice")
+    x, y = choices
     chosen = tensor(condition, "where").to(minidynamo.bool)
     if isinstance(x, Tensor):
         first, second = x, _of_dtype(y, x, "where")
