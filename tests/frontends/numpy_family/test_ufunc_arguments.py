@@ -159,7 +159,7 @@ def test_what_is_one_graph():
     assert left == {
         "where": [8, 10],
         "dtype": [],
-        "out": [5, 6, 8, 12, 13, 14, 15, 17],
+        "out": [0, 5, 6, 8, 12, 13, 14, 15, 17],
         "reductions": [4, 7, 8, 9, 19],
         "reductions into arrays": [3, 4],
         "methods": [10, 11],

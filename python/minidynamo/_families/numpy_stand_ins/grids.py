@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import array_of, decline, dtype_of, require, stands_in
+from .table import array_of, decline, dtype_of, require, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,9 +136,9 @@ def triu_indices(n: Any, k: Any = 0, m: Any = None) -> Any:
     return _places_in_rows(starts, columns - starts, total)
 
 
-@stands_in("unravel_index", returns_arrays=True)
+@stands_in("unravel_index")
 def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
-    places = array_of(indices, "unravel_index")
+    places = tensor(indices, "unravel_index")
     if order != "C" or places.dtype is not minidynamo.int64 or not places.is_contiguous():
         decline("unravel_index of such places")
     if not isinstance(shape, (list, tuple)) or not all(_is_size(each) for each in shape):
@@ -151,4 +151,7 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     for size in shape[::-1]:
         found.append(places % size)
         places = places // size
-    return tuple(found[::-1])
+    if places.dim() == 0:
+        return tuple(found[::-1])
+    # Views of one array.
+    return minidynamo.stack(found[::-1], -1).unbind(-1)

@@ -105,7 +105,9 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     for place in sorted({place % size for place in places}):
         parts.append(values.narrow(dim, start, place - start))
         start = place + 1
-    return minidynamo.cat([*parts, values.narrow(dim, start, size - start)], dim)
+    found = minidynamo.cat([*parts, values.narrow(dim, start, size - start)], dim)
+    # Several are left out by a mask, whose axis is the outermost in memory.
+    return found if len(places) == 1 else found.movedim(dim, 0).contiguous().movedim(0, dim)
 
 
 @stands_in("insert", returns_arrays=True)

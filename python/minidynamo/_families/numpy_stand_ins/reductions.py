@@ -325,9 +325,20 @@ def _ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> An
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = False) -> Any:
-    if weights is not None or returned is not False:
-        decline("average with weights, or that returns them")
-    return _mean(a, axis, keepdims=keepdims)
+    if returned is not False:
+        decline("average that returns the weights")
+    if weights is None:
+        return _mean(a, axis, keepdims=keepdims)
+    values, each = tensor(a, "average"), tensor(weights, "average")
+    wide = minidynamo.float64
+    if wide not in (values.dtype, each.dtype) or values.dim() == 0 or keepdims is not False:
+        decline("average with weights of such dtypes")
+    if each.shape != values.shape or not values.is_contiguous() or not each.is_contiguous():
+        decline("average with weights of another shape")
+    values, each = values.to(wide), each.to(wide)
+    total = _reduced(minidynamo.sum, each, axis, False)
+    require((total != 0).all())
+    return _reduced(minidynamo.sum, values * each, axis, False) / total
 
 
 def _nansum(

@@ -103,6 +103,19 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return found
 
 
+@stands_in("take_along_axis", returns_arrays=True)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    values, places = array_of(arr, "take_along_axis"), array_of(indices, "take_along_axis")
+    if not is_axis(values, axis) or places.dim() != values.dim() or places.dtype is not minidynamo.int64:
+        decline("take_along_axis of such arrays")
+    dim = axis % values.dim()
+    if any(each != size for at, (each, size) in enumerate(zip(places.shape, values.shape)) if at != dim):
+        decline("take_along_axis of arrays that are repeated")
+    if not values.is_contiguous() or not places.is_contiguous():
+        decline("take_along_axis of arrays in another order")
+    return minidynamo.gather(values, dim, minidynamo.where(places < 0, places + values.shape[dim], places))
+
+
 @stands_in("take ndarray.take", returns_arrays=True)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     values = array_of(a, "take")

@@ -67,6 +67,8 @@ def _between(ordered: Tensor, dim: int, part: float) -> Tensor:
     share = place - int(place) if below < size - 1 else place - (size - 1)
     low, high = ordered.select(dim, below), ordered.select(dim, above)
     step = high - low
+    if not ordered.is_floating_point():
+        low, high, step = low.to(minidynamo.float64), high.to(minidynamo.float64), step.to(minidynamo.float64)
     if share >= 0.5:
         return high - step * (1 - share)
     return low + step * share
@@ -156,6 +158,34 @@ def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> 
 @stands_in("nanmin")
 def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     return extreme_of_numbers("min", tensor(a, "nanmin"), axis, out, keepdims)
+
+
+def _place(a: Any, axis: Any, out: Any, keepdims: Any, name: str) -> Any:
+    values = array_of(a, name)
+    if out is not None or keepdims is not False or values.numel() == 0 or values.dtype is minidynamo.float16:
+        decline(f"{name} with out or keepdims, or of such an array")
+    if axis is not None and not is_axis(values, axis):
+        decline(f"{name} over such an axis")
+    if values.dtype is minidynamo.bool or outermost_first(values) != all_dims(values):
+        decline(f"{name} of such an array")
+    function = minidynamo.argmax if name == "nanargmax" else minidynamo.argmin
+    if not values.is_floating_point():
+        return function(values, axis)
+    missing = values.isnan()
+    # Of NaNs alone NumPy raises.
+    require((missing.all() if axis is None else missing.all(axis)).any().logical_not())
+    worst = minidynamo.full((), float("-inf") if name == "nanargmax" else float("inf"), dtype=values.dtype)
+    return function(minidynamo.where(missing, worst, values), axis)
+
+
+@stands_in("nanargmax")
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _place(a, axis, out, keepdims, "nanargmax")
+
+
+@stands_in("nanargmin")
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _place(a, axis, out, keepdims, "nanargmin")
 
 
 # ---- covariances
