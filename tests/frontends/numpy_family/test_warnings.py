@@ -93,13 +93,25 @@ def converts_later(x):
     return y
 
 
+def fills_first(x):
+    x[0] = 2
+    return 1 / (x[1:] - 1)
+
+
+def stores_row_by_row(x):
+    y = x[::-1].copy() if x.size > 9 else x * 1
+    for i in range(2):
+        x[i : i + 1] = i
+    return np.log(y - 1), x
+
+
 def hidden_by_where(x):
     return np.where(x > 1, np.log(x - 1), 0)
 
 
 PROGRAMS = [
     *(divides, ignores, raises, handles, writes_first, writes_last, unused, twice, in_a_loop, overflows, casts),
-    *(of_scalars, narrows, divides_integers, hidden_by_where, converts_and_adds, converts_later),
+    *(of_scalars, narrows, divides_integers, hidden_by_where, converts_and_adds, converts_later, fills_first, stores_row_by_row),
 ]
 QUIET = np.array([2.5, 3.5, 4.0])
 LOUD = np.array([0.0, 1.0, 3.0])
