@@ -7,6 +7,7 @@ import pytest
 from compared import mismatch, outcome
 
 import minidynamo
+from minidynamo._families.numpy_ufuncs import UFUNCS
 
 
 def divides(x):
@@ -192,3 +193,37 @@ def test_the_state_changes_between_calls():
     for action in ("warn", "ignore", "warn", "raise", "ignore"):
         with np.errstate(divide=action, invalid=action):
             assert repr(outcome(compiled, [LOUD])) == repr(outcome(divides, [LOUD]))
+
+
+# Of numbers between 0.1 and 0.9, where no ufunc has exceptions but arccosh.
+FUSED = {
+    "quotient": lambda x, y: (x * 2) / (y * 3),
+    "of ints": lambda x, y: x / (y * 10).astype(int),
+    "of sums": lambda x, y: x.sum() / (y > 0).sum(),
+    "logarithm": lambda x, y: np.log(x * 2) + 1,
+    "root": lambda x, y: 1 / np.sqrt(x * y),
+    "power": lambda x, y: (x * 2) ** -(y + 1),
+    "chosen": lambda x, y: 1 / np.where(x > 0.5, x, y),
+}
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13, 16, 31, 1001])
+def test_quiet_numbers_raise_no_exception(count, code):
+    x, y = np.linspace(0.1, 0.9, count).astype(code), np.linspace(0.9, 0.2, count).astype(code)
+    programs = dict(FUSED)
+    for name in sorted(set(UFUNCS.values()) - {"arccosh", "matmul"}):
+        ufunc = getattr(np, name)
+        if ufunc.nin == 1:
+            programs[name] = lambda x, y, ufunc=ufunc: ufunc(x * 1.5 - x * 0.5)
+        elif "shift" not in name and "bitwise" not in name:
+            programs[name] = lambda x, y, ufunc=ufunc: ufunc(x * 1.0, y + 0.0)
+    flagged = []
+    for name, program in programs.items():
+        compiled = minidynamo.compile(program)
+        before = minidynamo._C.engine_counters()["plan_failures"]
+        for _ in range(2):
+            outcome(compiled, [x, y])
+        if minidynamo._C.engine_counters()["plan_failures"] != before:
+            flagged.append(name)
+    assert flagged == []
