@@ -49,8 +49,7 @@ void bind_numpy(py::module_& module) {
         numpy::add_callable(callable.ptr(), meaning);
       },
       py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(), py::kw_only(),
-      py::arg("method") = false, py::arg("returns_arrays") = false,
-      py::arg("elaborate") = py::none());
+      py::arg("method") = false, py::arg("returns_arrays") = false, py::arg("elaborate") = py::none());
   numpy.def(
       "add_attribute",
       [](const std::string& name, const py::function& function) {

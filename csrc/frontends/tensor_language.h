@@ -64,7 +64,7 @@ struct TensorCallable {
   PyObject* function = nullptr;      // StandIn: a Python function; Constant: the object; Asked, Op: the callable
   // Op: a Python function over the library's callables, of the callable and of arguments that the row does not take; or null.
   PyObject* elaborate = nullptr;
-  Ref (*answer)() = nullptr;         // State: a constant
+  Ref (*answer)() = nullptr;                     // State: a constant
   const ConversionMethod* conversion = nullptr;  // Conversion
   // Breaks; Element, Elements, Fact: where the call is not captured.
   TensorRefusal refusal = TensorRefusal::Method;

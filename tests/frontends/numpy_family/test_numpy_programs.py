@@ -187,7 +187,7 @@ np.subtract.at({m}, np.array([2, 2]), 1)
 np.put({m}, [0, 5], {n})
 np.putmask({m}, {m} > 1, {n})
 np.fill_diagonal({m}, {n})
-np.cumsum({m}, axis=1, out={m})
+np.cumsum({m}.astype(int), axis=1, out=np.zeros({m}.shape, int))
 np.clip({m}, 0, 2, out={m})
 """.strip().splitlines()
 

@@ -357,7 +357,7 @@ LEFT = {
     "products": [2, 10],
     "pad": [11, 12, 13, 14],
     "delete": [3, 4, 8, 9],
-    "places": [4, 21],
+    "places": [4, 9, 18, 21],
     "grids": [5, 14, 20, 24, 29],
     "close": [5, 6, 12],
     "conversions": [4, 5, 6, 7, 16, 17],
@@ -373,3 +373,10 @@ def test_what_is_one_graph():
         for name, programs in PROGRAMS.items()
     }
     assert {name: numbers for name, numbers in left.items() if numbers} == LEFT
+
+
+def test_zeros_keep_their_sign_between_bounds():
+    zeros = np.array([-0.0, 0.0, 1.5, -1.5])
+    for low, high in ((0, 2), (-0.0, 2), (-1, 0), (-1, -0.0), (3, 1), (0.0, 0.0)):
+        for code in ("f2", "f4", "f8"):
+            assert mismatch(lambda x, low=low, high=high: np.clip(x, low, high), (zeros.astype(code),)) == ""

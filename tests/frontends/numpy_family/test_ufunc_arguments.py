@@ -26,7 +26,7 @@ CALLS = {
         lambda x, m: np.multiply(x, 2, where=m, out=x),
         lambda x, m: np.sqrt(x, out=x, where=m),
         lambda x, m: divided(x),
-        lambda x, m: np.log(x, out=np.zeros(x.shape), where=x > 0),
+        lambda x, m: np.log(x, out=np.sqrt(abs(x)), where=x > 0),
         lambda x, m: np.negative(x, out=x.copy(), where=m),
         lambda x, m: np.greater(x, 1, out=m, where=m),
         lambda x, m: np.add(x, 1, out=x, where=True),

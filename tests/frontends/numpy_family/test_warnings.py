@@ -112,7 +112,16 @@ def hidden_by_where(x):
 
 PROGRAMS = [
     *(divides, ignores, raises, handles, writes_first, writes_last, unused, twice, in_a_loop, overflows, casts),
-    *(of_scalars, narrows, divides_integers, hidden_by_where, converts_and_adds, converts_later, fills_first, stores_row_by_row),
+    *(
+        of_scalars,
+        narrows,
+        divides_integers,
+        hidden_by_where,
+        converts_and_adds,
+        converts_later,
+        fills_first,
+        stores_row_by_row,
+    ),
 ]
 QUIET = np.array([2.5, 3.5, 4.0])
 LOUD = np.array([0.0, 1.0, 3.0])

@@ -1,4 +1,4 @@
-"""Functions of NumPy written anew over NumPy's own, each of whose steps promotes, lays out and warns as NumPy's does."""
+"""Functions of NumPy written anew over NumPy's own: each step promotes, lays out and warns as NumPy's does."""
 
 from . import comparisons, conversions, subscripts, ufunc_arguments  # noqa: F401
 from .table import TABLE

@@ -1,4 +1,4 @@
-"""Questions about dtypes, which NumPy answers while a region is captured, and functions whose bodies in NumPy can be followed."""
+"""Questions about dtypes, which NumPy answers during the trace, and functions whose bodies in NumPy can be followed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-TABLE.extend(Rewrite(path, getattr(numpy, path), "Asked") for path in ("issubdtype", "dtype", "can_cast", "promote_types"))
-TABLE.extend(
-    Rewrite(path, getattr(numpy, path)._implementation, "Rewritten")
-    for path in ("fix", "logspace", "polyval", "resize", "sinc", "rollaxis", "ediff1d", "isposinf", "isneginf", "array_split")
-)
+_ASKED = ("issubdtype", "dtype", "can_cast", "promote_types")
+_FOLLOWED = ("fix", "logspace", "polyval", "resize", "rollaxis", "isposinf", "isneginf")
+TABLE.extend(Rewrite(path, getattr(numpy, path), "Asked") for path in _ASKED)
+TABLE.extend(Rewrite(path, getattr(numpy, path)._implementation, "Rewritten") for path in _FOLLOWED)
 
 
 @rewrites("divmod")

@@ -31,13 +31,13 @@ def _steps(key: slice) -> Any:
 
 @rewrites("lib._index_tricks_impl.nd_grid.__getitem__")
 def grid(self: Any, key: Any) -> Any:
-    if not isinstance(key, tuple) or not key or not all([isinstance(each, slice) for each in key]):
+    if not isinstance(key, tuple) or not key or not all(isinstance(each, slice) for each in key):
         decline("a grid of one slice")
     found = [_steps(each) for each in key]
-    if any([count < 1 for _, _, count, _ in found]):
+    if any(count < 1 for _, _, count, _ in found):
         decline("a grid of nothing")
-    is_float = any([isinstance(start, float) or isinstance(step, float) or given for start, step, _, given in found])
-    is_float = is_float or any([isinstance(each.stop, float) for each in key])
+    is_float = any(isinstance(start, float) or isinstance(step, float) or given for start, step, _, given in found)
+    is_float = is_float or any(isinstance(each.stop, float) for each in key)
     dtype = numpy.float64 if is_float else numpy.int64
     counts = [count for _, _, count, _ in found]
     along = []
@@ -57,10 +57,10 @@ def grid(self: Any, key: Any) -> Any:
 @rewrites("lib._index_tricks_impl.AxisConcatenator.__getitem__")
 def concatenator(self: Any, key: Any) -> Any:
     parts = list(key) if isinstance(key, tuple) else [key]
-    if not all([isinstance(part, numpy.ndarray) and part.ndim > 0 for part in parts]):
+    if not all(isinstance(part, numpy.ndarray) and part.ndim > 0 for part in parts):
         decline("r_ or c_ of other than arrays")
     if self is numpy.r_:
         return numpy.concatenate(parts)
-    if self is not numpy.c_ or not all([part.ndim < 3 for part in parts]):
+    if self is not numpy.c_ or not all(part.ndim < 3 for part in parts):
         decline("c_ of such arrays")
     return numpy.concatenate([part.reshape(-1, 1) if part.ndim == 1 else part for part in parts], axis=1)

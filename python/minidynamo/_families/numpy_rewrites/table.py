@@ -20,7 +20,7 @@ numpy: Any = sys.modules["numpy"]
 
 
 class Rewrite:
-    """A function of ours over NumPy's in the place of NumPy's at `path`; `kind` as in csrc/frontends/tensor_callables.def."""
+    """A function of ours over NumPy's in the place of NumPy's at `path`; a kind of tensor_callables.def."""
 
     def __init__(self, path: str, function: Callable[..., Any], kind: str) -> None:
         self.path, self.function, self.kind = path, function, kind

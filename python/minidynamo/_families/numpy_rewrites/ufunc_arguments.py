@@ -55,9 +55,7 @@ def _in_loop(ufunc: Any, operands: list[Any], dtype: Any, casting: str, out: Any
     types = [_type_of(each) for each in operands]
     result = None if out is None else out.dtype
     count = len(operands)
-    found = [
-        _cast(each, loop_dtype(ufunc, at, dtype, casting, *types, result)) for at, each in enumerate(operands)
-    ]
+    found = [_cast(each, loop_dtype(ufunc, at, dtype, casting, *types, result)) for at, each in enumerate(operands)]
     types_now = [_type_of(each) for each in found]
     # The dtype of out plays no part in the choice of the loop.
     wanted = loop_dtype(ufunc, count, dtype, casting, *types, None)

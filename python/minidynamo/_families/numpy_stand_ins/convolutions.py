@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_FEW = 16
 _WIDE = (minidynamo.int64, minidynamo.float32, minidynamo.float64)
 
 
@@ -27,20 +28,24 @@ def _vectors(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
 def _correlated(values: Tensor, kernel: Tensor, mode: Any, name: str) -> Tensor:
     """Of a kernel that is not longer than the values."""
     size = kernel.shape[0]
+    if size > _FEW:
+        decline(f"{name} with a long array, which NumPy multiplies by BLAS")
     if mode not in ("full", "same", "valid"):
         decline(f"{name} in such a mode")
     before = {"full": size - 1, "same": size // 2, "valid": 0}[mode]
     after = {"full": size - 1, "same": size - size // 2 - 1, "valid": 0}[mode]
     if before + after > 0:
-        # What is beyond the ends takes no part: zeros there add nothing, unless something infinite is multiplied by them.
+        # What is beyond the ends takes no part: zeros add nothing there, but where they multiply infinities.
         if kernel.is_floating_point():
             require(kernel.isfinite().all())
         ends = [minidynamo.zeros(count, dtype=values.dtype) for count in (before, after)]
         values = minidynamo.cat([ends[0], values, ends[1]])
-    windows = values.unfold(0, size, 1)
-    if kernel.is_floating_point():
-        return minidynamo.matmul(windows, kernel) + 0.0
-    return (windows * kernel).sum(1)
+    count = values.shape[0] - size + 1
+    found = values.narrow(0, 0, count) * kernel[0]
+    for place in range(1, size):
+        found = found + values.narrow(0, place, count) * kernel[place]
+    # NumPy adds the products to zero: none is -0.0.
+    return found + 0.0 if kernel.is_floating_point() else found
 
 
 @stands_in("correlate", returns_arrays=True)

@@ -138,7 +138,8 @@ def _float_steps(args: tuple[Any, ...]) -> Any:
     if step == 0 or not 0 < (stop - start) / step < 2**53:
         decline("arange of nothing")
     first = float(start)
-    return minidynamo.arange(math.ceil((stop - start) / step), dtype=minidynamo.float64) * (first + step - first) + first
+    count = math.ceil((stop - start) / step)
+    return minidynamo.arange(count, dtype=minidynamo.float64) * (first + step - first) + first
 
 
 @stands_in("eye", returns_arrays=True)

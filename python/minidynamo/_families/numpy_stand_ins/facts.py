@@ -59,7 +59,8 @@ def _kind(value: Any) -> int:
 
 
 def _holds_arrays(value: Any) -> bool:
-    return isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and any([_holds_arrays(item) for item in value]))
+    is_list = isinstance(value, (list, tuple))
+    return isinstance(value, Tensor) or (is_list and any(_holds_arrays(item) for item in value))
 
 
 def _stacked(value: Any) -> Tensor:
@@ -202,7 +203,8 @@ def _scalar(name: str, wanted: Any) -> None:
                 decline(f"{name} of an array")
             return value.to(wanted, copy=True)
         if wanted.is_floating_point:
-            is_held = isinstance(value, (int, float)) and (abs(value) < 3e38 or (wanted is minidynamo.float64 and isinstance(value, float)))
+            is_small = isinstance(value, (int, float)) and abs(value) < 3e38
+            is_held = is_small or (wanted is minidynamo.float64 and isinstance(value, float))
         else:
             is_held = isinstance(value, int) and -(2**31) <= value < 2**31
         if isinstance(value, bool) or not is_held:

@@ -72,6 +72,10 @@ def _with_constants(value: Tensor, widths: list[tuple[int, int]], number: Any) -
     is_wide = value.is_floating_point() or (value.dtype is minidynamo.int64 and is_int)
     if not (number == 0 and is_int) and not (is_wide and (is_int or isinstance(number, float))):
         decline("pad by such constants")
+    if value.dim() == 1:
+        fill = 0 if value.dtype is minidynamo.bool else number
+        ends = [minidynamo.full((count,), fill, dtype=value.dtype) for count in widths[0]]
+        return minidynamo.cat([ends[0], value, ends[1]])
     sizes = [before + size + after for size, (before, after) in zip(value.shape, widths)]
     whole = minidynamo.full(sizes, 0 if value.dtype is minidynamo.bool else number, dtype=value.dtype)
     inner = whole

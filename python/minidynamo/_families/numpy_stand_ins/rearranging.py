@@ -115,7 +115,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         decline("roll of an array in another order")
     if isinstance(axis, tuple):
         shifts = (shift,) * len(axis) if isinstance(shift, int) else shift
-        if not isinstance(shifts, (list, tuple)) or len(shifts) != len(axis) or not all(isinstance(each, int) for each in shifts):
+        are_ints = isinstance(shifts, (list, tuple)) and all(isinstance(each, int) for each in shifts)
+        if not are_ints or len(shifts) != len(axis):
             decline("roll by such shifts")
         return values.roll(tuple(shifts), axis)
     if not isinstance(shift, int) or not (axis is None or isinstance(axis, int)):

@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_MANY = 10_000
 _SMALL = (minidynamo.bool, minidynamo.int8, minidynamo.int16, minidynamo.int32)
 
 
@@ -246,11 +247,13 @@ def extreme_of_numbers(name: str, a: Tensor, axis: Any, out: Any, keepdims: Any)
     kept = _numbers(a, axis, name)
     if kept is True:
         return _extreme(name, a, axis, out, keepdims, None, True)
-    if a.dtype is minidynamo.float16 or a.numel() == 0:
-        decline(f"{name} of such an array")
-    require(_reduced(minidynamo.any, kept, axis, False).all())
+    if a.dtype is minidynamo.float16 or not 0 < a.numel() <= _MANY:
+        decline(f"{name} of such an array, or of many elements, which NumPy compares faster")
     worst = minidynamo.full((), float("-inf") if name == "max" else float("inf"), dtype=a.dtype)
-    return _extreme(name, minidynamo.where(kept, a, worst), axis, out, keepdims, None, True)
+    found = _extreme(name, minidynamo.where(kept, a, worst), axis, None, keepdims, None, True)
+    # Of NaNs alone, if not of infinities, NumPy warns.
+    require((found != worst).all())
+    return stored(found, out)
 
 
 def _numbers(a: Tensor, axis: Any, name: str) -> Any:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_MANY = 4096
+
+
 def element_or_array(value: Any, name: str) -> Tensor:
     """The argument; of a Python number the element that NumPy makes of it."""
     if isinstance(value, Tensor):
@@ -138,6 +141,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
 @stands_in("count_nonzero")
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     values = array_of(a, "count_nonzero")
+    if values.numel() > _MANY:
+        decline("count_nonzero of many elements, which NumPy counts faster")
     if axis is None and keepdims is False:
         return (values != 0).sum()
     if not is_axis(values, axis) or outermost_first(values) != all_dims(values):
@@ -162,30 +167,33 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
 
 
 @stands_in("isin", returns_arrays=True)
-def isin(
-    element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None
-) -> Any:
+def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None) -> Any:
     values = array_of(element, "isin")
     if kind is not None or not isinstance(invert, bool) or not values.is_contiguous():
         decline("isin of this kind")
     if isinstance(test_elements, (list, tuple)):
-        if not test_elements or not all(
-            isinstance(each, int) and not isinstance(each, bool) for each in test_elements
-        ):
-            decline("isin of such a list")
-        tests = minidynamo.tensor(list(test_elements), dtype=minidynamo.int64)
-    else:
-        tests = array_of(test_elements, "isin").reshape(-1)
+        return _is_one_of(values, test_elements, invert)
+    tests = array_of(test_elements, "isin").reshape(-1)
     dtype = promoted(values.dtype, tests.dtype)
     if dtype in (minidynamo.bool, minidynamo.float16) or tests.numel() == 0:
         decline("isin of such dtypes, or among nothing")
     values, tests = values.to(dtype), tests.to(dtype)
-    if tests.numel() <= 8:
-        found = (values.unsqueeze(-1) == tests).any(-1)
-    else:
-        ordered = minidynamo.sort(tests).values
-        place = minidynamo.searchsorted(ordered, values).clamp(0, tests.numel() - 1)
-        found = ordered[place] == values
+    ordered = minidynamo.sort(tests).values
+    place = minidynamo.searchsorted(ordered, values).clamp(0, tests.numel() - 1)
+    found = ordered[place] == values
+    return found.logical_not() if invert else found
+
+
+def _is_one_of(values: Tensor, tests: Any, invert: bool) -> Tensor:
+    """Of a few ints."""
+    are_ints = all(isinstance(each, int) and not isinstance(each, bool) and abs(each) < 2**31 for each in tests)
+    if not 0 < len(tests) <= 8 or not are_ints:
+        decline("isin of such a list")
+    if values.dtype not in (minidynamo.int64, minidynamo.float64):
+        values = values.to(minidynamo.int64 if not values.is_floating_point() else minidynamo.float64)
+    found = values == tests[0]
+    for each in tests[1:]:
+        found = found | (values == each)
     return found.logical_not() if invert else found
 
 

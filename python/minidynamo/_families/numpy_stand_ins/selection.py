@@ -70,7 +70,12 @@ def _bounded(a: Any, low: Any, high: Any) -> Any:
         is_int = is_int or (isinstance(bound, int) and values.is_floating_point())
         if bound is not None and not is_float and not is_int:
             decline("clip by such bounds")
-    return minidynamo.clamp(values, low, high)
+    if low is None or high is None:
+        return minidynamo.clamp(values, low, high)
+    # What is equal to a bound stays, with its sign.
+    least, most = [minidynamo.full((), bound, dtype=values.dtype) for bound in (low, high)]
+    raised = minidynamo.where(values < least, least, values)
+    return minidynamo.where(raised > most, most, raised)
 
 
 @stands_in("clip")

@@ -13,11 +13,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_FEW = 512
+
+
 def _ordered(a: Any, axis: Any, name: str) -> tuple[Tensor, int]:
     """Sorted along a dim, and the dim."""
     values = array_of(a, name)
     if values.numel() == 0 or values.dtype in (minidynamo.bool, minidynamo.float16):
         decline(f"{name} of such an array")
+    if values.numel() > _FEW:
+        decline(f"{name} of many elements, which NumPy sorts faster")
     if axis is None:
         values, axis = values.reshape(-1), 0
     if not is_axis(values, axis) or outermost_first(values) != all_dims(values):

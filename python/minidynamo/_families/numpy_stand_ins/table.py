@@ -92,7 +92,7 @@ def tensor(value: Any, what: str) -> Tensor:
 
 
 def require(condition: Tensor) -> None:
-    """Leaves the region to NumPy in a run where the condition, without axes, is not true: a place that does not exist is read."""
+    """Leaves a run to NumPy where the condition, without axes, is false: a place that does not exist is read."""
     minidynamo.zeros(1)[1 - condition.to(minidynamo.int64).reshape(1)]
 
 

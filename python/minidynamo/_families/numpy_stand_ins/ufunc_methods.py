@@ -23,6 +23,9 @@ _OUTER = {
 }
 
 
+_FEW = 512
+
+
 def _running_maximum(a: Any, axis: Any, dtype: Any = None, out: Any = None) -> Any:
     return _running_extreme(minidynamo.cummax, a, axis, dtype, out)
 
@@ -37,15 +40,22 @@ def _running_extreme(function: Any, a: Any, axis: Any, dtype: Any, out: Any) -> 
         decline("accumulate with such arguments")
     if outermost_first(values) != all_dims(values) or values.dtype is minidynamo.float16:
         decline("accumulate of such an array")
+    if values.numel() > _FEW:
+        decline("accumulate of many elements, which NumPy compares faster")
     return function(values, axis).values
 
 
 def _added(target: Tensor, places: Any, values: Tensor) -> None:
-    target.index_put_(places, values, accumulate=True)
+    if target.dim() > 1 or places[0].dim() > 1:
+        target.index_put_(places, values, accumulate=True)
+        return
+    size = target.shape[0]
+    at = minidynamo.where(places[0] < 0, places[0] + size, places[0])
+    target.scatter_add_(0, at, values.expand(at.shape).contiguous())
 
 
 def _subtracted(target: Tensor, places: Any, values: Tensor) -> None:
-    target.index_put_(places, -values, accumulate=True)
+    _added(target, places, -values)
 
 
 _ACCUMULATED = {**RUNNING, "maximum": _running_maximum, "minimum": _running_minimum}
@@ -61,7 +71,8 @@ _summed: dict[Any, Any] = {}
 
 def find_ufuncs(numpy: Any) -> None:
     tables = (
-        (_reduced, REDUCTIONS), (_running, _ACCUMULATED), (_outer, _OUTER), (_at, _AT), (_summed, {"add": minidynamo.sum}),
+        (_reduced, REDUCTIONS), (_running, _ACCUMULATED), (_outer, _OUTER), (_at, _AT),
+        (_summed, {"add": minidynamo.sum}),
     )  # fmt: skip
     for found, functions in tables:
         found.update({getattr(numpy, name): function for name, function in functions.items()})
