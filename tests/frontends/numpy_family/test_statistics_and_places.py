@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from compared import is_captured, mismatch
+from compared import difference, is_captured, mismatch, outcome
 from test_functions import ARRAYS
+
+import minidynamo
 
 BINS = np.array([0.0, 0.5, 1.0, 2.0])
 
@@ -380,3 +382,19 @@ def test_zeros_keep_their_sign_between_bounds():
     for low, high in ((0, 2), (-0.0, 2), (-1, 0), (-1, -0.0), (3, 1), (0.0, 0.0)):
         for code in ("f2", "f4", "f8"):
             assert mismatch(lambda x, low=low, high=high: np.clip(x, low, high), (zeros.astype(code),)) == ""
+
+
+def test_arrays_of_several_sizes():
+    """The second size makes sizes symbolic."""
+    found = []
+    for name, programs in PROGRAMS.items():
+        for i, program in enumerate(programs):
+            for sizes in ([(7,), (9,), (12,), (5,)], [(3, 4), (5, 6), (2, 3), (4, 4)]):
+                compiled = minidynamo.compile(program)
+                for size in sizes:
+                    x = np.linspace(-1, 3, int(np.prod(size))).reshape(size)
+                    for array in (x, (x * 3).astype(int)):
+                        theirs, ours = outcome(program, [array.copy()]), outcome(compiled, [array.copy()])
+                        text = difference(ours[0], theirs[0]) or ("" if ours[1] == theirs[1] else "other warnings")
+                        found += [(name, i, size, text)] if text else []
+    assert found == []

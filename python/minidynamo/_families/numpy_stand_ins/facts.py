@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @stands_in("shape")
 def shape(a: Any) -> Any:
-    return tensor(a, "shape").shape
+    return tuple(tensor(a, "shape").shape)
 
 
 @stands_in("ndim")

@@ -89,6 +89,10 @@ def _parts(q: Any, scale: int, name: str) -> list[float]:
     return found
 
 
+def _are_ints(q: Any) -> bool:
+    return all(isinstance(part, int) for part in (q if isinstance(q, (list, tuple)) else (q,)))
+
+
 def _quantile(
     name: str, scale: int, a: Any, q: Any, axis: Any, out: Any, overwrite_input: Any, method: Any, keepdims: Any
 ) -> Any:
@@ -96,6 +100,8 @@ def _quantile(
     if method != "linear" or overwrite_input is not False or keepdims is not False:
         decline(f"{name} by another method, that overwrites its input, or with keepdims")
     ordered, dim = _ordered(a, axis, name)
+    if not ordered.is_floating_point() and scale == 1 and _are_ints(q):
+        decline(f"{name} of whole numbers at whole parts, which stays whole")
     # Parts of float32 are rounded as NumPy's release does.
     if ordered.dtype is minidynamo.float32:
         decline(f"{name} of float32")
