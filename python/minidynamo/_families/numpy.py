@@ -30,6 +30,8 @@ def load(numpy: Any) -> str | None:
         row.register(numpy)
     for rewrite in numpy_rewrites.TABLE:
         rewrite.register()
+    _C._numpy.add(numpy.ndarray.item, "ndarray.item", "Element", method=True)
+    _C._numpy.add(numpy.ndarray.tolist, "ndarray.tolist", "Elements", method=True)
     for name, function in numpy_stand_ins.ATTRIBUTES.items():
         _C._numpy.add_attribute(name, function)
     return None

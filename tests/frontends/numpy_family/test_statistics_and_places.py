@@ -290,6 +290,12 @@ PROGRAMS = {
         lambda x: x.astype(x.dtype, copy=False) is x,
         lambda x: x.astype(int, casting="same_kind"),
         lambda x: x.astype("f4", casting="safe"),
+        lambda x: x[:1].item(),
+        lambda x: x.item(0),
+        lambda x: x.tolist(),
+        lambda x: x + np.finfo(x.dtype).eps,
+        lambda x: x * np.finfo(np.float32).eps,
+        lambda x: x + np.iinfo(np.int32).min,
     ],
     "lists": [
         lambda x: np.array([x[0], x[1]]),
@@ -362,7 +368,7 @@ LEFT = {
     "places": [4, 9, 18, 21],
     "grids": [5, 14, 20, 24, 29],
     "close": [5, 6, 12],
-    "conversions": [4, 5, 6, 7, 16, 17],
+    "conversions": [4, 5, 6, 7, 16, 17, 19],
     "lists": [7, 9],
     "order": [9, 13, 23],
 }

@@ -8,9 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ASKED = ("issubdtype", "dtype", "can_cast", "promote_types")
+_ASKED = ("issubdtype", "dtype", "can_cast", "promote_types", "_core.numerictypes.obj2sctype")
 _FOLLOWED = ("fix", "logspace", "polyval", "resize", "rollaxis", "isposinf", "isneginf")
-TABLE.extend(Rewrite(path, getattr(numpy, path), "Asked") for path in _ASKED)
+TABLE.extend(Rewrite(path, None, "Asked") for path in _ASKED)
 TABLE.extend(Rewrite(path, getattr(numpy, path)._implementation, "Rewritten") for path in _FOLLOWED)
 
 

@@ -22,7 +22,7 @@ numpy: Any = sys.modules["numpy"]
 class Rewrite:
     """A function of ours over NumPy's in the place of NumPy's at `path`; a kind of tensor_callables.def."""
 
-    def __init__(self, path: str, function: Callable[..., Any], kind: str) -> None:
+    def __init__(self, path: str, function: Callable[..., Any] | None, kind: str) -> None:
         self.path, self.function, self.kind = path, function, kind
 
     def register(self) -> None:
