@@ -295,7 +295,7 @@ PROGRAMS = {
         lambda x: x.tolist(),
         lambda x: x + np.finfo(x.dtype).eps,
         lambda x: x * np.finfo(np.float32).eps,
-        lambda x: x + np.iinfo(np.int32).min,
+        lambda x: x + np.iinfo(np.int8).max,
     ],
     "lists": [
         lambda x: np.array([x[0], x[1]]),
