@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from .table import TABLE, Rewrite, decline, numpy, rewrites
 
 TYPE_CHECKING = False
@@ -9,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _ASKED = ("issubdtype", "dtype", "can_cast", "promote_types", "_core.numerictypes.obj2sctype")
-_FOLLOWED = ("fix", "logspace", "polyval", "resize", "rollaxis", "isposinf", "isneginf")
+_FOLLOWED = ("fix", "logspace", "polyval", "resize", "isposinf", "isneginf", "piecewise", "union1d")
 TABLE.extend(Rewrite(path, None, "Asked") for path in _ASKED)
 TABLE.extend(Rewrite(path, getattr(numpy, path)._implementation, "Rewritten") for path in _FOLLOWED)
 
@@ -25,3 +27,12 @@ def float_power(x1: Any, x2: Any, /) -> Any:
         decline("float_power of such operands")
     power = x2.astype(numpy.float64) if isinstance(x2, numpy.ndarray) else float(x2)
     return numpy.power(x1.astype(numpy.float64), power)
+
+
+@rewrites("sinc")
+def sinc(x: Any) -> Any:
+    if not isinstance(x, numpy.ndarray) or x.dtype.kind != "f" or x.itemsize < 4:
+        decline("sinc of such an array")
+    # What is so near to zero has 1 as its result.
+    angle = math.pi * numpy.where(x == 0, 1.0e-20, x)
+    return numpy.sin(angle) / angle
