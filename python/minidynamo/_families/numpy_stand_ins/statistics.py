@@ -282,5 +282,5 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     places = places.clamp(0, bins - 1)
     places = places + ((values >= edges[places + 1]) & (places != bins - 1)).to(minidynamo.int64)
     shares = minidynamo.where(counts, shares, minidynamo.zeros((), dtype=shares.dtype))
-    found = minidynamo.zeros(bins, dtype=shares.dtype).index_add(0, places, shares)
+    found = minidynamo.zeros(bins, dtype=shares.dtype).scatter_add(0, places, shares)
     return found, edges
