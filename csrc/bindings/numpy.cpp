@@ -42,13 +42,14 @@ void bind_numpy(py::module_& module) {
   numpy.def(
       "add",
       [](const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
-         bool is_method, bool returns_arrays) {
+         bool is_method, bool returns_arrays, const py::object& elaborate) {
         TensorCallable meaning = meaning_of(callable, name, kind, operand, is_method);
         meaning.returns_arrays = returns_arrays;
+        if (!elaborate.is_none()) meaning.elaborate = Py_NewRef(elaborate.ptr());
         numpy::add_callable(callable.ptr(), meaning);
       },
       py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(), py::kw_only(),
-      py::arg("method") = false, py::arg("returns_arrays") = false);
+      py::arg("method") = false, py::arg("returns_arrays") = false, py::arg("elaborate") = py::none());
   numpy.def(
       "add_attribute",
       [](const std::string& name, const py::function& function) {

@@ -27,6 +27,7 @@ TensorCallable meaning_of(const py::object& callable, const std::string& name, c
     case TensorCallableKind::InPlaceOp:
       meaning.row = find_op(operand.cast<std::string>());
       MD_ASSERT(meaning.row != nullptr, "no op is named ", operand.cast<std::string>());
+      meaning.function = Py_NewRef(callable.ptr());
       break;
     case TensorCallableKind::Fact:
       meaning.fact = found_by_name(tensor_facts(), operand.cast<std::string>());

@@ -28,7 +28,11 @@ bool packs_rows(const Group& group, const Node& node, const BufferAssignment& pl
 CommitPoint::CommitPoint(std::span<const Group> groups, const BufferAssignment& places, CommitRules rules) {
   for (const Group& group : groups) failures_.push_back(failure_of(group, places, rules));
   later_.resize(groups.size(), kNever);
-  for (size_t i = groups.size(); i-- > 1;) later_[i - 1] = std::min(later_[i], failures_[i].node);
+  flagged_later_.resize(groups.size(), false);
+  for (size_t i = groups.size(); i-- > 1;) {
+    later_[i - 1] = std::min(later_[i], failures_[i].node);
+    flagged_later_[i - 1] = flagged_later_[i] || failures_[i].is_flagged;
+  }
 }
 
 CommitPoint::Failure CommitPoint::failure_of(const Group& group, const BufferAssignment& places, CommitRules rules) {
@@ -38,7 +42,10 @@ CommitPoint::Failure CommitPoint::failure_of(const Group& group, const BufferAss
     failure.is_midway = failure.is_midway || is_midway;
   };
   for (const Node* node : group.nodes) {
-    if (rules.sees_flags && may_raise_float_flags(*node)) fails(node, true);
+    if (rules.sees_flags && may_raise_float_flags(*node)) {
+      fails(node, true);
+      failure.is_flagged = true;
+    }
     if (is_loop(group)) {
       // Numbers are checked, and rows packed, before anything is written.
       if (rules.sizes_change || fails_by_data(*node) || packs_rows(group, *node, places)) fails(node, false);
@@ -56,6 +63,10 @@ int CommitPoint::first_failure(int step) const {
   const Failure& own = failures_[static_cast<size_t>(step)];
   int later = later_[static_cast<size_t>(step)];
   return own.is_midway ? std::min(own.node, later) : later;
+}
+
+bool CommitPoint::may_be_flagged(int step) const {
+  return failures_[static_cast<size_t>(step)].is_flagged || flagged_later_[static_cast<size_t>(step)];
 }
 
 }  // namespace md

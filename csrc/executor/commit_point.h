@@ -21,15 +21,19 @@ class CommitPoint {
   // The first node of the program that may fail after a write that is made in this step: in a later one, or in the same
   // one when it has begun to write. kNever: none.
   int first_failure(int step) const;
+  // Whether a step from this one on may raise floating-point exceptions that are seen.
+  bool may_be_flagged(int step) const;
 
  private:
   struct Failure {
     int node = kNever;       // the first that may fail
     bool is_midway = false;  // it may have written part of its results
+    bool is_flagged = false;
   };
   static Failure failure_of(const Group& group, const BufferAssignment& places, CommitRules rules);
   std::vector<Failure> failures_;  // by step
   std::vector<int> later_;         // by step: the first node that may fail in later steps
+  std::vector<bool> flagged_later_;
 };
 
 }  // namespace md

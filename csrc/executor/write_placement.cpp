@@ -140,6 +140,8 @@ bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, 
   if (!chain.may_be_in_place) return false;
   int failure = commit_.first_failure(step);
   if (failure == kNever) return true;
+  // Flags are read once, before the first write.
+  if (commit_.may_be_flagged(step)) return false;
   if (chain.input_node->has_dropped_reads) return false;
   int position = &node == chain.produced && !chain.updates.empty() ? chain.updates[0]->index : node.index;
   return failure > position && !is_read_before(chain, position, window);

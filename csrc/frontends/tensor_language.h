@@ -61,8 +61,10 @@ struct TensorCallable {
   const OpRow* row = nullptr;        // Op, InPlaceOp
   CallForm form = CallForm::Method;  // Op
   const TensorFact* fact = nullptr;  // Fact
-  PyObject* function = nullptr;      // StandIn: a Python function; Constant: the object; Asked: the callable
-  Ref (*answer)() = nullptr;         // State: a constant
+  PyObject* function = nullptr;      // StandIn: a Python function; Constant: the object; Asked, Op: the callable
+  // Op: a Python function over the library's callables, of the callable and of arguments that the row does not take; or null.
+  PyObject* elaborate = nullptr;
+  Ref (*answer)() = nullptr;                     // State: a constant
   const ConversionMethod* conversion = nullptr;  // Conversion
   // Breaks; Element, Elements, Fact: where the call is not captured.
   TensorRefusal refusal = TensorRefusal::Method;

@@ -40,9 +40,13 @@ void Avx2Body::make_tail_mask(WordRegister count) {
 }
 
 void Avx2Body::load_vector(VectorRegister to, const MemoryOperand& memory) {
-  if (is_tail())
-    return assembler().vector({k38, k66, false, static_cast<uint8_t>(is_wide() ? 0x2d : 0x2c)}, to.id, tail_mask().id,
-                              memory);
+  if (is_tail()) {
+    VectorRegister loaded = scratch();
+    repeat_first(to, memory);
+    assembler().vector({k38, k66, false, static_cast<uint8_t>(is_wide() ? 0x2d : 0x2c)}, loaded.id, tail_mask().id,
+                       memory);
+    return overwrite(to, tail_mask(), loaded);
+  }
   assembler().vector({k0F, float_prefix(), false, 0x10}, to.id, 0, memory);
 }
 

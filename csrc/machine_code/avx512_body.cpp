@@ -14,11 +14,12 @@ void Avx512Body::make_tail_mask(WordRegister count) {
 }
 
 void Avx512Body::load_vector(VectorRegister to, const MemoryOperand& memory) {
-  assembler().vector({OpcodeMap::Map0F, float_prefix(), is_wide(), kLoad}, to.id, 0, memory, loaded());
+  if (is_tail()) repeat_first(to, memory);
+  assembler().vector({OpcodeMap::Map0F, float_prefix(), is_wide(), kLoad}, to.id, 0, memory, masked());
 }
 
 void Avx512Body::store_vector(VectorRegister from, const MemoryOperand& memory) {
-  assembler().vector({OpcodeMap::Map0F, float_prefix(), is_wide(), kStore}, from.id, 0, memory, stored());
+  assembler().vector({OpcodeMap::Map0F, float_prefix(), is_wide(), kStore}, from.id, 0, memory, masked());
 }
 
 // Loads one byte per lane.
@@ -28,7 +29,10 @@ void Avx512Body::load_mask(MaskRegister to, const MemoryOperand& memory) {
     assembler().vector({OpcodeMap::Map0F, OpcodePrefix::PF3, true, 0x7e}, bytes.id, 0, memory, {},
                        VectorWidth::Bits128);
   } else {
-    assembler().vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x6f}, bytes.id, 0, memory, loaded(),
+    if (is_tail())
+      assembler().vector({OpcodeMap::Map0F38, OpcodePrefix::P66, false, 0x78}, bytes.id, 0, memory, {},
+                         VectorWidth::Bits128);
+    assembler().vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x6f}, bytes.id, 0, memory, masked(),
                        VectorWidth::Bits128);
   }
   assembler().vector({OpcodeMap::Map0F38, OpcodePrefix::P66, false, 0x26}, to.id, bytes.id, bytes, {},
@@ -45,7 +49,7 @@ void Avx512Body::store_mask(MaskRegister from, const MemoryOperand& memory) {
     assembler().vector({OpcodeMap::Map0F, OpcodePrefix::P66, true, 0xd6}, bytes.id, 0, memory, {},
                        VectorWidth::Bits128);
   } else {
-    assembler().vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x7f}, bytes.id, 0, memory, stored(),
+    assembler().vector({OpcodeMap::Map0F, OpcodePrefix::PF2, false, 0x7f}, bytes.id, 0, memory, masked(),
                        VectorWidth::Bits128);
   }
 }

@@ -27,8 +27,7 @@ class Avx512Body final : public VectorBody {
   void load_mask(MaskRegister to, const MemoryOperand& memory) override;
   void store_mask(MaskRegister from, const MemoryOperand& memory) override;
   void move_under(VectorRegister dst, VectorRegister src, Predicate predicate);
-  Predicate loaded() const { return is_tail() ? Predicate{tail_mask(), true} : Predicate{}; }
-  Predicate stored() const { return is_tail() ? Predicate{tail_mask(), false} : Predicate{}; }
+  Predicate masked() const { return is_tail() ? Predicate{tail_mask(), false} : Predicate{}; }
 };
 
 }  // namespace md

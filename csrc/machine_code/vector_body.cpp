@@ -240,12 +240,20 @@ std::optional<DivisorRegisters> VectorBody::divisor(int loop_register) {
   return DivisorRegisters{.divisor = held(0), .reciprocal = held(1), .rest = held(2), .limit = held(3)};
 }
 
-void VectorBody::broadcast(VectorRegister to, const CodeConstant& constant) {
+VectorOpcode VectorBody::broadcast_opcode() const {
   bool w = is_wide() && frame_.has_mask_registers();
-  VectorOpcode op = {OpcodeMap::Map0F38, OpcodePrefix::P66, w, static_cast<uint8_t>(is_wide() ? 0x19 : 0x18)};
+  return {OpcodeMap::Map0F38, OpcodePrefix::P66, w, static_cast<uint8_t>(is_wide() ? 0x19 : 0x18)};
+}
+
+void VectorBody::broadcast(VectorRegister to, const CodeConstant& constant) {
+  VectorOpcode op = broadcast_opcode();
   if (constant.loop_register < 0) return assembler_.vector(op, to.id, 0, assembler_.literal(constant.bits));
   assembler_.load(kScratchPointer, {.base = kRegisters, .displacement = 8 * constant.loop_register});
   assembler_.vector(op, to.id, 0, MemoryOperand{.base = kScratchPointer});
+}
+
+void VectorBody::repeat_first(VectorRegister to, const MemoryOperand& memory) {
+  assembler_.vector(broadcast_opcode(), to.id, 0, memory);
 }
 
 void VectorBody::floats(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {

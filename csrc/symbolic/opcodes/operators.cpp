@@ -58,7 +58,7 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const 
   std::string text = op.sign;
   if (row == nullptr) graph_break(BreakReason::tensor_operands, "operator " + text);
   bool in_place = is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code);
-  if (in_place && (row->variants & kInPlace) == 0) graph_break(BreakReason::tensor_operands, text + "=");
+  if (in_place && !has_in_place_form(*row)) graph_break(BreakReason::tensor_operands, text + "=");
   const ValuePtr& other = is_tensor(left) ? right : left;
   bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cpython/imports.h"
+#include "frontends/tensor_language.h"
 #include "symbolic/attributes/attributes.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
@@ -16,6 +17,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/size_constants.h"
 #include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/tensor_callables.h"
 #include "symbolic/tensors/tensor_indexing.h"
 #include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
@@ -183,6 +185,11 @@ ValuePtr subscript(Tracer& tracer, const ValuePtr& asked, const ValuePtr& given)
   static PyObject* const kGetitem = PyUnicode_InternFromString("__getitem__");
   ValuePtr method = user_method(tracer, container, kGetitem);
   if (!method) graph_break(BreakReason::unknown_subscript, str_cat(describe(container), "[", describe(key), "]"));
+  auto* function = as<ObjectValue>(method);
+  if (const TensorCallable* known = function != nullptr ? find_tensor_callable(function->object) : nullptr) {
+    tracer.values().identity_of(method);
+    return call_tensor_callable(tracer, *known, {{container, key}, {}});
+  }
   inline_function(tracer, method, {{container, key}, {}}, ContinuationKind::Push, nullptr);
   return nullptr;
 }

@@ -1,5 +1,6 @@
 #include "symbolic/tensors/tensor_callables.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "frontends/dtype_object.h"
@@ -62,6 +63,16 @@ void refuse_strangers(const TensorCallable& callable, const CallArgs& args) {
   });
 }
 
+// Operands alone, and `out` as one tensor.
+bool takes_arguments(const OpRow& row, const CallArgs& args) {
+  auto operands = std::ranges::count_if(row.schema.params, [](const Param& param) { return param.promotes; });
+  if (args.positional.size() > static_cast<size_t>(operands)) return false;
+  return std::ranges::all_of(args.keywords, [&](const auto& keyword) {
+    bool is_out = PyUnicode_CompareWithASCIIString(keyword.first, "out") == 0;
+    return is_out && row.takes_out() && is_tensor(keyword.second);
+  });
+}
+
 TensorValue* tensor_in(const CallArgs& args) {
   return args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
 }
@@ -105,6 +116,10 @@ namespace tensor_callables {
 
 ValuePtr call_Op(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   CallArgs plain = without_neutral_keywords(tracer, *callable.family, args);
+  if (callable.elaborate != nullptr && !takes_arguments(*callable.row, plain)) {
+    plain.positional.insert(plain.positional.begin(), tracer.values().constant(BorrowedRef(callable.function)));
+    return call_rewritten(tracer, callable.elaborate, plain);
+  }
   return call_op(tracer, *callable.row, plain, callable.form, callable.family);
 }
 

@@ -16,9 +16,6 @@
 namespace md {
 namespace {
 
-// What writes is unseen by Python if it implements x[i, j] = y.
-bool has_in_place_form(const OpRow& row) { return (row.variants & kInPlace) != 0 || row.kind == OpKind::Write; }
-
 TensorSpec layout_of(const StridedView& view) {
   TensorSpec spec;
   spec.sizes = view.sizes;
@@ -97,6 +94,11 @@ void require_storable(const TensorFamily& family, DType from, DType to) {
 }
 
 }  // namespace
+
+// What writes is unseen by Python if it implements x[i, j] = y.
+bool has_in_place_form(const OpRow& row) {
+  return (row.variants & (kInPlace | kOperator)) != 0 || row.kind == OpKind::Write;
+}
 
 ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args) {
   auto* self = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);

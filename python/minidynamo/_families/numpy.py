@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .. import _C
-from . import numpy_stand_ins, numpy_ufuncs
+from . import numpy_rewrites, numpy_stand_ins, numpy_ufuncs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ def load(numpy: Any) -> str | None:
     numpy_stand_ins.ufunc_methods.find_ufuncs(numpy)
     for row in numpy_stand_ins.TABLE:
         row.register(numpy)
+    for rewrite in numpy_rewrites.TABLE:
+        rewrite.register()
+    _C._numpy.add(numpy.ndarray.item, "ndarray.item", "Element", method=True)
+    _C._numpy.add(numpy.ndarray.tolist, "ndarray.tolist", "Elements", method=True)
     for name, function in numpy_stand_ins.ATTRIBUTES.items():
         _C._numpy.add_attribute(name, function)
     return None

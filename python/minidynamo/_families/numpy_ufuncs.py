@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _C
+from . import numpy_rewrites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,4 +40,5 @@ def register(numpy: Any) -> None:
         if name is not None:
             _C._numpy.add_ufunc(row["name"], getattr(numpy, name), _INTEGERS.get(row["name"].split(".")[0], "Same"))
     for row, name in UFUNCS.items():
-        _C._numpy.add(getattr(numpy, name), name, "Op", row)
+        ufunc = getattr(numpy, name)
+        _C._numpy.add(ufunc, name, "Op", row, elaborate=numpy_rewrites.ufunc_arguments.call)

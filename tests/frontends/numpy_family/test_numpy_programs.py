@@ -80,6 +80,80 @@ float({m}[{i}, {j}])
 {m}.flat[{i}]
 {m}[::-1]
 np.nan_to_num({v} / 0.25)
+np.add({v}, {v}, dtype=np.float64)
+np.multiply({v}, {n}, dtype="f4", casting="unsafe")
+np.sqrt(abs({m}), out=np.zeros({m}.shape), where={m} > 1)
+np.divide({n}, {m}, out=np.zeros({m}.shape), where={m} != 0)
+{m}.sum(axis={a}, where={m} > 0)
+np.sum({v}, initial={n})
+{v}.max(initial={n}, axis={a})
+np.mean({m}, where={m} > 0)
+{m}.std(axis={a}, where={m} < 9)
+{m}.mean(axis=0, out=np.zeros(4))
+np.maximum.accumulate({m}, axis=-1)
+np.add.reduceat({m}, [0, 2, 1])
+np.median({v}, axis={a})
+np.percentile({m}, 30, axis={a})
+np.quantile({m}, [0.25, 0.5])
+np.nanmean({v}, axis={a})
+np.nanmax({m})
+np.nanstd({m}, axis={a})
+np.cov({m})
+np.histogram({m}, 5)
+np.histogram({m}, bins=4, range=(-1, 3))
+np.searchsorted(np.sort({m}[0]), {v})
+np.digitize({v}, [0, 1, 2.5])
+np.interp({v}, np.arange(4.0), np.arange(4.0) * 2)
+np.nonzero({v} > 1)
+np.flatnonzero({m})
+np.argwhere({m} > 1)
+np.where({m} > 1)
+np.count_nonzero({m}, axis={a})
+np.extract({m} > 1, {m})
+np.bincount(abs({m}.astype(int)).ravel(), minlength=3)
+np.unique({v})
+np.unique({m}, return_inverse=True, return_counts=True)
+np.isin({m}, [1, 2])
+np.convolve({m}[0], {m}[1])
+np.convolve({m}[0], {m}[1, :3], "same")
+np.correlate({m}[0], {m}[1, :2])
+np.cross({m}[:, :3], {m}[:, 1:])
+np.kron({m}, {m})
+np.trapezoid({m}[0])
+np.pad({m}, {i})
+np.pad({m}, 1, mode="edge")
+np.pad({m}, (1, 2), mode="reflect")
+np.pad({m}, 2, mode="wrap")
+np.delete({m}, {i}, axis={a})
+np.insert({m}, {i}, {n}, axis={a})
+np.choose({m}.astype(int) % 2, [{m}, {m} * 2])
+{m}[np.ix_(np.array([0, 2]), np.array([1, 0]))]
+np.indices({m}.shape) * {m}
+np.mgrid[0:3, 0:4] + {m}
+np.ogrid[0:3, 0:4][0] + {m}
+np.r_[{m}[0], {m}[1]]
+np.c_[{m}, {m}]
+{m}[np.tril_indices(3)]
+np.unravel_index({m}.argmax(), {m}.shape)
+np.tri(3, 4, {i}) * {m}
+np.isclose({v}, {v})
+np.allclose({v}, {v})
+np.array_equal({v}, {v})
+np.float32({n}) * {v}
+np.array([{m}[{i}], {m}[0]])
+np.array([{m}[{i}, {j}], {n}])
+np.array([{v}.sum(), {n}])
+np.take({m}, {i}, axis={a})
+np.take_along_axis({m}, np.argsort({m}, axis=-1, kind="stable"), axis=-1)
+np.arange(0, 1, 0.25) * {v}
+np.where({m}.T > 1, {m}.T, 0)
+np.zeros((3, 4), order="F") + {m}
+np.average({m}, axis={a}, weights=abs({m}) + 1)
+np.polyval([1, 2, {n}], {v})
+divmod({v}, 3)
+np.divmod({v}, {n})
+{v}.astype("f8", copy=False)
+np.einsum("ij,ij", {m}, {m})
 """.strip().splitlines()
 
 STATEMENTS = """
@@ -99,6 +173,22 @@ x = {m}[{i}]; x += {n}
 x = {m}.reshape(-1); x[::3] = {n}
 np.add({m}, {m}, out={m})
 np.copyto({m}, {n})
+np.copyto({m}, {n}, where={m} > 1)
+np.add({m}, {n}, {m}, where={m} > 0)
+np.multiply({m}, {n}, out={m}, casting="unsafe")
+np.subtract({m}, {v}, out=({m},))
+{m} %= {n}
+{m} %= {v}
+{m} //= {n}
+{m}[:, :3] @= np.eye(3)
+np.add.at({m}, np.array([0, 1, 0]), {n})
+np.add.at({m}, (np.array([0, 0]), np.array([1, 1])), {n})
+np.subtract.at({m}, np.array([2, 2]), 1)
+np.put({m}, [0, 5], {n})
+np.putmask({m}, {m} > 1, {n})
+np.fill_diagonal({m}, {n})
+np.cumsum({m}.astype(int), axis=1, out=np.zeros({m}.shape, int))
+np.clip({m}, 0, 2, out={m})
 """.strip().splitlines()
 
 LOOPS = [

@@ -7,6 +7,7 @@ import pytest
 from compared import mismatch, outcome
 
 import minidynamo
+from minidynamo._families.numpy_ufuncs import UFUNCS
 
 
 def divides(x):
@@ -93,13 +94,34 @@ def converts_later(x):
     return y
 
 
+def fills_first(x):
+    x[0] = 2
+    return 1 / (x[1:] - 1)
+
+
+def stores_row_by_row(x):
+    y = x[::-1].copy() if x.size > 9 else x * 1
+    for i in range(2):
+        x[i : i + 1] = i
+    return np.log(y - 1), x
+
+
 def hidden_by_where(x):
     return np.where(x > 1, np.log(x - 1), 0)
 
 
 PROGRAMS = [
     *(divides, ignores, raises, handles, writes_first, writes_last, unused, twice, in_a_loop, overflows, casts),
-    *(of_scalars, narrows, divides_integers, hidden_by_where, converts_and_adds, converts_later),
+    *(
+        of_scalars,
+        narrows,
+        divides_integers,
+        hidden_by_where,
+        converts_and_adds,
+        converts_later,
+        fills_first,
+        stores_row_by_row,
+    ),
 ]
 QUIET = np.array([2.5, 3.5, 4.0])
 LOUD = np.array([0.0, 1.0, 3.0])
@@ -180,3 +202,37 @@ def test_the_state_changes_between_calls():
     for action in ("warn", "ignore", "warn", "raise", "ignore"):
         with np.errstate(divide=action, invalid=action):
             assert repr(outcome(compiled, [LOUD])) == repr(outcome(divides, [LOUD]))
+
+
+# Of numbers between 0.1 and 0.9, where no ufunc has exceptions but arccosh.
+FUSED = {
+    "quotient": lambda x, y: (x * 2) / (y * 3),
+    "of ints": lambda x, y: x / (y * 10).astype(int),
+    "of sums": lambda x, y: x.sum() / (y > 0).sum(),
+    "logarithm": lambda x, y: np.log(x * 2) + 1,
+    "root": lambda x, y: 1 / np.sqrt(x * y),
+    "power": lambda x, y: (x * 2) ** -(y + 1),
+    "chosen": lambda x, y: 1 / np.where(x > 0.5, x, y),
+}
+
+
+@pytest.mark.parametrize("code", ["f4", "f8"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 13, 16, 31, 1001])
+def test_quiet_numbers_raise_no_exception(count, code):
+    x, y = np.linspace(0.1, 0.9, count).astype(code), np.linspace(0.9, 0.2, count).astype(code)
+    programs = dict(FUSED)
+    for name in sorted(set(UFUNCS.values()) - {"arccosh", "matmul"}):
+        ufunc = getattr(np, name)
+        if ufunc.nin == 1:
+            programs[name] = lambda x, y, ufunc=ufunc: ufunc(x * 1.5 - x * 0.5)
+        elif "shift" not in name and "bitwise" not in name:
+            programs[name] = lambda x, y, ufunc=ufunc: ufunc(x * 1.0, y + 0.0)
+    flagged = []
+    for name, program in programs.items():
+        compiled = minidynamo.compile(program)
+        before = minidynamo._C.engine_counters()["plan_failures"]
+        for _ in range(2):
+            outcome(compiled, [x, y])
+        if minidynamo._C.engine_counters()["plan_failures"] != before:
+            flagged.append(name)
+    assert flagged == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import decline, dtype_of, holds, repeats_nothing, stands_in, tensor
+from .table import decline, dtype_of, holds, may_store, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +30,12 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
 def astype(
     self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
 ) -> Any:
-    if order != "K" or casting != "unsafe" or copy is not True:
+    if order != "K" or casting not in ("unsafe", "same_kind") or not isinstance(copy, bool):
         decline("astype with order, casting or copy")
-    return repeats_nothing(self, "astype").to(dtype_of(dtype), copy=True)
+    wanted = dtype_of(dtype)
+    if casting == "same_kind" and not may_store(self.dtype, wanted):
+        decline("astype that NumPy refuses")
+    return repeats_nothing(self, "astype").to(wanted, copy=copy)
 
 
 @stands_in("ndarray.fill")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import minidynamo
 
 from .table import decline, dtype_of, holds, stands_in, tensor
@@ -12,8 +14,16 @@ if TYPE_CHECKING:
 
 
 def _require_plain(name: str, order: Any, device: Any, like: Any) -> None:
-    if order != "C" or device is not None or like is not None:
+    if order not in ("C", "F") or device is not None or like is not None:
         decline(f"{name} with order, device or like")
+
+
+def _in_order(function: Any, sizes: tuple[Any, ...], order: Any, *args: Any, **options: Any) -> Any:
+    """The function of sizes, in C's or in Fortran's order."""
+    if order == "C" or len(sizes) < 2:
+        return function(sizes, *args, **options)
+    dims = list(range(len(sizes)))[::-1]
+    return function(sizes[::-1], *args, **options).permute(dims)
 
 
 def _sizes(shape: Any) -> Any:
@@ -27,13 +37,13 @@ def _sizes(shape: Any) -> Any:
 @stands_in("zeros empty", returns_arrays=True)
 def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _require_plain("zeros", order, device, like)
-    return minidynamo.zeros(_sizes(shape), dtype=_dtype(dtype))
+    return _in_order(minidynamo.zeros, _sizes(shape), order, dtype=_dtype(dtype))
 
 
 @stands_in("ones", returns_arrays=True)
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _require_plain("ones", order, device, like)
-    return minidynamo.ones(_sizes(shape), dtype=_dtype(dtype))
+    return _in_order(minidynamo.ones, _sizes(shape), order, dtype=_dtype(dtype))
 
 
 def _dtype(dtype: Any) -> Any:
@@ -59,7 +69,7 @@ def full(
     is_bool = wanted is minidynamo.bool and isinstance(fill_value, bool)
     if not wanted.is_floating_point and not is_bool and not holds(wanted, fill_value):
         decline("full of a dtype of other numbers")
-    return minidynamo.full(_sizes(shape), fill_value, dtype=wanted)
+    return _in_order(minidynamo.full, _sizes(shape), order, fill_value, dtype=wanted)
 
 
 @stands_in("full_like", returns_arrays=True)
@@ -107,6 +117,8 @@ def empty_like(
 @stands_in("arange", returns_arrays=True)
 def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
     _require_plain("arange", "C", device, like)
+    if any(isinstance(arg, float) for arg in args) and dtype in (None, minidynamo.float64):
+        return _float_steps(args)
     if not all(isinstance(arg, int) and not isinstance(arg, bool) for arg in args) or not args or len(args) > 3:
         decline("arange of other numbers")
     wanted = minidynamo.int64 if dtype is None else dtype_of(dtype)
@@ -118,12 +130,23 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) 
     return minidynamo.arange(start, stop, step, dtype=minidynamo.int64).to(wanted)
 
 
+def _float_steps(args: tuple[Any, ...]) -> Any:
+    if not all(isinstance(arg, (int, float)) and not isinstance(arg, bool) for arg in args) or len(args) > 3:
+        decline("arange of other numbers")
+    start, stop, step = (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) == 3 else 1)
+    if step == 0 or not 0 < (stop - start) / step < 2**53:
+        decline("arange of nothing")
+    first = float(start)
+    count = math.ceil((stop - start) / step)
+    return minidynamo.arange(count, dtype=minidynamo.float64) * (first + step - first) + first
+
+
 @stands_in("eye", returns_arrays=True)
 def eye(
     N: int, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     _require_plain("eye", order, device, like)
-    if k != 0:
+    if k != 0 or order != "C":
         decline("eye of another diagonal")
     return minidynamo.eye(N, N if M is None else M, dtype=_dtype(dtype))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import minidynamo
 
+from ..._C import Tensor
+from .placing import as_element
 from .table import (
     all_dims,
     array_of,
@@ -11,7 +13,9 @@ from .table import (
     dtype_of,
     holds,
     is_axis,
+    may_store,
     outermost_first,
+    promoted,
     repeats_nothing,
     stands_in,
     tensor,
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 @stands_in("shape")
 def shape(a: Any) -> Any:
-    return tensor(a, "shape").shape
+    return tuple(tensor(a, "shape").shape)
 
 
 @stands_in("ndim")
@@ -61,8 +65,42 @@ def _holds_all(dtype: Any, value: Any) -> bool:
     return holds(dtype, value)
 
 
+def _holds_arrays(value: Any) -> bool:
+    is_list = isinstance(value, (list, tuple))
+    return isinstance(value, Tensor) or (is_list and any(_holds_arrays(item) for item in value))
+
+
+def _stacked(value: Any) -> Tensor:
+    """A new array of nested lists that hold arrays or scalars."""
+    if isinstance(value, Tensor):
+        return value
+    if not isinstance(value, (list, tuple)) or not value:
+        return _plain_number(value)
+    parts = [_stacked(item) for item in value]
+    dtype = parts[0].dtype
+    for part in parts[1:]:
+        if part.shape != parts[0].shape:
+            decline("an array of arrays of several shapes")
+        dtype = promoted(dtype, part.dtype)
+    return minidynamo.stack([part.to(dtype) for part in parts]).contiguous()
+
+
+def _plain_number(value: Any) -> Tensor:
+    if not isinstance(value, (bool, int, float)):
+        decline("an array of other than numbers")
+    kinds = (minidynamo.bool, minidynamo.int64, minidynamo.float64)
+    return minidynamo.full((), value, dtype=kinds[_kind(value)])
+
+
 def _of_numbers(value: Any, dtype: Any) -> Any:
     """A new array of a list."""
+    if _holds_arrays(value):
+        found = _stacked(value)
+        if dtype is None:
+            return found
+        if not may_store(found.dtype, dtype_of(dtype)):
+            decline("an array of arrays in this dtype")
+        return found.to(dtype_of(dtype))
     kind = _kind(value)
     if dtype is None:
         return minidynamo.tensor(value, dtype=(minidynamo.bool, minidynamo.int64, minidynamo.float64)[kind])
@@ -142,9 +180,46 @@ def real(val: Any) -> Any:
 
 @stands_in("copyto")
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    target, source = array_of(dst, "copyto"), tensor(src, "copyto")
-    if casting != "same_kind" or where is not True or target.dtype is not source.dtype:
-        decline("copyto with casting or where")
+    target = array_of(dst, "copyto")
+    source = src if isinstance(src, Tensor) else as_element(src, target.dtype, "copyto")
+    if casting != "unsafe" and (casting != "same_kind" or not may_store(source.dtype, target.dtype)):
+        decline("copyto that NumPy does not cast")
     if source.dim() > target.dim() or outermost_first(target) != all_dims(target):
         decline("copyto of such arrays")
-    target.copy_(source)
+    if where is True:
+        target.copy_(source)
+        return
+    chosen = tensor(where, "copyto")
+    if chosen.dtype is not minidynamo.bool or chosen.dim() > target.dim():
+        decline("copyto where no array of bools is true")
+    target.copy_(minidynamo.where(chosen, source.to(target.dtype), target))
+
+
+@stands_in("isfortran")
+def isfortran(a: Any) -> bool:
+    values = array_of(a, "isfortran")
+    return not values.is_contiguous() and values.permute(all_dims(values)[::-1]).is_contiguous()
+
+
+def _scalar(name: str, wanted: Any) -> None:
+    """Of a number, as an element of the dtype: what overflows is left to NumPy."""
+
+    def scalar(value: Any = 0, /) -> Any:
+        if isinstance(value, Tensor):
+            if value.dim() != 0 or not may_store(value.dtype, wanted):
+                decline(f"{name} of an array")
+            return value.to(wanted, copy=True)
+        if wanted.is_floating_point:
+            is_small = isinstance(value, (int, float)) and abs(value) < 3e38
+            is_held = is_small or (wanted is minidynamo.float64 and isinstance(value, float))
+        else:
+            is_held = isinstance(value, int) and -(2**31) <= value < 2**31
+        if isinstance(value, bool) or not is_held:
+            decline(f"{name} of such a number")
+        return minidynamo.full((), value, dtype=wanted)
+
+    stands_in(name)(scalar)
+
+
+for _name in ("int32", "int64", "float32", "float64"):
+    _scalar(_name, getattr(minidynamo, _name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from .reductions import stored
 from .table import array_of, decline, is_axis, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
@@ -23,22 +24,20 @@ def pair_of_floats(a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
 
 @stands_in("dot ndarray.dot")
 def dot(a: Any, b: Any, out: Any = None) -> Any:
-    if out is not None:
-        decline("dot with out")
+    if out is not None and not tensor(out, "dot").is_contiguous():
+        decline("dot into such an array")
     first, second = pair_of_floats(a, b, "dot")
     if first.dim() == 0 or second.dim() == 0:
-        return first * second
+        return stored(first * second, out)
     if first.dim() > 2 or second.dim() > 2:
         decline("dot of more than matrices")
-    return minidynamo.matmul(first, second)
+    return stored(minidynamo.matmul(first, second), out)
 
 
 @stands_in("outer")
 def outer(a: Any, b: Any, out: Any = None) -> Any:
-    if out is not None:
-        decline("outer with out")
     first, second = pair_of_floats(a, b, "outer")
-    return first.reshape(-1, 1) * second.reshape(1, -1)
+    return stored(first.reshape(-1, 1) * second.reshape(1, -1), out)
 
 
 @stands_in("inner")
@@ -70,9 +69,13 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 def _labels(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str]:
     """Those of each operand and of the result."""
-    if not isinstance(subscripts, str) or "->" not in subscripts or "." in subscripts:
-        decline("einsum without -> or with an ellipsis")
-    inputs, result = subscripts.replace(" ", "").split("->")
+    if not isinstance(subscripts, str) or "." in subscripts:
+        decline("einsum with an ellipsis")
+    plain = subscripts.replace(" ", "")
+    if "->" not in plain:
+        labels = plain.replace(",", "")
+        plain += "->" + "".join(sorted([label for label in set(labels) if labels.count(label) == 1]))
+    inputs, result = plain.split("->")
     terms = inputs.split(",")
     if len(terms) != len(operands) or any(len(set(term)) != len(term) for term in terms):
         decline("einsum of a diagonal")

@@ -111,10 +111,16 @@ def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
 @stands_in("roll", returns_arrays=True)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     values = array_of(a, "roll")
-    if not isinstance(shift, int) or not (axis is None or isinstance(axis, int)):
-        decline("roll by several shifts")
     if not values.is_contiguous():
         decline("roll of an array in another order")
+    if isinstance(axis, tuple):
+        shifts = (shift,) * len(axis) if isinstance(shift, int) else shift
+        are_ints = isinstance(shifts, (list, tuple)) and all(isinstance(each, int) for each in shifts)
+        if not are_ints or len(shifts) != len(axis):
+            decline("roll by such shifts")
+        return values.roll(tuple(shifts), axis)
+    if not isinstance(shift, int) or not (axis is None or isinstance(axis, int)):
+        decline("roll by several shifts")
     if axis is None:
         return values.reshape(-1).roll(shift).reshape(values.shape)
     return values.roll(shift, axis)

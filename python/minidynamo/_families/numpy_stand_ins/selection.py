@@ -5,7 +5,9 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, decline, holds, is_axis, promoted, stands_in, tensor
+from .reductions import stored
+from .searching import nonzero
+from .table import array_of, common_order, decline, holds, is_axis, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +38,12 @@ def _plain_number(value: Any) -> Tensor:
 
 
 @stands_in("where", returns_arrays=True)
-def where(condition: Any, x: Any, y: Any, /) -> Any:
+def where(condition: Any, /, *choices: Any) -> Any:
+    if not choices:
+        return nonzero(condition)
+    if len(choices) != 2:
+        decline("where with one choice")
+    x, y = choices
     chosen = tensor(condition, "where").to(minidynamo.bool)
     if isinstance(x, Tensor):
         first, second = x, _of_dtype(y, x, "where")
@@ -44,10 +51,13 @@ def where(condition: Any, x: Any, y: Any, /) -> Any:
         first, second = _of_dtype(x, y, "where"), y
     else:
         first, second = _plain_number(x), _plain_number(y)
-    if not (chosen.is_contiguous() and first.is_contiguous() and second.is_contiguous()):
-        decline("where of arrays in another order")
     dtype = promoted(first.dtype, second.dtype)
-    return minidynamo.where(chosen, first.to(dtype), second.to(dtype))
+    first, second = first.to(dtype), second.to(dtype)
+    order = common_order([chosen, first, second], "where")
+    if order is None:
+        return minidynamo.where(chosen, first, second).contiguous()
+    turned = [each.permute(order) if each.dim() else each for each in (chosen, first, second)]
+    return minidynamo.where(*turned).contiguous().permute([order.index(dim) for dim in range(len(order))])
 
 
 def _bounded(a: Any, low: Any, high: Any) -> Any:
@@ -59,21 +69,22 @@ def _bounded(a: Any, low: Any, high: Any) -> Any:
         is_int = holds(values.dtype, bound) or (isinstance(bound, int) and values.is_floating_point())
         if bound is not None and not is_float and not is_int:
             decline("clip by such bounds")
-    return minidynamo.clamp(values, low, high)
+    if low is None or high is None:
+        return minidynamo.clamp(values, low, high)
+    # What is equal to a bound stays, with its sign.
+    least, most = [minidynamo.full((), bound, dtype=values.dtype) for bound in (low, high)]
+    raised = minidynamo.where(values < least, least, values)
+    return minidynamo.where(raised > most, most, raised)
 
 
 @stands_in("clip")
 def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Any:
-    if out is not None:
-        decline("clip with out")
-    return _bounded(a, a_min, a_max)
+    return stored(_bounded(a, a_min, a_max), out)
 
 
 @stands_in("ndarray.clip")
 def clip_method(self: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
-    if out is not None:
-        decline("clip with out")
-    return _bounded(self, min, max)
+    return stored(_bounded(self, min, max), out)
 
 
 @stands_in("select", returns_arrays=True)
@@ -96,9 +107,29 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return found
 
 
+@stands_in("take_along_axis", returns_arrays=True)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    values, places = array_of(arr, "take_along_axis"), array_of(indices, "take_along_axis")
+    if not is_axis(values, axis) or places.dim() != values.dim() or places.dtype is not minidynamo.int64:
+        decline("take_along_axis of such arrays")
+    dim = axis % values.dim()
+    if any(each != size for at, (each, size) in enumerate(zip(places.shape, values.shape)) if at != dim):
+        decline("take_along_axis of arrays that are repeated")
+    if not values.is_contiguous() or not places.is_contiguous():
+        decline("take_along_axis of arrays in another order")
+    return minidynamo.gather(values, dim, minidynamo.where(places < 0, places + values.shape[dim], places))
+
+
 @stands_in("take ndarray.take", returns_arrays=True)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
-    values, places = array_of(a, "take"), array_of(indices, "take")
+    values = array_of(a, "take")
+    if isinstance(indices, (list, tuple)) and indices and all(isinstance(each, int) for each in indices):
+        indices = minidynamo.tensor(list(indices), dtype=minidynamo.int64)
+    if isinstance(indices, int) and not isinstance(indices, bool) and is_axis(values, axis) and values.dim() > 1:
+        if out is not None or mode != "raise" or not values.is_contiguous():
+            decline("take with out or mode, or of an array in another order")
+        return values.select(axis, indices).clone(memory_format=minidynamo.contiguous_format)
+    places = array_of(indices, "take")
     if out is not None or mode != "raise" or places.dtype not in (minidynamo.int64, minidynamo.int32):
         decline("take with out or mode, or by such indices")
     if axis is None:

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_FEW = 256
+
+
+def _require_few(value: Tensor) -> None:
+    if value.numel() > _FEW:
+        decline("sort of many elements, which NumPy sorts faster")
+
+
 def _require_order(name: str, value: Tensor, axis: Any, order: Any) -> None:
     if order is not None or value.dtype is minidynamo.float16:
         decline(f"{name} by fields, or of float16")
@@ -27,6 +35,7 @@ def _ascending(value: Tensor, dim: int) -> Tensor:
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     values = array_of(a, "sort")
     _require_order("sort", values, axis, order)
+    _require_few(values)
     if axis is None:
         return _ascending(values.reshape(-1), 0)
     return as_in_memory(_ascending, values, axis)
@@ -35,6 +44,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 @stands_in("ndarray.sort")
 def sort_method(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     _require_order("sort", array_of(self, "sort"), axis, order)
+    _require_few(self)
     if axis is None:
         decline("sort over no axis")
     self.copy_(_ascending(self, axis))

@@ -23,13 +23,16 @@ __all__ = [
     "array_of",
     "as_in_memory",
     "attribute",
+    "common_order",
     "decline",
     "dtype_of",
     "holds",
     "is_axis",
+    "may_store",
     "outermost_first",
     "promoted",
     "repeats_nothing",
+    "require",
     "stands_in",
     "tensor",
 ]
@@ -90,6 +93,11 @@ def tensor(value: Any, what: str) -> Tensor:
     return value
 
 
+def require(condition: Tensor) -> None:
+    """Leaves a run to NumPy where the condition, without axes, is false: a place that does not exist is read."""
+    minidynamo.zeros(1)[1 - condition.to(minidynamo.int64).reshape(1)]
+
+
 _DTYPES = {
     **{"bool": minidynamo.bool, "int8": minidynamo.int8, "int16": minidynamo.int16, "int32": minidynamo.int32},
     **{"int64": minidynamo.int64, "uint8": minidynamo.uint8, "uint16": minidynamo.uint16},
@@ -136,6 +144,17 @@ def outermost_first(value: Tensor) -> tuple[int, ...]:
     return tuple(sorted(all_dims(value), key=lambda dim: -strides[dim]))
 
 
+def common_order(values: list[Tensor], what: str) -> Any:
+    """In which order the axes of a new array of their elements lie in memory; None: in C's."""
+    arrays = [value for value in values if value.dim() > 0]
+    orders = [outermost_first(value) for value in arrays]
+    if all(order == all_dims(value) for order, value in zip(orders, arrays)):
+        return None
+    if any(value.shape != arrays[0].shape for value in arrays) or any(order != orders[0] for order in orders):
+        decline(f"{what} of arrays in several orders")
+    return orders[0]
+
+
 def repeats_nothing(value: Tensor, what: str) -> Tensor:
     """The array. Of broadcast ones NumPy orders the axes of copies by strides that are 0: not followed here."""
     if any(stride == 0 and size > 1 for size, stride in zip(value.shape, value.stride())):
@@ -173,6 +192,17 @@ def promoted(first: Any, second: Any) -> Any:
         return high
     least = _LEAST_FLOAT.get(_ORDER[low], minidynamo.float64)
     return high if _ORDER[high] >= _ORDER[least] else least
+
+
+def _kind(dtype: Any) -> int:
+    if dtype is minidynamo.bool:
+        return 0
+    return 3 if dtype.is_floating_point else 1 if dtype in UNSIGNED else 2
+
+
+def may_store(source: Any, target: Any) -> bool:
+    """numpy.can_cast(source, target, "same_kind")."""
+    return _kind(source) <= _kind(target)
 
 
 def as_in_memory(function: Callable[[Tensor, int], Tensor], value: Tensor, axis: int) -> Tensor:

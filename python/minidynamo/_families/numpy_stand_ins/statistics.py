@@ -1,0 +1,286 @@
+"""Order statistics, reductions that leave NaNs out, covariances and histograms."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from ..._C import Tensor
+from .reductions import extreme_of_numbers, mean_of_numbers, spread_of_numbers, stored
+from .table import all_dims, array_of, decline, is_axis, outermost_first, require, stands_in, tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+_FEW = 512
+
+
+def _ordered(a: Any, axis: Any, name: str) -> tuple[Tensor, int]:
+    """Sorted along a dim, and the dim."""
+    values = array_of(a, name)
+    if values.numel() == 0 or values.dtype in (minidynamo.bool, minidynamo.float16):
+        decline(f"{name} of such an array")
+    if values.numel() > _FEW:
+        decline(f"{name} of many elements, which NumPy sorts faster")
+    if axis is None:
+        values, axis = values.reshape(-1), 0
+    if not is_axis(values, axis) or outermost_first(values) != all_dims(values):
+        decline(f"{name} over such axes")
+    return minidynamo.sort(values, axis).values, axis % values.dim()
+
+
+def _with_kept_axis(result: Tensor, a: Tensor, axis: Any, dim: int, keepdims: Any) -> Tensor:
+    if keepdims is False:
+        return result
+    return result.reshape([1] * a.dim()) if axis is None else result.unsqueeze(dim)
+
+
+def _nan_where_it_was(found: Tensor, ordered: Tensor, dim: int) -> Tensor:
+    """NaNs are sorted to the end: a slice that contains one has it as its result."""
+    if not ordered.is_floating_point():
+        return found
+    last = ordered.select(dim, ordered.shape[dim] - 1)
+    return minidynamo.where(last.isnan(), last, found)
+
+
+@stands_in("median")
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Any:
+    return _median(a, axis, out, overwrite_input, keepdims, "median")
+
+
+def _median(a: Any, axis: Any, out: Any, overwrite_input: Any, keepdims: Any, name: str) -> Any:
+    if overwrite_input is not False:
+        decline(f"{name} that overwrites its input")
+    ordered, dim = _ordered(a, axis, name)
+    size = ordered.shape[dim]
+    middle = ordered.select(dim, size // 2)
+    if not ordered.is_floating_point():
+        middle = middle.to(minidynamo.float64)
+    if size % 2 == 0:
+        middle = (ordered.select(dim, size // 2 - 1) + middle) / 2
+    found = _nan_where_it_was(middle.clone(), ordered, dim)
+    return stored(_with_kept_axis(found, a, axis, dim, keepdims), out)
+
+
+def _between(ordered: Tensor, dim: int, part: float) -> Tensor:
+    """The value at a part of the way from the least to the largest element, as numpy rounds it."""
+    size = ordered.shape[dim]
+    place = (size - 1) * part
+    below = size - 1 if place >= size - 1 else int(place)
+    above = min(below + 1, size - 1)
+    share = place - int(place) if below < size - 1 else place - (size - 1)
+    low, high = ordered.select(dim, below), ordered.select(dim, above)
+    step = high - low
+    if not ordered.is_floating_point():
+        low, high, step = low.to(minidynamo.float64), high.to(minidynamo.float64), step.to(minidynamo.float64)
+    if share >= 0.5:
+        return high - step * (1 - share)
+    return low + step * share
+
+
+def _parts(q: Any, scale: int, name: str) -> list[float]:
+    parts = list(q) if isinstance(q, (list, tuple)) else [q]
+    if not parts or not all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in parts):
+        decline(f"{name} at such parts")
+    found = [part / scale for part in parts]
+    if not all(0 <= part <= 1 for part in found):
+        decline(f"{name} at parts out of range")
+    return found
+
+
+def _are_ints(q: Any) -> bool:
+    return all(isinstance(part, int) for part in (q if isinstance(q, (list, tuple)) else (q,)))
+
+
+def _quantile(
+    name: str, scale: int, a: Any, q: Any, axis: Any, out: Any, overwrite_input: Any, method: Any, keepdims: Any
+) -> Any:
+    parts = _parts(q, scale, name)
+    if method != "linear" or overwrite_input is not False or keepdims is not False:
+        decline(f"{name} by another method, that overwrites its input, or with keepdims")
+    ordered, dim = _ordered(a, axis, name)
+    if not ordered.is_floating_point() and scale == 1 and _are_ints(q):
+        decline(f"{name} of whole numbers at whole parts, which stays whole")
+    # Parts of float32 are rounded as NumPy's release does.
+    if ordered.dtype is minidynamo.float32:
+        decline(f"{name} of float32")
+    found = [_nan_where_it_was(_between(ordered, dim, part), ordered, dim) for part in parts]
+    return stored(minidynamo.stack(found) if isinstance(q, (list, tuple)) else found[0], out)
+
+
+@stands_in("percentile")
+def percentile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, method: Any = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    if weights is not None:
+        decline("percentile with weights")
+    return _quantile("percentile", 100, a, q, axis, out, overwrite_input, method, keepdims)
+
+
+@stands_in("quantile")
+def quantile(
+    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, method: Any = "linear",
+    keepdims: Any = False, *, weights: Any = None,
+) -> Any:  # fmt: skip
+    if weights is not None:
+        decline("quantile with weights")
+    return _quantile("quantile", 1, a, q, axis, out, overwrite_input, method, keepdims)
+
+
+# ---- without NaNs; of slices that have nothing else NumPy warns
+
+
+@stands_in("nanmean")
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+) -> Any:
+    if where is not True:
+        decline("nanmean with where")
+    return mean_of_numbers(tensor(a, "nanmean"), axis, dtype, out, keepdims)
+
+
+@stands_in("nanvar")
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    if where is not True:
+        decline("nanvar with where")
+    return spread_of_numbers("var", tensor(a, "nanvar"), axis, dtype, out, ddof, keepdims)
+
+
+@stands_in("nanstd")
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
+    where: Any = True,
+) -> Any:  # fmt: skip
+    if where is not True:
+        decline("nanstd with where")
+    return spread_of_numbers("std", tensor(a, "nanstd"), axis, dtype, out, ddof, keepdims)
+
+
+@stands_in("nanmax")
+def nanmax(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    return extreme_of_numbers("max", tensor(a, "nanmax"), axis, out, keepdims)
+
+
+@stands_in("nanmin")
+def nanmin(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    return extreme_of_numbers("min", tensor(a, "nanmin"), axis, out, keepdims)
+
+
+def _place(a: Any, axis: Any, out: Any, keepdims: Any, name: str) -> Any:
+    values = array_of(a, name)
+    if out is not None or keepdims is not False or values.numel() == 0 or values.dtype is minidynamo.float16:
+        decline(f"{name} with out or keepdims, or of such an array")
+    if axis is not None and not is_axis(values, axis):
+        decline(f"{name} over such an axis")
+    if values.dtype is minidynamo.bool or outermost_first(values) != all_dims(values):
+        decline(f"{name} of such an array")
+    function = minidynamo.argmax if name == "nanargmax" else minidynamo.argmin
+    if not values.is_floating_point():
+        return function(values, axis)
+    missing = values.isnan()
+    # Of NaNs alone NumPy raises.
+    require((missing.all() if axis is None else missing.all(axis)).any().logical_not())
+    worst = minidynamo.full((), float("-inf") if name == "nanargmax" else float("inf"), dtype=values.dtype)
+    return function(minidynamo.where(missing, worst, values), axis)
+
+
+@stands_in("nanargmax")
+def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _place(a, axis, out, keepdims, "nanargmax")
+
+
+@stands_in("nanargmin")
+def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _place(a, axis, out, keepdims, "nanargmin")
+
+
+# ---- covariances
+
+
+def _covariance(m: Any, y: Any, rowvar: Any, bias: Any, ddof: Any, fweights: Any, aweights: Any, dtype: Any) -> Tensor:
+    values = array_of(m, "cov")
+    if y is not None or fweights is not None or aweights is not None or dtype is not None:
+        decline("cov of two arrays, with weights or dtype")
+    if not isinstance(rowvar, bool) or not isinstance(bias, bool) or not (ddof is None or isinstance(ddof, int)):
+        decline("cov with such arguments")
+    if values.dim() > 2 or values.dtype is minidynamo.bool:
+        decline("cov of such an array")
+    rows = values.to(minidynamo.float64)
+    if values.dim() == 1:
+        rows = rows.unsqueeze(0)
+    elif not rowvar:
+        rows = rows.t()
+    freedom = rows.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
+    if rows.shape[0] == 0 or freedom <= 0:
+        decline("cov without degrees of freedom")
+    rows = (rows - rows.mean(1, keepdim=True)).contiguous()
+    return minidynamo.matmul(rows, rows.t()) * (1 / freedom)
+
+
+@stands_in("cov", returns_arrays=True)
+def cov(
+    m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None, fweights: Any = None,
+    aweights: Any = None, *, dtype: Any = None,
+) -> Any:  # fmt: skip
+    return _covariance(m, y, rowvar, bias, ddof, fweights, aweights, dtype).squeeze()
+
+
+@stands_in("corrcoef", returns_arrays=True)
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -> Any:
+    found = _covariance(x, y, rowvar, False, None, None, None, dtype)
+    if found.shape[0] == 1:
+        decline("corrcoef of one variable")
+    spread = found.diagonal().sqrt()
+    return (found / spread.unsqueeze(1) / spread).clamp(-1, 1)
+
+
+# ---- histograms
+
+
+def _edges_of(values: Tensor, range: Any) -> tuple[Tensor, Tensor]:
+    if range is None:
+        first, last = values.amin(), values.amax()
+        require(first.isfinite() & last.isfinite())
+    else:
+        is_pair = isinstance(range, (list, tuple)) and len(range) == 2
+        if not is_pair or any(isinstance(end, bool) or not isinstance(end, (int, float)) for end in range):
+            decline("histogram over such a range")
+        if not float("-inf") < range[0] <= range[1] < float("inf"):
+            decline("histogram over such a range")
+        first = minidynamo.full((), float(range[0]), dtype=values.dtype)
+        last = minidynamo.full((), float(range[1]), dtype=values.dtype)
+    is_empty = first == last
+    return minidynamo.where(is_empty, first - 0.5, first), minidynamo.where(is_empty, last + 0.5, last)
+
+
+@stands_in("histogram", returns_arrays=True)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    values = array_of(a, "histogram").reshape(-1)
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1 or density not in (None, False):
+        decline("histogram by such bins, or as density")
+    if values.dtype is not minidynamo.float64 or values.numel() == 0:
+        decline("histogram of such an array")
+    if weights is None:
+        shares = minidynamo.ones(values.shape, dtype=minidynamo.int64)
+    else:
+        shares = array_of(weights, "histogram").reshape(-1)
+        if shares.dtype is not minidynamo.float64 or shares.shape != values.shape:
+            decline("histogram with such weights")
+    first, last = _edges_of(values, range)
+    edges = minidynamo.arange(bins + 1, dtype=minidynamo.float64) * ((last - first) / bins) + first
+    edges = minidynamo.cat([edges[:-1], last.reshape(1)])
+    require((edges[:-1] < edges[1:]).all())
+    counts = (values >= first) & (values <= last)
+    places = ((values - first) / (last - first) * bins).clamp(0, bins).to(minidynamo.int64)
+    places = minidynamo.where(counts, places.clamp(0, bins - 1), 0)
+    places = places - (values < edges[places]).to(minidynamo.int64)
+    places = places.clamp(0, bins - 1)
+    places = places + ((values >= edges[places + 1]) & (places != bins - 1)).to(minidynamo.int64)
+    shares = minidynamo.where(counts, shares, minidynamo.zeros((), dtype=shares.dtype))
+    found = minidynamo.zeros(bins, dtype=shares.dtype).scatter_add(0, places, shares)
+    return found, edges
