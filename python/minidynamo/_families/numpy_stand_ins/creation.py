@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import decline, dtype_of, stands_in, tensor
+from .table import MOST_DIMS, decline, dtype_of, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def _require_plain(name: str, order: Any, device: Any, like: Any) -> None:
 
 def _sizes(shape: Any) -> Any:
     sizes = (shape,) if isinstance(shape, int) else shape
-    if not isinstance(sizes, (tuple, list)):
+    if not isinstance(sizes, (tuple, list)) or len(sizes) > MOST_DIMS:
         decline("a shape")
     return tuple(sizes)
 

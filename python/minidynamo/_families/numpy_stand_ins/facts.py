@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import all_dims, array_of, decline, dtype_of, is_axis, outermost_first, repeats_nothing, stands_in, tensor
+from .table import (
+    all_dims,
+    array_of,
+    decline,
+    dtype_of,
+    is_axis,
+    outermost_first,
+    repeats_nothing,
+    require_within,
+    stands_in,
+    tensor,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +55,13 @@ def _kind(value: Any) -> int:
     return 1 if isinstance(value, int) else 2
 
 
+def _require_within(value: Any, dtype: Any) -> None:
+    if not isinstance(value, (list, tuple)):
+        return require_within(value, dtype, "an array")
+    for item in value:
+        _require_within(item, dtype)
+
+
 def _of_numbers(value: Any, dtype: Any) -> Any:
     """A new array of a list."""
     kind = _kind(value)
@@ -52,6 +70,7 @@ def _of_numbers(value: Any, dtype: Any) -> Any:
     wanted = dtype_of(dtype)
     if wanted not in (minidynamo.float32, minidynamo.float64) and (wanted is not minidynamo.int64 or kind == 2):
         decline("an array of numbers in this dtype")
+    _require_within(value, wanted)
     return minidynamo.tensor(value, dtype=wanted)
 
 

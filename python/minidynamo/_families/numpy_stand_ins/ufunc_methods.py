@@ -6,7 +6,7 @@ import minidynamo
 
 from .products import pair_of_floats
 from .reductions import REDUCTIONS, RUNNING
-from .table import decline, stands_in
+from .table import MOST_DIMS, decline, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,4 +59,6 @@ def outer(self: Any, A: Any, B: Any, /) -> Any:
     first, second = pair_of_floats(A, B, "outer")
     if not first.is_contiguous() or not second.is_contiguous():
         decline("outer of arrays in another order")
+    if first.dim() + second.dim() > MOST_DIMS:
+        decline("outer of that many dims")
     return function(first.reshape((*first.shape, *([1] * second.dim()))), second)
