@@ -53,10 +53,10 @@ void float_cube(B& body, const O& o) {
   body.floats(kMul, o.to(), o.a(), o.a());
   body.floats(kMul, o.to(), o.to(), o.a());
 }
-void float_reciprocal(B& body, const O& o) { body.floats(kDiv, o.to(), one(body), o.a()); }
-void float_sqrt(B& body, const O& o) { body.floats(kSqrt, o.to(), {0}, o.a()); }
+void float_reciprocal(B& body, const O& o) { body.floats(kDiv, o.to(), one(body), body.without_idle_lanes(o.a())); }
+void float_sqrt(B& body, const O& o) { body.floats(kSqrt, o.to(), {0}, body.without_idle_lanes(o.a())); }
 void float_rsqrt(B& body, const O& o) {
-  body.floats(kSqrt, o.to(), {0}, o.a());
+  float_sqrt(body, o);
   body.floats(kDiv, o.to(), one(body), o.to());
 }
 void float_frac(B& body, const O& o) {
@@ -91,7 +91,9 @@ void float_sub_scaled(B& body, const O& o) {
   body.multiply_add(kNegMulAdd, o.to(), param(body, o), o.b());
 }
 void float_div(B& body, const O& o) {
-  std::optional<DivisorRegisters> divisor = o.one_b < 0 ? std::nullopt : body.divisor(o.one_b);
+  if (o.one_b < 0) return body.floats(kDiv, o.to(), o.a(), body.without_idle_lanes(o.b()));
+  // A single element is in all lanes.
+  std::optional<DivisorRegisters> divisor = body.divisor(o.one_b);
   divisor ? divide_by_one(body, o.to(), o.a(), *divisor) : body.floats(kDiv, o.to(), o.a(), o.b());
 }
 void float_div_trunc(B& body, const O& o) {
@@ -192,7 +194,7 @@ void float_addcmul(B& body, const O& o) {
 }
 void float_addcdiv(B& body, const O& o) {
   VectorRegister quotient = body.scratch();
-  body.floats(kDiv, quotient, o.b(), o.c());
+  body.floats(kDiv, quotient, o.b(), body.without_idle_lanes(o.c()));
   body.floats(kAdd, o.to(), o.a(), quotient);
 }
 void float_addcmul_scaled(B& body, const O& o) {
@@ -204,7 +206,7 @@ void float_addcmul_scaled(B& body, const O& o) {
 void float_addcdiv_scaled(B& body, const O& o) {
   VectorRegister term = body.scratch();
   body.floats(kMul, term, param(body, o), o.b());
-  body.floats(kDiv, term, term, o.c());
+  body.floats(kDiv, term, term, body.without_idle_lanes(o.c()));
   body.floats(kAdd, o.to(), o.a(), term);
 }
 void float_lerp(B& body, const O& o) {

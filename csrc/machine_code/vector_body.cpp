@@ -248,6 +248,13 @@ void VectorBody::broadcast(VectorRegister to, const CodeConstant& constant) {
   assembler_.vector(op, to.id, 0, MemoryOperand{.base = kScratchPointer});
 }
 
+VectorRegister VectorBody::without_idle_lanes(VectorRegister a) {
+  if (!is_tail_) return a;
+  VectorRegister filled = scratch();
+  blend(filled, tail_mask(), a, constant(1.0));
+  return filled;
+}
+
 void VectorBody::floats(uint8_t code, VectorRegister dst, VectorRegister a, VectorRegister b) {
   assembler_.vector({OpcodeMap::Map0F, float_prefix(), is_wide(), code}, dst.id, a.id, b);
 }

@@ -114,6 +114,8 @@ class VectorBody {
   VectorRegister constant_bits(uint64_t bits);  // of the element size
   // For a single element in caller memory; nullopt if registers are short or a division is as fast.
   std::optional<DivisorRegisters> divisor(int loop_register);
+  // In a tail, one in the lanes without an element: what divides by it, or takes its root, raises no exceptions there.
+  VectorRegister without_idle_lanes(VectorRegister a);
   VectorRegister sign_bit() { return constant_bits(is_wide() ? uint64_t{1} << 63 : uint64_t{1} << 31); }
   VectorRegister rest_bits() { return constant_bits(is_wide() ? ~(uint64_t{1} << 63) : 0x7fffffff); }
 

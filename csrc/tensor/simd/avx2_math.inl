@@ -10,8 +10,11 @@ inline void store_floats(float* dst, Floats x) { _mm256_storeu_ps(dst, x); }
 inline FloatBits lanes_below(int64_t count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-// Loads the first `count` lanes (fewer than all); the rest are zero.
-inline Floats load_first(const float* src, int64_t count) { return _mm256_maskload_ps(src, lanes_below(count)); }
+// Loads the first `count` lanes (fewer than all); the rest are one, of which no function raises an exception.
+inline Floats load_first(const float* src, int64_t count) {
+  FloatBits mask = lanes_below(count);
+  return _mm256_blendv_ps(_mm256_set1_ps(1), _mm256_maskload_ps(src, mask), _mm256_castsi256_ps(mask));
+}
 inline void store_first(float* dst, int64_t count, Floats x) { _mm256_maskstore_ps(dst, lanes_below(count), x); }
 
 inline Floats every(float a) { return _mm256_set1_ps(a); }

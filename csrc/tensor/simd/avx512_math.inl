@@ -7,9 +7,9 @@ constexpr __mmask16 kAllFloats = 0xffff;
 
 inline Floats load_floats(const float* src) { return _mm512_loadu_ps(src); }
 inline void store_floats(float* dst, Floats x) { _mm512_storeu_ps(dst, x); }
-// Loads the first `count` lanes (fewer than all); the rest are zero.
+// Loads the first `count` lanes (fewer than all); the rest are one, of which no function raises an exception.
 inline Floats load_first(const float* src, int64_t count) {
-  return _mm512_maskz_loadu_ps(__mmask16((1u << count) - 1), src);
+  return _mm512_mask_loadu_ps(_mm512_set1_ps(1), __mmask16((1u << count) - 1), src);
 }
 inline void store_first(float* dst, int64_t count, Floats x) {
   _mm512_mask_storeu_ps(dst, __mmask16((1u << count) - 1), x);

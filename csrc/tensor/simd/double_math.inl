@@ -109,8 +109,11 @@ inline double log_of(double x) {
   double half_square = 0.5 * f * f;
   double result = s * (half_square + (even + odd)) + k * kLn2Low - half_square + f + k * kLn2High;
   result = x < __builtin_inf() ? result : x;
-  // -inf by an overflow for zero, NaN by inf - inf below: programs may see the exceptions.
-  double large = x < 0 ? __builtin_inf() : x == 0 ? 0x1.fffffffffffffp1023 : 0;
-  double outside = (x < 0 ? __builtin_inf() : 0) - large * (2 + float_abs(x));
+  // -inf by an overflow for zero, NaN by inf - inf below: programs may see the exceptions. Chosen by bits, since GCC computes both
+  // sides of a condition: of other numbers there is no exception.
+  uint64_t is_below = uint64_t(0) - (x < 0), is_zero = uint64_t(0) - (x == 0);
+  double infinite = double_of(is_below & bits_of(__builtin_inf()));
+  double large = double_of((is_zero & bits_of(0x1.fffffffffffffp1023)) | bits_of(infinite));
+  double outside = infinite - large * 4;
   return x <= 0 ? outside : result;
 }
