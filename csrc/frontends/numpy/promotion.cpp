@@ -105,7 +105,8 @@ bool is_within(DType dtype, const Scalar& number) {
 // NumPy raises for an int that the dtype does not hold, or compares it as it is; of a float it warns.
 void check_number(const OpRow& op, const PromotionOperand& operand, DType dtype) {
   bool is_known = operand.number != nullptr && !operand.number->is_symbolic();
-  bool fits_always = dtype == DType::int64 || row(dtype).category == DTypeCategory::Floating;
+  // Conversions to halves raise no flags.
+  bool fits_always = dtype == DType::int64 || (row(dtype).category == DTypeCategory::Floating && !is_half(dtype));
   if (is_known ? !is_within(dtype, *operand.number) : !fits_always)
     raise_op(ErrorKind::Type, op.name, "a number beside ", row(dtype).name);
 }
@@ -163,7 +164,6 @@ bool may_store(DType from, DType to) {
 
 bool may_store_number(DType dtype, const Scalar* number) {
   bool is_narrow = row(dtype).category == DTypeCategory::Integer && dtype != DType::int64;
-  // Conversions to halves raise no flags.
   if (number == nullptr) return !is_narrow && !is_half(dtype);
   return row(dtype).category == DTypeCategory::Bool || is_within(dtype, *number);
 }

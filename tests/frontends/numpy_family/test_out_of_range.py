@@ -113,3 +113,14 @@ def test_a_number_that_varies(number, dtype):
             if call is function:
                 expected = outcome
     assert outcome == expected
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4"])
+def test_a_number_out_of_an_array(dtype):
+    def function(x, limits):
+        large = int(limits[0]) * 2
+        return x[0] + large, x + large, x * float(limits[0])
+
+    limits = np.array([np.finfo(dtype).max])
+    assert not mismatch(function, [np.ones(3, dtype), limits])
+    assert not mismatch(function, [np.ones(3, dtype), limits / 4])
