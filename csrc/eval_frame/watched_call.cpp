@@ -40,8 +40,8 @@ std::string reason_of(std::span<const CaptureRecord> captures, std::span<const L
   if (broken != captures.end()) return break_text(*broken->entry->region.graph_break);
   auto left = std::ranges::find(loops, LoopFate::Python, &LoopDecision::fate);
   if (left != loops.end()) return str_cat("the loop at ", place_text(left->place), ": ", left->why);
-  bool computes = std::ranges::any_of(
-      captures, [](const CaptureRecord& each) { return each.entry->region.graph->op_count() > 0; });
+  bool computes =
+      std::ranges::any_of(captures, [](const CaptureRecord& each) { return each.entry->region.graph->op_count() > 0; });
   return computes ? "what it computes costs Python less than a graph" : "";
 }
 
@@ -59,8 +59,8 @@ void WatchedCall::report(BorrowedRef function) const {
   std::string reason = reason_of(captures_.records(), loops_.records());
   if (reason.empty()) return;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
-  log_warning(str_cat("minidynamo captured nothing in ", text_of(code->co_qualname), " (", text_of(code->co_filename), ":",
-                      code->co_firstlineno, "), which runs as Python: ", reason));
+  log_warning(str_cat("minidynamo captured nothing in ", text_of(code->co_qualname), " (", text_of(code->co_filename),
+                      ":", code->co_firstlineno, "), which runs as Python: ", reason));
 }
 
 }  // namespace md

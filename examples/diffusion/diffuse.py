@@ -2,7 +2,8 @@
 
     python examples/diffusion/diffuse.py [--size N] [--steps N] [--output FILE]
 
-The same function runs as plain NumPy and compiled; the fields must agree. The picture is a PNG if matplotlib is installed, else a PGM.
+The same function runs as plain NumPy and compiled; the fields must agree. The picture is a PNG if matplotlib is
+installed, else a PGM.
 """
 
 import argparse

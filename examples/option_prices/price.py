@@ -2,7 +2,8 @@
 
     python examples/option_prices/price.py [--options N] [--paths N]
 
-The same functions run as plain NumPy and compiled; the results must agree, and the simulation must agree with the formula.
+The same functions run as plain NumPy and compiled; the results must agree, and the simulation with the
+formula.
 """
 
 import argparse
@@ -63,7 +64,8 @@ def compared(name: str, function: Callable[..., Any], *arguments: Any) -> tuple[
     expected, _, before = timed(function, *arguments)
     found, first, after = timed(minidynamo.compile(function), *arguments)
     apart = max(float(np.abs(ours - theirs).max()) for ours, theirs in zip(found, expected, strict=True))
-    print(f"{name:<24} NumPy {1e3 * before:8.2f} ms   minidynamo {1e3 * after:8.2f} ms ({1e3 * first:.1f} ms the first call)")
+    times = f"NumPy {1e3 * before:8.2f} ms   minidynamo {1e3 * after:8.2f} ms ({1e3 * first:.1f} ms the first call)"
+    print(f"{name:<24} {times}")
     print(f"{'':<24} {before / after:.1f} times as fast, results apart by {apart:.1e} at most")
     return found, apart
 

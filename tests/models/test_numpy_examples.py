@@ -45,7 +45,8 @@ def test_option_prices():
 
 
 @pytest.mark.parametrize(
-    "program", [["diffusion/diffuse.py", "--size", "32", "--steps", "20"], ["option_prices/price.py", "--options", "50"]]
+    "program",
+    [["diffusion/diffuse.py", "--size", "32", "--steps", "20"], ["option_prices/price.py", "--options", "50"]],
 )
 def test_programs(program, tmp_path):
     path = str(EXAMPLES / program[0])

@@ -15,7 +15,10 @@ pytestmark = [
 
 @pytest.mark.parametrize(
     "module",
-    ["numpy._core.tests.test_indexing", pytest.param("numpy._core.tests.test_nep50_promotions", marks=pytest.mark.slow)],
+    [
+        "numpy._core.tests.test_indexing",
+        pytest.param("numpy._core.tests.test_nep50_promotions", marks=pytest.mark.slow),
+    ],
 )
 def test_module(module):
     plain, _, messages = run(module, "plain")

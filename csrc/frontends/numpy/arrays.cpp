@@ -88,8 +88,7 @@ bool read_array(PyObject* object, TensorView& view) {
 }
 
 bool is_writable(PyObject* object) {
-  return Py_IS_TYPE(object, library().array) &&
-         (array_of(object).flags & (kWriteable | kWarnsOnWrite)) == kWriteable;
+  return Py_IS_TYPE(object, library().array) && (array_of(object).flags & (kWriteable | kWarnsOnWrite)) == kWriteable;
 }
 
 Ref empty(const TensorView& view) {

@@ -725,7 +725,8 @@ bool is_plain_dict(const ValuePtr& value) { return value->kind == ValueKind::Obj
 // A library may have one object for each of the two bools.
 bool may_be_kept_scalar(const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
-  return tensor != nullptr && family_of_result(tensor->family, 1) != tensor->family && tensor->spec.dtype == DType::bool_;
+  return tensor != nullptr && family_of_result(tensor->family, 1) != tensor->family &&
+         tensor->spec.dtype == DType::bool_;
 }
 
 }  // namespace

@@ -437,7 +437,8 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   if (plan.indices.empty()) return has_ellipsis(tracer, key) ? view : element_or_view(tracer, view);
   const TensorSpec& spec = as<TensorValue>(view)->spec;
   refuse_other_order(*tensor->family, parsed, spec, plan);
-  if (tensor->family->result_strides != nullptr && moves_dims(plan)) return indexed_in_front(tracer, view, parsed, plan);
+  if (tensor->family->result_strides != nullptr && moves_dims(plan))
+    return indexed_in_front(tracer, view, parsed, plan);
   auto [indices, dims] = places(tracer, parsed, plan);
   return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
 }

@@ -177,7 +177,14 @@ def test_hashes(name):
     assert not mismatch(raised(UNHASHABLE[name]), [np.arange(3.0)])
 
 
-SORTS = [{"kind": "\xe4"}, {"kind": "no"}, {"kind": "stable", "stable": True}, {"stable": 3}, {"kind": 3}, {"kind": "heapsort"}]
+SORTS = [
+    {"kind": "\xe4"},
+    {"kind": "no"},
+    {"kind": "stable", "stable": True},
+    {"stable": 3},
+    {"kind": 3},
+    {"kind": "heapsort"},
+]
 
 
 @pytest.mark.parametrize("options", SORTS, ids=str)
