@@ -25,7 +25,8 @@ def normal_below(x: Array) -> Array:
     t = 1 / (1 + 0.2316419 * np.abs(x))
     series = t * (0.319381530 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))))
     above = np.exp(-0.5 * x * x) * series / np.sqrt(2 * np.pi)
-    return np.where(x >= 0, 1 - above, above)
+    below: Array = np.where(x >= 0, 1 - above, above)
+    return below
 
 
 def black_scholes(spot: Array, strike: Array, years: Array, volatility: Array) -> tuple[Array, Array, Array, Array]:

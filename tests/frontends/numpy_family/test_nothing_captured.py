@@ -134,14 +134,14 @@ minidynamo.compile(lambda x: x * 2)(numpy.array([1], object))
 """
 
 
-@pytest.mark.parametrize("settings, told", [("", True), ("-dynamo", False)])
-def test_shown_without_settings(settings, told):
+@pytest.mark.parametrize("settings, said", [("", True), ("-dynamo", False)])
+def test_shown_without_settings(settings, said):
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
     environment.pop("MINIDYNAMO_LOGS", None)
     if settings:
         environment["MINIDYNAMO_LOGS"] = settings
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0 and (HEAD in done.stderr) == told
+    assert done.returncode == 0 and (HEAD in done.stderr) == said
 
 
 def test_pandas(caplog):

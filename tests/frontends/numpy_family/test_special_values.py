@@ -1,4 +1,4 @@
-"""Special values while no warning is wanted: there is no second run by NumPy, and no dims or objects that NumPy has not."""
+"""Special values while warnings are ignored: there is no second run by NumPy, and no dims or objects that NumPy has not."""
 
 import warnings
 
