@@ -81,7 +81,10 @@ table is `csrc/base/inert_flags.def`.
 
 LOGS = """# Logs
 
-By default only warnings are printed. `MINIDYNAMO_LOGS` is a comma-separated list of names:
+By default only warnings are printed. One of them says, once for each compiled function, that its first call that
+returned captured nothing, and why: an array that is not captured, a call that is not known, a loop whose iterations are
+not worth a region. Nothing is said where there was nothing to capture, where the program switched capture off, or where
+a callee was captured. `MINIDYNAMO_LOGS` is a comma-separated list of names:
 
 | setting | meaning |
 | --- | --- |

@@ -55,7 +55,7 @@ namespace {
 
 bool decide_may_be_root(PyCodeObject* code) {
   constexpr int kFunction = CO_OPTIMIZED | CO_NEWLOCALS;
-  if ((code->co_flags & kFunction) != kFunction || pv_makes_generator(code)) return false;
+  if ((code->co_flags & kFunction) != kFunction || pv_makes_generator(code) || is_left_code(code)) return false;
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
   if (text == nullptr) {

@@ -11,6 +11,7 @@
 #include "eval_frame/pending.h"
 #include "eval_frame/region_lookup.h"
 #include "eval_frame/signal_service.h"
+#include "eval_frame/watched_call.h"
 
 namespace md {
 
@@ -129,6 +130,15 @@ PyObject* call_captured(BorrowedRef function, const Policy* policy, PyObject* co
   return result.release();
 }
 
+// Until a call has returned: one inside another compiled call tells nothing of its own.
+PyObject* call_watched(BorrowedRef function, const CompileOptions& options, const Policy* policy, PyObject* const* args,
+                       size_t nargsf, PyObject* keyword_names) {
+  WatchedCall watched;
+  Ref result = Ref::steal(call_captured(function, policy, args, nargsf, keyword_names));
+  if (result && !std::exchange(options.is_judged, true)) watched.report(function);
+  return result.release();
+}
+
 bool is_generator_like(BorrowedRef function) {
   return pv_makes_generator(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()))) != 0;
 }
@@ -161,7 +171,10 @@ PyObject* call_compiled(BorrowedRef function, const CompileOptions& options, PyO
     if (disabled || is_generator_like(function) || pv_has_stack_room() == 0 ||
         pv_code_traced(PyThreadState_Get(), code) != 0)
       return call_undriven(function, args, nargsf, keyword_names);
-    return call_captured(function, policy_for_call(options, inherited), args, nargsf, keyword_names);
+    const Policy* policy = policy_for_call(options, inherited);
+    if (!options.is_judged && inherited.ambient == nullptr)
+      return call_watched(function, options, policy, args, nargsf, keyword_names);
+    return call_captured(function, policy, args, nargsf, keyword_names);
   } catch (...) {
     set_error_from_current_exception();
     return nullptr;

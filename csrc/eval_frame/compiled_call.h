@@ -12,6 +12,7 @@ struct CompileOptions {
   uint64_t backend = 0;
   int64_t recompile_limit = -1;
   mutable const Policy* last_policy = nullptr;  // of the previous call, nearly always that of the next one
+  mutable bool is_judged = false;               // a call has shown whether anything is captured
 };
 
 // Sets the backend of all compiled calls from now on, overriding their own; 0: no override. Returns the previous one.

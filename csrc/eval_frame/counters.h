@@ -11,6 +11,7 @@ namespace md {
   MD_COUNTER(graphs_captured, "regions whose graph has an op")                                                \
   MD_COUNTER(ops_captured, "ops in those graphs")                                                             \
   MD_COUNTER(regions_run, "regions entered, captured or found")                                               \
+  MD_COUNTER(plans_run, "of those, the ones that have a plan")                                                \
   MD_COUNTER(linked_runs, "of those, the iterations of loops that needed no look-up")                         \
   MD_COUNTER(graph_breaks, "regions captured that end in a break which is not silent")                        \
   MD_COUNTER(recompiles, "regions captured because the guards of the others failed")                          \

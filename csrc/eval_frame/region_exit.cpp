@@ -184,6 +184,7 @@ bool RegionRun::run_plan(LiveFrame* frame) {
     return false;
   }
   if (entry_->plan == nullptr) return true;
+  ++counters().plans_run;
   if (region().host_calls.empty()) return run_steps();
   MD_ASSERT(frame != nullptr, "a region with host calls runs in its frame");
   return run_with_host_calls(*frame);

@@ -83,12 +83,12 @@ bool read_array(PyObject* object, TensorView& view) {
   view.sizes = array.sizes;
   view.strides = Strides(array.strides, std::countr_zero(static_cast<uint64_t>(item)));
   view.data = array.data;
-  view.witness = static_cast<uint64_t>(array.flags & kWriteable);
+  view.witness = static_cast<uint64_t>(array.flags & (kWriteable | kWarnsOnWrite));
   return true;
 }
 
 bool is_writable(PyObject* object) {
-  return Py_IS_TYPE(object, library().array) && (array_of(object).flags & kWriteable) != 0;
+  return Py_IS_TYPE(object, library().array) && (array_of(object).flags & (kWriteable | kWarnsOnWrite)) == kWriteable;
 }
 
 Ref empty(const TensorView& view) {

@@ -103,12 +103,39 @@ bool steps_back(BorrowedRef item) {
   return step < 0;
 }
 
+// Ints beside arrays are arrays to NumPy: apart from them, they change where the dims of the arrays go.
+bool has_int_apart(BorrowedRef tuple) {
+  bool has_int = false, has_array = false, has_ended = false, is_apart = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tuple.get(), i);
+    bool is_between = PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
+    bool has_begun = has_int || has_array;
+    is_apart = is_apart || (!is_between && has_ended);
+    has_ended = has_ended || (is_between && has_begun);
+    has_int = has_int || PyLong_Check(item);
+    has_array = has_array || (!is_between && !PyLong_Check(item));
+  }
+  return is_apart && has_int && has_array;
+}
+
+// What index_plan() reads otherwise than NumPy.
+void check_key(const TensorSpec& spec, BorrowedRef tuple) {
+  constexpr int kMostDims = 64;
+  int ellipses = 0, dims = spec.rank();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
+    BorrowedRef item = PyTuple_GET_ITEM(tuple.get(), i);
+    if (steps_back(item)) raise(ErrorKind::NotImplemented, "a slice that steps backwards");
+    ellipses += item.get() == Py_Ellipsis;
+    dims += item.get() == Py_None;
+  }
+  if (ellipses > 1) raise(ErrorKind::NotImplemented, "more than one ellipsis");
+  if (dims > kMostDims) raise(ErrorKind::NotImplemented, "that many dims");
+  if (has_int_apart(tuple)) raise(ErrorKind::NotImplemented, "an int apart from arrays");
+}
+
 IndexPlan index(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor) {
-  bool back = steps_back(key);
-  if (PyTuple_Check(key.get()))
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i)
-      back = back || steps_back(PyTuple_GET_ITEM(key.get(), i));
-  if (back) raise(ErrorKind::NotImplemented, "a slice that steps backwards");
+  if (steps_back(key)) raise(ErrorKind::NotImplemented, "a slice that steps backwards");
+  if (PyTuple_Check(key.get())) check_key(spec, key);
   return index_plan(spec, key, as_tensor);
 }
 

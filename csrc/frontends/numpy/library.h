@@ -22,7 +22,7 @@ struct ArrayObject {
 static_assert(sizeof(Py_ssize_t) == sizeof(int64_t));
 
 // NPY_ARRAY_ALIGNED, NPY_ARRAY_WRITEABLE
-inline constexpr int kAligned = 0x0100, kWriteable = 0x0400;
+inline constexpr int kAligned = 0x0100, kWriteable = 0x0400, kWarnsOnWrite = INT32_MIN;
 
 // Entries of the capsule, by their numbers in NumPy's C API.
 struct ArrayApi {

@@ -82,9 +82,18 @@ void check_integers(const OpRow& op, const Ufunc& ufunc, std::span<const Promoti
   if (!is_captured) raise_op(ErrorKind::Type, op.name, "of integers computes otherwise here");
 }
 
-// Whether it is an element of the dtype of integers, once it is truncated.
+// Whether a float is rounded to an infinity only if it is one. NumPy warns of others where it casts them.
+bool is_within_floats(DType dtype, double number) {
+  const DTypeRow& floats = row(dtype);
+  int exponent = 1 << (floats.exponent_bits - 1);
+  double infinite = std::ldexp(1.0, exponent) - std::ldexp(1.0, exponent - floats.digits - 1);
+  return dtype == DType::float64 || !std::isfinite(number) || std::abs(number) < infinite;
+}
+
+// Whether the dtype holds it, once it is truncated for integers, or rounded for floats.
 bool is_within(DType dtype, const Scalar& number) {
   const DTypeRow& integers = row(dtype);
+  if (integers.category == DTypeCategory::Floating) return is_within_floats(dtype, number.as_double());
   double limit = std::ldexp(1.0, integers.digits);
   if (number.is_float()) {
     double whole = std::trunc(number.as_double());
@@ -96,13 +105,13 @@ bool is_within(DType dtype, const Scalar& number) {
   return number.as_int() < most && number.as_int() >= (integers.is_signed ? -most : 0);
 }
 
-// NumPy raises for an int that the dtype does not hold, or compares it as it is.
+// NumPy raises for an int that the dtype does not hold, or compares it as it is; of a float it warns.
 void check_number(const OpRow& op, const PromotionOperand& operand, DType dtype) {
-  if (operand.category == DTypeCategory::Floating || row(dtype).category == DTypeCategory::Floating) return;
   bool is_known = operand.number != nullptr && !operand.number->is_symbolic();
-  bool fits_always = dtype == DType::int64 && !is_known;
-  if (!fits_always && !(is_known && is_within(dtype, *operand.number)))
-    raise_op(ErrorKind::Type, op.name, "an int beside ", row(dtype).name);
+  // Conversions to halves raise no flags.
+  bool fits_always = dtype == DType::int64 || (row(dtype).category == DTypeCategory::Floating && !is_half(dtype));
+  if (is_known ? !is_within(dtype, *operand.number) : !fits_always)
+    raise_op(ErrorKind::Type, op.name, "a number beside ", row(dtype).name);
 }
 
 // NumPy compares int64 with uint64 without a cast; kernels take one dtype.
@@ -165,8 +174,8 @@ bool may_store(DType from, DType to) {
 
 bool may_store_number(DType dtype, const Scalar* number) {
   bool is_narrow = row(dtype).category == DTypeCategory::Integer && dtype != DType::int64;
-  if (number == nullptr) return !is_narrow;
-  return row(dtype).category != DTypeCategory::Integer || is_within(dtype, *number);
+  if (number == nullptr) return !is_narrow && !is_half(dtype);
+  return row(dtype).category == DTypeCategory::Bool || is_within(dtype, *number);
 }
 
 }  // namespace md::numpy

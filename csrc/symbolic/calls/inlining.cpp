@@ -149,8 +149,6 @@ void call_function(Tracer& tracer, const ValuePtr& function, CallArgs args, Cont
   if (Disabled disabled = disabled_by(callee_of(function).code); disabled != Disabled::Not)
     graph_break(disabled == Disabled::All ? BreakReason::disabled_call : BreakReason::disabled_frame_call,
                 text_of(callee_of(function).code->co_qualname));
-  if (is_left_code(callee_of(function).code))
-    graph_break(BreakReason::skipped_call, text_of(callee_of(function).code->co_qualname));
   int flags = callee_of(function).code->co_flags;
   bool is_generator = (flags & CO_GENERATOR) != 0 && (flags & (CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR)) == 0;
   if (!is_generator)
@@ -187,6 +185,7 @@ void guard_code(Tracer& tracer, ObjectValue& function) {
 // Creates a frame of the function, binds its parameters and guards its code.
 std::shared_ptr<SymbolicFrame> frame_of(Tracer& tracer, const ValuePtr& function, CallArgs& args) {
   Callee callee = callee_of(function);
+  if (is_left_code(callee.code)) graph_break(BreakReason::skipped_call, text_of(callee.code->co_qualname));
   if (callee.real != nullptr) guard_code(tracer, *callee.real);
   int flags = callee.code->co_flags;
   if ((flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0)

@@ -17,7 +17,11 @@ bool is_hashed_by_identity(Tracer& tracer, const ValuePtr& tensor) {
   auto* method = as<ObjectValue>(found);
   if (method == nullptr) return false;
   auto own = as<TensorValue>(tensor)->family->hash_function;
-  if (own != nullptr) return method->object.get() == own().get() && tracer.values().identity_of(found) != nullptr;
+  if (own != nullptr) {
+    BorrowedRef function = own();
+    bool is_own = function.get() != Py_None && method->object.get() == function.get();
+    return is_own && tracer.values().identity_of(found) != nullptr;
+  }
   return Py_IS_TYPE(method->object.get(), &PyWrapperDescr_Type);
 }
 

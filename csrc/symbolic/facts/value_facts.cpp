@@ -722,6 +722,13 @@ bool holds_attributes(Tracer& tracer, const InstanceDictValue& attributes, const
 
 bool is_plain_dict(const ValuePtr& value) { return value->kind == ValueKind::Object && type_of(value) == &PyDict_Type; }
 
+// A library may have one object for each of the two bools.
+bool may_be_kept_scalar(const ValuePtr& value) {
+  auto* tensor = as<TensorValue>(value);
+  return tensor != nullptr && family_of_result(tensor->family, 1) != tensor->family &&
+         tensor->spec.dtype == DType::bool_;
+}
+
 }  // namespace
 
 bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
@@ -736,7 +743,10 @@ bool same_object(Tracer& tracer, const ValuePtr& a, const ValuePtr& b) {
   if (one != nullptr && is_plain_dict(b)) return holds_attributes(tracer, *one, b);
   if (other != nullptr && is_plain_dict(a)) return holds_attributes(tracer, *other, a);
   BorrowedRef left = existing_object(a), right = existing_object(b);
-  if (!left || !right) return false;
+  bool is_new = !left || !right;
+  if (is_new && may_be_kept_scalar(a) && may_be_kept_scalar(b))
+    graph_break(BreakReason::unknown_comparison, "whether two bools of a library are one object");
+  if (is_new) return false;
   const Source *left_source = source_of(a), *right_source = source_of(b);
   bool same = left.get() == right.get();
   if (left_source != nullptr && right_source != nullptr) {

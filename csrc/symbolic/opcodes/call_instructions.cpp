@@ -286,6 +286,15 @@ void call(Tracer& tracer, const ValuePtr& callable, CallArgs args, ContinuationK
   if (result) apply_continuation(tracer, continuation, continuation_value, std::move(result));
 }
 
+// Its type, and its name where none of the program's code tells it: "numpy.ufunc frexp".
+std::string named_callable(const ValuePtr& callable, PyTypeObject* type) {
+  auto* object = as<ObjectValue>(callable);
+  if (object == nullptr || PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return type->tp_name;
+  Ref name = Ref::steal(PyObject_GetAttrString(object->object.get(), "__name__"));
+  if (!name) PyErr_Clear();
+  return name && PyUnicode_Check(name.get()) ? str_cat(type->tp_name, " ", text_of(name)) : type->tp_name;
+}
+
 // __call__ of an object's class.
 ValuePtr call_through_type(Tracer& tracer, const ValuePtr& callable, CallArgs& args, ContinuationKind continuation,
                            const ValuePtr& continuation_value) {
@@ -293,7 +302,8 @@ ValuePtr call_through_type(Tracer& tracer, const ValuePtr& callable, CallArgs& a
   PyTypeObject* type = tracer.values().exact_type(callable);
   if (type->tp_call == nullptr) raise_here();
   ValuePtr method = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ? type_attribute(tracer, callable, kCall) : nullptr;
-  if (!method || !is_python_function(method)) graph_break(BreakReason::unknown_callable, type->tp_name);
+  if (!method || !is_python_function(method))
+    graph_break(BreakReason::unknown_callable, named_callable(callable, type));
   args.positional.insert(args.positional.begin(), callable);
   inline_function(tracer, method, std::move(args), continuation, continuation_value);
   return nullptr;

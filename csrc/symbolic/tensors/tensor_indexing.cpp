@@ -208,6 +208,58 @@ std::pair<ValuePtr, ValuePtr> places(Tracer& tracer, const SymbolicKey& key, con
           make_value<SequenceValue>(false, integers(tracer, plan.dims))};
 }
 
+// Whether the strides fall along all dims but these.
+bool falls_beside(const TensorSpec& spec, const DimVec& dims) {
+  std::optional<Dim> outer;
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (std::ranges::any_of(dims, [i](Dim dim) { return dim.value() == i; }) || known_equal(spec.sizes[i], 1)) continue;
+    if (outer && !known_less(spec.strides[i], *outer) && !known_equal(spec.strides[i], *outer)) return false;
+    outer = spec.strides[i];
+  }
+  return true;
+}
+
+// Where strides follow from operands, those of the result follow from the indices', and from the dims that have none.
+void refuse_other_order(const TensorFamily& family, const SymbolicKey& key, const TensorSpec& view,
+                        const IndexPlan& plan) {
+  if (family.result_strides == nullptr) return;
+  auto is_in_order = [](const ValuePtr& index) { return as<TensorValue>(index)->spec.is_contiguous(); };
+  if (!std::ranges::all_of(key.indices(), is_in_order) || !falls_beside(view, plan.dims))
+    graph_break(BreakReason::unknown_subscript, "elements in another order than C's");
+}
+
+// Whether the dims of the indices come behind others in the result.
+bool moves_dims(const IndexPlan& plan) {
+  for (int i = 1; i < plan.dims.size(); ++i)
+    if (plan.dims[i].value() != plan.dims[0].value() + i) return false;
+  return plan.dims[0].value() > 0;
+}
+
+// As NumPy computes it: the dims of the indices first, and then moved, which the strides show.
+ValuePtr indexed_in_front(Tracer& tracer, const ValuePtr& view, const SymbolicKey& key, const IndexPlan& plan) {
+  static const OpRow* const index = find_op("index");
+  static const OpRow* const permute = find_op("permute");
+  auto permuted = [&](const ValuePtr& value, const DimVec& order) {
+    auto dims = make_value<SequenceValue>(false, integers(tracer, order));
+    return call_op(tracer, *permute, {{value, dims}, {}}, CallForm::Method);
+  };
+  int count = plan.dims.size(), rank = as<TensorValue>(view)->spec.rank();
+  auto first = static_cast<int>(plan.dims[0].value());
+  DimVec order = plan.dims, leading;
+  for (int i = 0; i < count; ++i) leading.push_back(i);
+  for (int i = 0; i < rank; ++i)
+    if (i < first || i >= first + count) order.push_back(i);
+  auto indices = make_value<SequenceValue>(false, key.indices());
+  auto dims = make_value<SequenceValue>(false, integers(tracer, leading));
+  ValuePtr found = call_op(tracer, *index, {{permuted(view, order), indices, dims}, {}}, CallForm::Function);
+  int all = as<TensorValue>(found)->spec.rank(), moved = all - (rank - count);
+  DimVec back;
+  for (int i = 0; i < first; ++i) back.push_back(moved + i);
+  for (int i = 0; i < moved; ++i) back.push_back(i);
+  for (int i = moved + first; i < all; ++i) back.push_back(i);
+  return permuted(found, back);
+}
+
 // x[mask] = number, for a mask over the leading dims of x.
 void store_at_mask(Tracer& tracer, TensorValue* tensor, const ValuePtr& key, const ValuePtr& value) {
   static const OpRow* const masked_fill = find_op("masked_fill");
@@ -385,6 +437,10 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   if (plan.steps.empty() && plan.indices.empty()) plan.steps.push_back({alias, {Tensor()}});
   ValuePtr view = view_at(tracer, tensor, parsed, plan.steps);
   if (plan.indices.empty()) return has_ellipsis(tracer, key) ? view : element_or_view(tracer, view);
+  const TensorSpec& spec = as<TensorValue>(view)->spec;
+  refuse_other_order(*tensor->family, parsed, spec, plan);
+  if (tensor->family->result_strides != nullptr && moves_dims(plan))
+    return indexed_in_front(tracer, view, parsed, plan);
   auto [indices, dims] = places(tracer, parsed, plan);
   return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
 }

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # By the name of the library's module: the module here that loads it.
-_LIBRARIES = {"torch": "torch", "torch._dynamo": "torch_dynamo", "numpy": "numpy"}
+_LIBRARIES = {"torch": "torch", "torch._dynamo": "torch_dynamo", "numpy": "numpy", "pandas": "pandas"}
 
 
 def load(name: str) -> None:

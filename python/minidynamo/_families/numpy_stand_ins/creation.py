@@ -6,7 +6,7 @@ import math
 
 import minidynamo
 
-from .table import decline, dtype_of, holds, stands_in, tensor
+from .table import MOST_DIMS, decline, dtype_of, holds, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def _in_order(function: Any, sizes: tuple[Any, ...], order: Any, *args: Any, **o
 
 def _sizes(shape: Any) -> Any:
     sizes = (shape,) if isinstance(shape, int) else shape
-    if not isinstance(sizes, (tuple, list)):
+    if not isinstance(sizes, (tuple, list)) or len(sizes) > MOST_DIMS:
         decline("a shape")
     return tuple(sizes)
 

@@ -17,6 +17,7 @@ from .table import (
     outermost_first,
     promoted,
     repeats_nothing,
+    require_within,
     stands_in,
     tensor,
 )
@@ -92,6 +93,13 @@ def _plain_number(value: Any) -> Tensor:
     return minidynamo.full((), value, dtype=kinds[_kind(value)])
 
 
+def _require_within(value: Any, dtype: Any) -> None:
+    if not isinstance(value, (list, tuple)):
+        return require_within(value, dtype, "an array")
+    for item in value:
+        _require_within(item, dtype)
+
+
 def _of_numbers(value: Any, dtype: Any) -> Any:
     """A new array of a list."""
     if _holds_arrays(value):
@@ -107,6 +115,7 @@ def _of_numbers(value: Any, dtype: Any) -> Any:
     wanted = dtype_of(dtype)
     if wanted not in (minidynamo.float32, minidynamo.float64) and not _holds_all(wanted, value):
         decline("an array of numbers in this dtype")
+    _require_within(value, wanted)
     return minidynamo.tensor(value, dtype=wanted)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import all_dims, array_of, attribute, decline, stands_in
+from .table import MOST_DIMS, all_dims, array_of, attribute, decline, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 def _reshaped(a: Any, shape: Any, order: Any) -> Tensor:
     if order != "C":
         decline("reshape in another order")
+    if isinstance(shape, tuple) and len(shape) > MOST_DIMS:
+        decline("reshape to that many dims")
     return array_of(a, "reshape").reshape(shape)
 
 
@@ -94,7 +96,10 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 def expand_dims(a: Any, axis: Any) -> Any:
     if not isinstance(axis, int):
         decline("expand_dims by several axes")
-    return array_of(a, "expand_dims").unsqueeze(axis)
+    values = array_of(a, "expand_dims")
+    if values.dim() == MOST_DIMS:
+        decline("expand_dims to that many dims")
+    return values.unsqueeze(axis)
 
 
 @stands_in("broadcast_to", returns_arrays=True)

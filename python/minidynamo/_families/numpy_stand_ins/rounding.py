@@ -7,7 +7,7 @@ import math
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, decline, stands_in, tensor
+from .table import array_of, decline, require_within, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
     numbers = [number for number in (nan, posinf, neginf) if number is not None]
     if copy is not True or not all(isinstance(number, (int, float)) for number in numbers):
         decline("nan_to_num in place, or by arrays")
+    for number in numbers:
+        require_within(number, values.dtype, "nan_to_num")
     return minidynamo.nan_to_num(values, float(nan), posinf, neginf)
 
 
@@ -66,6 +68,23 @@ def positive(x: Any, /) -> Any:
     if values.dtype is minidynamo.bool:
         decline("positive of bools")
     return values.clone()
+
+
+@stands_in("sign")
+def sign(x: Any, /) -> Any:
+    values = tensor(x, "sign")
+    if values.dtype is minidynamo.bool:
+        decline("sign of bools")
+    found = values.sign()
+    return minidynamo.where(values.isnan(), values, found) if values.is_floating_point() else found
+
+
+@stands_in("heaviside")
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    values, at_zero = _floats(x1, "heaviside"), _floats(x2, "heaviside")
+    if values.dtype is not at_zero.dtype:
+        decline("heaviside of two dtypes")
+    return minidynamo.where(values.isnan(), values, minidynamo.heaviside(values, at_zero))
 
 
 @stands_in("tril", returns_arrays=True)

@@ -78,7 +78,7 @@ def _bounded(a: Any, low: Any, high: Any) -> Any:
 
 
 @stands_in("clip")
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None) -> Any:
+def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
     return stored(_bounded(a, a_min, a_max), out)
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 _FEW = 256
+_KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
 
 
 def _require_few(value: Tensor) -> None:
@@ -20,9 +21,11 @@ def _require_few(value: Tensor) -> None:
         decline("sort of many elements, which NumPy sorts faster")
 
 
-def _require_order(name: str, value: Tensor, axis: Any, order: Any) -> None:
+def _require_order(name: str, value: Tensor, axis: Any, order: Any, kind: Any, stable: Any) -> None:
     if order is not None or value.dtype is minidynamo.float16:
         decline(f"{name} by fields, or of float16")
+    if kind not in _KINDS or stable not in (None, False, True) or (kind is not None and stable is not None):
+        decline(f"{name} of such a kind")
     if axis is not None and not is_axis(value, axis):
         decline(f"{name} along such an axis")
 
@@ -34,7 +37,7 @@ def _ascending(value: Tensor, dim: int) -> Tensor:
 @stands_in("sort", returns_arrays=True)
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     values = array_of(a, "sort")
-    _require_order("sort", values, axis, order)
+    _require_order("sort", values, axis, order, kind, stable)
     _require_few(values)
     if axis is None:
         return _ascending(values.reshape(-1), 0)
@@ -43,7 +46,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 @stands_in("ndarray.sort")
 def sort_method(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-    _require_order("sort", array_of(self, "sort"), axis, order)
+    _require_order("sort", array_of(self, "sort"), axis, order, kind, stable)
     _require_few(self)
     if axis is None:
         decline("sort over no axis")
@@ -52,7 +55,7 @@ def sort_method(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, 
 
 def _places(name: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Any:
     values = array_of(a, name)
-    _require_order(name, values, axis, order)
+    _require_order(name, values, axis, order, kind, stable)
     if kind not in ("stable", "mergesort") and stable is not True:
         decline(f"{name} of equal elements in any order")
     if axis is None:

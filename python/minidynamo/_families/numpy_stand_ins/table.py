@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ATTRIBUTES",
+    "MOST_DIMS",
     "TABLE",
     "UNSIGNED",
     "all_dims",
@@ -33,6 +34,7 @@ __all__ = [
     "promoted",
     "repeats_nothing",
     "require",
+    "require_within",
     "stands_in",
     "tensor",
 ]
@@ -58,6 +60,9 @@ class StandIn:
                     value, path, "StandIn", self.function, method=is_method, returns_arrays=self.returns_arrays
                 )
 
+
+# NumPy has no arrays of more.
+MOST_DIMS = 64
 
 TABLE: list[StandIn] = []
 ATTRIBUTES: dict[str, Callable[..., Any]] = {}
@@ -128,6 +133,17 @@ def holds(dtype: Any, value: Any) -> bool:
         return False
     least, most = _ENDS[dtype]
     return least <= value <= most
+
+
+# Floats from here on are rounded to infinities, of which NumPy warns.
+_INFINITE = {minidynamo.float16: 65520.0, minidynamo.float32: float.fromhex("0x1.ffffffp+127")}
+
+
+def require_within(number: Any, dtype: Any, what: str) -> None:
+    """A number that the dtype rounds to an infinity is left to NumPy."""
+    infinite = _INFINITE.get(dtype)
+    if infinite is not None and infinite <= abs(number) < float("inf"):
+        decline(f"{what} of such a number")
 
 
 def is_axis(value: Tensor, axis: Any) -> bool:

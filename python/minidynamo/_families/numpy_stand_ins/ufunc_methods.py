@@ -7,7 +7,7 @@ import minidynamo
 from ..._C import Tensor
 from .products import pair_of_floats
 from .reductions import REDUCTIONS, RUNNING
-from .table import all_dims, array_of, decline, is_axis, outermost_first, stands_in
+from .table import MOST_DIMS, all_dims, array_of, decline, is_axis, outermost_first, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ def outer(self: Any, A: Any, B: Any, /) -> Any:
     first, second = pair_of_floats(A, B, "outer")
     if not first.is_contiguous() or not second.is_contiguous():
         decline("outer of arrays in another order")
+    if first.dim() + second.dim() > MOST_DIMS:
+        decline("outer of that many dims")
     return function(first.reshape((*first.shape, *([1] * second.dim()))), second)
 
 
