@@ -40,7 +40,7 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
 }
 
 void SizeChanges::put_sizes(Layout& layout) {
-  has_changed_.assign(layout.places.size(), false);
+  changes_.assign(layout.places.size(), SizeChange::None);
   has_resized_ = false;
   for (size_t value = 0; value < buffer_of_.size(); ++value) layout.places[value].buffer = buffer_of_[value];
   for (const Result& result : changing_) {
@@ -49,11 +49,11 @@ void SizeChanges::put_sizes(Layout& layout) {
     if (same_layout(spec, now)) continue;
     spec.sizes = now.sizes;
     spec.strides = now.strides;
-    has_changed_[static_cast<size_t>(result.value)] = true;
+    changes_[static_cast<size_t>(result.value)] = SizeChange::Sizes;
   }
   for (size_t i = 0; i < layout.buffers.size(); ++i) {
     Buffer& buffer = layout.buffers[i];
-    if (!has_changed_[static_cast<size_t>(buffer.root)]) continue;
+    if (changes_[static_cast<size_t>(buffer.root)] == SizeChange::None) continue;
     int64_t nbytes = span_nbytes(layout.places[static_cast<size_t>(buffer.root)].spec);
     has_resized_ = has_resized_ || (may_move_[i] && nbytes != buffer.nbytes);
     buffer.nbytes = nbytes;
@@ -63,14 +63,17 @@ void SizeChanges::put_sizes(Layout& layout) {
     int64_t now = layout.places[static_cast<size_t>(view.base)].offset + sized_->view_offset(*view.node, view.out);
     if (now == offset) continue;
     offset = now;
-    has_changed_[static_cast<size_t>(view.value)] = true;
+    SizeChange& change = changes_[static_cast<size_t>(view.value)];
+    change = std::max(change, SizeChange::Offsets);
   }
 }
 
-bool SizeChanges::concerns(size_t step) const {
+SizeChange SizeChanges::change_of(size_t step) const {
   const StepValues& read = step_values_[step];
-  return read.has_numbers ||
-         std::ranges::any_of(read.values, [&](int value) { return has_changed_[static_cast<size_t>(value)]; });
+  if (read.has_numbers) return SizeChange::Sizes;
+  SizeChange most = SizeChange::None;
+  for (int value : read.values) most = std::max(most, changes_[static_cast<size_t>(value)]);
+  return most;
 }
 
 }  // namespace md

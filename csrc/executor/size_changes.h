@@ -10,6 +10,8 @@
 
 namespace md {
 
+enum class SizeChange : uint8_t { None, Offsets, Sizes };
+
 class SizeChanges {
  public:
   // places: before buffers share memory. memory, and the nodes whose results are computed: by step.
@@ -18,8 +20,8 @@ class SizeChanges {
 
   // The specs, offsets and buffers that the graph's present sizes give, before buffers share memory.
   void put_sizes(Layout& layout);
-  // Whether anything that the step was lowered from differs from the layout that was given to put_sizes().
-  bool concerns(size_t step) const;
+  // The most that differs, of what the step was lowered from, from the layout that was given to put_sizes().
+  SizeChange change_of(size_t step) const;
   // Whether memory that buffers may share has another size since.
   bool has_resized() const { return has_resized_; }
   std::vector<StepMemory>& memory() { return memory_; }
@@ -45,7 +47,7 @@ class SizeChanges {
   std::vector<View> views_;       // a view of a view comes after it
   std::vector<StepMemory> memory_;
   std::vector<StepValues> step_values_;  // by step
-  std::vector<bool> has_changed_;        // by value
+  std::vector<SizeChange> changes_;      // by value
   bool has_resized_ = false;
 };
 
