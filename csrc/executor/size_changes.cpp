@@ -6,7 +6,8 @@
 namespace md {
 
 SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAssignment& places,
-                         std::vector<StepMemory> memory, std::span<const std::vector<const Node*>> nodes)
+                         std::vector<StepMemory> memory, std::span<const std::vector<const Node*>> nodes,
+                         std::span<const WritePlacement::Moved> moved)
     : sized_(std::move(sized)), memory_(std::move(memory)) {
   for (const Place& place : places.layout().places) buffer_of_.push_back(place.buffer);
   may_move_.resize(places.layout().buffers.size());
@@ -23,9 +24,13 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
     for (int out = 0; out < static_cast<int>(node->outs.size()); ++out) {
       Result result = {places.number({node.get(), out}), node.get(), out};
       if (is_alias) views_.push_back({result, base});
-      if (changes && node->kind != NodeKind::ScalarInput) changing_.push_back(result);
+      // What lies in a window has the layout of that, which stays.
+      bool is_moved = std::ranges::find(moved, result.value, &WritePlacement::Moved::value) != moved.end();
+      if (changes && !is_moved && node->kind != NodeKind::ScalarInput) changing_.push_back(result);
     }
   }
+  for (const WritePlacement::Moved& each : moved)
+    in_windows_.push_back({each.value, places.number({const_cast<Node*>(each.update), 0}), each.update});
   for (const std::vector<const Node*>& each : nodes) {
     StepValues& read = step_values_.emplace_back();
     read.has_numbers = each.empty();
@@ -58,14 +63,19 @@ void SizeChanges::put_sizes(Layout& layout) {
     has_resized_ = has_resized_ || (may_move_[i] && nbytes != buffer.nbytes);
     buffer.nbytes = nbytes;
   }
-  for (const View& view : views_) {
-    int64_t& offset = layout.places[static_cast<size_t>(view.value)].offset;
-    int64_t now = layout.places[static_cast<size_t>(view.base)].offset + sized_->view_offset(*view.node, view.out);
-    if (now == offset) continue;
-    offset = now;
-    SizeChange& change = changes_[static_cast<size_t>(view.value)];
-    change = std::max(change, SizeChange::Offsets);
-  }
+  auto offset_of = [&](int value) { return layout.places[static_cast<size_t>(value)].offset; };
+  for (const View& view : views_)
+    put_offset(layout, view.value, offset_of(view.base) + sized_->view_offset(*view.node, view.out));
+  for (const InWindow& each : in_windows_)
+    put_offset(layout, each.value, offset_of(each.base) + written_view(*each.update).offset.value());
+}
+
+void SizeChanges::put_offset(Layout& layout, int value, int64_t offset) {
+  int64_t& known = layout.places[static_cast<size_t>(value)].offset;
+  if (known == offset) return;
+  known = offset;
+  SizeChange& change = changes_[static_cast<size_t>(value)];
+  change = std::max(change, SizeChange::Offsets);
 }
 
 SizeChange SizeChanges::change_of(size_t step) const {
