@@ -323,11 +323,11 @@ void WritePlacement::find_accesses() {
   }
 }
 
-bool WritePlacement::is_touched_between(const Window& window, int after, int before) const {
+bool WritePlacement::is_touched_between(const Window& window, int after, int before, const Node* but) const {
   const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
   auto at = std::ranges::upper_bound(all, after, {}, &Access::step);
   for (; at != all.end() && at->step < before; ++at)
-    if (meet(at->place, window)) return true;
+    if (at->node != but && meet(at->place, window)) return true;
   return false;
 }
 
@@ -347,17 +347,31 @@ bool WritePlacement::is_touched_within(const Group& group, const Node& result, c
 
 std::optional<WritePlacement::Target> WritePlacement::target_of(const Node& node) const {
   size_t index = static_cast<size_t>(node.index);
-  if (node.outs.size() != 1 || is_output_[index] || escapes_[index] || users_[index].size() != 1) return std::nullopt;
-  const Node& user = *users_[index][0];
-  int value = number(node), reads = 0;
-  for_each_read(user, places_, [&](int read, size_t) { reads += read == value ? 1 : 0; });
-  const auto* written = user.operands.size() > 1 ? std::get_if<ValueRef>(&user.operands[1]) : nullptr;
-  if (reads != 1 || written == nullptr || written->node != &node) return std::nullopt;
-  if (writes_view(*user.op)) return is_in_base(user) ? std::optional(Target{window_of(user), &user}) : std::nullopt;
+  if (node.outs.size() != 1 || is_output_[index] || escapes_[index]) return std::nullopt;
+  int value = number(node), last_read = -1;
+  const Node* writer = nullptr;
+  for (const Node* each : users_[index]) {
+    const auto* written = each->operands.size() > 1 ? std::get_if<ValueRef>(&each->operands[1]) : nullptr;
+    int reads = 0;
+    for_each_read(*each, places_, [&](int read, size_t) { reads += read == value ? 1 : 0; });
+    bool writes = (writes_view(*each->op) || is_op(*each, OpRole::Copy)) && written != nullptr && written->node == &node;
+    if (writes && (writer != nullptr || reads != 1)) return std::nullopt;
+    if (writes) writer = each;
+    // Loops read elements from where they lie.
+    bool is_plain = writes || (step_of(*each) >= 0 && is_loop(groups_[static_cast<size_t>(step_of(*each))]));
+    if (!is_plain) return std::nullopt;
+    if (!writes) last_read = std::max(last_read, step_of(*each));
+  }
+  if (writer == nullptr) return std::nullopt;
+  const Node& user = *writer;
+  if (writes_view(*user.op)) return is_in_base(user) ? std::optional(Target{window_of(user), &user, last_read}) : std::nullopt;
   const TensorSpec& spec = user.outs[0].spec;
   if (!is_op(user, OpRole::Copy) || spec.dtype != node.outs[0].spec.dtype || !same(spec.sizes, node.outs[0].spec.sizes))
     return std::nullopt;
-  return is_in_base(user) ? Target{window_of(user), &user} : target_of(user);
+  if (is_in_base(user)) return Target{window_of(user), &user, last_read};
+  std::optional<Target> next = target_of(user);
+  if (next) next->last_read = std::max(next->last_read, last_read);
+  return next;
 }
 
 // Whether the group's step can write the node's result with this layout.
@@ -395,7 +409,7 @@ bool WritePlacement::place_in_window(const Group& group, const Node& node) {
   if (!target) return false;
   const Window& window = target->window;
   int step = step_of(node);
-  bool is_free = window.is_fixed && fits_step(group, node, window.spec) && !is_touched_between(window, step, step_of(*target->update)) &&
+  bool is_free = window.is_fixed && fits_step(group, node, window.spec) && !is_touched_between(window, step, std::max(step_of(*target->update), target->last_read + 1), target->update) &&
                  (is_loop(group) || !is_touched_within(group, node, window)) &&
                  std::ranges::none_of(moved_, [&](const Move& other) {
                    Window at = place_of(other.moved.value);
@@ -414,7 +428,7 @@ bool WritePlacement::place_in_input(const Group& group, const Node& node) {
   const Window input = place_of(number(*chain->input_node));
   int step = step_of(node), own = place(number(node)).buffer;
   bool is_free = buffer(own).home == BufferHome::Arena && fits_step(group, node, input.spec) && moved_.empty() &&
-                 !is_touched_between(input, step, kNever) &&
+                 !is_touched_between(input, step, kNever, nullptr) &&
                  (is_loop(group) || !is_touched_within(group, node, input)) &&
                  may_write_input(*chain, node, step, input);
   if (!is_free || !std::ranges::all_of(chain->updates, [&](const Node* update) {

@@ -77,6 +77,7 @@ class WritePlacement {
   struct Target {
     Window window;
     const Node* update;
+    int last_read;  // the last step that reads the value before it is written there, or from there
   };
   struct Move {
     Moved moved;
@@ -103,7 +104,8 @@ class WritePlacement {
   bool meet(const Window& a, const Window& b) const;
   static bool is_same_place(const Window& a, const Window& b);
   void find_accesses();
-  bool is_touched_between(const Window& window, int after, int before) const;
+  // but: a node that does not count.
+  bool is_touched_between(const Window& window, int after, int before, const Node* but) const;
   bool is_touched_within(const Group& group, const Node& result, const Window& window) const;
   std::optional<Target> target_of(const Node& node) const;
   bool place_in_window(const Group& group, const Node& node);
