@@ -10,14 +10,14 @@ namespace {
 
 bool fails_by_data(const Node& node) { return may_fail(*node.op, node.operands, node.outs); }
 
-// Whether a loop over the group's sizes copies rows that it reads again and again.
-bool packs_rows(const Group& group, const Node& node, const BufferAssignment& places) {
-  bool found = false;
+// Whether a loop over the group's sizes copies rows that it reads again and again, for some sizes.
+bool packs_rows(const Group& group, const Node& node, const BufferAssignment& places, const SizedGraph* sized) {
+  bool found = !keeps_layout(node, sized);
   for (const Operand& operand : node.operands) {
     for_each_value(operand, [&](const ValueRef& value) {
       if (value.node->outs[static_cast<size_t>(value.out)].is_scalar) return;
       const TensorSpec& spec = places.place(value).spec;
-      found = found || (!same(spec.sizes, group.sizes) && !spec.is_contiguous());
+      found = found || !keeps_layout(*value.node, sized) || (!same(spec.sizes, group.sizes) && !spec.is_contiguous());
     });
   }
   return found;
@@ -48,7 +48,7 @@ CommitPoint::Failure CommitPoint::failure_of(const Group& group, const BufferAss
     }
     if (is_loop(group)) {
       // Numbers are checked, and rows packed, before anything is written.
-      if (rules.sizes_change || fails_by_data(*node) || packs_rows(group, *node, places)) fails(node, false);
+      if (fails_by_data(*node) || packs_rows(group, *node, places, rules.sized)) fails(node, false);
     } else if (fails_by_data(*node) || !is_steady(*node->op)) {
       fails(node, node->op->kind != OpKind::Write);
     }

@@ -5,14 +5,15 @@
 
 #include "executor/buffer_assignment.h"
 #include "executor/fusion_groups.h"
+#include "graph/sized_graph.h"
 
 namespace md {
 
 inline constexpr int kNever = 1 << 30;
 
 struct CommitRules {
-  bool sizes_change = false;  // the answers hold for all sizes
-  bool sees_flags = false;    // a floating-point exception is a failure
+  const SizedGraph* sized = nullptr;  // the answers hold for all its sizes; null: the sizes stay
+  bool sees_flags = false;            // a floating-point exception is a failure
 };
 
 class CommitPoint {

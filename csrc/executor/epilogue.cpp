@@ -58,6 +58,13 @@ bool Epilogue::take_sizes(const Layout& layout, const Node& anchor) {
   return std::ranges::find(memory.may_share, *in_place) != memory.may_share.end();
 }
 
+bool Epilogue::take_offsets(const Layout& layout) const {
+  if (!program || form == nullptr) return true;
+  StepMemory memory;
+  if (!md::take_offsets(*form, layout, *program, memory)) return false;
+  return !in_place || std::ranges::find(memory.may_share, *in_place) != memory.may_share.end();
+}
+
 std::string anchor_text(const Group& group) {
   std::string text = group.nodes[0]->op->name;
   for (size_t i = 1; i < group.nodes.size(); ++i) text += " + " + group.nodes[i]->op->name;

@@ -21,8 +21,9 @@ struct Epilogue {
   LoopFormPtr form;                             // null: its sizes do not change
   std::optional<std::pair<int, int>> in_place;  // its result and the anchor's, which lies in the same memory
 
-  // As Step::take_sizes().
+  // As Step::take_sizes() and take_offsets().
   bool take_sizes(const Layout& layout, const Node& anchor);
+  bool take_offsets(const Layout& layout) const;
   size_t nbytes() const;
 };
 

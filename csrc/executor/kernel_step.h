@@ -30,6 +30,7 @@ class KernelStep : public Step {
   bool needs_gil() const override { return op_.kind == OpKind::HostCall && op_.host_call.needs_gil; }
   void prepare(RunState& state) const override;
   bool take_sizes(const Layout& layout, StepMemory& memory) override;
+  bool take_offsets(const Layout&, StepMemory&) override { return true; }
   std::unique_ptr<Step> copy() const override;
 
  private:

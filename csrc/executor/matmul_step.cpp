@@ -63,6 +63,9 @@ class MatmulStep : public Step {
     products_ = make_products(part_, b_has_owner_);
     return products_.ok();
   }
+  bool take_offsets(const Layout& layout, StepMemory&) override {
+    return part_.anchor == nullptr || part_.epilogue.take_offsets(layout);
+  }
   std::unique_ptr<Step> copy() const override { return std::make_unique<MatmulStep>(*this); }
 
  private:

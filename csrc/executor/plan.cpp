@@ -60,9 +60,13 @@ void NativePlan::find_outputs() {
 bool NativePlan::take_step_sizes(bool all, bool& may_move) {
   std::vector<StepMemory>& memory = changes_->memory();
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (!all && !changes_->concerns(i)) continue;
+    SizeChange change = all ? SizeChange::Sizes : changes_->change_of(i);
+    if (change == SizeChange::None) continue;
     std::vector<std::pair<int, int>> shares = memory[i].may_share;
-    if (!steps_[i]->take_sizes(layout_, memory[i])) return false;
+    Step& step = *steps_[i];
+    bool taken = change == SizeChange::Offsets ? step.take_offsets(layout_, memory[i])
+                                               : step.take_sizes(layout_, memory[i]);
+    if (!taken) return false;
     may_move = may_move || shares != memory[i].may_share;
   }
   return true;
@@ -137,7 +141,7 @@ void NativePlan::prepare(RunState& state) const {
 void NativePlan::prepare_again(RunState& state, bool has_moved) const {
   if (has_moved) return prepare(state);
   for (size_t i = 0; i < steps_.size(); ++i)
-    if (changes_->concerns(i)) steps_[i]->prepare(state);
+    if (changes_->change_of(i) != SizeChange::None) steps_[i]->prepare(state);
 }
 
 std::unique_ptr<RunState> NativePlan::check_out() const {

@@ -6,7 +6,8 @@
 namespace md {
 
 SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAssignment& places,
-                         std::vector<StepMemory> memory, std::span<const std::vector<const Node*>> nodes)
+                         std::vector<StepMemory> memory, std::span<const std::vector<const Node*>> nodes,
+                         std::span<const WritePlacement::Moved> moved)
     : sized_(std::move(sized)), memory_(std::move(memory)) {
   for (const Place& place : places.layout().places) buffer_of_.push_back(place.buffer);
   may_move_.resize(places.layout().buffers.size());
@@ -23,9 +24,13 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
     for (int out = 0; out < static_cast<int>(node->outs.size()); ++out) {
       Result result = {places.number({node.get(), out}), node.get(), out};
       if (is_alias) views_.push_back({result, base});
-      if (changes && node->kind != NodeKind::ScalarInput) changing_.push_back(result);
+      // What lies in a window has the layout of that, which stays.
+      bool is_moved = std::ranges::find(moved, result.value, &WritePlacement::Moved::value) != moved.end();
+      if (changes && !is_moved && node->kind != NodeKind::ScalarInput) changing_.push_back(result);
     }
   }
+  for (const WritePlacement::Moved& each : moved)
+    in_windows_.push_back({each.value, places.number({const_cast<Node*>(each.update), 0}), each.update});
   for (const std::vector<const Node*>& each : nodes) {
     StepValues& read = step_values_.emplace_back();
     read.has_numbers = each.empty();
@@ -40,7 +45,7 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
 }
 
 void SizeChanges::put_sizes(Layout& layout) {
-  has_changed_.assign(layout.places.size(), false);
+  changes_.assign(layout.places.size(), SizeChange::None);
   has_resized_ = false;
   for (size_t value = 0; value < buffer_of_.size(); ++value) layout.places[value].buffer = buffer_of_[value];
   for (const Result& result : changing_) {
@@ -49,28 +54,36 @@ void SizeChanges::put_sizes(Layout& layout) {
     if (same_layout(spec, now)) continue;
     spec.sizes = now.sizes;
     spec.strides = now.strides;
-    has_changed_[static_cast<size_t>(result.value)] = true;
+    changes_[static_cast<size_t>(result.value)] = SizeChange::Sizes;
   }
   for (size_t i = 0; i < layout.buffers.size(); ++i) {
     Buffer& buffer = layout.buffers[i];
-    if (!has_changed_[static_cast<size_t>(buffer.root)]) continue;
+    if (changes_[static_cast<size_t>(buffer.root)] == SizeChange::None) continue;
     int64_t nbytes = span_nbytes(layout.places[static_cast<size_t>(buffer.root)].spec);
     has_resized_ = has_resized_ || (may_move_[i] && nbytes != buffer.nbytes);
     buffer.nbytes = nbytes;
   }
-  for (const View& view : views_) {
-    int64_t& offset = layout.places[static_cast<size_t>(view.value)].offset;
-    int64_t now = layout.places[static_cast<size_t>(view.base)].offset + sized_->view_offset(*view.node, view.out);
-    if (now == offset) continue;
-    offset = now;
-    has_changed_[static_cast<size_t>(view.value)] = true;
-  }
+  auto offset_of = [&](int value) { return layout.places[static_cast<size_t>(value)].offset; };
+  for (const View& view : views_)
+    put_offset(layout, view.value, offset_of(view.base) + sized_->view_offset(*view.node, view.out));
+  for (const InWindow& each : in_windows_)
+    put_offset(layout, each.value, offset_of(each.base) + written_view(*each.update).offset.value());
 }
 
-bool SizeChanges::concerns(size_t step) const {
+void SizeChanges::put_offset(Layout& layout, int value, int64_t offset) {
+  int64_t& known = layout.places[static_cast<size_t>(value)].offset;
+  if (known == offset) return;
+  known = offset;
+  SizeChange& change = changes_[static_cast<size_t>(value)];
+  change = std::max(change, SizeChange::Offsets);
+}
+
+SizeChange SizeChanges::change_of(size_t step) const {
   const StepValues& read = step_values_[step];
-  return read.has_numbers ||
-         std::ranges::any_of(read.values, [&](int value) { return has_changed_[static_cast<size_t>(value)]; });
+  if (read.has_numbers) return SizeChange::Sizes;
+  SizeChange most = SizeChange::None;
+  for (int value : read.values) most = std::max(most, changes_[static_cast<size_t>(value)]);
+  return most;
 }
 
 }  // namespace md

@@ -26,8 +26,9 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 // Sizes that have been asked for this often get a plan of their own: lowering one costs about as much as this number of
-// changes of sizes.
+// changes of sizes. But a small plan that changes is in the caches, and one of many small ones is not.
 constexpr int kUsesForOwnPlan = 16;
+constexpr double kLeastWorkOfOwnPlan = 50e3;  // ns
 constexpr size_t kMostCounted = 1024;  // sizes of one graph whose uses are counted
 // Plans of one graph that take other sizes: for sizes used in turn, and for several threads.
 constexpr size_t kMostShared = 16;
@@ -124,7 +125,8 @@ class SizedPlans : public Plan {
 
   // What follows is called under the lock. Plans to be freed after it are moved to `dropped`.
   std::shared_ptr<const Plan> find(const Sizes& sizes) const;
-  bool wants_own_plan(const Sizes& sizes) const;
+  bool count_use(const Sizes& sizes) const;
+  static bool is_worth_own_plan(const KeptPlan& kept);
   std::shared_ptr<const Plan> share(const Sizes& sizes, KeptPlans& dropped) const;
   bool find_pattern(const Sizes& sizes) const;
   bool are_asked_once(const Sizes& sizes) const;
@@ -204,7 +206,9 @@ std::shared_ptr<const Plan> SizedPlans::for_inputs(std::span<const GraphInput> i
   {
     std::lock_guard lock(all_.mutex);
     if ((plan = find(sizes)) != nullptr) return plan;
-    if (!wants_own_plan(sizes)) plan = share(sizes, dropped);
+    bool is_often = count_use(sizes);
+    if (may_share_) plan = share(sizes, dropped);
+    if (plan != nullptr && is_often && is_worth_own_plan(all_.plans.front())) plan = nullptr;
   }
   if (plan != nullptr) {
     if (makers_.log != nullptr && makers_.is_logged()) makers_.log(*plan, *graph_, sizes_text(sizes));
@@ -228,11 +232,14 @@ std::shared_ptr<const Plan> SizedPlans::find(const Sizes& sizes) const {
   return nullptr;
 }
 
-// Counts the use.
-bool SizedPlans::wants_own_plan(const Sizes& sizes) const {
-  if (!may_share_) return true;
+// Returns whether there have been many.
+bool SizedPlans::count_use(const Sizes& sizes) const {
   if (uses_.size() >= kMostCounted && !uses_.contains(sizes)) uses_.clear();
   return ++uses_[sizes] > kUsesForOwnPlan;
+}
+
+bool SizedPlans::is_worth_own_plan(const KeptPlan& kept) {
+  return kept.shared->stands_in() || kept.plan->estimated_ns() >= kLeastWorkOfOwnPlan;
 }
 
 // Puts the pattern whose graph has taken the sizes first.

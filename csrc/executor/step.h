@@ -35,6 +35,8 @@ class Step {
   // For plans whose sizes change. The nodes that the step was lowered from and the layout have other sizes: recomputes
   // what depends on them. False: it was lowered for sizes that differ too much, and must not run until this succeeds.
   virtual bool take_sizes(const Layout&, StepMemory&) { return false; }
+  // The same, if only offsets of views have changed since.
+  virtual bool take_offsets(const Layout& layout, StepMemory& memory) { return take_sizes(layout, memory); }
   // Null: its plan has no copies.
   virtual std::unique_ptr<Step> copy() const { return nullptr; }
 };

@@ -59,6 +59,7 @@ class VectorProductStep : public Step {
     read(layout);
     return true;
   }
+  bool take_offsets(const Layout&, StepMemory&) override { return true; }
   std::unique_ptr<Step> copy() const override { return std::make_unique<VectorProductStep>(*this); }
 
  private:

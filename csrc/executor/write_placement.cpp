@@ -11,10 +11,6 @@ namespace {
 
 bool is_alone(const Group& group) { return group.kind == GroupKind::Single && group.nodes.size() == 1; }
 
-bool is_same_place(const Place& a, const Place& b) {
-  return a.buffer == b.buffer && a.offset == b.offset && a.spec.dtype == b.spec.dtype && same_layout(a.spec, b.spec);
-}
-
 template <typename F>
 void for_each_node(const Group& group, F&& f) {
   for (const Node* node : group.nodes) f(*node);
@@ -41,7 +37,7 @@ WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std
       is_output_(graph.nodes().size(), false),
       in_base_(graph.nodes().size(), false),
       accesses_(places.layout().buffers.size()),
-      rules_{.sizes_change = sized != nullptr, .sees_flags = graph.watches_float_flags()},
+      rules_{.sized = sized, .sees_flags = graph.watches_float_flags()},
       commit_(groups, places, rules_) {
   std::iota(holder_.begin(), holder_.end(), 0);
   for (const auto& node : graph.nodes()) {
@@ -49,6 +45,7 @@ WritePlacement::WritePlacement(const Graph& graph, BufferAssignment& places, std
       int value = static_cast<int>(node_of_.size());
       node_of_.push_back(node.get());
       own_buffer_.push_back(place(value).buffer);
+      if (sized != nullptr) at_.push_back(sized->offset_in_base({node.get(), static_cast<int>(out)}));
       if (own_buffer_.back() >= 0) values_of_[static_cast<size_t>(own_buffer_.back())].push_back(value);
     }
   }
@@ -84,11 +81,25 @@ const WriteChain* WritePlacement::chain_of(const Node& node) const {
   return index < 0 ? nullptr : &chains_[static_cast<size_t>(index)];
 }
 
-Place WritePlacement::window_of(const Node& update) const {
-  Place window = place(number(update));
+WritePlacement::Window WritePlacement::place_of(int value) const {
+  const Place& at = place(value);
+  if (sized_ == nullptr) return {at, at.offset};
+  size_t index = static_cast<size_t>(value);
+  return {at, at_[index], keeps_layout(*node_of_[index], sized_)};
+}
+
+WritePlacement::Window WritePlacement::window_of(const Node& update) const {
+  Window window = place_of(number(update));
   if (!writes_view(*update.op)) return window;
   StridedView written = written_view(update);
   window.offset += written.offset.value();
+  if (sized_ == nullptr) {
+    window.at = window.offset;
+  } else {
+    StridedView captured = written_view(sized_->symbolic(update));
+    window.at = window.at + captured.offset;
+    window.is_fixed = !any_symbolic(captured.sizes.span()) && !any_symbolic(captured.strides.span());
+  }
   window.spec.sizes = std::move(written.sizes);
   window.spec.strides = std::move(written.strides);
   return window;
@@ -110,13 +121,20 @@ bool WritePlacement::is_passed_on(const WriteChain& chain) const {
   return std::ranges::any_of(chain.updates, is_given) || (chain.produced != nullptr && is_given(chain.produced));
 }
 
+// Whether elements of both may be the same, for some sizes.
+bool WritePlacement::meet(const Window& a, const Window& b) const {
+  bool is_known = a.is_fixed && b.is_fixed && !(a.at - b.at).is_symbolic();
+  return !is_known || elements_meet(a.spec, a.offset, b.spec, b.offset);
+}
+
 // For all sizes.
-bool WritePlacement::meet(const Place& a, const Place& b) const {
-  return sized_ != nullptr || elements_meet(a.spec, a.offset, b.spec, b.offset);
+bool WritePlacement::is_same_place(const Window& a, const Window& b) {
+  return a.buffer == b.buffer && a.is_fixed && b.is_fixed && same(a.at, b.at) && a.spec.dtype == b.spec.dtype &&
+         same_layout(a.spec, b.spec);
 }
 
 // Whether the program reads elements of the window up to a node: also those that an earlier write has left.
-bool WritePlacement::is_read_before(const WriteChain& chain, int position, const Place& window) const {
+bool WritePlacement::is_read_before(const WriteChain& chain, int position, const Window& window) const {
   auto is_read = [&](const Node* node) {
     const std::vector<int>& values = values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(number(*node))])];
     for (int value : values) {
@@ -124,7 +142,7 @@ bool WritePlacement::is_read_before(const WriteChain& chain, int position, const
         bool found = false;
         for_each_read(*user, places_, [&](int read, size_t operand) {
           bool is_base = operand == 0 && writes_view(*user->op);
-          found = found || (read == value && !is_base && meet(place(value), window));
+          found = found || (read == value && !is_base && meet(place_of(value), window));
         });
         if (found && user->index <= position) return true;
       }
@@ -136,7 +154,7 @@ bool WritePlacement::is_read_before(const WriteChain& chain, int position, const
 }
 
 // If the plan fails later, Python runs the program from its start: it must not see the write before it makes it.
-bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, int step, const Place& window) const {
+bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, int step, const Window& window) const {
   if (!chain.may_be_in_place) return false;
   int failure = commit_.first_failure(step);
   if (failure == kNever) return true;
@@ -155,7 +173,7 @@ bool WritePlacement::may_write_before_whole(int input, const Node& update, int s
          !is_output_[static_cast<size_t>(update.index)] && !is_passed_on(update);
 }
 
-bool WritePlacement::may_write(int input, const Node& update, int step, const Place& window) const {
+bool WritePlacement::may_write(int input, const Node& update, int step, const Window& window) const {
   const WriteChain* chain = chain_of(update);
   if (chain != nullptr && chain->input == input) return may_write_input(*chain, update, step, window);
   return may_write_before_whole(input, update, step);
@@ -212,12 +230,12 @@ void WritePlacement::add_reads(int buffer, std::vector<Read>& reads) const {
 }
 
 // Other operands that lie in the base: only the window itself may be copied to the window.
-bool WritePlacement::reads_beside(const Node& update, const Place& base, const Place& window) const {
+bool WritePlacement::reads_beside(const Node& update, const Place& base, const Window& window) const {
   bool found = false;
   for_each_read(update, places_, [&](int value, size_t operand) {
     if (operand == 0 || place(value).buffer != base.buffer) return;
-    bool is_itself = sized_ == nullptr && writes_view(*update.op) && is_same_place(place(value), window);
-    found = found || (!is_itself && meet(place(value), window));
+    bool is_itself = writes_view(*update.op) && is_same_place(place_of(value), window);
+    found = found || (!is_itself && meet(place_of(value), window));
   });
   return found;
 }
@@ -233,9 +251,10 @@ bool WritePlacement::is_last_of_chain(const ValueRef& value) const {
 
 bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std::vector<Read>& reads) const {
   const Place& base = places_.place(self);
-  Place window = window_of(update);
+  Window window = window_of(update);
   window.buffer = base.buffer;
   window.offset += base.offset;
+  window.at = window.at + place_of(places_.number(self)).at;
   const Buffer& home = buffer(base.buffer);
   int step = step_of(update);
   switch (home.home) {
@@ -257,7 +276,7 @@ bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std
   reads = old_reads_[static_cast<size_t>(base.buffer)];
   add_reads(own_buffer_[static_cast<size_t>(places_.number(self))], reads);
   return std::ranges::none_of(reads, [&](const Read& read) {
-    return read.node != &update && read.step >= step && meet(place(read.value), window);
+    return read.node != &update && read.step >= step && meet(place_of(read.value), window);
   });
 }
 
@@ -292,30 +311,30 @@ void WritePlacement::find_accesses() {
   for (const auto& node : graph_.nodes())
     if (is_in_base(*node)) is_base[static_cast<size_t>(place(number(*node)).buffer)] = true;
   for (size_t step = 0; step < groups_.size(); ++step) {
-    auto add = [&](const Node& node, const Place& at, size_t operand) {
+    auto add = [&](const Node& node, const Window& at, size_t operand) {
       if (at.buffer >= 0 && is_base[static_cast<size_t>(at.buffer)])
         accesses_[static_cast<size_t>(at.buffer)].push_back({static_cast<int>(step), &node, at, operand});
     };
     for_each_node(groups_[step], [&](const Node& node) {
       for_each_read(node, places_, [&](int value, size_t operand) {
-        if (operand > 0 || !is_in_base(node)) add(node, place(value), operand);
+        if (operand > 0 || !is_in_base(node)) add(node, place_of(value), operand);
       });
       if (is_in_base(node)) return add(node, window_of(node), 0);
-      for (size_t out = 0; out < node.outs.size(); ++out) add(node, place(number(node) + static_cast<int>(out)), 0);
+      for (size_t out = 0; out < node.outs.size(); ++out) add(node, place_of(number(node) + static_cast<int>(out)), 0);
     });
   }
 }
 
-bool WritePlacement::is_touched_between(const Place& window, int after, int before) const {
+bool WritePlacement::is_touched_between(const Window& window, int after, int before, const Node* but) const {
   const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
   auto at = std::ranges::upper_bound(all, after, {}, &Access::step);
   for (; at != all.end() && at->step < before; ++at)
-    if (meet(at->place, window)) return true;
+    if (at->node != but && meet(at->place, window)) return true;
   return false;
 }
 
 // By another node of the group's step, or by the node's own kernel other than element by element.
-bool WritePlacement::is_touched_within(const Group& group, const Node& result, const Place& window) const {
+bool WritePlacement::is_touched_within(const Group& group, const Node& result, const Window& window) const {
   int step = step_of(result);
   const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
   bool by_element = is_alone(group) && (result.op->pointwise >= 0 || is_op(result, OpRole::Copy));
@@ -330,17 +349,31 @@ bool WritePlacement::is_touched_within(const Group& group, const Node& result, c
 
 std::optional<WritePlacement::Target> WritePlacement::target_of(const Node& node) const {
   size_t index = static_cast<size_t>(node.index);
-  if (node.outs.size() != 1 || is_output_[index] || escapes_[index] || users_[index].size() != 1) return std::nullopt;
-  const Node& user = *users_[index][0];
-  int value = number(node), reads = 0;
-  for_each_read(user, places_, [&](int read, size_t) { reads += read == value ? 1 : 0; });
-  const auto* written = user.operands.size() > 1 ? std::get_if<ValueRef>(&user.operands[1]) : nullptr;
-  if (reads != 1 || written == nullptr || written->node != &node) return std::nullopt;
-  if (writes_view(*user.op)) return is_in_base(user) ? std::optional(Target{window_of(user), &user}) : std::nullopt;
+  if (node.outs.size() != 1 || is_output_[index] || escapes_[index]) return std::nullopt;
+  int value = number(node), last_read = -1;
+  const Node* writer = nullptr;
+  for (const Node* each : users_[index]) {
+    const auto* written = each->operands.size() > 1 ? std::get_if<ValueRef>(&each->operands[1]) : nullptr;
+    int reads = 0;
+    for_each_read(*each, places_, [&](int read, size_t) { reads += read == value ? 1 : 0; });
+    bool writes = (writes_view(*each->op) || is_op(*each, OpRole::Copy)) && written != nullptr && written->node == &node;
+    if (writes && (writer != nullptr || reads != 1)) return std::nullopt;
+    if (writes) writer = each;
+    // Loops read elements from where they lie.
+    bool is_plain = writes || (step_of(*each) >= 0 && is_loop(groups_[static_cast<size_t>(step_of(*each))]));
+    if (!is_plain) return std::nullopt;
+    if (!writes) last_read = std::max(last_read, step_of(*each));
+  }
+  if (writer == nullptr) return std::nullopt;
+  const Node& user = *writer;
+  if (writes_view(*user.op)) return is_in_base(user) ? std::optional(Target{window_of(user), &user, last_read}) : std::nullopt;
   const TensorSpec& spec = user.outs[0].spec;
   if (!is_op(user, OpRole::Copy) || spec.dtype != node.outs[0].spec.dtype || !same(spec.sizes, node.outs[0].spec.sizes))
     return std::nullopt;
-  return is_in_base(user) ? Target{window_of(user), &user} : target_of(user);
+  if (is_in_base(user)) return Target{window_of(user), &user, last_read};
+  std::optional<Target> next = target_of(user);
+  if (next) next->last_read = std::max(next->last_read, last_read);
+  return next;
 }
 
 // Whether the group's step can write the node's result with this layout.
@@ -361,11 +394,12 @@ bool WritePlacement::fits_step(const Group& group, const Node& node, const Tenso
   return false;
 }
 
-void WritePlacement::move(int value, const Place& to) {
+void WritePlacement::move(int value, const Window& to, const Node* update) {
   Place& from = places_.layout().places[static_cast<size_t>(value)];
-  moved_.emplace_back(value, from);
+  moved_.push_back({{value, update}, place_of(value)});
+  if (sized_ != nullptr) at_[static_cast<size_t>(value)] = to.at;
   bool requires_grad = from.spec.requires_grad;
-  from = to;
+  from = static_cast<const Place&>(to);
   from.spec.requires_grad = requires_grad;
 }
 
@@ -375,27 +409,28 @@ bool WritePlacement::place_in_window(const Group& group, const Node& node) {
                 buffer(place(value).buffer).home == BufferHome::Arena;
   std::optional<Target> target = is_own ? target_of(node) : std::nullopt;
   if (!target) return false;
-  const Place& window = target->window;
+  const Window& window = target->window;
   int step = step_of(node);
-  bool is_free = fits_step(group, node, window.spec) && !is_touched_between(window, step, step_of(*target->update)) &&
+  bool is_free = window.is_fixed && fits_step(group, node, window.spec) && !is_touched_between(window, step, std::max(step_of(*target->update), target->last_read + 1), target->update) &&
                  (is_loop(group) || !is_touched_within(group, node, window)) &&
-                 std::ranges::none_of(moved_, [&](const auto& moved) {
-                   return place(moved.first).buffer == window.buffer && meet(place(moved.first), window);
+                 std::ranges::none_of(moved_, [&](const Move& other) {
+                   Window at = place_of(other.moved.value);
+                   return at.buffer == window.buffer && meet(at, window);
                  });
   const Buffer& home = buffer(window.buffer);
   bool is_seen = home.home == BufferHome::Input;
   if (!is_free || (is_seen && !may_write(home.index, *target->update, step, window))) return false;
-  move(value, window);
+  move(value, window, target->update);
   return true;
 }
 
 bool WritePlacement::place_in_input(const Group& group, const Node& node) {
   const WriteChain* chain = chain_of(node);
-  if (chain == nullptr || chain->produced != &node || is_in_base(node)) return false;
-  const Place input = place(number(*chain->input_node));
+  if (sized_ != nullptr || chain == nullptr || chain->produced != &node || is_in_base(node)) return false;
+  const Window input = place_of(number(*chain->input_node));
   int step = step_of(node), own = place(number(node)).buffer;
   bool is_free = buffer(own).home == BufferHome::Arena && fits_step(group, node, input.spec) && moved_.empty() &&
-                 !is_touched_between(input, step, kNever) &&
+                 !is_touched_between(input, step, kNever, nullptr) &&
                  (is_loop(group) || !is_touched_within(group, node, input)) &&
                  may_write_input(*chain, node, step, input);
   if (!is_free || !std::ranges::all_of(chain->updates, [&](const Node* update) {
@@ -403,10 +438,10 @@ bool WritePlacement::place_in_input(const Group& group, const Node& node) {
       }))
     return false;
   for (size_t value = 0; value < node_of_.size(); ++value) {
-    Place to = place(static_cast<int>(value));
+    Window to = place_of(static_cast<int>(value));
     if (to.buffer != own) continue;
     to.buffer = input.buffer;
-    move(static_cast<int>(value), to);
+    move(static_cast<int>(value), to, nullptr);
   }
   joined_ = std::pair(own, input.buffer);
   std::vector<Access>& all = accesses_[static_cast<size_t>(input.buffer)];
@@ -420,9 +455,9 @@ bool WritePlacement::place_in_input(const Group& group, const Node& node) {
 }
 
 bool WritePlacement::place_results(const Group& group) {
+  for (const Move& each : moved_) kept_.push_back(each.moved);
   moved_.clear();
   joined_.reset();
-  if (sized_ != nullptr) return false;
   for (const Node* node : group.nodes) {
     if (node->outs.size() != 1 || is_in_base(*node)) continue;
     if (!place_in_input(group, *node)) place_in_window(group, *node);
@@ -431,10 +466,20 @@ bool WritePlacement::place_results(const Group& group) {
 }
 
 void WritePlacement::take_back() {
-  for (const auto& [value, from] : moved_) places_.layout().places[static_cast<size_t>(value)] = from;
+  for (const Move& each : moved_) {
+    size_t value = static_cast<size_t>(each.moved.value);
+    places_.layout().places[value] = static_cast<const Place&>(each.from);
+    if (sized_ != nullptr) at_[value] = each.from.at;
+  }
   if (joined_) accesses_[static_cast<size_t>(joined_->second)] = std::move(accesses_before_);
   moved_.clear();
   joined_.reset();
+}
+
+std::vector<WritePlacement::Moved> WritePlacement::moved_results() const {
+  std::vector<Moved> all = kept_;
+  for (const Move& each : moved_) all.push_back(each.moved);
+  return all;
 }
 
 // ---- what is left
@@ -450,11 +495,12 @@ bool WritePlacement::is_done(const Node& node) const {
     return false;
   const auto* source = std::get_if<ValueRef>(&node.operands[1]);
   if (source == nullptr || source->node->kind == NodeKind::ScalarInput) return false;
-  return is_same_place(places_.place(*source), window_of(node));
+  return is_same_place(place_of(places_.number(*source)), window_of(node));
 }
 
 bool WritePlacement::is_passed_over(const Node& copy) const {
   if (sized_ == nullptr || !is_op(copy, OpRole::Copy)) return false;
+  if (place(number(copy)).buffer != own_buffer_[static_cast<size_t>(number(copy))]) return false;  // made in its window
   const auto* source = std::get_if<ValueRef>(&copy.operands[1]);
   const std::vector<Node*>& users = users_[static_cast<size_t>(copy.index)];
   bool is_for_one = users.size() == 1 && writes_view(*users[0]->op) && is_in_base(*users[0]) &&
@@ -490,17 +536,18 @@ std::vector<WritePlacement::WriteBack> WritePlacement::write_backs() const {
   std::vector<WriteBack> all;
   for (const WriteChain& chain : chains_) {
     const Node& last = chain.updates.empty() ? *chain.produced : *chain.updates.back();
-    const Place& input = place(number(*chain.input_node));
+    const Window input = place_of(number(*chain.input_node));
     if (place(number(last)).buffer == input.buffer) continue;
     WriteBack back = {.value = number(last), .input_value = number(*chain.input_node), .windows = {}};
     bool by_windows = sized_ == nullptr && chain.produced == nullptr &&
                       std::ranges::all_of(chain.updates, [](const Node* update) { return writes_view(*update->op); });
     for (const Node* update : chain.updates) {
       if (!by_windows) break;
-      Place window = window_of(*update);
+      Window window = window_of(*update);
       window.offset -= place(number(*update)).offset;
+      window.at = window.at - place_of(number(*update)).at;
       window.buffer = input.buffer;
-      auto is_equal = [&](const Place& known) { return is_same_place(known, window); };
+      auto is_equal = [&](const Window& known) { return is_same_place(known, window); };
       if (std::ranges::none_of(back.windows, is_equal)) back.windows.push_back(std::move(window));
     }
     if (!by_windows) back.windows.push_back(input);

@@ -16,8 +16,7 @@ namespace md {
 class WritePlacement {
  public:
   // Reorders the groups: writes to an input that have to wait, and whose results have no readers, come last.
-  // sized: null if the sizes stay. Else only bases that keep their layout are written in place, whatever the windows are, and
-  // by copies.
+  // sized: null if the sizes stay. Else only bases that keep their layout are written in place.
   WritePlacement(const Graph& graph, BufferAssignment& places, std::vector<Group>& groups,
                  std::vector<WriteChain> chains, const std::vector<bool>& escapes, const SizedGraph* sized);
 
@@ -40,14 +39,25 @@ class WritePlacement {
   ValueRef source_of(const Node& update) const;
   // Whether a step for the group writes the memory of an input.
   bool writes_input(const Group& group) const;
+  // Elements of a buffer.
+  struct Window : Place {
+    Dim at = 0;            // the offset, with symbols where the sizes change
+    bool is_fixed = true;  // sizes and strides stay
+  };
   // The elements that a write into its base changes.
-  Place window_of(const Node& update) const;
+  Window window_of(const Node& update) const;
 
   // What is left to copy to inputs at the end: from `value` of the plan, at the same places of the input.
   struct WriteBack {
     int value, input_value;
-    std::vector<Place> windows;  // in the input
+    std::vector<Window> windows;  // in the input
   };
+  // A result in the window of a write, or, without one, in an input.
+  struct Moved {
+    int value;
+    const Node* update;
+  };
+  std::vector<Moved> moved_results() const;
   std::vector<WriteBack> write_backs() const;
 
  private:
@@ -60,13 +70,18 @@ class WritePlacement {
   struct Access {
     int step;
     const Node* node;
-    Place place;
+    Window place;
     size_t operand;  // which reads; 0 if it is written
   };
   // Where a value will be written, and by which node.
   struct Target {
-    Place window;
+    Window window;
     const Node* update;
+    int last_read;  // the last step that reads the value before it is written there, or from there
+  };
+  struct Move {
+    Moved moved;
+    Window from;
   };
 
   void add_chain(size_t index);
@@ -76,23 +91,26 @@ class WritePlacement {
   void take_over_base(const Node& update);
   bool is_last_of_chain(const ValueRef& value) const;
   bool may_take_over(const Node& update, const ValueRef& self, std::vector<Read>& reads) const;
-  bool reads_beside(const Node& update, const Place& base, const Place& window) const;
+  bool reads_beside(const Node& update, const Place& base, const Window& window) const;
   void add_reads(int buffer, std::vector<Read>& reads) const;
-  bool may_write_input(const WriteChain& chain, const Node& node, int step, const Place& window) const;
-  bool is_read_before(const WriteChain& chain, int position, const Place& window) const;
+  bool may_write_input(const WriteChain& chain, const Node& node, int step, const Window& window) const;
+  bool is_read_before(const WriteChain& chain, int position, const Window& window) const;
   bool may_write_before_whole(int input, const Node& update, int step) const;
   // Whether an update may write the window of this input in this step.
-  bool may_write(int input, const Node& update, int step, const Place& window) const;
+  bool may_write(int input, const Node& update, int step, const Window& window) const;
   bool is_passed_on(const Node& node) const;
   bool is_passed_on(const WriteChain& chain) const;
-  bool meet(const Place& a, const Place& b) const;
+  Window place_of(int value) const;
+  bool meet(const Window& a, const Window& b) const;
+  static bool is_same_place(const Window& a, const Window& b);
   void find_accesses();
-  bool is_touched_between(const Place& window, int after, int before) const;
-  bool is_touched_within(const Group& group, const Node& result, const Place& window) const;
+  // but: a node that does not count.
+  bool is_touched_between(const Window& window, int after, int before, const Node* but) const;
+  bool is_touched_within(const Group& group, const Node& result, const Window& window) const;
   std::optional<Target> target_of(const Node& node) const;
   bool place_in_window(const Group& group, const Node& node);
   bool place_in_input(const Group& group, const Node& node);
-  void move(int value, const Place& to);
+  void move(int value, const Window& to, const Node* update);
   bool fits_step(const Group& group, const Node& node, const TensorSpec& window) const;
   const WriteChain* chain_of(const Node& node) const;
   int step_of(const Node& node) const { return step_of_[static_cast<size_t>(node.index)]; }
@@ -108,6 +126,7 @@ class WritePlacement {
   const SizedGraph* sized_;
   std::vector<std::vector<Node*>> users_;
   std::vector<const Node*> node_of_;           // by value
+  std::vector<Dim> at_;                        // by value: its offset, with symbols; empty if the sizes stay
   std::vector<int> own_buffer_;                // by value: before any write took over its base
   std::vector<std::vector<int>> values_of_;    // by such a buffer
   std::vector<int> holder_;                    // by buffer: the own buffer of the values that it holds last
@@ -121,7 +140,8 @@ class WritePlacement {
   CommitPoint commit_;
   // Of the group that is being lowered: values that were moved, and where they were; a buffer that has been joined to an
   // input's, whose accesses were others before.
-  std::vector<std::pair<int, Place>> moved_;
+  std::vector<Move> moved_;
+  std::vector<Moved> kept_;  // of the groups before
   std::optional<std::pair<int, int>> joined_;
   std::vector<Access> accesses_before_;
 };

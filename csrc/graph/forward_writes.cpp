@@ -1,13 +1,19 @@
-// A write that replaces the window of the write before it takes that one's place, and what has read the window in between
-// reads the value that was written. Rewires only uses by ops, as the other passes.
+// A read from a window reads the value that was written there, or, past writes elsewhere, what the memory held before them. A
+// write that replaces the window of the write before it takes that one's place. Rewires only uses by ops, as the other passes.
 #include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "graph/passes.h"
 #include "graph/symbols.h"
 #include "graph/views.h"
+#include "tensor/memory_overlap.h"
 
 namespace md {
 namespace {
+
+constexpr int kMostPassed = 64;  // writes elsewhere that a read is looked for behind
 
 bool is_window_write(const Node& node) {
   return node.kind == NodeKind::Op && writes_view(*node.op) && std::holds_alternative<ValueRef>(node.operands[1]);
@@ -35,27 +41,62 @@ View view_of(const Node& node, const std::vector<View>& known) {
   return {from.write, from.offset + view_outs(node)[0].view_offset};
 }
 
-// The value that the write has put where the view is.
-ValueRef written_value(const Graph& graph, const Node& node, const View& view) {
+// Whether no element of one is an element of the other, for all sizes.
+bool are_apart(const StridedView& a, const StridedView& b) {
+  Dim distance = a.offset - b.offset;
+  auto is_fixed = [](const StridedView& view) {
+    return !any_symbolic(view.sizes.span()) && !any_symbolic(view.strides.span());
+  };
+  if (distance.is_symbolic() || !is_fixed(a) || !is_fixed(b)) return false;
+  auto spec_of = [](const StridedView& view) {
+    TensorSpec spec;
+    spec.sizes = view.sizes;
+    spec.strides = view.strides;
+    return spec;
+  };
+  return !elements_meet(spec_of(a), distance.value(), spec_of(b), 0);
+}
+
+// Where a view of a write's result finds its elements.
+struct Found {
+  ValueRef written = {};  // the value that a write has put there
+  ValueRef base = {};     // else: what it can be a view of in place of the write's result; no node: nothing else
+};
+
+Found find_elements(const Graph& graph, const Node& node, const View& view) {
   if (view.write == nullptr || view.write == &node) return {};
   const TensorSpec& spec = node.outs[0].spec;
-  if (!same_view({spec.sizes, spec.strides, view.offset}, written_view(*view.write))) return {};
-  ValueRef value = std::get<ValueRef>(view.write->operands[1]);
-  const TensorSpec& written = graph.info(value).spec;
-  bool is_same = written.dtype == spec.dtype && written.requires_grad == spec.requires_grad;
-  return is_same && same_layout(written, spec) ? value : ValueRef{};
+  StridedView read = {spec.sizes, spec.strides, view.offset};
+  const Node* write = view.write;
+  for (int passed = 0; passed < kMostPassed; ++passed) {
+    StridedView window = written_view(*write);
+    if (same_view(read, window)) {
+      ValueRef value = std::get<ValueRef>(write->operands[1]);
+      const TensorSpec& written = graph.info(value).spec;
+      bool is_same = !graph.info(value).is_scalar && written.dtype == spec.dtype &&
+                     written.requires_grad == spec.requires_grad && same(written.sizes, spec.sizes);
+      if (is_same) return {.written = value};
+    }
+    if (!are_apart(read, window)) break;
+    ValueRef base = base_of(*write);
+    bool goes_on = is_window_write(*base.node) && same_layout(base.node->outs[0].spec, write->outs[0].spec);
+    if (!goes_on) return {.base = base};
+    write = base.node;
+  }
+  if (write == view.write) return {};
+  return {.base = {const_cast<Node*>(write), 0}};
 }
 
 // What each write hands on: the next write replaces its window, and all else that reads its result reads the window.
 class Forwarding {
  public:
   explicit Forwarding(const Graph& graph)
-      : views_(graph.nodes().size()), written_(graph.nodes().size()), is_replaced_(graph.nodes().size()) {
+      : views_(graph.nodes().size()), found_(graph.nodes().size()), is_replaced_(graph.nodes().size()) {
     std::vector<bool> is_read(graph.nodes().size()), is_live = live_nodes(graph, graph.outputs());
     for (const auto& node : graph.nodes()) {
       size_t index = static_cast<size_t>(node->index);
       views_[index] = view_of(*node, views_);
-      written_[index] = written_value(graph, *node, views_[index]);
+      found_[index] = find_elements(graph, *node, views_[index]);
       if (node->kind == NodeKind::Op && is_live[index]) note_reads(*node, is_read);
     }
     for (const ValueRef& output : graph.outputs()) note_read(output, is_read, true);
@@ -64,34 +105,36 @@ class Forwarding {
 
   // The write is needed for nothing.
   bool is_replaced(const Node& node) const { return is_replaced_[static_cast<size_t>(node.index)]; }
-  // What a value is read as; no node: as it is.
-  ValueRef source_of(const ValueRef& value) const {
-    size_t index = static_cast<size_t>(value.node->index);
-    const Node* write = views_[index].write;
-    return write != nullptr && is_replaced_[static_cast<size_t>(write->index)] ? written_[index] : ValueRef{};
+  const Found& found(const ValueRef& value) const { return found_[static_cast<size_t>(value.node->index)]; }
+  // The write of whose result it is a view.
+  const Node* write_of(const ValueRef& value) const { return views_[static_cast<size_t>(value.node->index)].write; }
+  bool is_view(const Node& node) const {
+    return views_[static_cast<size_t>(node.index)].write != nullptr && !is_window_write(node);
   }
 
  private:
   void note_reads(const Node& node, std::vector<bool>& is_read) {
-    bool is_view = views_[static_cast<size_t>(node.index)].write != nullptr && !is_window_write(node);
     for (size_t i = 0; i < node.operands.size(); ++i) {
       for_each_value(node.operands[i], [&](const ValueRef& value) {
         bool replaces =
             i == 0 && is_window_write(node) && is_window_write(*value.node) && is_same_window(node, *value.node);
         if (replaces) is_replaced_[static_cast<size_t>(value.node->index)] = true;
-        if (!replaces && !is_view) note_read(value, is_read, !may_rewire(node, i));
+        if (!replaces && !is_view(node)) note_read(value, is_read, !may_rewire(node, i));
       });
     }
   }
   void note_read(const ValueRef& value, std::vector<bool>& is_read, bool as_it_is) const {
     size_t index = static_cast<size_t>(value.node->index);
     const Node* write = views_[index].write;
-    bool is_forwarded = !as_it_is && written_[index].node != nullptr;
-    if (write != nullptr && !is_forwarded) is_read[static_cast<size_t>(write->index)] = true;
+    if (write == nullptr) return;
+    const Found& found = found_[index];
+    if (!as_it_is && found.written.node != nullptr) return;
+    if (!as_it_is && found.base.node != nullptr) write = views_[static_cast<size_t>(found.base.node->index)].write;
+    if (write != nullptr) is_read[static_cast<size_t>(write->index)] = true;
   }
 
   std::vector<View> views_;        // by node index
-  std::vector<ValueRef> written_;  // by node index, of a view
+  std::vector<Found> found_;       // by node index, of a view
   std::vector<bool> is_replaced_;  // by node index, of a write
 };
 
@@ -99,23 +142,75 @@ bool has_window_writes(const Graph& graph) {
   return std::ranges::any_of(graph.nodes(), [](const auto& node) { return is_window_write(*node); });
 }
 
+// Has the operand read another value; false, with nothing changed: the node's results would lie otherwise.
+bool rewire(const Graph& graph, Node& node, ValueRef& operand, ValueRef value) {
+  ValueRef old = std::exchange(operand, value);
+  if (same_layout(graph.info(old).spec, graph.info(value).spec)) return true;
+  std::vector<ValueInfo> outs = infer_outs(*node.op, node.operands);
+  bool is_alike = std::ranges::equal(outs, node.outs, [](const ValueInfo& a, const ValueInfo& b) {
+    return a.spec.dtype == b.spec.dtype && a.copies == b.copies && same_layout(a.spec, b.spec);
+  });
+  if (!is_alike) operand = old;
+  return is_alike;
+}
+
+// Views of writes' results that become views of what the memory held before.
+class BaseChanges {
+ public:
+  explicit BaseChanges(Graph& graph) : graph_(graph) {}
+
+  void add(Node& node, ValueRef& operand, ValueRef base, const Node& write) {
+    changes_.push_back({&node, &operand, base, &write});
+  }
+  void run() {
+    for (const Change& each : changes_) *each.operand = view_of(*each.operand, each);
+  }
+  bool empty() const { return changes_.empty(); }
+
+ private:
+  struct Change {
+    Node* node;
+    ValueRef* operand;
+    ValueRef base;
+    const Node* write;
+  };
+  // The same view, of the base; made before its first reader.
+  ValueRef view_of(ValueRef value, const Change& change) {
+    if (value.node == change.write) return change.base;
+    auto [known, is_new] = made_.try_emplace({value.node, change.base.node}, nullptr);
+    if (is_new) {
+      std::vector<Operand> operands = value.node->operands;
+      operands[0] = view_of(std::get<ValueRef>(operands[0]), change);
+      made_[{value.node, change.base.node}] =
+          graph_.insert_op(*change.node, *value.node->op, std::move(operands), value.node->location);
+    }
+    return {made_[{value.node, change.base.node}], value.out};
+  }
+
+  Graph& graph_;
+  std::vector<Change> changes_;
+  std::map<std::pair<const Node*, const Node*>, Node*> made_;
+};
+
 }  // namespace
 
 bool forward_writes(Graph& graph) {
   if (!has_window_writes(graph)) return false;
   DecidesByHint decides;  // as the capture of each view did, which guards hold
   Forwarding forwarding(graph);
+  BaseChanges bases(graph);
   bool changed = false;
   for (const auto& node : graph.nodes()) {
-    for (size_t i = 0; i < node->operands.size(); ++i) {
+    for (size_t i = 0; i < node->operands.size() && !forwarding.is_view(*node); ++i) {
       for_each_value(node->operands[i], [&](ValueRef& value) {
         if (!may_rewire(*node, i)) return;
         // What was written may itself be the window of an earlier write.
-        for (ValueRef source = forwarding.source_of(value); source.node != nullptr;
-             source = forwarding.source_of(value)) {
-          value = source;
+        const Found* found = &forwarding.found(value);
+        while (found->written.node != nullptr && rewire(graph, *node, value, found->written)) {
           changed = true;
+          found = &forwarding.found(value);
         }
+        if (found->base.node != nullptr) bases.add(*node, value, found->base, *forwarding.write_of(value));
       });
     }
     while (is_window_write(*node) && forwarding.is_replaced(*base_of(*node).node) &&
@@ -124,6 +219,8 @@ bool forward_writes(Graph& graph) {
       changed = true;
     }
   }
+  changed = changed || !bases.empty();
+  bases.run();
   return changed;
 }
 

@@ -30,6 +30,8 @@ class SizedGraph {
   bool take_sizes(std::span<const int64_t> values);
   // The offset of a view's result in operand 0.
   int64_t view_offset(const Node& node, int out) const;
+  // Of a value in the memory of the value that it is a view of, in elements, with symbols.
+  Dim offset_in_base(ValueRef value) const { return place_in_base(value).offset; }
   // Whether one lies at a constant distance from the other in memory, as views of one value, for all sizes.
   bool keep_distance(ValueRef a, ValueRef b) const;
 

@@ -305,8 +305,12 @@ Expressions& DimTableScope::current() {
 
 Dim DimReader::symbol(Expressions& table, int atom) { return Dim::from_raw(intern(table, {{{atom}, 1}})); }
 
+const Polynomial& DimReader::polynomial_of_symbolic(const Expressions& table, Dim dim) {
+  return table.polynomials[static_cast<size_t>(dim.raw_ - table.first_raw)];
+}
+
 Polynomial DimReader::polynomial(const Expressions& table, Dim dim) {
-  if (dim.is_symbolic()) return table.polynomials[static_cast<size_t>(dim.raw_ - table.first_raw)];
+  if (dim.is_symbolic()) return polynomial_of_symbolic(table, dim);
   Polynomial constant;
   if (dim.raw_ != 0) constant[{}] = dim.raw_;
   return constant;
@@ -334,14 +338,14 @@ int64_t Dim::hint() const {
   if (!is_symbolic()) return raw_;
   Expressions& table = table_of(*this);
   std::lock_guard lock(table.mutex);
-  return hint_of(table, DimReader::polynomial(table, *this));
+  return hint_of(table, DimReader::polynomial_of_symbolic(table, *this));
 }
 
 std::string Dim::str() const {
   if (!is_symbolic()) return std::to_string(raw_);
   Expressions& table = table_of(*this);
   std::lock_guard lock(table.mutex);
-  return text_of(table, DimReader::polynomial(table, *this));
+  return text_of(table, DimReader::polynomial_of_symbolic(table, *this));
 }
 
 Dim Dim::combine(Dim a, Dim b, char operation) {

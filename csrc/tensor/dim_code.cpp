@@ -32,10 +32,12 @@ void SymbolList::add(Dim dim) {
   Expressions& table = table_of(dim);
   std::lock_guard lock(table.mutex);
   std::vector<int> atoms;
-  add_atoms(table, DimReader::polynomial(table, dim), atoms);
+  add_atoms(table, DimReader::polynomial_of_symbolic(table, dim), atoms);
   for (int atom : atoms) {
-    Dim symbol = DimReader::symbol(table, atom);
-    if (find(symbol) < 0) symbols_.push_back(symbol);
+    TableAtom found = {table.first_raw, atom};
+    if (find(found) >= 0) continue;
+    symbols_.push_back(DimReader::symbol(table, atom));
+    atoms_.push_back(found);
   }
 }
 
@@ -44,23 +46,25 @@ int SymbolList::find(Dim symbol) const {
   return at == symbols_.end() ? -1 : static_cast<int>(at - symbols_.begin());
 }
 
+int SymbolList::find(TableAtom atom) const {
+  auto at = std::ranges::find(atoms_, atom);
+  return at == atoms_.end() ? -1 : static_cast<int>(at - atoms_.begin());
+}
+
 bool is_symbol(Dim dim) {
   if (!dim.is_symbolic()) return false;
   Expressions& table = table_of(dim);
   std::lock_guard lock(table.mutex);
-  Polynomial sum = DimReader::polynomial(table, dim);
+  const Polynomial& sum = DimReader::polynomial_of_symbolic(table, dim);
   if (sum.size() != 1 || sum.begin()->second != 1 || sum.begin()->first.size() != 1) return false;
   return table.atoms[static_cast<size_t>(sum.begin()->first[0])].is_symbol;
 }
 
-// Holds the positions of the list's symbols by atom while the table is read.
+// The caller holds the table's mutex.
 class DimCode::Compiler {
  public:
-  Compiler(DimCode& code, const Expressions& table, const SymbolList& symbols) : code_(code), table_(table) {
-    // Symbols of another capture do not occur in this dim.
-    for (Dim symbol : symbols.symbols())
-      atoms_.push_back(&table_of(symbol) == &table ? DimReader::polynomial(table, symbol).begin()->first[0] : -1);
-  }
+  Compiler(DimCode& code, const Expressions& table, const SymbolList& symbols)
+      : code_(code), table_(table), symbols_(symbols) {}
 
   void sum(const Polynomial& terms) {
     if (terms.empty()) return push(Op::Number, 0);
@@ -86,9 +90,9 @@ class DimCode::Compiler {
   void factor(int atom) {
     const Atom& known = table_.atoms[static_cast<size_t>(atom)];
     if (known.is_symbol) {
-      auto at = std::find(atoms_.begin(), atoms_.end(), atom);
-      MD_ASSERT(at != atoms_.end(), "a symbol that is not in the list: ", known.text);
-      return push(Op::Symbol, at - atoms_.begin());
+      int at = symbols_.find({table_.first_raw, atom});
+      MD_ASSERT(at >= 0, "a symbol that is not in the list: ", known.text);
+      return push(Op::Symbol, at);
     }
     sum(known.numerator);
     sum(known.denominator);
@@ -106,7 +110,7 @@ class DimCode::Compiler {
 
   DimCode& code_;
   const Expressions& table_;
-  std::vector<int> atoms_;
+  const SymbolList& symbols_;
   int depth_ = 0;
 };
 
@@ -118,7 +122,7 @@ DimCode::DimCode(Dim dim, const SymbolList& symbols) {
   }
   Expressions& table = table_of(dim);
   std::lock_guard lock(table.mutex);
-  Compiler(*this, table, symbols).sum(DimReader::polynomial(table, dim));
+  Compiler(*this, table, symbols).sum(DimReader::polynomial_of_symbolic(table, dim));
 }
 
 std::optional<int64_t> DimCode::evaluate(std::span<const int64_t> values) const {

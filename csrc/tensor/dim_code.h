@@ -18,7 +18,17 @@ class SymbolList {
   int find(Dim symbol) const;  // -1: not in the list
 
  private:
+  friend class DimCode;
+  // What a symbol is in the table of its capture, known by its first raw value.
+  struct TableAtom {
+    int64_t table;
+    int atom;
+    bool operator==(const TableAtom&) const = default;
+  };
+  int find(TableAtom atom) const;
+
   std::vector<Dim> symbols_;
+  std::vector<TableAtom> atoms_;  // of each symbol
 };
 
 // Whether it is a single symbol.

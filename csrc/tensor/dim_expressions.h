@@ -56,6 +56,8 @@ class DimReader {
   static int64_t raw(Dim dim) { return dim.raw_; }
   static Dim symbol(dim_expressions::Expressions& table, int atom);
   static dim_expressions::Polynomial polynomial(const dim_expressions::Expressions& table, Dim dim);
+  // Of a symbolic dim; valid until the table grows.
+  static const dim_expressions::Polynomial& polynomial_of_symbolic(const dim_expressions::Expressions& table, Dim dim);
 };
 
 }  // namespace md

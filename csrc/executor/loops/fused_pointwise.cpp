@@ -29,6 +29,9 @@ class FusedPointwise : public Step {
   bool take_sizes(const Layout& layout, StepMemory& memory) override {
     return form_ == nullptr || md::take_sizes(*form_, layout, program_, memory, work_);
   }
+  bool take_offsets(const Layout& layout, StepMemory& memory) override {
+    return form_ == nullptr || md::take_offsets(*form_, layout, program_, memory);
+  }
   std::unique_ptr<Step> copy() const override { return std::make_unique<FusedPointwise>(*this); }
 
  private:

@@ -26,9 +26,16 @@ bool same_op(const LoopOp& a, const LoopOp& b) {
          b.param_count == 0;
 }
 
-class SizeChange {
+// Whether streams that the machine code reaches from another one's address lie as far from it as they did.
+bool keeps_distances(const LoopForm& form, const Layout& layout, const LoopProgram& program) {
+  return std::ranges::all_of(form.followers, [&](const LoopForm::Follower& follower) {
+    return distance(program, layout, program.inputs[follower.leader], program.inputs[follower.input]) == follower.bytes;
+  });
+}
+
+class NewSizes {
  public:
-  SizeChange(const LoopForm& form, const Layout& layout, LoopProgram& program)
+  NewSizes(const LoopForm& form, const Layout& layout, LoopProgram& program)
       : form_(form), layout_(layout), program_(program), sizes_(spec_of(form.sized).sizes) {}
 
   bool run() {
@@ -41,7 +48,7 @@ class SizeChange {
       splat.strides.assign(program_.sizes.size(), 0);
       program_.inputs.push_back(std::move(splat));
     }
-    if (!keeps_access() || program_.sizes.size() > kMaxLoopRank || !keeps_distances()) return false;
+    if (!keeps_access() || program_.sizes.size() > kMaxLoopRank || !keeps_distances(form_, layout_, program_)) return false;
     put_numbers();
     return size_scratch(program_, form_.scratch, form_.by_rows);
   }
@@ -107,13 +114,6 @@ class SizeChange {
     return keeps(program_.inputs, form_.inputs) && keeps(program_.outputs, form_.outputs);
   }
 
-  bool keeps_distances() const {
-    return std::all_of(form_.followers.begin(), form_.followers.end(), [&](const LoopForm::Follower& follower) {
-      return distance(program_, layout_, program_.inputs[follower.leader], program_.inputs[follower.input]) ==
-             follower.bytes;
-    });
-  }
-
   void put_numbers() {
     for (size_t i = 0; i < program_.scalars.size(); ++i) {
       LoopScalar& scalar = program_.scalars[i];
@@ -137,6 +137,12 @@ bool may_share(const LoopProgram& program, const Layout& layout, std::pair<int, 
   const Stream &output = *of(program.outputs, values.first), &input = *of(program.inputs, values.second);
   return input.access == output.access && input.strides == output.strides &&
          layout.places[static_cast<size_t>(input.value)].offset == 0;
+}
+
+void find_shared(const LoopForm& form, const Layout& layout, const LoopProgram& program, StepMemory& memory) {
+  memory.may_share.clear();
+  for (const auto& values : form.may_share)
+    if (may_share(program, layout, values)) memory.may_share.push_back(values);
 }
 
 }  // namespace
@@ -192,14 +198,17 @@ bool add_nodes(LoopForm& form, const Group& group, const SizedGraph& sized) {
 }
 
 bool take_sizes(const LoopForm& form, const Layout& layout, LoopProgram& program, StepMemory& memory, Work& work) {
-  if (!SizeChange(form, layout, program).run()) return false;
+  if (!NewSizes(form, layout, program).run()) return false;
   double numel = static_cast<double>(program.numel);
   work = {.bytes = numel * form.bytes_per_element, .flops = numel * form.flops_per_element};
   finish_sizes(program, form.by_rows, work.bytes);
-  memory.may_share.clear();
-  for (const auto& values : form.may_share) {
-    if (may_share(program, layout, values)) memory.may_share.push_back(values);
-  }
+  find_shared(form, layout, program, memory);
+  return true;
+}
+
+bool take_offsets(const LoopForm& form, const Layout& layout, const LoopProgram& program, StepMemory& memory) {
+  if (!keeps_distances(form, layout, program)) return false;
+  find_shared(form, layout, program, memory);
   return true;
 }
 

@@ -63,5 +63,7 @@ bool add_nodes(LoopForm& form, const Group& group, const SizedGraph& sized);
 // Gives the program the present sizes of the nodes and of the layout, and the step its memory. False: such a loop has
 // other instructions.
 bool take_sizes(const LoopForm& form, const Layout& layout, LoopProgram& program, StepMemory& memory, Work& work);
+// The same, if only offsets of views have changed.
+bool take_offsets(const LoopForm& form, const Layout& layout, const LoopProgram& program, StepMemory& memory);
 
 }  // namespace md
