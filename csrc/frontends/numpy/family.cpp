@@ -80,23 +80,6 @@ const OpRow* binary_operator(const BinaryOperator& op) {
 }
 const OpRow* unary_operator(char op) { return op == '+' ? nullptr : unary_operator_row(op); }
 
-// Steps backwards make views with negative strides.
-bool steps_back(BorrowedRef item) {
-  Py_ssize_t start = 0, stop = 0, step = 1;
-  if (!PySlice_Check(item.get())) return false;
-  if (PySlice_Unpack(item, &start, &stop, &step) != 0) throw PythonError();
-  return step < 0;
-}
-
-IndexPlan index(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor) {
-  bool back = steps_back(key);
-  if (PyTuple_Check(key.get()))
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i)
-      back = back || steps_back(PyTuple_GET_ITEM(key.get(), i));
-  if (back) raise(ErrorKind::NotImplemented, "a slice that steps backwards");
-  return index_plan(spec, key, as_tensor);
-}
-
 const TensorFamily* result_family(int rank);
 
 constexpr TensorFamily family_row(int rank) {
@@ -134,7 +117,7 @@ constexpr TensorFamily family_row(int rank) {
       .binary_operator = binary_operator,
       .compare_operator = compare_operator_row,
       .unary_operator = unary_operator,
-      .index = index,
+      .index = index_plan_both_ways,
       .has_byte_masks = false,
       .promote = promote_arrays,
       .result_strides = result_strides,
