@@ -24,13 +24,10 @@ BufferHome home_of_result(const Node& node, bool escapes, std::span<const Append
 }  // namespace
 
 int64_t span_nbytes(const TensorSpec& spec) {
-  Dim last = 0;  // raises on int64 overflow
-  for (int d = 0; d < spec.rank(); ++d) {
-    if (spec.sizes[d].value() == 0) return 0;
-    last = last + (spec.sizes[d] - 1) * spec.strides[d];
-  }
-  return ((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value();
+  return (Dim(reach_of(spec).count()) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value();
 }
+
+int64_t lead_of(const TensorSpec& spec) { return -reach_of(spec).low; }
 
 BufferAssignment::BufferAssignment(const Graph& graph, const std::vector<bool>& escapes,
                                    std::span<const Append> appends) {
@@ -53,6 +50,7 @@ void BufferAssignment::add_buffer(const Node& node, int out, BufferHome home, in
   buffer.index = index;
   buffer.root = static_cast<int>(layout_.places.size());
   buffer.nbytes = span_nbytes(spec);
+  buffer.lead = lead_of(spec);
   layout_.places.push_back({.buffer = static_cast<int>(layout_.buffers.size()), .offset = 0, .spec = spec});
   layout_.buffers.push_back(buffer);
 }

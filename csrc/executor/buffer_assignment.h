@@ -36,7 +36,9 @@ class BufferAssignment {
   std::vector<int> input_position_;  // by node index, -1: not an input
 };
 
-// Bytes from the first element to the end of the last one; strides are never negative.
+// Bytes from the lowest element to the end of the highest one; raises on overflow.
 int64_t span_nbytes(const TensorSpec& spec);
+// Elements of memory before the first one.
+int64_t lead_of(const TensorSpec& spec);
 
 }  // namespace md

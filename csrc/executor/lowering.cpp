@@ -100,6 +100,7 @@ class MemoryPlanner {
   // The result reuses the memory of an operand that dies at this step.
   void share(int result, int operand, int step) {
     if (block_of_[static_cast<size_t>(operand)] < 0) return;
+    if (layout_.buffers[static_cast<size_t>(result)].lead != layout_.buffers[static_cast<size_t>(operand)].lead) return;
     if (layout_.buffers[static_cast<size_t>(result)].home == BufferHome::Output) return be_guest(operand, result, step);
     if (block_of_[static_cast<size_t>(result)] < 0) return;
     int to = representative(block_of_[static_cast<size_t>(operand)]);

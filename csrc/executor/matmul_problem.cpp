@@ -1,5 +1,6 @@
 #include "executor/matmul_problem.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "graph/value_info.h"
@@ -152,9 +153,19 @@ bool is_matrix(const std::array<int64_t, 3>& strides, int64_t rows, int64_t colu
   return strides[2] == 1 ? strides[1] >= columns || rows == 1 : strides[1] == 1 && (strides[2] >= rows || columns == 1);
 }
 
+// Nor steps backwards from matrix to matrix.
+bool goes_forward(const MatmulSpec& spec) {
+  auto steps_on = [](int64_t stride) { return stride >= 0; };
+  return std::ranges::all_of(spec.a_strides, steps_on) && std::ranges::all_of(spec.b_strides, steps_on) &&
+         std::ranges::all_of(spec.batch_dims, [&](const MatmulSpec::BatchDim& dim) {
+           return steps_on(dim.a_stride) && steps_on(dim.b_stride);
+         });
+}
+
 bool has_layout(const MatmulSpec& spec) {
   bool empty = spec.batch == 0 || spec.m == 0 || spec.n == 0 || spec.k == 0;
-  return !empty && is_matrix(spec.a_strides, spec.m, spec.k) && is_matrix(spec.b_strides, spec.k, spec.n);
+  return !empty && goes_forward(spec) && is_matrix(spec.a_strides, spec.m, spec.k) &&
+         is_matrix(spec.b_strides, spec.k, spec.n);
 }
 
 }  // namespace

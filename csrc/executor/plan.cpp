@@ -10,6 +10,14 @@
 #include "executor/native_plan.h"
 
 namespace md {
+namespace {
+
+int64_t lead_nbytes(const Layout& layout, const Buffer& buffer) {
+  if (buffer.lead == 0) return 0;
+  return buffer.lead * static_cast<int64_t>(item_size(layout.places[static_cast<size_t>(buffer.root)].spec.dtype));
+}
+
+}  // namespace
 
 NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, std::vector<int> outputs,
                        int call_count, std::shared_ptr<const PlanDescription> description,
@@ -130,7 +138,7 @@ void NativePlan::prepare(RunState& state) const {
     const Buffer& buffer = layout_.buffers[i];
     // Without an arena no step touches such a buffer: its values stay inside fused loops.
     if (buffer.home == BufferHome::Arena && state.arena) {
-      state.base[i] = static_cast<std::byte*>(state.arena->data()) + buffer.arena_offset;
+      state.base[i] = static_cast<std::byte*>(state.arena->data()) + buffer.arena_offset + lead_nbytes(layout_, buffer);
     } else if (buffer.home == BufferHome::Constant) {
       state.base[i] = layout_.constants[static_cast<size_t>(buffer.index)].data<std::byte>();
     }
@@ -177,7 +185,7 @@ void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, RunHo
     size_t i = static_cast<size_t>(buffer);
     bool is_given = host != nullptr && output >= 0 && bind_given(state, buffer, output, *host);
     if (!is_given) state.owned[i] = Storage::allocate(static_cast<size_t>(layout_.buffers[i].nbytes));
-    state.base[i] = static_cast<std::byte*>(state.owned[i]->data());
+    state.base[i] = static_cast<std::byte*>(state.owned[i]->data()) + lead_nbytes(layout_, layout_.buffers[i]);
   }
 }
 

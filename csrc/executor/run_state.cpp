@@ -33,10 +33,10 @@ Tensor RunState::handle(const Place& place) const {
       return part_of(layout->constants[static_cast<size_t>(buffer.index)]);
     case BufferHome::Arena: {
       int64_t start = buffer.arena_offset / static_cast<int64_t>(item_size(place.spec.dtype));
-      return Tensor::from_storage(arena, start + place.offset, place.spec);
+      return Tensor::from_storage(arena, start + buffer.lead + place.offset, place.spec);
     }
     case BufferHome::Output:
-      return Tensor::from_storage(owned[static_cast<size_t>(place.buffer)], place.offset, place.spec);
+      return Tensor::from_storage(owned[static_cast<size_t>(place.buffer)], buffer.lead + place.offset, place.spec);
     case BufferHome::Made:
       return part_of(made[static_cast<size_t>(buffer.root)]);
   }
@@ -62,14 +62,16 @@ const Tensor& RunState::owner(int value) const {
 Tensor RunState::take_given(const Place& place) {
   Tensor tensor = std::move(given[static_cast<size_t>(place.buffer)]);
   StoragePtr storage = std::move(owned[static_cast<size_t>(place.buffer)]);
-  bool is_it = tensor.defined() && tensor->offset() == place.offset && is_same(tensor.spec(), place.spec);
-  return is_it ? std::move(tensor) : Tensor::from_storage(std::move(storage), place.offset, place.spec);
+  int64_t offset = layout->buffers[static_cast<size_t>(place.buffer)].lead + place.offset;
+  bool is_it = tensor.defined() && tensor->offset() == offset && is_same(tensor.spec(), place.spec);
+  return is_it ? std::move(tensor) : Tensor::from_storage(std::move(storage), offset, place.spec);
 }
 
 Tensor RunState::take(int value) {
   const Place& place = layout->places[static_cast<size_t>(value)];
   if (!given.empty()) return take_given(place);
-  return Tensor::from_storage(std::move(owned[static_cast<size_t>(place.buffer)]), place.offset, place.spec);
+  int64_t offset = layout->buffers[static_cast<size_t>(place.buffer)].lead + place.offset;
+  return Tensor::from_storage(std::move(owned[static_cast<size_t>(place.buffer)]), offset, place.spec);
 }
 
 }  // namespace md

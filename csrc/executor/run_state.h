@@ -22,6 +22,7 @@ struct Buffer {
   int index = -1;
   int root = -1;  // the value that the buffer was created for; the others are views of it
   int64_t nbytes = 0;
+  int64_t lead = 0;  // Arena and Output: elements of the root before its first one, where strides are negative
   int64_t arena_offset = 0;
   bool is_written = false;  // Input: the plan writes it
 };
@@ -29,7 +30,7 @@ struct Buffer {
 // A value inside its buffer. Views of one value share its buffer.
 struct Place {
   int buffer = -1;
-  int64_t offset = 0;  // in elements from the buffer's start
+  int64_t offset = 0;  // in elements from the first element of the buffer's root
   TensorSpec spec;     // concrete
   int64_t byte_offset() const { return offset * static_cast<int64_t>(item_size(spec.dtype)); }
 };
@@ -52,7 +53,7 @@ struct KernelCall {
 struct RunState {
   const Layout* layout = nullptr;
   StoragePtr arena;
-  std::vector<std::byte*> base;   // by buffer: its first byte
+  std::vector<std::byte*> base;   // by buffer: the first element of its root
   std::vector<StoragePtr> owned;  // by buffer: the storage of an Output or Made buffer, during a run
   std::vector<Tensor> given;    // by buffer, if any: the tensor that the caller made for an Output buffer, during a run
   std::vector<Tensor> made;     // by value: results allocated by their step, during a run

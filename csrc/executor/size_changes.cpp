@@ -59,9 +59,11 @@ void SizeChanges::put_sizes(Layout& layout) {
   for (size_t i = 0; i < layout.buffers.size(); ++i) {
     Buffer& buffer = layout.buffers[i];
     if (changes_[static_cast<size_t>(buffer.root)] == SizeChange::None) continue;
-    int64_t nbytes = span_nbytes(layout.places[static_cast<size_t>(buffer.root)].spec);
-    has_resized_ = has_resized_ || (may_move_[i] && nbytes != buffer.nbytes);
+    const TensorSpec& root = layout.places[static_cast<size_t>(buffer.root)].spec;
+    int64_t nbytes = span_nbytes(root), lead = lead_of(root);
+    has_resized_ = has_resized_ || (may_move_[i] && (nbytes != buffer.nbytes || lead != buffer.lead));
     buffer.nbytes = nbytes;
+    buffer.lead = lead;
   }
   auto offset_of = [&](int value) { return layout.places[static_cast<size_t>(value)].offset; };
   for (const View& view : views_)

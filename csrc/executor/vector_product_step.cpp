@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "tensor/simd/element_walk.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -24,7 +25,8 @@ class Elements {
       many_.resize(static_cast<size_t>(length));
       copy = many_.data();
     }
-    for (int64_t i = 0; i < length; ++i) copy[i] = elements_[i * vector.stride];
+    constexpr auto kItem = static_cast<int64_t>(sizeof(T));
+    copy_items(kItem, elements_, vector.stride * kItem, copy, kItem, length);
     elements_ = copy;
   }
   const T* get() const { return elements_; }

@@ -23,9 +23,13 @@ struct Item {
   Tensor tensor = {};  // Tensor: int64 indices, or a bool mask
 };
 
+// Slices with negative steps.
+enum class StepsBack : uint8_t { Refused, AreViews };
+
 class IndexParser {
  public:
-  IndexParser(const TensorSpec& spec, const TensorFromKey& as_tensor) : spec_(spec), as_tensor_(as_tensor) {}
+  IndexParser(const TensorSpec& spec, const TensorFromKey& as_tensor, StepsBack steps_back)
+      : spec_(spec), as_tensor_(as_tensor), steps_back_(steps_back) {}
 
   IndexPlan parse(BorrowedRef key) {
     Py_ssize_t count = PyTuple_Check(key.get()) ? PyTuple_GET_SIZE(key.get()) : 1;
@@ -177,6 +181,7 @@ class IndexParser {
   void add_slice(BorrowedRef slice) {
     Py_ssize_t start = 0, stop = 0, step = 0;
     check_status(PySlice_Unpack(slice, &start, &stop, &step));
+    if (step < 0 && steps_back_ == StepsBack::AreViews) return add_slice_back(start, stop, step);
     if (step <= 0) raise(ErrorKind::Value, "step must be greater than zero");
     Dim size = spec_.sizes[in_dim_];
     bool reaches_end = size.is_symbolic() ? stop == PY_SSIZE_T_MAX : stop >= size.value();
@@ -184,6 +189,14 @@ class IndexParser {
     if (!whole) {
       push("slice", {Scalar(int64_t{out_dim_}), Scalar(int64_t{start}), Scalar(int64_t{stop}), Scalar(int64_t{step})});
     }
+    skip(1);
+  }
+
+  void add_slice_back(Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step) {
+    Arg first, end;
+    if (start != PY_SSIZE_T_MAX) first = Scalar(int64_t{start});
+    if (stop != PY_SSIZE_T_MIN) end = Scalar(int64_t{stop});
+    push("slice", {Scalar(int64_t{out_dim_}), first, end, Scalar(int64_t{step})});
     skip(1);
   }
 
@@ -204,6 +217,7 @@ class IndexParser {
 
   const TensorSpec& spec_;
   const TensorFromKey& as_tensor_;
+  StepsBack steps_back_;
   IndexPlan plan_;
   int in_dim_ = 0;   // next dim of the indexed tensor
   int out_dim_ = 0;  // next dim of the value after the steps so far
@@ -213,7 +227,11 @@ class IndexParser {
 }  // namespace
 
 IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor) {
-  return IndexParser(spec, as_tensor).parse(key);
+  return IndexParser(spec, as_tensor, StepsBack::Refused).parse(key);
+}
+
+IndexPlan index_plan_both_ways(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor) {
+  return IndexParser(spec, as_tensor, StepsBack::AreViews).parse(key);
 }
 
 }  // namespace md

@@ -21,7 +21,7 @@ struct TensorExpectation {
   uint64_t witness = 0;
   std::vector<int64_t> dims;  // sizes, then strides; kAnyDim where symbolic
   // For a tensor with symbolic sizes, per dim: the inner dim whose extent determines its
-  // stride; -1: the stride is constant.
+  // stride; -1: the stride is constant. Plus rank: the stride has the other sign than that of the inner dim.
   std::vector<int> stride_over;
   // If the guard includes that the object has no instance dict: the offset of the dict pointer; else 0.
   Py_ssize_t no_dict_at = 0;

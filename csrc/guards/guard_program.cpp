@@ -23,9 +23,10 @@ bool fits_symbolic(const TensorExpectation& expected, const int64_t* sizes, cons
   for (int i = 0; i < expected.rank; ++i) {
     if (dims[i] != kAny && sizes[i] != dims[i]) return false;
     int over = expected.stride_over[static_cast<size_t>(i)];
+    int inner = over < expected.rank ? over : over - expected.rank;
     // As in the strides of a new tensor, an extent of zero counts as one.
-    int64_t stride = over < 0 ? dims[expected.rank + i] : strides[over] * (sizes[over] == 0 ? 1 : sizes[over]);
-    if (strides[i] != stride) return false;
+    int64_t stride = over < 0 ? dims[expected.rank + i] : strides[inner] * (sizes[inner] == 0 ? 1 : sizes[inner]);
+    if (strides[i] != (over == inner ? stride : -stride)) return false;
   }
   return true;
 }

@@ -32,12 +32,29 @@ void release_nothing(void*, void*) {}
 
 int64_t nbytes_of(const TensorView& view) { return extent_of(view) * static_cast<int64_t>(item_size(view.dtype)); }
 
+struct Bytes {
+  char *begin, *end;
+};
+Bytes bytes_of(const TensorView& view) {
+  auto item = static_cast<int64_t>(item_size(view.dtype));
+  Reach reach = reach_of(view);
+  char* first = static_cast<char*>(view.data);
+  return {first + reach.low * item, first + reach.end * item};
+}
+
+// The storage has the elements from the lowest one on.
+Tensor borrowed(const TensorView& view, Storage::Deleter release, void* context) {
+  auto item = static_cast<int64_t>(item_size(view.dtype));
+  Reach reach = reach_of(view);
+  char* lowest = static_cast<char*>(view.data) + reach.low * item;
+  StoragePtr storage = Storage::borrow(lowest, static_cast<size_t>(reach.count() * item), release, context);
+  return Tensor::from_storage(std::move(storage), -reach.low, view.spec());
+}
+
 Tensor over(Ref object, bool is_new, const TensorView& view, bool is_writable) {
-  for (int i = 0; i < view.rank; ++i) MD_ASSERT(view.strides[i] >= 0, "a stride of memory that is shared is negative");
-  auto* release = is_new ? release_new_owner : release_owner;
-  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(nbytes_of(view)), release, object.release());
-  if (!is_writable) storage->mark_read_only();
-  return Tensor::from_storage(std::move(storage), 0, view.spec());
+  Tensor tensor = borrowed(view, is_new ? release_new_owner : release_owner, object.release());
+  if (!is_writable) tensor->storage()->mark_read_only();
+  return tensor;
 }
 
 struct Owner {
@@ -58,14 +75,6 @@ bool is_whole(const TensorFamily& family, PyObject* object, const TensorView& wa
   // Of nothing, libraries choose strides and address.
   if (extent_of(view) == 0) return std::equal(view.sizes, view.sizes + view.rank, wanted.sizes);
   return view.data == wanted.data && same_layout(view, wanted);
-}
-
-struct Bytes {
-  char *begin, *end;
-};
-Bytes bytes_of(const TensorView& view) {
-  auto* begin = static_cast<char*>(view.data);
-  return {begin, begin + nbytes_of(view)};
 }
 
 bool is_dense(const TensorView& view) {
@@ -102,7 +111,7 @@ SpentResults& spent_results() {
   return *all;
 }
 
-// Of outputs in one memory: one that has all others in it, or a new view over all of them.
+// Of outputs in one memory: one that begins there and has all others in it, or a new view over all of them.
 void move_group(const TensorFamily& family, std::span<Tensor* const> group) {
   Bytes all = bytes_of(view_of(*group[0]->impl()));
   for (Tensor* each : group) {
@@ -112,7 +121,7 @@ void move_group(const TensorFamily& family, std::span<Tensor* const> group) {
   auto has_all = [&](Tensor* each) {
     TensorView view = view_of(*each->impl());
     Bytes bytes = bytes_of(view);
-    return bytes.begin == all.begin && bytes.end == all.end && is_dense(view);
+    return view.data == all.begin && bytes.begin == all.begin && bytes.end == all.end && is_dense(view);
   };
   auto whole = std::ranges::find_if(group, has_all);
   TensorView wanted = view_of(*(whole != group.end() ? *whole : group[0])->impl());
@@ -177,9 +186,9 @@ Tensor tensor_over_again(Tensor tensor, BorrowedRef owner, void* data) {
 }
 
 Tensor tensor_over_frozen(PyObject* object, const TensorView& view) {
-  StoragePtr storage = Storage::borrow(view.data, static_cast<size_t>(nbytes_of(view)), release_nothing, object);
-  storage->mark_frozen();
-  return Tensor::from_storage(std::move(storage), 0, view.spec());
+  Tensor tensor = borrowed(view, release_nothing, object);
+  tensor->storage()->mark_frozen();
+  return tensor;
 }
 
 Tensor tensor_over_new(Ref object, const TensorView& view) { return over(std::move(object), true, view, true); }

@@ -230,15 +230,9 @@ inline TensorView view_of(const TensorImpl& impl) {
   view.data = impl.memory();
   return view;
 }
-// How many elements the memory of a view has, from its first to its last.
-inline int64_t extent_of(const TensorView& view) {
-  int64_t last = 0;
-  for (int i = 0; i < view.rank; ++i) {
-    if (view.sizes[i] == 0) return 0;
-    last += (view.sizes[i] - 1) * view.strides[i];
-  }
-  return last + 1;
-}
+inline Reach reach_of(const TensorView& view) { return reach_of(view.rank, view.sizes, view.strides); }
+// How many elements the memory of a view has, from its lowest to its highest.
+inline int64_t extent_of(const TensorView& view) { return reach_of(view).count(); }
 // The same sizes and strides.
 inline bool same_layout(const TensorView& one, const TensorView& other) {
   if (one.rank != other.rank || !std::equal(one.sizes, one.sizes + one.rank, other.sizes)) return false;

@@ -84,6 +84,8 @@ inline bool known_less(Dim a, Dim b) {
   return a.is_symbolic() || b.is_symbolic() ? known_less_symbolic(a, b) : a.value() < b.value();
 }
 
+inline Dim magnitude(Dim dim) { return known_less(dim, 0) ? Dim(0) - dim : dim; }
+
 // Whether they are equal as numbers, by hint; adds a guard only if they are.
 inline bool known_equal_if_hinted(Dim a, Dim b) {
   if (!a.is_symbolic() && !b.is_symbolic()) return same(a, b);

@@ -1,6 +1,7 @@
 #include "tensor/memory_overlap.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <vector>
 
@@ -13,11 +14,10 @@ struct ByteRange {
 };
 
 ByteRange range_of(const Tensor& tensor) {
-  const char* begin = tensor.data<const char>();
-  if (tensor->numel() == 0) return {begin, begin};
-  int64_t last = 0;
-  for (int i = 0; i < tensor->rank(); ++i) last += (tensor->sizes()[i] - 1) * tensor->strides()[i];
-  return {begin, begin + (last + 1) * static_cast<int64_t>(item_size(tensor->dtype()))};
+  const char* first = tensor.data<const char>();
+  auto item = static_cast<int64_t>(item_size(tensor->dtype()));
+  Reach reach = reach_of(tensor->rank(), tensor->sizes(), tensor->strides());
+  return {first + reach.low * item, first + reach.end * item};
 }
 
 // A multiple of `stride` between low * stride and high * stride.
@@ -62,9 +62,10 @@ class SumSearch {
   int tries_left_ = 1000;
 };
 
+// From the lowest element on.
 void add_terms(const TensorSpec& spec, bool negative, std::vector<Term>& terms) {
   for (int d = 0; d < spec.rank(); ++d) {
-    int64_t most = spec.sizes[d].value() - 1, stride = spec.strides[d].value();
+    int64_t most = spec.sizes[d].value() - 1, stride = std::abs(spec.strides[d].value());
     if (most <= 0 || stride == 0) continue;
     auto equal = std::find_if(terms.begin(), terms.end(), [&](const Term& term) { return term.stride == stride; });
     if (equal == terms.end()) equal = terms.insert(terms.end(), {stride, 0, 0});
@@ -87,13 +88,13 @@ bool elements_meet(const TensorSpec& a, int64_t a_offset, const TensorSpec& b, i
   add_terms(a, false, terms);
   add_terms(b, true, terms);
   std::sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.stride > y.stride; });
-  return SumSearch(std::move(terms)).reaches(b_offset - a_offset);
+  return SumSearch(std::move(terms)).reaches(b_offset + reach_of(b).low - a_offset - reach_of(a).low);
 }
 
 bool elements_are_apart(const TensorSpec& spec) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
   for (int d = 0; d < spec.rank(); ++d) {
-    if (spec.sizes[d].value() > 1) dims.emplace_back(spec.strides[d].value(), spec.sizes[d].value());
+    if (spec.sizes[d].value() > 1) dims.emplace_back(std::abs(spec.strides[d].value()), spec.sizes[d].value());
   }
   std::sort(dims.begin(), dims.end());
   int64_t extent = 1;  // of the dims with smaller strides

@@ -12,7 +12,7 @@ bool ranges_meet(const Tensor& a, const Tensor& b);
 bool is_same_view(const Tensor& a, const Tensor& b);
 // Whether two indices refer to the same element, as far as single strides tell: an expanded dim.
 bool has_expanded_dim(const TensorSpec& spec);
-// Whether sizes and strides fill a range without gaps, in some order of dims.
+// Whether sizes and strides fill a range from the first element on without gaps, in some order of dims.
 bool is_dense(const TensorSpec& spec);
 // For concrete layouts in the same memory, offsets in elements: whether an element of one is an element of the other. False
 // is certain; true may be wrong for views whose strides have little in common.

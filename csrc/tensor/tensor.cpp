@@ -8,16 +8,6 @@
 namespace md {
 namespace {
 
-// Bytes from the first element to the end of the last one, for non-negative strides.
-size_t extent_bytes(const TensorSpec& spec) {
-  Dim last = 0;
-  for (int i = 0; i < spec.rank(); ++i) {
-    if (same(spec.sizes[i], Dim(0))) return 0;
-    last = last + (spec.sizes[i] - 1) * spec.strides[i];
-  }
-  return static_cast<size_t>(((last + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)))).value());
-}
-
 // numel() and is_contiguous() of a spec, computed from the numbers of a real tensor.
 std::pair<int64_t, bool> measured(const int64_t* sizes, const int64_t* strides, int rank) {
   int64_t expected = 1;
@@ -56,6 +46,20 @@ bool TensorSpec::is_contiguous() const {
   }
   // A tensor without elements is contiguous, whatever its strides.
   return contiguous || (any_symbolic(sizes.span()) && known_equal(numel(), 0));
+}
+
+Reach reach_of(const TensorSpec& spec) {
+  Dim before = 0, end = 1;
+  for (int i = 0; i < spec.rank(); ++i) {
+    if (spec.sizes[i].value() == 0) return {};
+    Dim way = (spec.sizes[i] - 1) * spec.strides[i];
+    if (way.value() < 0) {
+      before = before - way;
+    } else {
+      end = end + way;
+    }
+  }
+  return {.low = -before.value(), .end = end.value()};
 }
 
 std::string TensorSpec::str() const {
@@ -113,7 +117,10 @@ void Tensor::destroy(TensorImpl* impl) { delete impl; }
 Tensor Tensor::empty(DType dtype, std::span<const int64_t> sizes) { return Tensor(new TensorImpl(dtype, sizes)); }
 
 Tensor Tensor::empty(const TensorSpec& spec) {
-  return Tensor(new TensorImpl(Storage::allocate(extent_bytes(spec)), 0, spec, TensorKind::Real));
+  Reach reach = reach_of(spec);
+  Dim nbytes = Dim(reach.count()) * Dim(static_cast<int64_t>(item_size(spec.dtype)));  // raises on overflow
+  return Tensor(
+      new TensorImpl(Storage::allocate(static_cast<size_t>(nbytes.value())), -reach.low, spec, TensorKind::Real));
 }
 
 Tensor Tensor::view(const Tensor& base, const TensorSpec& spec, int64_t offset) {

@@ -37,6 +37,25 @@ inline bool same_layout(const TensorSpec& a, const TensorSpec& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides);
 }
 
+// What strides, which may be negative, reach of memory, in elements from the first one: [low, end), nothing of a tensor
+// without elements.
+struct Reach {
+  int64_t low = 0, end = 0;
+  int64_t count() const { return end - low; }
+};
+template <typename Strides>
+Reach reach_of(int rank, const int64_t* sizes, const Strides& strides) {
+  Reach reach = {.low = 0, .end = 1};
+  for (int i = 0; i < rank; ++i) {
+    if (sizes[i] == 0) return {};
+    int64_t way = (sizes[i] - 1) * strides[i];
+    (way < 0 ? reach.low : reach.end) += way;
+  }
+  return reach;
+}
+// Of a concrete spec; raises on overflow.
+Reach reach_of(const TensorSpec& spec);
+
 enum class TensorKind : uint8_t { Real, Fake, Recording };
 
 // Incremented whenever a property that guards check changes on a tensor in use: its flags, or the sizes and dtype of an
@@ -143,9 +162,12 @@ class Tensor {
     return impl_ != nullptr && impl_->kind_ == TensorKind::Real && impl_->count_.is_one() && impl_->room_ == nullptr &&
            impl_->storage_ && impl_->storage_->is_unique() && impl_->storage_->is_plain();
   }
-  // Of a sole tensor over the whole of an external storage: Storage::move_to().
+  // Of a sole tensor over the whole of an external storage: Storage::move_to(). The first element is at `data`.
   void move_to(void* data, void* context) {
-    impl_->storage_->move_to(data, context);
+    char* start = static_cast<char*>(data);
+    if (impl_->offset_ != 0 && data != nullptr) [[unlikely]]
+      start -= impl_->offset_ * static_cast<int64_t>(item_size(impl_->spec_.dtype));
+    impl_->storage_->move_to(start, context);
     impl_->data_.store(data, std::memory_order_release);
   }
   Recorder* recorder() const { return impl_->recorder_; }

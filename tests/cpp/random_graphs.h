@@ -57,11 +57,9 @@ class RandomGraph {
   }
 
   md::Tensor make_tensor(const md::TensorSpec& spec) {
-    int64_t last = 0;
-    for (int d = 0; d < spec.rank(); ++d)
-      last += std::max<int64_t>(0, spec.sizes[d].value() - 1) * spec.strides[d].value();
-    int64_t offset = chance(30) ? 1 + below(5) : 0;
-    size_t nbytes = static_cast<size_t>(offset + last + 1) * md::item_size(spec.dtype);
+    md::Reach reach = md::reach_of(spec);
+    int64_t offset = (chance(30) ? 1 + below(5) : 0) - reach.low;
+    size_t nbytes = static_cast<size_t>(offset + reach.end) * md::item_size(spec.dtype);
     md::Tensor tensor = md::Tensor::from_storage(md::Storage::allocate(nbytes), offset, spec);
     for (int64_t i = 0; i < tensor->numel(); ++i) {
       if (md::is_floating(spec.dtype)) {
@@ -92,6 +90,7 @@ class RandomGraph {
       step *= std::max<int64_t>(sizes[order[k]], 1) + (chance(8) ? 1 : 0);
     }
     if (rank > 0 && chance(8)) strides[static_cast<size_t>(below(static_cast<int>(rank)))] = 0;
+    if (rank > 0 && chance(12)) strides[static_cast<size_t>(below(static_cast<int>(rank)))] *= -1;
     md::TensorSpec spec;
     spec.dtype = dtype;
     for (size_t d = 0; d < rank; ++d) {
@@ -239,10 +238,13 @@ class RandomGraph {
       case 2:
         add("select", {x, dim_of(x), md::Scalar(int64_t{0})});
         break;
-      case 3:
-        add("slice",
-            {x, dim_of(x), md::Scalar(int64_t{below(3)}), std::monostate(), md::Scalar(int64_t{1 + below(2)})});
+      case 3: {
+        bool goes_back = chance(40);
+        Operand start = goes_back && chance(60) ? Operand() : md::Scalar(int64_t{below(3)});
+        int64_t step = 1 + below(2);
+        add("slice", {x, dim_of(x), start, std::monostate(), md::Scalar(goes_back ? -step : step)});
         break;
+      }
       case 4:
         add("reshape", {x, md::DimVec({graph->info(x).spec.numel()})});
         break;
@@ -263,7 +265,7 @@ class RandomGraph {
 
   void add_other() {
     ValueRef x = any_value();
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
         add("sum", {x, md::DimVec({rank_of(x) == 0 ? 0 : below(rank_of(x))}), md::Scalar(chance(50))});
         break;
@@ -275,6 +277,9 @@ class RandomGraph {
         break;
       case 3:
         add("clone", {x});
+        break;
+      case 4:
+        add("copy", {x, second_for(x), md::Scalar(false)});
         break;
       default:
         if (exact || !md::is_floating(dtype_of(x)) || rank_of(x) < 2) return;

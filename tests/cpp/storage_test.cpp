@@ -46,11 +46,15 @@ TEST(views_that_meet) {
       int64_t rank = below(4);
       for (int64_t d = 0; d < rank; ++d) {
         specs[i].sizes.push_back(Dim(below(5)));
-        specs[i].strides.push_back(Dim(below(2) == 0 ? below(4) : below(40)));
+        int64_t stride = below(2) == 0 ? below(4) : below(40);
+        specs[i].strides.push_back(Dim(below(4) == 0 ? -stride : stride));
       }
       starts[i] = below(30);
       offsets[i] = offsets_of(specs[i], starts[i]);
       std::set<int64_t> different(offsets[i].begin(), offsets[i].end());
+      Reach reach = reach_of(specs[i]);
+      CHECK(reach.count() == (different.empty() ? 0 : *different.rbegin() + 1 - *different.begin()));
+      CHECK(different.empty() || reach.low == *different.begin() - starts[i]);
       // It may say that elements share memory where none do, never the other way round.
       CHECK(!elements_are_apart(specs[i]) || different.size() == offsets[i].size());
     }

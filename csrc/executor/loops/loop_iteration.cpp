@@ -1,6 +1,7 @@
 #include "executor/loops/loop_iteration.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace md {
 namespace {
@@ -91,7 +92,7 @@ void choose_iteration(LoopProgram& program, const std::vector<int64_t>& sizes, b
   }
   if (!folds_rows) {
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return lead_strides[static_cast<size_t>(a)] > lead_strides[static_cast<size_t>(b)];
+      return std::abs(lead_strides[static_cast<size_t>(a)]) > std::abs(lead_strides[static_cast<size_t>(b)]);
     });
   }
   permute(program, sizes, order);

@@ -74,9 +74,8 @@ bool read_array(PyObject* object, TensorView& view) {
   }
   auto item = static_cast<Py_ssize_t>(item_size(view.dtype));
   for (int i = 0; i < array.rank; ++i) {
-    // Of dims with at most one element any stride will do.
-    if (array.strides[i] >= 0 && array.strides[i] % item == 0) continue;
-    view.refusal = array.strides[i] < 0 ? "has a negative stride" : "lies inside of larger elements";
+    if (array.strides[i] % item == 0) continue;
+    view.refusal = "lies inside of larger elements";
     return false;
   }
   view.rank = array.rank;
@@ -92,9 +91,10 @@ bool is_writable(PyObject* object) {
 }
 
 Ref empty(const TensorView& view) {
-  if (extent_of(view) <= count(view)) return new_array(view, ByteStrides(view).words(), nullptr, 0);
-  // NumPy allocates as many elements as there are: others are behind a base.
-  int64_t all = extent_of(view), one = 1;
+  Reach reach = reach_of(view);
+  if (reach.low == 0 && reach.end <= count(view)) return new_array(view, ByteStrides(view).words(), nullptr, 0);
+  // NumPy allocates as many elements as there are, from the first one on: others are behind a base.
+  int64_t all = reach.count(), one = 1;
   TensorView flat;
   flat.dtype = view.dtype;
   flat.rank = 1;
@@ -102,7 +102,7 @@ Ref empty(const TensorView& view) {
   flat.strides = Strides(&one);
   Ref base = new_array(flat, nullptr, nullptr, 0);
   TensorView whole = view;
-  whole.data = array_of(base.get()).data;
+  whole.data = static_cast<char*>(array_of(base.get()).data) - reach.low * static_cast<int64_t>(item_size(view.dtype));
   return view_over(base.get(), whole, kWriteable);
 }
 

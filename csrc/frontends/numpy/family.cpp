@@ -95,14 +95,6 @@ const OpRow* binary_operator(const BinaryOperator& op) {
 }
 const OpRow* unary_operator(char op) { return op == '+' ? nullptr : unary_operator_row(op); }
 
-// Steps backwards make views with negative strides.
-bool steps_back(BorrowedRef item) {
-  Py_ssize_t start = 0, stop = 0, step = 1;
-  if (!PySlice_Check(item.get())) return false;
-  if (PySlice_Unpack(item, &start, &stop, &step) != 0) throw PythonError();
-  return step < 0;
-}
-
 // Ints beside arrays are arrays to NumPy: apart from them, they change where the dims of the arrays go.
 bool has_int_apart(BorrowedRef tuple) {
   bool has_int = false, has_array = false, has_ended = false, is_apart = false;
@@ -118,13 +110,12 @@ bool has_int_apart(BorrowedRef tuple) {
   return is_apart && has_int && has_array;
 }
 
-// What index_plan() reads otherwise than NumPy.
+// What index_plan_both_ways() reads otherwise than NumPy.
 void check_key(const TensorSpec& spec, BorrowedRef tuple) {
   constexpr int kMostDims = 64;
   int ellipses = 0, dims = spec.rank();
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
     BorrowedRef item = PyTuple_GET_ITEM(tuple.get(), i);
-    if (steps_back(item)) raise(ErrorKind::NotImplemented, "a slice that steps backwards");
     ellipses += item.get() == Py_Ellipsis;
     dims += item.get() == Py_None;
   }
@@ -134,9 +125,8 @@ void check_key(const TensorSpec& spec, BorrowedRef tuple) {
 }
 
 IndexPlan index(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor) {
-  if (steps_back(key)) raise(ErrorKind::NotImplemented, "a slice that steps backwards");
   if (PyTuple_Check(key.get())) check_key(spec, key);
-  return index_plan(spec, key, as_tensor);
+  return index_plan_both_ways(spec, key, as_tensor);
 }
 
 const TensorFamily* result_family(int rank);

@@ -14,7 +14,7 @@ Order order_of(int outer, int inner, const DimVec& sizes, std::span<const Tensor
     int shift = sizes.size() - spec->rank();
     auto stride = [&](int axis) {
       bool is_broadcast = axis < shift || known_equal(spec->sizes[axis - shift], 1);
-      return is_broadcast ? Dim(0) : spec->strides[axis - shift];
+      return is_broadcast ? Dim(0) : magnitude(spec->strides[axis - shift]);
     };
     Dim outside = stride(outer), inside = stride(inner);
     if (known_equal(outside, 0) || known_equal(inside, 0)) continue;

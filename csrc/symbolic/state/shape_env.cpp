@@ -1,6 +1,7 @@
 #include "symbolic/state/shape_env.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "base/error.h"
@@ -201,11 +202,12 @@ std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional
   std::vector<int> order(static_cast<size_t>(rank));
   std::iota(order.rbegin(), order.rend(), 0);
   std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return seen.strides[a].value() < seen.strides[b].value(); });
+                   [&](int a, int b) { return std::abs(seen.strides[a].value()) < std::abs(seen.strides[b].value()); });
   for (size_t at = 0; at < order.size(); ++at) {
     int dim = order[at];
     auto goes_over = [&](int inner) {
-      return seen.strides[dim].value() == seen.strides[inner].value() * std::max<int64_t>(seen.sizes[inner].value(), 1);
+      int64_t step = seen.strides[inner].value() * std::max<int64_t>(seen.sizes[inner].value(), 1);
+      return std::abs(seen.strides[dim].value()) == std::abs(step);
     };
     // Prefer the neighbouring dim, as in a row-major tensor.
     int found = -1;
@@ -217,8 +219,10 @@ std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional
       if (is_symbolic && goes_over(inner) && (found < 0 || inner == dim + 1)) found = inner;
     }
     if (found < 0) continue;
-    over[static_cast<size_t>(dim)] = found;
-    spec.strides[dim] = spec.sizes[found] * spec.strides[found];
+    bool turns = (seen.strides[dim].value() < 0) != (seen.strides[found].value() < 0);
+    over[static_cast<size_t>(dim)] = turns ? found + rank : found;
+    Dim step = spec.sizes[found] * spec.strides[found];
+    spec.strides[dim] = turns ? Dim(0) - step : step;
   }
   return over;
 }

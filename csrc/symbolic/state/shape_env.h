@@ -82,7 +82,7 @@ class ShapeEnv : public ShapeGuardSink {
 };
 
 // Replaces the given sizes of an input's spec by symbols, and its strides where they are products with such sizes.
-// Returns by dim the dim that the stride is derived from; -1: none.
+// Returns by dim the dim that the stride is derived from, as TensorExpectation::stride_over says; -1: none.
 std::vector<int> make_symbolic(TensorSpec& spec, const std::vector<std::optional<Dim>>& sizes);
 
 // Installs a sink for the duration of a scope.

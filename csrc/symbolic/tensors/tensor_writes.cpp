@@ -24,15 +24,12 @@ TensorSpec layout_of(const StridedView& view) {
 }
 
 bool are_apart(const StridedView& a, const StridedView& b) {
-  auto end = [](const StridedView& view) {
-    int64_t last = view.offset.value();
-    for (int i = 0; i < view.sizes.size(); ++i) {
-      if (view.sizes[i].value() == 0) return view.offset.value();
-      last += (view.sizes[i].value() - 1) * view.strides[i].value();
-    }
-    return last + 1;
+  auto place_of = [](const StridedView& view) {
+    Reach reach = reach_of(layout_of(view));
+    return Reach{.low = view.offset.value() + reach.low, .end = view.offset.value() + reach.end};
   };
-  return end(a) <= b.offset.value() || end(b) <= a.offset.value();
+  Reach first = place_of(a), second = place_of(b);
+  return first.end <= second.low || second.end <= first.low;
 }
 
 }  // namespace

@@ -80,9 +80,10 @@ std::vector<int64_t> batch_offsets(const Tensor& operand, const Tensor& out, int
   return offsets;
 }
 
-// The stride between matrices if it is constant: the batch is then one oneDNN call.
+// The stride between matrices if it is constant and not negative: the batch is then one oneDNN call.
 bool even_stride(const std::vector<int64_t>& offsets, int64_t* stride) {
   *stride = offsets.size() > 1 ? offsets[1] : 0;
+  if (*stride < 0) return false;
   for (size_t i = 0; i < offsets.size(); ++i) {
     if (offsets[i] != static_cast<int64_t>(i) * *stride) return false;
   }

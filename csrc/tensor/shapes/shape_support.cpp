@@ -123,7 +123,26 @@ bool view_strides(const TensorSpec& base, const DimVec& wanted, DimVec& strides)
   return true;
 }
 
+// With a negative step: from `start` down to the place after `stop`, which is -1 where it is omitted.
+static std::pair<Dim, Dim> slice_range_back(Dim extent, std::optional<Dim> start, std::optional<Dim> stop,
+                                            int64_t step) {
+  auto clip = [&](std::optional<Dim> bound, Dim missing) -> Dim {
+    if (!bound) return missing;
+    if (known_less(*bound, 0)) {
+      Dim from_end = extent + *bound;
+      return known_less(from_end, 0) ? Dim(-1) : from_end;
+    }
+    return known_less(*bound, extent) ? *bound : extent - 1;
+  };
+  Dim begin = clip(start, extent - 1), end = clip(stop, -1);
+  bool is_whole = !start && !stop;
+  if (is_whole ? same(extent, Dim(0)) : !known_less(end, begin)) return {0, 0};
+  Dim length = begin - end;
+  return {begin, step == -1 ? length : floor_divide(length + Dim(-step - 1), -step)};
+}
+
 std::pair<Dim, Dim> slice_range(Dim extent, std::optional<Dim> start, std::optional<Dim> stop, int64_t step) {
+  if (step < 0) return slice_range_back(extent, start, stop, step);
   // Python's value for an omitted bound.
   constexpr int64_t kNoBound = INT64_MAX;
   auto clip = [&](std::optional<Dim> bound, Dim missing) -> Dim {

@@ -5,6 +5,7 @@
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/shapes/index_layout.h"
+#include "tensor/shapes/memory_format.h"
 #include "tensor/shapes/shape_support.h"
 #include "tensor/simd/copy.h"
 
@@ -17,13 +18,27 @@ std::string list(const DimVec& dims) {
   return text + "]";
 }
 
-// The result of a write: argument 0 with new strides that preserve the order of its dims.
+bool steps_back(const TensorSpec& spec) {
+  return std::ranges::any_of(spec.strides, [](Dim stride) { return known_less(stride, 0); });
+}
+
+// Strides that preserve the order of the dims, and their directions if there are no gaps.
+DimVec written_strides(const Tensor* self) {
+  const TensorSpec& spec = self->spec();
+  DimVec strides = pointwise_strides(spec.sizes, {&self, 1});
+  if (!steps_back(spec)) return strides;
+  TensorSpec forward = spec;
+  for (Dim& stride : forward.strides) stride = magnitude(stride);
+  return lies_as(forward, strides) ? spec.strides : strides;
+}
+
+// The result of a write: argument 0 with new strides.
 void push_written(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor* self = &tensor_arg(call, 0);
   OutSpec out;
   out.spec.dtype = (*self)->dtype();
   out.spec.sizes = self->spec().sizes;
-  out.spec.strides = pointwise_strides(out.spec.sizes, {&self, 1});
+  out.spec.strides = written_strides(self);
   outs.push_back(std::move(out));
 }
 

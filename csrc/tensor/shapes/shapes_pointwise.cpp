@@ -94,8 +94,10 @@ DimVec strides_like(const DimVec& sizes, std::span<const Tensor* const> tensors)
       const TensorSpec& spec = tensor->spec();
       int shift = rank - spec.rank();
       if (a < shift || b < shift) continue;
-      Dim stride_a = known_equal_if_hinted(spec.sizes[a - shift], sizes[a]) ? spec.strides[a - shift] : Dim(0);
-      Dim stride_b = known_equal_if_hinted(spec.sizes[b - shift], sizes[b]) ? spec.strides[b - shift] : Dim(0);
+      Dim stride_a =
+          known_equal_if_hinted(spec.sizes[a - shift], sizes[a]) ? magnitude(spec.strides[a - shift]) : Dim(0);
+      Dim stride_b =
+          known_equal_if_hinted(spec.sizes[b - shift], sizes[b]) ? magnitude(spec.strides[b - shift]) : Dim(0);
       if (same(stride_a, Dim(0)) || same(stride_b, Dim(0))) continue;
       if (known_less(stride_a, stride_b)) return -1;
       if (known_less(stride_b, stride_a)) return 1;

@@ -373,11 +373,12 @@ void slice_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (spec.rank() == 0) raise_op(ErrorKind::Runtime, call.row.name, "cannot be applied to a 0-dim tensor.");
   int dim = wrap_dim(call, int_arg(call, 1), spec.rank());
   int64_t step = int_arg(call, 4);
-  if (step <= 0) raise_op(ErrorKind::Runtime, call.row.name, "step must be positive, got ", step);
+  if (step == 0) raise_op(ErrorKind::Runtime, call.row.name, "step must not be zero");
   auto [begin, length] = slice_range(spec.sizes[dim], optional_dim_arg(call, 2), optional_dim_arg(call, 3), step);
   Dim offset = begin * spec.strides[dim];
   spec.sizes[dim] = length;
-  spec.strides[dim] = spec.strides[dim] * Dim(step);
+  // As in NumPy: none is negative for the sake of nothing.
+  if (step > 0 || !same(length, Dim(0))) spec.strides[dim] = spec.strides[dim] * Dim(step);
   push_view(outs, std::move(spec), offset);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/error.h"
@@ -15,6 +16,9 @@ template <typename Word>
 void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t n) {
   constexpr int64_t kItem = sizeof(Word);
   constexpr int kWidth = std::countr_zero(static_cast<unsigned>(kItem));
+  if (src_step == -kItem && dst_step == kItem) return loops().reversed[kWidth](src, dst, n);
+  if (src_step == kItem && dst_step == -kItem)
+    return loops().reversed[kWidth](src + (n - 1) * kItem, dst - (n - 1) * kItem, n);
   if (src_step == 0 && dst_step == kItem) return loops().repeat[kWidth](src, dst, n);
   for (int i = 0; dst_step == kItem && i < kPickSteps; ++i)
     if (src_step == (i + 2) * kItem) return loops().pick[kWidth][i][0](&src, &dst, n);
@@ -83,9 +87,9 @@ void ElementWalk::add(const Tensor& tensor) {
 
 void ElementWalk::finish(bool reorder, Tiles tiles) {
   if (reorder) {
-    // Insertion sort by the first operand's strides, largest first; stable.
+    // Insertion sort by how far apart the first operand's elements lie, the furthest first; stable.
     for (int i = 1; i < rank_; ++i) {
-      for (int j = i; j > 0 && strides_[0][j - 1] < strides_[0][j]; --j) {
+      for (int j = i; j > 0 && std::abs(strides_[0][j - 1]) < std::abs(strides_[0][j]); --j) {
         std::swap(sizes_[j - 1], sizes_[j]);
         for (int op = 0; op < operand_count_; ++op) std::swap(strides_[op][j - 1], strides_[op][j]);
       }

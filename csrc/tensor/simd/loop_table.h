@@ -140,6 +140,8 @@ struct ConvertTable {
 
 // dst[i] = src[0].
 using RepeatLoop = void (*)(const char* src, char* dst, int64_t n);
+// dst[i] = src[-i].
+using ReversedLoop = void (*)(const char* src, char* dst, int64_t n);
 // dst[k][i] = src[k][i * step] of up to three operands, for words that lie 2, 3 or 4 words apart.
 using PickLoop = void (*)(const char* const* src, char* const* dst, int64_t n);
 inline constexpr int kPickSteps = 3, kMostPicks = 3;
@@ -163,6 +165,7 @@ struct LoopTable {
   bool (*take_long_words)(const uint64_t* src, const int64_t* index, int64_t n, int64_t extent, int64_t wrapped,
                           int64_t stride, uint64_t* dst);
   RepeatLoop repeat[4];                      // a word of 1, 2, 4, 8 bytes, n times
+  ReversedLoop reversed[4];                  // words of 1, 2, 4, 8 bytes
   PickLoop pick[4][kPickSteps][kMostPicks];  // words of 1, 2, 4, 8 bytes; steps from 2 on; operands
   // n blocks of the random generator from a position on: word k of block i is at words[k * n + i].
   void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);

@@ -15,6 +15,7 @@ namespace {
 #include "tensor/simd/product_loops.inl"
 #include "tensor/simd/random_loops.inl"
 #include "tensor/simd/repeat_loops.inl"
+#include "tensor/simd/reversed_loops.inl"
 
 constexpr LoopTable make_table() {
   LoopTable table{};
@@ -27,6 +28,7 @@ constexpr LoopTable make_table() {
   fill_blocks(table);
   fill_picks(table);
   fill_repeats(table);
+  fill_reversed(table);
   table.random_words = random_words_run;
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();

@@ -1,4 +1,4 @@
-"""Random programs of NumPy: dtypes, layouts, views, writes in place, masks, reductions, loops; compiled as plainly."""
+"""Random programs of NumPy: dtypes, layouts, views, also backwards, writes in place, masks, reductions, loops; compiled as plainly."""
 
 import random
 
@@ -79,6 +79,24 @@ len({m})
 float({m}[{i}, {j}])
 {m}.flat[{i}]
 {m}[::-1]
+{v}[..., ::-1]
+{v}[..., ::-1] + {v}
+{m}[::-1] - {m}
+{m}[2:0:-1, ::-2]
+({v} + 1)[..., ::-1]
+np.flip({v})
+np.flip({v} * 2)
+np.flip({m}, {a})
+np.rot90({m}, {n})
+{m}[::-1].reshape(-1)
+{m}[:, ::-1].T
+{m}[::-1][1:]
+{m}[::-1].copy()
+{m}[::-1][{m} > 1]
+{m}[::-1] @ {m}.T
+{m}[:, ::-1].sum(axis={a})
+np.cumsum({m}[::-1].astype(int), axis={a})
+np.concatenate([{m}[::-1], {m}])
 np.nan_to_num({v} / 0.25)
 np.add({v}, {v}, dtype=np.float64)
 np.multiply({v}, {n}, dtype="f4", casting="unsafe")
@@ -169,6 +187,16 @@ STATEMENTS = """
 {m}.fill({n})
 {m}[...] = {e}
 {m}.T[{j}] *= 2
+{m}[::-1] = {v}
+{m}[...] = {m}[::-1]
+{m}[1:] = {m}[::-1][1:]
+{m}[:, ::-1] += {n}
+{m}[::-2] *= {m}[0]
+{m}[::-1][{i}] = {n}
+x = {m}[::-1]; x -= {m}
+x = np.flip({m}); x[{i}] = {v}; x += {n}
+np.add({m}[::-1], {m}, out={m})
+np.copyto({m}[:, ::-1], {m})
 x = {m}[{i}]; x += {n}
 x = {m}.reshape(-1); x[::3] = {n}
 np.add({m}, {m}, out={m})
@@ -192,6 +220,9 @@ np.clip({m}, 0, 2, out={m})
 """.strip().splitlines()
 
 LOOPS = [
+    "for i in range(1, {m}.shape[0]):\n    {m}[:i] += {n} * {m}[:i][::-1]",
+    "for i in range({m}.shape[1]):\n    {m}[0, :i] = np.flip({m}[1, :i])",
+    "for row in {m}[::-1]:\n    row[::-1] += {n}",
     "for i in range({m}.shape[0]):\n    {m}[i] = {m}[i] + {n} * i",
     "for i in range({m}.shape[0]):\n    for j in range(i + 1):\n        {m}[i, j] += {m}[j, 0] * {n}",
     "for row in {m}:\n    row += {n}",
@@ -259,6 +290,10 @@ class Program:
             return np.repeat(made, 2, axis=-1)[..., ::2]
         if layout < 0.35 and made.ndim == 0:
             return made[()]
+        if layout < 0.5 and made.ndim > 0:
+            return made[self.drawn.choice([(slice(None, None, -1),), (..., slice(None, None, -1))])]
+        if layout < 0.55:
+            return np.flip(made)
         return made
 
     def arguments(self):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import MOST_DIMS, all_dims, array_of, attribute, decline, stands_in
+from ..._composites.registry import prims
+from .table import MOST_DIMS, all_dims, array_of, attribute, decline, is_axis, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,3 +151,50 @@ def tile(A: Any, reps: Any) -> Any:
 @stands_in("diagonal ndarray.diagonal", returns_arrays=True)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     decline("diagonal, a view that is read-only")
+
+
+def _reversed(values: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """A view whose steps along these axes have the other sign."""
+    for axis in axes:
+        values = prims.slice(values, axis, None, None, -1)
+    return values if axes else values[:]
+
+
+@stands_in("flip", returns_arrays=True)
+def flip(m: Any, axis: Any = None) -> Any:
+    values = array_of(m, "flip")
+    if axis is None:
+        return _reversed(values, all_dims(values))
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    if not all(is_axis(values, each) for each in axes) or len({each % values.dim() for each in axes}) < len(axes):
+        decline("flip of other axes")
+    return _reversed(values, axes)
+
+
+@stands_in("flipud", returns_arrays=True)
+def flipud(m: Any) -> Any:
+    return _reversed(array_of(m, "flipud"), (0,))
+
+
+@stands_in("fliplr", returns_arrays=True)
+def fliplr(m: Any) -> Any:
+    values = array_of(m, "fliplr")
+    if values.dim() < 2:
+        decline("fliplr of a vector")
+    return _reversed(values, (1,))
+
+
+@stands_in("rot90", returns_arrays=True)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    values = array_of(m, "rot90")
+    if not isinstance(k, int) or len(axes) != 2 or not all(is_axis(values, each) for each in axes):
+        decline("rot90 of other axes")
+    first, second = axes[0] % values.dim(), axes[1] % values.dim()
+    if first == second:
+        decline("rot90 of one axis")
+    turns = k % 4
+    if turns == 1:
+        return _reversed(values, (second,)).transpose(first, second)
+    if turns == 3:
+        return _reversed(values.transpose(first, second), (second,))
+    return _reversed(values, (first, second) if turns == 2 else ())

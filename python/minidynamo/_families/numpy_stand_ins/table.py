@@ -155,9 +155,9 @@ def all_dims(value: Tensor) -> tuple[int, ...]:
 
 
 def outermost_first(value: Tensor) -> tuple[int, ...]:
-    """The dims as they lie in memory, by falling strides; those of one element stay where they are."""
+    """The dims as they lie in memory, those whose elements are furthest apart first, else in their order."""
     strides = value.stride()
-    return tuple(sorted(all_dims(value), key=lambda dim: -strides[dim]))
+    return tuple(sorted(all_dims(value), key=lambda dim: -abs(strides[dim])))
 
 
 def common_order(values: list[Tensor], what: str) -> Any:
@@ -223,7 +223,7 @@ def may_store(source: Any, target: Any) -> bool:
 
 def as_in_memory(function: Callable[[Tensor, int], Tensor], value: Tensor, axis: int) -> Tensor:
     """function(value, axis), with a result whose axes lie in memory as those of the array do."""
-    order = outermost_first(value)
+    order = outermost_first(repeats_nothing(value, "a function along an axis"))
     if order == all_dims(value):
         return function(value, axis)
     found = function(value.permute(order), order.index(axis % value.dim()))
