@@ -410,7 +410,8 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
   description->in_place = std::move(context.in_place);
   description->stands_in = context.stands_in || writes.size() != given.size() || !placement.all_are_in_base();
   std::unique_ptr<SizeChanges> changes;
-  if (sized != nullptr) changes = std::make_unique<SizeChanges>(sized, places, memory, nodes, placement.moved_results());
+  if (sized != nullptr)
+    changes = std::make_unique<SizeChanges>(sized, places, memory, nodes, placement.moved_results());
   place_buffers(places.layout(), memory);
   std::vector<int> outputs = output_values(graph, places, writes);
   return std::make_shared<NativePlan>(std::move(places.layout()), std::move(steps), std::move(outputs),

@@ -72,8 +72,8 @@ bool NativePlan::take_step_sizes(bool all, bool& may_move) {
     if (change == SizeChange::None) continue;
     std::vector<std::pair<int, int>> shares = memory[i].may_share;
     Step& step = *steps_[i];
-    bool taken = change == SizeChange::Offsets ? step.take_offsets(layout_, memory[i])
-                                               : step.take_sizes(layout_, memory[i]);
+    bool taken =
+        change == SizeChange::Offsets ? step.take_offsets(layout_, memory[i]) : step.take_sizes(layout_, memory[i]);
     if (!taken) return false;
     may_move = may_move || shares != memory[i].may_share;
   }

@@ -29,7 +29,7 @@ using Sizes = std::vector<int64_t>;
 // changes of sizes. But a small plan that changes is in the caches, and one of many small ones is not.
 constexpr int kUsesForOwnPlan = 16;
 constexpr double kLeastWorkOfOwnPlan = 50e3;  // ns
-constexpr size_t kMostCounted = 1024;  // sizes of one graph whose uses are counted
+constexpr size_t kMostCounted = 1024;         // sizes of one graph whose uses are counted
 // Plans of one graph that take other sizes: for sizes used in turn, and for several threads.
 constexpr size_t kMostShared = 16;
 constexpr size_t kMostPatterns = 4;

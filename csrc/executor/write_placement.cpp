@@ -356,17 +356,19 @@ std::optional<WritePlacement::Target> WritePlacement::target_of(const Node& node
     const auto* written = each->operands.size() > 1 ? std::get_if<ValueRef>(&each->operands[1]) : nullptr;
     int reads = 0;
     for_each_read(*each, places_, [&](int read, size_t) { reads += read == value ? 1 : 0; });
-    bool writes = (writes_view(*each->op) || is_op(*each, OpRole::Copy)) && written != nullptr && written->node == &node;
+    bool writes =
+        (writes_view(*each->op) || is_op(*each, OpRole::Copy)) && written != nullptr && written->node == &node;
     if (writes && (writer != nullptr || reads != 1)) return std::nullopt;
     if (writes) writer = each;
-    // Loops read elements from where they lie.
+    // Loops read with any strides.
     bool is_plain = writes || (step_of(*each) >= 0 && is_loop(groups_[static_cast<size_t>(step_of(*each))]));
     if (!is_plain) return std::nullopt;
     if (!writes) last_read = std::max(last_read, step_of(*each));
   }
   if (writer == nullptr) return std::nullopt;
   const Node& user = *writer;
-  if (writes_view(*user.op)) return is_in_base(user) ? std::optional(Target{window_of(user), &user, last_read}) : std::nullopt;
+  if (writes_view(*user.op))
+    return is_in_base(user) ? std::optional(Target{window_of(user), &user, last_read}) : std::nullopt;
   const TensorSpec& spec = user.outs[0].spec;
   if (!is_op(user, OpRole::Copy) || spec.dtype != node.outs[0].spec.dtype || !same(spec.sizes, node.outs[0].spec.sizes))
     return std::nullopt;
@@ -411,12 +413,14 @@ bool WritePlacement::place_in_window(const Group& group, const Node& node) {
   if (!target) return false;
   const Window& window = target->window;
   int step = step_of(node);
-  bool is_free = window.is_fixed && fits_step(group, node, window.spec) && !is_touched_between(window, step, std::max(step_of(*target->update), target->last_read + 1), target->update) &&
-                 (is_loop(group) || !is_touched_within(group, node, window)) &&
-                 std::ranges::none_of(moved_, [&](const Move& other) {
-                   Window at = place_of(other.moved.value);
-                   return at.buffer == window.buffer && meet(at, window);
-                 });
+  bool is_free =
+      window.is_fixed && fits_step(group, node, window.spec) &&
+      !is_touched_between(window, step, std::max(step_of(*target->update), target->last_read + 1), target->update) &&
+      (is_loop(group) || !is_touched_within(group, node, window)) &&
+      std::ranges::none_of(moved_, [&](const Move& other) {
+        Window at = place_of(other.moved.value);
+        return at.buffer == window.buffer && meet(at, window);
+      });
   const Buffer& home = buffer(window.buffer);
   bool is_seen = home.home == BufferHome::Input;
   if (!is_free || (is_seen && !may_write(home.index, *target->update, step, window))) return false;

@@ -48,7 +48,8 @@ class NewSizes {
       splat.strides.assign(program_.sizes.size(), 0);
       program_.inputs.push_back(std::move(splat));
     }
-    if (!keeps_access() || program_.sizes.size() > kMaxLoopRank || !keeps_distances(form_, layout_, program_)) return false;
+    if (!keeps_access() || program_.sizes.size() > kMaxLoopRank || !keeps_distances(form_, layout_, program_))
+      return false;
     put_numbers();
     return size_scratch(program_, form_.scratch, form_.by_rows);
   }

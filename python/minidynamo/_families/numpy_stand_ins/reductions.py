@@ -125,7 +125,8 @@ def _sum(
     values = _masked(_accumulated(tensor(a, "sum"), dtype), where, "sum", 0)
     if values.dim() == 0:
         return stored(_begun("sum", _of_element("sum", values, axis), initial), out)
-    return stored(_begun("sum", _reduced(minidynamo.sum, values, axis, keepdims, **_in_its_dtype(values)), initial), out)
+    found = _reduced(minidynamo.sum, values, axis, keepdims, **_in_its_dtype(values))
+    return stored(_begun("sum", found, initial), out)
 
 
 def _begun(name: str, result: Tensor, initial: Any) -> Tensor:
