@@ -157,7 +157,11 @@ bool is_of_scalars(const Node& node) {
 int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars) {
   int64_t saved = 0;
   for (const auto& node : nodes) {
-    if (node->kind != NodeKind::Op || node->op->kind == OpKind::View) continue;
+    if (node->kind != NodeKind::Op) continue;
+    if (node->op->kind == OpKind::View) {
+      saved += loop_cost::view;
+      continue;
+    }
     if (is_op(*node, OpKind::HostCall)) return kMany;  // its cost is unknown
     for (const ValueInfo& out : node->outs) {
       int64_t elements = hint_of(out.spec);
