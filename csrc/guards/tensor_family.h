@@ -150,6 +150,8 @@ struct TensorFamily {
   const OpRow* (*unary_operator)(char op);                    // '-', '~', '+'
   IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
   bool has_byte_masks;  // an index of dtype uint8 is a mask
+  // Whether iter() of a tensor finds each element by its index when it is asked for it, as it then is. False: all at once.
+  bool iterates_by_index;
   std::vector<std::optional<DType>> (*promote)(const OpRow& row, std::span<const PromotionOperand> operands);
   // The strides of a new result whose elements follow from those of operands, broadcast; null: as the engine's rules say.
   DimVec (*result_strides)(const DimVec& sizes, std::span<const TensorSpec* const> operands);

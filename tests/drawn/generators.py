@@ -40,8 +40,7 @@ GENERATORS = {
     "writes": Generator("test_captured_writes", check="run_program"),
     "windows": Generator("test_writes_in_place", check="check_drawn"),
     "torch_writes": Generator("test_torch_writes", check="check_drawn", needs="torch"),
-    # An array is iterated over by another class there, which check_captures sees.
-    "numpy_programs": Generator("test_numpy_programs", check="check_drawn", checked=False, needs="numpy"),
+    "numpy_programs": Generator("test_numpy_programs", check="check_drawn", needs="numpy"),
     "appends": Generator("test_appends", check="check_drawn", needs="torch"),
     "size_decisions": Generator("test_size_decisions", run="run_drawn"),
     "size_sequences": Generator("test_size_sequences", check="check_drawn"),

@@ -150,6 +150,7 @@ constexpr TensorFamily kFamily{
     .unary_operator = unary_operator_row,
     .index = index_plan,
     .has_byte_masks = true,
+    .iterates_by_index = false,
     .promote = promote,
     .result_strides = nullptr,
     .takes_numbers = false,

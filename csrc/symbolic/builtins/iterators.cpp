@@ -76,6 +76,10 @@ std::optional<ValuePtr> next_in_sequence(Tracer& tracer, IteratorValue* iterator
     if (iterator->index >= PyUnicode_GET_LENGTH(text.get())) return std::nullopt;
     return tracer.values().constant(check(PyUnicode_Substring(text, iterator->index, iterator->index + 1)));
   }
+  if (auto* tensor = as<TensorValue>(base)) {
+    if (iterator->index >= iterator->stop) return std::nullopt;
+    return index_tensor(tracer, tensor, tracer.values().integer(iterator->index));
+  }
   if (auto* sequence = as<SequenceValue>(base)) {
     if (iterator->index >= static_cast<int64_t>(sequence->items.size())) return std::nullopt;
     return sequence->items[iterator->index];
@@ -258,6 +262,22 @@ ValuePtr old_iterator_over(Tracer& tracer, const ValuePtr& value) {
   return call_now(tracer, find_polyfill(reinterpret_cast<PyObject*>(&PySeqIter_Type)), {{value}, {}});
 }
 
+ValuePtr tensor_iterator(Tracer& tracer, const ValuePtr& value, TensorValue* tensor) {
+  tracer.values().guard_tensor(tensor);
+  if (tensor->spec.rank() == 0) raise_here();
+  int64_t length = tensor->spec.sizes[0].value();
+  if (tensor->family->iterates_by_index) {
+    auto iterator = make_value<IteratorValue>(IteratorKind::Sequence, std::vector<ValuePtr>{value});
+    iterator->stop = length;
+    iterator->creation_step = tracer.step_number();
+    return iterator;
+  }
+  std::vector<ValuePtr> rows;
+  for (int64_t i = 0; i < length; ++i) rows.push_back(index_tensor(tracer, tensor, tracer.values().integer(i)));
+  return make_value<IteratorValue>(IteratorKind::Sequence,
+                                   std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
+}
+
 }  // namespace
 
 ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value) {
@@ -287,15 +307,7 @@ ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value) {
   }
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyRange_Check(object->object.get()))
     return range_iterator(tracer, value);
-  if (auto* tensor = as<TensorValue>(value)) {
-    tracer.values().guard_tensor(tensor);
-    if (tensor->spec.rank() == 0) raise_here();
-    std::vector<ValuePtr> rows;
-    for (int64_t i = 0; i < tensor->spec.sizes[0].value(); ++i)
-      rows.push_back(index_tensor(tracer, tensor, tracer.values().integer(i)));
-    return make_value<IteratorValue>(IteratorKind::Sequence,
-                                     std::vector<ValuePtr>{make_value<SequenceValue>(false, std::move(rows))});
-  }
+  if (auto* tensor = as<TensorValue>(value)) return tensor_iterator(tracer, value, tensor);
   return nullptr;
 }
 

@@ -22,6 +22,9 @@ Ref nothing_like(const IteratorValue& iterator) {
     static constexpr const char* kViews[] = {"keys", "values", "items"};
     return check(PyObject_CallMethod(dict, kViews[view != nullptr ? view->what : 0], nullptr));
   }
+  // One without elements, which libraries whose tensors are iterated over by index make so.
+  if (base->kind == ValueKind::Tensor)
+    return check(PyObject_CallFunction(reinterpret_cast<PyObject*>(type_of(base)), "i", 0));
   auto* object = as<ObjectValue>(base);
   // Strings of different kinds have different iterator types.
   if (object != nullptr && (PyUnicode_CheckExact(object->object.get()) || PyBytes_CheckExact(object->object.get())))

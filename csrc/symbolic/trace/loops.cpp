@@ -56,6 +56,7 @@ std::optional<int64_t> remaining(Tracer& tracer, const IteratorValue& iterator) 
     case IteratorKind::Range:
       return remaining_in_range(iterator);
     case IteratorKind::Sequence: {
+      if (iterator.bases[0]->kind == ValueKind::Tensor) return iterator.stop - iterator.index;
       PyTypeObject* type = type_of(iterator.bases[0]);
       if (type != &PyList_Type && type != &PyTuple_Type) return std::nullopt;
       std::optional<int64_t> length = length_of(tracer, iterator.bases[0]);

@@ -32,6 +32,7 @@ PyTypeObject* type_of_dict_iterator(const ValuePtr& base, bool reversed) {
 // The type of iter() of a sequence of this class; some iterator types have no name in C.
 PyTypeObject* type_of_sequence_iterator(const ValuePtr& base) {
   auto type_of_sample = [](PyObject* sample) { return check(PyObject_GetIter(check(sample))).type(); };
+  if (base->kind == ValueKind::Tensor) return &PySeqIter_Type;
   PyTypeObject* type = type_of(base);
   if (type == nullptr || PyType_IsSubtype(type, &PyList_Type) != 0) return &PyListIter_Type;
   if (PyType_IsSubtype(type, &PyTuple_Type) != 0) return &PyTupleIter_Type;
