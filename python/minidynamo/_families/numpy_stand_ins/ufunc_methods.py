@@ -5,23 +5,12 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .products import pair_of_floats
 from .reductions import REDUCTIONS, RUNNING
-from .table import MOST_DIMS, all_dims, array_of, decline, is_axis, outermost_first, stands_in
+from .table import all_dims, array_of, decline, is_axis, outermost_first, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-_OUTER = {
-    "add": minidynamo.add,
-    "subtract": minidynamo.sub,
-    "multiply": minidynamo.mul,
-    "divide": minidynamo.div,
-    "maximum": minidynamo.maximum,
-    "minimum": minidynamo.minimum,
-}
-
 
 _FEW = 512
 
@@ -64,14 +53,13 @@ _AT = {"add": _added, "subtract": _subtracted}
 # By the ufuncs themselves, whose names a capture does not read.
 _reduced: dict[Any, Any] = {}
 _running: dict[Any, Any] = {}
-_outer: dict[Any, Any] = {}
 _at: dict[Any, Any] = {}
 _summed: dict[Any, Any] = {}
 
 
 def find_ufuncs(numpy: Any) -> None:
     tables = (
-        (_reduced, REDUCTIONS), (_running, _ACCUMULATED), (_outer, _OUTER), (_at, _AT),
+        (_reduced, REDUCTIONS), (_running, _ACCUMULATED), (_at, _AT),
         (_summed, {"add": minidynamo.sum}),
     )  # fmt: skip
     for found, functions in tables:
@@ -120,19 +108,6 @@ def reduceat(self: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any =
         length = following - place if following > place else 1
         parts.append(function(values.narrow(axis, place, length), axis, keepdim=True))
     return minidynamo.cat(parts, axis)
-
-
-@stands_in("ufunc.outer")
-def outer(self: Any, A: Any, B: Any, /) -> Any:
-    function = _outer.get(self)
-    if function is None:
-        decline("outer of this ufunc")
-    first, second = pair_of_floats(A, B, "outer")
-    if not first.is_contiguous() or not second.is_contiguous():
-        decline("outer of arrays in another order")
-    if first.dim() + second.dim() > MOST_DIMS:
-        decline("outer of that many dims")
-    return function(first.reshape((*first.shape, *([1] * second.dim()))), second)
 
 
 def _places(indices: Any) -> list[Tensor]:
