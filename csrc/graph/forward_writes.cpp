@@ -21,6 +21,14 @@ bool is_window_write(const Node& node) {
 
 ValueRef base_of(const Node& write) { return std::get<ValueRef>(write.operands[0]); }
 
+// What the memory of a write's result held before all writes to windows of it.
+ValueRef first_base_of(const Node& write) {
+  ValueRef base = base_of(write);
+  while (is_window_write(*base.node) && same_layout(base.node->outs[0].spec, write.outs[0].spec))
+    base = base_of(*base.node);
+  return base;
+}
+
 bool is_same_window(const Node& a, const Node& b) {
   return same_view(written_view(a), written_view(b)) && same_layout(a.outs[0].spec, b.outs[0].spec);
 }
@@ -111,6 +119,11 @@ class Forwarding {
   bool is_view(const Node& node) const {
     return views_[static_cast<size_t>(node.index)].write != nullptr && !is_window_write(node);
   }
+  // Whether the operand is a view that a copy replaces: of its elements none is read.
+  bool gives_layout(const Node& node, size_t operand) const {
+    const auto* value = operand == 0 && is_op(node, OpRole::Copy) ? std::get_if<ValueRef>(&node.operands[0]) : nullptr;
+    return value != nullptr && is_view(*value->node);
+  }
 
  private:
   void note_reads(const Node& node, std::vector<bool>& is_read) {
@@ -119,7 +132,7 @@ class Forwarding {
         bool replaces =
             i == 0 && is_window_write(node) && is_window_write(*value.node) && is_same_window(node, *value.node);
         if (replaces) is_replaced_[static_cast<size_t>(value.node->index)] = true;
-        if (!replaces && !is_view(node)) note_read(value, is_read, !may_rewire(node, i));
+        if (!replaces && !is_view(node) && !gives_layout(node, i)) note_read(value, is_read, !may_rewire(node, i));
       });
     }
   }
@@ -203,6 +216,8 @@ bool forward_writes(Graph& graph) {
   for (const auto& node : graph.nodes()) {
     for (size_t i = 0; i < node->operands.size() && !forwarding.is_view(*node); ++i) {
       for_each_value(node->operands[i], [&](ValueRef& value) {
+        if (forwarding.gives_layout(*node, i))
+          bases.add(*node, value, first_base_of(*forwarding.write_of(value)), *forwarding.write_of(value));
         if (!may_rewire(*node, i)) return;
         // What was written may itself be the window of an earlier write.
         const Found* found = &forwarding.found(value);
