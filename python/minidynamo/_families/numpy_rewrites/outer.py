@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 @rewrites("ufunc.outer")
 def outer(self: Any, A: Any, B: Any, /) -> Any:
-    if operand_count(self) != 2 or not isinstance(A, numpy.ndarray) or not isinstance(B, (numpy.ndarray, numpy.generic)):
+    are_arrays = isinstance(A, numpy.ndarray) and isinstance(B, (numpy.ndarray, numpy.generic))
+    if operand_count(self) != 2 or not are_arrays:
         decline("outer of other than arrays")
     if A.ndim + B.ndim > MOST_DIMS:
         decline("outer of that many dims")
