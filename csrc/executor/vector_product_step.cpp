@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "tensor/ops/kernels.h"
 #include "tensor/simd/element_walk.h"
 #include "tensor/simd/loops.h"
 
@@ -89,7 +90,7 @@ class VectorProductStep : public Step {
 
 LoweredStep lower_vector_product(const Node& node, LoweringContext& context) {
   LoweredStep lowered;
-  if (!is_op(node, OpRole::Matmul)) return lowered;
+  if (node.op->kernel != matmul_kernel) return lowered;
   ValueRef left = std::get<ValueRef>(node.operands[0]), right = std::get<ValueRef>(node.operands[1]);
   DType dtype = node.outs[0].spec.dtype;
   bool are_vectors = context.graph.info(left).spec.rank() == 1 && context.graph.info(right).spec.rank() == 1;
