@@ -1,5 +1,7 @@
 #include "executor/window_step.h"
 
+#include <cstring>
+
 #include "graph/views.h"
 #include "tensor/simd/copy.h"
 
@@ -9,9 +11,17 @@ namespace {
 class WindowStep : public Step {
  public:
   WindowStep(Window from, Window to, std::string text, const Node* changing)
-      : from_(std::move(from)), to_(std::move(to)), text_(std::move(text)), changing_(changing) {}
+      : from_(std::move(from)), to_(std::move(to)), text_(std::move(text)), changing_(changing) {
+    find_element();
+  }
 
-  void run(RunState& state) const override { copy_elements(tensor_of(from_, state), tensor_of(to_, state)); }
+  void run(RunState& state) const override {
+    if (is_element_) {
+      std::memmove(address_of(to_, state), address_of(from_, state), item_size(to_.spec.dtype));
+    } else {
+      copy_elements(tensor_of(from_, state), tensor_of(to_, state));
+    }
+  }
   std::string describe() const override { return text_; }
   std::string kernel() const override { return "a copy of a window"; }
   Work work() const override {
@@ -25,11 +35,19 @@ class WindowStep : public Step {
     to_.spec.sizes = std::move(written.sizes);
     to_.spec.strides = std::move(written.strides);
     to_.offset = written.offset.value();
+    find_element();
     return true;
   }
   std::unique_ptr<Step> copy() const override { return std::make_unique<WindowStep>(*this); }
 
  private:
+  void find_element() {
+    auto is_one = [](const Window& window) { return window.spec.numel().value() == 1; };
+    is_element_ = from_.spec.dtype == to_.spec.dtype && is_one(from_) && is_one(to_);
+  }
+  static std::byte* address_of(const Window& window, const RunState& state) {
+    return state.address(window.value) + window.offset * static_cast<int64_t>(item_size(window.spec.dtype));
+  }
   static Tensor tensor_of(const Window& window, const RunState& state) {
     Place place = state.layout->places[static_cast<size_t>(window.value)];
     place.offset += window.offset;
@@ -38,6 +56,7 @@ class WindowStep : public Step {
   }
 
   Window from_, to_;
+  bool is_element_ = false;  // single elements of one dtype
   std::string text_;
   const Node* changing_;  // outlives the step
 };
