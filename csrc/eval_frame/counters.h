@@ -24,6 +24,7 @@ namespace md {
   MD_COUNTER(final_instructions, "returns, yields and reraises that the interpreter executed for the driver") \
   MD_COUNTER(hand_overs, "frames that bailed out to the interpreter")                                         \
   MD_COUNTER(plan_failures, "plans that failed and were run again by Python")                                 \
+  MD_COUNTER(captures_suppressed, "captures that failed and were left to Python, with a warning")             \
   MD_COUNTER(cache_places_visited, "places of caches read to find, add or sweep one")                         \
   MD_COUNTER(capture_ns, "nanoseconds spent tracing, lowering and compiling")                                 \
   MD_COUNTER(workless_traces, "traces given up because they added nothing to a graph")                        \

@@ -112,6 +112,7 @@ bool is_suppressed(const RegionPlace& place) {
 }
 
 void warn_of_suppressed(const RegionPlace& place) {
+  ++counters().captures_suppressed;
   log_warning(str_cat(place_name(place), " is left to Python: ", take_exception_text()));
 }
 

@@ -47,7 +47,7 @@ std::string reason_of(std::span<const CaptureRecord> captures, std::span<const L
 
 }  // namespace
 
-WatchedCall::WatchedCall() : plans_before_(counters().plans_run) {}
+WatchedCall::WatchedCall() : plans_before_(counters().plans_run), suppressed_before_(counters().captures_suppressed) {}
 
 bool WatchedCall::has_run_plan() const {
   auto has_plan = [](const CaptureRecord& each) { return each.entry->plan != nullptr; };
@@ -56,6 +56,7 @@ bool WatchedCall::has_run_plan() const {
 
 void WatchedCall::report(BorrowedRef function) const {
   if (captures_.records().empty() || has_run_plan()) return;
+  if (counters().captures_suppressed != suppressed_before_) return;  // a warning says so
   std::string reason = reason_of(captures_.records(), loops_.records());
   if (reason.empty()) return;
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));

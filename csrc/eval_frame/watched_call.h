@@ -19,7 +19,7 @@ class WatchedCall {
   bool has_run_plan() const;
   CaptureRecording captures_;
   LoopRecording loops_;
-  int64_t plans_before_;
+  int64_t plans_before_, suppressed_before_;
 };
 
 }  // namespace md

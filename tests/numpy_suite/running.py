@@ -31,6 +31,7 @@ KNOWN = {
     "test_matmul_out": _MEMORY,
     "test_for_reference_leak": _REFERENCES,
     "TestResize::test_check_reference": _REFERENCES,
+    "TestIndexing::test_small_regressions": _REFERENCES,
     "TestBool::test_sum": _BYTES,
 }
 
