@@ -21,11 +21,16 @@ bool is_window_write(const Node& node) {
 
 ValueRef base_of(const Node& write) { return std::get<ValueRef>(write.operands[0]); }
 
-// What the memory of a write's result held before all writes to windows of it.
-ValueRef first_base_of(const Node& write) {
-  ValueRef base = base_of(write);
-  while (is_window_write(*base.node) && same_layout(base.node->outs[0].spec, write.outs[0].spec))
-    base = base_of(*base.node);
+// Windows are places in the memory of both.
+bool lies_as_base(const Graph& graph, const Node& write) {
+  return same_layout(graph.info(base_of(write)).spec, write.outs[0].spec);
+}
+
+// What the memory of a write's result held before all writes to windows of it; no node: not known.
+ValueRef first_base_of(const Graph& graph, const Node& write) {
+  ValueRef base = {};
+  for (const Node* last = &write; is_window_write(*last) && lies_as_base(graph, *last); last = base.node)
+    base = base_of(*last);
   return base;
 }
 
@@ -85,10 +90,9 @@ Found find_elements(const Graph& graph, const Node& node, const View& view) {
                      written.requires_grad == spec.requires_grad && same(written.sizes, spec.sizes);
       if (is_same) return {.written = value};
     }
-    if (!are_apart(read, window)) break;
+    if (!are_apart(read, window) || !lies_as_base(graph, *write)) break;
     ValueRef base = base_of(*write);
-    bool goes_on = is_window_write(*base.node) && same_layout(base.node->outs[0].spec, write->outs[0].spec);
-    if (!goes_on) return {.base = base};
+    if (!is_window_write(*base.node)) return {.base = base};
     write = base.node;
   }
   if (write == view.write) return {};
@@ -99,7 +103,7 @@ Found find_elements(const Graph& graph, const Node& node, const View& view) {
 class Forwarding {
  public:
   explicit Forwarding(const Graph& graph)
-      : views_(graph.nodes().size()), found_(graph.nodes().size()), is_replaced_(graph.nodes().size()) {
+      : graph_(graph), views_(graph.nodes().size()), found_(graph.nodes().size()), is_replaced_(graph.nodes().size()) {
     std::vector<bool> is_read(graph.nodes().size()), is_live = live_nodes(graph, graph.outputs());
     for (const auto& node : graph.nodes()) {
       size_t index = static_cast<size_t>(node->index);
@@ -122,7 +126,7 @@ class Forwarding {
   // Whether the operand is a view that a copy replaces: of its elements none is read.
   bool gives_layout(const Node& node, size_t operand) const {
     const auto* value = operand == 0 && is_op(node, OpRole::Copy) ? std::get_if<ValueRef>(&node.operands[0]) : nullptr;
-    return value != nullptr && is_view(*value->node);
+    return value != nullptr && is_view(*value->node) && first_base_of(graph_, *write_of(*value)).node != nullptr;
   }
 
  private:
@@ -146,6 +150,7 @@ class Forwarding {
     if (write != nullptr) is_read[static_cast<size_t>(write->index)] = true;
   }
 
+  const Graph& graph_;
   std::vector<View> views_;        // by node index
   std::vector<Found> found_;       // by node index, of a view
   std::vector<bool> is_replaced_;  // by node index, of a write
@@ -159,10 +164,15 @@ bool has_window_writes(const Graph& graph) {
 bool rewire(const Graph& graph, Node& node, ValueRef& operand, ValueRef value) {
   ValueRef old = std::exchange(operand, value);
   if (same_layout(graph.info(old).spec, graph.info(value).spec)) return true;
-  std::vector<ValueInfo> outs = infer_outs(*node.op, node.operands);
-  bool is_alike = std::ranges::equal(outs, node.outs, [](const ValueInfo& a, const ValueInfo& b) {
-    return a.spec.dtype == b.spec.dtype && a.copies == b.copies && same_layout(a.spec, b.spec);
-  });
+  bool is_alike = false;
+  try {
+    is_alike =
+        std::ranges::equal(infer_outs(*node.op, node.operands), node.outs, [](const ValueInfo& a, const ValueInfo& b) {
+          return a.spec.dtype == b.spec.dtype && a.copies == b.copies && same_layout(a.spec, b.spec);
+        });
+  } catch (const Error&) {
+    // A view that these strides do not have.
+  }
   if (!is_alike) operand = old;
   return is_alike;
 }
@@ -216,8 +226,10 @@ bool forward_writes(Graph& graph) {
   for (const auto& node : graph.nodes()) {
     for (size_t i = 0; i < node->operands.size() && !forwarding.is_view(*node); ++i) {
       for_each_value(node->operands[i], [&](ValueRef& value) {
-        if (forwarding.gives_layout(*node, i))
-          bases.add(*node, value, first_base_of(*forwarding.write_of(value)), *forwarding.write_of(value));
+        if (forwarding.gives_layout(*node, i)) {
+          const Node& write = *forwarding.write_of(value);
+          bases.add(*node, value, first_base_of(graph, write), write);
+        }
         if (!may_rewire(*node, i)) return;
         // What was written may itself be the window of an earlier write.
         const Found* found = &forwarding.found(value);
