@@ -86,6 +86,6 @@ struct WrappingOf<T, true> {
   using type = std::make_signed_t<T>;
 };
 template <typename T>
-using Wrapping = typename WrappingOf<T>::type;
+using Wrapping = WrappingOf<T>::type;
 
 }  // namespace md
