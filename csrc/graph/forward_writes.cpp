@@ -164,14 +164,14 @@ bool has_window_writes(const Graph& graph) {
 bool rewire(const Graph& graph, Node& node, ValueRef& operand, ValueRef value) {
   ValueRef old = std::exchange(operand, value);
   if (same_layout(graph.info(old).spec, graph.info(value).spec)) return true;
-  bool is_alike = false;
+  bool is_alike = true;
   try {
     is_alike =
         std::ranges::equal(infer_outs(*node.op, node.operands), node.outs, [](const ValueInfo& a, const ValueInfo& b) {
           return a.spec.dtype == b.spec.dtype && a.copies == b.copies && same_layout(a.spec, b.spec);
         });
   } catch (const Error&) {
-    // A view that these strides do not have.
+    is_alike = false;  // a view that these strides do not have
   }
   if (!is_alike) operand = old;
   return is_alike;
