@@ -155,12 +155,13 @@ bool is_of_scalars(const Node& node) {
   return found;
 }
 
-int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars) {
+int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars, bool is_whole) {
   int64_t saved = 0;
   for (const auto& node : nodes) {
     if (node->kind != NodeKind::Op) continue;
     if (node->op->kind == OpKind::View) {
-      saved += loop_cost::view;
+      // Behind a break Python makes views of its own again.
+      if (is_whole) saved += loop_cost::view;
       continue;
     }
     if (is_op(*node, OpKind::HostCall)) return kMany;  // its cost is unknown
@@ -183,12 +184,15 @@ int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars)
 // Whether the nodes from this one on compute scalars of a library alone, which saves it nothing.
 bool adds_only_scalars(Tracer& tracer, size_t first) {
   std::span<const std::unique_ptr<Node>> nodes = tracer.graph().nodes();
-  return tracer.builder().has_scalars() && first < nodes.size() && saves_nothing(saved_by(nodes.subspan(first), true));
+  return tracer.builder().has_scalars() && first < nodes.size() &&
+         saves_nothing(saved_by(nodes.subspan(first), true, true));
 }
 
 }  // namespace
 
-int64_t saved_work(const CapturedRegion& region) { return saved_by(region.graph->nodes(), region.has_scalars); }
+int64_t saved_work(const CapturedRegion& region) {
+  return saved_by(region.graph->nodes(), region.has_scalars, region.exit == ExitKind::Loop);
+}
 
 bool is_long(BorrowedRef iterable) {
   Py_ssize_t length = PyRange_Check(iterable.get()) ? PyObject_Size(iterable) : PyObject_LengthHint(iterable, 0);
