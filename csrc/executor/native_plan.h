@@ -39,6 +39,7 @@ class NativePlan : public SizedPlan {
   bool take_sizes() override;
   std::shared_ptr<SizedPlan> copy() const override;
   bool stands_in() const override;
+  bool has_new_layouts() const override { return changes_ != nullptr && changes_->has_new_layouts(); }
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override;
   void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost& host) const override;

@@ -46,7 +46,7 @@ SizeChanges::SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAs
 
 void SizeChanges::put_sizes(Layout& layout) {
   changes_.assign(layout.places.size(), SizeChange::None);
-  has_resized_ = false;
+  has_resized_ = has_new_layouts_ = false;
   for (size_t value = 0; value < buffer_of_.size(); ++value) layout.places[value].buffer = buffer_of_[value];
   for (const Result& result : changing_) {
     TensorSpec& spec = layout.places[static_cast<size_t>(result.value)].spec;
@@ -55,6 +55,7 @@ void SizeChanges::put_sizes(Layout& layout) {
     spec.sizes = now.sizes;
     spec.strides = now.strides;
     changes_[static_cast<size_t>(result.value)] = SizeChange::Sizes;
+    has_new_layouts_ = true;
   }
   for (size_t i = 0; i < layout.buffers.size(); ++i) {
     Buffer& buffer = layout.buffers[i];

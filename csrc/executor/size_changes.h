@@ -25,6 +25,8 @@ class SizeChanges {
   SizeChange change_of(size_t step) const;
   // Whether memory that buffers may share has another size since.
   bool has_resized() const { return has_resized_; }
+  // Whether sizes or strides of a value have changed.
+  bool has_new_layouts() const { return has_new_layouts_; }
   std::vector<StepMemory>& memory() { return memory_; }
 
  private:
@@ -57,7 +59,7 @@ class SizeChanges {
   std::vector<StepMemory> memory_;
   std::vector<StepValues> step_values_;  // by step
   std::vector<SizeChange> changes_;      // by value
-  bool has_resized_ = false;
+  bool has_resized_ = false, has_new_layouts_ = false;
 };
 
 }  // namespace md

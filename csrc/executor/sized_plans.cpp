@@ -26,7 +26,7 @@ namespace {
 using Sizes = std::vector<int64_t>;
 
 // Sizes that have been asked for this often get a plan of their own: lowering one costs about as much as this number of
-// changes of sizes. But a small plan that changes is in the caches, and one of many small ones is not.
+// changes of sizes. But a small plan of which only offsets change is in the caches, and one of many small ones is not.
 constexpr int kUsesForOwnPlan = 16;
 constexpr double kLeastWorkOfOwnPlan = 50e3;  // ns
 constexpr size_t kMostCounted = 1024;         // sizes of one graph whose uses are counted
@@ -239,7 +239,7 @@ bool SizedPlans::count_use(const Sizes& sizes) const {
 }
 
 bool SizedPlans::is_worth_own_plan(const KeptPlan& kept) {
-  return kept.shared->stands_in() || kept.plan->estimated_ns() >= kLeastWorkOfOwnPlan;
+  return kept.shared->stands_in() || kept.shared->has_new_layouts() || kept.plan->estimated_ns() >= kLeastWorkOfOwnPlan;
 }
 
 // Puts the pattern whose graph has taken the sizes first.

@@ -20,6 +20,8 @@ class SizedPlan : public Plan {
   virtual std::shared_ptr<SizedPlan> copy() const = 0;
   // Whether a plan for these sizes alone might run faster.
   virtual bool stands_in() const = 0;
+  // Whether the sizes that it took last changed more than where views begin.
+  virtual bool has_new_layouts() const = 0;
 };
 
 // sizes: "s0 = 4, s1 = 7", for logs.
