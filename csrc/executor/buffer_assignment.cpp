@@ -9,7 +9,7 @@ namespace {
 
 void check_concrete(const Node& node) {
   for (const ValueInfo& info : node.outs) {
-    if (!info.is_scalar && (any_symbolic(info.spec.sizes.span()) || any_symbolic(info.spec.strides.span()))) {
+    if (!info.is_scalar && !has_fixed_layout(info.spec)) {
       raise(ErrorKind::Internal, "lower: %", node.name, " has symbolic sizes ", info.spec.str());
     }
   }

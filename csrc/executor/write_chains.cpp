@@ -61,9 +61,7 @@ const ValueRef* written_operand(const Node& node, const BufferAssignment& places
 }
 
 bool keeps_layout(const Node& node, const SizedGraph* sized) {
-  if (sized == nullptr) return true;
-  const TensorSpec& spec = sized->symbolic(node).outs[0].spec;
-  return !any_symbolic(spec.sizes.span()) && !any_symbolic(spec.strides.span());
+  return sized == nullptr || has_fixed_layout(sized->symbolic(node).outs[0].spec);
 }
 
 std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes, const SizedGraph* sized) {

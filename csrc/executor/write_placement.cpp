@@ -81,15 +81,15 @@ const WriteChain* WritePlacement::chain_of(const Node& node) const {
   return index < 0 ? nullptr : &chains_[static_cast<size_t>(index)];
 }
 
-WritePlacement::Window WritePlacement::place_of(int value) const {
+WritePlacement::SizedPlace WritePlacement::place_of(int value) const {
   const Place& at = place(value);
   if (sized_ == nullptr) return {at, at.offset};
   size_t index = static_cast<size_t>(value);
   return {at, at_[index], keeps_layout(*node_of_[index], sized_)};
 }
 
-WritePlacement::Window WritePlacement::window_of(const Node& update) const {
-  Window window = place_of(number(update));
+WritePlacement::SizedPlace WritePlacement::window_of(const Node& update) const {
+  SizedPlace window = place_of(number(update));
   if (!writes_view(*update.op)) return window;
   StridedView written = written_view(update);
   window.offset += written.offset.value();
@@ -98,7 +98,7 @@ WritePlacement::Window WritePlacement::window_of(const Node& update) const {
   } else {
     StridedView captured = written_view(sized_->symbolic(update));
     window.at = window.at + captured.offset;
-    window.is_fixed = !any_symbolic(captured.sizes.span()) && !any_symbolic(captured.strides.span());
+    window.is_fixed = has_fixed_layout(layout_of(captured));
   }
   window.spec.sizes = std::move(written.sizes);
   window.spec.strides = std::move(written.strides);
@@ -122,19 +122,18 @@ bool WritePlacement::is_passed_on(const WriteChain& chain) const {
 }
 
 // Whether elements of both may be the same, for some sizes.
-bool WritePlacement::meet(const Window& a, const Window& b) const {
-  bool is_known = a.is_fixed && b.is_fixed && !(a.at - b.at).is_symbolic();
-  return !is_known || elements_meet(a.spec, a.offset, b.spec, b.offset);
+bool WritePlacement::meet(const SizedPlace& a, const SizedPlace& b) const {
+  return !a.is_fixed || !b.is_fixed || may_meet(a.spec, b.spec, a.at - b.at);
 }
 
 // For all sizes.
-bool WritePlacement::is_same_place(const Window& a, const Window& b) {
+bool WritePlacement::is_same_place(const SizedPlace& a, const SizedPlace& b) {
   return a.buffer == b.buffer && a.is_fixed && b.is_fixed && same(a.at, b.at) && a.spec.dtype == b.spec.dtype &&
          same_layout(a.spec, b.spec);
 }
 
 // Whether the program reads elements of the window up to a node: also those that an earlier write has left.
-bool WritePlacement::is_read_before(const WriteChain& chain, int position, const Window& window) const {
+bool WritePlacement::is_read_before(const WriteChain& chain, int position, const SizedPlace& window) const {
   auto is_read = [&](const Node* node) {
     const std::vector<int>& values = values_of_[static_cast<size_t>(own_buffer_[static_cast<size_t>(number(*node))])];
     for (int value : values) {
@@ -154,7 +153,7 @@ bool WritePlacement::is_read_before(const WriteChain& chain, int position, const
 }
 
 // If the plan fails later, Python runs the program from its start: it must not see the write before it makes it.
-bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, int step, const Window& window) const {
+bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, int step, const SizedPlace& window) const {
   if (!chain.may_be_in_place) return false;
   int failure = commit_.first_failure(step);
   if (failure == kNever) return true;
@@ -173,7 +172,7 @@ bool WritePlacement::may_write_before_whole(int input, const Node& update, int s
          !is_output_[static_cast<size_t>(update.index)] && !is_passed_on(update);
 }
 
-bool WritePlacement::may_write(int input, const Node& update, int step, const Window& window) const {
+bool WritePlacement::may_write(int input, const Node& update, int step, const SizedPlace& window) const {
   const WriteChain* chain = chain_of(update);
   if (chain != nullptr && chain->input == input) return may_write_input(*chain, update, step, window);
   return may_write_before_whole(input, update, step);
@@ -230,7 +229,7 @@ void WritePlacement::add_reads(int buffer, std::vector<Read>& reads) const {
 }
 
 // Other operands that lie in the base: only the window itself may be copied to the window.
-bool WritePlacement::reads_beside(const Node& update, const Place& base, const Window& window) const {
+bool WritePlacement::reads_beside(const Node& update, const Place& base, const SizedPlace& window) const {
   bool found = false;
   for_each_read(update, places_, [&](int value, size_t operand) {
     if (operand == 0 || place(value).buffer != base.buffer) return;
@@ -251,7 +250,7 @@ bool WritePlacement::is_last_of_chain(const ValueRef& value) const {
 
 bool WritePlacement::may_take_over(const Node& update, const ValueRef& self, std::vector<Read>& reads) const {
   const Place& base = places_.place(self);
-  Window window = window_of(update);
+  SizedPlace window = window_of(update);
   window.buffer = base.buffer;
   window.offset += base.offset;
   window.at = window.at + place_of(places_.number(self)).at;
@@ -311,7 +310,7 @@ void WritePlacement::find_accesses() {
   for (const auto& node : graph_.nodes())
     if (is_in_base(*node)) is_base[static_cast<size_t>(place(number(*node)).buffer)] = true;
   for (size_t step = 0; step < groups_.size(); ++step) {
-    auto add = [&](const Node& node, const Window& at, size_t operand) {
+    auto add = [&](const Node& node, const SizedPlace& at, size_t operand) {
       if (at.buffer >= 0 && is_base[static_cast<size_t>(at.buffer)])
         accesses_[static_cast<size_t>(at.buffer)].push_back({static_cast<int>(step), &node, at, operand});
     };
@@ -325,7 +324,7 @@ void WritePlacement::find_accesses() {
   }
 }
 
-bool WritePlacement::is_touched_between(const Window& window, int after, int before, const Node* but) const {
+bool WritePlacement::is_touched_between(const SizedPlace& window, int after, int before, const Node* but) const {
   const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
   auto at = std::ranges::upper_bound(all, after, {}, &Access::step);
   for (; at != all.end() && at->step < before; ++at)
@@ -334,7 +333,7 @@ bool WritePlacement::is_touched_between(const Window& window, int after, int bef
 }
 
 // By another node of the group's step, or by the node's own kernel other than element by element.
-bool WritePlacement::is_touched_within(const Group& group, const Node& result, const Window& window) const {
+bool WritePlacement::is_touched_within(const Group& group, const Node& result, const SizedPlace& window) const {
   int step = step_of(result);
   const std::vector<Access>& all = accesses_[static_cast<size_t>(window.buffer)];
   bool by_element = is_alone(group) && (result.op->pointwise >= 0 || is_op(result, OpRole::Copy));
@@ -396,7 +395,7 @@ bool WritePlacement::fits_step(const Group& group, const Node& node, const Tenso
   return false;
 }
 
-void WritePlacement::move(int value, const Window& to, const Node* update) {
+void WritePlacement::move(int value, const SizedPlace& to, const Node* update) {
   Place& from = places_.layout().places[static_cast<size_t>(value)];
   moved_.push_back({{value, update}, place_of(value)});
   if (sized_ != nullptr) at_[static_cast<size_t>(value)] = to.at;
@@ -411,14 +410,14 @@ bool WritePlacement::place_in_window(const Group& group, const Node& node) {
                 buffer(place(value).buffer).home == BufferHome::Arena;
   std::optional<Target> target = is_own ? target_of(node) : std::nullopt;
   if (!target) return false;
-  const Window& window = target->window;
+  const SizedPlace& window = target->window;
   int step = step_of(node);
   bool is_free =
       window.is_fixed && fits_step(group, node, window.spec) &&
       !is_touched_between(window, step, std::max(step_of(*target->update), target->last_read + 1), target->update) &&
       (is_loop(group) || !is_touched_within(group, node, window)) &&
       std::ranges::none_of(moved_, [&](const Move& other) {
-        Window at = place_of(other.moved.value);
+        SizedPlace at = place_of(other.moved.value);
         return at.buffer == window.buffer && meet(at, window);
       });
   const Buffer& home = buffer(window.buffer);
@@ -431,7 +430,7 @@ bool WritePlacement::place_in_window(const Group& group, const Node& node) {
 bool WritePlacement::place_in_input(const Group& group, const Node& node) {
   const WriteChain* chain = chain_of(node);
   if (sized_ != nullptr || chain == nullptr || chain->produced != &node || is_in_base(node)) return false;
-  const Window input = place_of(number(*chain->input_node));
+  const SizedPlace input = place_of(number(*chain->input_node));
   int step = step_of(node), own = place(number(node)).buffer;
   bool is_free = buffer(own).home == BufferHome::Arena && fits_step(group, node, input.spec) && moved_.empty() &&
                  !is_touched_between(input, step, kNever, nullptr) &&
@@ -442,7 +441,7 @@ bool WritePlacement::place_in_input(const Group& group, const Node& node) {
       }))
     return false;
   for (size_t value = 0; value < node_of_.size(); ++value) {
-    Window to = place_of(static_cast<int>(value));
+    SizedPlace to = place_of(static_cast<int>(value));
     if (to.buffer != own) continue;
     to.buffer = input.buffer;
     move(static_cast<int>(value), to, nullptr);
@@ -540,18 +539,18 @@ std::vector<WritePlacement::WriteBack> WritePlacement::write_backs() const {
   std::vector<WriteBack> all;
   for (const WriteChain& chain : chains_) {
     const Node& last = chain.updates.empty() ? *chain.produced : *chain.updates.back();
-    const Window input = place_of(number(*chain.input_node));
+    const SizedPlace input = place_of(number(*chain.input_node));
     if (place(number(last)).buffer == input.buffer) continue;
     WriteBack back = {.value = number(last), .input_value = number(*chain.input_node), .windows = {}};
     bool by_windows = sized_ == nullptr && chain.produced == nullptr &&
                       std::ranges::all_of(chain.updates, [](const Node* update) { return writes_view(*update->op); });
     for (const Node* update : chain.updates) {
       if (!by_windows) break;
-      Window window = window_of(*update);
+      SizedPlace window = window_of(*update);
       window.offset -= place(number(*update)).offset;
       window.at = window.at - place_of(number(*update)).at;
       window.buffer = input.buffer;
-      auto is_equal = [&](const Window& known) { return is_same_place(known, window); };
+      auto is_equal = [&](const SizedPlace& known) { return is_same_place(known, window); };
       if (std::ranges::none_of(back.windows, is_equal)) back.windows.push_back(std::move(window));
     }
     if (!by_windows) back.windows.push_back(input);

@@ -39,18 +39,18 @@ class WritePlacement {
   ValueRef source_of(const Node& update) const;
   // Whether a step for the group writes the memory of an input.
   bool writes_input(const Group& group) const;
-  // Elements of a buffer.
-  struct Window : Place {
+  // Where elements lie, for all sizes.
+  struct SizedPlace : Place {
     Dim at = 0;            // the offset, with symbols where the sizes change
     bool is_fixed = true;  // sizes and strides stay
   };
   // The elements that a write into its base changes.
-  Window window_of(const Node& update) const;
+  SizedPlace window_of(const Node& update) const;
 
   // What is left to copy to inputs at the end: from `value` of the plan, at the same places of the input.
   struct WriteBack {
     int value, input_value;
-    std::vector<Window> windows;  // in the input
+    std::vector<SizedPlace> windows;  // in the input
   };
   // A result in the window of a write, or, without one, in an input.
   struct Moved {
@@ -70,18 +70,18 @@ class WritePlacement {
   struct Access {
     int step;
     const Node* node;
-    Window place;
+    SizedPlace place;
     size_t operand;  // which reads; 0 if it is written
   };
   // Where a value will be written, and by which node.
   struct Target {
-    Window window;
+    SizedPlace window;
     const Node* update;
     int last_read;  // the last step that reads the value before it is written there, or from there
   };
   struct Move {
     Moved moved;
-    Window from;
+    SizedPlace from;
   };
 
   void add_chain(size_t index);
@@ -91,26 +91,26 @@ class WritePlacement {
   void take_over_base(const Node& update);
   bool is_last_of_chain(const ValueRef& value) const;
   bool may_take_over(const Node& update, const ValueRef& self, std::vector<Read>& reads) const;
-  bool reads_beside(const Node& update, const Place& base, const Window& window) const;
+  bool reads_beside(const Node& update, const Place& base, const SizedPlace& window) const;
   void add_reads(int buffer, std::vector<Read>& reads) const;
-  bool may_write_input(const WriteChain& chain, const Node& node, int step, const Window& window) const;
-  bool is_read_before(const WriteChain& chain, int position, const Window& window) const;
+  bool may_write_input(const WriteChain& chain, const Node& node, int step, const SizedPlace& window) const;
+  bool is_read_before(const WriteChain& chain, int position, const SizedPlace& window) const;
   bool may_write_before_whole(int input, const Node& update, int step) const;
   // Whether an update may write the window of this input in this step.
-  bool may_write(int input, const Node& update, int step, const Window& window) const;
+  bool may_write(int input, const Node& update, int step, const SizedPlace& window) const;
   bool is_passed_on(const Node& node) const;
   bool is_passed_on(const WriteChain& chain) const;
-  Window place_of(int value) const;
-  bool meet(const Window& a, const Window& b) const;
-  static bool is_same_place(const Window& a, const Window& b);
+  SizedPlace place_of(int value) const;
+  bool meet(const SizedPlace& a, const SizedPlace& b) const;
+  static bool is_same_place(const SizedPlace& a, const SizedPlace& b);
   void find_accesses();
   // but: a node that does not count.
-  bool is_touched_between(const Window& window, int after, int before, const Node* but) const;
-  bool is_touched_within(const Group& group, const Node& result, const Window& window) const;
+  bool is_touched_between(const SizedPlace& window, int after, int before, const Node* but) const;
+  bool is_touched_within(const Group& group, const Node& result, const SizedPlace& window) const;
   std::optional<Target> target_of(const Node& node) const;
   bool place_in_window(const Group& group, const Node& node);
   bool place_in_input(const Group& group, const Node& node);
-  void move(int value, const Window& to, const Node* update);
+  void move(int value, const SizedPlace& to, const Node* update);
   bool fits_step(const Group& group, const Node& node, const TensorSpec& window) const;
   const WriteChain* chain_of(const Node& node) const;
   int step_of(const Node& node) const { return step_of_[static_cast<size_t>(node.index)]; }

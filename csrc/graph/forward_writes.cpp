@@ -54,22 +54,6 @@ View view_of(const Node& node, const std::vector<View>& known) {
   return {from.write, from.offset + view_outs(node)[0].view_offset};
 }
 
-// Whether no element of one is an element of the other, for all sizes.
-bool are_apart(const StridedView& a, const StridedView& b) {
-  Dim distance = a.offset - b.offset;
-  auto is_fixed = [](const StridedView& view) {
-    return !any_symbolic(view.sizes.span()) && !any_symbolic(view.strides.span());
-  };
-  if (distance.is_symbolic() || !is_fixed(a) || !is_fixed(b)) return false;
-  auto spec_of = [](const StridedView& view) {
-    TensorSpec spec;
-    spec.sizes = view.sizes;
-    spec.strides = view.strides;
-    return spec;
-  };
-  return !elements_meet(spec_of(a), distance.value(), spec_of(b), 0);
-}
-
 // Where a view of a write's result finds its elements.
 struct Found {
   ValueRef written = {};  // the value that a write has put there
@@ -90,7 +74,8 @@ Found find_elements(const Graph& graph, const Node& node, const View& view) {
                      written.requires_grad == spec.requires_grad && same(written.sizes, spec.sizes);
       if (is_same) return {.written = value};
     }
-    if (!are_apart(read, window) || !lies_as_base(graph, *write)) break;
+    bool is_elsewhere = !may_meet(layout_of(read), layout_of(window), read.offset - window.offset);
+    if (!is_elsewhere || !lies_as_base(graph, *write)) break;
     ValueRef base = base_of(*write);
     if (!is_window_write(*base.node)) return {.base = base};
     write = base.node;

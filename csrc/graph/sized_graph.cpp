@@ -134,9 +134,8 @@ bool SizedGraph::keep_distance(ValueRef a, ValueRef b) const {
 }
 
 bool has_symbols(const Node& node) {
-  auto any = [](const DimVec& dims) { return any_symbolic(dims.span()); };
   return std::any_of(node.outs.begin(), node.outs.end(),
-                     [&](const ValueInfo& info) { return any(info.spec.sizes) || any(info.spec.strides); }) ||
+                     [](const ValueInfo& info) { return !has_fixed_layout(info.spec); }) ||
          has_symbolic_operand(node);
 }
 

@@ -32,6 +32,13 @@ bool same_view(const StridedView& a, const StridedView& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
 }
 
+TensorSpec layout_of(const StridedView& view) {
+  TensorSpec spec;
+  spec.sizes = view.sizes;
+  spec.strides = view.strides;
+  return spec;
+}
+
 bool writes_view(const OpRow& op) { return op.kernel == scatter_view_kernel; }
 
 StridedView written_view(const Node& write) {

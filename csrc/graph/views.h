@@ -17,6 +17,8 @@ struct StridedView {
   Dim offset = 0;
 };
 bool same_view(const StridedView& a, const StridedView& b);
+// Its sizes and strides, in a spec of any dtype.
+TensorSpec layout_of(const StridedView& view);
 
 // Whether the row writes a window of its first operand: scatter_view.
 bool writes_view(const OpRow& op);

@@ -91,6 +91,11 @@ bool elements_meet(const TensorSpec& a, int64_t a_offset, const TensorSpec& b, i
   return SumSearch(std::move(terms)).reaches(b_offset + reach_of(b).low - a_offset - reach_of(a).low);
 }
 
+bool may_meet(const TensorSpec& a, const TensorSpec& b, Dim distance) {
+  bool is_known = has_fixed_layout(a) && has_fixed_layout(b) && !distance.is_symbolic();
+  return !is_known || elements_meet(a, distance.value(), b, 0);
+}
+
 bool elements_are_apart(const TensorSpec& spec) {
   std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
   for (int d = 0; d < spec.rank(); ++d) {

@@ -37,6 +37,11 @@ inline bool same_layout(const TensorSpec& a, const TensorSpec& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides);
 }
 
+// Whether no size and no stride is symbolic.
+inline bool has_fixed_layout(const TensorSpec& spec) {
+  return !any_symbolic(spec.sizes.span()) && !any_symbolic(spec.strides.span());
+}
+
 // What strides, which may be negative, reach of memory, in elements from the first one: [low, end), nothing of a tensor
 // without elements.
 struct Reach {

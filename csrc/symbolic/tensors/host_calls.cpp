@@ -76,7 +76,7 @@ class ModesScope {
 const Tensor& tensor_at(const OpCall& call, size_t i) { return std::get<Tensor>(call.args[i]); }
 
 bool is_symbolic(const TensorSpec& spec) {
-  return any_symbolic(spec.sizes.span()) || any_symbolic(spec.strides.span());
+  return !has_fixed_layout(spec);
 }
 
 // The spec of result `i` in this call.

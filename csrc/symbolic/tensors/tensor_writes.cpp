@@ -16,13 +16,6 @@
 namespace md {
 namespace {
 
-TensorSpec layout_of(const StridedView& view) {
-  TensorSpec spec;
-  spec.sizes = view.sizes;
-  spec.strides = view.strides;
-  return spec;
-}
-
 bool are_apart(const StridedView& a, const StridedView& b) {
   auto place_of = [](const StridedView& view) {
     Reach reach = reach_of(layout_of(view));
@@ -31,10 +24,6 @@ bool are_apart(const StridedView& a, const StridedView& b) {
   Reach first = place_of(a), second = place_of(b);
   return first.end <= second.low || second.end <= first.low;
 }
-
-}  // namespace
-
-namespace {
 
 bool meet(const StridedView& a, const StridedView& b) {
   return !are_apart(a, b) && elements_meet(layout_of(a), a.offset.value(), layout_of(b), b.offset.value());
