@@ -17,7 +17,7 @@ namespace md {
 namespace {
 
 py::object break_of(const CapturedRegion& region) {
-  if (!region.graph_break || break_row(region.graph_break->reason).silent) return py::none();
+  if (!region.graph_break || break_row(region.graph_break->reason).is_silent()) return py::none();
   return break_facts(*region.graph_break);
 }
 

@@ -52,7 +52,7 @@ py::dict row_facts(const BreakRow& row) {
   facts["title"] = row.title;
   facts["explanation"] = row.explanation;
   facts["hints"] = py::str(row.hints).attr("splitlines")();
-  facts["silent"] = row.silent;
+  facts["silent"] = row.is_silent();
   return facts;
 }
 

@@ -16,8 +16,6 @@ namespace md {
 
 namespace {
 
-std::string file_and_line(const SourceLine& line) { return str_cat(line.file, ":", line.line); }
-
 std::string stack_json(std::span<const SourceLine> stack) {
   std::vector<std::string> texts;
   for (const SourceLine& line : stack) texts.push_back(str_cat(file_and_line(line), " in ", line.function));

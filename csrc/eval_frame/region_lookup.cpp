@@ -37,7 +37,7 @@ bool is_policy_error(const RegionPlace& place, const CapturedRegion& region) {
   if (!region.graph_break) return false;
   // A loop over a pre-existing iterator is not reported as a break, but needs more than one graph.
   if (region.graph_break->reason == BreakReason::opaque_iterator) return place.policy->fullgraph && place.index == 0;
-  if (break_row(region.graph_break->reason).silent) return false;
+  if (break_row(region.graph_break->reason).is_silent()) return false;
   return region.break_policy->breaks_are_errors() || place.policy->fullgraph;
 }
 
@@ -48,12 +48,12 @@ bool breaks_at_operator(const CapturedRegion& region) {
 void report_break(const RegionPlace& place, const CapturedRegion& region, CaptureReport& report) {
   const GraphBreak& found = *region.graph_break;
   bool raises = is_policy_error(place, region);
-  if (!break_row(found.reason).silent || raises) {
+  if (!break_row(found.reason).is_silent() || raises) {
     count_break(found.reason);
     report.graph_break(found, raises);
   }
   if (raises) raise_unsupported(found);
-  if (break_row(found.reason).silent) return;
+  if (break_row(found.reason).is_silent()) return;
   ++counters().graph_breaks;
   for (int record = 0; record <= region.repeated_records; ++record)
     log_graph_break(found, [&] { return running_stack(place.bytecode, region.snapshot.returns.size()); });
@@ -156,7 +156,7 @@ bool is_unprofitable(const RegionPlace& place, const CodeCache& cache, const Cac
 // A loop over an iterator of unknown length is taken for short, a `while` loop without a break for long.
 bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& region) {
   if (place.bytecode[header].op != Opcode::FOR_ITER)
-    return !region.graph_break || break_row(region.graph_break->reason).silent;
+    return !region.graph_break || break_row(region.graph_break->reason).is_silent();
   PyObject* iterator = place.view.get(place.bytecode.slot_count() + place.depth - 2).get();
   static PyTypeObject* const kSized[] = {&PyRangeIter_Type, &PyLongRangeIter_Type, &PyListIter_Type, &PyTupleIter_Type};
   return std::ranges::find(kSized, Py_TYPE(iterator)) != std::end(kSized) && is_long(iterator);

@@ -8,30 +8,20 @@
 #include "cpython/errors.h"
 #include "cpython/text.h"
 #include "eval_frame/counters.h"
-#include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/graph_break.h"
 
 namespace md {
 namespace {
 
-std::string place_text(const SourceLine& line) { return str_cat(line.file, ":", line.line); }
-
 // At the line of the compiled function, however deep the break is.
 std::string break_text(const GraphBreak& found) {
   std::string text = break_row(found.reason).title;
   if (!found.context.empty()) text += str_cat(" (", found.context, ")");
-  return found.user_stack.empty() ? text : str_cat(text, " at ", place_text(found.user_stack.front()));
+  return found.user_stack.empty() ? text : str_cat(text, " at ", file_and_line(found.user_stack.front()));
 }
 
-// The program knows of these.
-constexpr BreakReason kAskedFor[] = {BreakReason::graph_break_call, BreakReason::skip_frame_call,
-                                     BreakReason::step_unsupported_call, BreakReason::disabled_call,
-                                     BreakReason::disabled_frame_call};
-
 bool is_told(const RegionEntry& entry) {
-  if (!entry.region.graph_break) return false;
-  BreakReason reason = entry.region.graph_break->reason;
-  return !break_row(reason).silent && std::ranges::find(kAskedFor, reason) == std::end(kAskedFor);
+  return entry.region.graph_break && break_row(entry.region.graph_break->reason).kind == BreakKind::Found;
 }
 
 // Empty: nothing was there to capture.
@@ -39,7 +29,7 @@ std::string reason_of(std::span<const CaptureRecord> captures, std::span<const L
   auto broken = std::ranges::find_if(captures, [](const CaptureRecord& each) { return is_told(*each.entry); });
   if (broken != captures.end()) return break_text(*broken->entry->region.graph_break);
   auto left = std::ranges::find(loops, LoopFate::Python, &LoopDecision::fate);
-  if (left != loops.end()) return str_cat("the loop at ", place_text(left->place), ": ", left->why);
+  if (left != loops.end()) return str_cat("the loop at ", file_and_line(left->place), ": ", left->why);
   bool computes =
       std::ranges::any_of(captures, [](const CaptureRecord& each) { return each.entry->region.graph->op_count() > 0; });
   return computes ? "what it computes costs Python less than a graph" : "";

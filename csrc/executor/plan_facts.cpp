@@ -70,7 +70,7 @@ std::string graph_place(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (node->location == nullptr || node->location->empty()) continue;
     const SourceLine& line = node->location->front();
-    return str_cat(line.function, " (", line.file, ":", line.line, ")");
+    return str_cat(line.function, " (", file_and_line(line), ")");
   }
   return "a graph";
 }

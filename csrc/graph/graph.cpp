@@ -119,6 +119,8 @@ Arg fake_value(ValueRef value) {
 
 }  // namespace
 
+std::string file_and_line(const SourceLine& line) { return str_cat(line.file, ":", line.line); }
+
 Arg to_arg(const Operand& operand, const ValueOf& value_of) {
   if (const auto* value = std::get_if<ValueRef>(&operand)) return value_of(*value);
   if (const auto* list = std::get_if<std::vector<ValueRef>>(&operand)) {

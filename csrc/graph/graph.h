@@ -48,6 +48,7 @@ struct SourceLine {
   int line = 0;
   std::string function;
 };
+std::string file_and_line(const SourceLine& line);  // "f.py:3"
 // The user's stack, outermost frame first; null if unknown. Shared by all nodes of one instruction.
 using Location = std::shared_ptr<const std::vector<SourceLine>>;
 

@@ -183,7 +183,7 @@ class CodePrinter {
   void print_location(const Node& node) {
     if (node.location == nullptr || node.location->empty()) return;
     const SourceLine& line = node.location->back();
-    std::string comment = str_cat("# File: ", line.file, ":", line.line, " in ", line.function);
+    std::string comment = str_cat("# File: ", file_and_line(line), " in ", line.function);
     if (source_text_) {
       std::string source = source_text_(line);
       size_t start = source.find_first_not_of(" \t");

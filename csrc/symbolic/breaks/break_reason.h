@@ -5,7 +5,7 @@
 namespace md {
 
 enum class BreakReason : uint16_t {
-#define MD_BREAK(name, id, anchor, title, explanation, hints, silent) name,
+#define MD_BREAK(name, id, anchor, title, explanation, hints, kind) name,
 #include "symbolic/breaks/graph_breaks.def"
 #undef MD_BREAK
 };

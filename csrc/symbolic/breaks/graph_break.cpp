@@ -15,8 +15,8 @@ namespace md {
 namespace {
 
 constexpr BreakRow kRows[] = {
-#define MD_BREAK(name, id, anchor, title, explanation, hints, silent) \
-  {#name, id, anchor, title, explanation, hints, silent},
+#define MD_BREAK(name, id, anchor, title, explanation, hints, kind) \
+  {#name, id, anchor, title, explanation, hints, BreakKind::kind},
 #include "symbolic/breaks/graph_breaks.def"
 #undef MD_BREAK
 };
@@ -55,8 +55,7 @@ std::string docs_anchor(std::string_view id) {
 
 std::string location(const GraphBreak& graph_break) {
   if (graph_break.user_stack.empty()) return "<unknown>:0";
-  const SourceLine& line = graph_break.user_stack.back();
-  return str_cat(line.file, ":", line.line);
+  return file_and_line(graph_break.user_stack.back());
 }
 
 std::string reason_text(const GraphBreak& graph_break) {
@@ -70,7 +69,7 @@ std::string logged_key(const GraphBreak& graph_break) {
   std::string key = break_row(graph_break.reason).id;
   std::span<const SourceLine> chain(graph_break.user_stack);
   if (!config().nested_graph_breaks && !chain.empty()) chain = chain.last(1);
-  for (const SourceLine& line : chain) key += str_cat("\n", line.file, ":", line.line);
+  for (const SourceLine& line : chain) key += "\n" + file_and_line(line);
   return key;
 }
 
@@ -147,7 +146,7 @@ std::string record_text(const GraphBreak& graph_break, bool duplicate, std::span
 }
 
 void log_graph_break(const GraphBreak& graph_break, const std::function<std::vector<SourceLine>()>& callers) {
-  if (break_row(graph_break.reason).silent) return;
+  if (break_row(graph_break.reason).is_silent()) return;
   BreakRecording::add(graph_break);
   if (!log_enabled(LogArtifact::graph_breaks)) return;
   bool duplicate = !logged_breaks.insert(logged_key(graph_break)).second;

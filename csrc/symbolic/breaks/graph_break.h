@@ -14,6 +14,9 @@ namespace md {
 
 enum class BreakReason : uint16_t;  // break_reason.h
 
+// Found by the capture, asked for by the program, or silent: execution goes on without a record, a count or an error.
+enum class BreakKind : uint8_t { Found, Asked, Silent };
+
 struct BreakRow {
   const char* name;
   const char* id;      // "MD0001", stable
@@ -21,7 +24,8 @@ struct BreakRow {
   const char* title;
   const char* explanation;
   const char* hints;  // one per line, "" for none
-  bool silent;        // no record, no count, no error
+  BreakKind kind;
+  bool is_silent() const { return kind == BreakKind::Silent; }
 };
 std::span<const BreakRow> break_rows();
 const BreakRow& break_row(BreakReason reason);

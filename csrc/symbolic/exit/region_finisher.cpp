@@ -204,7 +204,7 @@ void RegionFinisher::end_before(const IteratorValue& generator) {
       tracer_.step_number() == restart_->step)
     throw RestartSignal{generator.creation_step, restart_->graph_break, restart_->policy, true};
   // The interpreter would meet the break again; under fullgraph it is an error before anything has run.
-  if (graph_break_ != nullptr && !break_row(graph_break_->reason).silent && frames_.root().policy->fullgraph)
+  if (graph_break_ != nullptr && !break_row(graph_break_->reason).is_silent() && frames_.root().policy->fullgraph)
     throw RestartSignal{generator.creation_step, *graph_break_, frames_.innermost().policy};
   end_before(generator.creation_step, BreakReason::generator_call, "a generator that goes on");
 }

@@ -75,9 +75,7 @@ class ModesScope {
 
 const Tensor& tensor_at(const OpCall& call, size_t i) { return std::get<Tensor>(call.args[i]); }
 
-bool is_symbolic(const TensorSpec& spec) {
-  return !has_fixed_layout(spec);
-}
+bool is_symbolic(const TensorSpec& spec) { return !has_fixed_layout(spec); }
 
 // The spec of result `i` in this call.
 TensorSpec result_spec(const Context& context, const OpCall& call, size_t i) {

@@ -87,7 +87,7 @@ std::string carets(const Bytecode& code, int index, const std::string& shown) {
 // "from f.py:3 in g", and the line with the source range marked.
 std::string place_text(const Bytecode& code, int index) {
   SourceLine line{text_of(code.code()->co_filename), code.line_at(index), text_of(code.code()->co_name)};
-  std::string shown = source_text(line), text = str_cat("from ", line.file, ":", line.line, " in ", line.function);
+  std::string shown = source_text(line), text = str_cat("from ", file_and_line(line), " in ", line.function);
   if (shown.empty()) return text;
   std::string marks = carets(code, index, shown);
   text += "\n    " + shown;
