@@ -122,7 +122,7 @@ bool WritePlacement::is_passed_on(const WriteChain& chain) const {
 }
 
 // Whether elements of both may be the same, for some sizes.
-bool WritePlacement::meet(const SizedPlace& a, const SizedPlace& b) const {
+bool WritePlacement::meet(const SizedPlace& a, const SizedPlace& b) {
   return !a.is_fixed || !b.is_fixed || may_meet(a.spec, b.spec, a.at - b.at);
 }
 
@@ -153,7 +153,8 @@ bool WritePlacement::is_read_before(const WriteChain& chain, int position, const
 }
 
 // If the plan fails later, Python runs the program from its start: it must not see the write before it makes it.
-bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, int step, const SizedPlace& window) const {
+bool WritePlacement::may_write_input(const WriteChain& chain, const Node& node, int step,
+                                     const SizedPlace& window) const {
   if (!chain.may_be_in_place) return false;
   int failure = commit_.first_failure(step);
   if (failure == kNever) return true;

@@ -101,7 +101,7 @@ class WritePlacement {
   bool is_passed_on(const Node& node) const;
   bool is_passed_on(const WriteChain& chain) const;
   SizedPlace place_of(int value) const;
-  bool meet(const SizedPlace& a, const SizedPlace& b) const;
+  static bool meet(const SizedPlace& a, const SizedPlace& b);
   static bool is_same_place(const SizedPlace& a, const SizedPlace& b);
   void find_accesses();
   // but: a node that does not count.
