@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from ..numbers import is_number
 from .table import decline, numpy, rewrites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_finite(value: float) -> bool:
@@ -19,14 +16,14 @@ def _is_finite(value: float) -> bool:
 
 @rewrites("isclose")
 def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: Any = False) -> Any:
-    if not _is_number(rtol) or not _is_number(atol) or not _is_finite(rtol) or not _is_finite(atol):
+    if not is_number(rtol) or not is_number(atol) or not _is_finite(rtol) or not _is_finite(atol):
         decline("isclose with such tolerances")
-    if not isinstance(a, numpy.ndarray) and not _is_number(a):
+    if not isinstance(a, numpy.ndarray) and not is_number(a):
         decline("isclose of no array")
     if isinstance(b, numpy.ndarray):
         if b.dtype.kind != "f":
             b = b.astype(numpy.float64)
-    elif _is_number(b):
+    elif is_number(b):
         b = float(b)
     else:
         decline("isclose of no array")

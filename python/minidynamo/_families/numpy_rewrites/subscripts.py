@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ..numbers import is_number
 from .table import decline, numpy, rewrites
 
 TYPE_CHECKING = False
@@ -11,20 +12,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _steps(key: slice) -> Any:
     """Start, step and count of a slice; of an imaginary step the count."""
     start = 0 if key.start is None else key.start
     step = 1 if key.step is None else key.step
-    if not _is_number(start) or not _is_number(key.stop):
+    if not is_number(start) or not is_number(key.stop):
         decline("a grid of such ends")
     if isinstance(step, complex):
         count = int(abs(step))
         return start, ((key.stop - start) / float(count - 1) if count != 1 else 1), count, True
-    if not _is_number(step) or step == 0:
+    if not is_number(step) or step == 0:
         decline("a grid of such steps")
     return start, step, math.ceil((key.stop - start) / step), False
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import array_of, decline, promoted, require, stands_in
+from ..numbers import is_number
+from .table import WIDE, array_of, decline, promoted, require, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 _FEW = 16
-_WIDE = (minidynamo.int64, minidynamo.float32, minidynamo.float64)
 
 
 def _vectors(a: Any, v: Any, name: str) -> tuple[Tensor, Tensor]:
     first, second = array_of(a, name), array_of(v, name)
     dtype = promoted(first.dtype, second.dtype)
-    if first.dim() != 1 or second.dim() != 1 or dtype not in _WIDE:
+    if first.dim() != 1 or second.dim() != 1 or dtype not in WIDE:
         decline(f"{name} of such arrays")
     if first.numel() == 0 or second.numel() == 0:
         decline(f"{name} of nothing")
@@ -68,7 +68,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axis: Any = None) -> Any:
     first, second = array_of(a, "cross"), array_of(b, "cross")
     dtype = promoted(first.dtype, second.dtype)
-    if (axisa, axisb, axisc, axis) != (-1, -1, -1, None) or dtype not in _WIDE:
+    if (axisa, axisb, axisc, axis) != (-1, -1, -1, None) or dtype not in WIDE:
         decline("cross along such axes, or of such dtypes")
     if first.shape[-1] != 3 or second.shape[-1] != 3:
         decline("cross of other than three numbers")
@@ -82,7 +82,7 @@ def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axi
 def kron(a: Any, b: Any) -> Any:
     first, second = array_of(a, "kron"), array_of(b, "kron")
     dtype = promoted(first.dtype, second.dtype)
-    if first.dim() != second.dim() or dtype not in _WIDE:
+    if first.dim() != second.dim() or dtype not in WIDE:
         decline("kron of such arrays")
     if not first.is_contiguous() or not second.is_contiguous():
         decline("kron of arrays in another order")
@@ -98,7 +98,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         decline("trapezoid of such an array")
     sums = values[1:] + values[:-1]
     if x is None:
-        if isinstance(dx, bool) or not isinstance(dx, (int, float)):
+        if not is_number(dx):
             decline("trapezoid with such steps")
         return (dx * sums / 2.0).sum()
     places = array_of(x, "trapezoid")

@@ -6,6 +6,7 @@ import math
 
 import minidynamo
 
+from ..numbers import is_int, is_number
 from .table import MOST_DIMS, decline, dtype_of, holds, stands_in, tensor
 
 TYPE_CHECKING = False
@@ -119,7 +120,7 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) 
     _require_plain("arange", "C", device, like)
     if any(isinstance(arg, float) for arg in args) and dtype in (None, minidynamo.float64):
         return _float_steps(args)
-    if not all(isinstance(arg, int) and not isinstance(arg, bool) for arg in args) or not args or len(args) > 3:
+    if not all(is_int(arg) for arg in args) or not args or len(args) > 3:
         decline("arange of other numbers")
     wanted = minidynamo.int64 if dtype is None else dtype_of(dtype)
     if wanted not in (minidynamo.float64, minidynamo.float32) and not all(holds(wanted, arg) for arg in args):
@@ -131,7 +132,7 @@ def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None) 
 
 
 def _float_steps(args: tuple[Any, ...]) -> Any:
-    if not all(isinstance(arg, (int, float)) and not isinstance(arg, bool) for arg in args) or len(args) > 3:
+    if not all(is_number(arg) for arg in args) or len(args) > 3:
         decline("arange of other numbers")
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) == 3 else 1)
     if step == 0 or not 0 < (stop - start) / step < 2**53:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_number
 from .table import array_of, as_in_memory, decline, is_axis, stands_in
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ def _slope(value: Tensor, dim: int, step: Any) -> Tensor:
 
 
 def _steps(given: tuple[Any, ...], count: int) -> list[Any]:
-    if not all(isinstance(step, (int, float)) and not isinstance(step, bool) for step in given):
+    if not all(is_number(step) for step in given):
         decline("gradient over places")
     if len(given) not in (0, 1, count):
         decline("gradient with such steps")

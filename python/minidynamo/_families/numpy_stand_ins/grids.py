@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import minidynamo
 
+from ..numbers import is_int, is_number
 from .table import array_of, decline, dtype_of, require, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @stands_in("linspace", returns_arrays=True)
@@ -22,7 +19,7 @@ def linspace(
 ) -> Any:  # fmt: skip
     if retstep is not False or dtype is not None or axis != 0 or device is not None:
         decline("linspace with retstep, dtype, axis or device")
-    if not _is_number(start) or not _is_number(stop) or not isinstance(num, int) or num < 2 or start == stop:
+    if not is_number(start) or not is_number(stop) or not isinstance(num, int) or num < 2 or start == stop:
         decline("linspace of such ends, or of few numbers")
     first, last = float(start), float(stop)
     step = (last - first) / (num - 1 if endpoint else num)
@@ -67,7 +64,7 @@ def _dtype(dtype: Any) -> Any:
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return is_int(value) and value > 0
 
 
 @stands_in("indices", returns_arrays=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_int
 from .table import all_dims, array_of, decline, is_axis, outermost_first, promoted, stands_in, tensor
 
 TYPE_CHECKING = False
@@ -128,7 +129,7 @@ def _pieces(value: Tensor, sections: Any, axis: int, name: str) -> list[Tensor]:
     if not is_axis(value, axis):
         decline(f"{name} along such an axis")
     size = value.shape[axis]
-    if isinstance(sections, int) and not isinstance(sections, bool):
+    if is_int(sections):
         if sections <= 0 or size % sections != 0:
             decline(f"{name} into parts that are not equal")
         length = size // sections

@@ -5,6 +5,8 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_int
+from .placing import as_element
 from .table import array_of, decline, is_axis, stands_in
 
 TYPE_CHECKING = False
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return is_int(value) and value >= 0
 
 
 def _widths(pad_width: Any, rank: int) -> list[tuple[int, int]]:
@@ -68,16 +70,12 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", *, constant_values: 
 
 
 def _with_constants(value: Tensor, widths: list[tuple[int, int]], number: Any) -> Tensor:
-    is_int = isinstance(number, int) and not isinstance(number, bool)
-    is_wide = value.is_floating_point() or (value.dtype is minidynamo.int64 and is_int)
-    if not (number == 0 and is_int) and not (is_wide and (is_int or isinstance(number, float))):
-        decline("pad by such constants")
+    is_zero = is_int(number) and number == 0
+    fill = minidynamo.zeros((), dtype=value.dtype) if is_zero else as_element(number, value.dtype, "pad")
     if value.dim() == 1:
-        fill = 0 if value.dtype is minidynamo.bool else number
-        ends = [minidynamo.full((count,), fill, dtype=value.dtype) for count in widths[0]]
-        return minidynamo.cat([ends[0], value, ends[1]])
+        return minidynamo.cat([fill.expand(widths[0][0]), value, fill.expand(widths[0][1])])
     sizes = [before + size + after for size, (before, after) in zip(value.shape, widths)]
-    whole = minidynamo.full(sizes, 0 if value.dtype is minidynamo.bool else number, dtype=value.dtype)
+    whole = fill.expand(sizes).clone(memory_format=minidynamo.contiguous_format)
     inner = whole
     for dim, (before, _) in enumerate(widths):
         inner = inner.narrow(dim, before, value.shape[dim])
@@ -101,7 +99,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     values, dim = _along(arr, axis, "delete")
     size = values.shape[dim]
     places = list(obj) if isinstance(obj, (list, tuple)) else [obj]
-    if not places or not all(isinstance(place, int) and not isinstance(place, bool) for place in places):
+    if not places or not all(is_int(place) for place in places):
         decline("delete of such places")
     if any(not -size <= place < size for place in places):
         decline("delete of a place that does not exist")
@@ -118,14 +116,10 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     whole, dim = _along(arr, axis, "insert")
     size = whole.shape[dim]
-    if isinstance(obj, bool) or not isinstance(obj, int) or not -size <= obj <= size:
+    if not is_int(obj) or not -size <= obj <= size:
         decline("insert at such a place")
     place = obj + size if obj < 0 else obj
-    is_int = isinstance(values, int) and not isinstance(values, bool)
-    is_wide = whole.is_floating_point() or (whole.dtype is minidynamo.int64 and is_int)
-    if not is_wide or not (is_int or isinstance(values, float)):
-        decline("insert of such values")
     sizes = list(whole.shape)
     sizes[dim] = 1
-    new = minidynamo.full(sizes, values, dtype=whole.dtype)
+    new = as_element(values, whole.dtype, "insert").expand(sizes)
     return minidynamo.cat([whole.narrow(dim, 0, place), new, whole.narrow(dim, place, size - place)], dim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_int, is_number
 from .table import all_dims, array_of, decline, outermost_first, require, stands_in
 
 TYPE_CHECKING = False
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
 def as_element(value: Any, dtype: Any, name: str) -> Tensor:
     """A number as an element of the dtype, where NumPy stores it without a word."""
-    is_int = isinstance(value, int) and not isinstance(value, bool)
-    is_stored = dtype.is_floating_point and (is_int or isinstance(value, float))
-    if not is_stored and not (is_int and dtype is minidynamo.int64):
+    if not (is_number(value) if dtype.is_floating_point else is_int(value) and dtype is minidynamo.int64):
         decline(f"{name} of such a number")
     return minidynamo.full((), value, dtype=dtype)
 

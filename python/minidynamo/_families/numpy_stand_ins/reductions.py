@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_number
 from .table import (
     UNSIGNED,
     all_dims,
@@ -69,8 +70,7 @@ def _start(value: Any, dtype: Any, name: str) -> Any:
         if value.dim() != 0 or value.dtype is not dtype:
             decline(f"{name} with such an initial")
         return value
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (holds(dtype, value) or (is_number and dtype.is_floating_point)):
+    if not (holds(dtype, value) or (is_number(value) and dtype.is_floating_point)):
         decline(f"{name} with such an initial")
     return minidynamo.full((), value, dtype=dtype)
 
@@ -253,16 +253,18 @@ def _min(
 # ---- what statistics.py makes of these, where NaNs do not count
 
 
-def mean_of_numbers(a: Tensor, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Tensor:
-    return _mean(a, axis, dtype, out, keepdims, _numbers(a, axis, "nanmean"))
+def mean_of_numbers(a: Tensor, axis: Any, dtype: Any, out: Any, keepdims: Any, where: Any) -> Tensor:
+    return _mean(a, axis, dtype, out, keepdims, _numbers(a, "nanmean", where))
 
 
-def spread_of_numbers(name: str, a: Tensor, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any) -> Tensor:
-    return _spread(name, a, axis, dtype, out, ddof, keepdims, _numbers(a, axis, name))
+def spread_of_numbers(
+    name: str, a: Tensor, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any
+) -> Tensor:
+    return _spread(name, a, axis, dtype, out, ddof, keepdims, _numbers(a, name, where))
 
 
 def extreme_of_numbers(name: str, a: Tensor, axis: Any, out: Any, keepdims: Any) -> Tensor:
-    kept = _numbers(a, axis, name)
+    kept = _numbers(a, name, True)
     if kept is True:
         return _extreme(name, a, axis, out, keepdims, None, True)
     if a.dtype is minidynamo.float16 or not 0 < a.numel() <= _MANY:
@@ -274,8 +276,10 @@ def extreme_of_numbers(name: str, a: Tensor, axis: Any, out: Any, keepdims: Any)
     return stored(found, out)
 
 
-def _numbers(a: Tensor, axis: Any, name: str) -> Any:
+def _numbers(a: Tensor, name: str, where: Any) -> Any:
     """The mask of what is not NaN, or True."""
+    if where is not True:
+        decline(f"{name} of some numbers")
     if not a.is_floating_point():
         return True
     if a.dim() == 0 or outermost_first(a) != all_dims(a):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_int, is_number
 from .table import all_dims, array_of, decline, is_axis, outermost_first, promoted, require, stands_in, tensor
 
 TYPE_CHECKING = False
@@ -19,7 +20,7 @@ def element_or_array(value: Any, name: str) -> Tensor:
     """The argument; of a Python number the element that NumPy makes of it."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if not is_number(value):
         decline(f"{name} of no array or number")
     return minidynamo.full((), value, dtype=minidynamo.int64 if isinstance(value, int) else minidynamo.float64)
 
@@ -59,7 +60,7 @@ def digitize(x: Any, bins: Any, right: Any = False) -> Any:
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     at, places, found = tensor(x, "interp"), array_of(xp, "interp"), array_of(fp, "interp")
     ends = [end for end in (left, right) if end is not None]
-    if period is not None or any(isinstance(end, bool) or not isinstance(end, (int, float)) for end in ends):
+    if period is not None or any(not is_number(end) for end in ends):
         decline("interp with a period, or with such ends")
     if places.dim() != 1 or found.dim() != 1 or places.shape != found.shape or places.shape[0] < 2:
         decline("interp between such points")
@@ -186,7 +187,7 @@ def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: A
 
 def _is_one_of(values: Tensor, tests: Any, invert: bool) -> Tensor:
     """Of a few ints."""
-    are_ints = all(isinstance(each, int) and not isinstance(each, bool) and abs(each) < 2**31 for each in tests)
+    are_ints = all(is_int(each) and abs(each) < 2**31 for each in tests)
     if not 0 < len(tests) <= 8 or not are_ints:
         decline("isin of such a list")
     if values.dtype not in (minidynamo.int64, minidynamo.float64):

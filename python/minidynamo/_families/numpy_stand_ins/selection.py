@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_int
 from .reductions import stored
 from .searching import nonzero
 from .table import array_of, common_order, decline, holds, is_axis, promoted, stands_in, tensor
@@ -125,7 +126,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     values = array_of(a, "take")
     if isinstance(indices, (list, tuple)) and indices and all(isinstance(each, int) for each in indices):
         indices = minidynamo.tensor(list(indices), dtype=minidynamo.int64)
-    if isinstance(indices, int) and not isinstance(indices, bool) and is_axis(values, axis) and values.dim() > 1:
+    if is_int(indices) and is_axis(values, axis) and values.dim() > 1:
         if out is not None or mode != "raise" or not values.is_contiguous():
             decline("take with out or mode, or of an array in another order")
         return values.select(axis, indices).clone(memory_format=minidynamo.contiguous_format)

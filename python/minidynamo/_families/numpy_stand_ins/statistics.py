@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..numbers import is_int, is_number
 from .reductions import extreme_of_numbers, mean_of_numbers, spread_of_numbers, stored
 from .table import all_dims, array_of, decline, is_axis, outermost_first, require, stands_in, tensor
 
@@ -46,13 +47,9 @@ def _nan_where_it_was(found: Tensor, ordered: Tensor, dim: int) -> Tensor:
 
 @stands_in("median")
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Any:
-    return _median(a, axis, out, overwrite_input, keepdims, "median")
-
-
-def _median(a: Any, axis: Any, out: Any, overwrite_input: Any, keepdims: Any, name: str) -> Any:
     if overwrite_input is not False:
-        decline(f"{name} that overwrites its input")
-    ordered, dim = _ordered(a, axis, name)
+        decline("median that overwrites its input")
+    ordered, dim = _ordered(a, axis, "median")
     size = ordered.shape[dim]
     middle = ordered.select(dim, size // 2)
     if not ordered.is_floating_point():
@@ -81,7 +78,7 @@ def _between(ordered: Tensor, dim: int, part: float) -> Tensor:
 
 def _parts(q: Any, scale: int, name: str) -> list[float]:
     parts = list(q) if isinstance(q, (list, tuple)) else [q]
-    if not parts or not all(isinstance(part, (int, float)) and not isinstance(part, bool) for part in parts):
+    if not parts or not all(is_number(part) for part in parts):
         decline(f"{name} at such parts")
     found = [part / scale for part in parts]
     if not all(0 <= part <= 1 for part in found):
@@ -94,9 +91,12 @@ def _are_ints(q: Any) -> bool:
 
 
 def _quantile(
-    name: str, scale: int, a: Any, q: Any, axis: Any, out: Any, overwrite_input: Any, method: Any, keepdims: Any
-) -> Any:
+    name: str, scale: int, a: Any, q: Any, axis: Any, out: Any, overwrite_input: Any, method: Any, keepdims: Any,
+    weights: Any,
+) -> Any:  # fmt: skip
     parts = _parts(q, scale, name)
+    if weights is not None:
+        decline(f"{name} with weights")
     if method != "linear" or overwrite_input is not False or keepdims is not False:
         decline(f"{name} by another method, that overwrites its input, or with keepdims")
     ordered, dim = _ordered(a, axis, name)
@@ -114,9 +114,7 @@ def percentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, method: Any = "linear",
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    if weights is not None:
-        decline("percentile with weights")
-    return _quantile("percentile", 100, a, q, axis, out, overwrite_input, method, keepdims)
+    return _quantile("percentile", 100, a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
 @stands_in("quantile")
@@ -124,9 +122,7 @@ def quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, method: Any = "linear",
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    if weights is not None:
-        decline("quantile with weights")
-    return _quantile("quantile", 1, a, q, axis, out, overwrite_input, method, keepdims)
+    return _quantile("quantile", 1, a, q, axis, out, overwrite_input, method, keepdims, weights)
 
 
 # ---- without NaNs; of slices that have nothing else NumPy warns
@@ -136,9 +132,7 @@ def quantile(
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
-    if where is not True:
-        decline("nanmean with where")
-    return mean_of_numbers(tensor(a, "nanmean"), axis, dtype, out, keepdims)
+    return mean_of_numbers(tensor(a, "nanmean"), axis, dtype, out, keepdims, where)
 
 
 @stands_in("nanvar")
@@ -146,9 +140,7 @@ def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    if where is not True:
-        decline("nanvar with where")
-    return spread_of_numbers("var", tensor(a, "nanvar"), axis, dtype, out, ddof, keepdims)
+    return spread_of_numbers("var", tensor(a, "nanvar"), axis, dtype, out, ddof, keepdims, where)
 
 
 @stands_in("nanstd")
@@ -156,9 +148,7 @@ def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
     where: Any = True,
 ) -> Any:  # fmt: skip
-    if where is not True:
-        decline("nanstd with where")
-    return spread_of_numbers("std", tensor(a, "nanstd"), axis, dtype, out, ddof, keepdims)
+    return spread_of_numbers("std", tensor(a, "nanstd"), axis, dtype, out, ddof, keepdims, where)
 
 
 @stands_in("nanmax")
@@ -248,7 +238,7 @@ def _edges_of(values: Tensor, range: Any) -> tuple[Tensor, Tensor]:
         require(first.isfinite() & last.isfinite())
     else:
         is_pair = isinstance(range, (list, tuple)) and len(range) == 2
-        if not is_pair or any(isinstance(end, bool) or not isinstance(end, (int, float)) for end in range):
+        if not is_pair or any(not is_number(end) for end in range):
             decline("histogram over such a range")
         if not float("-inf") < range[0] <= range[1] < float("inf"):
             decline("histogram over such a range")
@@ -261,7 +251,7 @@ def _edges_of(values: Tensor, range: Any) -> tuple[Tensor, Tensor]:
 @stands_in("histogram", returns_arrays=True)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     values = array_of(a, "histogram").reshape(-1)
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1 or density not in (None, False):
+    if not is_int(bins) or bins < 1 or density not in (None, False):
         decline("histogram by such bins, or as density")
     if values.dtype is not minidynamo.float64 or values.numel() == 0:
         decline("histogram of such an array")

@@ -7,6 +7,7 @@ import minidynamo
 from ... import _C
 from ..._C import Tensor
 from ..decline import decline
+from ..numbers import is_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = [
     "MOST_DIMS",
     "TABLE",
     "UNSIGNED",
+    "WIDE",
     "all_dims",
     "array_of",
     "as_in_memory",
@@ -129,7 +131,7 @@ def dtype_of(value: Any) -> Any:
 
 def holds(dtype: Any, value: Any) -> bool:
     """Whether the number is an int that is an element of the dtype of integers."""
-    if not isinstance(value, int) or isinstance(value, bool) or dtype not in _ENDS:
+    if not is_int(value) or dtype not in _ENDS:
         return False
     least, most = _ENDS[dtype]
     return least <= value <= most
@@ -184,12 +186,10 @@ _ORDER = {
     **{minidynamo.float16: 5, minidynamo.float32: 6, minidynamo.float64: 7},
 }
 UNSIGNED = (minidynamo.uint8, minidynamo.uint16, minidynamo.uint32, minidynamo.uint64)
-_ENDS = {
-    **{minidynamo.int8: (-(2**7), 2**7 - 1), minidynamo.int16: (-(2**15), 2**15 - 1)},
-    **{minidynamo.int32: (-(2**31), 2**31 - 1), minidynamo.int64: (-(2**63), 2**63 - 1)},
-    **{minidynamo.uint8: (0, 2**8 - 1), minidynamo.uint16: (0, 2**16 - 1)},
-    **{minidynamo.uint32: (0, 2**32 - 1), minidynamo.uint64: (0, 2**64 - 1)},
-}
+# Computed in by NumPy as by us: products of others are wider, or rounded at each step.
+WIDE = (minidynamo.int64, minidynamo.float32, minidynamo.float64)
+_INTEGERS = (minidynamo.int8, minidynamo.int16, minidynamo.int32, minidynamo.int64, *UNSIGNED)
+_ENDS = {dtype: (minidynamo.iinfo(dtype).min, minidynamo.iinfo(dtype).max) for dtype in _INTEGERS}
 # By width, with what holds uint64 beside numbers of both signs.
 _SIGNED = (None, minidynamo.int8, minidynamo.int16, minidynamo.int32, minidynamo.int64, minidynamo.float64)
 # Floats that hold integers of each of these widths, as numpy.promote_types() says.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from .placing import as_element
 from .reductions import REDUCTIONS, RUNNING
-from .table import all_dims, array_of, decline, is_axis, outermost_first, stands_in
+from .table import WIDE, all_dims, array_of, decline, is_axis, outermost_first, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def reduceat(self: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any =
     function = _summed.get(self)
     if function is None or dtype is not None or out is not None or not is_axis(values, axis):
         decline("reduceat of this ufunc, or with such arguments")
-    if values.dtype not in (minidynamo.int64, minidynamo.float32, minidynamo.float64) or not values.is_contiguous():
+    if values.dtype not in WIDE or not values.is_contiguous():
         decline("reduceat of such an array")
     if not isinstance(indices, (list, tuple)) or not indices or not all(isinstance(place, int) for place in indices):
         decline("reduceat at places that depend on data")
@@ -113,9 +114,8 @@ def reduceat(self: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any =
 def _places(indices: Any) -> list[Tensor]:
     each = indices if isinstance(indices, tuple) else (indices,)
     for place in each:
-        if not isinstance(place, Tensor) or place.dim() == 0:
-            decline("at() with other than arrays of ints")
-        if place.dtype not in (minidynamo.int64, minidynamo.int32):
+        is_array = isinstance(place, Tensor) and place.dim() > 0
+        if not is_array or place.dtype not in (minidynamo.int64, minidynamo.int32):
             decline("at() with other than arrays of ints")
     return [place.to(minidynamo.int64) for place in each]
 
@@ -124,14 +124,12 @@ def _places(indices: Any) -> list[Tensor]:
 def at(self: Any, a: Any, indices: Any, b: Any = None, /) -> None:
     function = _at.get(self)
     target = array_of(a, "at()")
-    if function is None or target.dtype not in (minidynamo.int64, minidynamo.float32, minidynamo.float64):
+    if function is None or target.dtype not in WIDE:
         decline("at() of this ufunc, or of such an array")
     places = _places(indices)
     if len(places) > target.dim():
         decline("at() with too many indices")
-    is_number = isinstance(b, (int, float)) and not isinstance(b, bool)
-    if is_number and (isinstance(b, int) or target.is_floating_point()):
-        b = minidynamo.full((), b, dtype=target.dtype)
-    if not isinstance(b, Tensor) or b.dtype is not target.dtype:
+    values = b if isinstance(b, Tensor) else as_element(b, target.dtype, "at()")
+    if values.dtype is not target.dtype:
         decline("at() with values of another dtype")
-    function(target, places, b)
+    function(target, places, values)
