@@ -169,6 +169,7 @@ std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> oper
 
 Node* Graph::append(std::unique_ptr<Node> node) {
   node->index = static_cast<int>(nodes_.size());
+  host_calls_ += is_op(*node, OpKind::HostCall);
   nodes_.push_back(std::move(node));
   return nodes_.back().get();
 }
@@ -249,10 +250,6 @@ bool Graph::is_symbolic() const {
   });
 }
 
-bool Graph::has_host_call() const {
-  return std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return is_op(*node, OpKind::HostCall); });
-}
-
 std::vector<Node*> Graph::users(const Node* node) const {
   std::vector<Node*> found;
   for (size_t i = static_cast<size_t>(node->index) + 1; i < nodes_.size(); ++i) {
@@ -316,6 +313,7 @@ std::vector<int> Graph::retain(const std::function<bool(const Node&)>& keep, boo
     ++count;
   }
   nodes_.resize(count);
+  host_calls_ = std::ranges::count_if(nodes_, [](const auto& node) { return is_op(*node, OpKind::HostCall); });
   return old_positions;
 }
 
@@ -333,6 +331,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   auto copy = std::make_unique<Graph>();
   copy->dim_table_ = dim_table_;
   copy->watches_float_flags_ = watches_float_flags_;
+  copy->host_calls_ = host_calls_;
   auto in_copy = [&](ValueRef& value) { value.node = copy->nodes_[static_cast<size_t>(value.node->index)].get(); };
   copy->nodes_.reserve(nodes_.size());
   for (const auto& node : nodes_) {

@@ -120,7 +120,7 @@ class Graph {
   const std::vector<Node*>& inputs() const { return inputs_; }  // tensor and scalar placeholders, in order
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   int op_count() const;
-  bool has_host_call() const;
+  bool has_host_call() const { return host_calls_ > 0; }
   // Takes shared ownership of the table that symbolic dims in the graph refer to.
   void keep_dims(std::shared_ptr<const void> table) { dim_table_ = std::move(table); }
   bool is_symbolic() const;  // whether a size of an input, or a number defined by an input, is symbolic
@@ -159,6 +159,7 @@ class Graph {
   void move_last_to(size_t at);
   std::shared_ptr<const void> dim_table_;
   bool watches_float_flags_ = false;
+  int64_t host_calls_ = 0;  // nodes of this kind
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;
   std::vector<ValueRef> outputs_;
