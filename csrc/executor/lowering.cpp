@@ -243,7 +243,8 @@ void lower_group(const Group& group, LoweringContext& context, std::vector<Lower
     return;
   }
   for (const Node* const& node : group.nodes) {
-    if (context.writes->is_done(*node) || context.writes->is_passed_over(*node)) {
+    if (context.writes->is_done(*node) || context.writes->is_passed_over(*node) ||
+        context.writes->is_overwritten(*node)) {
       context.in_place.push_back(node->name);
       continue;
     }

@@ -502,6 +502,28 @@ bool WritePlacement::is_done(const Node& node) const {
   return is_same_place(place_of(places_.number(*source)), window_of(node));
 }
 
+bool WritePlacement::is_overwritten(const Node& created) const {
+  if (created.kind != NodeKind::Op || created.op->kind != OpKind::Creation || created.outs.size() != 1) return false;
+  const SizedPlace whole = place_of(number(created));
+  if (whole.buffer < 0 || !whole.is_fixed) return false;
+  std::vector<SizedPlace> windows;
+  int64_t left = whole.spec.numel().value();
+  int first_read = kNever;
+  for (const Access& access : accesses_[static_cast<size_t>(whole.buffer)]) {
+    if (access.node == &created) continue;
+    if (!is_in_base(*access.node) || !writes_view(*access.node->op) || access.operand > 0) {
+      first_read = std::min(first_read, access.step);
+      continue;
+    }
+    bool is_new = access.step < first_read && access.place.is_fixed &&
+                  std::ranges::none_of(windows, [&](const SizedPlace& other) { return meet(other, access.place); });
+    if (!is_new) return false;
+    left -= access.place.spec.numel().value();
+    windows.push_back(access.place);
+  }
+  return left == 0;
+}
+
 bool WritePlacement::is_passed_over(const Node& copy) const {
   if (sized_ == nullptr || !is_op(copy, OpRole::Copy)) return false;
   if (place(number(copy)).buffer != own_buffer_[static_cast<size_t>(number(copy))]) return false;  // made in its window

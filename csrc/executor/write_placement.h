@@ -33,6 +33,8 @@ class WritePlacement {
   // The same, and what it writes has been computed in place.
   bool is_done(const Node& node) const;
   bool all_are_in_base() const;
+  // A new tensor of which writes replace each element before any is read.
+  bool is_overwritten(const Node& created) const;
   // A copy whose elements a write into its base takes from where they are.
   bool is_passed_over(const Node& copy) const;
   // The value that a write into its base copies.

@@ -293,7 +293,91 @@ def test_a_base_of_the_plan_is_written_in_place():
         return y
 
     plan = plan_of(f, md.rand(10000))
-    assert len(plan.steps) == 9 and plan.arena_nbytes == 0
+    assert len(plan.steps) == 8 and plan.arena_nbytes == 0
+
+
+HALF = 40_000
+
+
+def halves(x, y):
+    y[:HALF], y[HALF:] = x[:HALF] + 1, x[HALF:] * 2
+    return y
+
+
+def columns(x, y):
+    y = y.reshape(HALF, 2)
+    y[:, 1] = x[:HALF]
+    y[:, 0] = x[HALF:] - x[:HALF]
+    return y
+
+
+def all_but_one(x, y):
+    y[:HALF], y[HALF + 1 :] = x[:HALF] + 1, x[HALF + 1 :] * 2
+    return y
+
+
+def one_twice(x, y):
+    y[:HALF], y[HALF - 1 : -1] = x[:HALF] + 1, x[HALF:] * 2
+    return y
+
+
+def read_before(x, y):
+    y[:HALF] = x[:HALF] + 1
+    before = y.sum()
+    y[HALF:] = x[HALF:] * 2
+    return y, before
+
+
+def read_afterwards(x, y):
+    y[:HALF], y[HALF:] = x[:HALF] + 1, x[HALF:] * 2
+    return y * y.sum(), y
+
+
+def kept_beside(x, y):
+    z = y.clone()
+    y[:HALF], y[HALF:] = x[:HALF] + 1, x[HALF:] * 2
+    return y, z
+
+
+def by_index(x, y):
+    y[md.arange(2 * HALF) // 2] = x
+    return y
+
+
+def by_mask(x, y):
+    y[x > 0.5] = 3.0
+    return y
+
+
+def from_itself(x, y):
+    y[:HALF] = x[:HALF]
+    y[HALF:] = y[:HALF] * 2
+    return y
+
+
+# Whether the fill of a new tensor is left out: each element is written before any is read.
+FILLS = {
+    halves: True, columns: True, all_but_one: False, one_twice: False, read_before: False, read_afterwards: True,
+    kept_beside: False, by_index: False, by_mask: False, from_itself: True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fill", [md.zeros, md.ones, lambda size: md.full((size,), 7.0)], ids=["zeros", "ones", "full"])
+@pytest.mark.parametrize("program", FILLS, ids=lambda program: program.__name__)
+def test_a_fill_that_nobody_sees_is_left_out(program, fill):
+    def f(x):
+        return program(x, fill(2 * HALF))
+
+    md._dynamo.reset()
+    x = md.rand(2 * HALF)
+    steps = [step.text for step in plan_of(f, x).steps]
+    is_filled = any(step.startswith(("kernel zeros", "kernel ones", "kernel full")) for step in steps)
+    assert is_filled is not FILLS[program], steps
+    expected = f(x.clone())
+    for _ in range(2):
+        found = md.compile(f)(x.clone())
+        together = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+        assert all(md.equal(ours, theirs) for ours, theirs in together)
 
 
 # ---- sizes that change
