@@ -22,10 +22,15 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
   if (src_step == 0 && dst_step == kItem) return loops().repeat[kWidth](src, dst, n);
   for (int i = 0; dst_step == kItem && i < kPickSteps; ++i)
     if (src_step == (i + 2) * kItem) return loops().pick[kWidth][i][0](&src, &dst, n);
-  for (int64_t i = 0; i < n; ++i) {
-    Word value;
-    std::memcpy(&value, src + i * src_step, sizeof value);
-    std::memcpy(dst + i * dst_step, &value, sizeof value);
+  Word value;
+  if (src_step == 0) {
+    std::memcpy(&value, src, sizeof value);
+    for (; n > 0; --n, dst += dst_step) std::memcpy(dst, &value, sizeof value);
+    return;
+  }
+  for (; n > 0; --n, src += src_step, dst += dst_step) {
+    std::memcpy(&value, src, sizeof value);
+    std::memcpy(dst, &value, sizeof value);
   }
 }
 
@@ -328,6 +333,16 @@ const void* PanelReader::read(int operand, const void* data, int64_t begin, int6
   if (step == item) return from;
   copy_items(item, from, step, buffer, item, n);
   return buffer;
+}
+
+bool PanelReader::can_move(int from, int to) const {
+  return walk_.has_long_rows() && walk_.items_[from] == walk_.items_[to] && !is_across_[from] && !is_across_[to];
+}
+
+void PanelReader::move(int from, const void* src, int to, void* dst, int64_t begin, int64_t n) {
+  int last = walk_.rank_ - 1;
+  copy_items(walk_.items_[from], static_cast<const char*>(src) + offset(from, begin), walk_.strides_[from][last],
+             static_cast<char*>(dst) + offset(to, begin), walk_.strides_[to][last], n);
 }
 
 }  // namespace md

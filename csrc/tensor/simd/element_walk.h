@@ -96,6 +96,10 @@ class PanelReader {
   const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer);
   // The byte offset of one element.
   int64_t offset(int operand, int64_t index);
+  // Whether tiles can be copied from one operand to another without a buffer.
+  bool can_move(int from, int to) const;
+  // Copies a tile of the last tile_length() as bytes.
+  void move(int from, const void* src, int to, void* dst, int64_t begin, int64_t n);
 
  private:
   void move_to(int64_t index);
