@@ -157,6 +157,9 @@ struct TensorFamily {
   DimVec (*result_strides)(const DimVec& sizes, std::span<const TensorSpec* const> operands);
   // Whether its functions take Python numbers for tensors; promote() then says which dtype each has.
   bool takes_numbers;
+  // The library's function that makes a tensor of a list or tuple, which its operators and assignments take for one: called
+  // with the sequence, and with the dtype to which it is stored. Null: they take none.
+  BorrowedRef (*sequence_converter)();
   // The library's objects for a dtype (null if it has none) and for sizes, and the type of the latter.
   BorrowedRef (*dtype_object)(DType dtype);
   Ref (*size_object)(std::span<const int64_t> sizes);

@@ -172,6 +172,7 @@ constexpr TensorFamily family_row(int rank) {
       .promote = promote_arrays,
       .result_strides = result_strides,
       .takes_numbers = true,
+      .sequence_converter = [] { return BorrowedRef(library().asarray); },
       .dtype_object = dtype_object,
       .size_object = size_object,
       .size_type = [] { return &PyTuple_Type; },

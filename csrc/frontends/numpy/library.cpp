@@ -56,6 +56,7 @@ void load(BorrowedRef numpy, BorrowedRef umath) {
   if (api == nullptr) throw PythonError();
   find_functions(api);
   find_dtypes(numpy);
+  loaded.asarray = attribute(numpy, "asarray");
   loaded.error_state = attribute(umath, "_extobj_contextvar");
 }
 

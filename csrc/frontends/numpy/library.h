@@ -38,6 +38,7 @@ struct NumpyLibrary {
   PyTypeObject* array;                             // numpy.ndarray
   std::array<PyObject*, kDTypeCount> descrs;       // by dtype; null: NumPy has none
   std::array<PyTypeObject*, kDTypeCount> scalars;  // the types of rank-0 results; null likewise
+  PyObject* asarray;                               // numpy.asarray
   PyObject* error_state;                           // the context variable of numpy.errstate
   ArrayApi functions;
 };

@@ -141,6 +141,16 @@ Casts casts_to(const OpRow& op, std::span<const PromotionOperand> operands, cons
   return casts;
 }
 
+// Of a choice between elements, say: they are taken as they are.
+bool are_of_one_dtype(std::span<const PromotionOperand> operands) {
+  const DType* first = nullptr;
+  return std::ranges::all_of(operands, [&](const PromotionOperand& operand) {
+    if (!is_operand(operand)) return true;
+    if (first == nullptr) first = &operand.dtype;
+    return operand.kind == PromotionOperand::Kind::Tensor && operand.dtype == *first;
+  });
+}
+
 }  // namespace
 
 void add_ufunc(const OpRow& row, BorrowedRef ufunc, IntegerLoops integers) {
@@ -150,7 +160,8 @@ void add_ufunc(const OpRow& row, BorrowedRef ufunc, IntegerLoops integers) {
 Casts promote_arrays(const OpRow& row, std::span<const PromotionOperand> operands) {
   auto found = ufuncs().find(&row);
   if (found == ufuncs().end()) {
-    if (row.promotion == Promotion::None || row.promotion == Promotion::Same) return Casts(operands.size());
+    if (row.promotion == Promotion::None || row.promotion == Promotion::Same || are_of_one_dtype(operands))
+      return Casts(operands.size());
     raise_op(ErrorKind::Type, row.name, "NumPy has no ufunc for it");
   }
   std::vector<DType> loop = loop_of(row, found->second, operands);

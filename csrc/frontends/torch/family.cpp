@@ -153,6 +153,7 @@ constexpr TensorFamily kFamily{
     .promote = promote,
     .result_strides = nullptr,
     .takes_numbers = false,
+    .sequence_converter = nullptr,
     .dtype_object = dtype_object,
     .size_object = size_object,
     .size_type = size_type,

@@ -11,6 +11,7 @@
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/tensor_numbers.h"
+#include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
 
@@ -207,6 +208,27 @@ ValuePtr call_list_sort(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
+// Of a few scalars of a library that have one dtype, as the library compares them: the first of the largest. Null: of others.
+constexpr size_t kMostScalars = 16;
+ValuePtr extreme_of_scalars(Tracer& tracer, int op, const std::vector<ValuePtr>& items) {
+  static const OpRow* const where = find_op("where");
+  auto* first = as<TensorValue>(items[0]);
+  if (first == nullptr || items.size() > kMostScalars || family_of_result(first->family, 1) == first->family)
+    return nullptr;
+  bool are_alike = std::ranges::all_of(items, [&](const ValuePtr& item) {
+    auto* scalar = as<TensorValue>(item);
+    return scalar != nullptr && scalar->family == first->family && scalar->spec.dtype == first->spec.dtype;
+  });
+  const OpRow* compare = first->family->compare_operator(op);
+  if (!are_alike || compare == nullptr) return nullptr;
+  ValuePtr best = items[0];
+  for (size_t i = 1; i < items.size(); ++i) {
+    ValuePtr is_better = call_op(tracer, *compare, {{items[i], best}, {}}, CallForm::Operator);
+    best = call_op(tracer, *where, {{is_better, items[i], best}, {}}, CallForm::Function);
+  }
+  return best;
+}
+
 template <int op>
 ValuePtr call_extreme(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("builtins", op == Py_GT ? "max" : "min").release();
@@ -223,6 +245,8 @@ ValuePtr call_extreme(Tracer& tracer, const CallArgs& args) {
   }
   if (items->empty() && fallback == nullptr) raise_here();
   if (items->empty()) return *fallback;
+  if (items->size() > 1 && args.keyword("key") == nullptr)
+    if (ValuePtr best = extreme_of_scalars(tracer, op, *items)) return best;
   if (items->size() > 1 && args.keywords.empty()) {
     auto is_of_data = [&](const ValuePtr& item) { return as<NumberValue>(item) || tracer.shapes().is_unbacked(item); };
     if (std::ranges::any_of(*items, is_of_data)) return extreme_in_graph(tracer, op == Py_GT, *items);

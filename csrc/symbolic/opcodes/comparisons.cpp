@@ -16,6 +16,7 @@
 #include "symbolic/opcodes/asserted.h"
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/sequence_operands.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
@@ -224,6 +225,8 @@ void compare_op(Tracer& tracer, const Instruction& at) {
   ValuePtr result;
   if (is_tensor(left) || is_tensor(right)) {
     const TensorFamily& family = answering_family(left, right);
+    ValuePtr& untaken = is_tensor(left) ? right : left;
+    if (ValuePtr tensor = tensor_of_sequence(tracer, family, untaken)) untaken = tensor;
     const OpRow* row = family.compare_operator(at.arg);
     const ValuePtr& other = is_tensor(left) ? right : left;
     PyTypeObject* type = type_of(other);

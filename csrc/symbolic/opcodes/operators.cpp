@@ -19,6 +19,7 @@
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/size_constants.h"
 #include "symbolic/sizes/symbolic_sizes.h"
+#include "symbolic/tensors/sequence_operands.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/tensors/tensor_writes.h"
 #include "symbolic/trace/registry.h"
@@ -60,6 +61,8 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const 
   bool in_place = is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code);
   if (in_place && !has_in_place_form(*row)) graph_break(BreakReason::tensor_operands, text + "=");
   const ValuePtr& other = is_tensor(left) ? right : left;
+  if (ValuePtr tensor = tensor_of_sequence(tracer, answering_family(left, right), other))
+    return binary_on_tensors(tracer, arg, is_tensor(left) ? left : tensor, is_tensor(left) ? tensor : right);
   bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;
   if (!known) {

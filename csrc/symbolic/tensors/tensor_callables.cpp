@@ -15,6 +15,7 @@
 #include "symbolic/tensors/conversion_calls.h"
 #include "symbolic/tensors/family_border.h"
 #include "symbolic/tensors/result_layouts.h"
+#include "symbolic/tensors/sequence_operands.h"
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/tensors/tensor_writes.h"
@@ -119,6 +120,12 @@ ValuePtr call_Op(Tracer& tracer, const TensorCallable& callable, const CallArgs&
   if (callable.elaborate != nullptr && !takes_arguments(*callable.row, plain)) {
     plain.positional.insert(plain.positional.begin(), tracer.values().constant(BorrowedRef(callable.function)));
     return call_rewritten(tracer, callable.elaborate, plain);
+  }
+  const std::vector<Param>& params = callable.row->schema.params;
+  for (size_t i = 0; i < std::min(params.size(), plain.positional.size()); ++i) {
+    ValuePtr& value = plain.positional[i];
+    if (!params[i].promotes) continue;
+    if (ValuePtr tensor = tensor_of_sequence(tracer, *callable.family, value)) value = tensor;
   }
   return call_op(tracer, *callable.row, plain, callable.form, callable.family);
 }

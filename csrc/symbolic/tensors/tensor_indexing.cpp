@@ -10,6 +10,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/sequence_operands.h"
 #include "symbolic/tensors/tensor_indexing.h"
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_ops.h"
@@ -445,12 +446,14 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
 }
 
-void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& value) {
+void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& given) {
   static const OpRow* const copy = find_op("copy");
   static const OpRow* const fill = find_op("fill");
   static const OpRow* const index_put = find_op("index_put");
   static const OpRow* const alias = find_op("alias");
   auto* tensor = as<TensorValue>(container);
+  ValuePtr made = tensor_of_sequence(tracer, *tensor->family, given, tensor->spec.dtype);
+  const ValuePtr& value = made ? made : given;
   PyTypeObject* type = type_of(value);
   bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
   auto* source = as<TensorValue>(value);

@@ -1,0 +1,18 @@
+#include "symbolic/tensors/sequence_operands.h"
+
+#include "guards/tensor_family.h"
+#include "symbolic/calls/calls.h"
+#include "symbolic/facts/value_facts.h"
+
+namespace md {
+
+ValuePtr tensor_of_sequence(Tracer& tracer, const TensorFamily& family, const ValuePtr& value,
+                            std::optional<DType> dtype) {
+  PyTypeObject* type = type_of(value);
+  if (family.sequence_converter == nullptr || (type != &PyList_Type && type != &PyTuple_Type)) return nullptr;
+  CallArgs args{{value}, {}};
+  if (dtype) args.positional.push_back(tracer.values().constant(family.dtype_object(*dtype)));
+  return call_now(tracer, tracer.values().constant(family.sequence_converter()), std::move(args));
+}
+
+}  // namespace md

@@ -1,0 +1,13 @@
+// Lists and tuples that a library takes in the place of tensors.
+#pragma once
+#include <optional>
+
+#include "symbolic/trace/tracer.h"
+
+namespace md {
+
+// The tensor that the library makes of a list or tuple of such a dtype; null: it is neither, or the library takes none.
+ValuePtr tensor_of_sequence(Tracer& tracer, const TensorFamily& family, const ValuePtr& value,
+                            std::optional<DType> dtype = {});
+
+}  // namespace md
