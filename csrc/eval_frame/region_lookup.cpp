@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "base/config.h"
 #include "base/log.h"
@@ -155,23 +156,58 @@ bool is_unprofitable(const RegionPlace& place, const CodeCache& cache, const Cac
 
 // A loop over an iterator of unknown length is taken for short, a `while` loop without a break for long.
 bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& region) {
-  if (place.bytecode[header].op != Opcode::FOR_ITER)
+  const Bytecode& code = place.bytecode;
+  if (code[header].op != Opcode::FOR_ITER)
     return !region.graph_break || break_row(region.graph_break->reason).is_silent();
-  PyObject* iterator = place.view.get(place.bytecode.slot_count() + place.depth - 2).get();
+  PyObject* iterator = place.view.get(code.slot_count() + code.depth_at(header) - 1).get();
   static PyTypeObject* const kSized[] = {&PyRangeIter_Type, &PyLongRangeIter_Type, &PyListIter_Type, &PyTupleIter_Type};
   return std::ranges::find(kSized, Py_TYPE(iterator)) != std::end(kSized) && is_long(iterator);
 }
 
-// The header of the loop whose body the region is, if Python runs that in less than a region costs and no region around
-// the loop is worth more. Breaks that come later in the frame must stay errors where they are.
+// The header of the innermost loop around the region, if the region goes back to it and ends where it or one before it begins:
+// with those it is a whole iteration.
+std::optional<int> header_closed_by(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
+  const Bytecode& code = place.bytecode;
+  int end = region.snapshot.frames.front().index;
+  if (std::optional<int> header = header_of_body(code, place.index, end)) return header;
+  std::optional<Stretch> loop = innermost_loop(code, place.index);
+  if (!loop || !loop->contains(end) || !region.goes_back) return {};
+  auto follows = [&](int index) {
+    return loop->contains(index) && (index == end + 1 || (has_target(code[end].op) && index == code[end].arg));
+  };
+  bool is_closed = region.exit == ExitKind::Loop ? end == loop->first : follows(place.index);
+  is_closed = is_closed || std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
+                return follows(static_cast<const RegionEntry&>(*each).instruction);
+              });
+  return is_closed ? std::optional(loop->first) : std::nullopt;
+}
+
+// Whether Python runs the loop's iterations in less than the regions cost that they are made of, this one among them.
+bool is_cheap_iteration(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region, int header) {
+  std::map<int, int64_t> saved{{place.index, saved_work(region)}};  // by place
+  std::optional<Stretch> loop = innermost_loop(place.bytecode, header);
+  for (const CacheEntryPtr& each : cache.all_entries()) {
+    const auto& entry = static_cast<const RegionEntry&>(*each);
+    if (!loop->contains(entry.instruction)) continue;
+    int64_t& most = saved[entry.instruction];
+    most = std::max(most, saved_work(entry.region));
+  }
+  int64_t sum = 0;
+  for (const auto& [_, of_place] : saved) sum += of_place;
+  return is_cheap(sum / static_cast<int64_t>(saved.size()));
+}
+
+// The header of the loop that the region is in, if Python runs that in less than regions cost and none around the loop is
+// worth more. Breaks that come later in the frame must stay errors where they are.
 std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
-  bool is_whole = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && region.leaves_plainly();
-  if (!is_whole || !is_cheap(saved_work(region))) return {};
+  bool goes_on = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && region.leaves_plainly();
+  if (!goes_on || !is_cheap(saved_work(region))) return {};
   const Bytecode& code = place.bytecode;
-  std::optional<int> header = header_of_body(code, place.index, region.snapshot.frames.front().index);
+  std::optional<int> header = header_closed_by(place, cache, region);
   // What a library does with scalars costs it little, however short the loop is.
   if (!header || (!region.has_scalars && !is_long_loop(place, *header, region))) return {};
+  if (!is_cheap_iteration(place, cache, region, *header)) return {};
   bool is_part = std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
     const auto& entry = static_cast<const RegionEntry&>(*each);
     return share_loop(code, *header, entry.instruction) && !is_cheap(saved_work(entry.region));

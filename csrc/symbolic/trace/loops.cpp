@@ -18,6 +18,7 @@
 #include "symbolic/state/region.h"
 #include "symbolic/trace/endings.h"
 #include "symbolic/trace/tracer.h"
+#include "symbolic/trace/work_watch.h"
 #include "symbolic/values/call_args.h"
 
 namespace md {
@@ -157,8 +158,10 @@ bool is_of_scalars(const Node& node) {
 
 int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars, bool is_whole) {
   int64_t saved = 0;
+  bool reads_number = false;
   for (const auto& node : nodes) {
     if (node->kind != NodeKind::Op) continue;
+    reads_number = reads_number || node->size.is_symbolic();
     if (node->op->kind == OpKind::View) {
       // Behind a break Python makes views of its own again.
       if (is_whole) saved += loop_cost::view;
@@ -168,7 +171,8 @@ int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars,
     for (const ValueInfo& out : node->outs) {
       int64_t elements = hint_of(out.spec);
       if (is_op(*node, OpKind::Write)) {
-        if (!any_symbolic(out.spec.sizes.span())) continue;  // made in place
+        // Else made in place: a number that the region reads may send the run back to its start.
+        if (!reads_number && !any_symbolic(out.spec.sizes.span())) continue;
         int64_t bytes = elements * static_cast<int64_t>(item_size(out.spec.dtype));
         saved -= loop_cost::operation * bytes / loop_cost::copied_bytes;
       } else if (has_scalars && is_of_scalars(*node)) {
@@ -186,6 +190,14 @@ bool adds_only_scalars(Tracer& tracer, size_t first) {
   std::span<const std::unique_ptr<Node>> nodes = tracer.graph().nodes();
   return tracer.builder().has_scalars() && first < nodes.size() &&
          saves_nothing(saved_by(nodes.subspan(first), true, true));
+}
+
+// Whether the loop's operations are so few that Python runs it as fast, in a trace that may be left.
+bool is_mostly_python(Tracer& tracer, int64_t instructions, int64_t cost, int64_t first_node) {
+  if (cost <= loop_cost::mixed || !tracer.builder().has_scalars() || !vain_limit(tracer)) return false;
+  std::span<const std::unique_ptr<Node>> nodes = tracer.graph().nodes();
+  int64_t saved = saved_by(nodes.subspan(static_cast<size_t>(first_node)), true, true);
+  return saved * loop_cost::instructions_saved < instructions;
 }
 
 }  // namespace
@@ -381,6 +393,8 @@ void LoopScope::go_round(Tracer& tracer, Visit& visit) {
   bool is_early = visit.item && visit.item->kind != ValueKind::Object && visit.iterations < 2;
   if (!visit.may_end) {
     decided.reason = Reason::Elsewhere;
+    if (is_mostly_python(tracer, whole.instructions, whole.cost(), visit.start.nodes))
+      graph_break(BreakReason::no_work, str_cat("in ", whole.instructions, " instructions of a loop"));
   } else if (visit.is_specialised || is_chosen) {
     decided.reason = Reason::Specialised;
   } else if (is_vain && !is_early) {
