@@ -37,9 +37,10 @@ void copy_same_sizes(const Tensor& src, const Tensor& dst) {
         at += n;
         continue;
       }
-      const void* elements = reader.read(1, src->data(), at, n, from);
       void* place = walk.write_place(0, dst->data(), at, n, to);
-      convert(elements, place, n);
+      void* buffer = src->dtype() == dst->dtype() && !reader.keeps(1) ? place : from;
+      const void* elements = reader.read(1, src->data(), at, n, buffer);
+      if (elements != place) convert(elements, place, n);
       if (place == to) walk.write_back(0, dst->data(), at, n, to);
       at += n;
     }

@@ -28,6 +28,12 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
     for (; n > 0; --n, dst += dst_step) std::memcpy(dst, &value, sizeof value);
     return;
   }
+  constexpr int kTogether = 4;
+  for (; n >= kTogether; n -= kTogether, src += kTogether * src_step, dst += kTogether * dst_step) {
+    Word values[kTogether];
+    for (int i = 0; i < kTogether; ++i) std::memcpy(&values[i], src + i * src_step, sizeof value);
+    for (int i = 0; i < kTogether; ++i) std::memcpy(dst + i * dst_step, &values[i], sizeof value);
+  }
   for (; n > 0; --n, src += src_step, dst += dst_step) {
     std::memcpy(&value, src, sizeof value);
     std::memcpy(dst, &value, sizeof value);

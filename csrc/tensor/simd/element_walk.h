@@ -96,6 +96,8 @@ class PanelReader {
   const void* read(int operand, const void* data, int64_t begin, int64_t n, void* buffer);
   // The byte offset of one element.
   int64_t offset(int operand, int64_t index);
+  // Whether what read() has copied of the operand is read again.
+  bool keeps(int operand) const { return is_across_[operand] || kept_[operand].period > 0; }
   // Whether tiles can be copied from one operand to another without a buffer.
   bool can_move(int from, int to) const;
   // Copies a tile of the last tile_length() as bytes.
