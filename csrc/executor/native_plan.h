@@ -64,6 +64,8 @@ class NativePlan : public SizedPlan {
   void prepare_again(RunState& state, bool has_moved) const;
   void take_estimates();
   void find_outputs();
+  // The output that is all of an Output buffer, so that the caller may make its memory; -1: none.
+  int output_over(int buffer) const;
   std::unique_ptr<RunState> check_out() const;
   void give_back(std::unique_ptr<RunState> state) const;
   // `host` may be null.

@@ -8,6 +8,7 @@
 #include "base/interrupts.h"
 #include "executor/lowering.h"
 #include "executor/native_plan.h"
+#include "tensor/memory_overlap.h"
 
 namespace md {
 namespace {
@@ -59,10 +60,21 @@ void NativePlan::find_outputs() {
   }
   for (size_t i = 0; i < layout_.buffers.size(); ++i) {
     if (layout_.buffers[i].home != BufferHome::Output) continue;
-    auto root = std::ranges::find(outputs_, layout_.buffers[i].root, &Output::value);
-    int output = root == outputs_.end() ? -1 : static_cast<int>(root - outputs_.begin());
-    output_buffers_.push_back({static_cast<int>(i), output});
+    output_buffers_.push_back({static_cast<int>(i), output_over(static_cast<int>(i))});
   }
+}
+
+int NativePlan::output_over(int index) const {
+  const Buffer& buffer = layout_.buffers[static_cast<size_t>(index)];
+  auto root = std::ranges::find(outputs_, buffer.root, &Output::value);
+  if (root != outputs_.end()) return static_cast<int>(root - outputs_.begin());
+  auto is_over = [&](const Output& output) {
+    const Place& place = layout_.places[static_cast<size_t>(output.value)];
+    return place.buffer == index && place.offset == 0 && buffer.lead == 0 && is_dense(place.spec) &&
+           span_nbytes(place.spec) == buffer.nbytes;
+  };
+  auto whole = std::ranges::find_if(outputs_, is_over);
+  return whole == outputs_.end() ? -1 : static_cast<int>(whole - outputs_.begin());
 }
 
 bool NativePlan::take_step_sizes(bool all, bool& may_move) {
@@ -192,7 +204,8 @@ void NativePlan::bind(RunState& state, std::span<const GraphInput> inputs, RunHo
 // Whether the caller makes the tensor in which the buffer lies.
 bool NativePlan::bind_given(RunState& state, int buffer, int output, RunHost& host) const {
   size_t i = static_cast<size_t>(buffer);
-  Tensor given = host.allocate(static_cast<size_t>(output), layout_.places[layout_.buffers[i].root].spec);
+  auto at = static_cast<size_t>(output);
+  Tensor given = host.allocate(at, layout_.places[static_cast<size_t>(outputs_[at].value)].spec);
   if (!given.defined() || given->storage()->nbytes() < static_cast<size_t>(layout_.buffers[i].nbytes)) return false;
   state.owned[i] = given->storage();
   state.given.resize(layout_.buffers.size());
