@@ -61,7 +61,7 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const 
   bool in_place = is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code);
   if (in_place && !has_in_place_form(*row)) graph_break(BreakReason::tensor_operands, text + "=");
   const ValuePtr& other = is_tensor(left) ? right : left;
-  if (ValuePtr tensor = tensor_of_sequence(tracer, answering_family(left, right), other))
+  if (ValuePtr tensor = tensor_of_sequence(tracer, *as<TensorValue>(is_tensor(left) ? left : right)->family, other))
     return binary_on_tensors(tracer, arg, is_tensor(left) ? left : tensor, is_tensor(left) ? tensor : right);
   bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;

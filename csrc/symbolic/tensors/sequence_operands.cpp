@@ -9,7 +9,9 @@ namespace md {
 ValuePtr tensor_of_sequence(Tracer& tracer, const TensorFamily& family, const ValuePtr& value,
                             std::optional<DType> dtype) {
   PyTypeObject* type = type_of(value);
-  if (family.sequence_converter == nullptr || (type != &PyList_Type && type != &PyTuple_Type)) return nullptr;
+  // Beside scalars, lists are repeated or refused.
+  bool is_taken = family.sequence_converter != nullptr && family_of_result(&family, 1) == &family;
+  if (!is_taken || (type != &PyList_Type && type != &PyTuple_Type)) return nullptr;
   CallArgs args{{value}, {}};
   if (dtype) args.positional.push_back(tracer.values().constant(family.dtype_object(*dtype)));
   return call_now(tracer, tracer.values().constant(family.sequence_converter()), std::move(args));

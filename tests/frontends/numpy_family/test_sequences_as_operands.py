@@ -104,6 +104,14 @@ def test_wrong_sequences_are_numpys_errors(name, code):
     assert not mismatch(function, [array_of(code)])
 
 
+@pytest.mark.parametrize("code", ["i8", "f4", "f8"])
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.__name__)
+def test_sequences_beside_elements(op, code):
+    for sequence in ([1], (2, 3)):
+        assert not mismatch(lambda x, sequence=sequence: op(x[0, 1], sequence), [array_of(code)])
+        assert not mismatch(lambda x, sequence=sequence: op(sequence, x[0, 1]), [array_of(code)])
+
+
 class Reflecting(list):
     """A subclass, which may define operators."""
 
