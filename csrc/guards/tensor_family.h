@@ -194,6 +194,8 @@ inline bool are_kin(const TensorFamily& one, const TensorFamily& other) {
 inline const TensorFamily* family_of_result(const TensorFamily* family, int rank) {
   return family->family_of_result != nullptr ? family->family_of_result(rank) : family;
 }
+// Whether its objects are those that the library has for rank 0 in the place of tensors, as NumPy's scalars.
+inline bool holds_scalars(const TensorFamily& family) { return family_of_result(&family, 1) != &family; }
 inline Ref own_object(const TensorFamily& family, BorrowedRef object) {
   return family.to_own != nullptr ? family.to_own(object) : Ref::share(object);
 }

@@ -213,8 +213,7 @@ constexpr size_t kMostScalars = 16;
 ValuePtr extreme_of_scalars(Tracer& tracer, int op, const std::vector<ValuePtr>& items) {
   static const OpRow* const where = find_op("where");
   auto* first = as<TensorValue>(items[0]);
-  if (first == nullptr || items.size() > kMostScalars || family_of_result(first->family, 1) == first->family)
-    return nullptr;
+  if (first == nullptr || items.size() > kMostScalars || !holds_scalars(*first->family)) return nullptr;
   bool are_alike = std::ranges::all_of(items, [&](const ValuePtr& item) {
     auto* scalar = as<TensorValue>(item);
     return scalar != nullptr && scalar->family == first->family && scalar->spec.dtype == first->spec.dtype;

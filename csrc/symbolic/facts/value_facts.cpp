@@ -725,8 +725,7 @@ bool is_plain_dict(const ValuePtr& value) { return value->kind == ValueKind::Obj
 // A library may have one object for each of the two bools.
 bool may_be_kept_scalar(const ValuePtr& value) {
   auto* tensor = as<TensorValue>(value);
-  return tensor != nullptr && family_of_result(tensor->family, 1) != tensor->family &&
-         tensor->spec.dtype == DType::bool_;
+  return tensor != nullptr && holds_scalars(*tensor->family) && tensor->spec.dtype == DType::bool_;
 }
 
 }  // namespace

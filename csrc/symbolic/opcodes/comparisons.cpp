@@ -224,10 +224,8 @@ void compare_op(Tracer& tracer, const Instruction& at) {
   }
   ValuePtr result;
   if (is_tensor(left) || is_tensor(right)) {
+    convert_sequence(tracer, left, right);
     const TensorFamily& family = answering_family(left, right);
-    ValuePtr& untaken = is_tensor(left) ? right : left;
-    if (ValuePtr tensor = tensor_of_sequence(tracer, *as<TensorValue>(is_tensor(left) ? left : right)->family, untaken))
-      untaken = tensor;
     const OpRow* row = family.compare_operator(at.arg);
     const ValuePtr& other = is_tensor(left) ? right : left;
     PyTypeObject* type = type_of(other);

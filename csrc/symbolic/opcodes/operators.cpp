@@ -53,16 +53,17 @@ bool may_be_large(BinaryCode op, BorrowedRef left, BorrowedRef right) {
   return false;
 }
 
-ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const ValuePtr& right) {
+ValuePtr binary_on_tensors(Tracer& tracer, int arg, ValuePtr left, ValuePtr right) {
+  // list += tensor makes a new tensor.
+  bool may_write = is_in_place(arg) && is_tensor(left);
+  convert_sequence(tracer, left, right);
   const BinaryOperator& op = binary_operator(arg);
   const OpRow* row = answering_family(left, right).binary_operator(op);
   std::string text = op.sign;
   if (row == nullptr) graph_break(BreakReason::tensor_operands, "operator " + text);
-  bool in_place = is_in_place(arg) && is_tensor(left) && has_in_place_form(type_of(left), op.code);
+  bool in_place = may_write && has_in_place_form(type_of(left), op.code);
   if (in_place && !has_in_place_form(*row)) graph_break(BreakReason::tensor_operands, text + "=");
   const ValuePtr& other = is_tensor(left) ? right : left;
-  if (ValuePtr tensor = tensor_of_sequence(tracer, *as<TensorValue>(is_tensor(left) ? left : right)->family, other))
-    return binary_on_tensors(tracer, arg, is_tensor(left) ? left : tensor, is_tensor(left) ? tensor : right);
   bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
                type_of(other) == &PyBool_Type;
   if (!known) {

@@ -10,4 +10,7 @@ namespace md {
 ValuePtr tensor_of_sequence(Tracer& tracer, const TensorFamily& family, const ValuePtr& value,
                             std::optional<DType> dtype = {});
 
+// Of two operands, a tensor and a list or tuple that its library takes for one: the latter becomes that tensor.
+void convert_sequence(Tracer& tracer, ValuePtr& left, ValuePtr& right);
+
 }  // namespace md

@@ -430,7 +430,7 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   static const OpRow* const alias = find_op("alias");
   tracer.values().guard_tensor(tensor);
   // Subscripts of scalars make arrays of their own.
-  if (family_of_result(tensor->family, 1) != tensor->family)
+  if (holds_scalars(*tensor->family))
     graph_break(BreakReason::unknown_subscript, "a scalar of " + std::string(tensor->family->name));
   if (ValuePtr selected = selected_by_mask(tracer, tensor, key)) return selected;
   SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));

@@ -47,6 +47,11 @@ def test_ufuncs_and_assignments_take_sequences(name, code):
         x += sequence
         return x
 
+    def added_to_sequence(x):
+        total = list(sequence)
+        total += x
+        return total
+
     def stored(x):
         x[:] = sequence
         return x
@@ -62,6 +67,7 @@ def test_ufuncs_and_assignments_take_sequences(name, code):
     assert not mismatch(lambda x: np.maximum(x, sequence), [array_of(code)])
     assert not mismatch(lambda x: np.hypot(sequence, x), [array_of(code)])
     assert not mismatch(in_place, [array_of(code)])
+    assert not mismatch(added_to_sequence, [array_of(code)])
     assert not mismatch(stored, [array_of(code)])
     assert not mismatch(stored_in_rows, [array_of(code, (3, 3))])
     assert not mismatch(stored_by_index, [array_of(code, (4, 3)), np.array([2, 0])])
@@ -76,6 +82,13 @@ def test_they_are_captured_whole():
         x[0] = x[1] = x[0, 0] * 2, 0, x[1, 1]
         return x
 
+    def added_to_list(x):
+        total = [1, 2, 3]
+        total += x
+        return total
+
+    found = minidynamo.compile(added_to_list, fullgraph=True)(x)
+    assert np.array_equal(found, x + [1, 2, 3])
     found = minidynamo.compile(stored, fullgraph=True)(x.copy())
     assert np.array_equal(found, stored(x.copy()))
 
