@@ -395,6 +395,45 @@ def layers():
     )
 
 
+def torch_names():
+    """Each public name of torch, by its module: those that minidynamo has there, and those that it has not."""
+    import importlib
+
+    import torch_names
+
+    import minidynamo
+    from minidynamo.compat.in_place import module_of
+
+    here, absent, count = [], [], 0
+    listed = torch_names.read()
+    total = sum(map(len, listed.values()))
+    for module, names in listed.items():
+        ours = "minidynamo" if module == "torch.Tensor" else module_of(module)
+        if ours is None:
+            absent.append(f"**{module}**: {' '.join(f'`{name}`' for name in names)}\n")
+            continue
+        owner = minidynamo.Tensor if module == "torch.Tensor" else importlib.import_module(ours)
+        found = [name for name in names if hasattr(owner, name)]
+        missing = [name for name in names if name not in found]
+        count += len(found)
+        here.append(f"## {module}\n\n{len(found)} of {len(names)} names.\n")
+        here.extend(
+            f"{title}: {' '.join(f'`{name}`' for name in chosen)}\n"
+            for title, chosen in (("Here", found), ("Not in minidynamo", missing))
+            if chosen
+        )
+    return "\n".join(
+        [
+            f"# Names of torch\n\nOf the {total:,} public names of torch 2.13, in {len(listed)} modules,"
+            f" minidynamo has {count:,} at the same place.\n`python -m minidynamo run --names script.py` lists those"
+            " that a program uses and that are missing; a missing name\nraises `AttributeError` when it is used.\n",
+            *here,
+            "## Modules that are not in minidynamo\n",
+            *absent,
+        ]
+    )
+
+
 PAGES = {
     "everywhere.md": everywhere,
     "graph_breaks.md": graph_breaks,
@@ -402,6 +441,7 @@ PAGES = {
     "logs.md": logs,
     "ops.md": ops,
     "layers.md": layers,
+    "torch_names.md": torch_names,
 }
 # constructs.md under CPython 3.11: what is captured of the standard library differs. accuracy.md beside torch.
 FROM_TESTS = {"constructs.md": constructs, "accuracy.md": accuracy}

@@ -10,6 +10,7 @@ from . import _C, _dynamo, _log_records, linalg
 from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._dynamo import explain
 from ._dynamo._compile import compile
+from ._missing_names import missing as _missing
 from ._serialization.saving import load, save
 from ._tensor import printing as _printing
 from ._tensor.names import TENSOR_NAMES
@@ -28,7 +29,7 @@ from ._tensor.symbolic_numbers import sym_float, sym_int, sym_ite, sym_max, sym_
 from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")
+_LAZY_MODULES = ("_logging", "compat", "compiler", "cuda", "fx", "library", "nn", "safetensors", "torchdynamo", "utils")
 
 __all__ = [
     "__version__",
@@ -70,7 +71,11 @@ def __getattr__(name):
         from .library.custom_op import ops
 
         return ops
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _missing(__name__, name)
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY_MODULES, "ops"})
 
 
 from . import _families  # noqa: E402, F401  their functions stand on all of the above

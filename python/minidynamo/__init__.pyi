@@ -30,11 +30,13 @@ from ._tensor.symbolic_numbers import sym_max as sym_max
 from ._tensor.symbolic_numbers import sym_min as sym_min
 from ._tensor.symbolic_numbers import sym_not as sym_not
 from ._tensor.symbolic_numbers import sym_sum as sym_sum
+from . import compat as compat
 from . import compiler as compiler
 from . import cuda as cuda
 from . import fx as fx
 from . import library as library
 from . import nn as nn
+from . import safetensors as safetensors
 from . import torchdynamo as torchdynamo
 from . import utils as utils
 from ._tensor.typed_tensors import BFloat16Tensor as BFloat16Tensor

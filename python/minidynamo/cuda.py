@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ._missing_names import explain_missing as _explain_missing
+
 
 def is_available() -> bool:
     return False
@@ -33,3 +35,6 @@ def manual_seed(seed: int) -> None:
 
 def manual_seed_all(seed: int) -> None:
     """Does nothing: there is no generator to seed."""
+
+
+_explain_missing(__name__)

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from . import _C
+from ._missing_names import explain_missing as _explain_missing
 
 
 class Op:
@@ -359,3 +360,5 @@ def _visit(value: object, found: dict[Node, None]) -> None:
 
 
 _C._hold_module(sys.modules[__name__])
+
+_explain_missing(__name__)

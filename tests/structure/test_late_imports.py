@@ -31,6 +31,7 @@ IN_CPP = {
 # Functions of the package that import, and that a program calls for that purpose.
 CALLED_BY_PROGRAMS = {
     "__init__.py": {"show_config", "__getattr__"},
+    "__main__.py": {"main"},
     "_dynamo/_compile.py": {"_compiled_module", "_split_options", "_chosen_backend", "_caller_of"},
     "linalg/_lapack.py": {"_lstsq", "run"},  # NumPy computes the decompositions
     "_logging.py": {"_tell_steps", "_tell_summary", "_is_module"},
@@ -38,6 +39,7 @@ CALLED_BY_PROGRAMS = {
     "_serialization/saving.py": {"load", "_packed", "_unpacked", "_unpickled"},
     "_tensor/names.py": {"set_printoptions"},
     "_families/torch_backend.py": {"minidynamo"},
+    "compat/in_place.py": {"_install_in_children"},
     "_dynamo/__init__.py": {"optimize", "explain", "why", "__getattr__"},
     "_dynamo/_explain.py": None,
     "_dynamo/backends.py": {"lookup_backend"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from .. import _C
+from .._missing_names import missing as _missing
 from . import _polyfills, _slots, config, exc
 from .backends import list_backends, lookup_backend, register_backend
 from .decorators import (
@@ -181,4 +182,4 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY_MODULES:
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _missing(__name__, name)

@@ -17,6 +17,9 @@ _LIBRARIES = {"torch": "torch", "torch._dynamo": "torch_dynamo", "numpy": "numpy
 
 def load(name: str) -> None:
     """Makes the library a family: once, when a capture, or a call of compile(), finds its module imported."""
+    # minidynamo in the library's place (minidynamo.compat) is no other library.
+    if sys.modules[name].__name__.partition(".")[0] == __name__.partition(".")[0]:
+        return
     __import__(f"{__name__}.{_LIBRARIES[name]}")
     why = sys.modules[f"{__name__}.{_LIBRARIES[name]}"].load(sys.modules[name])
     if why:

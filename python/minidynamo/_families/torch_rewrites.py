@@ -10,6 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+if "torch" not in sys.modules:
+    raise ImportError(
+        "imported by itself: this module stands on torch, which the program has not imported", name="torch"
+    )
 torch: Any = sys.modules["torch"]
 
 

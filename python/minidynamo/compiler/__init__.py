@@ -16,6 +16,7 @@ from .._dynamo import (
 from .._dynamo._compile import compile
 from .._dynamo.backends import get_default_backend, set_default_backend
 from .._dynamo.decorators import set_stance
+from .._missing_names import explain_missing as _explain_missing
 from .guard_filters import (
     keep_portable_guards_unsafe,
     keep_tensor_guards_unsafe,
@@ -78,3 +79,5 @@ def is_exporting() -> bool:
 if _C.frame_evaluation:
     _C._register_call("is_compiling", is_dynamo_compiling)
     _C._register_call("is_exporting", is_exporting)
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """User-defined operators: opaque to capture, one node in the graph."""
 
+from .._missing_names import explain_missing as _explain_missing
 from .custom_op import CustomOpDef, custom_op, register_autograd, register_fake, register_kernel
 from .opcheck import opcheck
 from .schema import infer_schema
@@ -16,3 +17,5 @@ __all__ = [
     "triton_op",
     "wrap_triton",
 ]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """Linear algebra, with the names of torch.linalg. Decompositions use NumPy: without it they raise ImportError."""
 
+from .._missing_names import explain_missing as _explain_missing
 from . import composites  # noqa: F401  enters what minidynamo and Tensor have, too  # noqa: F401  enters what minidynamo and Tensor have, too
 from .decompositions import cholesky, det, eigh, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from .norms import (
@@ -51,3 +52,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn that minidynamo has."""
 
+from .._missing_names import explain_missing as _explain_missing
 from . import functional, init, parameter
 from .activation import (
     CELU,
@@ -259,3 +260,5 @@ __all__ = [
     "init",
     "parameter",
 ]
+
+_explain_missing(__name__)

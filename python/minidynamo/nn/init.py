@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -202,3 +203,5 @@ def _deprecated(name: str) -> Any:
 xavier_uniform, xavier_normal = _deprecated("xavier_uniform"), _deprecated("xavier_normal")
 kaiming_uniform, kaiming_normal = _deprecated("kaiming_uniform"), _deprecated("kaiming_normal")
 uniform, normal, constant = _deprecated("uniform"), _deprecated("normal"), _deprecated("constant")
+
+_explain_missing(__name__)

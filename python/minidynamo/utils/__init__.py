@@ -2,6 +2,8 @@
 
 import sys
 
+from .._missing_names import missing as _missing
+
 __all__ = ["cpp_extension"]
 
 
@@ -9,4 +11,4 @@ def __getattr__(name: str) -> object:
     if name == "cpp_extension":
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _missing(__name__, name)

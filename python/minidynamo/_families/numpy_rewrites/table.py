@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TABLE", "asked", "decline", "numpy", "rewrites"]
 
+if "numpy" not in sys.modules:
+    raise ImportError(
+        "imported by itself: this module stands on NumPy, which the program has not imported", name="numpy"
+    )
 numpy: Any = sys.modules["numpy"]
 
 
