@@ -64,7 +64,7 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, const ValuePtr& left, const 
   if (ValuePtr tensor = tensor_of_sequence(tracer, *as<TensorValue>(is_tensor(left) ? left : right)->family, other))
     return binary_on_tensors(tracer, arg, is_tensor(left) ? left : tensor, is_tensor(left) ? tensor : right);
   bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
-               type_of(other) == &PyBool_Type;
+               type_of(other) == &PyBool_Type || type_of(other) == &PyComplex_Type;
   if (!known) {
     // For None, str and similar the interpreter raises; a user's class may define its own operator.
     if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE) ||
