@@ -95,7 +95,7 @@ RESULTS.update({name: f"_{name}" for name in ("bool", "dtype", "int", "str")})
 RESULTS.update({"dict": "dict[Any, Any]", "list": "list[Any]", "tuple": "_tuple[Any, ...]"})
 
 # The operators of Tensor, by what they take and give.
-BINARY = "(self, value: Tensor | _float, /) -> Tensor"
+BINARY = "(self, value: Tensor | _complex, /) -> Tensor"
 COMPARE = "(self, value: Any, /) -> Tensor"
 OPERATORS = {
     **{f"__{name}__": BINARY for name in "add sub mul truediv floordiv mod pow and or xor lshift rshift".split()},
@@ -204,7 +204,8 @@ def tensor_property_lines(name, descriptor):
     from minidynamo import _C
 
     try:
-        value = descriptor.__get__(_C._op_functions["ones"](2, 2), _C.Tensor)
+        dtype = _C._dtypes["complex64" if name == "imag" else "float32"]
+        value = descriptor.__get__(_C._op_functions["ones"](2, 2, dtype=dtype), _C.Tensor)
     except (AttributeError, TypeError):
         value = None
     result = {"device": "_device"}.get(type(value).__name__) or RESULTS.get(type(value).__name__, "Any")

@@ -7,7 +7,7 @@ TYPES = {
     "Tensor": "Tensor",
     "Tensor[]": "Sequence[Tensor]",
     "Scalar": "_float",
-    "Number": "Tensor | _float",
+    "Number": "Tensor | _complex",
     "int": "_int",
     "int[]": "_int | Sequence[_int]",
     "int[*]": "_int | Sequence[_int]",
@@ -20,6 +20,7 @@ TYPES = {
     "any": "Any",
 }
 ALIASES = """from builtins import bool as _bool
+from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from builtins import str as _str

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "tensor/kernels/complex_kernels.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -78,6 +79,11 @@ std::string element_difference(const Tensor& captured, const Tensor& python, dou
   int64_t count = captured->numel();
   DType dtype = captured->dtype();
   if (captured->kind() != TensorKind::Real || count == 0) return "";
+  if (is_complex(dtype)) {
+    std::string real = element_difference(part_of_complex(captured, 0), part_of_complex(python, 0), tolerance);
+    return real.empty() ? element_difference(part_of_complex(captured, 1), part_of_complex(python, 1), tolerance)
+                        : real;
+  }
   if (!is_floating(dtype)) {
     Tensor ours = contiguous_copy(captured, dtype), theirs = contiguous_copy(python, dtype);
     const auto *a = static_cast<const std::byte*>(ours->data()), *b = static_cast<const std::byte*>(theirs->data());

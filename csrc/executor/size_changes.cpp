@@ -67,8 +67,13 @@ void SizeChanges::put_sizes(Layout& layout) {
     buffer.lead = lead;
   }
   auto offset_of = [&](int value) { return layout.places[static_cast<size_t>(value)].offset; };
-  for (const View& view : views_)
-    put_offset(layout, view.value, offset_of(view.base) + sized_->view_offset(*view.node, view.out));
+  auto item_of = [&](int value) {
+    return static_cast<int64_t>(item_size(layout.places[static_cast<size_t>(value)].spec.dtype));
+  };
+  for (const View& view : views_) {
+    int64_t start = offset_of(view.base) * item_of(view.base) / item_of(view.value);
+    put_offset(layout, view.value, start + sized_->view_offset(*view.node, view.out));
+  }
   for (const InWindow& each : in_windows_)
     put_offset(layout, each.value, offset_of(each.base) + written_view(*each.update).offset.value());
 }

@@ -107,6 +107,8 @@ const char* form_words(ValueForm form) {
       return "int";
     case ValueForm::Float:
       return "float";
+    case ValueForm::Complex:
+      return "complex";
     case ValueForm::IntList:
       return "tuple of ints";
     case ValueForm::Dtype:
@@ -141,11 +143,14 @@ bool has_operand(const OpRow& row, std::span<const ValueForm> forms) {
   return !row.has(kNeedsTensor) || std::ranges::find(forms, ValueForm::Tensor) != forms.end();
 }
 
-bool forms_fit(const Schema& schema, const BoundCall& call, std::span<const ValueForm> forms) {
+bool forms_fit(const OpRow& row, const BoundCall& call, std::span<const ValueForm> forms) {
+  const Schema& schema = row.schema;
   for (size_t i = 0; i < schema.params.size(); ++i) {
     int value = call.value_of_param[i];
     if (value == BoundCall::kDefault || (schema.params[i].variadic_ints && call.variadic_count > 0)) continue;
-    if (!accepts(schema.params[i], forms[value])) return false;
+    bool takes_it = forms[value] == ValueForm::Complex ? takes_complex_number(row, schema.params[i])
+                                                       : accepts(schema.params[i], forms[value]);
+    if (!takes_it) return false;
   }
   return true;
 }
@@ -166,6 +171,10 @@ const std::vector<const OpRow*>& overloads_of(const OpRow& row) {
   size_t table_size = op_rows().size();
   if (overloads.table_size != table_size) overloads = {op_overloads(python_name(row)), table_size};
   return overloads.rows;
+}
+
+bool takes_complex_number(const OpRow& row, const Param& param) {
+  return row.has(kTakesComplex) && param.type == ParamType::Number;
 }
 
 bool accepts(const Param& param, ValueForm form) {
@@ -216,7 +225,7 @@ BoundOp bind_overload(const OpRow& row, std::span<const ValueForm> forms, Borrow
   }
   for (const OpRow* candidate : rows) {
     Binder binder(candidate->schema, nullptr);
-    bool fits = binder.bind(positional_is_int, kw_names) && forms_fit(candidate->schema, binder.bound, forms);
+    bool fits = binder.bind(positional_is_int, kw_names) && forms_fit(*candidate, binder.bound, forms);
     if (fits && has_operand(*candidate, forms)) {
       return {candidate, std::move(binder.bound)};
     }

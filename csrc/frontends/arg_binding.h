@@ -31,6 +31,7 @@ enum class ValueForm : uint8_t {
   Bool,
   Int,
   Float,
+  Complex,
   IntList,
   Dtype,
   Str,
@@ -40,6 +41,8 @@ enum class ValueForm : uint8_t {
 };
 ValueForm value_form(BorrowedRef value);
 bool accepts(const Param& param, ValueForm form);
+// Whether a Python complex number stands for a tensor there.
+bool takes_complex_number(const OpRow& row, const Param& param);
 
 // The rows with an op's Python name, in the order in which they are tried.
 const std::vector<const OpRow*>& overloads_of(const OpRow& row);

@@ -106,6 +106,7 @@ std::optional<Scalar> scalar_from_python(const ArgName& name, BorrowedRef value)
   if (PyFloat_Check(value.get())) return Scalar(PyFloat_AS_DOUBLE(value.get()));
   if (PyBool_Check(value.get())) return Scalar(value.get() == Py_True);
   if (PyLong_Check(value.get())) return Scalar(int64_from_python(name, value));
+  if (PyComplex_Check(value.get())) return std::nullopt;
   return number_like(name, value);
 }
 
@@ -143,7 +144,17 @@ Arg scalar_arg(const ArgName& name, BorrowedRef value) {
   raise_wrong_type(name, value);
 }
 
+// In the widest dtype: what it promotes to follows from the other arguments.
+Tensor complex_tensor(BorrowedRef value) {
+  Py_complex number = PyComplex_AsCComplex(value);
+  if (number.real == -1.0 && PyErr_Occurred()) throw PythonError();
+  Tensor tensor = Tensor::empty(DType::complex128, {});
+  *tensor.data<Complex<double>>() = {number.real, number.imag};
+  return tensor;
+}
+
 Arg number_arg(const ArgName& name, BorrowedRef value) {
+  if (PyComplex_Check(value.get()) && takes_complex_number(name.row, name.param)) return complex_tensor(value);
   if (Tensor tensor = find_tensor(value); tensor.defined()) return tensor;
   return scalar_arg(name, value);
 }
@@ -262,6 +273,7 @@ ValueForm value_form(BorrowedRef value) {
   if (PyBool_Check(value.get())) return ValueForm::Bool;
   if (PyLong_Check(value.get())) return ValueForm::Int;
   if (PyFloat_Check(value.get())) return ValueForm::Float;
+  if (PyComplex_Check(value.get())) return ValueForm::Complex;
   if (value.get() == Py_None) return ValueForm::None;
   if (PyUnicode_Check(value.get())) return ValueForm::Str;
   if (is_sequence(value)) return is_tensor_list(value) ? ValueForm::TensorList : ValueForm::IntList;

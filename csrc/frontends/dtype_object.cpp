@@ -16,7 +16,7 @@ PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(
 
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(item_size(dtype_of(self))); }
 PyObject* get_is_floating_point(PyObject* self, void*) { return PyBool_FromLong(is_floating(dtype_of(self))); }
-PyObject* get_is_complex(PyObject*, void*) { return PyBool_FromLong(0); }
+PyObject* get_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(dtype_of(self))); }
 PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(row(dtype_of(self)).is_signed); }
 
 // The properties of a dtype that the package's Python code reads.
@@ -86,6 +86,7 @@ std::optional<DType> dtype_from_python(BorrowedRef object) {
   if (object.get() == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::bool_;
   if (object.get() == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
   if (object.get() == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float64;
+  if (object.get() == reinterpret_cast<PyObject*>(&PyComplex_Type)) return DType::complex128;
   return std::nullopt;
 }
 

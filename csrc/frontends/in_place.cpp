@@ -45,7 +45,7 @@ bool wrote_directly(const OpRow& row, std::span<Arg> args, std::span<const Tenso
     return false;
   if (row.promotion != Promotion::None) cast_args(row, args);
   std::vector<OutSpec> specs;
-  row.shape_rule(OpCall{row, args}, specs);
+  infer_results(OpCall{row, args}, specs);
   if (!same_sizes(specs.at(0).spec, targets[0].spec())) return false;
   check_out_dtype(row, specs[0].spec.dtype, targets[0]->dtype());
   write_op(row, args, targets[0]);

@@ -24,6 +24,12 @@ DType promote_integers(DType a, DType b) {
   return row(a).digits >= row(b).digits ? a : b;
 }
 
+// Integers give way to the parts of complex numbers, wide floats widen them.
+DType promote_with_complex(DType complex, DType other) {
+  bool widens = is_complex(other) || is_floating(other);
+  return widens && item_size(part_dtype(other)) > item_size(part_dtype(complex)) ? DType::complex128 : complex;
+}
+
 DType promote_floats(DType a, DType b) {
   bool two_halves = a != b && is_half(a) && is_half(b);
   if (two_halves) return row(a).accumulator;
@@ -76,10 +82,13 @@ static void refuse_bools(const OpRow& op, std::span<const PromotionOperand> oper
 static bool is_barebones(DType dtype) { return is_unsigned(dtype) && dtype != DType::uint8; }
 
 DType promote_types(DType a, DType b) {
-  if (a != b && (is_barebones(a) || is_barebones(b)) && !is_floating(a) && !is_floating(b)) {
+  if (a != b && (is_barebones(a) || is_barebones(b)) && !is_floating(a) && !is_floating(b) && !is_complex(a) &&
+      !is_complex(b)) {
     raise(ErrorKind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
           scalar_type_name(a), " and ", scalar_type_name(b));
   }
+  if (is_complex(a)) return promote_with_complex(a, b);
+  if (is_complex(b)) return promote_with_complex(b, a);
   if (category(a) != category(b)) return category(a) > category(b) ? a : b;
   switch (category(a)) {
     case DTypeCategory::Bool:
@@ -88,6 +97,8 @@ DType promote_types(DType a, DType b) {
       return promote_integers(a, b);
     case DTypeCategory::Floating:
       return promote_floats(a, b);
+    case DTypeCategory::Complex:
+      break;
   }
   return a;
 }
@@ -127,7 +138,7 @@ std::optional<DType> promotion_target(const OpRow& op, std::span<const Promotion
   std::optional<DType> common = common_dtype(operands);
   if (op.promotion == Promotion::BoolToInt && common == DType::bool_) return DType::int64;
   bool to_float = op.promotion == Promotion::TrueDivide || op.promotion == Promotion::FloatUnary;
-  if (common && to_float && !is_floating(*common)) return default_dtype();
+  if (common && to_float && !is_floating(*common) && !is_complex(*common)) return default_dtype();
   return common;
 }
 
@@ -135,7 +146,10 @@ std::vector<std::optional<DType>> promote(const OpRow& op, std::span<const Promo
   std::vector<std::optional<DType>> casts(operands.size());
   std::optional<DType> target = promotion_target(op, operands);
   for (size_t i = 0; target && i < operands.size(); ++i) {
-    if (operands[i].kind == PromotionOperand::Kind::Tensor && operands[i].dtype != *target) casts[i] = target;
+    bool is_tensor = operands[i].kind == PromotionOperand::Kind::Tensor;
+    bool is_complex_number =
+        operands[i].kind == PromotionOperand::Kind::Scalar && operands[i].category == DTypeCategory::Complex;
+    if ((is_tensor && operands[i].dtype != *target) || is_complex_number) casts[i] = target;
   }
   return casts;
 }

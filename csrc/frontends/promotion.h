@@ -19,7 +19,8 @@ struct PromotionOperand {
 };
 
 // One operand per argument in schema order; a Tensor[] argument has one operand per tensor instead. Returns for each
-// operand the dtype it must be cast to; nullopt: unchanged. A number that a kernel takes as a number is never cast here;
+// operand the dtype it must be cast to; nullopt: unchanged. A number that a kernel takes as a number is never cast here, but for
+// complex ones, which are tensors to kernels;
 // a family may make a tensor of it.
 // Throws Error(Runtime) for Promotion::Same with different dtypes, naming op and dtypes.
 std::vector<std::optional<DType>> promote(const OpRow& row, std::span<const PromotionOperand> operands);

@@ -120,6 +120,10 @@ Ref is_floating_point(const TensorSpec& spec, Args args, PyObject* kw_names) {
   require_no_args("is_floating_point", args, kw_names);
   return python_bool(is_floating(spec.dtype));
 }
+Ref is_complex_dtype(const TensorSpec& spec, Args args, PyObject* kw_names) {
+  require_no_args("is_complex", args, kw_names);
+  return python_bool(is_complex(spec.dtype));
+}
 Ref is_signed(const TensorSpec& spec, Args args, PyObject* kw_names) {
   require_no_args("is_signed", args, kw_names);
   return python_bool(spec.dtype != DType::bool_ && spec.dtype != DType::uint8);
@@ -129,8 +133,8 @@ Ref never(const TensorSpec&, Args args, PyObject* kw_names) {
   require_no_args(name, args, kw_names);
   return python_bool(false);
 }
-constexpr char kIsComplex[] = "is_complex", kIsConj[] = "is_conj", kIsNeg[] = "is_neg", kIsPinned[] = "is_pinned",
-               kIsShared[] = "is_shared", kIsDistributed[] = "is_distributed";
+constexpr char kIsConj[] = "is_conj", kIsNeg[] = "is_neg", kIsPinned[] = "is_pinned", kIsShared[] = "is_shared",
+               kIsDistributed[] = "is_distributed";
 Ref get_device(const TensorSpec&, Args args, PyObject* kw_names) {
   require_no_args("get_device", args, kw_names);
   return python_int(-1);
@@ -174,7 +178,7 @@ constexpr TensorFact kFacts[] = {
      "is_contiguous(*, memory_format=contiguous_format) -> bool\n\nWhether the elements lie in row-major order, or in "
      "a format."},
     {"is_floating_point", true, Sizes::Nothing, is_floating_point, "is_floating_point() -> bool"},
-    {kIsComplex, true, Sizes::Nothing, never<kIsComplex>, "is_complex() -> bool\n\nAlways False."},
+    {"is_complex", true, Sizes::Nothing, is_complex_dtype, "is_complex() -> bool"},
     {"is_signed", true, Sizes::Nothing, is_signed, "is_signed() -> bool"},
     {kIsConj, true, Sizes::Nothing, never<kIsConj>, "is_conj() -> bool\n\nAlways False."},
     {kIsNeg, true, Sizes::Nothing, never<kIsNeg>, "is_neg() -> bool\n\nAlways False."},
@@ -184,7 +188,9 @@ constexpr TensorFact kFacts[] = {
     {"get_device", true, Sizes::Nothing, get_device, "get_device() -> int\n\nAlways -1, the CPU's number."},
 };
 
-constexpr ViewAttribute kViewAttributes[] = {{"T", "t"}, {"mT", "mT"}, {"H", "H"}, {"mH", "mT"}, {"data", "detach"}};
+constexpr ViewAttribute kViewAttributes[] = {{"T", "t"},           {"mT", "mT"},       {"H", "H"},
+                                             {"mH", "mH"},         {"data", "detach"}, {"real", "real_part"},
+                                             {"imag", "imag_part"}};
 
 }  // namespace
 

@@ -69,6 +69,7 @@ struct TensorCallable {
   // Breaks; Element, Elements, Fact: where the call is not captured.
   TensorRefusal refusal = TensorRefusal::Method;
   ResultLayout layout = ResultLayout::Computed;
+  bool takes_complex = true;    // StandIn: of complex numbers it computes what the library's function does
   bool returns_arrays = false;  // results of rank 0 as well, where the library has scalars for others
   // Dtypes, by bit, for which the library raises and the row does not: of the first tensor, and of an argument `dtype`.
   uint32_t refused = 0, refused_results = 0;

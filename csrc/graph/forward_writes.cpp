@@ -49,7 +49,9 @@ View view_of(const Node& node, const std::vector<View>& known) {
   if (!is_op(node, OpKind::View) || node.outs.size() != 1) return {};
   const auto* source = std::get_if<ValueRef>(&node.operands[0]);
   if (source == nullptr || known[static_cast<size_t>(source->node->index)].write == nullptr) return {};
-  if (!is_strided_view(node)) return {};
+  if (!is_strided_view(node) ||
+      node.outs[0].spec.dtype != source->node->outs[static_cast<size_t>(source->out)].spec.dtype)
+    return {};
   const View& from = known[static_cast<size_t>(source->node->index)];
   return {from.write, from.offset + view_outs(node)[0].view_offset};
 }

@@ -155,7 +155,7 @@ std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> oper
   args.reserve(operands.size());
   for (const Operand& operand : operands) args.push_back(to_arg(operand, fake_value));
   std::vector<OutSpec> specs;
-  op.shape_rule(OpCall{op, args}, specs);
+  infer_results(OpCall{op, args}, specs);
   const TensorModes& modes = tensor_modes();
   bool grad = modes.grad_enabled && !modes.inference_mode && passes_gradient(op) && any_requires_grad(operands);
   std::vector<ValueInfo> outs(specs.size());

@@ -14,6 +14,8 @@ uint32_t round_shift(uint32_t value, int drop) {
 bool is_widening(DType from, DType to) {
   if (from == to) return true;
   const DTypeRow &narrow = row(from), &wide = row(to);
+  if (is_complex(from)) return is_complex(to) && narrow.digits < wide.digits;
+  if (is_complex(to)) return is_widening(from, part_dtype(to));
   if (is_floating(from)) {
     return is_floating(to) && narrow.digits < wide.digits && narrow.exponent_bits <= wide.exponent_bits;
   }

@@ -19,15 +19,22 @@ struct BFloat16 {
   float to_float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 };
 
+// Two floats, the real part first, as C lays it out.
+template <typename Part>
+struct Complex {
+  Part re, im;
+  friend bool operator==(const Complex&, const Complex&) = default;
+};
+
 enum class DType : uint8_t {
 #define MD_DTYPE(name, ...) name,
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
 };
 
-enum class DTypeCategory : uint8_t { Bool, Integer, Floating };
+enum class DTypeCategory : uint8_t { Bool, Integer, Floating, Complex };
 // The numbers are DLPack's.
-enum class DLPackKind : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Bool = 6 };
+enum class DLPackKind : uint8_t { Int = 0, UInt = 1, Float = 2, BFloat = 4, Complex = 5, Bool = 6 };
 
 // nullptr if the other side has no such dtype.
 struct DTypeNames {
@@ -63,6 +70,13 @@ inline constexpr int kDTypeCount = sizeof(kDTypes) / sizeof(kDTypes[0]);
 inline const DTypeRow& row(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
 inline size_t item_size(DType dtype) { return row(dtype).size; }
 inline bool is_floating(DType dtype) { return row(dtype).category == DTypeCategory::Floating; }
+inline bool is_complex(DType dtype) { return row(dtype).category == DTypeCategory::Complex; }
+// The floats of complex numbers; another dtype itself.
+inline DType part_dtype(DType dtype) {
+  return !is_complex(dtype) ? dtype : row(dtype).digits == 24 ? DType::float32 : DType::float64;
+}
+// The complex numbers whose parts hold what this dtype of floats holds.
+inline DType complex_dtype(DType part) { return part == DType::float64 ? DType::complex128 : DType::complex64; }
 // 16-bit floats, which kernels compute in a wider dtype.
 inline bool is_half(DType dtype) { return row(dtype).accumulator != dtype; }
 // Whether every value of `from` is representable in `to`, so that a further cast has the same result.

@@ -46,11 +46,12 @@ bool fits_type<BFloat16>(const Scalar& value) {
 }  // namespace
 
 bool fits(DType dtype, const Scalar& value) {
+  dtype = part_dtype(dtype);
   return with_type(dtype, [&]<typename T>() { return fits_type<T>(value); });
 }
 
 void store_scalar(DType dtype, const Scalar& value, void* dst) {
-  with_type(dtype, [&]<typename T>() {
+  with_any_type(dtype, [&]<typename T>() {
     T& element = *static_cast<T*>(dst);
     if (value.is_float()) {
       element = numeric_cast<T>(value.as_double());
@@ -71,6 +72,8 @@ Scalar load_scalar(DType dtype, const void* src) {
       return Scalar(convert_element<int64_t>(dtype, src));
     case DTypeCategory::Floating:
       break;
+    case DTypeCategory::Complex:
+      raise(ErrorKind::Internal, "a complex number is no Scalar");
   }
   return Scalar(convert_element<double>(dtype, src));
 }

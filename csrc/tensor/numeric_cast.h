@@ -12,10 +12,23 @@ namespace md {
 template <typename T>
 constexpr bool is_wide_unsigned = std::is_unsigned_v<T> && sizeof(T) >= sizeof(int32_t);
 
+template <typename T>
+constexpr bool is_complex_type = false;
+template <typename Part>
+constexpr bool is_complex_type<Complex<Part>> = true;
+
 template <typename To, typename From>
 inline To numeric_cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
+  } else if constexpr (is_complex_type<To> && is_complex_type<From>) {
+    return To{numeric_cast<decltype(To::re)>(value.re), numeric_cast<decltype(To::re)>(value.im)};
+  } else if constexpr (is_complex_type<To>) {
+    return To{numeric_cast<decltype(To::re)>(value), 0};
+  } else if constexpr (is_complex_type<From> && std::is_same_v<To, bool>) {
+    return value.re != 0 || value.im != 0;
+  } else if constexpr (is_complex_type<From>) {
+    return numeric_cast<To>(value.re);
   } else if constexpr (std::is_same_v<From, Half> || std::is_same_v<From, BFloat16>) {
     return numeric_cast<To>(value.to_float());
   } else if constexpr (std::is_same_v<To, Half> || std::is_same_v<To, BFloat16>) {
@@ -51,7 +64,7 @@ inline auto comparable(T value) {
 
 template <typename To>
 inline To convert_element(DType dtype, const void* src) {
-  return with_type(dtype, [&]<typename T>() { return numeric_cast<To>(*static_cast<const T*>(src)); });
+  return with_any_type(dtype, [&]<typename T>() { return numeric_cast<To>(*static_cast<const T*>(src)); });
 }
 
 }  // namespace md

@@ -31,6 +31,8 @@ DType scalar_dtype(DTypeCategory category) {
       return DType::int64;
     case DTypeCategory::Floating:
       break;
+    case DTypeCategory::Complex:
+      return complex_dtype(default_dtype());
   }
   return default_dtype();
 }

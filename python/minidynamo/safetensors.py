@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     _Entry = tuple[str, list[int], int, int]
 
 # The name in the file: the dtype, bytes per value.
-_DTYPES = {dtype._row["safetensors"]: (name, dtype._row["size"]) for name, dtype in _C._dtypes.items()}
+_DTYPES = {
+    dtype._row["safetensors"]: (name, dtype._row["size"])
+    for name, dtype in _C._dtypes.items()
+    if dtype._row["safetensors"]
+}
 _NAMES = {_C._dtypes[dtype]: (name, size) for name, (dtype, size) in _DTYPES.items()}
 _LENGTH = struct.Struct("<Q")
 # Enough bytes to recognise a safetensors file: the length of the header, and its first byte.

@@ -2,7 +2,7 @@
 
 import math
 
-from op_samples import Data, Named, b, call, f, i, index, p
+from op_samples import Data, Named, b, call, f, i, index, p, z
 
 X = f(3, 4)
 
@@ -23,6 +23,9 @@ SPREAD = Data("f", 3, 2, values=[3.0, 1.0, 0.0, 2.0, 0.0, 0.0])
 
 # Variants: f(...) as a function, .f(...) as a method.
 FUNCTIONS = {
+    **dict.fromkeys("conj conj_physical resolve_conj real".split(), [call(z(4)), call(z(2, 3)), call(X)]),
+    "imag": [call(z(4)), call(z(2, 3)), call(X)],
+    "polar": [call(p(3), f(3))],
     "tile": [call(X, (2,)), call(X, (2, 1, 3)), call(f(), (2,))],
     "ravel": [call(X), call(f())],
     "moveaxis": [call(f(2, 3, 4), 0, -1), call(f(2, 3, 4), (0, 1), (2, 0)), call(X, 3, 0)],
@@ -139,6 +142,7 @@ FUNCTIONS = {
 FUNCTIONS.pop("square")
 
 METHODS = {
+    **dict.fromkeys("conj conj_physical resolve_conj".split(), [call(z(4)), call(X)]),
     "tile": [call(X, 2, 3), call(X, (2, 1))],
     "view_as": [call(X, f(2, 6)), call(X, f(5))],
     "where": [call(X, b(3, 4), 0.0), call(X, b(4), p(3, 1)), call(X, b(5), 1.0)],

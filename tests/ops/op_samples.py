@@ -61,6 +61,11 @@ def b(*shape):
     return Data("b", *shape)
 
 
+def z(*shape):
+    count = math.prod(shape)
+    return Data("f", *shape, values=[complex(n - 2, 1.5 - n / 2) for n in range(count)], dtype="complex64")
+
+
 def index(*values, shape=None):
     return Data("i", *(shape or (len(values),)), values=list(values))
 
@@ -103,6 +108,10 @@ SAMPLES = {
     **dict.fromkeys("frac signbit".split(), UNARY),
     **dict.fromkeys("sqrt rsqrt reciprocal log log2 log10 log1p asin acos acosh atanh".split(), POSITIVE),
     "round.decimals": [call(f(3, 4), decimals=1), call(p(3), decimals=0), call(Data("f", 3, values=[1234.5, -1250.0, 49.0]), decimals=-2)],
+    "angle": [*UNARY, call(z(5))],
+    "complex": [call(f(3), p(3)), call(f(3, 1), f(2))],
+    "view_as_real": [call(z(4))],
+    "view_as_complex": [call(f(3, 2))],
     "gelu": [*UNARY, call(f(3), approximate="tanh")],
     "bitwise_not": WHOLE,
     "add": [*ARITHMETIC, call(f(3), f(3), alpha=2), call(b(3), b(3)), call(b(2), True)],

@@ -55,6 +55,11 @@ def mentions(name, error):
     return name in str(error)
 
 
+def takes_complex_number(row, name):
+    kinds = {each: kind for kind, each, _ in parameters(row)}
+    return row["takes_complex"] and kinds.get(name, "").rstrip("?") == "Number"
+
+
 def is_descriptor(function):
     return type(function).__name__ == "method_descriptor"
 
@@ -67,6 +72,8 @@ def test_wrong_types(name, function, rows):
             for position in range(len(params)):
                 if position == 0 and is_descriptor(function):
                     continue  # the descriptor itself rejects a self that is not a Tensor
+                if wrong == 1j and any(takes_complex_number(each, params[position][1]) for each in rows):
+                    continue
                 args = [good_value(kind) for kind, _, _ in params[:position]]
                 with pytest.raises(TypeError) as caught:
                     function(*args, **{params[position][1]: wrong})

@@ -227,6 +227,8 @@ def shapes(result):
 
 
 def array_of(tensor):
+    if tensor.is_complex():
+        return np.array(tensor.detach().tolist(), dtype=np.complex128).reshape(tuple(tensor.shape))
     return np.array(tensor.detach().double().tolist(), dtype=np.float64).reshape(tuple(tensor.shape))
 
 

@@ -1,7 +1,7 @@
 """Every row of the op table in every variant: eager, compiled, in place and with out=; against torch where it is
 installed."""
 
-import math
+import cmath
 
 import pytest
 from op_samples import ROWS, SAMPLES, UNDETERMINED, WITHOUT_VARIANTS, case_id, cases, python_name, realize, variants
@@ -55,7 +55,7 @@ def assert_equal(a, b, exact=True, strides=True):
         assert x.numel() == 0 or x.stride() == y.stride() or not strides
         ours, theirs = x.reshape(-1).tolist(), y.reshape(-1).tolist()
         for u, v in zip(ours, theirs, strict=True):
-            close = math.isclose(u, v, rel_tol=2e-5, abs_tol=2e-6)
+            close = cmath.isclose(u, v, rel_tol=2e-5, abs_tol=2e-6)
             assert u == v or (u != u and v != v) or (not exact and close), (ours, theirs)
 
 

@@ -79,7 +79,6 @@ def test_tensor_of_tensors():
         ([None], RuntimeError, "NoneType"),
         (object(), RuntimeError, "dtype of object"),
         ([2**70], ValueError, "Overflow"),
-        (1j, TypeError, "complex"),
     ],
 )
 def test_tensor_of_bad_data(data, error, message):
@@ -564,7 +563,7 @@ def test_from_numpy_of_arrays_that_cannot_be_shared():
         md.from_numpy(np.ones(3, ">f4"))
     with pytest.raises(ValueError, match="multiple of the element"):
         md.from_numpy(np.zeros(3, dtype=[("a", "i4"), ("b", "i1")])["a"])
-    for dtype in ("U3", "c8", "O", "M8[s]"):
+    for dtype in ("U3", "c32", "O", "M8[s]"):
         with pytest.raises((TypeError, ValueError)):
             md.from_numpy(np.zeros(2, dtype))
     with pytest.raises(TypeError, match=r"expected np.ndarray \(got list\)"):

@@ -17,7 +17,8 @@ constexpr DType kOrder[] = {
 #undef MD_DTYPE
 static_assert(kOrder[MINIDYNAMO_BOOL] == DType::bool_ && kOrder[MINIDYNAMO_INT64] == DType::int64 &&
               kOrder[MINIDYNAMO_BFLOAT16] == DType::bfloat16 && kOrder[MINIDYNAMO_FLOAT64] == DType::float64 &&
-              kOrder[MINIDYNAMO_UINT16] == DType::uint16 && kOrder[MINIDYNAMO_UINT64] == DType::uint64);
+              kOrder[MINIDYNAMO_UINT16] == DType::uint16 && kOrder[MINIDYNAMO_UINT64] == DType::uint64 &&
+              kOrder[MINIDYNAMO_COMPLEX64] == DType::complex64 && kOrder[MINIDYNAMO_COMPLEX128] == DType::complex128);
 
 const Tensor& require_real(PyObject* object) {
   if (!is_tensor(object)) raise(ErrorKind::Type, "expected Tensor, got ", Py_TYPE(object)->tp_name);

@@ -1,10 +1,12 @@
 #include "frontends/minidynamo/op_dispatch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
 #include "frontends/dtype_object.h"
@@ -14,6 +16,7 @@
 #include "frontends/minidynamo/generator_object.h"
 #include "frontends/minidynamo/tensor_buffer.h"
 #include "frontends/minidynamo/tensor_object.h"
+#include "frontends/promotion.h"
 #include "guards/return_types.h"
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/tensor_modes.h"
@@ -61,13 +64,62 @@ bool is_plain(const OpRow& row, const CallValues& values) {
   return true;
 }
 
+// Python's complex numbers among the arguments of a call, which have become tensors: each gets the dtype that a number of its
+// category promotes to.
+class ComplexNumbers {
+ public:
+  void note(size_t arg, BorrowedRef value) {
+    if (PyComplex_Check(value.get())) places_.push_back(arg);
+  }
+
+  void settle(const OpRow& row, std::span<Arg> args) const {
+    for (size_t place : places_)
+      if (Tensor* number = std::get_if<Tensor>(&args[place])) *number = in_dtype(*number, dtype_of(row, args, place));
+  }
+
+ private:
+  bool is_number(size_t arg) const { return std::find(places_.begin(), places_.end(), arg) != places_.end(); }
+
+  DType dtype_of(const OpRow& row, std::span<const Arg> args, size_t place) const {
+    if (!row.schema.params[place].promotes || row.promotion == Promotion::None) return element_dtype(row, args);
+    std::vector<PromotionOperand> operands;
+    for (size_t i = 0; i < args.size(); ++i) {
+      operands.push_back(promotion_operand(row.schema.params[i], args[i]));
+      if (is_number(i)) operands.back() = {.kind = PromotionOperand::Kind::Scalar, .category = DTypeCategory::Complex};
+      if (operands.back().kind == PromotionOperand::Kind::Tensor && is_half(operands.back().dtype))
+        raise_op(ErrorKind::NotImplemented, python_name(row), "there is no dtype for complex numbers of 16-bit floats");
+    }
+    return common_dtype(operands).value_or(DType::complex64);
+  }
+
+  // What is written into a tensor has its dtype.
+  static DType element_dtype(const OpRow& row, std::span<const Arg> args) {
+    const Tensor* self = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
+    if (self == nullptr || !self->defined() || is_complex((*self)->dtype()))
+      return self == nullptr || !self->defined() ? DType::complex128 : (*self)->dtype();
+    raise_does_not_fit(std::string(python_name(row)), (*self)->dtype());
+  }
+
+  static Tensor in_dtype(const Tensor& number, DType dtype) {
+    static const OpRow* const cast = find_op("cast");
+    if (number->dtype() == dtype || !is_complex(dtype)) return number;
+    Arg args[] = {number, dtype};
+    return run_op(*cast, args).at(0);
+  }
+
+  InlineVector<size_t, 4> places_;
+};
+
 std::vector<Arg> plain_args(const OpRow& row, const CallValues& values) {
   std::vector<Arg> args;
   args.reserve(row.schema.params.size());
+  ComplexNumbers complex;
   for (int i = 0; i < values.positional_count(); ++i) {
     args.push_back(arg_from_python(row, row.schema.params[i], values[i]));
+    complex.note(args.size() - 1, values[i]);
   }
   push_defaults(row, args);
+  complex.settle(row, args);
   return args;
 }
 
@@ -80,6 +132,7 @@ Arg variadic_arg(const OpRow& row, const Param& param, const CallValues& values,
 std::vector<Arg> bound_args(const OpRow& row, const BoundCall& bound, const CallValues& values) {
   std::vector<Arg> args;
   args.reserve(row.schema.params.size());
+  ComplexNumbers complex;
   for (size_t i = 0; i < row.schema.params.size(); ++i) {
     const Param& param = row.schema.params[i];
     int value = bound.value_of_param[i];
@@ -89,8 +142,10 @@ std::vector<Arg> bound_args(const OpRow& row, const BoundCall& bound, const Call
       args.push_back(variadic_arg(row, param, values, value, bound.variadic_count));
     } else {
       args.push_back(arg_from_python(row, param, values[value]));
+      complex.note(i, values[value]);
     }
   }
+  complex.settle(row, args);
   return args;
 }
 
@@ -219,6 +274,10 @@ bool is_number(BorrowedRef value) {
   return number_like && !PySequence_Check(value.get());
 }
 
+bool is_complex_number(const OpRow& row, const Param& param, BorrowedRef value) {
+  return PyComplex_Check(value.get()) && takes_complex_number(row, param);
+}
+
 // A tensor, a number or a NumPy array; returns false if the operator is not ours.
 bool read_operand(const OpRow& row, const Param& param, BorrowedRef value, Arg& out) {
   bool takes_numbers = param.type == ParamType::Number;
@@ -231,12 +290,21 @@ bool read_operand(const OpRow& row, const Param& param, BorrowedRef value, Arg& 
     out = tensor_over_buffer(value, row.name.c_str(), &writable);
   } else if (is_foreign_tensor(value)) {
     raise_foreign_tensor(std::string(python_name(row)), value);
-  } else if (is_tensor(value) || (takes_numbers && is_number(value))) {
+  } else if (is_tensor(value) || (takes_numbers && is_number(value)) || is_complex_number(row, param, value)) {
     out = arg_from_python(row, param, value);
   } else {
     return false;
   }
   return true;
+}
+
+// Of an operator.
+void settle_complex_numbers(const OpRow& row, BorrowedRef a, BorrowedRef b, std::span<Arg> args) {
+  if (!PyComplex_Check(a.get()) && !PyComplex_Check(b.get())) return;
+  ComplexNumbers complex;
+  complex.note(0, a);
+  complex.note(1, b);
+  complex.settle(row, args);
 }
 
 // A built-in number that fits; anything else is left to the general conversion, which knows all types and messages.
@@ -411,6 +479,7 @@ PyObject* dispatch_in_place_operator(const OpRow& row, PyObject* a, PyObject* b)
     if (!ours) return Py_NewRef(Py_NotImplemented);
     require_no_leaf_write(a);
     for (size_t i = 2; i < params.size(); ++i) args[i] = *params[i].default_value;
+    settle_complex_numbers(row, a, b, {args, params.size()});
     apply_in_place(row, {args, params.size()});
     return Py_NewRef(a);
   } catch (...) {
@@ -450,6 +519,7 @@ PyObject* dispatch_operator(const OpRow& row, PyObject* a, PyObject* b) noexcept
     bool ours = read_operand(row, params[0], a, args[0]) && read_operand(row, params[1], b, args[1]);
     if (!ours) return Py_NewRef(Py_NotImplemented);
     for (size_t i = 2; i < params.size(); ++i) args[i] = *params[i].default_value;
+    settle_complex_numbers(row, a, b, {args, params.size()});
     return wrap_results(row, apply_op(row, {args, params.size()})).release();
   } catch (const Error& error) {
     PyObject* operands[] = {a, b};

@@ -122,7 +122,8 @@ DType require_dtype(const Py_buffer& view, const char* what) {
   std::optional<DType> dtype = dtype_of_format(format, static_cast<size_t>(view.itemsize));
   if (dtype) return *dtype;
   raise(ErrorKind::Type, what, ": can't convert an array of format '", format,
-        "'. The only supported types are: float64, float32, float16, int64, int32, int16, int8, uint8 and bool.");
+        "'. The only supported types are: complex128, complex64, float64, float32, float16, int64, int32, int16, int8, "
+        "uint8 and bool.");
 }
 
 TensorSpec spec_of_buffer(const Py_buffer& view, DType dtype, const char* what) {
@@ -168,14 +169,16 @@ PyBufferProcs tensor_as_buffer = {get_buffer, release_buffer};
 
 std::optional<DType> dtype_of_format(const char* format, size_t size) {
   if (*format != '\0' && std::strchr("@=<>!|", *format) != nullptr) ++format;
-  if (std::strlen(format) != 1) return std::nullopt;
+  bool is_complex = *format == 'Z';
+  if (std::strlen(format) != (is_complex ? 2 : 1)) return std::nullopt;
   // Of integers the size says which one.
   constexpr std::string_view kSigned = "bhilqn", kUnsigned = "BHILQN";
   auto is_among = [](std::string_view letters, char letter) { return letters.find(letter) != std::string_view::npos; };
   for (int i = 0; i < kDTypeCount; ++i) {
     const char* letter = kDTypes[i].names.buffer;
     if (letter == nullptr || kDTypes[i].size != size) continue;
-    bool same_kind = *letter == *format || (is_among(kSigned, *letter) && is_among(kSigned, *format)) ||
+    bool same_kind = (is_complex ? std::strcmp(letter, format) == 0 : *letter == *format) ||
+                     (is_among(kSigned, *letter) && is_among(kSigned, *format)) ||
                      (is_among(kUnsigned, *letter) && is_among(kUnsigned, *format));
     if (same_kind) return static_cast<DType>(i);
   }

@@ -38,7 +38,6 @@ bool is_sequence(BorrowedRef data) {
   if (PyUnicode_Check(data.get()) || PyBytes_Check(data.get())) {
     raise(ErrorKind::Type, "tensor(): invalid data type '", data.type()->tp_name, "'");
   }
-  if (PyComplex_Check(data.get())) raise(ErrorKind::Type, "tensor(): there is no dtype for complex numbers");
   raise(ErrorKind::Runtime, "tensor(): Could not infer dtype of ", data.type()->tp_name);
 }
 
@@ -75,6 +74,7 @@ DType leaf_dtype(BorrowedRef leaf) {
   if (PyBool_Check(leaf.get())) return DType::bool_;
   if (PyLong_Check(leaf.get())) return DType::int64;
   if (PyFloat_Check(leaf.get())) return scalar_dtype(DTypeCategory::Floating);
+  if (PyComplex_CheckExact(leaf.get())) return scalar_dtype(DTypeCategory::Complex);
   if (is_tensor(leaf)) return tensor_of(leaf)->dtype();
   if (is_foreign_tensor(leaf)) return tensor_over_foreign(leaf)->dtype();
   if (PyObject_CheckBuffer(leaf.get()) && !PyBytes_Check(leaf.get()) && !PyByteArray_Check(leaf.get())) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "tensor/fill.h"
+#include "tensor/numeric_cast.h"
 
 namespace md {
 namespace {
@@ -19,6 +20,8 @@ Ref to_python(const void* element) {
     return Ref::share(value ? Py_True : Py_False);
   } else if constexpr (kIsHalf<T>) {
     return check(PyFloat_FromDouble(value.to_float()));
+  } else if constexpr (is_complex_type<T>) {
+    return check(PyComplex_FromDoubles(value.re, value.im));
   } else if constexpr (std::is_floating_point_v<T>) {
     return check(PyFloat_FromDouble(value));
   } else if constexpr (std::is_same_v<T, uint64_t>) {
@@ -66,6 +69,10 @@ void from_python(void* element, BorrowedRef value) {
     out = truth != 0;
   } else if constexpr (kIsHalf<T>) {
     out = T::from_float(static_cast<float>(to_double(value)));
+  } else if constexpr (is_complex_type<T>) {
+    Py_complex number = PyComplex_AsCComplex(value);
+    if (number.real == -1.0 && PyErr_Occurred()) throw PythonError();
+    out = {static_cast<decltype(T::re)>(number.real), static_cast<decltype(T::re)>(number.imag)};
   } else if constexpr (std::is_floating_point_v<T>) {
     out = static_cast<T>(to_double(value));
   } else if constexpr (std::is_same_v<T, uint64_t>) {

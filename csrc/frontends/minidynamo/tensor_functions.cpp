@@ -170,6 +170,8 @@ PromotionOperand promotion_operand(const char* function, const char* param, Borr
     operand.category = DTypeCategory::Integer;
   } else if (PyFloat_Check(value.get())) {
     operand.category = DTypeCategory::Floating;
+  } else if (PyComplex_Check(value.get())) {
+    operand.category = DTypeCategory::Complex;
   } else {
     raise(ErrorKind::Type, function, "(): argument '", param, "' must be Tensor or Number, not ",
           value.type()->tp_name);
@@ -320,12 +322,13 @@ PyObject* list_op_rows(PyObject*, PyObject*) {
     Ref rows = check(PyList_New(0));
     for (const OpRow* row : op_rows()) {
       Ref entry = check(Py_BuildValue(
-          "{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O}", "name", row->name.c_str(), "schema", row->schema.text.c_str(),
-          "kind", kind_name(row->kind), "doc", row->doc.c_str(), "function",
+          "{s:s,s:s,s:s,s:s,s:O,s:O,s:O,s:O,s:O,s:O,s:O}", "name", row->name.c_str(), "schema",
+          row->schema.text.c_str(), "kind", kind_name(row->kind), "doc", row->doc.c_str(), "function",
           (row->variants & kFunction) ? Py_True : Py_False, "method", (row->variants & kMethod) ? Py_True : Py_False,
           "operator", (row->variants & kOperator) ? Py_True : Py_False, "functional",
           (row->variants & kFunctional) ? Py_True : Py_False, "in_place",
-          (row->variants & kInPlace) ? Py_True : Py_False, "out", row->takes_out() ? Py_True : Py_False));
+          (row->variants & kInPlace) ? Py_True : Py_False, "out", row->takes_out() ? Py_True : Py_False,
+          "takes_complex", row->has(kTakesComplex) ? Py_True : Py_False));
       check_status(PyList_Append(rows, entry));
     }
     return rows;

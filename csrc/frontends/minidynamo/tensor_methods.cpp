@@ -204,6 +204,15 @@ void push_in_place_views(std::vector<PyMethodDef>& methods, std::index_sequence<
 PyObject* item(PyObject* self, PyObject*) {
   return guarded([&] { return tensor_to_number(tensor_of(self), "item"); });
 }
+PyObject* to_complex(PyObject* self, PyObject*) {
+  return guarded([&] {
+    if (tensor_of(self)->numel() != 1)
+      raise(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
+    Py_complex number = PyComplex_AsCComplex(tensor_to_number(tensor_of(self), "__complex__"));
+    if (number.real == -1.0 && PyErr_Occurred()) throw PythonError();
+    return check(PyComplex_FromCComplex(number));
+  });
+}
 PyObject* is_traced(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self)->kind() != TensorKind::Real); }
 PyObject* tolist(PyObject* self, PyObject*) {
   return guarded([&] { return tensor_to_list(tensor_of(self)); });
@@ -385,6 +394,8 @@ int set_grad(PyObject*, PyObject* value, void*) {
 }
 
 void push_own_methods(std::vector<PyMethodDef>& methods) {
+  methods.push_back(
+      {"__complex__", to_complex, METH_NOARGS, "__complex__() -> complex\n\nThe only element, as a complex number."});
   methods.push_back({"item", item, METH_NOARGS, "item() -> number\n\nThe only element, as a Python number."});
   methods.push_back({"_is_traced", is_traced, METH_NOARGS, "Whether it is fake or recording: it has no values."});
   methods.push_back({"tolist", tolist, METH_NOARGS, "tolist() -> list or number\n\nThe elements as nested lists."});
@@ -455,6 +466,8 @@ PyGetSetDef* tensor_getset() {
     for (const char* name : {"T", "mT", "H", "mH"}) {
       all->push_back({name, get_view, nullptr, "A transposed view.", const_cast<char*>(name)});
     }
+    all->push_back({"real", get_view, nullptr, "The real parts.", const_cast<char*>("real")});
+    all->push_back({"imag", get_view, nullptr, "The imaginary parts of complex numbers.", const_cast<char*>("imag")});
     all->push_back({"data", get_data, nullptr, "A tensor over the same memory that requires no grad.", nullptr});
     all->push_back({"grad", get_none, set_grad, "None: no gradients are computed.", nullptr});
     all->push_back({"grad_fn", get_none, nullptr, "None: no gradients are computed.", nullptr});

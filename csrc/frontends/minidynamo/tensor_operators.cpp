@@ -73,7 +73,7 @@ PyObject* unary(PyObject* a) {
 // If the dtype is not supported, the operator raises another error class than the function bitwise_not.
 PyObject* invert(PyObject* a) {
   static const OpRow* const row = unary_operator_row('~');
-  if (is_floating(tensor_of(a)->dtype())) {
+  if (is_floating(tensor_of(a)->dtype()) || is_complex(tensor_of(a)->dtype())) {
     PyErr_SetString(PyExc_TypeError,
                     "[bitwise_not] ~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
@@ -110,7 +110,8 @@ PyObject* to_float(PyObject* self) {
 }
 PyObject* to_index(PyObject* self) {
   const Tensor& tensor = tensor_of(self);
-  if (is_floating(tensor->dtype()) || tensor->kind() != TensorKind::Real || tensor->numel() != 1) {
+  if (is_floating(tensor->dtype()) || is_complex(tensor->dtype()) || tensor->kind() != TensorKind::Real ||
+      tensor->numel() != 1) {
     PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return nullptr;
   }

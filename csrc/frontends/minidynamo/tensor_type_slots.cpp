@@ -57,7 +57,9 @@ Ref view_attribute(PyObject* self, const char* name) {
   MD_ASSERT(row != nullptr, name);
   std::vector<Arg> args = {tensor};
   fill_defaults(*row, args);
-  return wrap_tensor(apply_op(*row, args).at(0));
+  Tensor view = apply_op(*row, args).at(0);
+  if (row->is_argument(tensor.spec(), view.spec())) return Ref::share(self);
+  return wrap_tensor(std::move(view));
 }
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {

@@ -21,8 +21,10 @@ Ref own_face(BorrowedRef object) {
     PyTypeObject* type;
     DType dtype;
   };
-  static const Builtin kBuiltins[] = {
-      {&PyFloat_Type, DType::float64}, {&PyLong_Type, DType::int64}, {&PyBool_Type, DType::bool_}};
+  static const Builtin kBuiltins[] = {{&PyFloat_Type, DType::float64},
+                                      {&PyLong_Type, DType::int64},
+                                      {&PyBool_Type, DType::bool_},
+                                      {&PyComplex_Type, DType::complex128}};
   DType dtype = DType::float64;
   if (dtype_of_descr(object.get(), dtype)) return Ref::share(dtype_to_python(dtype));
   if (!PyType_Check(object.get())) return Ref::share(object);

@@ -31,9 +31,11 @@ PyTypeObject* number_type(DTypeCategory category) {
     case DTypeCategory::Integer:
       return &PyLong_Type;
     case DTypeCategory::Floating:
+      return &PyFloat_Type;
+    case DTypeCategory::Complex:
       break;
   }
-  return &PyFloat_Type;
+  return &PyComplex_Type;
 }
 
 // What resolve_dtypes() takes for an operand: a dtype, or the class of a Python number. A bool is an element of dtype bool.
@@ -73,8 +75,19 @@ bool is_known_and_natural(const PromotionOperand& operand) {
          !operand.number->is_symbolic() && operand.number->as_int() >= 0;
 }
 
+// Powers of complex numbers are products for some exponents, by the function that is called: squares and cubes always are.
+void check_complex(const OpRow& op, std::span<const PromotionOperand> operands) {
+  static const OpRow* const pow = find_op("pow");
+  if (&op != pow) return;
+  const Scalar* exponent = operands.size() > 1 && !is_complex(operands[0].dtype) ? nullptr : operands[1].number;
+  bool is_product =
+      exponent != nullptr && !exponent->is_symbolic() && (exponent->as_double() == 2 || exponent->as_double() == 3);
+  if (!is_product) raise_op(ErrorKind::Type, op.name, "of complex numbers but squares and cubes");
+}
+
 void check_integers(const OpRow& op, const Ufunc& ufunc, std::span<const PromotionOperand> operands,
                     const std::vector<DType>& loop) {
+  if (is_complex(loop[0])) return check_complex(op, operands);
   if (ufunc.integers == IntegerLoops::Same || row(loop[0]).category == DTypeCategory::Floating) return;
   // a ** 2 is the square of a, which bools have in int8.
   bool is_captured = ufunc.integers == IntegerLoops::ByNumber && operands.size() > 1 &&
@@ -92,6 +105,7 @@ bool is_within_floats(DType dtype, double number) {
 
 // Whether the dtype holds it, once it is truncated for integers, or rounded for floats.
 bool is_within(DType dtype, const Scalar& number) {
+  if (is_complex(dtype)) dtype = part_dtype(dtype);
   const DTypeRow& integers = row(dtype);
   if (integers.category == DTypeCategory::Floating) return is_within_floats(dtype, number.as_double());
   double limit = std::ldexp(1.0, integers.digits);
@@ -109,7 +123,7 @@ bool is_within(DType dtype, const Scalar& number) {
 void check_number(const OpRow& op, const PromotionOperand& operand, DType dtype) {
   bool is_known = operand.number != nullptr && !operand.number->is_symbolic();
   // Conversions to halves raise no flags.
-  bool fits_always = dtype == DType::int64 || (row(dtype).category == DTypeCategory::Floating && !is_half(dtype));
+  bool fits_always = dtype == DType::int64 || is_complex(dtype) || (is_floating(dtype) && !is_half(dtype));
   if (is_known ? !is_within(dtype, *operand.number) : !fits_always)
     raise_op(ErrorKind::Type, op.name, "a number beside ", row(dtype).name);
 }
@@ -134,8 +148,8 @@ Casts casts_to(const OpRow& op, std::span<const PromotionOperand> operands, cons
     }
     check_number(op, operand, dtype);
     // Kernels take numbers for wide dtypes as they are; for narrow ones NumPy rounds them first.
-    bool takes_number =
-        op.schema.params[i].type == ParamType::Number && !is_half(dtype) && operand.category != DTypeCategory::Bool;
+    bool takes_number = op.schema.params[i].type == ParamType::Number && !is_half(dtype) &&
+                        operand.category != DTypeCategory::Bool && operand.category != DTypeCategory::Complex;
     if (!takes_number) casts[i] = dtype;
   }
   return casts;

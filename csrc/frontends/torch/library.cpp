@@ -81,9 +81,9 @@ std::pair<int, int> version_of(BorrowedRef module) {
 constexpr std::pair<int, int> kLeast{2, 10};
 
 constexpr std::pair<DType, int32_t> kScalarTypes[] = {
-    {DType::uint8, 0},   {DType::int8, 1},    {DType::int16, 2},   {DType::int32, 3},  {DType::int64, 4},
-    {DType::float16, 5}, {DType::float32, 6}, {DType::float64, 7}, {DType::bool_, 11}, {DType::bfloat16, 15},
-    {DType::uint16, 27}, {DType::uint32, 28}, {DType::uint64, 29}};
+    {DType::uint8, 0},   {DType::int8, 1},    {DType::int16, 2},   {DType::int32, 3},     {DType::int64, 4},
+    {DType::float16, 5}, {DType::float32, 6}, {DType::float64, 7}, {DType::bool_, 11},    {DType::bfloat16, 15},
+    {DType::uint16, 27}, {DType::uint32, 28}, {DType::uint64, 29}, {DType::complex64, 9}, {DType::complex128, 10}};
 static_assert(std::size(kScalarTypes) == kDTypeCount);
 
 constexpr auto kDTypes = [] {

@@ -92,9 +92,11 @@ LocalKeys local_keys();  // of this thread
 
 // ScalarType of torch's C shim; -1: none.
 int32_t scalar_type(DType dtype);
-// Whether tensors of the dtype are: torch has hardly an operator for uint16, uint32 and uint64.
+// Whether tensors of the dtype are: torch has hardly an operator for uint16, uint32 and uint64, and views that conjugate complex
+// numbers when they are read.
 constexpr bool is_captured(DType dtype) {
-  return dtype != DType::uint16 && dtype != DType::uint32 && dtype != DType::uint64;
+  return dtype != DType::uint16 && dtype != DType::uint32 && dtype != DType::uint64 &&
+         kDTypes[static_cast<int>(dtype)].category != DTypeCategory::Complex;
 }
 // False: a type that is not ours.
 bool dtype_of_scalar_type(int32_t code, DType& dtype);

@@ -301,7 +301,8 @@ const TensorFamily& answering(const std::vector<const TensorFamily*>& families) 
 
 bool makes_integers_of_floats(const Node& node) {
   if (!is_op(node, OpKind::Cast) && !is_op(node, OpKind::Write)) return false;
-  return !is_floating(node.outs[0].spec.dtype) && reads_floats(node);
+  DType dtype = node.outs[0].spec.dtype;
+  return !is_floating(dtype) && !is_complex(dtype) && reads_floats(node);
 }
 
 // What becomes of floats that an integer does not hold is the library's, also where it does not say so.

@@ -229,7 +229,8 @@ void compare_op(Tracer& tracer, const Instruction& at) {
     const OpRow* row = family.compare_operator(at.arg);
     const ValuePtr& other = is_tensor(left) ? right : left;
     PyTypeObject* type = type_of(other);
-    bool known = is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+    bool known = is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
+                 type == &PyComplex_Type;
     if (row == nullptr || !known)
       graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
     // A number on the left calls the tensor's mirrored comparison.

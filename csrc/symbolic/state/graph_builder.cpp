@@ -83,6 +83,7 @@ StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
     operands[0] = current;
     Node* node = add_op(*step.row, std::move(operands));
     OutSpec out = view_outs(*node)[static_cast<size_t>(step.out)];
+    if (out.spec.dtype != base.dtype) graph_break(BreakReason::tensor_write, "a write beside parts of complex numbers");
     view = {out.spec.sizes, out.spec.strides, view.offset + out.view_offset};
     current = {node, step.out};
   }

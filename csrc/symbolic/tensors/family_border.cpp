@@ -16,7 +16,7 @@ namespace {
 class Border {
  public:
   Border(Tracer& tracer, const TensorCallable& callable)
-      : tracer_(tracer), family_(*callable.family), returns_arrays_(callable.returns_arrays) {}
+      : tracer_(tracer), callable_(callable), family_(*callable.family), returns_arrays_(callable.returns_arrays) {}
 
   CallArgs inward(const CallArgs& args) {
     CallArgs own;
@@ -47,6 +47,7 @@ class Border {
   }
 
   ValuePtr inward(const ValuePtr& value) {
+    refuse_complex(value);
     if (auto* tensor = as<TensorValue>(value))
       return are_kin(*tensor->family, family_) ? tensor_inward(value, tensor) : value;
     if (auto* sequence = as<SequenceValue>(value)) return elements_inward(sequence->is_list, sequence->items);
@@ -60,6 +61,13 @@ class Border {
     if (face.get() == object->object.get()) return value;
     tracer_.values().identity_of(value);
     return tracer_.values().constant(face);
+  }
+
+  void refuse_complex(const ValuePtr& value) const {
+    if (callable_.takes_complex) return;
+    auto* tensor = as<TensorValue>(value);
+    if (type_of(value) == &PyComplex_Type || (tensor != nullptr && is_complex(tensor->spec.dtype)))
+      graph_break(BreakReason::unknown_c_function, str_cat(callable_.name, " of complex numbers"));
   }
 
   ValuePtr elements_inward(bool is_list, const std::vector<ValuePtr>& elements) {
@@ -88,12 +96,15 @@ class Border {
     if (tensor->source != nullptr) graph_break(BreakReason::tensor_operands, "a constant of a function of ours");
     // No argument was a tensor.
     if (passed_.empty()) check_state(tracer_, family_);
+    if (!family_.dtype_object(tensor->spec.dtype))
+      graph_break(BreakReason::unknown_c_function, str_cat("a result of dtype ", row(tensor->spec.dtype).name));
     bool is_array = returns_arrays_ || !tensor->views.empty();
     tensor->family = is_array ? &family_ : family_of_result(&family_, tensor->spec.rank());
     return value;
   }
 
   Tracer& tracer_;
+  const TensorCallable& callable_;
   const TensorFamily& family_;
   bool returns_arrays_;
   std::vector<std::pair<ValuePtr, ValuePtr>> passed_;  // {the library's, ours}

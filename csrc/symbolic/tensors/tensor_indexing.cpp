@@ -455,14 +455,15 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   ValuePtr made = tensor_of_sequence(tracer, *tensor->family, given, tensor->spec.dtype);
   const ValuePtr& value = made ? made : given;
   PyTypeObject* type = type_of(value);
-  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
+  bool is_complex_number = type == &PyComplex_Type && is_complex(tensor->spec.dtype);
+  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || is_complex_number;
   auto* source = as<TensorValue>(value);
   if (source == nullptr && !is_number)
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
-  if (is_number) require_storable_number(tracer, *tensor, value);
+  if (is_number && !is_complex_number) require_storable_number(tracer, *tensor, value);
   // Libraries with scalars store those as numbers, which may be out of range of integers.
   DType dtype = tensor->spec.dtype;
-  if (source != nullptr && source->family != tensor->family && !is_floating(dtype) &&
+  if (source != nullptr && source->family != tensor->family && !is_floating(dtype) && !is_complex(dtype) &&
       !is_widening(source->spec.dtype, dtype))
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into ", row(dtype).name));
   auto* mask = as<TensorValue>(key);

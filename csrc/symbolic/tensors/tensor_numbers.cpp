@@ -17,6 +17,10 @@ namespace {
 // tolist() of more numbers is left to the interpreter.
 constexpr int64_t kMostNumbers = 64;
 
+[[noreturn]] void refuse(const std::string& what) {
+  graph_break(BreakReason::tensor_to_number, what + " of a number taken out of a tensor");
+}
+
 PyTypeObject* number_type(DType dtype) {
   switch (row(dtype).category) {
     case DTypeCategory::Bool:
@@ -25,6 +29,8 @@ PyTypeObject* number_type(DType dtype) {
       return &PyLong_Type;
     case DTypeCategory::Floating:
       return &PyFloat_Type;
+    case DTypeCategory::Complex:
+      refuse("the value");
   }
   throw Error(ErrorKind::Internal, "a dtype of no category");
 }
@@ -49,10 +55,6 @@ ValueRef checked(Tracer& tracer, const char* op, std::vector<Operand> operands) 
   if (tracer.graph().has_host_call())
     graph_break(BreakReason::tensor_to_number, "arithmetic of a whole number after a custom operator");
   return add(tracer, op, std::move(operands));
-}
-
-[[noreturn]] void refuse(const std::string& what) {
-  graph_break(BreakReason::tensor_to_number, what + " of a number taken out of a tensor");
 }
 
 // An operand next to a number of the graph: another one, a dynamic number, or a constant.

@@ -19,6 +19,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/tensor_writes.h"
+#include "tensor/fill.h"
 #include "tensor/ops/data_sizes.h"
 #include "tensor/ops/gradient_flow.h"
 #include "tensor/shapes/memory_format.h"
@@ -134,7 +135,7 @@ class OpCapture {
   }
 
   static bool is_number_form(ValueForm form) {
-    return form == ValueForm::Int || form == ValueForm::Float || form == ValueForm::Bool;
+    return form == ValueForm::Int || form == ValueForm::Float || form == ValueForm::Bool || form == ValueForm::Complex;
   }
 
   ValueForm form_of(const ValuePtr& value) {
@@ -145,6 +146,7 @@ class OpCapture {
     if (type == &PyLong_Type) return ValueForm::Int;
     if (type == &PyFloat_Type) return ValueForm::Float;
     if (type == &PyBool_Type) return ValueForm::Bool;
+    if (type == &PyComplex_Type) return ValueForm::Complex;
     auto* sequence = as<SequenceValue>(value);
     if (sequence == nullptr || !is_list_argument(type)) return ValueForm::Other;
     bool of_tensors = !sequence->items.empty() && is_tensor(sequence->items[0]);
@@ -211,12 +213,48 @@ class OpCapture {
   Operand number_operand(const Param& declared, const ValuePtr& value) {
     Param param = declared;
     if (param.type == ParamType::Tensor) param.type = ParamType::Number;
+    if (type_of(value) == &PyComplex_Type && takes_complex_number(*row_, param)) return complex_operand(value);
     if (!tracer_.shapes().is_unbacked(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       refuse_unbacked(tracer_, value);
       return tracer_.builder().scalar_input(value);
     }
     return constant_operand(param, value);
+  }
+
+  // In the widest dtype, until promotion says in which.
+  Operand complex_operand(const ValuePtr& value) {
+    Ref constant = constant_of(tracer_, value);
+    if (!constant) graph_break(BreakReason::tensor_operands, str_cat(row_->name, " with a ", describe(value)));
+    complex_numbers_.push_back({operands_.size(), PyComplex_AsCComplex(constant)});
+    return complex_tensor(complex_numbers_.back().number, DType::complex128);
+  }
+
+  ValueRef complex_tensor(Py_complex number, DType dtype) {
+    static const OpRow* const row = find_op("complex_number");
+    if (dtype == DType::complex64 && !(fits(dtype, Scalar(number.real)) && fits(dtype, Scalar(number.imag))))
+      graph_break(BreakReason::tensor_operands, row_->name + " with a number that complex64 does not hold");
+    return {tracer_.builder().add_op(*row, {Scalar(number.real), Scalar(number.imag), dtype}), 0};
+  }
+
+  bool is_complex_number(size_t at) const {
+    return std::ranges::any_of(complex_numbers_, [at](const ComplexNumber& each) { return each.at == at; });
+  }
+
+  // What is written into a tensor has its dtype.
+  DType complex_element_dtype() const {
+    auto* self = std::get_if<ValueRef>(&operands_[0]);
+    DType dtype = self == nullptr ? DType::complex128 : tracer_.graph().info(*self).spec.dtype;
+    if (!is_complex(dtype)) graph_break(BreakReason::tensor_operands, row_->name + " with a complex number");
+    return dtype;
+  }
+
+  void settle_complex_numbers(const std::vector<std::optional<DType>>& casts) {
+    for (const ComplexNumber& each : complex_numbers_) {
+      bool is_promoted = each.at < casts.size() && casts[each.at];
+      DType dtype = is_promoted ? *casts[each.at] : complex_element_dtype();
+      if (dtype != DType::complex128) operands_[each.at] = complex_tensor(each.number, dtype);
+    }
   }
 
   // Sequences other than tuples and lists are refused by the op itself; null: the elements are unknown.
@@ -305,7 +343,7 @@ class OpCapture {
       if (ref != nullptr && !is_number(i) && !tracer_.graph().info(*ref).is_scalar)
         dtype = tracer_.graph().info(*ref).spec.dtype;
     }
-    if (!dtype || *dtype == DType::float16 || *dtype == DType::bfloat16)
+    if (!dtype || *dtype == DType::float16 || *dtype == DType::bfloat16 || is_complex(*dtype))
       graph_break(BreakReason::tensor_to_number, str_cat(row_->name, " with a number out of a tensor"));
     for (size_t i : numbers_) operands_[i] = cast(std::get<ValueRef>(operands_[i]), *dtype);
   }
@@ -347,11 +385,16 @@ class OpCapture {
       promote_lists();
       std::vector<PromotionOperand> kinds;
       for (size_t i = 0; i < operands_.size(); ++i)
-        kinds.push_back(row_->schema.params[i].promotes ? promotion_operand(operands_[i], is_number(i))
-                                                        : PromotionOperand{});
+        if (!row_->schema.params[i].promotes) {
+          kinds.emplace_back();
+        } else if (is_complex_number(i)) {
+          kinds.push_back({.kind = PromotionOperand::Kind::Scalar, .category = DTypeCategory::Complex});
+        } else {
+          kinds.push_back(promotion_operand(operands_[i], is_number(i)));
+        }
       auto casts = family_->promote(*row_, kinds);
       for (size_t i = 0; i < operands_.size(); ++i) {
-        if (is_number(i)) continue;
+        if (is_number(i) || is_complex_number(i)) continue;
         if (i < casts.size() && casts[i] && kinds[i].kind == PromotionOperand::Kind::Scalar) {
           operands_[i] = tensor_of_number(operands_[i], *casts[i]);
           continue;
@@ -360,6 +403,7 @@ class OpCapture {
         if (i < casts.size() && casts[i] && ref != nullptr && !tracer_.graph().info(*ref).is_scalar)
           operands_[i] = cast(*ref, *casts[i]);
       }
+      settle_complex_numbers(casts);
     } catch (const Error&) {
       // What NumPy, say, promotes otherwise is not known to raise.
       if (family_->takes_numbers) refuse_arguments(*family_, row_->name);
@@ -529,6 +573,8 @@ class OpCapture {
       TensorSpec& spec = node->outs[i].spec;
       spec.requires_grad = grad && is_floating(spec.dtype);
       const TensorFamily* family = base ? as<TensorValue>(base)->family : family_of_result(family_, spec.rank());
+      if (!family->dtype_object(spec.dtype))
+        graph_break(BreakReason::unknown_c_function, str_cat(row_->name, ", whose result is ", row(spec.dtype).name));
       auto result = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, spec, *family);
       if (base) tracer_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
@@ -548,8 +594,13 @@ class OpCapture {
   std::vector<ValuePtr> values_;
   std::vector<Operand> operands_;
   std::vector<std::pair<size_t, ValuePtr>> runtime_scalars_;  // index in operands_, value
-  std::vector<size_t> numbers_;                               // indices of operands that are numbers of the graph
-  int viewed_at_ = -1;                                        // index in values_
+  struct ComplexNumber {
+    size_t at;  // in operands_
+    Py_complex number;
+  };
+  std::vector<ComplexNumber> complex_numbers_;  // Python's
+  std::vector<size_t> numbers_;                 // indices of operands that are numbers of the graph
+  int viewed_at_ = -1;                          // index in values_
 };
 
 }  // namespace

@@ -25,6 +25,8 @@ std::optional<dnnl::memory::data_type> data_type(DType dtype) {
     case DType::uint16:
     case DType::uint32:
     case DType::uint64:
+    case DType::complex64:
+    case DType::complex128:
       break;
   }
   return std::nullopt;

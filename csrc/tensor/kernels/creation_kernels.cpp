@@ -17,7 +17,7 @@ namespace {
 
 // New results are dense in some order of dims, so their elements fill the storage.
 void fill(const Tensor& out, const Scalar& value) {
-  alignas(8) char element[8];
+  alignas(8) char element[ElementWalk::kMostItem];
   store_scalar(out->dtype(), value, element);
   auto item = static_cast<int64_t>(item_size(out->dtype()));
   parallel_for(out->numel(), 0.05 * static_cast<double>(item), [&](int64_t begin, int64_t end) {

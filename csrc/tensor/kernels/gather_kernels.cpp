@@ -51,7 +51,7 @@ class Indices {
   Tensor plain_;
 };
 
-// Calls run(Item{}) with the unsigned type of the item's size.
+// Calls run(Item{}) with a type of the item's size.
 template <typename Run>
 void with_item(size_t size, const Run& run) {
   switch (size) {
@@ -61,8 +61,10 @@ void with_item(size_t size, const Run& run) {
       return run(uint16_t{});
     case 4:
       return run(uint32_t{});
-    default:
+    case 8:
       return run(uint64_t{});
+    default:
+      return run(Complex<double>{});
   }
 }
 

@@ -271,8 +271,10 @@ void put_elements(size_t item, const IndexedOffsets& indexed, const Offsets& bef
       return put(uint16_t{});
     case 4:
       return put(uint32_t{});
-    default:
+    case 8:
       return put(uint64_t{});
+    default:
+      return put(Complex<double>{});
   }
 }
 

@@ -19,6 +19,8 @@ void add_typed(void* dst, const void* src) {
   const T& from = *static_cast<const T*>(src);
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
     to = T::from_float(to.to_float() + from.to_float());
+  } else if constexpr (is_complex_type<T>) {
+    to = {to.re + from.re, to.im + from.im};
   } else if constexpr (std::is_same_v<T, bool>) {
     to = to | from;
   } else if constexpr (std::is_integral_v<T>) {
@@ -50,12 +52,16 @@ void copy_run(size_t item, const char* src, char* dst, int64_t n) {
     case 4:
       std::memcpy(dst, src, 4);
       return;
-    default:
+    case 8:
       std::memcpy(dst, src, 8);
+      return;
+    default:
+      std::memcpy(dst, src, 16);
   }
 }
 
 AddElement add_element(DType dtype) {
+  if (is_complex(dtype)) return with_any_type(dtype, []<typename T>() -> AddElement { return add_typed<T>; });
   return with_wrapping_type(dtype, []<typename T>() -> AddElement { return add_typed<T>; });
 }
 

@@ -15,7 +15,7 @@ AddElement add_element(DType dtype);
 // One element of out's dtype, from a number or a tensor of one element.
 struct OneElement {
   OneElement(const OpCall& call, const Arg& value, DType dtype, bool checks = true);
-  alignas(8) char bytes[8];
+  alignas(8) char bytes[16];
 };
 
 }  // namespace md

@@ -8,6 +8,7 @@
 #include "tensor/gemm/packed_weights.h"
 #include "tensor/gemm/row_product.h"
 #include "tensor/gemm/split_matmul.h"
+#include "tensor/kernels/complex_kernels.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
@@ -268,6 +269,9 @@ Product make_product(const Tensor& left, const Tensor& right, const Tensor& out)
 
 void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool right_is_weight) {
   if (out->numel() == 0) return;
+  if (is_complex(out->dtype()))
+    return multiply_complex(left, right, out,
+                            [](const Tensor& a, const Tensor& b, const Tensor& into) { multiply(a, b, into); });
   Product p = make_product(left, right, out);
   p.b_is_weight = right_is_weight && is_same_memory(p.b.tensor, right);
   if (p.k == 0) {
@@ -300,6 +304,8 @@ void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool r
     case DType::int64:
       return multiply_each<int64_t>(p, a, b, multiply_integers<int64_t>);
     case DType::bool_:
+    case DType::complex64:
+    case DType::complex128:
       break;
   }
   MD_ASSERT(false, "matrix product of ", row(out->dtype()).name);

@@ -13,7 +13,7 @@ struct PointwiseCall {
   DType dtype;  // of the loop
   int operand_count = 0;
   const Tensor* tensors[3] = {};  // null: single element
-  alignas(8) unsigned char numbers[3][8] = {};
+  alignas(8) unsigned char numbers[3][16] = {};
   unsigned mask = 0;
   const Scalar* params = nullptr;
 };

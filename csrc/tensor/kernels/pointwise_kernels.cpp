@@ -43,7 +43,7 @@ void add_operand(PointwiseCall& call, const Arg& arg, bool may_be_number) {
 }
 
 void check_divisors(const PointwiseCall& call) {
-  if (!call.row.may_fail || is_floating(call.dtype)) return;
+  if (!call.row.may_fail || is_floating(call.dtype) || is_complex(call.dtype)) return;
   if (call.tensors[1] == nullptr) return check_divisor(call.op, call.dtype, call.numbers[1], 1);
   const Tensor& divisor = *call.tensors[1];
   std::span<const int64_t> sizes(divisor->sizes(), static_cast<size_t>(divisor->rank()));
@@ -115,7 +115,8 @@ static void check_power(const OpCall& call) {
   if (call.row.pointwise != static_cast<int>(Pointwise::pow)) return;
   const Scalar* exponent = std::get_if<Scalar>(&call.args[1]);
   if (exponent == nullptr || exponent->as_int() >= 0 || !arg_is<Tensor>(call, 0)) return;
-  if (!is_floating(tensor_arg(call, 0)->dtype())) {
+  DType dtype = tensor_arg(call, 0)->dtype();
+  if (!is_floating(dtype) && !is_complex(dtype)) {
     raise_op(ErrorKind::Runtime, call.row.name, "Integers to negative integer powers are not allowed.");
   }
 }
@@ -204,7 +205,7 @@ bool run_with_number(const OpRow& op, const Tensor& tensor, const Scalar& value,
   std::optional<DType> holds = checked_operand(op.pointwise, mask == 2 ? 1 : 0, tensor->dtype());
   if (holds && !fits(*holds, value)) return false;
   Tensor result = new_result(op, tensor);
-  alignas(8) unsigned char number[8];
+  alignas(8) unsigned char number[16];
   store_scalar(scalar_operand_dtype(tensor->dtype()), value, number);
   const void* src[2];
   src[mask == 2 ? 0 : 1] = tensor->data();

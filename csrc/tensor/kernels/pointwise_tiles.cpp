@@ -94,7 +94,7 @@ class PlainRows {
   }
 
   void run_row(int64_t row, int64_t column, int64_t n) const {
-    alignas(64) char buffers[3][kFilled * 8];
+    alignas(64) char buffers[3][kFilled * ElementWalk::kMostItem];
     const void* src[3];
     for (int i = 0; i < call_.operand_count; ++i) {
       const Operand& operand = operands_[i];

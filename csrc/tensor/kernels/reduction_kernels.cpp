@@ -5,6 +5,7 @@
 
 #include "tensor/dtype_dispatch.h"
 #include "tensor/fill.h"
+#include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -292,6 +293,7 @@ void fold(const OpCall& call, const Fold& fold, const Tensor& out, bool is_mean 
 }  // namespace
 
 void sum_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (is_complex(outs[0]->dtype())) return run_on_parts(sum_kernel, call, outs[0]);
   // For bools, true plus true is true.
   if (outs[0]->dtype() == DType::bool_) {
     return fold(call, {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]);
@@ -300,10 +302,12 @@ void sum_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void prod_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (is_complex(outs[0]->dtype())) return complex_product(call, outs[0]);
   fold(call, {Pointwise::mul, row(outs[0]->dtype()).accumulator, Scalar(int64_t{1})}, outs[0]);
 }
 
 void mean_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (is_complex(outs[0]->dtype())) return run_on_parts(mean_kernel, call, outs[0]);
   fold(call, {Pointwise::add, row(outs[0]->dtype()).accumulator, Scalar(int64_t{0})}, outs[0], true);
 }
 

@@ -1,6 +1,7 @@
 // Ops on whole slices: softmax, log_softmax, layer_norm, cumsum, cumprod.
 #include <cmath>
 
+#include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/softmax.h"
 #include "tensor/ops/call_args.h"
@@ -157,6 +158,7 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
+  if (is_complex(outs[0]->dtype())) return run_on_parts(cumsum_kernel, call, outs[0]);
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   if (is_floating(outs[0]->dtype())) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "tensor/fill.h"
+#include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/ops/call_args.h"
@@ -73,17 +74,35 @@ void deviation(const OpCall& call, const Tensor& out, bool root) {
 
 }  // namespace
 
+namespace {
+
+// Of complex numbers: the mean of |element - mean|^2, which is the sum of the variances of the parts.
+void variance(const OpCall& call, const Tensor& out) {
+  if (is_complex(tensor_arg(call, 0)->dtype())) return run_on_sum_of_parts(var_kernel, call, out);
+  deviation(call, out, false);
+}
+void standard_deviation(const OpCall& call, const Tensor& out) {
+  if (!is_complex(tensor_arg(call, 0)->dtype())) return deviation(call, out, true);
+  static const OpRow* const sqrt = find_op("sqrt");
+  variance(call, out);
+  Arg args[] = {out};
+  Tensor result = out;
+  pointwise_kernel({*sqrt, args}, {&result, 1});
+}
+
+}  // namespace
+
 void whole_var_kernel(const OpCall& call, std::span<Tensor> outs) {
   static const OpRow* const row = find_op("var.unbiased");
   Arg args[] = {call.args[0], Arg(), call.args[1], Scalar(false)};
-  deviation({*row, args}, outs[0], false);
+  variance({*row, args}, outs[0]);
 }
 void whole_std_kernel(const OpCall& call, std::span<Tensor> outs) {
   static const OpRow* const row = find_op("std.unbiased");
   Arg args[] = {call.args[0], Arg(), call.args[1], Scalar(false)};
-  deviation({*row, args}, outs[0], true);
+  standard_deviation({*row, args}, outs[0]);
 }
-void var_kernel(const OpCall& call, std::span<Tensor> outs) { deviation(call, outs[0], false); }
-void std_kernel(const OpCall& call, std::span<Tensor> outs) { deviation(call, outs[0], true); }
+void var_kernel(const OpCall& call, std::span<Tensor> outs) { variance(call, outs[0]); }
+void std_kernel(const OpCall& call, std::span<Tensor> outs) { standard_deviation(call, outs[0]); }
 
 }  // namespace md

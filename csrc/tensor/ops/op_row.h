@@ -42,7 +42,7 @@ enum class Promotion : uint8_t {
   SameOrFactor,  // Same, but a last operand of rank 0 promotes as in Arithmetic (lerp)
 };
 
-// One result of a shape rule. For a view: strides, and the offset from argument 0's first element.
+// One result of a shape rule. For a view: strides, and the offset from argument 0's first element, in elements of the result.
 struct OutSpec {
   TensorSpec spec;
   Dim view_offset = 0;
@@ -77,8 +77,8 @@ enum OpVariant : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 
 // its number. kNeedsTensor: at least one of the operands that may be numbers is a tensor. kIsArgument: a result with as
 // many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad. kChoosesByNumber: the
 // value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise. kUncounted: a
-// view whose writes are not counted as those of the tensor that it views.
-enum OpTrait : uint8_t {
+// view whose writes are not counted as those of the tensor that it views. kTakesComplex: its tensors may be complex.
+enum OpTrait : uint16_t {
   kPlain = 0,
   kEagerOnly = 1,
   kChecksElements = 2,
@@ -88,6 +88,7 @@ enum OpTrait : uint8_t {
   kCutsGradient = 32,
   kChoosesByNumber = 64,
   kUncounted = 128,
+  kTakesComplex = 256,
 };
 
 // The role of an op for passes and fusion, which never look at its name.
@@ -116,12 +117,12 @@ enum class OpRole : uint8_t {
 };
 
 struct OpTraits {
-  uint8_t bits = 0;  // OpTrait
+  uint16_t bits = 0;  // OpTrait
   OpRole role = OpRole::None;
   constexpr OpTraits(OpTrait trait) : bits(trait) {}
-  constexpr OpTraits(int bits) : bits(static_cast<uint8_t>(bits)) {}
+  constexpr OpTraits(int bits) : bits(static_cast<uint16_t>(bits)) {}
   constexpr OpTraits(OpRole role) : role(role) {}
-  constexpr OpTraits(int bits, OpRole role) : bits(static_cast<uint8_t>(bits)), role(role) {}
+  constexpr OpTraits(int bits, OpRole role) : bits(static_cast<uint16_t>(bits)), role(role) {}
 };
 constexpr OpTraits operator|(int traits, OpRole role) { return {traits, role}; }
 
@@ -145,9 +146,9 @@ struct OpRow {
   // Whether minidynamo.f(..., out=t) writes the result to t.
   bool takes_out() const { return (variants & kFunction) && kind != OpKind::View && !returns_list(); }
   bool returns_list() const { return !schema.returns.empty() && schema.returns[0] == ParamType::TensorList; }
-  // Whether a result of this many dims, not a copy, is argument 0 itself.
+  // Whether a result of this many dims and this dtype, not a copy, is argument 0 itself.
   bool is_argument(const TensorSpec& given, const TensorSpec& result) const {
-    return has(kIsArgument) && given.rank() == result.rank();
+    return has(kIsArgument) && given.rank() == result.rank() && given.dtype == result.dtype;
   }
 };
 
@@ -159,6 +160,9 @@ const OpRow* find_op(std::string_view name);  // nullptr if there is none
 std::string_view python_name(const OpRow& row);  // "max" of "max.dim"
 std::vector<const OpRow*> op_overloads(std::string_view python_name);
 const OpRow* add_op_row(OpRow row);  // run-time rows; an older row of the same name is shadowed, not freed
+
+// Applies the shape rule, once no tensor or dtype among the arguments is complex that the row does not take: Error(NotImplemented).
+void infer_results(const OpCall& call, std::vector<OutSpec>& outs);
 
 // Runs shape rule and kernel on real tensors, only the shape rule if any tensor is fake, the recorder if any is
 // recording. args: complete as in OpCall, dtypes final.

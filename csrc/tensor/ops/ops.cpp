@@ -8,6 +8,7 @@
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/op_row.h"
 #include "tensor/ops/shape_rules.h"
+#include "tensor/ops/write_op.h"
 #include "tensor/simd/pointwise.h"
 #include "tensor/simd/room.h"
 
@@ -134,6 +135,11 @@ Tensor joined_in_room(const OpCall& call, const TensorSpec& spec) {
   return join_held(parts, static_cast<int>(dim < 0 ? dim + rank : dim), spec);
 }
 
+// Where the tensor starts in its storage, in elements of a dtype of which they are multiples.
+int64_t offset_in(DType dtype, const Tensor& tensor) {
+  return tensor->offset() * static_cast<int64_t>(item_size(tensor->dtype())) / static_cast<int64_t>(item_size(dtype));
+}
+
 std::vector<Tensor> run_real(const OpCall& call, const std::vector<OutSpec>& specs) {
   if (call.row.kernel == cat_kernel)
     if (Tensor joined = joined_in_room(call, specs[0].spec); joined.defined()) return {joined};
@@ -143,7 +149,7 @@ std::vector<Tensor> run_real(const OpCall& call, const std::vector<OutSpec>& spe
   for (const OutSpec& out : specs) {
     if (call.row.kind == OpKind::View && !out.copies) {
       const Tensor& base = viewed_tensor(call);
-      outs.push_back(Tensor::view(base, out.spec, base->offset() + out.view_offset.value()));
+      outs.push_back(Tensor::view(base, out.spec, offset_in(out.spec.dtype, base) + out.view_offset.value()));
     } else {
       outs.push_back(Tensor::empty(out.spec));
       runs_kernel = true;
@@ -186,6 +192,32 @@ void fill_defaults(const OpRow& row, std::vector<Arg>& args) {
   }
 }
 
+namespace {
+
+void refuse_complex(const OpRow& row, DType dtype) {
+  if (!is_complex(dtype)) return;
+  raise_op(ErrorKind::NotImplemented, python_name(row), "not implemented for '", scalar_type_name(dtype), "'");
+}
+
+void refuse_complex(const OpCall& call) {
+  for (const Arg& arg : call.args) {
+    if (const Tensor* tensor = std::get_if<Tensor>(&arg)) {
+      if (tensor->defined()) refuse_complex(call.row, (*tensor)->dtype());
+    } else if (const auto* tensors = std::get_if<std::vector<Tensor>>(&arg)) {
+      for (const Tensor& tensor : *tensors) refuse_complex(call.row, tensor->dtype());
+    } else if (const DType* dtype = std::get_if<DType>(&arg)) {
+      refuse_complex(call.row, *dtype);
+    }
+  }
+}
+
+}  // namespace
+
+void infer_results(const OpCall& call, std::vector<OutSpec>& outs) {
+  if (!call.row.has(kTakesComplex) && call.row.kind != OpKind::HostCall) refuse_complex(call);
+  call.row.shape_rule(call, outs);
+}
+
 std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args) {
   MD_ASSERT(args.size() == row.schema.params.size(), "[", row.name, "] needs ", row.schema.params.size(),
             " arguments, got ", args.size());
@@ -193,7 +225,7 @@ std::vector<Tensor> run_op(const OpRow& row, std::span<const Arg> args) {
   if (found.kind == TensorKind::Recording) return found.recorder->record(row, args);
   OpCall call{row, args};
   OutSpecs specs;
-  row.shape_rule(call, *specs);
+  infer_results(call, *specs);
   std::vector<Tensor> outs;
   if (found.kind == TensorKind::Fake) {
     for (const OutSpec& out : *specs) outs.push_back(Tensor::fake(out.spec));

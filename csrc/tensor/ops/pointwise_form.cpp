@@ -34,7 +34,7 @@ void check_alpha(const OpRow& op, std::span<const Arg> args, const PointwiseForm
   if (alpha == nullptr || alpha->kind() == Scalar::Kind::Int) return;
   DTypeCategory category = std::max(category_of(args[static_cast<size_t>(form.operands[0])]),
                                     category_of(args[static_cast<size_t>(form.operands[1])]));
-  if (alpha->is_float() && category != DTypeCategory::Floating) {
+  if (alpha->is_float() && category < DTypeCategory::Floating) {
     raise_op(ErrorKind::Runtime, op.name,
              "For integral input tensors, argument alpha must not be a floating point number.");
   }
@@ -121,7 +121,8 @@ void refine_pow(const OpRow& op, std::span<const Arg> args, PointwiseForm& form)
   for (const Power& power : kPowers) {
     if (!is_number(args[1], power.exponent)) continue;
     // sqrt(-inf) is NaN, its power inf: torch uses sqrt except for float16.
-    if (power.exponent == -1 && !is_floating((*base)->dtype())) continue;
+    bool is_whole = !is_floating((*base)->dtype()) && !is_complex((*base)->dtype());
+    if (power.exponent == -1 && is_whole) continue;
     if (power.exponent < 1 && (*base)->dtype() == DType::float16) continue;
     form.row = number(power.row);
     form.operand_count = 1;
@@ -163,7 +164,8 @@ bool has_zero_of(DType dtype, const void* src, int64_t n) {
 }  // namespace
 
 void check_divisor(const OpRow& op, DType dtype, const void* divisor, int64_t n) {
-  if (!is_floating(dtype) && has_zero_of(dtype, divisor, n)) raise_op(ErrorKind::Runtime, op.name, "ZeroDivisionError");
+  if (!is_floating(dtype) && !is_complex(dtype) && has_zero_of(dtype, divisor, n))
+    raise_op(ErrorKind::Runtime, op.name, "ZeroDivisionError");
 }
 
 PointwiseForm pointwise_form(const OpRow& op, std::span<const Arg> args) {

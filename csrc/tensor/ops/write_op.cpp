@@ -103,7 +103,7 @@ void check_write(const OpRow& op, const TensorSpec& result, const TensorSpec& ta
 void write_op(const OpRow& op, std::span<const Arg> args, const Tensor& target) {
   OpCall call{op, args};
   std::vector<OutSpec> specs;
-  op.shape_rule(call, specs);
+  infer_results(call, specs);
   MD_ASSERT(specs.size() == 1, "[", op.name, "] has several results");
   check_write(op, specs[0].spec, target.spec());
   if (specs[0].spec.dtype == target->dtype() && may_write_directly(op, args, target)) {

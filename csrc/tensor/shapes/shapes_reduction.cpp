@@ -39,7 +39,7 @@ void reduce_to(const OpCall& call, DType dtype, std::vector<OutSpec>& outs) {
 }
 
 void require_floating(const OpCall& call, DType dtype) {
-  if (is_floating(dtype)) return;
+  if (is_floating(dtype) || is_complex(dtype)) return;
   raise_op(ErrorKind::Runtime, call.row.name, "Input dtype must be a floating point dtype, but got ", row(dtype).name,
            "; shape ", str(tensor_arg(call, 0).spec().sizes.span()));
 }
@@ -77,21 +77,22 @@ std::vector<bool> truth_reduced_dims(const OpCall& call) {
 // sum, prod: integers and bools are accumulated in int64.
 void reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = tensor_arg(call, 0)->dtype();
-  reduce_to(call, dtype_arg(call).value_or(is_floating(dtype) ? dtype : DType::int64), outs);
+  reduce_to(call, dtype_arg(call).value_or(is_floating(dtype) || is_complex(dtype) ? dtype : DType::int64), outs);
 }
 
 // mean, var, std.
 void floating_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = dtype_arg(call).value_or(tensor_arg(call, 0)->dtype());
   require_floating(call, dtype);
-  reduce_to(call, dtype, outs);
+  bool is_variance = call.row.schema.find("dtype") < 0;
+  reduce_to(call, is_variance ? part_dtype(dtype) : dtype, outs);
 }
 
 // var and std of all elements.
 void whole_deviation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = tensor_arg(call, 0)->dtype();
   require_floating(call, dtype);
-  push_contiguous(outs, dtype, {});
+  push_contiguous(outs, part_dtype(dtype), {});
 }
 
 // The extremes and negative orders are undefined for no elements.
@@ -166,7 +167,9 @@ void single_dim_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) 
 void cumulative_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   wrap_dim(call, int_arg(call, 1), self.rank());
-  push_contiguous(outs, dtype_arg(call).value_or(is_floating(self.dtype) ? self.dtype : DType::int64), self.sizes);
+  push_contiguous(
+      outs, dtype_arg(call).value_or(is_floating(self.dtype) || is_complex(self.dtype) ? self.dtype : DType::int64),
+      self.sizes);
 }
 
 // cummax, cummin: values and indices.

@@ -561,6 +561,7 @@ constexpr FloatLoops<T> float_loops() {
 
 constexpr void fill_blocks(LoopTable& table) {
 #define MD_DTYPE(name, ctype, ...) fill_folds<ctype>(table, DType::name);
+#define MD_COMPLEX_DTYPE(...)
 #include "tensor/dtypes.def"
 #undef MD_DTYPE
   table.f32 = float_loops<float>();

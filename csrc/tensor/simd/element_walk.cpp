@@ -40,6 +40,15 @@ void copy_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, 
   }
 }
 
+// Of 16 bytes, which need not be aligned to more than 8.
+void copy_long_words(const char* src, int64_t src_step, char* dst, int64_t dst_step, int64_t n) {
+  Complex<double> value;
+  for (; n > 0; --n, src += src_step, dst += dst_step) {
+    std::memcpy(&value, src, sizeof value);
+    std::memcpy(dst, &value, sizeof value);
+  }
+}
+
 }  // namespace
 
 void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n) {
@@ -56,14 +65,16 @@ void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int6
       return copy_words<uint16_t>(src, src_step, dst, dst_step, n);
     case 4:
       return copy_words<uint32_t>(src, src_step, dst, dst_step, n);
-    default:
+    case 8:
       return copy_words<uint64_t>(src, src_step, dst, dst_step, n);
+    default:
+      return copy_long_words(src, src_step, dst, dst_step, n);
   }
 }
 
 bool are_picked_together(int64_t item, int64_t step, size_t count) {
   int64_t words = step / item;
-  return count > 1 && count <= kMostPicks && step % item == 0 && words >= 2 && words < 2 + kPickSteps;
+  return item <= 8 && count > 1 && count <= kMostPicks && step % item == 0 && words >= 2 && words < 2 + kPickSteps;
 }
 
 void pick_together(int64_t item, int64_t step, std::span<const char* const> from, std::span<char* const> to,
@@ -135,6 +146,7 @@ void ElementWalk::find_plain_rows() {
 void ElementWalk::choose_tile(Tiles tiles) {
   MD_ASSERT(operand_count_ > 0 && operand_count_ <= kMaxOperands && rank_ <= kMaxRank);
   int64_t least_long = kTile / 4;
+  tile_ = std::min(kTile, kTileBytes / *std::max_element(items_, items_ + operand_count_));
   if (tiles == Tiles::OfBytes) {
     tile_ = kTileBytes / *std::max_element(items_, items_ + operand_count_);
     bool is_any_across = false, is_any_repeated = false;

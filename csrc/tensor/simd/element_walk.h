@@ -8,7 +8,7 @@
 
 namespace md {
 
-// Copies n items of 1, 2, 4 or 8 bytes, with byte strides; with a stride of 0 one item n times.
+// Copies n items of 1, 2, 4, 8 or 16 bytes, with byte strides; with a stride of 0 one item n times.
 void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n);
 
 // Several operands with one step, copied side by side in short tiles: their memory then comes as that of streams, which it
@@ -26,8 +26,11 @@ class ElementWalk {
   static constexpr int kMaxRank = 64;
   static constexpr int kMaxOperands = 4;
   static constexpr int64_t kTile = 512;  // elements
-  static constexpr int64_t kTileBytes = kTile * 8;
-  enum class Tiles : uint8_t { OfElements, OfBytes };  // at most kTile elements, or kTileBytes of each operand
+  static constexpr int64_t kTileBytes = kTile * 8, kMostItem = 16;
+  enum class Tiles : uint8_t {
+    OfElements,
+    OfBytes
+  };  // at most kTile elements, and kTileBytes of each operand, or as many of the latter as fit
 
   explicit ElementWalk(std::span<const int64_t> sizes);
   // Strides in elements over the space's dims.

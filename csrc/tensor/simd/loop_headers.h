@@ -11,11 +11,12 @@
 
 namespace md {
 
-// A level's loops: four parts, each compiled in a file of its own, since together they take long.
+// A level's loops: five parts, each compiled in a file of its own, since together they take long.
 #define MD_LEVEL_PARTS(level)                    \
   namespace level {                              \
   extern const PointwiseTable float_pointwise;   \
   extern const PointwiseTable integer_pointwise; \
+  extern const PointwiseTable complex_pointwise; \
   extern const ConvertTable conversions;         \
   extern const LoopTable table;                  \
   }

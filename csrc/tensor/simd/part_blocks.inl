@@ -21,8 +21,11 @@ constexpr LoopTable make_table() {
   LoopTable table{};
   table.name = MD_LEVEL_NAME;
   for (int dtype = 0; dtype < kDTypeCount; ++dtype) {
-    bool is_float = kDTypes[dtype].category == DTypeCategory::Floating;
-    table.pointwise[dtype] = (is_float ? float_pointwise : integer_pointwise).loops[dtype];
+    DTypeCategory category = kDTypes[dtype].category;
+    table.pointwise[dtype] = (category == DTypeCategory::Floating  ? float_pointwise
+                              : category == DTypeCategory::Complex ? complex_pointwise
+                                                                   : integer_pointwise)
+                                 .loops[dtype];
   }
   table.convert = conversions.loops;
   fill_blocks(table);

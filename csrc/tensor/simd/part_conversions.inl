@@ -4,15 +4,20 @@ namespace {
 
 #include "tensor/simd/half_vectors.inl"
 
+#include "tensor/simd/complex_conversions.inl"
 #include "tensor/simd/convert_loops.inl"
 
 // Integers that do not become longer lose their sign with their upper bits; floats become narrow integers through int32_t.
 template <typename From, typename To>
 constexpr ConvertLoop conversion() {
-  constexpr bool is_cut = std::is_integral_v<From> && std::is_integral_v<To> && sizeof(To) <= sizeof(From);
-  constexpr bool takes_low_bits = std::is_integral_v<From> || sizeof(To) < sizeof(int32_t);
-  return convert_loop<std::conditional_t<is_cut, Wrapping<From>, From>,
-                      std::conditional_t<takes_low_bits, Wrapping<To>, To>>;
+  if constexpr (is_complex_type<From> || is_complex_type<To>) {
+    return complex_convert_loop<From, To>;
+  } else {
+    constexpr bool is_cut = std::is_integral_v<From> && std::is_integral_v<To> && sizeof(To) <= sizeof(From);
+    constexpr bool takes_low_bits = std::is_integral_v<From> || sizeof(To) < sizeof(int32_t);
+    return convert_loop<std::conditional_t<is_cut, Wrapping<From>, From>,
+                        std::conditional_t<takes_low_bits, Wrapping<To>, To>>;
+  }
 }
 
 template <typename From>

@@ -5,7 +5,9 @@ namespace {
 #include "tensor/simd/half_vectors.inl"
 #include "tensor/simd/pointwise_functions.inl"
 
-constexpr bool is_in_part(DTypeCategory category) { return category != DTypeCategory::Floating; }
+constexpr bool is_in_part(DTypeCategory category) {
+  return category == DTypeCategory::Integer || category == DTypeCategory::Bool;
+}
 
 #include "tensor/simd/convert_loops.inl"
 #include "tensor/simd/pointwise_loops.inl"

@@ -73,6 +73,7 @@ Truth known_result(int row, DType dtype) {
     case DTypeCategory::Integer:
       return kTruths[row].of_integers;
     case DTypeCategory::Floating:
+    case DTypeCategory::Complex:
       return Truth::Depends;
   }
   return Truth::Depends;
@@ -83,7 +84,16 @@ DType scalar_operand_dtype(DType dtype) { return row(dtype).accumulator; }
 bool ignores_sign(int row) { return kTraits[static_cast<size_t>(row)] == PointwiseTrait::Wraps; }
 
 DType pointwise_result_dtype(int row, DType dtype) {
-  return row_at(row).result == PointwiseResult::Bool ? DType::bool_ : dtype;
+  switch (row_at(row).result) {
+    case PointwiseResult::Bool:
+      return DType::bool_;
+    case PointwiseResult::Part:
+      return part_dtype(dtype);
+    case PointwiseResult::Same:
+    case PointwiseResult::Select:
+      break;
+  }
+  return dtype;
 }
 
 }  // namespace md

@@ -73,6 +73,12 @@ inline T choose(uint8_t chosen, T a, T b) {
                             Bits((__builtin_bit_cast(Bits, a) & mask) | (__builtin_bit_cast(Bits, b) & Bits(~mask))));
 }
 
+// Of a number on the real axis.
+template <typename T>
+inline T angle_of(T a) {
+  return a != a ? a : a < T(0) ? T(3.14159265358979323846264338327950288) : T(0);
+}
+
 // Vector forms that take numbers outside of the domain one by one get `inside` instead. At the domain's end the result is
 // `limit`. The exceptions, which programs may see, are those of 0 * inf, and of a / 0 for a pole.
 template <typename T>

@@ -9,6 +9,7 @@ namespace md {
 
 enum class PointwiseResult : uint8_t {
   Same,  // dtype of the operands
+  Part,  // the same; of complex operands that of their parts
   Bool,
   Select,  // operand 0 is bool, the others and the result have the loop's dtype
 };

@@ -90,7 +90,7 @@ int64_t pitch_of(const RowPanel::Rows& rows) { return rows.columns * rows.item +
 }  // namespace
 
 bool RowPanel::suits(const Rows& rows) {
-  return rows.row_step == rows.item && rows.step > rows.item && rows.rows >= kRows / 2 &&
+  return rows.item <= 8 && rows.row_step == rows.item && rows.step > rows.item && rows.rows >= kRows / 2 &&
          most_rows(rows) * pitch_of(rows) <= kMostBytes;
 }
 

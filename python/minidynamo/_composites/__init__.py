@@ -7,6 +7,7 @@ them in the table below. `functions` are exported by `minidynamo`, `methods` by 
 from .registry import functions, methods  # isort: skip
 from . import (  # noqa: F401
     comparisons,
+    complex_numbers,
     conversions,
     joining,
     pointwise,

@@ -33,7 +33,7 @@ def load(numpy: Any) -> str | None:
     _C._numpy.add(numpy.ndarray.item, "ndarray.item", "Element", method=True)
     _C._numpy.add(numpy.ndarray.tolist, "ndarray.tolist", "Elements", method=True)
     for name, function in numpy_stand_ins.ATTRIBUTES.items():
-        _C._numpy.add_attribute(name, function)
+        _C._numpy.add_attribute(name, function, takes_complex=True)
     return None
 
 

@@ -20,9 +20,13 @@ def _limits(size: int, digits: int, exponent_bits: int) -> tuple[int, float, flo
 _FLOATS = {
     name: _limits(row["size"], row["digits"], row["exponent_bits"])
     for name, row in _ROWS.items()
-    if row["exponent_bits"]
+    if row["exponent_bits"] and not name.startswith("complex")
 }
 _INTEGERS = tuple(name for name, row in _ROWS.items() if not row["exponent_bits"] and name != "bool")
+
+
+# Of complex numbers the limits are those of their parts.
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def _name(function: str, dtype: object) -> str:
@@ -36,6 +40,7 @@ class finfo:
 
     def __init__(self, type: _C.dtype | None = None) -> None:
         self.dtype = _name("finfo", _C.get_default_dtype() if type is None else type)
+        self.dtype = _PARTS.get(self.dtype, self.dtype)
         if self.dtype not in _FLOATS:
             raise TypeError(f"finfo() takes a floating-point dtype, not {self.dtype}: use iinfo")
         self.bits, self.eps, self.max, self.smallest_normal, digits = _FLOATS[self.dtype]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 _DTYPE_ALIASES = {
+    "cdouble": "complex128",
+    "cfloat": "complex64",
     "double": "float64",
     "float": "float32",
     "half": "float16",
@@ -62,7 +64,7 @@ def is_floating_point(input: _C.Tensor) -> bool:
 
 
 def is_complex(input: _C.Tensor) -> bool:
-    """Always False: there are no complex dtypes."""
+    """Whether a tensor's dtype is a complex one."""
     return _method("is_complex", input)()
 
 

@@ -9,7 +9,13 @@ from .. import _C
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
+    from typing import Any, Protocol
+
+    class _Format(Protocol):
+        width: int
+
+        def __call__(self, value: Any) -> str: ...
+
 
 _FLOATING_AS_FLOAT32 = (_C._dtypes["float16"], _C._dtypes["bfloat16"])
 _DTYPES_LEFT_OUT = (_C._dtypes["int64"], _C._dtypes["bool"])
@@ -87,6 +93,19 @@ class _FloatFormat:
         return text.rjust(self.width)
 
 
+class _ComplexFormat:
+    """The two parts, each as floats are."""
+
+    def __init__(self, values: Sequence[complex]) -> None:
+        self.real = _FloatFormat([value.real for value in values])
+        self.imag = _FloatFormat([value.imag for value in values])
+        self.width = self.real.width + self.imag.width + 1
+
+    def __call__(self, value: complex) -> str:
+        imag = self.imag(value.imag).lstrip()
+        return self.real(value.real) + ("" if imag.startswith(("+", "-")) else "+") + imag + "j"
+
+
 def _nested(tensor: _C.Tensor, summarise: bool) -> Any:
     """The elements as nested lists; in a summary, an Ellipsis replaces omitted elements."""
     if not summarise:
@@ -109,14 +128,14 @@ def _leaves(nested: Any) -> Iterator[Any]:
         yield nested
 
 
-def _vector_text(items: list[Any], indent: int, form: _IntegerFormat | _FloatFormat) -> str:
+def _vector_text(items: list[Any], indent: int, form: _Format) -> str:
     texts = [" ..." if item is ... else form(item) for item in items]
     per_line = max(1, (_options.linewidth - indent) // (form.width + 2))
     lines = [", ".join(texts[i : i + per_line]) for i in range(0, len(texts), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _nested_text(nested: Any, depth: int, indent: int, form: _IntegerFormat | _FloatFormat) -> str:
+def _nested_text(nested: Any, depth: int, indent: int, form: _Format) -> str:
     if depth == 0:
         return form(nested)
     if depth == 1:
@@ -130,7 +149,8 @@ def _elements_text(tensor: _C.Tensor) -> str:
         tensor = tensor.float()
     nested = _nested(tensor, tensor.numel() > _options.threshold)
     leaves = list(_leaves(nested))
-    form = (_FloatFormat if tensor.dtype.is_floating_point else _IntegerFormat)(leaves)
+    is_complex, is_float = tensor.dtype.is_complex, tensor.dtype.is_floating_point
+    form: _Format = (_ComplexFormat if is_complex else _FloatFormat if is_float else _IntegerFormat)(leaves)
     return _nested_text(nested, tensor.ndim, _INDENT, form)
 
 
@@ -139,7 +159,8 @@ def _suffixes(tensor: _C.Tensor) -> Iterator[str]:
     empty = tensor.numel() == 0
     if empty and tensor.ndim != 1:
         yield f"size={tuple(tensor.shape)}"
-    if tensor.dtype != default and (empty or tensor.dtype not in _DTYPES_LEFT_OUT):
+    wide = "complex128" if default is _C._dtypes["float64"] else "complex64"
+    if tensor.dtype not in (default, _C._dtypes[wide]) and (empty or tensor.dtype not in _DTYPES_LEFT_OUT):
         yield f"dtype={tensor.dtype}"
     if tensor.requires_grad:
         yield "requires_grad=True"

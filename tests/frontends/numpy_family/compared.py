@@ -25,7 +25,26 @@ def copied(value):
     return [copied(item) for item in value] if isinstance(value, list) else value
 
 
+def difference_of_complex(ours, theirs):
+    """Each part within the tolerance of the magnitude; infinities, NaNs and the signs of zeros as they are."""
+    tolerance = TOLERANCES[theirs.dtype.itemsize // 2]
+    with np.errstate(all="ignore"):
+        a, b = np.atleast_1d(ours).astype("c16").ravel(), np.atleast_1d(theirs).astype("c16").ravel()
+        size = np.where(np.isfinite(b), np.hypot(b.real, b.imag), 0)
+        smallest = np.finfo(theirs.dtype).smallest_normal
+        for x, y in ((a.real, b.real), (a.imag, b.imag)):
+            far = np.abs(x - y) > tolerance * np.where(np.isfinite(y), np.maximum(size, np.abs(y)), 0) + smallest
+            other = (np.isnan(x) != np.isnan(y)) | ((x != y) & ~(np.isfinite(x) & np.isfinite(y)) & ~np.isnan(y))
+            wrong = (far & np.isfinite(x) & np.isfinite(y)) | other
+            if wrong.any():
+                at = np.argmax(wrong)
+                return f"element {at} is {a[at]!r} instead of {b[at]!r}"
+    return ""
+
+
 def difference_of_elements(ours, theirs):
+    if theirs.dtype.kind == "c":
+        return difference_of_complex(ours, theirs)
     if theirs.dtype.kind != "f":
         return "" if np.array_equal(ours, theirs) else f"{ours!r} instead of {theirs!r}"
     with np.errstate(all="ignore"):

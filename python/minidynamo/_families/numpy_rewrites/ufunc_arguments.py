@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_NUMBERS = {"bool": bool, "int": int, "float": float}
+_NUMBERS = {"bool": bool, "int": int, "float": float, "complex": complex}
 
 
 @asked
@@ -37,6 +37,8 @@ def _type_of(operand: Any) -> Any:
         return "int"
     if isinstance(operand, float):
         return "float"
+    if isinstance(operand, complex):
+        return "complex"
     if not isinstance(operand, (numpy.ndarray, numpy.generic)):
         decline("a ufunc of other than arrays and numbers")
     return operand.dtype

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import minidynamo
 
-from .table import decline, dtype_of, holds, may_store, repeats_nothing, stands_in, tensor
+from .table import cast, decline, dtype_of, holds, may_store, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-@stands_in("ndarray.copy", returns_arrays=True)
+@stands_in("ndarray.copy", returns_arrays=True, takes_complex=True)
 def copy_method(self: Any, order: Any = "C") -> Any:
     if order != "C":
         decline("copy in another order")
     return self.clone(memory_format=minidynamo.contiguous_format)
 
 
-@stands_in("copy", returns_arrays=True)
+@stands_in("copy", returns_arrays=True, takes_complex=True)
 def copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     values = tensor(a, "copy")
     if order != "K":
@@ -26,20 +26,21 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     return repeats_nothing(values, "copy").clone()
 
 
-@stands_in("ndarray.astype", returns_arrays=True)
+@stands_in("ndarray.astype", returns_arrays=True, takes_complex=True)
 def astype(
     self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
 ) -> Any:
     if order != "K" or casting not in ("unsafe", "same_kind") or not isinstance(copy, bool):
         decline("astype with order, casting or copy")
-    wanted = dtype_of(dtype)
+    wanted = dtype_of(dtype, takes_complex=True)
     if casting == "same_kind" and not may_store(self.dtype, wanted):
         decline("astype that NumPy refuses")
-    return repeats_nothing(self, "astype").to(wanted, copy=copy)
+    return cast(repeats_nothing(self, "astype"), wanted, copy=copy)
 
 
-@stands_in("ndarray.fill")
+@stands_in("ndarray.fill", takes_complex=True)
 def fill(self: Any, value: Any, /) -> None:
-    if not holds(self.dtype, value) and not (isinstance(value, (int, float)) and self.is_floating_point()):
+    is_held = isinstance(value, (int, float)) and (self.is_floating_point() or self.is_complex())
+    if not holds(self.dtype, value) and not is_held and not (isinstance(value, complex) and self.is_complex()):
         decline("fill by such a number")
     self.fill_(value)

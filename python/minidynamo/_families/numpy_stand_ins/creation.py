@@ -35,27 +35,29 @@ def _sizes(shape: Any) -> Any:
 
 
 # What is not written of an empty array may be anything: zeros are as good.
-@stands_in("zeros empty", returns_arrays=True)
+@stands_in("zeros empty", returns_arrays=True, takes_complex=True)
 def zeros(shape: Any, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _require_plain("zeros", order, device, like)
     return _in_order(minidynamo.zeros, _sizes(shape), order, dtype=_dtype(dtype))
 
 
-@stands_in("ones", returns_arrays=True)
+@stands_in("ones", returns_arrays=True, takes_complex=True)
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Any:
     _require_plain("ones", order, device, like)
     return _in_order(minidynamo.ones, _sizes(shape), order, dtype=_dtype(dtype))
 
 
 def _dtype(dtype: Any) -> Any:
-    return minidynamo.float64 if dtype is None or dtype is float else dtype_of(dtype)
+    return minidynamo.float64 if dtype is None or dtype is float else dtype_of(dtype, takes_complex=True)
 
 
-@stands_in("full", returns_arrays=True)
+@stands_in("full", returns_arrays=True, takes_complex=True)
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     _require_plain("full", order, device, like)
+    if isinstance(fill_value, complex):
+        return _full_of_complex(shape, fill_value, dtype, order)
     if not isinstance(fill_value, (bool, int, float)):
         decline("full of no number")
     if dtype is None:
@@ -66,14 +68,21 @@ def full(
             if isinstance(fill_value, int)
             else minidynamo.float64
         )
-    wanted = dtype_of(dtype)
+    wanted = dtype_of(dtype, takes_complex=True)
     is_bool = wanted is minidynamo.bool and isinstance(fill_value, bool)
-    if not wanted.is_floating_point and not is_bool and not holds(wanted, fill_value):
+    if not wanted.is_floating_point and not wanted.is_complex and not is_bool and not holds(wanted, fill_value):
         decline("full of a dtype of other numbers")
     return _in_order(minidynamo.full, _sizes(shape), order, fill_value, dtype=wanted)
 
 
-@stands_in("full_like", returns_arrays=True)
+def _full_of_complex(shape: Any, value: complex, dtype: Any, order: Any) -> Any:
+    wanted = minidynamo.complex128 if dtype is None else dtype_of(dtype, takes_complex=True)
+    if not wanted.is_complex:
+        decline("a complex number in a dtype of real ones")
+    return _in_order(minidynamo.zeros, _sizes(shape), order, dtype=wanted).fill_(value)
+
+
+@stands_in("full_like", returns_arrays=True, takes_complex=True)
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *,
     device: Any = None,
@@ -89,10 +98,10 @@ def _like(name: str, a: Any, dtype: Any, order: Any, subok: Any, shape: Any, dev
     model = tensor(a, name)
     if not model.is_contiguous():
         decline(f"{name} of an array that is not contiguous")
-    return model, model.dtype if dtype is None else dtype_of(dtype)
+    return model, model.dtype if dtype is None else dtype_of(dtype, takes_complex=True)
 
 
-@stands_in("zeros_like", returns_arrays=True)
+@stands_in("zeros_like", returns_arrays=True, takes_complex=True)
 def zeros_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None
 ) -> Any:
@@ -100,7 +109,7 @@ def zeros_like(
     return minidynamo.zeros(model.shape, dtype=dtype)
 
 
-@stands_in("ones_like", returns_arrays=True)
+@stands_in("ones_like", returns_arrays=True, takes_complex=True)
 def ones_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None
 ) -> Any:
@@ -108,7 +117,7 @@ def ones_like(
     return minidynamo.ones(model.shape, dtype=dtype)
 
 
-@stands_in("empty_like", returns_arrays=True)
+@stands_in("empty_like", returns_arrays=True, takes_complex=True)
 def empty_like(
     prototype: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None, *, device: Any = None
 ) -> Any:
@@ -142,7 +151,7 @@ def _float_steps(args: tuple[Any, ...]) -> Any:
     return minidynamo.arange(count, dtype=minidynamo.float64) * (first + step - first) + first
 
 
-@stands_in("eye", returns_arrays=True)
+@stands_in("eye", returns_arrays=True, takes_complex=True)
 def eye(
     N: int, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Any:
@@ -152,7 +161,7 @@ def eye(
     return minidynamo.eye(N, N if M is None else M, dtype=_dtype(dtype))
 
 
-@stands_in("identity", returns_arrays=True)
+@stands_in("identity", returns_arrays=True, takes_complex=True)
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> Any:
     _require_plain("identity", "C", None, like)
     return minidynamo.eye(n, dtype=_dtype(dtype))

@@ -20,7 +20,7 @@ def _require_axis(value: Tensor, axis: Any, name: str) -> None:
         decline(f"{name} along such an axis")
 
 
-@stands_in("diff", returns_arrays=True)
+@stands_in("diff", returns_arrays=True, takes_complex=True)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _MISSING, append: Any = _MISSING) -> Any:
     values = array_of(a, "diff")
     if prepend is not _MISSING or append is not _MISSING:

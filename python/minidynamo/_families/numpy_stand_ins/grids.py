@@ -29,7 +29,7 @@ def linspace(
     return found
 
 
-@stands_in("meshgrid", returns_arrays=True)
+@stands_in("meshgrid", returns_arrays=True, takes_complex=True)
 def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: Any = "xy") -> Any:
     if copy is not True or sparse is not False or indexing not in ("xy", "ij") or not xi:
         decline("meshgrid with copy, sparse or another indexing")
@@ -49,7 +49,7 @@ def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: Any = "x
     return tuple(found)
 
 
-@stands_in("diag", returns_arrays=True)
+@stands_in("diag", returns_arrays=True, takes_complex=True)
 def diag(v: Any, k: Any = 0) -> Any:
     values = array_of(v, "diag")
     if values.dim() != 1 or not isinstance(k, int):

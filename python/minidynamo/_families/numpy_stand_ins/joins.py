@@ -44,7 +44,7 @@ def _require_plain(name: str, out: Any, dtype: Any, casting: Any) -> None:
         decline(f"{name} with out, dtype or casting")
 
 
-@stands_in("concatenate concat", returns_arrays=True)
+@stands_in("concatenate concat", returns_arrays=True, takes_complex=True)
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Any:
@@ -55,7 +55,7 @@ def concatenate(
     return _cat(values, axis, _common_order(values, "concatenate"))
 
 
-@stands_in("append", returns_arrays=True)
+@stands_in("append", returns_arrays=True, takes_complex=True)
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
     pair = _joined([arr, values], "append")
     if axis is None:
@@ -63,7 +63,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     return _cat(pair, axis, _common_order(pair, "append"))
 
 
-@stands_in("stack", returns_arrays=True)
+@stands_in("stack", returns_arrays=True, takes_complex=True)
 def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     _require_plain("stack", out, dtype, casting)
     values = _joined(arrays, "stack")
@@ -92,14 +92,14 @@ def _with_three_axes(value: Tensor) -> Tensor:
     return value.unsqueeze(2) if value.dim() == 2 else value
 
 
-@stands_in("vstack", returns_arrays=True)
+@stands_in("vstack", returns_arrays=True, takes_complex=True)
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     _require_plain("vstack", None, dtype, casting)
     values = [_as_rows(value) for value in _joined(tup, "vstack")]
     return _cat(values, 0, _common_order(values, "vstack"))
 
 
-@stands_in("hstack", returns_arrays=True)
+@stands_in("hstack", returns_arrays=True, takes_complex=True)
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     _require_plain("hstack", None, dtype, casting)
     values = _joined(tup, "hstack")
@@ -112,13 +112,13 @@ def _in_c_order(values: list[Tensor], name: str) -> list[Tensor]:
     return values
 
 
-@stands_in("column_stack", returns_arrays=True)
+@stands_in("column_stack", returns_arrays=True, takes_complex=True)
 def column_stack(tup: Any) -> Any:
     values = _joined(tup, "column_stack")
     return minidynamo.cat([_as_columns(value) for value in _in_c_order(values, "column_stack")], 1)
 
 
-@stands_in("dstack", returns_arrays=True)
+@stands_in("dstack", returns_arrays=True, takes_complex=True)
 def dstack(tup: Any) -> Any:
     values = _in_c_order(_joined(tup, "dstack"), "dstack")
     return minidynamo.cat([_with_three_axes(value) for value in values], 2)
@@ -142,19 +142,19 @@ def _pieces(value: Tensor, sections: Any, axis: int, name: str) -> list[Tensor]:
     return [value.narrow(axis, first, second - first) for first, second in zip(places, places[1:])]
 
 
-@stands_in("split", returns_arrays=True)
+@stands_in("split", returns_arrays=True, takes_complex=True)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return _pieces(array_of(ary, "split"), indices_or_sections, axis, "split")
 
 
-@stands_in("vsplit", returns_arrays=True)
+@stands_in("vsplit", returns_arrays=True, takes_complex=True)
 def vsplit(ary: Any, indices_or_sections: Any) -> Any:
     if tensor(ary, "vsplit").dim() < 2:
         decline("vsplit of a vector")
     return _pieces(ary, indices_or_sections, 0, "vsplit")
 
 
-@stands_in("hsplit", returns_arrays=True)
+@stands_in("hsplit", returns_arrays=True, takes_complex=True)
 def hsplit(ary: Any, indices_or_sections: Any) -> Any:
     values = array_of(ary, "hsplit")
     return _pieces(values, indices_or_sections, 1 if values.dim() > 1 else 0, "hsplit")

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 def as_element(value: Any, dtype: Any, name: str) -> Tensor:
     """A number as an element of the dtype, where NumPy stores it without a word."""
-    if not (is_number(value) if dtype.is_floating_point else is_int(value) and dtype is minidynamo.int64):
+    if dtype.is_complex and isinstance(value, complex):
+        return minidynamo.zeros((), dtype=dtype).fill_(value)
+    if not (
+        is_number(value) if dtype.is_floating_point or dtype.is_complex else is_int(value) and dtype is minidynamo.int64
+    ):
         decline(f"{name} of such a number")
     return minidynamo.full((), value, dtype=dtype)
 
 
-@stands_in("put ndarray.put")
+@stands_in("put ndarray.put", takes_complex=True)
 def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     target = array_of(a, "put")
     if mode != "raise" or not target.is_contiguous():
@@ -42,7 +46,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     target.view(-1).index_put_([places], values)
 
 
-@stands_in("putmask")
+@stands_in("putmask", takes_complex=True)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     target, chosen = array_of(a, "putmask"), array_of(mask, "putmask")
     if chosen.dtype is not minidynamo.bool or chosen.shape != target.shape:
@@ -56,7 +60,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
     target.copy_(minidynamo.where(chosen, new, target))
 
 
-@stands_in("place")
+@stands_in("place", takes_complex=True)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     if isinstance(vals, (list, tuple)) and len(vals) == 1:
         vals = vals[0]
@@ -65,7 +69,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     putmask(arr, mask, vals)
 
 
-@stands_in("fill_diagonal")
+@stands_in("fill_diagonal", takes_complex=True)
 def fill_diagonal(a: Any, val: Any, wrap: Any = False) -> None:
     target = array_of(a, "fill_diagonal")
     if target.dim() != 2 or wrap is not False:
@@ -73,7 +77,7 @@ def fill_diagonal(a: Any, val: Any, wrap: Any = False) -> None:
     target.diagonal().copy_(as_element(val, target.dtype, "fill_diagonal"))
 
 
-@stands_in("choose", returns_arrays=True)
+@stands_in("choose", returns_arrays=True, takes_complex=True)
 def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
     places = array_of(a, "choose")
     if out is not None or mode != "raise" or not isinstance(choices, (list, tuple)) or not 0 < len(choices) <= 8:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import prims
 from .reductions import stored
 from .table import array_of, decline, is_axis, promoted, stands_in, tensor
 
@@ -17,12 +18,12 @@ def pair_of_floats(a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
     """Both in one dtype of floats."""
     first, second = tensor(a, name), tensor(b, name)
     dtype = promoted(first.dtype, second.dtype)
-    if dtype not in (minidynamo.float32, minidynamo.float64):
+    if dtype not in (minidynamo.float32, minidynamo.float64) and not dtype.is_complex:
         decline(f"{name} of such dtypes")
     return first.to(dtype), second.to(dtype)
 
 
-@stands_in("dot ndarray.dot")
+@stands_in("dot ndarray.dot", takes_complex=True)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     if out is not None and not tensor(out, "dot").is_contiguous():
         decline("dot into such an array")
@@ -34,13 +35,13 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return stored(minidynamo.matmul(first, second), out)
 
 
-@stands_in("outer")
+@stands_in("outer", takes_complex=True)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     first, second = pair_of_floats(a, b, "outer")
     return stored(first.reshape(-1, 1) * second.reshape(1, -1), out)
 
 
-@stands_in("inner")
+@stands_in("inner", takes_complex=True)
 def inner(a: Any, b: Any, /) -> Any:
     first, second = pair_of_floats(a, b, "inner")
     if first.dim() != 1 or second.dim() != 1:
@@ -48,13 +49,14 @@ def inner(a: Any, b: Any, /) -> Any:
     return minidynamo.matmul(first, second)
 
 
-@stands_in("vdot")
+@stands_in("vdot", takes_complex=True)
 def vdot(a: Any, b: Any, /) -> Any:
     first, second = pair_of_floats(a, b, "vdot")
-    return minidynamo.matmul(first.reshape(-1), second.reshape(-1))
+    left = prims.conj(first) if first.is_complex() else first
+    return minidynamo.matmul(left.reshape(-1), second.reshape(-1))
 
 
-@stands_in("tensordot", returns_arrays=True)
+@stands_in("tensordot", returns_arrays=True, takes_complex=True)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     first, second = pair_of_floats(a, b, "tensordot")
     if isinstance(axes, int):
@@ -82,14 +84,15 @@ def _labels(subscripts: Any, operands: tuple[Any, ...]) -> tuple[list[str], str]
     return terms, result
 
 
-@stands_in("einsum")
+@stands_in("einsum", takes_complex=True)
 def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False) -> Any:
     if out is not None or not operands:
         decline("einsum with out")
     terms, result = _labels(subscripts, operands)
     values = [array_of(each, "einsum") for each in operands]
     dtype = values[0].dtype
-    if dtype not in (minidynamo.float32, minidynamo.float64) or any(each.dtype is not dtype for each in values):
+    is_taken = dtype in (minidynamo.float32, minidynamo.float64) or dtype.is_complex
+    if not is_taken or any(each.dtype is not dtype for each in values):
         decline("einsum of such dtypes")
     if any(value.dim() != len(term) or not value.is_contiguous() for value, term in zip(values, terms)):
         decline("einsum of arrays in another order")

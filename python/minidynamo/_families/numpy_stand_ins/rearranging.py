@@ -21,21 +21,21 @@ def _reshaped(a: Any, shape: Any, order: Any) -> Tensor:
     return array_of(a, "reshape").reshape(shape)
 
 
-@stands_in("reshape", returns_arrays=True)
+@stands_in("reshape", returns_arrays=True, takes_complex=True)
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
     if copy is not None:
         decline("reshape with copy")
     return _reshaped(a, shape, order)
 
 
-@stands_in("ndarray.reshape", returns_arrays=True)
+@stands_in("ndarray.reshape", returns_arrays=True, takes_complex=True)
 def reshape_method(self: Any, /, *shape: Any, order: Any = "C", copy: Any = None) -> Any:
     if copy is not None:
         decline("reshape with copy")
     return _reshaped(self, shape[0] if len(shape) == 1 else shape, order)
 
 
-@stands_in("ravel ndarray.ravel")
+@stands_in("ravel ndarray.ravel", takes_complex=True)
 def ravel(a: Any, order: Any = "C") -> Any:
     values = array_of(a, "ravel")
     # Where reshape() would make a view, of a row with gaps, ravel() copies.
@@ -44,18 +44,18 @@ def ravel(a: Any, order: Any = "C") -> Any:
     return _reshaped(values, -1, order)
 
 
-@stands_in("ndarray.flatten")
+@stands_in("ndarray.flatten", takes_complex=True)
 def flatten(self: Any, order: Any = "C") -> Any:
     return _reshaped(self, -1, order).clone()
 
 
-@stands_in("transpose permute_dims", returns_arrays=True)
+@stands_in("transpose permute_dims", returns_arrays=True, takes_complex=True)
 def transpose(a: Any, axes: Any = None) -> Any:
     values = array_of(a, "transpose")
     return values.permute(all_dims(values)[::-1] if axes is None else axes)
 
 
-@stands_in("ndarray.transpose", returns_arrays=True)
+@stands_in("ndarray.transpose", returns_arrays=True, takes_complex=True)
 def transpose_method(self: Any, *axes: Any) -> Any:
     if len(axes) == 1 and not isinstance(axes[0], int):
         return transpose(self, axes[0])
@@ -69,20 +69,28 @@ def T(self: Any) -> Any:
 
 @attribute
 def real(self: Any) -> Any:
-    return array_of(self, "real")
+    return array_of(self, "real").real
 
 
-@stands_in("swapaxes ndarray.swapaxes", returns_arrays=True)
+@attribute
+def imag(self: Any) -> Any:
+    values = array_of(self, "imag")
+    if not values.is_complex():
+        decline("imag of real numbers, a view that is read-only")
+    return values.imag
+
+
+@stands_in("swapaxes ndarray.swapaxes", returns_arrays=True, takes_complex=True)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return array_of(a, "swapaxes").transpose(axis1, axis2)
 
 
-@stands_in("moveaxis", returns_arrays=True)
+@stands_in("moveaxis", returns_arrays=True, takes_complex=True)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return array_of(a, "moveaxis").movedim(source, destination)
 
 
-@stands_in("squeeze ndarray.squeeze", returns_arrays=True)
+@stands_in("squeeze ndarray.squeeze", returns_arrays=True, takes_complex=True)
 def squeeze(a: Any, axis: Any = None) -> Any:
     values = array_of(a, "squeeze")
     if axis is None:
@@ -93,7 +101,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return values.squeeze(axis)
 
 
-@stands_in("expand_dims", returns_arrays=True)
+@stands_in("expand_dims", returns_arrays=True, takes_complex=True)
 def expand_dims(a: Any, axis: Any) -> Any:
     if not isinstance(axis, int):
         decline("expand_dims by several axes")
@@ -103,7 +111,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
     return values.unsqueeze(axis)
 
 
-@stands_in("broadcast_to", returns_arrays=True)
+@stands_in("broadcast_to", returns_arrays=True, takes_complex=True)
 def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     values = array_of(array, "broadcast_to")
@@ -114,7 +122,7 @@ def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
     return values.expand(sizes)
 
 
-@stands_in("roll", returns_arrays=True)
+@stands_in("roll", returns_arrays=True, takes_complex=True)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     values = array_of(a, "roll")
     if not values.is_contiguous():
@@ -132,7 +140,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return values.roll(shift, axis)
 
 
-@stands_in("repeat ndarray.repeat", returns_arrays=True)
+@stands_in("repeat ndarray.repeat", returns_arrays=True, takes_complex=True)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     values = array_of(a, "repeat")
     if not isinstance(repeats, int):
@@ -142,7 +150,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return values.repeat_interleave(repeats, axis)
 
 
-@stands_in("tile", returns_arrays=True)
+@stands_in("tile", returns_arrays=True, takes_complex=True)
 def tile(A: Any, reps: Any) -> Any:
     values = array_of(A, "tile")
     return values.tile((reps,) if isinstance(reps, int) else tuple(reps))
@@ -160,7 +168,7 @@ def _reversed(values: Tensor, axes: tuple[int, ...]) -> Tensor:
     return values if axes else values[:]
 
 
-@stands_in("flip", returns_arrays=True)
+@stands_in("flip", returns_arrays=True, takes_complex=True)
 def flip(m: Any, axis: Any = None) -> Any:
     values = array_of(m, "flip")
     if axis is None:
@@ -171,12 +179,12 @@ def flip(m: Any, axis: Any = None) -> Any:
     return _reversed(values, axes)
 
 
-@stands_in("flipud", returns_arrays=True)
+@stands_in("flipud", returns_arrays=True, takes_complex=True)
 def flipud(m: Any) -> Any:
     return _reversed(array_of(m, "flipud"), (0,))
 
 
-@stands_in("fliplr", returns_arrays=True)
+@stands_in("fliplr", returns_arrays=True, takes_complex=True)
 def fliplr(m: Any) -> Any:
     values = array_of(m, "fliplr")
     if values.dim() < 2:
@@ -184,7 +192,7 @@ def fliplr(m: Any) -> Any:
     return _reversed(values, (1,))
 
 
-@stands_in("rot90", returns_arrays=True)
+@stands_in("rot90", returns_arrays=True, takes_complex=True)
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     values = array_of(m, "rot90")
     if not isinstance(k, int) or len(axes) != 2 or not all(is_axis(values, each) for each in axes):

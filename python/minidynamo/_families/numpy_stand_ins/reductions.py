@@ -105,7 +105,7 @@ def _of_element(name: str, value: Tensor, axis: Any) -> Tensor:
 def _accumulated(a: Tensor, dtype: Any) -> Tensor:
     """Small integers are added and multiplied in the default integer, those without sign in uint64."""
     if dtype is not None:
-        if dtype_of(dtype) is minidynamo.bool:
+        if dtype_of(dtype) is minidynamo.bool or a.is_complex():
             decline("a sum or product of bools")
         return a.to(dtype_of(dtype))
     if a.dtype in UNSIGNED:
@@ -158,9 +158,9 @@ def _floats(a: Any, name: str, dtype: Any) -> Tensor:
     if values.numel() == 0:
         decline(f"{name} of nothing")
     if dtype is None:
-        return values if values.is_floating_point() else values.to(minidynamo.float64)
+        return values if values.is_floating_point() or values.is_complex() else values.to(minidynamo.float64)
     wanted = dtype_of(dtype)
-    if wanted not in (minidynamo.float32, minidynamo.float64):
+    if wanted not in (minidynamo.float32, minidynamo.float64) or values.is_complex():
         decline(f"{name} in such a dtype")
     return values.to(wanted)
 
@@ -177,8 +177,8 @@ def _mean(
 
 
 def _mean_of_some(name: str, values: Tensor, axis: Any, keepdims: Any, where: Any) -> Tensor:
-    if values.dtype is minidynamo.float16:
-        decline(f"{name} of some float16")
+    if values.dtype is minidynamo.float16 or values.is_complex():
+        decline(f"{name} of some float16, or of some complex numbers")
     count = _count(values, where, name, axis, keepdims)
     return _reduced(minidynamo.sum, _masked(values, where, name, 0), axis, keepdims) / count
 
@@ -392,17 +392,17 @@ RUNNING = {"add": _cumsum, "multiply": _cumprod}
 stands_in("ptp")(_ptp)
 stands_in("average")(_average)
 stands_in("nansum")(_nansum)
-stands_in("trace ndarray.trace")(_trace)
-stands_in("sum ndarray.sum")(_sum)
-stands_in("prod ndarray.prod")(_prod)
-stands_in("mean ndarray.mean")(_mean)
-stands_in("var ndarray.var")(_var)
-stands_in("std ndarray.std")(_std)
+stands_in("trace ndarray.trace", takes_complex=True)(_trace)
+stands_in("sum ndarray.sum", takes_complex=True)(_sum)
+stands_in("prod ndarray.prod", takes_complex=True)(_prod)
+stands_in("mean ndarray.mean", takes_complex=True)(_mean)
+stands_in("var ndarray.var", takes_complex=True)(_var)
+stands_in("std ndarray.std", takes_complex=True)(_std)
 stands_in("max amax ndarray.max")(_max)
 stands_in("min amin ndarray.min")(_min)
-stands_in("any ndarray.any")(_any)
-stands_in("all ndarray.all")(_all)
+stands_in("any ndarray.any", takes_complex=True)(_any)
+stands_in("all ndarray.all", takes_complex=True)(_all)
 stands_in("argmax ndarray.argmax")(_argmax)
 stands_in("argmin ndarray.argmin")(_argmin)
-stands_in("cumsum ndarray.cumsum")(_cumsum)
+stands_in("cumsum ndarray.cumsum", takes_complex=True)(_cumsum)
 stands_in("cumprod ndarray.cumprod")(_cumprod)

@@ -62,7 +62,7 @@ def fabs(x: Any, /) -> Any:
     return _floats(x, "fabs").abs()
 
 
-@stands_in("positive conjugate")
+@stands_in("positive", takes_complex=True)
 def positive(x: Any, /) -> Any:
     values = tensor(x, "positive")
     if values.dtype is minidynamo.bool:
@@ -87,12 +87,12 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return minidynamo.where(values.isnan(), values, minidynamo.heaviside(values, at_zero))
 
 
-@stands_in("tril", returns_arrays=True)
+@stands_in("tril", returns_arrays=True, takes_complex=True)
 def tril(m: Any, k: Any = 0) -> Any:
     return _triangle(minidynamo.tril, m, k)
 
 
-@stands_in("triu", returns_arrays=True)
+@stands_in("triu", returns_arrays=True, takes_complex=True)
 def triu(m: Any, k: Any = 0) -> Any:
     return _triangle(minidynamo.triu, m, k)
 

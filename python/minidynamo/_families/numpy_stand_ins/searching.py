@@ -95,23 +95,23 @@ def _nonzero(a: Any, name: str) -> Tensor:
     return minidynamo.nonzero(array_of(a, name))
 
 
-@stands_in("nonzero ndarray.nonzero", returns_arrays=True)
+@stands_in("nonzero ndarray.nonzero", returns_arrays=True, takes_complex=True)
 def nonzero(a: Any) -> Any:
     found = _nonzero(a, "nonzero")
     return tuple([found[:, dim] for dim in range(found.shape[1])])
 
 
-@stands_in("flatnonzero", returns_arrays=True)
+@stands_in("flatnonzero", returns_arrays=True, takes_complex=True)
 def flatnonzero(a: Any) -> Any:
     return _nonzero(array_of(a, "flatnonzero").reshape(-1), "flatnonzero")[:, 0]
 
 
-@stands_in("argwhere", returns_arrays=True)
+@stands_in("argwhere", returns_arrays=True, takes_complex=True)
 def argwhere(a: Any) -> Any:
     return _nonzero(a, "argwhere").t().contiguous().t()
 
 
-@stands_in("extract", returns_arrays=True)
+@stands_in("extract", returns_arrays=True, takes_complex=True)
 def extract(condition: Any, arr: Any) -> Any:
     chosen, values = array_of(condition, "extract"), array_of(arr, "extract")
     if chosen.numel() != values.numel():
@@ -119,7 +119,7 @@ def extract(condition: Any, arr: Any) -> Any:
     return values.reshape(-1)[chosen.reshape(-1).to(minidynamo.bool)]
 
 
-@stands_in("compress", returns_arrays=True)
+@stands_in("compress", returns_arrays=True, takes_complex=True)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     values = array_of(a, "compress")
     if out is not None or (axis is not None and not is_axis(values, axis)) or not values.is_contiguous():
@@ -139,7 +139,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     return values[(*[slice(None)] * (axis % values.dim()), chosen)]
 
 
-@stands_in("count_nonzero")
+@stands_in("count_nonzero", takes_complex=True)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     values = array_of(a, "count_nonzero")
     if values.numel() > _MANY:

@@ -23,6 +23,8 @@ def _of_dtype(value: Any, like: Tensor, name: str) -> Any:
         return minidynamo.full((), value, dtype=minidynamo.bool)
     if isinstance(value, float) and like.is_floating_point():
         return minidynamo.full((), value, dtype=like.dtype)
+    if like.is_complex() and isinstance(value, (int, float, complex)):
+        return minidynamo.zeros((), dtype=like.dtype).fill_(value)
     if holds(like.dtype, value) or (isinstance(value, int) and like.is_floating_point()):
         return minidynamo.full((), value, dtype=like.dtype)
     decline(f"{name} of such a number")
@@ -38,7 +40,7 @@ def _plain_number(value: Any) -> Tensor:
     decline("where of no numbers")
 
 
-@stands_in("where", returns_arrays=True)
+@stands_in("where", returns_arrays=True, takes_complex=True)
 def where(condition: Any, /, *choices: Any) -> Any:
     if not choices:
         return nonzero(condition)
@@ -88,7 +90,7 @@ def clip_method(self: Any, min: Any = None, max: Any = None, out: Any = None) ->
     return stored(_bounded(self, min, max), out)
 
 
-@stands_in("select", returns_arrays=True)
+@stands_in("select", returns_arrays=True, takes_complex=True)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     are_lists = isinstance(condlist, (list, tuple)) and isinstance(choicelist, (list, tuple))
     if not are_lists or len(condlist) != len(choicelist) or not condlist:
@@ -108,7 +110,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return found
 
 
-@stands_in("take_along_axis", returns_arrays=True)
+@stands_in("take_along_axis", returns_arrays=True, takes_complex=True)
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     values, places = array_of(arr, "take_along_axis"), array_of(indices, "take_along_axis")
     if not is_axis(values, axis) or places.dim() != values.dim() or places.dtype is not minidynamo.int64:
@@ -121,7 +123,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return minidynamo.gather(values, dim, minidynamo.where(places < 0, places + values.shape[dim], places))
 
 
-@stands_in("take ndarray.take", returns_arrays=True)
+@stands_in("take ndarray.take", returns_arrays=True, takes_complex=True)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     values = array_of(a, "take")
     if isinstance(indices, (list, tuple)) and indices and all(isinstance(each, int) for each in indices):

@@ -26,6 +26,7 @@ __all__ = [
     "array_of",
     "as_in_memory",
     "attribute",
+    "cast",
     "common_order",
     "decline",
     "dtype_of",
@@ -45,10 +46,11 @@ __all__ = [
 class StandIn:
     """A function of ours, with NumPy's parameters, in the place of NumPy's at `places`."""
 
-    def __init__(self, places: str, function: Callable[..., Any], returns_arrays: bool) -> None:
+    def __init__(self, places: str, function: Callable[..., Any], returns_arrays: bool, takes_complex: bool) -> None:
         self.places = places.split()
         self.function = function
         self.returns_arrays = returns_arrays
+        self.takes_complex = takes_complex
 
     def register(self, numpy: Any) -> None:
         """Adds it for each place that this NumPy has."""
@@ -59,8 +61,9 @@ class StandIn:
             if value is not None:
                 is_method = path.startswith(("ndarray.", "ufunc."))
                 _C._numpy.add(
-                    value, path, "StandIn", self.function, method=is_method, returns_arrays=self.returns_arrays
-                )
+                    value, path, "StandIn", self.function, method=is_method, returns_arrays=self.returns_arrays,
+                    takes_complex=self.takes_complex,
+                )  # fmt: skip
 
 
 # NumPy has no arrays of more.
@@ -70,11 +73,16 @@ TABLE: list[StandIn] = []
 ATTRIBUTES: dict[str, Callable[..., Any]] = {}
 
 
-def stands_in(places: str, *, returns_arrays: bool = False) -> Callable[[_Function], _Function]:
-    """Enters a function over our tensors; results of rank 0 are scalars unless `returns_arrays` or they are views."""
+def stands_in(
+    places: str, *, returns_arrays: bool = False, takes_complex: bool = False
+) -> Callable[[_Function], _Function]:
+    """Enters a function over our tensors; results of rank 0 are scalars unless `returns_arrays` or they are views.
+
+    takes_complex: of complex numbers it computes what NumPy does; else they are left to NumPy.
+    """
 
     def enter(function: _Function) -> _Function:
-        TABLE.append(StandIn(places, function, returns_arrays))
+        TABLE.append(StandIn(places, function, returns_arrays, takes_complex))
         return function
 
     return enter
@@ -113,20 +121,25 @@ _DTYPES = {
     **{"float": minidynamo.float64, "f4": minidynamo.float32, "f8": minidynamo.float64, "i4": minidynamo.int32},
     **{"i8": minidynamo.int64, "d": minidynamo.float64, "f": minidynamo.float32},
     **{"i1": minidynamo.int8, "i2": minidynamo.int16, "f2": minidynamo.float16, "?": minidynamo.bool},
+    **{"complex64": minidynamo.complex64, "complex128": minidynamo.complex128, "complex": minidynamo.complex128},
+    **{"c8": minidynamo.complex64, "c16": minidynamo.complex128, "F": minidynamo.complex64, "D": minidynamo.complex128},
     **{"u1": minidynamo.uint8, "u2": minidynamo.uint16, "u4": minidynamo.uint32, "u8": minidynamo.uint64},
 }
 
 
-def dtype_of(value: Any) -> Any:
+def dtype_of(value: Any, *, takes_complex: bool = False) -> Any:
     """An argument `dtype`, which is not None."""
-    if isinstance(value, str):
-        found = _DTYPES.get(value)
-        if found is None:
-            decline("a dtype")
-        return found
-    if not isinstance(value, minidynamo.dtype):
+    found = _DTYPES.get(value) if isinstance(value, str) else value
+    if not isinstance(found, minidynamo.dtype) or (found.is_complex and not takes_complex):
         decline("a dtype")
-    return value
+    return found
+
+
+def cast(value: Tensor, dtype: Any, *, copy: bool = False) -> Tensor:
+    """In the dtype. NumPy warns where imaginary parts are lost."""
+    if value.is_complex() and not dtype.is_complex and dtype is not minidynamo.bool:
+        decline("complex numbers in a dtype of real ones")
+    return value.to(dtype, copy=copy)
 
 
 def holds(dtype: Any, value: Any) -> bool:
@@ -196,10 +209,16 @@ _SIGNED = (None, minidynamo.int8, minidynamo.int16, minidynamo.int32, minidynamo
 _LEAST_FLOAT = {0: minidynamo.float16, 1: minidynamo.float16, 2: minidynamo.float32}
 
 
+_PARTS = {minidynamo.complex64: minidynamo.float32, minidynamo.complex128: minidynamo.float64}
+
+
 def promoted(first: Any, second: Any) -> Any:
     """numpy.promote_types() of two dtypes."""
     if first == second:
         return first
+    if first.is_complex or second.is_complex:
+        parts = promoted(_PARTS.get(first, first), _PARTS.get(second, second))
+        return minidynamo.complex128 if parts is minidynamo.float64 else minidynamo.complex64
     low, high = (first, second) if _ORDER[first] <= _ORDER[second] else (second, first)
     if 0 < _ORDER[low] <= _ORDER[high] < 5 and (low in UNSIGNED) != (high in UNSIGNED):
         unsigned, signed = (low, high) if low in UNSIGNED else (high, low)
@@ -213,7 +232,7 @@ def promoted(first: Any, second: Any) -> Any:
 def _kind(dtype: Any) -> int:
     if dtype is minidynamo.bool:
         return 0
-    return 3 if dtype.is_floating_point else 1 if dtype in UNSIGNED else 2
+    return 4 if dtype.is_complex else 3 if dtype.is_floating_point else 1 if dtype in UNSIGNED else 2
 
 
 def may_store(source: Any, target: Any) -> bool:

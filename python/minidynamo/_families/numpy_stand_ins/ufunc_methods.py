@@ -67,7 +67,7 @@ def find_ufuncs(numpy: Any) -> None:
         found.update({getattr(numpy, name): function for name, function in functions.items()})
 
 
-@stands_in("ufunc.reduce")
+@stands_in("ufunc.reduce", takes_complex=True)
 def reduce(
     self: Any, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False,
     initial: Any = None, where: Any = True,
@@ -81,7 +81,7 @@ def reduce(
     return function(array, axis=axis, keepdims=keepdims, out=out, where=where, **options)
 
 
-@stands_in("ufunc.accumulate", returns_arrays=True)
+@stands_in("ufunc.accumulate", returns_arrays=True, takes_complex=True)
 def accumulate(self: Any, array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     function = _running.get(self)
     if function is None or axis is None:

@@ -24,7 +24,9 @@ typedef enum {
   MINIDYNAMO_FLOAT64,
   MINIDYNAMO_UINT16,
   MINIDYNAMO_UINT32,
-  MINIDYNAMO_UINT64
+  MINIDYNAMO_UINT64,
+  MINIDYNAMO_COMPLEX64, /* two floats, the real part first */
+  MINIDYNAMO_COMPLEX128
 } MinidynamoDType;
 
 /* The current state of a tensor. Borrowed: valid while the tensor object lives and is not
