@@ -7,16 +7,18 @@
 #include <type_traits>
 
 #include "tensor/simd/loop_table.h"
+#include "tensor/simd/order_table.h"
 #include "tensor/simd/vector_math.h"
 
 namespace md {
 
-// A level's loops: four parts, each compiled in a file of its own, since together they take long.
+// A level's loops: five parts, each compiled in a file of its own, since together they take long.
 #define MD_LEVEL_PARTS(level)                    \
   namespace level {                              \
   extern const PointwiseTable float_pointwise;   \
   extern const PointwiseTable integer_pointwise; \
   extern const ConvertTable conversions;         \
+  extern const OrderLoops order;                 \
   extern const LoopTable table;                  \
   }
 

@@ -1,0 +1,2 @@
+#define MD_PART "tensor/simd/part_order.inl"
+#include "tensor/simd/level_baseline.inl"
