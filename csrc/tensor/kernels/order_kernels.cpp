@@ -101,7 +101,7 @@ class RowKeys {
  public:
   using Key = KeyOf<T>;
   explicit RowKeys(int64_t length)
-      : length_(length), storage_(Storage::allocate(static_cast<size_t>(length) * sizeof(Key))) {}
+      : length_(length), storage_(Storage::allocate(static_cast<size_t>(length + kRoomBehindKeys) * sizeof(Key))) {}
   Key* data() const { return static_cast<Key*>(storage_->data()); }
 
   void read(const T* row, bool descending, int threads) const {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,10 @@ namespace {
 
 constexpr int kDigitBits = 8;
 constexpr int64_t kDigits = 1 << kDigitBits;
-constexpr int64_t kFewKeys = 96;     // sorted by comparisons
-constexpr int64_t kShortRun = 24;    // sorted by insertion
+constexpr int64_t kFewKeys = 96;   // sorted by comparisons
+constexpr int64_t kShortRun = 24;  // sorted by insertion
+constexpr int64_t kMostByVectors = int64_t{1} << 24;
+constexpr int64_t kMostPlacesByVectors = int64_t{1} << 16;
 constexpr int64_t kFewLeft = 256;    // selected from by comparisons
 constexpr int kBitsThatDecide = 12;  // beyond those that number the keys: few keys agree in them
 
@@ -200,6 +203,18 @@ void sort_by_digits(Unsigned* data, int64_t n, int bits, int threads) {
       [&](int64_t begin, int64_t end) { sort_run(data + begin, end - begin); });
 }
 
+// Whether a quicksort of vectors is there, and faster than one by digits.
+template <typename Key>
+bool sorts_by_vectors(int64_t n) {
+  return n <= kMostByVectors && loops().order->of<Key>().sort != nullptr;
+}
+
+template <typename Key>
+void sort_by_vectors(Key* keys, int64_t n) {
+  Scratch<Key> scratch(n + kRoomBehindKeys);
+  loops().order->of<Key>().sort(keys, n, scratch.data());
+}
+
 template <typename Key>
 struct Bounds {
   Key least = std::numeric_limits<Key>::min();
@@ -211,7 +226,7 @@ template <typename Key>
 std::vector<Key> sorted_sample(const Key* keys, int64_t n) {
   constexpr int64_t kFewest = 48, kMost = 4096, kShare = 256;
   int64_t count = std::clamp(n / kShare, kFewest, kMost);
-  std::vector<Key> sample(static_cast<size_t>(count));
+  std::vector<Key> sample(static_cast<size_t>(count + kRoomBehindKeys));
   // One of each stretch: regular distances might meet a pattern in the data.
   int64_t stretch = n / count;
   uint64_t random = 0x9e3779b97f4a7c15;
@@ -221,6 +236,7 @@ std::vector<Key> sorted_sample(const Key* keys, int64_t n) {
         keys[i * stretch + static_cast<int64_t>((random >> 33) % static_cast<uint64_t>(stretch))];
   }
   sort_row(sample.data(), count, 1);
+  sample.resize(static_cast<size_t>(count));
   return sample;
 }
 
@@ -245,6 +261,37 @@ int64_t collect(const Key* keys, int64_t n, Bounds<Key> bounds, Key* kept, int64
     *below += part.below;
   }
   return count;
+}
+
+// Each thread collects and sorts the keys between two of a sample's.
+template <typename Key>
+void sort_between_splitters(Key* keys, int64_t n, int threads) {
+  constexpr int kMostParts = 8;
+  int parts = std::min(threads, kMostParts);
+  std::vector<Key> sample = sorted_sample(keys, n);
+  auto splitter = [&](int part) {
+    return sample[sample.size() * static_cast<size_t>(part) / static_cast<size_t>(parts)];
+  };
+  struct Part {
+    std::optional<Scratch<Key>> keys;
+    int64_t count = 0, start = 0;
+  };
+  std::vector<Part> found(static_cast<size_t>(parts));
+  for_parts(parts, parts, [&](int part, int64_t, int64_t) {
+    Bounds<Key> bounds;
+    if (part > 0) bounds.least = splitter(part);
+    if (part + 1 < parts) bounds.most = splitter(part + 1);
+    // Of equal splitters all but the last one's part are empty, as is a part that nothing can be below the end of.
+    if (part + 1 < parts && bounds.most-- <= bounds.least) return;
+    Part& own = found[static_cast<size_t>(part)];
+    own.keys.emplace(n + kRoomBehindKeys);
+    own.count = loops().order->of<Key>().collect(keys, n, bounds.least, bounds.most, own.keys->data(), &own.start);
+    sort_by_vectors(own.keys->data(), own.count);
+  });
+  for_parts(parts, parts, [&](int part, int64_t, int64_t) {
+    Part& own = found[static_cast<size_t>(part)];
+    if (own.count > 0) std::copy(own.keys->data(), own.keys->data() + own.count, keys + own.start);
+  });
 }
 
 // The first `kept` places, for far fewer than n.
@@ -280,17 +327,25 @@ void order_row(const Key* keys, int64_t n, int64_t kept, int64_t* places, int th
   if (n <= kFewKeys) return order_few(keys, n, places);
   Range<Key> range = range_of(keys, n, threads);
   int place_bits = static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1)));
-  int ordered = std::min(bits_by_digits(range.bits, n), 64 - place_bits), rest = range.bits - ordered;
+  bool by_vectors = sorts_by_vectors<int64_t>(n) && n <= kMostPlacesByVectors;
+  // Vectors compare all bits that there is room for, beside the sign of their elements.
+  int ordered =
+      by_vectors ? std::min(range.bits, 63 - place_bits) : std::min(bits_by_digits(range.bits, n), 64 - place_bits);
+  int rest = range.bits - ordered;
   uint64_t mask = (uint64_t{1} << place_bits) - 1;
   // The highest bits of each key, and its place below them.
-  Scratch<uint64_t> elements(n), other(n);
+  Scratch<uint64_t> elements(n + kRoomBehindKeys), other(by_vectors ? 0 : n);
   uint64_t* data = elements.data();
   for_parts(threads, n, [&](int, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       data[i] = difference(keys[i], range.least) >> rest << place_bits | static_cast<uint64_t>(i);
     }
   });
-  data = radix_sort(data, other.data(), n, place_bits, ordered, threads);
+  if (by_vectors) {
+    sort_by_vectors(reinterpret_cast<int64_t*>(data), n);
+  } else {
+    data = radix_sort(data, other.data(), n, place_bits, ordered, threads);
+  }
   if (rest > 0) {
     for_runs(
         n, threads, [&](int64_t i) { return data[i] >> place_bits; },
@@ -305,6 +360,9 @@ template <typename Key>
 void sort_row(Key* keys, int64_t n, int threads) {
   using Unsigned = std::make_unsigned_t<Key>;
   if (std::is_sorted(keys, keys + n)) return;
+  if (sorts_by_vectors<Key>(n)) {
+    return threads > 1 ? sort_between_splitters(keys, n, threads) : sort_by_vectors(keys, n);
+  }
   if (n <= kFewKeys) return std::sort(keys, keys + n);
   Range<Key> range = range_of(keys, n, threads);
   auto* data = reinterpret_cast<Unsigned*>(keys);

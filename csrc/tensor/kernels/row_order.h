@@ -13,7 +13,7 @@ inline constexpr int64_t kLongRow = int64_t{1} << 15;
 template <typename Key>
 void order_row(const Key* keys, int64_t n, int64_t kept, int64_t* places, int threads);
 
-// Ascending, in place.
+// Ascending, in place; there is room for kRoomBehindKeys more, which may be overwritten.
 template <typename Key>
 void sort_row(Key* keys, int64_t n, int threads);
 

@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "tensor/simd/loop_table.h"
-#include "tensor/simd/order_table.h"
 #include "tensor/simd/vector_math.h"
 
 namespace md {

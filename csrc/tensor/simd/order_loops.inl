@@ -1,4 +1,4 @@
-// Sorts, selections and searches.
+// Keys, selections, sorts of columns, and searches.
 
 template <typename T>
 inline KeyOf<T> key_of(T value) {
@@ -42,28 +42,6 @@ void extremes_run(const Key* keys, int64_t n, Key* least, Key* most) {
   }
   *least = low;
   *most = high;
-}
-
-// Bit i: whether element i of a mask of a comparison is set.
-template <typename Key, typename Mask>
-inline uint32_t bits_of(Mask mask) {
-#if defined(__x86_64__) && MD_LEVEL_BYTES == 32
-  if constexpr (sizeof(Key) == 4) {
-    return static_cast<uint32_t>(_mm256_movemask_ps(reinterpret_cast<__m256>(mask)));
-  } else {
-    return static_cast<uint32_t>(_mm256_movemask_pd(reinterpret_cast<__m256d>(mask)));
-  }
-#elif defined(__x86_64__) && MD_LEVEL_BYTES == 64
-  if constexpr (sizeof(Key) == 4) {
-    return static_cast<uint32_t>(_mm512_movepi32_mask(reinterpret_cast<__m512i>(mask)));
-  } else {
-    return static_cast<uint32_t>(_mm512_movepi64_mask(reinterpret_cast<__m512i>(mask)));
-  }
-#else
-  uint32_t bits = 0;
-  for (int i = 0; i < kVector<Key>; ++i) bits |= (mask[i] != 0 ? 1u : 0u) << i;
-  return bits;
-#endif
 }
 
 template <typename Key>
@@ -212,5 +190,5 @@ void places_run(const void* sorted, int64_t extent, const void* values, int64_t 
 
 template <typename Key>
 constexpr KeyLoops<Key> key_loops() {
-  return {extremes_run<Key>, collect_run<Key>, find_run<Key>, sort_columns_run<Key>};
+  return {extremes_run<Key>, collect_run<Key>, find_run<Key>, vector_sort<Key>(), sort_columns_run<Key>};
 }

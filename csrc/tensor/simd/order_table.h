@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "tensor/dtype.h"
 
@@ -34,6 +35,8 @@ using PlaceLoop = void (*)(const void* sorted, int64_t extent, const void* value
 template <typename Key>
 inline constexpr int64_t kOrderColumns = 64 / static_cast<int64_t>(sizeof(Key));
 
+inline constexpr int64_t kRoomBehindKeys = 16;
+
 template <typename Key>
 struct KeyLoops {
   // Of n > 0 keys.
@@ -42,6 +45,8 @@ struct KeyLoops {
   int64_t (*collect)(const Key* keys, int64_t n, Key least, Key most, Key* kept, int64_t* below);
   // The places of the first `limit` keys in [least, most]; returns how many.
   int64_t (*find)(const Key* keys, int64_t n, Key least, Key most, int64_t limit, int64_t* places);
+  // Ascending; scratch: room for n + kRoomBehindKeys, as behind the keys themselves. Null where vectors do not help.
+  void (*sort)(Key* keys, int64_t n, Key* scratch);
   // Sorts each column of n rows.
   void (*sort_columns)(Key* block, int64_t n);
 };

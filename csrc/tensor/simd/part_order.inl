@@ -5,6 +5,8 @@ namespace {
 #include "tensor/simd/half_vectors.inl"
 #include "tensor/simd/vectors.inl"
 
+#include "tensor/simd/vector_sort.inl"
+
 #include "tensor/simd/order_loops.inl"
 
 constexpr OrderLoops make_order() {
