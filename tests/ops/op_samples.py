@@ -199,6 +199,7 @@ SAMPLES = {
     "roll": [call(X, 2), call(X, (1, -1), (0, 1)), call(X, 1, 1)],
     "repeat": [call(X, 2, 1), call(f(3), (2, 2))],
     **dict.fromkeys("sort argsort".split(), [call(X), call(X, 0, True), call(i(5), descending=True)]),
+    "kthvalue": [call(X, 2), call(X, 1, 0, True), call(Data("i", values=[5, 2, 9, 1, 7]), k=3)],
     "topk": [call(X, 2), call(X, 1, 0, False), call(f(5), k=3, dim=0)],
     "index_select": [call(X, 0, index(2, 0)), call(X, -1, index(3, 3, 1))],
     "gather": [call(X, 0, index(2, 0, 1, 1, shape=(1, 4))), call(f(3), 0, index(1, 1))],

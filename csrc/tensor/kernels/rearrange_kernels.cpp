@@ -1,4 +1,4 @@
-// Kernels of flips, rolls, repeats and sorts.
+// Kernels of flips, rolls and repeats.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -31,64 +31,6 @@ void roll_dim(const Tensor& src, int dim, int64_t shift, const Tensor& out) {
 Tensor flattened(const Tensor& contiguous) {
   TensorSpec spec = TensorSpec::contiguous(contiguous->dtype(), DimVec({contiguous->numel()}));
   return Tensor::view(contiguous, spec, contiguous->offset());
-}
-
-// NaN counts as the largest; the order of equal elements is stable.
-template <typename T>
-bool comes_before(T a, T b, bool descending) {
-  auto x = comparable(a), y = comparable(b);
-  bool x_nan = x != x, y_nan = y != y;
-  if (x_nan || y_nan) return descending ? x_nan && !y_nan : !x_nan && y_nan;
-  return descending ? x > y : x < y;
-}
-
-// Slices of a contiguous copy with the sorted dim last; outputs the first `kept` of each.
-template <typename T>
-void sort_slices(const Tensor& slices, int64_t length, int64_t kept, bool descending, T* values, int64_t* indices) {
-  int64_t count = length == 0 ? 0 : slices->numel() / length;
-  parallel_for(count, 30.0 * static_cast<double>(length), [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> order(static_cast<size_t>(length));
-    for (int64_t slice = begin; slice < end; ++slice) {
-      const T* from = slices.data<T>() + slice * length;
-      std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(),
-                       [&](int64_t a, int64_t b) { return comes_before(from[a], from[b], descending); });
-      for (int64_t i = 0; i < kept; ++i) {
-        int64_t at = order[static_cast<size_t>(i)];
-        indices[slice * kept + i] = at;
-        if (values != nullptr) values[slice * kept + i] = from[at];
-      }
-    }
-  });
-}
-
-// The tensor with `dim` moved to the end.
-Tensor dim_last(const Tensor& tensor, int dim) {
-  TensorSpec spec = tensor.spec();
-  if (spec.rank() > 0) {
-    Dim size = spec.sizes[dim], stride = spec.strides[dim];
-    spec.sizes.erase(dim);
-    spec.strides.erase(dim);
-    spec.sizes.push_back(size);
-    spec.strides.push_back(stride);
-  }
-  return Tensor::view(tensor, spec, tensor->offset());
-}
-
-void sort(const OpCall& call, int dim_arg, bool descending, const Tensor* values, const Tensor& indices) {
-  const Tensor& self = tensor_arg(call, 0);
-  int dim = wrap_dim(call, int_arg(call, dim_arg), self->rank());
-  Tensor slices = as_contiguous(dim_last(self, dim), self->dtype());
-  int64_t length = self->rank() == 0 ? 1 : self->sizes()[dim];
-  Tensor index_slices = dim_last(indices, dim);
-  int64_t kept = indices->rank() == 0 ? 1 : indices->sizes()[dim];
-  Tensor sorted_indices = Tensor::empty(TensorSpec::contiguous(DType::int64, index_slices.spec().sizes));
-  Tensor sorted = Tensor::empty(TensorSpec::contiguous(self->dtype(), index_slices.spec().sizes));
-  with_type(self->dtype(), [&]<typename T>() {
-    sort_slices<T>(slices, length, kept, descending, sorted.data<T>(), sorted_indices.data<int64_t>());
-  });
-  copy_elements(sorted_indices, index_slices);
-  if (values != nullptr) copy_elements(sorted, dim_last(*values, dim));
 }
 
 }  // namespace
@@ -162,9 +104,5 @@ void outer_kernel(const OpCall& call, std::span<Tensor> outs) {
   Arg args[] = {Tensor::view(a, column, a->offset()), tensor_arg(call, 1)};
   pointwise_kernel({*mul, args}, outs);
 }
-
-void sort_kernel(const OpCall& call, std::span<Tensor> outs) { sort(call, 1, bool_arg(call, 2), &outs[0], outs[1]); }
-void argsort_kernel(const OpCall& call, std::span<Tensor> outs) { sort(call, 1, bool_arg(call, 2), nullptr, outs[0]); }
-void topk_kernel(const OpCall& call, std::span<Tensor> outs) { sort(call, 2, bool_arg(call, 3), &outs[0], outs[1]); }
 
 }  // namespace md

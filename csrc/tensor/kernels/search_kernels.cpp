@@ -11,6 +11,7 @@
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
 #include "tensor/simd/loops.h"
+#include "tensor/simd/order_table.h"
 
 namespace md {
 namespace {
@@ -88,24 +89,21 @@ void search(const OpCall& call, bool largest, const Tensor* values, const Tensor
   });
 }
 
-// NaN sorts last.
-template <typename T>
-int64_t place_among(const T* sorted, int64_t n, T value, bool right) {
-  auto wanted = comparable(value);
-  const T* found = std::partition_point(sorted, sorted + n, [&](const T& element) {
-    return right ? !(comparable(element) > wanted) : !(comparable(element) >= wanted);
-  });
-  return found - sorted;
-}
-
-template <typename T>
+// Each row of values among its boundaries.
 void search_lines(const Tensor& boundaries, const Tensor& values, bool right, const Tensor& out) {
-  int64_t n = boundaries->sizes()[boundaries->rank() - 1];
+  constexpr int64_t kPiece = 1024;
+  int64_t extent = boundaries->sizes()[boundaries->rank() - 1];
   int64_t line = boundaries->rank() == 1 ? values->numel() : values->sizes()[values->rank() - 1];
-  parallel_for(values->numel(), 20.0, [&](int64_t begin, int64_t end) {
+  int64_t pieces = (line + kPiece - 1) / kPiece, lines = values->numel() / line;
+  PlaceLoop places = loops().order->places[static_cast<int>(boundaries->dtype())];
+  auto item = static_cast<int64_t>(item_size(boundaries->dtype()));
+  double ns = 5.0 * static_cast<double>(std::min(line, kPiece));
+  parallel_for(lines * pieces, ns, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const T* sorted = boundaries.data<T>() + (boundaries->rank() == 1 ? 0 : i / line * n);
-      out.data<int64_t>()[i] = place_among(sorted, n, values.data<T>()[i], right);
+      int64_t start = i % pieces * kPiece, first = i / pieces * line + start;
+      const char* sorted = boundaries.data<char>() + (boundaries->rank() == 1 ? 0 : i / pieces * extent * item);
+      places(sorted, extent, values.data<char>() + first * item, std::min(kPiece, line - start), right,
+             out.data<int64_t>() + first);
     }
   });
 }
@@ -117,7 +115,7 @@ void search_sorted_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor boundaries = as_contiguous(tensor_arg(call, 0), tensor_arg(call, 0)->dtype());
   Tensor values = as_contiguous(tensor_arg(call, 1), boundaries->dtype());
   bool right = bool_arg(call, 2);
-  with_type(boundaries->dtype(), [&]<typename T>() { search_lines<T>(boundaries, values, right, outs[0]); });
+  search_lines(boundaries, values, right, outs[0]);
 }
 
 void argmax_kernel(const OpCall& call, std::span<Tensor> outs) { search(call, true, nullptr, outs[0]); }

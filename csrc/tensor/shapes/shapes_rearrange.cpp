@@ -166,6 +166,71 @@ void sort_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, DType::int64, self.sizes);
 }
 
+void sorted_values_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  wrap_dim(call, int_arg(call, 1), self.rank());
+  push_contiguous(outs, self.dtype, self.sizes);
+}
+
+namespace {
+
+// Values and indices of one element along a dim that is not empty.
+void push_selected(const OpCall& call, int dim, bool keepdim, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  DimVec sizes = self.sizes;
+  if (self.rank() > 0) {
+    if (known_equal(sizes[dim], 0)) {
+      raise_op(ErrorKind::Index, call.row.name, "Expected reduction dim ", dim, " to have non-zero size",
+               operand_shapes(call));
+    }
+    if (keepdim) {
+      sizes[dim] = 1;
+    } else {
+      sizes.erase(dim);
+    }
+  }
+  push_contiguous(outs, self.dtype, sizes);
+  push_contiguous(outs, DType::int64, sizes);
+}
+
+}  // namespace
+
+void kthvalue_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  Dim k = dim_arg(call, 1);
+  int dim = wrap_dim(call, int_arg(call, 2), self.rank());
+  Dim extent = self.rank() == 0 ? Dim(1) : self.sizes[dim];
+  if (known_less(k, 1) || known_less(extent, k)) {
+    raise_op(ErrorKind::Runtime, call.row.name, "selected number k out of range for dimension ", dim, ": ", k.str(),
+             " of ", extent.str(), operand_shapes(call));
+  }
+  if (self.dtype == DType::bool_) raise_op(ErrorKind::Runtime, call.row.name, "does not support bool dtypes");
+  push_selected(call, dim, bool_arg(call, 3), outs);
+}
+
+void middle_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  int dim = wrap_dim(call, int_arg(call, 1), self_spec(call).rank());
+  push_selected(call, dim, bool_arg(call, 2), outs);
+}
+
+void take_ranks_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  int dim = wrap_dim(call, int_arg(call, 2), self.rank());
+  if (self.rank() == 0) raise_op(ErrorKind::Index, call.row.name, "cannot be applied to a 0-dim tensor.");
+  DimVec sizes = self.sizes;
+  sizes[dim] = dims_arg(call, 1).size();
+  push_contiguous(outs, self.dtype, std::move(sizes));
+}
+
+void take_ranks_of_rows_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  const TensorSpec& ranks = tensor_arg(call, 1).spec();
+  bool fits = self.rank() > 0 && self.rank() == ranks.rank() && ranks.dtype == DType::int64;
+  for (int i = 0; fits && i + 1 < self.rank(); ++i) fits = known_equal(self.sizes[i], ranks.sizes[i]);
+  if (!fits) raise_op(ErrorKind::Runtime, call.row.name, "self and ranks do not fit together", operand_shapes(call));
+  push_contiguous(outs, self.dtype, ranks.sizes);
+}
+
 void topk_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   int64_t k = int_arg(call, 1);

@@ -18,6 +18,7 @@ namespace md {
   extern const PointwiseTable integer_pointwise; \
   extern const PointwiseTable complex_pointwise; \
   extern const ConvertTable conversions;         \
+  extern const OrderLoops order;                 \
   extern const LoopTable table;                  \
   }
 

@@ -146,6 +146,8 @@ using ReversedLoop = void (*)(const char* src, char* dst, int64_t n);
 using PickLoop = void (*)(const char* const* src, char* const* dst, int64_t n);
 inline constexpr int kPickSteps = 3, kMostPicks = 3;
 
+struct OrderLoops;  // tensor/simd/order_table.h
+
 struct LoopTable {
   const char* name;                              // of the instruction-set level
   const PointwiseMasks* pointwise[kDTypeCount];  // each by row
@@ -171,6 +173,7 @@ struct LoopTable {
   void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);
   ProductLoops<float> f32_products;
   ProductLoops<double> f64_products;
+  const OrderLoops* order;
 };
 
 }  // namespace md

@@ -32,6 +32,7 @@ constexpr LoopTable make_table() {
   fill_picks(table);
   fill_repeats(table);
   fill_reversed(table);
+  table.order = &order;
   table.random_words = random_words_run;
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();

@@ -192,13 +192,18 @@ def _lengths_of_runs(starts: Tensor, count: int) -> Tensor:
     return lengths.scatter_add(0, numbers, minidynamo.ones_like(numbers))
 
 
-def _unique_values(values: Tensor) -> Any:
-    """(unique elements in order, index of each element among them, counts) of a vector."""
-    ordered, places = values.sort(0)
+def _unique_values(values: Tensor, wants_inverse: bool = True, wants_counts: bool = True) -> Any:
+    """(unique elements in order, index of each element among them, counts) of a vector; None for what is not wanted."""
+    places = inverse = None
+    if wants_inverse:
+        ordered, places = values.sort(0)
+    else:
+        ordered = prims.sorted_values(values, 0, False)
     starts = _starts_of_runs(ordered)
     different = ordered[starts]
-    inverse = minidynamo.empty_like(places).scatter(0, places, starts.cumsum(0) - 1)
-    return different, inverse, _lengths_of_runs(starts, different.shape[0])
+    if places is not None:
+        inverse = minidynamo.empty_like(places).scatter(0, places, starts.cumsum(0) - 1)
+    return different, inverse, _lengths_of_runs(starts, different.shape[0]) if wants_counts else None
 
 
 def _unique_results(found: Any, inverse: bool, counts: bool) -> Any:
@@ -225,8 +230,10 @@ def unique(
     require_tensor("unique", input)
     if dim is not None:
         return _unique_slices(input, wrapped_dim("unique", dim, input.dim()), return_inverse, return_counts)
-    values, places, counts = _unique_values(input.reshape(-1))
-    return _unique_results((values, places.reshape(input.shape), counts), return_inverse, return_counts)
+    values, places, counts = _unique_values(input.reshape(-1), return_inverse, return_counts)
+    if places is not None:
+        places = places.reshape(input.shape)
+    return _unique_results((values, places, counts), return_inverse, return_counts)
 
 
 def _unique_slices(input: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Any:

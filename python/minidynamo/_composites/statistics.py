@@ -8,7 +8,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor, _as_size
-from .registry import composite, fitted, require_data, require_tensor, wrapped_dim, written
+from .registry import composite, fitted, prims, require_data, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,23 +76,10 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
         if input.numel() == 0:
             return input.new_full((), math.nan if input.is_floating_point() else input.dtype == minidynamo.bool)
     at = wrapped_dim("median", dim, input.dim())
-    extent = input.shape[at] if input.dim() > 0 else 1
-    if extent == 0:
+    if input.dim() > 0 and input.shape[at] == 0:
         raise IndexError(f"[median] Expected reduction dim {at} to have non-zero size; shape {tuple(input.shape)}")
-    values, indices = input.sort(at)
-    if input.dim() == 0:
-        return _values_indices(values, indices)
-    place = (extent - 1) // 2
-    middle, where = values.narrow(at, place, 1), indices.narrow(at, place, 1)
-    if input.is_floating_point():
-        # NaN is sorted to the end.
-        last, last_index = values.narrow(at, extent - 1, 1), indices.narrow(at, extent - 1, 1)
-        where = minidynamo.where(last.isnan(), last_index, where)
-        middle = minidynamo.where(last.isnan(), last, middle)
-    if whole:
-        return middle.reshape(())
-    middle, where = middle.contiguous(), where.contiguous()
-    return _values_indices(middle, where) if keepdim else _values_indices(middle.squeeze(at), where.squeeze(at))
+    values, indices = prims.middle(input, at, keepdim, False)
+    return values if whole else _values_indices(values, indices)
 
 
 @composite("function method")
@@ -133,23 +120,23 @@ def _quantile(
     rank = input.dim()
     at = 0 if dim is None else wrapped_dim(op, dim, rank)
     lines = input.reshape(1, -1) if dim is None or rank == 0 else input.movedim(at, -1)
-    ordered = lines.sort(-1).values
-    count = ordered.isnan().logical_not().sum(-1, True)
-    last = (count - 1).clamp(min=0) if skip_nan else (count * 0 + (ordered.shape[-1] - 1))
+    count = lines.isnan().logical_not().sum(-1, True)
+    last = (count - 1).clamp(min=0) if skip_nan else (count * 0 + (lines.shape[-1] - 1))
     rank_of = q.reshape(-1) * last.to(input.dtype)
     below = rank_of.floor()
     if interpolation == "lower":
-        result = ordered.gather(-1, below.long())
+        result = prims.take_ranks_of_rows(lines, below.long())
     elif interpolation == "higher":
-        result = ordered.gather(-1, rank_of.ceil().long())
+        result = prims.take_ranks_of_rows(lines, rank_of.ceil().long())
     elif interpolation == "nearest":
-        result = ordered.gather(-1, rank_of.round().long())
+        result = prims.take_ranks_of_rows(lines, rank_of.round().long())
     else:
-        low, high = ordered.gather(-1, below.long()), ordered.gather(-1, rank_of.ceil().long())
+        around = prims.take_ranks_of_rows(lines, minidynamo.cat([below.long(), rank_of.ceil().long()], -1))
+        low, high = around.narrow(-1, 0, q.numel()), around.narrow(-1, q.numel(), q.numel())
         weight = 0.5 if interpolation == "midpoint" else rank_of - below
         result = low.lerp(high, weight)
     if not skip_nan:
-        result = minidynamo.where(count < ordered.shape[-1], math.nan, result)
+        result = minidynamo.where(count < lines.shape[-1], math.nan, result)
     shape = list(input.shape)
     if dim is None or rank == 0:
         result = result.reshape(-1, *([1] * rank)) if keepdim else result.reshape(-1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import prims
 from .table import array_of, as_in_memory, decline, is_axis, stands_in
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ def _require_order(name: str, value: Tensor, axis: Any, order: Any, kind: Any, s
 
 
 def _ascending(value: Tensor, dim: int) -> Tensor:
-    return minidynamo.sort(value, dim).values
+    return prims.sorted_values(value, dim, False)
 
 
 @stands_in("sort", returns_arrays=True)

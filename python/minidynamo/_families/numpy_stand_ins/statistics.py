@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import prims
 from ..numbers import is_int, is_number
 from .reductions import extreme_of_numbers, mean_of_numbers, spread_of_numbers, stored
 from .table import all_dims, array_of, decline, is_axis, outermost_first, require, stands_in, tensor
@@ -14,21 +15,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_FEW = 512
-
-
-def _ordered(a: Any, axis: Any, name: str) -> tuple[Tensor, int]:
-    """Sorted along a dim, and the dim."""
+def _line(a: Any, axis: Any, name: str) -> tuple[Tensor, int]:
+    """An array, and one of its dims: the flattened one without an axis."""
     values = array_of(a, name)
     if values.numel() == 0 or values.dtype in (minidynamo.bool, minidynamo.float16):
         decline(f"{name} of such an array")
-    if values.numel() > _FEW:
-        decline(f"{name} of many elements, which NumPy sorts faster")
     if axis is None:
         values, axis = values.reshape(-1), 0
     if not is_axis(values, axis) or outermost_first(values) != all_dims(values):
         decline(f"{name} over such axes")
-    return minidynamo.sort(values, axis).values, axis % values.dim()
+    return values, axis % values.dim()
 
 
 def _with_kept_axis(result: Tensor, a: Tensor, axis: Any, dim: int, keepdims: Any) -> Tensor:
@@ -37,39 +33,39 @@ def _with_kept_axis(result: Tensor, a: Tensor, axis: Any, dim: int, keepdims: An
     return result.reshape([1] * a.dim()) if axis is None else result.unsqueeze(dim)
 
 
-def _nan_where_it_was(found: Tensor, ordered: Tensor, dim: int) -> Tensor:
-    """NaNs are sorted to the end: a slice that contains one has it as its result."""
-    if not ordered.is_floating_point():
-        return found
-    last = ordered.select(dim, ordered.shape[dim] - 1)
-    return minidynamo.where(last.isnan(), last, found)
+def _nan_where_it_was(found: Tensor, last: Tensor) -> Tensor:
+    """NaNs are the largest: a slice that contains one has it as its result."""
+    return minidynamo.where(last.isnan(), last, found) if last.is_floating_point() else found
 
 
 @stands_in("median")
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = False, keepdims: Any = False) -> Any:
     if overwrite_input is not False:
         decline("median that overwrites its input")
-    ordered, dim = _ordered(a, axis, "median")
-    size = ordered.shape[dim]
-    middle = ordered.select(dim, size // 2)
-    if not ordered.is_floating_point():
+    values, dim = _line(a, axis, "median")
+    size = values.shape[dim]
+    ranks = [size // 2, size - 1] if size % 2 else [size // 2, size - 1, size // 2 - 1]
+    middle, last, *before = prims.take_ranks(values, ranks, dim).unbind(dim)
+    if not values.is_floating_point():
         middle = middle.to(minidynamo.float64)
     if size % 2 == 0:
-        middle = (ordered.select(dim, size // 2 - 1) + middle) / 2
-    found = _nan_where_it_was(middle.clone(), ordered, dim)
+        middle = (before[0] + middle) / 2
+    found = _nan_where_it_was(middle.clone(), last)
     return stored(_with_kept_axis(found, a, axis, dim, keepdims), out)
 
 
-def _between(ordered: Tensor, dim: int, part: float) -> Tensor:
-    """The value at a part of the way from the least to the largest element, as numpy rounds it."""
-    size = ordered.shape[dim]
+def _ranks_of(part: float, size: int) -> tuple[int, int, float]:
+    """The ranks around a part of the way from the least to the largest element, and how far from the first it is."""
     place = (size - 1) * part
     below = size - 1 if place >= size - 1 else int(place)
-    above = min(below + 1, size - 1)
     share = place - int(place) if below < size - 1 else place - (size - 1)
-    low, high = ordered.select(dim, below), ordered.select(dim, above)
+    return below, min(below + 1, size - 1), share
+
+
+def _between(low: Tensor, high: Tensor, share: float) -> Tensor:
+    """As numpy rounds it."""
     step = high - low
-    if not ordered.is_floating_point():
+    if not low.is_floating_point():
         low, high, step = low.to(minidynamo.float64), high.to(minidynamo.float64), step.to(minidynamo.float64)
     if share >= 0.5:
         return high - step * (1 - share)
@@ -99,13 +95,19 @@ def _quantile(
         decline(f"{name} with weights")
     if method != "linear" or overwrite_input is not False or keepdims is not False:
         decline(f"{name} by another method, that overwrites its input, or with keepdims")
-    ordered, dim = _ordered(a, axis, name)
-    if not ordered.is_floating_point() and scale == 1 and _are_ints(q):
+    values, dim = _line(a, axis, name)
+    if not values.is_floating_point() and scale == 1 and _are_ints(q):
         decline(f"{name} of whole numbers at whole parts, which stays whole")
     # Parts of float32 are rounded as NumPy's release does.
-    if ordered.dtype is minidynamo.float32:
+    if values.dtype is minidynamo.float32:
         decline(f"{name} of float32")
-    found = [_nan_where_it_was(_between(ordered, dim, part), ordered, dim) for part in parts]
+    size = values.shape[dim]
+    places = [_ranks_of(part, size) for part in parts]
+    ranks = [size - 1] + [rank for below, above, _ in places for rank in (below, above)]
+    last, *around = prims.take_ranks(values, ranks, dim).unbind(dim)
+    found = []
+    for at, (_, _, share) in enumerate(places):
+        found.append(_nan_where_it_was(_between(around[2 * at], around[2 * at + 1], share), last))
     return stored(minidynamo.stack(found) if isinstance(q, (list, tuple)) else found[0], out)
 
 

@@ -43,7 +43,7 @@ def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
 
 @stands_in(both("msort"))
 def msort(input: Tensor) -> Tensor:
-    return input.sort(0)[0]
+    return registry.prims.sorted_values(input, 0, False)
 
 
 @stands_in(both("kthvalue"))
@@ -51,20 +51,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     at = wrapped_dim("kthvalue", dim, input.dim())
     if not 0 < k <= (input.shape[at] if input.dim() > 0 else 1):
         decline("kthvalue beyond the size")
-    if input.dim() == 0:
-        return _of_one(Kthvalue, input)
-    values, indices = input.sort(at, stable=True)
-    found = values.narrow(at, k - 1, 1), indices.narrow(at, k - 1, 1)
-    return _without(Kthvalue, found, at, keepdim)
-
-
-def _of_one(kind: Any, input: Tensor) -> Any:
-    return kind(input.clone(), minidynamo.zeros((), dtype=minidynamo.int64))
-
-
-def _without(kind: Any, found: Any, at: int, keepdim: bool) -> Any:
-    values, indices = found[0].contiguous(), found[1].contiguous()
-    return kind(values, indices) if keepdim else kind(values.squeeze(at), indices.squeeze(at))
+    found = input.kthvalue(k, at, keepdim)
+    return Kthvalue(found[0], found[1])
 
 
 @stands_in(both("nanmedian"))
@@ -78,21 +66,12 @@ def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         flat = input.reshape(-1)
         if flat.numel() == 0:
             return flat.new_full((), math.nan)
-        return _nanmedian(flat, 0)[0].reshape(())
+        return registry.prims.middle(flat, 0, False, True)[0]
     at = wrapped_dim("nanmedian", dim, input.dim())
-    if input.dim() == 0:
-        return _of_one(Nanmedian, input)
-    if input.shape[at] == 0:
+    if input.dim() > 0 and input.shape[at] == 0:
         decline("nanmedian of nothing")
-    return _without(Nanmedian, _nanmedian(input, at), at, keepdim)
-
-
-def _nanmedian(input: Tensor, at: int) -> Any:
-    """NaN is sorted to the end; of nothing else, the first one is taken."""
-    values, indices = input.sort(at, stable=True)
-    count = (input == input).sum(at, keepdim=True)
-    place = (minidynamo.clamp(count - 1, min=0)).div(2, rounding_mode="floor")
-    return values.gather(at, place), indices.gather(at, place)
+    found = registry.prims.middle(input, at, keepdim, True)
+    return Nanmedian(found[0], found[1])
 
 
 @stands_in(both("allclose"))
