@@ -33,6 +33,7 @@ from ._tensor.symbolic_numbers import sym_sum as sym_sum
 from . import compiler as compiler
 from . import cuda as cuda
 from . import fx as fx
+from . import hub as hub
 from . import library as library
 from . import nn as nn
 from . import torchdynamo as torchdynamo
