@@ -29,7 +29,19 @@ from ._tensor.symbolic_numbers import sym_float, sym_int, sym_ite, sym_max, sym_
 from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compat", "compiler", "cuda", "fx", "library", "nn", "safetensors", "torchdynamo", "utils")
+_LAZY_MODULES = (
+    "_logging",
+    "compat",
+    "compiler",
+    "cuda",
+    "fx",
+    "hub",
+    "library",
+    "nn",
+    "safetensors",
+    "torchdynamo",
+    "utils",
+)
 
 __all__ = [
     "__version__",

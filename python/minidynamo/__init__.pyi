@@ -35,6 +35,7 @@ from . import compat as compat
 from . import compiler as compiler
 from . import cuda as cuda
 from . import fx as fx
+from . import hub as hub
 from . import library as library
 from . import nn as nn
 from . import safetensors as safetensors

@@ -48,10 +48,12 @@ CALLED_BY_PROGRAMS = {
     "_dynamo/module_wrapper.py": {"wrapper_class"},
     "_dynamo/eval_frame.py": {"enable_everywhere"},
     "_dynamo/exc.py": {"real_stack", "__init__"},
+    "hub.py": {"_bar"},
     "library/opcheck.py": {"_check_capture"},
     "nn/init.py": None,
     "nn/module.py": {"compile"},
     "utils/__init__.py": {"__getattr__"},
+    "utils/data/dataloader.py": {"_get_iterator", "_checked_context"},
 }
 # Reached while frames run.
 OF_LOADED_MODULES = {

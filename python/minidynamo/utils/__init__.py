@@ -1,14 +1,20 @@
-"""Tools around the package: cpp_extension compiles C++ functions over tensors."""
+"""Around the package: data, checkpoint, model_zoo, and cpp_extension, which compiles C++ functions over tensors."""
 
 import sys
 
 from .._missing_names import missing as _missing
 
-__all__ = ["cpp_extension"]
+_MODULES = ("_pytree", "checkpoint", "cpp_extension", "data", "model_zoo")
+
+__all__ = ["checkpoint", "cpp_extension", "data", "model_zoo"]
 
 
 def __getattr__(name: str) -> object:
-    if name == "cpp_extension":
+    if name in _MODULES:
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]
     raise _missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_MODULES]

@@ -1,0 +1,160 @@
+"""Messages between a DataLoader and a worker process: pickles over a socket, large blocks of memory in files.
+
+Tensors and NumPy's arrays of INLINE bytes and more are one anonymous file per message, which the receiver maps.
+"""
+
+from __future__ import annotations
+
+import array
+import io
+import os
+import pickle
+import socket
+import struct
+import weakref
+from typing import Any
+
+from ... import _C
+from .mapped_memory import block_places, map_file, tensor_over, type_code, write_file
+
+# Smaller blocks are part of the pickle.
+INLINE = 1024
+# Longer pickles go into the file: several messages fit into a socket's buffer.
+_LONGEST = 8192
+_SHORT, _LONG = b"s", b"l"
+# Of the last blocks of a file: the place and size of the pickle, the place of the sizes of the blocks before it, and
+# their number.
+_PLACES = struct.Struct("=QQQQ")
+
+# The DataLoader's ends, which a forked worker inherits and must close: else an end of the process is not noticed.
+_outer_ends: weakref.WeakSet[Channel] = weakref.WeakSet()
+
+
+def _tensor_over_pickled(block: Any, dtype: str, shape: tuple[int, ...], requires_grad: bool) -> _C.Tensor:
+    tensor = tensor_over(memoryview(block), _C._dtypes[dtype], shape)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, obj: Any) -> Any:
+        if type(obj) is not _C.Tensor or obj.nbytes < INLINE or type_code(obj.dtype) is None:
+            return NotImplemented
+        plain = obj.detach().contiguous()
+        if obj.dtype == _C._dtypes["bfloat16"]:  # no format of buffers is its own
+            data: Any = bytearray(plain.__reduce_ex__(4)[1][1])
+        else:
+            data = plain
+        name = str(obj.dtype).rpartition(".")[2]
+        return _tensor_over_pickled, (pickle.PickleBuffer(data), name, tuple(obj.shape), obj.requires_grad)
+
+
+class Packed:
+    """A message as bytes, and the descriptor of the file that goes with it."""
+
+    def __init__(self, message: Any) -> None:
+        blocks: list[Any] = []
+        views: list[memoryview] = []
+
+        def keep(buffer: pickle.PickleBuffer) -> bool:
+            view = buffer.raw()
+            if view.nbytes < INLINE:
+                return True
+            blocks.append(buffer)
+            views.append(view)
+            return False
+
+        file = io.BytesIO()
+        _Pickler(file, 5, buffer_callback=keep).dump(message)
+        data = file.getbuffer()
+        self.descriptor: int | None = None
+        if not views and data.nbytes <= _LONGEST:
+            self.data = _SHORT + data
+            return
+        sizes = array.array("Q", [view.nbytes for view in views])
+        self.descriptor, places = write_file([*views, data, memoryview(sizes).cast("B")])
+        self.data = _LONG + _PLACES.pack(places[-2], data.nbytes, places[-1], len(views))
+
+    def close(self) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+            self.descriptor = None
+
+    __del__ = close
+
+
+class Channel:
+    """One end of a connection. Each message arrives whole; the end of the other process is an EOFError."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+
+    def fileno(self) -> int:
+        return self._end.fileno()
+
+    def send(self, packed: Packed, wait: bool = True) -> bool:
+        """False where it would have to wait and must not."""
+        descriptors = [] if packed.descriptor is None else [packed.descriptor]
+        rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        try:
+            self._end.sendmsg([packed.data], rights, 0 if wait else socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except (BrokenPipeError, ConnectionError):
+            raise EOFError from None
+        packed.close()
+        return True
+
+    def receive(self) -> Any:
+        """The next message; waits for it."""
+        room = socket.CMSG_SPACE(struct.calcsize("i"))
+        try:
+            data, rights, flags, _ = self._end.recvmsg(_LONGEST + 1, room, socket.MSG_CMSG_CLOEXEC)
+        except ConnectionError:
+            raise EOFError from None
+        if not data:
+            raise EOFError
+        if data[:1] == _SHORT:
+            return pickle.loads(memoryview(data)[1:])
+        if not rights or flags & socket.MSG_CTRUNC:
+            raise RuntimeError(
+                "Too many open files. Communication with the workers is no longer possible. "
+                "Please increase the limit using `ulimit -n` in the shell"
+            )
+        (descriptor,) = array.array("i", rights[0][2])
+        try:
+            view = map_file(descriptor)
+        finally:
+            os.close(descriptor)
+        return _unpack(view, data)
+
+    def end(self) -> None:
+        """Ends the connection for all processes that hold this end."""
+        try:
+            self._end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._end.close()
+
+    def close(self) -> None:
+        """Closes it in this process alone."""
+        self._end.close()
+
+
+def _unpack(view: memoryview, data: bytes) -> Any:
+    place, size, table, count = _PLACES.unpack_from(data, 1)
+    sizes = view[table : table + 8 * count].cast("Q").tolist()
+    blocks = [view[start : start + length] for start, length in zip(block_places(sizes), sizes)]
+    return pickle.loads(view[place : place + size], buffers=blocks)
+
+
+def channel_pair() -> tuple[Channel, Channel]:
+    """The DataLoader's end and the worker's."""
+    outer, inner = (Channel(each) for each in socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    _outer_ends.add(outer)
+    return outer, inner
+
+
+def close_outer_ends() -> None:
+    """In a new worker: closes the inherited ends of the DataLoaders of its parent process."""
+    for each in list(_outer_ends):
+        each.close()
