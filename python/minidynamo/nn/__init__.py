@@ -84,7 +84,7 @@ from .pooling import (
     MaxPool2d,
     MaxPool3d,
 )
-from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
+from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
 from .shapes import (
     Bilinear,
     ChannelShuffle,
@@ -116,6 +116,7 @@ from .shapes import (
     ZeroPad3d,
 )
 from .sparse import Embedding, EmbeddingBag
+from .synchronized_batch_norm import SyncBatchNorm
 from .transformer import (
     MultiheadAttention,
     Transformer,
@@ -124,6 +125,10 @@ from .transformer import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
+
+# Last: they have the classes of all of the above.
+from . import attention, common_types, modules, parallel  # isort: skip
+from .parallel import DataParallel  # isort: skip
 
 __all__ = [
     "AdaptiveAvgPool1d",
@@ -160,6 +165,7 @@ __all__ = [
     "CosineEmbeddingLoss",
     "CosineSimilarity",
     "CrossEntropyLoss",
+    "DataParallel",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -218,7 +224,9 @@ __all__ = [
     "PoissonNLLLoss",
     "RMSNorm",
     "RNN",
+    "RNNBase",
     "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "ReLU6",
     "ReflectionPad1d",
@@ -239,6 +247,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",
@@ -256,8 +265,12 @@ __all__ = [
     "ZeroPad1d",
     "ZeroPad2d",
     "ZeroPad3d",
+    "attention",
+    "common_types",
     "functional",
     "init",
+    "modules",
+    "parallel",
     "parameter",
 ]
 

@@ -18,9 +18,10 @@ def _tuple(value: int | Sequence[int], rank: int) -> tuple[int, ...]:
     return (value,) * rank if isinstance(value, int) else tuple(value)
 
 
-class _Convolution(Module):
+class _ConvNd(Module):
+    """Any convolution: what its dims are, weight and bias."""
+
     rank = 0
-    transposed = False
     convolve: Callable[..., Tensor]
     bias: Parameter | None
     padding: tuple[int, ...] | str
@@ -33,11 +34,13 @@ class _Convolution(Module):
         stride: int | Sequence[int],
         padding: int | Sequence[int] | str,
         dilation: int | Sequence[int],
+        transposed: bool,
         output_padding: int | Sequence[int],
         groups: int,
         bias: bool,
         padding_mode: str,
-        dtype: minidynamo.dtype | None,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
     ) -> None:
         super().__init__()
         if groups <= 0:
@@ -51,6 +54,8 @@ class _Convolution(Module):
                 "padding_mode must be one of {'zeros', 'reflect', 'replicate', 'circular'}, but got"
                 f" padding_mode='{padding_mode}'"
             )
+        if not self.rank:
+            self.rank = len(kernel_size)  # type: ignore[arg-type]  # a tuple, where the class has no rank
         rank = self.rank
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -63,6 +68,7 @@ class _Convolution(Module):
                 raise ValueError("padding='same' is not supported for strided convolutions")
         self.padding = padding if isinstance(padding, str) else _tuple(padding, rank)
         self.dilation = _tuple(dilation, rank)
+        self.transposed = transposed
         self.output_padding = _tuple(output_padding, rank)
         self.groups = groups
         self.padding_mode = padding_mode
@@ -76,7 +82,7 @@ class _Convolution(Module):
         around: list[int] = []
         for dim in reversed(range(rank)):
             around.extend(self._around(dim))
-        self._padding_around = tuple(around)
+        self._reversed_padding_repeated_twice = tuple(around)
         self.reset_parameters()
 
     def _around(self, dim: int) -> list[int]:
@@ -111,7 +117,7 @@ class _Convolution(Module):
         return text
 
 
-class _Conv(_Convolution):
+class _Conv(_ConvNd):
     def __init__(
         self,
         in_channels: int,
@@ -127,23 +133,36 @@ class _Conv(_Convolution):
         dtype: minidynamo.dtype | None = None,
     ) -> None:
         super().__init__(
-            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias, padding_mode, dtype
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            False,
+            0,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
         )
 
     def _padded(self, input: Tensor) -> tuple[Tensor, tuple[int, ...] | str | int]:
         """The padded input and the padding left to the convolution."""
         if self.padding_mode == "zeros":
             return input, self.padding
-        return F.pad(input, self._padding_around, self.padding_mode), 0
+        return F.pad(input, self._reversed_padding_repeated_twice, self.padding_mode), 0
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        input, padding = self._padded(input)
+        return self.convolve(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
-        input, padding = self._padded(input)
-        return self.convolve(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+        return self._conv_forward(input, self.weight, self.bias)
 
 
-class _ConvTranspose(_Convolution):
-    transposed = True
-
+class _ConvTransposeNd(_ConvNd):
     def __init__(
         self,
         in_channels: int,
@@ -168,10 +187,12 @@ class _ConvTranspose(_Convolution):
             stride,
             padding,
             dilation,
+            True,
             output_padding,
             groups,
             bias,
             padding_mode,
+            device,
             dtype,
         )
 
@@ -222,21 +243,21 @@ class Conv3d(_Conv):
     convolve = staticmethod(F.conv3d)
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """The transpose of Conv1d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 1
     convolve = staticmethod(F.conv_transpose1d)
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """The transpose of Conv2d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 2
     convolve = staticmethod(F.conv_transpose2d)
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """The transpose of Conv3d: weight is (in_channels, out_channels / groups, *kernel_size)."""
 
     rank = 3

@@ -132,7 +132,7 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={bias}"
 
 
-class _StatisticsNorm(Module):
+class _NormBase(Module):
     """weight, bias, running_mean and running_var of size num_features, each if requested."""
 
     ranks: tuple[int, ...] = ()
@@ -145,12 +145,14 @@ class _StatisticsNorm(Module):
     def __init__(
         self,
         num_features: int,
-        eps: float,
-        momentum: float | None,
-        affine: bool,
-        track_running_stats: bool,
-        dtype: minidynamo.dtype | None,
-        bias: bool,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -179,7 +181,9 @@ class _StatisticsNorm(Module):
         self.reset_running_stats()
         _reset(self)
 
-    def _check_rank(self, input: Tensor) -> None:
+    def _check_input_dim(self, input: Tensor) -> None:
+        if not self.ranks:
+            raise NotImplementedError
         if input.dim() not in self.ranks:
             wanted = " or ".join(f"{rank}D" for rank in self.ranks)
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
@@ -191,7 +195,7 @@ class _StatisticsNorm(Module):
         )
 
 
-class _BatchNorm(_StatisticsNorm):
+class _BatchNorm(_NormBase):
     def __init__(
         self,
         num_features: int,
@@ -204,10 +208,10 @@ class _BatchNorm(_StatisticsNorm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype, bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        self._check_rank(input)
+        self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
@@ -246,7 +250,7 @@ class BatchNorm3d(_BatchNorm):
     ranks = (5,)
 
 
-class _InstanceNorm(_StatisticsNorm):
+class _InstanceNorm(_NormBase):
     def __init__(
         self,
         num_features: int,
@@ -259,10 +263,10 @@ class _InstanceNorm(_StatisticsNorm):
         *,
         bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype, bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
-        self._check_rank(input)
+        self._check_input_dim(input)
         single = input.dim() == self.ranks[0]
         result = F.instance_norm(
             input.unsqueeze(0) if single else input,

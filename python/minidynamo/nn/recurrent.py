@@ -18,18 +18,19 @@ def _parameter(shape: tuple[int, ...], bound: float, dtype: minidynamo.dtype | N
     return Parameter(minidynamo.empty(*shape, dtype=dtype).uniform_(-bound, bound))
 
 
-class _Recurrent(Module):
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+class RNNBase(Module):
     """Layers over (L, N, H_in), with batch_first (N, L, H_in), or (L, H_in) without a batch.
 
     Of layer k: weight_ih_lk (gates * hidden, input), weight_hh_lk (gates * hidden, hidden), bias_ih_lk, bias_hh_lk;
     of the reverse direction with the suffix _reverse. All start uniform in +-1/sqrt(hidden_size).
     """
 
-    gates = 1
-    has_cell = False
-
     def __init__(
         self,
+        mode: str,
         input_size: int,
         hidden_size: int,
         num_layers: int = 1,
@@ -42,6 +43,11 @@ class _Recurrent(Module):
         dtype: minidynamo.dtype | None = None,
     ) -> None:
         super().__init__()
+        if mode not in _GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        self.mode = mode
+        self.gates = _GATES[mode]
+        self.has_cell = mode == "LSTM"
         if not isinstance(hidden_size, int):
             raise TypeError(f"hidden_size should be of type int, got: {type(hidden_size).__name__}")
         if hidden_size <= 0:
@@ -176,14 +182,29 @@ class _Recurrent(Module):
         return text
 
 
-class LSTM(_Recurrent):
+class LSTM(RNNBase):
     """Long short-term memory: (output, (h_n, c_n)) of (input, (h_0, c_0)); states are zero when left out.
 
     With proj_size the hidden state is weight_hr_lk (proj_size, hidden_size) times the cell's output.
     """
 
-    gates = 4
-    has_cell = True
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
+        sizes = (input_size, hidden_size, num_layers)
+        super().__init__(
+            "LSTM", *sizes, bias, batch_first, dropout, bidirectional, proj_size, device=device, dtype=dtype
+        )
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         steps, added = self._checked(input)
@@ -195,7 +216,7 @@ class LSTM(_Recurrent):
         return self._finished(output, added), (hidden, cell)
 
 
-class _WithoutCell(_Recurrent):
+class _WithoutCell(RNNBase):
     kind = ""
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -207,8 +228,25 @@ class _WithoutCell(_Recurrent):
 class GRU(_WithoutCell):
     """Gated recurrent units: (output, h_n) of (input, h_0); the state is zero when left out."""
 
-    gates = 3
     kind = "gru"
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> None:
+        sizes = (input_size, hidden_size, num_layers)
+        super().__init__(
+            "GRU", *sizes, bias, batch_first, dropout, bidirectional, proj_size, device=device, dtype=dtype
+        )
 
 
 class RNN(_WithoutCell):
@@ -229,12 +267,16 @@ class RNN(_WithoutCell):
     ) -> None:
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, dtype=dtype)
+        sizes = (input_size, hidden_size, num_layers)
+        mode = f"RNN_{nonlinearity.upper()}"
+        super().__init__(mode, *sizes, bias, batch_first, dropout, bidirectional, device=device, dtype=dtype)
         self.nonlinearity = nonlinearity
         self.kind = nonlinearity
 
 
-class _Cell(Module):
+class RNNCellBase(Module):
+    """One step of (N, H_in) or (H_in)."""
+
     gates = 1
     bias_ih: Parameter | None
     bias_hh: Parameter | None
@@ -275,7 +317,7 @@ class _Cell(Module):
         return text if self.bias is True else f"{text}, bias={self.bias}"
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """One step of an LSTM: (h, c) of (input, (h_0, c_0))."""
 
     gates = 4
@@ -284,7 +326,7 @@ class LSTMCell(_Cell):
         return self._step("lstm", input, None if hx is None else hx[0], None if hx is None else hx[1])
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """One step of a GRU."""
 
     gates = 3
@@ -293,7 +335,7 @@ class GRUCell(_Cell):
         return self._step("gru", input, hx, None)[0]
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """One step of an RNN."""
 
     def __init__(

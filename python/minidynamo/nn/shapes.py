@@ -264,7 +264,7 @@ class _Pad(Module):
         return str(self.padding)
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
         super().__init__(padding)
         self.value = value
@@ -276,100 +276,111 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """functional.pad of the last 1 dim(s), mode 'constant'."""
 
     rank = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """functional.pad of the last 2 dim(s), mode 'constant'."""
 
     rank = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """functional.pad of the last 3 dim(s), mode 'constant'."""
 
     rank = 3
 
 
-class ZeroPad1d(_Pad):
+class _ZeroPad(_ConstantPadNd):
+    def __init__(self, padding: int | Sequence[int]) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return str(self.padding)
+
+
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """functional.pad of the last 1 dim(s), mode 'constant'."""
 
     rank = 1
 
 
-class ZeroPad2d(_Pad):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """functional.pad of the last 2 dim(s), mode 'constant'."""
 
     rank = 2
 
 
-class ZeroPad3d(_Pad):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """functional.pad of the last 3 dim(s), mode 'constant'."""
 
     rank = 3
 
 
-class ReflectionPad1d(_Pad):
+class _ReflectionPadNd(_Pad):
+    mode = "reflect"
+
+
+class ReflectionPad1d(_ReflectionPadNd):
     """functional.pad of the last 1 dim(s), mode 'reflect'."""
 
     rank = 1
-    mode = "reflect"
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     """functional.pad of the last 2 dim(s), mode 'reflect'."""
 
     rank = 2
-    mode = "reflect"
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """functional.pad of the last 3 dim(s), mode 'reflect'."""
 
     rank = 3
-    mode = "reflect"
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPadNd(_Pad):
+    mode = "replicate"
+
+
+class ReplicationPad1d(_ReplicationPadNd):
     """functional.pad of the last 1 dim(s), mode 'replicate'."""
 
     rank = 1
-    mode = "replicate"
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """functional.pad of the last 2 dim(s), mode 'replicate'."""
 
     rank = 2
-    mode = "replicate"
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """functional.pad of the last 3 dim(s), mode 'replicate'."""
 
     rank = 3
-    mode = "replicate"
 
 
-class CircularPad1d(_Pad):
+class _CircularPadNd(_Pad):
+    mode = "circular"
+
+
+class CircularPad1d(_CircularPadNd):
     """functional.pad of the last 1 dim(s), mode 'circular'."""
 
     rank = 1
-    mode = "circular"
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPadNd):
     """functional.pad of the last 2 dim(s), mode 'circular'."""
 
     rank = 2
-    mode = "circular"
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPadNd):
     """functional.pad of the last 3 dim(s), mode 'circular'."""
 
     rank = 3
-    mode = "circular"

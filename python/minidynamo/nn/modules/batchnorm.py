@@ -1,0 +1,19 @@
+"""The names of torch.nn.modules.batchnorm: the classes of minidynamo.nn themselves."""
+
+from ..module import Module as Module
+from ..normalization import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+)
+from ..normalization import (
+    _BatchNorm as _BatchNorm,
+)
+from ..normalization import (
+    _NormBase as _NormBase,
+)
+from ..synchronized_batch_norm import (
+    SyncBatchNorm,
+)
+
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]

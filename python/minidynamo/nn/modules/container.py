@@ -1,0 +1,14 @@
+"""The names of torch.nn.modules.container: the classes of minidynamo.nn themselves."""
+
+from ..container import (
+    ModuleDict,
+    ModuleList,
+    Sequential,
+)
+from ..module import Module as Module
+from ..parameter_containers import (
+    ParameterDict,
+    ParameterList,
+)
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -1,0 +1,19 @@
+"""The names of torch.nn.modules.conv: the classes of minidynamo.nn themselves."""
+
+from ..convolution import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
+from ..convolution import (
+    _ConvNd as _ConvNd,
+)
+from ..convolution import (
+    _ConvTransposeNd as _ConvTransposeNd,
+)
+from ..module import Module as Module
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

@@ -1,0 +1,15 @@
+"""The names of torch.nn.modules.dropout: the classes of minidynamo.nn themselves."""
+
+from ..dropout import (
+    AlphaDropout,
+    Dropout,
+    Dropout1d,
+    Dropout2d,
+    Dropout3d,
+)
+from ..dropout import (
+    _DropoutNd as _DropoutNd,
+)
+from ..module import Module as Module
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]

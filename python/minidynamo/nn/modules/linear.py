@@ -1,0 +1,15 @@
+"""The names of torch.nn.modules.linear: the classes of minidynamo.nn themselves."""
+
+from ..linear import (
+    Identity,
+    Linear,
+)
+from ..module import Module as Module
+from ..shapes import (
+    Bilinear,
+)
+from ..transformer import (
+    NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear,
+)
+
+__all__ = ["Bilinear", "Identity", "Linear"]

@@ -1,0 +1,18 @@
+"""The names of torch.nn.modules.module: the classes of minidynamo.nn themselves."""
+
+import textwrap
+
+from ..module import (
+    Module,
+)
+from ..module import (
+    _IncompatibleKeys as _IncompatibleKeys,
+)
+
+__all__ = ["Module"]
+
+
+def _addindent(s_: str, numSpaces: int) -> str:  # noqa: N803  torch's names
+    """The text with every line but the first one indented, as far as it is not blank."""
+    first, newline, rest = s_.partition("\n")
+    return first + newline + textwrap.indent(rest, " " * numSpaces)

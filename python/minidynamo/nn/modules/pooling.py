@@ -1,0 +1,51 @@
+"""The names of torch.nn.modules.pooling: the classes of minidynamo.nn themselves."""
+
+from ..module import Module as Module
+from ..pooling import (
+    AdaptiveAvgPool1d,
+    AdaptiveAvgPool2d,
+    AdaptiveAvgPool3d,
+    AdaptiveMaxPool1d,
+    AdaptiveMaxPool2d,
+    AdaptiveMaxPool3d,
+    AvgPool1d,
+    AvgPool2d,
+    AvgPool3d,
+    LPPool1d,
+    LPPool2d,
+    MaxPool1d,
+    MaxPool2d,
+    MaxPool3d,
+)
+from ..pooling import (
+    _AdaptiveAvgPoolNd as _AdaptiveAvgPoolNd,
+)
+from ..pooling import (
+    _AdaptiveMaxPoolNd as _AdaptiveMaxPoolNd,
+)
+from ..pooling import (
+    _AvgPoolNd as _AvgPoolNd,
+)
+from ..pooling import (
+    _LPPoolNd as _LPPoolNd,
+)
+from ..pooling import (
+    _MaxPoolNd as _MaxPoolNd,
+)
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+]
