@@ -29,14 +29,13 @@ constexpr double kSelectNs = 1;
 
 // The tensor with `dim` moved to the end.
 Tensor dim_last(const Tensor& tensor, int dim) {
+  if (dim + 1 >= tensor->rank()) return tensor;
   TensorSpec spec = tensor.spec();
-  if (spec.rank() > 0) {
-    Dim size = spec.sizes[dim], stride = spec.strides[dim];
-    spec.sizes.erase(dim);
-    spec.strides.erase(dim);
-    spec.sizes.push_back(size);
-    spec.strides.push_back(stride);
-  }
+  Dim size = spec.sizes[dim], stride = spec.strides[dim];
+  spec.sizes.erase(dim);
+  spec.strides.erase(dim);
+  spec.sizes.push_back(size);
+  spec.strides.push_back(stride);
   return Tensor::view(tensor, spec, tensor->offset());
 }
 
@@ -251,20 +250,49 @@ void sort_short_rows(const Rows<T>& rows, int64_t first, int64_t count, const So
     int64_t start = (first + column) * out.kept;
     for (int64_t i = 0; i < out.kept; ++i) {
       int64_t place = places[i * kColumns + column] & UINT32_MAX;
-      if (out.indices != nullptr) out.indices[start + i] = place;
+      out.indices[start + i] = place;
       if (out.values != nullptr) out.values[start + i] = row[place];
     }
+  }
+}
+
+// The same for values alone, as columns of their keys. Where elements of one key differ, the row is sorted again.
+template <typename T>
+void sort_values_of_short_rows(const Rows<T>& rows, int64_t first, int64_t count, const Sorted<T>& out) {
+  using Key = KeyOf<T>;
+  constexpr int64_t kColumns = kOrderColumns<Key>;
+  alignas(64) Key block[kShortRow * kColumns];
+  int64_t n = rows.length;
+  if (count < kColumns) std::fill(block, block + n * kColumns, Key{0});
+  RowKeys<T> keys(n);
+  for (int64_t column = 0; column < count; ++column) {
+    keys.read(rows.row(first + column), out.descending, 1);
+    for (int64_t i = 0; i < n; ++i) block[i * kColumns + column] = keys.data()[i];
+  }
+  loops().order->of<Key>().sort_columns(block, n);
+  Key turn = out.descending ? -1 : 0;
+  for (int64_t column = 0; column < count; ++column) {
+    T* values = out.values + (first + column) * n;
+    bool differ = false;
+    for (int64_t i = 0; i < n; ++i) {
+      Key key = block[i * kColumns + column] ^ turn;
+      values[i] = element_of<T>(key);
+      differ |= is_ambiguous<T>(key);
+    }
+    if (differ) sort_values_of_row(rows.row(first + column), n, out.descending, values, keys, 1);
   }
 }
 
 template <typename T>
 void sort_rows(const Rows<T>& rows, const Sorted<T>& out) {
   if (rows.length <= kShortRow && rows.count > 2) {
-    constexpr int64_t kColumns = kOrderColumns<int64_t>;
-    int64_t groups = (rows.count + kColumns - 1) / kColumns;
-    parallel_for(groups, kSortNs * static_cast<double>(rows.length * kColumns), [&](int64_t begin, int64_t end) {
-      for (int64_t first = begin * kColumns; first < std::min(rows.count, end * kColumns); first += kColumns) {
-        sort_short_rows(rows, first, std::min(kColumns, rows.count - first), out);
+    bool only_values = out.indices == nullptr;
+    int64_t columns = only_values ? kOrderColumns<KeyOf<T>> : kOrderColumns<int64_t>;
+    int64_t groups = (rows.count + columns - 1) / columns;
+    parallel_for(groups, kSortNs * static_cast<double>(rows.length * columns), [&](int64_t begin, int64_t end) {
+      for (int64_t first = begin * columns; first < std::min(rows.count, end * columns); first += columns) {
+        int64_t count = std::min(columns, rows.count - first);
+        only_values ? sort_values_of_short_rows(rows, first, count, out) : sort_short_rows(rows, first, count, out);
       }
     });
     return;

@@ -224,8 +224,9 @@ struct Bounds {
 // A few keys, about the rank's share of which is less than the wanted one; always the same ones.
 template <typename Key>
 std::vector<Key> sorted_sample(const Key* keys, int64_t n) {
-  constexpr int64_t kFewest = 48, kMost = 4096, kShare = 256;
-  int64_t count = std::clamp(n / kShare, kFewest, kMost);
+  constexpr int64_t kFewest = 48, kMost = 4096;
+  double root = std::cbrt(static_cast<double>(n));
+  int64_t count = std::clamp(static_cast<int64_t>(root * root / 2), kFewest, kMost);
   std::vector<Key> sample(static_cast<size_t>(count + kRoomBehindKeys));
   // One of each stretch: regular distances might meet a pattern in the data.
   int64_t stretch = n / count;
@@ -361,7 +362,7 @@ void sort_row(Key* keys, int64_t n, int threads) {
   using Unsigned = std::make_unsigned_t<Key>;
   if (std::is_sorted(keys, keys + n)) return;
   if (sorts_by_vectors<Key>(n)) {
-    return threads > 1 ? sort_between_splitters(keys, n, threads) : sort_by_vectors(keys, n);
+    return threads > 1 && n >= kLongRow ? sort_between_splitters(keys, n, threads) : sort_by_vectors(keys, n);
   }
   if (n <= kFewKeys) return std::sort(keys, keys + n);
   Range<Key> range = range_of(keys, n, threads);

@@ -17,8 +17,15 @@ _FEW = 256
 _KINDS = (None, "quicksort", "heapsort", "mergesort", "stable")
 
 
-def _require_few(value: Tensor) -> None:
-    if value.numel() > _FEW:
+def _is_stable(kind: Any, stable: Any) -> bool:
+    return kind in ("stable", "mergesort") or stable is True
+
+
+def _require_few(value: Tensor, kind: Any, stable: Any) -> None:
+    """NumPy is slow where it does not sort by vectors: single bytes, and stable sorts but those of 16 bits."""
+    size = value.dtype.itemsize
+    is_slow = size >= 4 if _is_stable(kind, stable) else size == 1
+    if not is_slow and value.numel() > _FEW:
         decline("sort of many elements, which NumPy sorts faster")
 
 
@@ -39,7 +46,7 @@ def _ascending(value: Tensor, dim: int) -> Tensor:
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     values = array_of(a, "sort")
     _require_order("sort", values, axis, order, kind, stable)
-    _require_few(values)
+    _require_few(values, kind, stable)
     if axis is None:
         return _ascending(values.reshape(-1), 0)
     return as_in_memory(_ascending, values, axis)
@@ -48,7 +55,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 @stands_in("ndarray.sort")
 def sort_method(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     _require_order("sort", array_of(self, "sort"), axis, order, kind, stable)
-    _require_few(self)
+    _require_few(self, kind, stable)
     if axis is None:
         decline("sort over no axis")
     self.copy_(_ascending(self, axis))
@@ -57,7 +64,7 @@ def sort_method(self: Any, axis: Any = -1, kind: Any = None, order: Any = None, 
 def _places(name: str, a: Any, axis: Any, kind: Any, order: Any, stable: Any) -> Any:
     values = array_of(a, name)
     _require_order(name, values, axis, order, kind, stable)
-    if kind not in ("stable", "mergesort") and stable is not True:
+    if not _is_stable(kind, stable):
         decline(f"{name} of equal elements in any order")
     if axis is None:
         return minidynamo.argsort(values.reshape(-1), stable=True)
