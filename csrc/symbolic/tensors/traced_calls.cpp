@@ -416,6 +416,13 @@ void add_results(LibraryCall& call, BorrowedRef result) {
   if (call.results.empty()) refuse_library_call(call, " that returns nothing");
 }
 
+// Behind a call that is made once, operations that may be flagged begin a region of their own: that costs more than Python's call.
+void refuse_dear_call(Tracer& tracer, const LibraryCall& call) {
+  bool is_watched = call.family.watched_flags != nullptr && call.family.watched_flags(call.family.state()) != 0;
+  if (!call.repeatable && is_watched && !tracer.frames().innermost().policy->fullgraph)
+    refuse_library_call(call, ", which is made once, while floating-point exceptions are not ignored");
+}
+
 Node* append_library_call(Tracer& tracer, std::shared_ptr<const LibraryCall> call, const LibraryArguments& arguments,
                           const Source* self) {
   if (call->repeatable) {
@@ -452,6 +459,7 @@ std::vector<Tensor> record_library_call(const std::string& name, BorrowedRef fun
           arguments.of(PyDict_GetItemWithError(keywords, PyTuple_GET_ITEM(call->keyword_names.get(), i))));
   }
   add_results(*call, result);
+  refuse_dear_call(capture.tracer, *call);
   try {
     Node* node = append_library_call(capture.tracer, call, arguments, capture.self);
     std::vector<Tensor> outs;

@@ -1,5 +1,6 @@
 """NumPy's own functions called inside of regions: results, exceptions, warnings and the state of generators are NumPy's."""
 
+import threading
 import traceback
 import warnings
 
@@ -189,9 +190,16 @@ def twice(value):
     return value if value is None else (value * 2 + 1, value)
 
 
+@pytest.mark.parametrize("action", ["ignore", "warn"])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", DRAWN)
-def test_drawn(name, form):
+def test_drawn(name, form, action):
+    """While exceptions are not ignored, calls that are made once are left to Python."""
+    with np.errstate(all=action, under="ignore"):
+        compare_drawn(name, form)
+
+
+def compare_drawn(name, form):
     for number, draw in enumerate(DRAWN[name]):
         if draw is None:
             continue
@@ -239,7 +247,13 @@ def walk_of_module(steps):
     return x
 
 
-def test_loops_draw_in_order():
+@pytest.mark.parametrize("action", ["ignore", "warn"])
+def test_loops_draw_in_order(action):
+    with np.errstate(all=action, under="ignore"):
+        compare_loops()
+
+
+def compare_loops():
     compiled, of_module = minidynamo.compile(walk), minidynamo.compile(walk_of_module)
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -265,20 +279,40 @@ class Model:
         return x * 2 + self.rng.normal(size=4) - self.old.rand(4)
 
 
-def test_generators_are_found_at_run_time():
+@pytest.mark.parametrize("fullgraph", [True, False])
+@np.errstate(all="ignore")
+def test_generators_are_found_at_run_time(fullgraph):
     """One region serves all generators of a type."""
-    compiled = minidynamo.compile(Model.step)
-    before = None
+    compiled = minidynamo.compile(Model.step, fullgraph=fullgraph)
     for seed in range(6):
         ours, theirs = Model(seed), Model(seed)
         for _ in range(2):
             assert difference(compiled(ours, V[:4]), theirs.step(V[:4])) == ""
         if seed == 1:
-            before = (
-                minidynamo._C.engine_counters()["captures"] if "captures" in minidynamo._C.engine_counters() else None
-            )
-    if before is not None:
-        assert minidynamo._C.engine_counters()["captures"] == before
+            before = minidynamo._C.engine_counters()["regions_captured"]
+    assert minidynamo._C.engine_counters()["regions_captured"] == before
+
+
+def test_threads_draw_from_generators_of_their_own():
+    def drawn(rng, x):
+        return np.linalg.inv(x) @ rng.normal(size=(4, 2)) + 1
+
+    compiled = minidynamo.compile(drawn)
+    found = {}
+
+    def work(seed):
+        with np.errstate(all="ignore"):
+            rng = np.random.default_rng(seed)
+            found[seed] = [compiled(rng, M) for _ in range(20)]
+
+    threads = [threading.Thread(target=work, args=[seed]) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        assert difference(found[seed], [drawn(rng, M) for _ in range(20)]) == ""
 
 
 def test_a_flagged_region_draws_once():
@@ -386,7 +420,11 @@ WRONG = [
 def lines_of(error):
     """Of the traceback: functions and lines of this file."""
     frames = traceback.extract_tb(error.__traceback__)
-    return [(frame.name, frame.lineno) for frame in frames if frame.filename == __file__ and frame.name != "outcome_and_state"]
+    return [
+        (frame.name, frame.lineno)
+        for frame in frames
+        if frame.filename == __file__ and frame.name != "outcome_and_state"
+    ]
 
 
 def outcome_and_state(function, m):
@@ -401,7 +439,13 @@ def outcome_and_state(function, m):
 
 @pytest.mark.parametrize("matrix", [SINGULAR, NANS, -M, M, np.zeros((0, 0)), np.ones((2, 4)), np.ones(4)], ids=str)
 @pytest.mark.parametrize("function", WRONG)
-def test_wrong_calls(function, matrix):
+@pytest.mark.parametrize("action", ["ignore", "warn"])
+def test_wrong_calls(function, matrix, action):
+    with np.errstate(all=action, under="ignore"):
+        compare_wrong_call(function, matrix)
+
+
+def compare_wrong_call(function, matrix):
     compiled = minidynamo.compile(function)
     for _ in range(5):
         ours, theirs = copied(matrix), copied(matrix)
