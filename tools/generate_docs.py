@@ -7,6 +7,7 @@ have to be named.
 
 import inspect
 import sys
+import textwrap
 from pathlib import Path
 
 from minidynamo import _C
@@ -434,6 +435,57 @@ def torch_names():
     )
 
 
+# By the first row of tensor_callables.def that a callable has.
+NUMPY_KINDS = {
+    "Op": "Ops: rows of the op table",
+    "StandIn": "Functions written over our ops; calls that are not covered are graph breaks",
+    "StandIn, HostCall": "Functions written over our ops; calls that are not covered are NumPy's, in the region",
+    "HostCall": "Called as they are, in the region",
+    "": "Graph breaks",
+}
+NUMPY_MODULES = ("", "linalg", "fft", "random")
+
+
+def numpy_functions():
+    """Names of NumPy's functions and ufuncs, by kind."""
+    import numpy
+    import numpy.fft
+    import numpy.random
+
+    _C._load_families()
+    found = {kind: [] for kind in NUMPY_KINDS}
+    for module in NUMPY_MODULES:
+        names = vars(getattr(numpy, module) if module else numpy)
+        for name, value in sorted(names.items()):
+            if name.startswith("_") or not callable(value) or isinstance(value, type):
+                continue
+            if value.__class__.__name__ == "method":
+                value = value.__func__
+            kinds = [kind if kind != "Rewritten" else "StandIn" for kind in _C._numpy.kinds(value)]
+            if kinds and kinds[0] not in ("Op", "StandIn"):
+                kinds = ["HostCall" if "HostCall" in kinds else "StandIn"]
+            if not kinds and isinstance(value, numpy.ufunc):
+                kinds = ["HostCall"]
+            kind = ", ".join(kinds[:1] if kinds[:1] == ["Op"] else kinds)
+            found[kind].append(f"{module}.{name}" if module else name)
+    return found
+
+
+def numpy_names():
+    import numpy
+
+    parts = [
+        "# NumPy's functions\n",
+        f"Those of NumPy {numpy.__version__}, to capture; [numpy.md](numpy.md) says which arguments are covered.",
+        "Methods of arrays and ufuncs, and those of generators, are not listed.\n",
+    ]
+    for kind, names in numpy_functions().items():
+        parts.append(f"## {NUMPY_KINDS[kind]}\n")
+        lines = textwrap.wrap(", ".join(f"`{name}`" for name in names), 130, break_on_hyphens=False)
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
 PAGES = {
     "everywhere.md": everywhere,
     "graph_breaks.md": graph_breaks,
@@ -443,8 +495,9 @@ PAGES = {
     "layers.md": layers,
     "torch_names.md": torch_names,
 }
-# constructs.md under CPython 3.11: what is captured of the standard library differs. accuracy.md beside torch.
-FROM_TESTS = {"constructs.md": constructs, "accuracy.md": accuracy}
+# constructs.md under CPython 3.11: what is captured of the standard library differs. accuracy.md beside torch,
+# numpy_names.md beside the NumPy that it names.
+FROM_TESTS = {"constructs.md": constructs, "accuracy.md": accuracy, "numpy_names.md": numpy_names}
 
 
 def main():

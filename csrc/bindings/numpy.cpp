@@ -53,6 +53,26 @@ void bind_numpy(py::module_& module) {
       py::arg("method") = false, py::arg("returns_arrays") = false, py::arg("takes_complex") = true,
       py::arg("elaborate") = py::none());
   numpy.def(
+      "add_host_call",
+      [](const py::object& callable, const std::string& name, const py::object& self_type) {
+        TensorCallable meaning = meaning_of(callable, name, "HostCall", py::none(), !self_type.is_none());
+        if (!self_type.is_none()) meaning.self_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(self_type.ptr()));
+        numpy::add_host_call(callable.ptr(), meaning);
+      },
+      py::arg("callable"), py::arg("name"), py::arg("self_type"));
+  numpy.def(
+      "kinds",
+      [](const py::object& callable) {
+        std::vector<std::string> kinds;
+        const TensorCallable* known = numpy::arrays().find(callable.ptr());
+        if (known != nullptr) kinds.emplace_back(tensor_callable_name(known->kind));
+        if (known != nullptr && known->as_it_is != nullptr) kinds.emplace_back("HostCall");
+        return kinds;
+      },
+      "The rows of tensor_callables.def that the callable is.");
+  numpy.def("set_tracer_of_host_calls",
+            [](const py::function& tracer) { numpy::set_tracer_of_host_calls(tracer.ptr()); });
+  numpy.def(
       "add_attribute",
       [](const std::string& name, const py::function& function, bool takes_complex) {
         TensorCallable meaning = meaning_of(function, name, "StandIn", function, false);

@@ -43,6 +43,7 @@ Row row_named(std::span<const std::string_view> names, std::string_view name) {
 }  // namespace
 
 TensorCallableKind tensor_callable_kind(std::string_view name) { return row_named<TensorCallableKind>(kKinds, name); }
+std::string_view tensor_callable_name(TensorCallableKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 TensorRefusal tensor_refusal(std::string_view name) { return row_named<TensorRefusal>(kRefusals, name); }
 ResultLayout result_layout(std::string_view name) { return row_named<ResultLayout>(kLayouts, name); }
 DType dtype_named(std::string_view name) { return row_named<DType>(kDTypeNames, name); }

@@ -9,6 +9,7 @@ namespace md {
 
 // Throw Error(Key) for a name without a row.
 TensorCallableKind tensor_callable_kind(std::string_view name);
+std::string_view tensor_callable_name(TensorCallableKind kind);
 TensorRefusal tensor_refusal(std::string_view name);
 ResultLayout result_layout(std::string_view name);
 DType dtype_named(std::string_view name);

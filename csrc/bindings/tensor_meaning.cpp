@@ -41,6 +41,7 @@ TensorCallable meaning_of(const py::object& callable, const std::string& name, c
       meaning.function = Py_NewRef(operand.ptr());
       break;
     case TensorCallableKind::Asked:
+    case TensorCallableKind::HostCall:
       meaning.function = Py_NewRef(callable.ptr());
       break;
     case TensorCallableKind::Breaks:

@@ -53,6 +53,21 @@ py::list call_out(const std::string& name, const py::object& run, const py::list
   return results;
 }
 
+py::list library_call(const std::string& name, const py::object& function, const py::tuple& positional,
+                      const py::dict& keywords, const py::object& result, bool repeatable) {
+  py::list results;
+  for (Tensor& tensor :
+       record_library_call(name, function.ptr(), positional.ptr(), keywords.ptr(), result.ptr(), repeatable))
+    results.append(py::reinterpret_steal<py::object>(wrap_tensor(std::move(tensor)).release()));
+  return results;
+}
+
+py::object example(const py::object& tensor) {
+  if (!is_tensor(tensor.ptr()) || tensor_of(tensor.ptr())->kind() != TensorKind::Recording)
+    raise(ErrorKind::Type, "a recording tensor is expected");
+  return py::reinterpret_steal<py::object>(example_of(tensor_of(tensor.ptr())).release());
+}
+
 bool is_recording(const py::object& object) {
   return is_tensor(object.ptr()) && tensor_of(object.ptr())->kind() == TensorKind::Recording;
 }
@@ -157,6 +172,9 @@ void bind_traced_calls(py::module_& module) {
   module.def("_is_tracing", [] { return is_tracing() || CheckedPython::in_progress(); });
   module.def("_record_call_out", &call_out, py::arg("name"), py::arg("run"), py::arg("tensors"), py::arg("like"),
              py::arg("written") = std::vector<int>());
+  module.def("_record_library_call", &library_call, py::arg("name"), py::arg("function"), py::arg("positional"),
+             py::arg("keywords"), py::arg("result"), py::arg("repeatable"));
+  module.def("_example_of", &example);
   module.def("_note_written", &note_written);
   module.def("_is_recording", &is_recording);
   module.def("_is_fake", [](const py::object& object) {

@@ -7,6 +7,7 @@
 #include "guards/object_memory.h"
 #include "guards/tensor_family.h"
 #include "snapshot/serving_code.h"
+#include "symbolic/tensors/library_calls.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
@@ -46,6 +47,7 @@ class CallablePlan : public Plan {
 
   void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
     ServingCode serving;
+    RepeatableRun made_once(false);
     try {
       call(inputs, outputs);
     } catch (const Error&) {

@@ -63,6 +63,7 @@ class ReadSources {
     for (const HostCallFrame& frame : site.frames) add(frame.function);
     if (site.failure) add(*site.failure);
     add(site.locals);
+    add(site.self);
   }
   std::unordered_set<const Source*> sources_;
 };

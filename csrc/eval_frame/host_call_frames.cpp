@@ -158,6 +158,11 @@ bool LinkedCall::link(size_t level, const Call& call) {
   return result || (done && shown.return_index < 0);
 }
 
+Ref LinkedFrames::self(int site) const {
+  const Source* source = region_.host_calls[static_cast<size_t>(site)].self;
+  return source != nullptr ? fetch(source, view_) : Ref();
+}
+
 void LinkedFrames::run(int number, std::span<Tensor> tensors, const std::function<bool(size_t linked)>& call) {
   const HostCallSite& site = region_.host_calls[static_cast<size_t>(number)];
   ValueBuilder builder(site.locals, view_);

@@ -51,6 +51,7 @@ class LinkedFrames : public HostCallFrames {
       : root_(root), region_(region), view_(view) {}
   uint64_t trace() const override { return region_.trace; }
   void run(int site, std::span<Tensor> locals, const std::function<bool(size_t linked)>& call) override;
+  Ref self(int site) const override;
 
  private:
   LiveFrame& root_;

@@ -13,6 +13,7 @@
 #include "guards/object_memory.h"
 #include "guards/tensor_family.h"
 #include "symbolic/tensors/host_calls.h"
+#include "symbolic/tensors/library_calls.h"
 #include "tensor/kernels/random.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/parallel/float_flags.h"
@@ -94,7 +95,7 @@ int thread_limit(const std::vector<const TensorFamily*>& families) {
   return 0;
 }
 
-// Of a region whose runs meet exceptions again and again, for which Python then runs again.
+// Of a region whose runs meet exceptions again and again, also in a library's functions, for which Python then runs again.
 constexpr int kMostFlaggedRuns = 3;
 
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
@@ -215,6 +216,8 @@ bool RegionRun::run_committing(const Plan& plan, int64_t served) {
   RegionHost host(*entry_, may_commit);
   ThreadLimitScope threads(thread_limit(entry_->families));
   GilRelease release(is_long(plan));
+  const std::function<void()> check_before_calls = [&] { host.check_flags(); };
+  BeforeHostCalls before(&check_before_calls);
   try {
     plan.run_into(inputs_.span(), outputs_.span(), host);
     // What has been written cannot be undone: CommitPoint lets nothing that may be flagged run after it.
@@ -233,6 +236,7 @@ bool RegionRun::run_steps() {
   int64_t served = signals_served();
   std::optional<RandomTransaction> drawn;
   if (entry_->draws) drawn.emplace();
+  RepeatableRun repeatable(true);
   bool has_committed = false;
   try {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
@@ -240,6 +244,7 @@ bool RegionRun::run_steps() {
     if (entry_->families.empty() && region().input_writes.empty() && region().watched_flags == 0) {
       GilRelease release(is_long(plan));
       plan.run(inputs_.span(), outputs_.span());
+      entry_->flagged_runs = 0;
     } else {
       has_committed = run_committing(plan, served);
     }
@@ -252,6 +257,7 @@ bool RegionRun::run_steps() {
     // Host calls must not be repeated.
     if (error.kind() == ErrorKind::Internal || host_calls_here() != host_calls) throw;
     if (drawn) drawn->roll_back();
+    if (repeatable.has_failed()) ++entry_->flagged_runs;
     ++counters().plan_failures;
     return false;
   }

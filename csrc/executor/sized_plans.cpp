@@ -82,7 +82,8 @@ class SizedPlans : public Plan {
         places_(symbol_places(*graph_, symbols_)),
         makers_(makers),
         may_share_(makers.make_for_many != nullptr && graph_->runtime_asserts().empty()),
-        needs_gil_(graph_->has_host_call()) {
+        needs_gil_(
+            std::ranges::any_of(graph_->nodes(), [](const auto& node) { return is_op(*node, OpKind::HostCall); })) {
     if (may_share_) add_capacities();
   }
   ~SizedPlans() override;

@@ -23,6 +23,11 @@ void TensorCallables::add(BorrowedRef callable, const TensorCallable& meaning) {
   if (by_callable_.try_emplace(callable.get(), meaning).second) Ref::share(callable).release();
 }
 
+void TensorCallables::call_as_it_is(BorrowedRef callable) {
+  auto found = by_callable_.find(callable.get());
+  if (found != by_callable_.end()) found->second.as_it_is = callable.get();
+}
+
 const TensorCallable* TensorCallables::find(PyObject* callable) const {
   auto found = by_callable_.find(callable);
   return found == by_callable_.end() ? nullptr : &found->second;

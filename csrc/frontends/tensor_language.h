@@ -61,9 +61,14 @@ struct TensorCallable {
   const OpRow* row = nullptr;        // Op, InPlaceOp
   CallForm form = CallForm::Method;  // Op
   const TensorFact* fact = nullptr;  // Fact
-  PyObject* function = nullptr;      // StandIn: a Python function; Constant: the object; Asked, Op: the callable
+  // StandIn: a Python function; Constant: the object; Asked, HostCall, Op: the callable
+  PyObject* function = nullptr;
   // Op: a Python function over the library's callables, of the callable and of arguments that the row does not take; or null.
   PyObject* elaborate = nullptr;
+  // HostCall: the exact type of the object with a state whose method it is; null: a function
+  PyTypeObject* self_type = nullptr;
+  // StandIn: the callable, if regions call it as it is where the stand-in breaks
+  PyObject* as_it_is = nullptr;
   Ref (*answer)() = nullptr;                     // State: a constant
   const ConversionMethod* conversion = nullptr;  // Conversion
   // Breaks; Element, Elements, Fact: where the call is not captured.
@@ -81,6 +86,8 @@ class TensorCallables {
   // The first entry of a callable stays.
   void add(BorrowedRef callable, const TensorCallable& meaning);
   const TensorCallable* find(PyObject* callable) const;
+  // Sets as_it_is of the entry.
+  void call_as_it_is(BorrowedRef callable);
 
  private:
   std::unordered_map<PyObject*, TensorCallable> by_callable_;

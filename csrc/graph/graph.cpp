@@ -169,7 +169,7 @@ std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> oper
 
 Node* Graph::append(std::unique_ptr<Node> node) {
   node->index = static_cast<int>(nodes_.size());
-  host_calls_ += is_op(*node, OpKind::HostCall);
+  host_calls_ += is_made_once(*node);
   nodes_.push_back(std::move(node));
   return nodes_.back().get();
 }
@@ -313,7 +313,7 @@ std::vector<int> Graph::retain(const std::function<bool(const Node&)>& keep, boo
     ++count;
   }
   nodes_.resize(count);
-  host_calls_ = std::ranges::count_if(nodes_, [](const auto& node) { return is_op(*node, OpKind::HostCall); });
+  host_calls_ = std::ranges::count_if(nodes_, [](const auto& node) { return is_made_once(*node); });
   return old_positions;
 }
 

@@ -95,6 +95,8 @@ struct RuntimeAssert {
 };
 
 inline bool is_op(const Node& node, OpKind kind) { return node.kind == NodeKind::Op && node.op->kind == kind; }
+// Whether it is a host call that must not be repeated.
+inline bool is_made_once(const Node& node) { return is_op(node, OpKind::HostCall) && !node.op->host_call.repeatable; }
 inline bool is_op(const Node& node, OpRole role) { return node.kind == NodeKind::Op && node.op->role() == role; }
 
 class Graph {
@@ -120,6 +122,7 @@ class Graph {
   const std::vector<Node*>& inputs() const { return inputs_; }  // tensor and scalar placeholders, in order
   const std::vector<ValueRef>& outputs() const { return outputs_; }
   int op_count() const;
+  // Those that may be repeated do not count.
   bool has_host_call() const { return host_calls_ > 0; }
   // Takes shared ownership of the table that symbolic dims in the graph refer to.
   void keep_dims(std::shared_ptr<const void> table) { dim_table_ = std::move(table); }

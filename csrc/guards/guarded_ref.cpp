@@ -56,7 +56,8 @@ bool can_hold_strongly(BorrowedRef object) {
   }
   if (std::ranges::find(value_types(), type) != value_types().end()) return true;
   // The table of a tensor library owns its callables.
-  return !can_hold_weakly(object) && find_tensor_callable(object.get()) != nullptr;
+  if (can_hold_weakly(object)) return false;
+  return find_tensor_callable(object.get()) != nullptr || family_of_opaque(object.get()) != nullptr;
 }
 
 bool can_hold_weakly(BorrowedRef object) {

@@ -228,6 +228,8 @@ Tensor tensor_of_result(PyObject* object) {
   return read_view(*family, object, view) ? tensor_over_new(Ref::share(object), view) : Tensor();
 }
 
+bool is_in_object(const Tensor& tensor) { return owner_of(tensor).object != nullptr; }
+
 Ref object_of_input(const TensorFamily& family, const Tensor& tensor) {
   if (family.wrap != nullptr) return family.wrap(tensor);
   Owner owner = owner_of(tensor);

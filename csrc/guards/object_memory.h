@@ -24,6 +24,8 @@ Tensor tensor_over_new(Ref object, const TensorView& view);
 Tensor new_result(const TensorFamily& family, const TensorSpec& spec);
 // The tensor of an object that is itself to become a result, whatever else it is; undefined if it is not captured.
 Tensor tensor_of_result(PyObject* object);
+// Whether the memory is known to be that of an object.
+bool is_in_object(const Tensor& tensor);
 // The object that a tensor was held from, or one over the same memory where the library has views; else a copy.
 Ref object_of_input(const TensorFamily& family, const Tensor& tensor);
 

@@ -181,6 +181,11 @@ struct TensorFamily {
   // symbolic/tensors/traced_calls.h says, appends the call. Null: there are none.
   BorrowedRef (*opaque_tracer)();
 
+  // Calls a function of the library in such a way that what would warn raises; null: an exception is set. Null: it never warns.
+  Ref (*call_raising)(BorrowedRef function, PyObject* const* arguments, size_t positional, BorrowedRef keyword_names);
+  // An object over memory that `owner` keeps, which nothing writes. Null: it has none, or `wrap` makes all objects.
+  Ref (*over_memory)(PyObject* owner, const TensorView& view);
+
   // ---- graphs of its programs, as backends and logs see them
 
   const GraphFace* face;  // null: as those of the default family

@@ -165,6 +165,8 @@ constexpr TensorFamily kFamily{
     .to_own = nullptr,
     .from_own = nullptr,
     .opaque_tracer = nullptr,
+    .call_raising = nullptr,
+    .over_memory = nullptr,
     .face = &kOwnFace,
     .fake = fake,
 };

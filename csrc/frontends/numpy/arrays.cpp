@@ -119,6 +119,8 @@ Ref alias(PyObject* owner, const TensorView& view, Detached) {
   return view_over(array.get(), whole, repeats_elements(view) ? 0 : kWriteable);
 }
 
+Ref over_memory(PyObject* owner, const TensorView& view) { return view_over(owner, view, 0); }
+
 bool read_scalar(PyObject* object, TensorView& view) {
   if (!dtype_of_scalar_type(Py_TYPE(object), view.dtype)) {
     view.refusal = "has a dtype that is not supported";

@@ -11,6 +11,8 @@ bool is_writable(PyObject* object);
 Ref empty(const TensorView& view);
 // A view whose base is the owner, or the owner's base, as NumPy has it.
 Ref alias(PyObject* owner, const TensorView& view, Detached detached);
+// An array that is not to be written; its base is the owner.
+Ref over_memory(PyObject* owner, const TensorView& view);
 
 // A scalar is a constant of rank 0.
 bool read_scalar(PyObject* object, TensorView& view);

@@ -32,6 +32,18 @@ TensorCallables& callables() {
 }
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
 
+// What regions call as it is. Set under the GIL, once.
+PyObject* tracer_of_host_calls = nullptr;
+
+// A ufunc beside those of the table. Those of objects alone call Python, and may reach anything.
+bool is_unknown_ufunc(PyObject* callable) {
+  if (tracer_of_host_calls == nullptr || !Py_IS_TYPE(callable, library().ufunc)) return false;
+  Ref types = check(PyObject_GetAttrString(callable, "types"));
+  if (!PyList_Check(types.get()) || PyList_GET_SIZE(types.get()) == 0) return false;
+  PyObject* first = PyList_GET_ITEM(types.get(), 0);
+  return PyUnicode_Check(first) && PyUnicode_FindChar(first, 'O', 0, PyUnicode_GET_LENGTH(first), 1) < 0;
+}
+
 // ---- attributes
 
 using Arguments = std::span<PyObject* const>;
@@ -162,7 +174,7 @@ constexpr TensorFamily family_row(int rank) {
       .may_store_number = may_store_number,
       .attribute = attribute,
       .find = find,
-      .is_opaque = nullptr,
+      .is_opaque = is_unknown_ufunc,
       .binary_operator = binary_operator,
       .compare_operator = compare_operator_row,
       .unary_operator = unary_operator,
@@ -182,7 +194,9 @@ constexpr TensorFamily family_row(int rank) {
       .neutral_keywords = nullptr,
       .to_own = own_face,
       .from_own = numpy_face,
-      .opaque_tracer = nullptr,
+      .opaque_tracer = [] { return BorrowedRef(tracer_of_host_calls); },
+      .call_raising = call_raising,
+      .over_memory = over_memory,
       .face = nullptr,
       .fake = nullptr,
   };
@@ -195,6 +209,7 @@ constexpr TensorFamily scalars_row() {
   row.wrap = scalar;
   row.empty = nullptr;
   row.alias = nullptr;
+  row.over_memory = nullptr;
   row.result_type = scalar_type;
   row.promote = promote_scalars;
   return row;
@@ -219,6 +234,13 @@ void add_callable(BorrowedRef callable, TensorCallable meaning) {
   meaning.family = &kArrays;
   callables().add(callable, meaning);
 }
+
+void add_host_call(BorrowedRef callable, TensorCallable meaning) {
+  add_callable(callable, meaning);
+  callables().call_as_it_is(callable);
+}
+
+void set_tracer_of_host_calls(BorrowedRef tracer) { tracer_of_host_calls = Py_NewRef(tracer.get()); }
 
 void add_attribute(std::string_view name, TensorCallable meaning) {
   meaning.family = &kArrays;

@@ -12,6 +12,10 @@ const TensorFamily& arrays();
 void start();
 // Says what a callable of NumPy means. The first meaning stays.
 void add_callable(BorrowedRef callable, TensorCallable meaning);
+// A function that regions call as it is, where nothing stands in for it that covers the arguments.
+void add_host_call(BorrowedRef callable, TensorCallable meaning);
+// Of functions that regions call as they are: TensorFamily::opaque_tracer.
+void set_tracer_of_host_calls(BorrowedRef tracer);
 // An attribute that a Python function over our tensors computes.
 void add_attribute(std::string_view name, TensorCallable meaning);
 

@@ -57,6 +57,8 @@ void load(BorrowedRef numpy, BorrowedRef umath) {
   find_functions(api);
   find_dtypes(numpy);
   loaded.asarray = attribute(numpy, "asarray");
+  loaded.ufunc = reinterpret_cast<PyTypeObject*>(attribute(numpy, "ufunc"));
+  loaded.make_error_state = attribute(umath, "_make_extobj");
   loaded.error_state = attribute(umath, "_extobj_contextvar");
 }
 

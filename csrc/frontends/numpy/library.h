@@ -38,8 +38,10 @@ struct NumpyLibrary {
   PyTypeObject* array;                             // numpy.ndarray
   std::array<PyObject*, kDTypeCount> descrs;       // by dtype; null: NumPy has none
   std::array<PyTypeObject*, kDTypeCount> scalars;  // the types of rank-0 results; null likewise
+  PyTypeObject* ufunc;                             // numpy.ufunc
   PyObject* asarray;                               // numpy.asarray
   PyObject* error_state;                           // the context variable of numpy.errstate
+  PyObject* make_error_state;                      // what makes its values
   ArrayApi functions;
 };
 

@@ -2,7 +2,10 @@
 
 #include <xmmintrin.h>
 
+#include <utility>
+
 #include "base/error.h"
+#include "cpython/errors.h"
 #include "frontends/numpy/library.h"
 
 namespace md::numpy {
@@ -69,6 +72,38 @@ uint32_t watched_flags(const StateWords& words) {
   for (const Exception& each : kExceptions)
     if (action(each, words[0]) != 0) flags |= each.flag;
   return flags;
+}
+
+namespace {
+
+// The state in which all exceptions raise that are not ignored in `state`. The last one is kept.
+Ref raising_state(const Ref& state) {
+  static PyObject *made_of = nullptr, *made = nullptr;
+  if (made_of == state.get()) return Ref::share(made);
+  uint64_t word = static_cast<uint64_t>(*static_cast<int*>(PyCapsule_GetPointer(state, kCapsuleName)));
+  Ref actions = check(PyDict_New());
+  for (const Exception& each : kExceptions) {
+    Ref action_now = check(PyUnicode_FromString(action(each, word) == 0 ? "ignore" : "raise"));
+    check_status(PyDict_SetItemString(actions, each.name, action_now));
+  }
+  Ref none = check(PyTuple_New(0));
+  Ref raising = check(PyObject_Call(library().make_error_state, none, actions));
+  Py_XDECREF(std::exchange(made, Py_NewRef(raising.get())));
+  Py_XDECREF(std::exchange(made_of, Py_NewRef(state.get())));
+  return raising;
+}
+
+}  // namespace
+
+Ref call_raising(BorrowedRef function, PyObject* const* arguments, size_t positional, BorrowedRef keyword_names) {
+  PyObject* value = nullptr;
+  if (PyContextVar_Get(library().error_state, nullptr, &value) != 0) throw PythonError();
+  Ref now = Ref::steal(value);
+  Ref token = check(PyContextVar_Set(library().error_state, raising_state(now)));
+  Ref result = Ref::steal(PyObject_Vectorcall(function, arguments, positional, keyword_names));
+  ErrorAside raised;
+  check_status(PyContextVar_Reset(library().error_state, token));
+  return result;
 }
 
 }  // namespace md::numpy

@@ -14,5 +14,7 @@ std::string state_difference(const StateWords& expected, const StateWords& now);
 const char* unusual_state();
 // The floating-point exceptions that are not ignored, as bits of MXCSR.
 uint32_t watched_flags(const StateWords& words);
+// Calls a function in a state in which what is not ignored raises. Null: an exception is set.
+Ref call_raising(BorrowedRef function, PyObject* const* arguments, size_t positional, BorrowedRef keyword_names);
 
 }  // namespace md::numpy

@@ -164,6 +164,8 @@ constexpr TensorFamily kFamily{
     .to_own = own_face,
     .from_own = torch_face,
     .opaque_tracer = opaque_tracer,
+    .call_raising = nullptr,
+    .over_memory = nullptr,
     .face = &kFace,
     .fake = fake_object,
 };

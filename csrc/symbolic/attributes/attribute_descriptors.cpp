@@ -1,4 +1,5 @@
 // Attribute look-up: invoking descriptors as Python does.
+#include "frontends/tensor_language.h"
 #include "guards/guard_set.h"
 #include "guards/wrapper_callables.h"
 #include "symbolic/attributes/attribute_lookup.h"
@@ -281,7 +282,15 @@ Bound AttributeLookup::bind(const ValuePtr& found) {
   if (descriptor == &PyMethodDescr_Type || descriptor == &PyWrapperDescr_Type) return {found, true};
   if (descriptor == &PyClassMethodDescr_Type)
     return {make_value<BoundMethodValue>(found, type_value(tracer_, object_))};
+  if (auto* known = as<ObjectValue>(found); known != nullptr && is_method_of_library(known->object))
+    return {found, true};
   unknown();
+}
+
+// A function that its type binds as those of Python are bound.
+bool AttributeLookup::is_method_of_library(BorrowedRef descriptor) {
+  const TensorCallable* callable = find_tensor_callable(descriptor.get());
+  return callable != nullptr && callable->self_type != nullptr && callable->self_type == type_of(object_);
 }
 
 bool AttributeLookup::is_cached(const ValuePtr& found) {

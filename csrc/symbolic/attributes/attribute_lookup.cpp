@@ -365,7 +365,7 @@ Bound AttributeLookup::on_builtin() {
   if (descriptor == nullptr) return missing();
   // A slot wrapper (__next__) counts as well, if its call is known.
   bool is_method =
-      Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
+      Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || is_method_of_library(descriptor) ||
       (Py_IS_TYPE(descriptor, &PyWrapperDescr_Type) && (is_known_slot(descriptor) || find_call(descriptor) != nullptr));
   if (is_method) return {tracer_.values().constant(descriptor), true};
   if (Py_IS_TYPE(descriptor, &PyStaticMethod_Type))

@@ -94,6 +94,7 @@ class AttributeLookup {
   Bound read_slot(const ValuePtr& descriptor);
   Bound bind(const ValuePtr& found);
   static bool is_cached(const ValuePtr& found);
+  bool is_method_of_library(BorrowedRef descriptor);
   ValuePtr unwrap(const ValuePtr& found, SourceKind kind, PyTypeObject* wrapper);
   // Up to 3.12 a class method lets the wrapped object bind itself, which for a function has the same result; from
   // 3.13 on it calls the wrapped object directly. Other descriptors are left to the interpreter.

@@ -28,14 +28,18 @@ size_t described_frames(const Tracer& tracer) {
   return tracer.pending().empty() ? tracer.frames().depth() : tracer.pending().outermost().depth;
 }
 
-int add_host_call_site(Tracer& tracer, std::vector<ValueRef>& locals, std::vector<ValueRef>* failure) {
+int add_host_call_site(Tracer& tracer, std::vector<ValueRef>& locals, std::vector<ValueRef>* failure,
+                       bool shows_locals) {
   HostCallSite site;
   if (failure != nullptr) {
     const std::vector<ValuePtr>& before =
         tracer.pending().empty() ? tracer.frames().stack_before() : tracer.pending().outermost().stack;
     site.failure = RegionFinisher(tracer).describe_failure(before, *failure);
   }
-  site.locals = RegionFinisher(tracer).describe_locals(locals);
+  if (shows_locals)
+    site.locals = RegionFinisher(tracer).describe_locals(locals);
+  else
+    site.locals.frames.resize(tracer.frames().depth());
   add_frames(tracer, site);
   return tracer.outputs().add_host_call(std::move(site));
 }

@@ -14,8 +14,9 @@ bool may_describe_failure(const Tracer& tracer);
 size_t described_frames(const Tracer& tracer);
 // Adds a site with the current frames, for a call by the current instruction at run time; returns its index. `locals`
 // receives the values that the frames hold; `failure`, if given, those that describe the frames after an exception of
-// the call.
-int add_host_call_site(Tracer& tracer, std::vector<ValueRef>& locals, std::vector<ValueRef>* failure);
+// the call. Without `shows_locals` the frames are empty: what is called looks at lines alone.
+int add_host_call_site(Tracer& tracer, std::vector<ValueRef>& locals, std::vector<ValueRef>* failure,
+                       bool shows_locals = true);
 void add_frames(const Tracer& tracer, HostCallSite& site);
 
 }  // namespace md

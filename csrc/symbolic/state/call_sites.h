@@ -34,6 +34,7 @@ struct HostCallSite {
   // The locals of all frames, one FrameState per frame, for code that inspects them. Its outputs are the last operands
   // of the node.
   Snapshot locals;
+  const Source* self = nullptr;  // of the object whose method is called
 };
 
 // A call that writes something out, run among the effects (deferred_output.h).

@@ -46,6 +46,7 @@ class DeferredOutput {
   const std::vector<HostCallSite>& host_calls() const { return host_calls_; }
   std::vector<HostCallSite> take_host_calls();
   int add_host_call(HostCallSite site);  // returns its index
+  void set_self_of_last_call(const Source* self) { host_calls_.back().self = self; }
   // The version of an input whose writes are already in the log of effects.
   int logged_version(const TensorBase* base) const;
   void set_logged_version(const TensorBase* base, int version);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "graph/failing_ops.h"
 #include "graph/views.h"
 #include "guards/guard_set.h"
 #include "guards/tensor_family.h"
@@ -28,6 +29,12 @@ bool strides_over_elements(const TensorSpec& spec) {
   return true;
 }
 
+bool watches_flags(const std::vector<const TensorFamily*>& families) {
+  return std::ranges::any_of(families, [](const TensorFamily* family) {
+    return family->watched_flags != nullptr && family->watched_flags(family->state()) != 0;
+  });
+}
+
 Tensor object_tensor(const TensorValue& value) { return hold(*value.family, value.object); }
 
 }  // namespace
@@ -38,7 +45,11 @@ GraphBuilder::GraphBuilder(ValueReader& values, const FrameStack& frames)
 GraphBuilder::~GraphBuilder() = default;
 
 Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
-  return graph_->add_op(row, std::move(operands), frames_.location());
+  Node* node = graph_->add_op(row, std::move(operands), frames_.location());
+  // After a host call the region cannot be run again, by a library that would see the exception.
+  if (graph_->has_host_call() && may_raise_float_flags(*node) && watches_flags(families_))
+    graph_break(BreakReason::call_out, row.name);
+  return node;
 }
 
 void GraphBuilder::note_family(const TensorFamily& family) {

@@ -5,10 +5,12 @@
 #include "cpython/errors.h"
 #include "cpython/gil_scope.h"
 #include "cpython/traceback.h"
+#include "graph/failing_ops.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
 #include "symbolic/effects/host_call_sites.h"
+#include "symbolic/tensors/library_calls.h"
 #include "symbolic/trace/tracer.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/simd/copy.h"
@@ -23,6 +25,7 @@ thread_local std::optional<FailedHostCall> failed;
 thread_local HostCallFrames* current_frames = nullptr;
 thread_local int64_t begun_at_start = 0;  // value of `begun` when current_frames was installed
 thread_local UncommittedWrites* uncommitted = nullptr;
+thread_local const std::function<void()>* before_calls = nullptr;
 
 // A written operand: copied before the call; the copy is output `out` of the node.
 struct Written {
@@ -45,6 +48,7 @@ struct Context {
   std::vector<size_t> sized;  // indices of the results with such operands, two per result
   bool has_failure = false;
   bool is_number = false;
+  std::shared_ptr<const LibraryCall> library;
   size_t described_frames = 0;  // number of frames in the snapshot
   bool grad_mode, inference_mode;
   std::vector<Written> written;
@@ -104,6 +108,7 @@ struct HostCallRun {
   std::span<Tensor> outs;
 
   void run() {
+    if (before_calls != nullptr) (*before_calls)();
     ++begun;
     failed.reset();
     std::vector<Tensor> given;
@@ -165,15 +170,23 @@ struct HostCallRun {
   }
 
   bool call_python(const std::vector<Tensor>& given, size_t linked) {
+    Ref self = context.library && current_frames != nullptr ? current_frames->self(context.site) : Ref();
     std::vector<Ref> held;
     std::vector<PyObject*> args;
-    for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_family().wrap(tensor)).get());
+    if (!context.library)
+      for (const Tensor& tensor : given) args.push_back(held.emplace_back(default_family().wrap(tensor)).get());
     try {
       ServingCode serving;
       HostCallFramesScope no_frames(nullptr);
       ModesScope modes(context.grad_mode, context.inference_mode);
-      Ref result = Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
+      Ref result = context.library ? context.library->call(given, self)
+                                   : Ref::steal(PyObject_Vectorcall(context.run, args.data(), args.size(), nullptr));
       if (!result) throw PythonError();
+      if (context.library) {
+        std::string what = context.library->take(result, outs);
+        if (!what.empty()) refuse(context, what);
+        return true;
+      }
       take_results(result.get(), given);
       return true;
     } catch (...) {
@@ -264,7 +277,7 @@ std::shared_ptr<const OpRow> make_row(Context* context, size_t operands) {
   auto* row = new OpRow{};
   row->host_call.context = context;
   std::shared_ptr<const OpRow> owner(row, release_row);
-  row->name = context->name;
+  row->name = context->library ? name_in_graph(*context->library) : context->name;
   row->schema =
       parse_schema(schema_text(context->sizes_begin, operands, context->results.size() + context->written.size()));
   row->kind = OpKind::HostCall;
@@ -340,24 +353,38 @@ std::vector<Operand> node_operands_of(const std::vector<ValueRef>& values, const
   return operands;
 }
 
+// What is computed before the call is computed there, so that its exceptions are met while the region may still be repeated.
+void add_what_may_fail(const Tracer& tracer, std::vector<ValueRef>& operands) {
+  for (const auto& node : tracer.graph().nodes()) {
+    if (node->kind != NodeKind::Op || node->outs.empty() || node->outs[0].is_scalar) continue;
+    if (may_raise_float_flags(*node) || may_fail(*node->op, node->operands, node->outs) ||
+        is_op(*node, OpKind::HostCall))
+      operands.push_back({node.get(), 0});
+  }
+}
+
 }  // namespace
 
 Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   bool has_failure = !may_call_host(tracer);
   check_place(tracer, request, has_failure);
   std::vector<ValueRef> failure_outputs, locals;
-  int site = add_host_call_site(tracer, locals, has_failure ? &failure_outputs : nullptr);
+  bool shows_locals = request.library == nullptr;
+  int site = add_host_call_site(tracer, locals, has_failure ? &failure_outputs : nullptr, shows_locals);
+  if (request.self != nullptr) tracer.outputs().set_self_of_last_call(request.self);
   auto context = std::make_unique<Context>();
   context->name = request.name;
   context->run = Ref::share(request.run);
   context->results = request.results;
   context->is_number = request.is_number;
+  context->library = request.library;
   context->operand_count = request.operands.size();
   context->lines = tracer.frames().user_stack();
   context->root_instruction = tracer.frames().root().index;
   context->trace = tracer.number();
   std::vector<ValueRef> operands = request.operands;
   std::vector<TensorValue*> written = add_written(tracer, request, *context, operands);
+  if (request.library) add_what_may_fail(tracer, operands);
   context->pairs_begin = operands.size();
   for (const auto& [original, now] : tracer.builder().written_values()) {
     operands.push_back(original);
@@ -394,6 +421,9 @@ HostCallFramesScope::~HostCallFramesScope() {
   current_frames = previous_;
   begun_at_start = begun_before_;
 }
+
+BeforeHostCalls::BeforeHostCalls(const std::function<void()>* check) : before_(std::exchange(before_calls, check)) {}
+BeforeHostCalls::~BeforeHostCalls() { before_calls = before_; }
 
 UncommittedWrites::UncommittedWrites() : outer_(std::exchange(uncommitted, this)) {}
 UncommittedWrites::~UncommittedWrites() {

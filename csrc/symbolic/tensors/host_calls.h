@@ -9,6 +9,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,7 +22,9 @@
 
 namespace md {
 
+class Source;
 class Tracer;
+struct LibraryCall;
 struct TensorValue;
 
 struct HostCallRequest {
@@ -32,6 +35,8 @@ struct HostCallRequest {
   std::vector<TensorSpec> results;
   std::vector<std::pair<int, TensorValue*>> written;  // operands that run() writes to: position, value
   bool is_number = false;                             // run() returns a float or an int, the only result
+  std::shared_ptr<const LibraryCall> library = {};    // instead of run()
+  const Source* self = nullptr;                       // of the object whose method is called
 };
 
 // Appends the node, with the results first among its outputs, and updates the written tensors. Throws BreakSignal if an
@@ -48,6 +53,8 @@ class HostCallFrames {
   // returned false, unlinks them by the exception that it has set, or without one if the site has a snapshot of them.
   // `linked` is the number of linked frames of the site.
   virtual void run(int site, std::span<Tensor> locals, const std::function<bool(size_t linked)>& call) = 0;
+  // The object whose method the site calls; null: it calls a function.
+  virtual Ref self(int site) const = 0;
 };
 
 // Installs the frames for host calls of this thread.
@@ -60,6 +67,18 @@ class HostCallFramesScope {
  private:
   HostCallFrames* previous_;
   int64_t begun_before_;
+};
+
+// While it lives, `check` is called before each host call of this thread, and may throw: the call is not made then.
+class BeforeHostCalls {
+ public:
+  explicit BeforeHostCalls(const std::function<void()>* check);
+  ~BeforeHostCalls();
+  BeforeHostCalls(const BeforeHostCalls&) = delete;
+  BeforeHostCalls& operator=(const BeforeHostCalls&) = delete;
+
+ private:
+  const std::function<void()>* before_;
 };
 
 // Returns true if the plan that this thread is running has started a host call.

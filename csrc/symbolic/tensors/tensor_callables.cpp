@@ -19,6 +19,7 @@
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/tensors/tensor_writes.h"
+#include "symbolic/tensors/traced_calls.h"
 
 namespace md {
 namespace {
@@ -174,11 +175,31 @@ ValuePtr call_Elements(Tracer& tracer, const TensorCallable& callable, const Cal
 }
 
 ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  return call_stand_in(tracer, callable, args);
+  if (callable.as_it_is == nullptr) return call_stand_in(tracer, callable, args);
+  if (tracer.is_declined_operator()) return call_opaque(tracer, *callable.family, callable.as_it_is, args);
+  OperatorSite site{tracer.frames().innermost().bytecode, tracer.frames().innermost().index};
+  try {
+    return call_stand_in(tracer, callable, args);
+  } catch (const BreakSignal&) {
+    throw DeclinedSignal{site};
+  } catch (const RestartSignal&) {
+    throw DeclinedSignal{site};
+  }
 }
 
 ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   return call_rewritten(tracer, callable.function, args);
+}
+
+ValuePtr call_HostCall(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  if (callable.self_type == nullptr) return call_opaque(tracer, *callable.family, callable.function, args);
+  auto* self = args.positional.empty() ? nullptr : as<ObjectValue>(args.positional[0]);
+  bool is_known = self != nullptr && self->source != nullptr && self->object.type() == callable.self_type;
+  if (!is_known) refuse(callable);
+  tracer.values().exact_type(args.positional[0]);
+  CallArgs others = args;
+  others.positional.erase(others.positional.begin());
+  return call_opaque(tracer, *callable.family, callable.function, others, self->source);
 }
 
 ValuePtr call_State(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {

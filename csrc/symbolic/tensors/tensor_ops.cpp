@@ -509,7 +509,7 @@ class OpCapture {
     if (!tracer_.frames().innermost().policy->fullgraph) graph_break(BreakReason::call_out, row_->name);
     auto is_committed = [this](ValueRef value) {
       for (const auto& node : tracer_.graph().nodes()) {
-        if (!is_op(*node, OpKind::HostCall)) continue;
+        if (!is_made_once(*node)) continue;
         if (value.node == node.get()) return true;
         for (const Operand& operand : node->operands)
           if (auto* ref = std::get_if<ValueRef>(&operand); ref != nullptr && *ref == value) return true;

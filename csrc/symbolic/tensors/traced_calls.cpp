@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <optional>
 
 #include "cpython/errors.h"
@@ -19,6 +20,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/host_calls.h"
+#include "symbolic/tensors/library_calls.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/trace/endings.h"
 #include "tensor/ops/gradient_flow.h"
@@ -37,6 +39,7 @@ struct Capture {
   std::vector<ValuePtr> values;
   std::unordered_map<Value*, Ref> objects;  // one object per tensor, so that `is` holds
   Capture* outer;
+  const Source* self = nullptr;  // of the object whose method is called
 };
 
 thread_local Capture* innermost = nullptr;
@@ -111,12 +114,14 @@ Capture& capture_of_args(std::span<const Arg> args) {
   raise(ErrorKind::Internal, "an op was recorded without a recording tensor");
 }
 
+Tensor recording_result(Capture& capture, Node* node, size_t i, const TensorFamily& family) {
+  return recording_tensor(capture,
+                          make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec, family));
+}
+
 std::vector<Tensor> recording_results(Capture& capture, Node* node, size_t count) {
   std::vector<Tensor> outs;
-  for (size_t i = 0; i < count; ++i) {
-    ValuePtr value = make_value<TensorValue>(ValueRef{node, static_cast<int>(i)}, node->outs[i].spec, capture.family);
-    outs.push_back(recording_tensor(capture, value));
-  }
+  for (size_t i = 0; i < count; ++i) outs.push_back(recording_result(capture, node, i, capture.family));
   return outs;
 }
 
@@ -168,7 +173,7 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   if (auto* tensor = as<TensorValue>(value)) {
     Ref& object = capture.objects[tensor];
     if (!object) {
-      if (tensor->family != &capture.family)
+      if (!are_kin(*tensor->family, capture.family))
         graph_break(BreakReason::traced_call, str_cat("an argument is a ", tensor->family->name, " tensor"));
       tracer.values().guard_tensor(tensor);
       refuse_unbacked_sizes(tracer, tensor->spec);
@@ -199,6 +204,14 @@ Ref to_object(Capture& capture, const ValuePtr& value) {
   return Ref::share(tracer.values().identity_of(value));
 }
 
+// Of a class of collections.namedtuple() whose objects have nothing but their fields.
+bool is_named_tuple(BorrowedRef object) {
+  PyTypeObject* type = object.type();
+  if (type->tp_base != &PyTuple_Type || type->tp_dictoffset != 0) return false;
+  static PyObject* const fields = PyUnicode_InternFromString("_fields");
+  return _PyType_Lookup(type, fields) != nullptr;
+}
+
 ValuePtr from_object(Capture& capture, BorrowedRef object) {
   Tracer& tracer = capture.tracer;
   if (Tensor tensor = tensor_of_object(object); tensor.defined()) {
@@ -207,11 +220,14 @@ ValuePtr from_object(Capture& capture, BorrowedRef object) {
     return value_of(capture_of(tensor), tensor);
   }
   if (is_guardable_constant(object)) return tracer.values().constant(object);
-  if (PyList_CheckExact(object.get()) || PyTuple_CheckExact(object.get())) {
+  bool is_named = is_named_tuple(object);
+  if (PyList_CheckExact(object.get()) || PyTuple_CheckExact(object.get()) || is_named) {
     std::vector<ValuePtr> items;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
       items.push_back(from_object(capture, PySequence_Fast_GET_ITEM(object.get(), i)));
-    return make_value<SequenceValue>(PyList_CheckExact(object.get()) != 0, std::move(items));
+    auto sequence = make_value<SequenceValue>(PyList_CheckExact(object.get()) != 0, std::move(items));
+    if (is_named) sequence->type = tracer.values().constant(reinterpret_cast<PyObject*>(object.type()));
+    return sequence;
   }
   if (PyDict_CheckExact(object.get())) {
     auto dict = make_value<DictValue>();
@@ -313,12 +329,157 @@ std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, s
   }
 }
 
+Ref example_of(const Tensor& recording) {
+  if (innermost == nullptr) raise(ErrorKind::Runtime, "example_of() outside of a traced call");
+  auto* value = as<TensorValue>(value_of(capture_of(recording), recording));
+  const TensorFamily& family = *value->family;
+  auto hints = [](const DimVec& dims) {
+    std::vector<int64_t> found;
+    for (Dim dim : dims) found.push_back(dim.is_symbolic() ? dim.hint() : dim.value());
+    return found;
+  };
+  if (family.wrap != nullptr) {
+    Tensor one = Tensor::empty(TensorSpec::contiguous(value->spec.dtype, {}));
+    std::memset(one->memory(), 0, item_size(value->spec.dtype));
+    return family.wrap(one);
+  }
+  std::vector<int64_t> sizes = hints(value->spec.sizes), strides = hints(value->spec.strides);
+  TensorView view;
+  view.dtype = value->spec.dtype;
+  view.rank = value->spec.rank();
+  view.sizes = sizes.data();
+  view.strides = strides.data();
+  return family.empty(view);
+}
+
 namespace {
 
-ValuePtr call_traced(Tracer& tracer, const TensorFamily& family, BorrowedRef callable, const CallArgs& args) {
+// The arguments of a library's function, and the recording tensors among them.
+class LibraryArguments {
+ public:
+  explicit LibraryArguments(Capture& capture) : capture_(capture) {}
+
+  LibraryArgument of(BorrowedRef object) {
+    LibraryArgument argument;
+    if (Tensor tensor = tensor_of_object(object); tensor.defined() && is_recording(tensor)) {
+      argument.operand = add(tensor);
+      argument.family = as<TensorValue>(value_of(capture_, tensor))->family;
+    } else if (holds_tensor(object)) {
+      argument.is_list = PyList_CheckExact(object.get()) != 0;
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i)
+        argument.items.push_back(of(PySequence_Fast_GET_ITEM(object.get(), i)));
+    } else {
+      argument.object = Ref::share(object.get());
+    }
+    return argument;
+  }
+  std::vector<ValueRef> operands;
+  std::vector<TensorValue*> tensors;
+
+ private:
+  static bool holds_tensor(BorrowedRef object) {
+    if (!PyList_CheckExact(object.get()) && !PyTuple_CheckExact(object.get())) return false;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i) {
+      BorrowedRef item = PySequence_Fast_GET_ITEM(object.get(), i);
+      if (tensor_of_object(item).defined() || holds_tensor(item)) return true;
+    }
+    return false;
+  }
+  int add(const Tensor& tensor) {
+    operands.push_back(graph_value(capture_, tensor));
+    tensors.push_back(as<TensorValue>(value_of(capture_, tensor)));
+    return static_cast<int>(operands.size()) - 1;
+  }
+  Capture& capture_;
+};
+
+[[noreturn]] void refuse_library_call(const LibraryCall& call, const std::string& what) {
+  refuse_host_call(break_row(BreakReason::unknown_c_function).name, str_cat(call.name, what));
+}
+
+// New objects that share no memory, of dtypes that are captured.
+void add_results(LibraryCall& call, BorrowedRef result) {
+  if (result.get() == Py_None) return;
+  call.returns_sequence = PyTuple_Check(result.get()) || PyList_Check(result.get());
+  auto add = [&](BorrowedRef object) {
+    const TensorFamily* family = family_of(object);
+    if (family == nullptr || !are_kin(*family, call.family))
+      refuse_library_call(call, str_cat(" that returns a ", object.type()->tp_name));
+    TensorView view;
+    if (!read_view(*family, object, view))
+      refuse_library_call(call, str_cat(" that returns an array which ", view.refusal));
+    call.results.push_back({view.spec(), object.type()});
+  };
+  if (!call.returns_sequence) return add(result);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(result.get()); ++i)
+    add(PySequence_Fast_GET_ITEM(result.get(), i));
+  if (call.results.empty()) refuse_library_call(call, " that returns nothing");
+}
+
+// Behind a call that is made once, operations that may be flagged begin a region of their own: that costs more than Python's call.
+void refuse_dear_call(Tracer& tracer, const LibraryCall& call) {
+  bool is_watched = call.family.watched_flags != nullptr && call.family.watched_flags(call.family.state()) != 0;
+  if (!call.repeatable && is_watched && !tracer.frames().innermost().policy->fullgraph)
+    refuse_library_call(call, ", which is made once, while floating-point exceptions are not ignored");
+}
+
+Node* append_library_call(Tracer& tracer, std::shared_ptr<const LibraryCall> call, const LibraryArguments& arguments,
+                          const Source* self) {
+  if (call->repeatable) {
+    std::vector<Operand> operands(arguments.operands.size());
+    for (size_t i = 0; i < operands.size(); ++i) operands[i].emplace<ValueRef>(arguments.operands[i]);
+    std::shared_ptr<const OpRow> row = repeatable_row(std::move(call), operands.size());
+    Node* node = tracer.builder().add_op(*row, std::move(operands));
+    node->owned_op = row;
+    return node;
+  }
+  HostCallRequest request{call->name, nullptr, arguments.operands, arguments.tensors, result_specs(*call), {}};
+  request.library = std::move(call);
+  request.self = self;
+  return append_host_call(tracer, request);
+}
+
+}  // namespace
+
+std::vector<Tensor> record_library_call(const std::string& name, BorrowedRef function, BorrowedRef positional,
+                                        BorrowedRef keywords, BorrowedRef result, bool repeatable) {
+  if (innermost == nullptr) raise(ErrorKind::Runtime, "record_library_call() outside of a traced call");
+  Capture& capture = *innermost;
+  auto call = std::make_shared<LibraryCall>(
+      LibraryCall{.family = capture.family, .name = name, .function = Ref::share(function)});
+  call->repeatable = repeatable;
+  LibraryArguments arguments(capture);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positional.get()); ++i)
+    call->arguments.push_back(arguments.of(PyTuple_GET_ITEM(positional.get(), i)));
+  if (PyDict_GET_SIZE(keywords.get()) > 0) {
+    Ref names = check(PyDict_Keys(keywords));
+    call->keyword_names = check(PyList_AsTuple(names));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call->keyword_names.get()); ++i)
+      call->arguments.push_back(
+          arguments.of(PyDict_GetItemWithError(keywords, PyTuple_GET_ITEM(call->keyword_names.get(), i))));
+  }
+  add_results(*call, result);
+  refuse_dear_call(capture.tracer, *call);
+  try {
+    Node* node = append_library_call(capture.tracer, call, arguments, capture.self);
+    std::vector<Tensor> outs;
+    for (size_t i = 0; i < call->results.size(); ++i)
+      outs.push_back(recording_result(capture, node, i, *find_family(call->results[i].type)));
+    return outs;
+  } catch (const RestartSignal&) {
+    refuse_host_call(break_row(BreakReason::caught_call_out).name, name);
+  } catch (const BreakSignal& signal) {
+    refuse_host_call(break_row(signal.reason).name, signal.context);
+  }
+}
+
+namespace {
+
+ValuePtr call_traced(Tracer& tracer, const TensorFamily& family, BorrowedRef callable, const CallArgs& args,
+                     const Source* self = nullptr) {
   // imports a module, which must not happen while an exception is set
   PyObject* cannot_capture = cannot_capture_type();
-  Capture capture{tracer, family, ++captures, {}, {}, nullptr};
+  Capture capture{tracer, family, ++captures, {}, {}, nullptr, self};
   Ref positional = check(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (size_t i = 0; i < args.positional.size(); ++i)
     PyTuple_SET_ITEM(positional.get(), i, to_object(capture, args.positional[i]).release());
@@ -348,13 +509,14 @@ ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args)
   return call_traced(tracer, default_family(), callable, args);
 }
 
-ValuePtr call_opaque(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args) {
+ValuePtr call_opaque(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args,
+                     const Source* self) {
   static PyObject* const partial = imported("functools", "partial").release();
   if (family.opaque_tracer == nullptr)
     graph_break(BreakReason::traced_call, str_cat("an argument is a ", family.name, " tensor"));
   check_state(tracer, family);
   Ref trace = check(PyObject_CallFunctionObjArgs(partial, family.opaque_tracer().get(), function.get(), nullptr));
-  return call_traced(tracer, family, trace, args);
+  return call_traced(tracer, family, trace, args, self);
 }
 
 const TensorFamily* other_family(const CallArgs& args) {

@@ -11,7 +11,9 @@ namespace md {
 ValuePtr call_traced(Tracer& tracer, BorrowedRef callable, const CallArgs& args);
 
 // The same for a function over tensors of a family which regions call as it is: the family's tracer makes the step.
-ValuePtr call_opaque(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args);
+// self: where the object with a state is whose method the function is; null: it is none.
+ValuePtr call_opaque(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args,
+                     const Source* self = nullptr);
 // The family of another library's tensors among the arguments; null if there are none.
 const TensorFamily* other_family(const CallArgs& args);
 
@@ -46,5 +48,13 @@ bool is_tracing();
 // tracked. Only valid inside call_traced.
 std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
                                      std::span<const Tensor> like, std::span<const int> written);
+
+// Appends a call of a function of another library (library_calls.h) with recording tensors among its arguments, also in lists
+// and tuples. `result`: what it returns for other elements of the same dtypes, sizes and strides. Returns recording
+// tensors; raises CannotCapture as above. Only valid inside call_traced.
+std::vector<Tensor> record_library_call(const std::string& name, BorrowedRef function, BorrowedRef positional,
+                                        BorrowedRef keywords, BorrowedRef result, bool repeatable);
+// An object of the library with the dtype, sizes and strides of a recording tensor and any elements.
+Ref example_of(const Tensor& recording);
 
 }  // namespace md

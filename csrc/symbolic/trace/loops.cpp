@@ -167,7 +167,11 @@ int64_t saved_by(std::span<const std::unique_ptr<Node>> nodes, bool has_scalars,
       if (is_whole) saved += loop_cost::view;
       continue;
     }
-    if (is_op(*node, OpKind::HostCall)) return kMany;  // its cost is unknown
+    if (is_op(*node, OpKind::HostCall)) {
+      // Python makes the calls of a library's own functions as fast. The cost of others is unknown.
+      if (has_scalars) continue;
+      return kMany;
+    }
     for (const ValueInfo& out : node->outs) {
       int64_t elements = hint_of(out.spec);
       if (is_op(*node, OpKind::Write)) {

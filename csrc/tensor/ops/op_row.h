@@ -66,6 +66,8 @@ struct HostCall {
   void (*release)(void* context) = nullptr;
   void* context = nullptr;
   bool needs_gil = true;
+  // It has no effects but its results, so that a run which meets it may be given up and made again.
+  bool repeatable = false;
 };
 
 // Variants, i.e. where Python sees the op: function minidynamo.f, method Tensor.f, operator slot,

@@ -19,6 +19,12 @@ void clear_float_flags_here() {
   if ((word & kFlags) != 0) _mm_setcsr(word & ~kFlags);
 }
 
+FloatFlagsAside::FloatFlagsAside() : before_(float_flags_here()) {}
+FloatFlagsAside::~FloatFlagsAside() {
+  uint32_t word = _mm_getcsr();
+  if ((word & kFlags) != before_) _mm_setcsr((word & ~kFlags) | before_);
+}
+
 FloatFlags::FloatFlags() {
   clear_float_flags_here();
   collection = this;

@@ -13,6 +13,18 @@ inline constexpr uint32_t kInvalidFlag = 1;
 uint32_t float_flags_here();
 void clear_float_flags_here();
 
+// Restores what this thread has met when it dies: what lies between is the business of the library that is called.
+class FloatFlagsAside {
+ public:
+  FloatFlagsAside();
+  ~FloatFlagsAside();
+  FloatFlagsAside(const FloatFlagsAside&) = delete;
+  FloatFlagsAside& operator=(const FloatFlagsAside&) = delete;
+
+ private:
+  uint32_t before_;
+};
+
 // While it lives, exceptions of this thread and of workers that serve it are collected. Not nested.
 class FloatFlags {
  public:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 # By the name of the library's module: the module here that loads it.
-_LIBRARIES = {"torch": "torch", "torch._dynamo": "torch_dynamo", "numpy": "numpy", "pandas": "pandas"}
+_LIBRARIES = {
+    **{"torch": "torch", "torch._dynamo": "torch_dynamo", "numpy": "numpy", "pandas": "pandas"},
+    **{"numpy.fft": "numpy_host_calls.functions", "numpy.random": "numpy_host_calls.generators"},
+}
 
 
 def load(name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .. import _C
-from . import numpy_rewrites, numpy_stand_ins, numpy_ufuncs
+from . import numpy_host_calls, numpy_rewrites, numpy_stand_ins, numpy_ufuncs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def load(numpy: Any) -> str | None:
         row.register(numpy)
     for rewrite in numpy_rewrites.TABLE:
         rewrite.register()
+    numpy_host_calls.functions.register()
+    numpy_host_calls.start()
     _C._numpy.add(numpy.ndarray.item, "ndarray.item", "Element", method=True)
     _C._numpy.add(numpy.ndarray.tolist, "ndarray.tolist", "Elements", method=True)
     for name, function in numpy_stand_ins.ATTRIBUTES.items():
