@@ -6,11 +6,13 @@ Tensors and NumPy's arrays of INLINE bytes and more are one anonymous file per m
 from __future__ import annotations
 
 import array
+import errno
 import io
 import os
 import pickle
 import socket
 import struct
+import time
 import weakref
 from typing import Any
 
@@ -21,6 +23,8 @@ from .mapped_memory import block_places, map_file, tensor_over, type_code, write
 INLINE = 1024
 # Longer pickles go into the file: several messages fit into a socket's buffer.
 _LONGEST = 8192
+# Seconds.
+_PAUSE = 0.01
 _SHORT, _LONG = b"s", b"l"
 # Of the last blocks of a file: the place and size of the pickle, the place of the sizes of the blocks before it, and
 # their number.
@@ -52,6 +56,7 @@ class Packed:
     """A message as bytes, and the descriptor of the file that goes with it."""
 
     def __init__(self, message: Any) -> None:
+        self.descriptor: int | None = None
         blocks: list[Any] = []
         views: list[memoryview] = []
 
@@ -66,7 +71,6 @@ class Packed:
         file = io.BytesIO()
         _Pickler(file, 5, buffer_callback=keep).dump(message)
         data = file.getbuffer()
-        self.descriptor: int | None = None
         if not views and data.nbytes <= _LONGEST:
             self.data = _SHORT + data
             return
@@ -95,14 +99,19 @@ class Channel:
         """False where it would have to wait and must not."""
         descriptors = [] if packed.descriptor is None else [packed.descriptor]
         rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
-        try:
-            self._end.sendmsg([packed.data], rights, 0 if wait else socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return False
-        except (BrokenPipeError, ConnectionError):
-            raise EOFError from None
-        packed.close()
-        return True
+        while True:
+            try:
+                self._end.sendmsg([packed.data], rights, 0 if wait else socket.MSG_DONTWAIT)
+                packed.close()
+                return True
+            except ConnectionError:
+                raise EOFError from None
+            except OSError as error:
+                if not wait and error.errno in (errno.EAGAIN, errno.ETOOMANYREFS):
+                    return False
+                if error.errno != errno.ETOOMANYREFS:
+                    raise
+                time.sleep(_PAUSE)  # until the receiver has taken some of the descriptors that are under way
 
     def receive(self) -> Any:
         """The next message; waits for it."""

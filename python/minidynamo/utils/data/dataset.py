@@ -63,8 +63,7 @@ class TensorDataset(Dataset[tuple[_C.Tensor, ...]]):
     tensors: tuple[_C.Tensor, ...]
 
     def __init__(self, *tensors: _C.Tensor) -> None:
-        length = tensors[0].size(0)
-        if any(tensor.size(0) != length for tensor in tensors):
+        if any(tensor.size(0) != tensors[0].size(0) for tensor in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 

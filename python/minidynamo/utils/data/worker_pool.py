@@ -85,6 +85,8 @@ class WorkerPool:
             ready = self._poll.poll(max(left, 0) * 1000)
             if ready:
                 break
+            for worker_id in range(len(self.processes)):
+                self._flush(worker_id)
             dead = [each for each in self.processes if not each.is_alive()]
             if dead:
                 raise self._death(dead)

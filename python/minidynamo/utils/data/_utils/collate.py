@@ -108,7 +108,14 @@ def _like_sequence(data: Sequence[Any], parts: Callable[[], list[Any]]) -> Any:
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
-    """The samples stacked along a new first dimension."""
+    """The samples stacked along a new first dimension; RuntimeError if their shapes differ."""
+    shape = batch[0].shape
+    for i, each in enumerate(batch):
+        if each.shape != shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+                f"and {list(each.shape)} at entry {i}"
+            )
     return minidynamo.stack(tuple(batch), 0)
 
 
