@@ -28,7 +28,18 @@ from ._tensor.symbolic_numbers import sym_float, sym_int, sym_ite, sym_max, sym_
 from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")
+_LAZY_MODULES = (
+    "_logging",
+    "compiler",
+    "cuda",
+    "fx",
+    "library",
+    "nn",
+    "safetensors",
+    "serialization",
+    "torchdynamo",
+    "utils",
+)
 
 __all__ = [
     "__version__",
@@ -41,7 +52,9 @@ __all__ = [
     "linalg",
     "load",
     "nn",
+    "safetensors",
     "save",
+    "serialization",
     "show_config",
     "sym_float",
     "sym_int",

@@ -35,6 +35,8 @@ from . import cuda as cuda
 from . import fx as fx
 from . import library as library
 from . import nn as nn
+from . import safetensors as safetensors
+from . import serialization as serialization
 from . import torchdynamo as torchdynamo
 from . import utils as utils
 from ._tensor.typed_tensors import BFloat16Tensor as BFloat16Tensor
