@@ -39,6 +39,7 @@ _LAZY_MODULES = (
     "library",
     "nn",
     "safetensors",
+    "serialization",
     "torchdynamo",
     "utils",
 )
@@ -54,7 +55,9 @@ __all__ = [
     "linalg",
     "load",
     "nn",
+    "safetensors",
     "save",
+    "serialization",
     "show_config",
     "sym_float",
     "sym_int",

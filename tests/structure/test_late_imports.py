@@ -36,7 +36,9 @@ CALLED_BY_PROGRAMS = {
     "linalg/_lapack.py": {"_lstsq", "run"},  # NumPy computes the decompositions
     "_logging.py": {"_tell_steps", "_tell_summary", "_is_module"},
     "_log_records.py": {"use_logging"},
-    "_serialization/saving.py": {"load", "_packed", "_unpacked", "_unpickled"},
+    "_serialization/saving.py": {"load", "save"},
+    "_serialization/checkpoint_writing.py": {"_tensor"},
+    "_serialization/stored_tensors.py": {"_rebuild_parameter"},
     "_tensor/names.py": {"set_printoptions"},
     "_families/torch_backend.py": {"minidynamo"},
     "compat/in_place.py": {"_install_in_children"},
