@@ -45,6 +45,7 @@ std::optional<DType> promote_optional(std::optional<DType> a, std::optional<DTyp
 // The group with precedence determines the dtype unless the other group is of a higher category.
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher || !lower) return higher ? higher : lower;
+  if (is_floating(*higher) && is_complex(*lower)) return complex_dtype(*higher);
   return category(*lower) > category(*higher) ? promote_types(*higher, *lower) : higher;
 }
 
@@ -76,6 +77,18 @@ static void refuse_bools(const OpRow& op, std::span<const PromotionOperand> oper
            bools == all ? "two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
                         : "a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
                           "`logical_not()` operator instead.");
+}
+
+// torch has complex numbers of two float16.
+static void refuse_complex_halves(const OpRow& op, std::span<const PromotionOperand> operands) {
+  auto is_complex_number = [](const PromotionOperand& operand) {
+    return operand.kind == PromotionOperand::Kind::Scalar && operand.category == DTypeCategory::Complex;
+  };
+  auto is_half_tensor = [](const PromotionOperand& operand) {
+    return operand.kind == PromotionOperand::Kind::Tensor && is_half(operand.dtype);
+  };
+  if (std::ranges::any_of(operands, is_complex_number) && std::ranges::any_of(operands, is_half_tensor))
+    raise_op(ErrorKind::NotImplemented, python_name(op), "there is no dtype for complex numbers of 16-bit floats");
 }
 
 // torch has them, but promotes them to floats alone.
@@ -134,6 +147,7 @@ std::optional<DType> promotion_target(const OpRow& op, std::span<const Promotion
     require_same(op, promotes ? operands.first(operands.size() - 1) : operands);
     return promotes ? common_dtype(operands) : std::nullopt;
   }
+  refuse_complex_halves(op, operands);
   if (op.promotion == Promotion::NoBool) refuse_bools(op, operands);
   std::optional<DType> common = common_dtype(operands);
   if (op.promotion == Promotion::BoolToInt && common == DType::bool_) return DType::int64;

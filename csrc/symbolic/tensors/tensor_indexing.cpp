@@ -461,6 +461,8 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   if (source == nullptr && !is_number)
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
   if (is_number && !is_complex_number) require_storable_number(tracer, *tensor, value);
+  if (source != nullptr && is_complex(source->spec.dtype) && !is_complex(tensor->spec.dtype))
+    graph_break(BreakReason::tensor_write, "complex numbers stored into real ones");
   // Libraries with scalars store those as numbers, which may be out of range of integers.
   DType dtype = tensor->spec.dtype;
   if (source != nullptr && source->family != tensor->family && !is_floating(dtype) && !is_complex(dtype) &&

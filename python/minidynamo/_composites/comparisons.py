@@ -25,11 +25,12 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     close = input == other
     if input.dtype == minidynamo.bool:
         return close
-    if equal_nan and input.is_floating_point():
+    has_nan = input.is_floating_point() or input.is_complex()
+    if equal_nan and has_nan:
         close = close | (input.isnan() & other.isnan())
     if rtol == 0 and atol == 0:
         return close
-    if not input.is_floating_point():
+    if not has_nan:
         input, other = input.to(minidynamo.get_default_dtype()), other.to(minidynamo.get_default_dtype())
     distance = (input - other).abs()
     return close | (distance.isfinite() & (distance <= (other * rtol).abs() + atol))

@@ -101,7 +101,9 @@ def _refuse_integer_division(tensor1: Tensor, tensor2: Tensor) -> None:
 
 
 def _as_floating(input: Tensor) -> Tensor:
-    return input if input.is_floating_point() else input.to(minidynamo.get_default_dtype())
+    if input.is_floating_point() or input.is_complex():
+        return input
+    return input.to(minidynamo.get_default_dtype())
 
 
 @composite("function method")

@@ -160,7 +160,8 @@ def _suffixes(tensor: _C.Tensor) -> Iterator[str]:
     if empty and tensor.ndim != 1:
         yield f"size={tuple(tensor.shape)}"
     wide = "complex128" if default is _C._dtypes["float64"] else "complex64"
-    if tensor.dtype not in (default, _C._dtypes[wide]) and (empty or tensor.dtype not in _DTYPES_LEFT_OUT):
+    left_out = (default,) if empty else (default, _C._dtypes[wide], *_DTYPES_LEFT_OUT)
+    if tensor.dtype not in left_out:
         yield f"dtype={tensor.dtype}"
     if tensor.requires_grad:
         yield "requires_grad=True"

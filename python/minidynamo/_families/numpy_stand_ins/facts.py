@@ -234,6 +234,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     source = src if isinstance(src, Tensor) else as_element(src, target.dtype, "copyto")
     if casting != "unsafe" and (casting != "same_kind" or not may_store(source.dtype, target.dtype)):
         decline("copyto that NumPy does not cast")
+    if source.is_complex() and not target.is_complex():
+        decline("copyto of complex numbers into real ones")
     if source.dim() > target.dim() or outermost_first(target) != all_dims(target):
         decline("copyto of such arrays")
     if where is True:

@@ -163,6 +163,8 @@ def rms_norm(input: Tensor, normalized_shape: Any, weight: Tensor | None = None,
             " got input of"
             f" size {tuple(input.shape)}"
         )
+    if input.is_complex():
+        raise NotImplementedError("[rms_norm] not implemented for complex numbers")
     wide = input if input.dtype == minidynamo.float64 else input.float()
     smallest = minidynamo.finfo(wide.dtype).eps if eps is None else eps
     scale = (wide.square().mean(list(range(-rank, 0)), keepdim=True) + smallest).rsqrt()
