@@ -163,9 +163,10 @@ inline void place_some(const T* sorted, int64_t extent, const T* values, int64_t
       int64_t half = left[k] / 2, middle = first[k] + half;
       auto element = number_of(sorted[middle < extent ? middle : extent - 1]);
       bool is_before = Right ? !(element > wanted[k]) : !(element >= wanted[k]);
-      bool moves = is_before & (left[k] > 0);
-      first[k] = moves ? middle + 1 : first[k];
-      left[k] = moves ? left[k] - half - 1 : half;
+      // By masks: a branch would be mispredicted every other time.
+      int64_t moves = -static_cast<int64_t>(is_before & (left[k] > 0)), longer = left[k] - half - 1;
+      first[k] += (half + 1) & moves;
+      left[k] = half ^ ((half ^ longer) & moves);
     }
   }
   for (int64_t k = 0; k < n; ++k) places[k] = first[k];
