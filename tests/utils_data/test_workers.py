@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import minidynamo as md
-from minidynamo.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from minidynamo.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info, mapped_memory
 
 pytestmark = pytest.mark.counts_python_runs
 DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 uint16 uint32 uint64".split()
@@ -32,7 +32,7 @@ def nothing_left():
         yield
     gc.collect()
     assert multiprocessing.active_children() == []
-    assert mapped_files() == 0
+    assert mapped_files() == 0 and mapped_memory._held == {}
     assert own_descriptors() <= before
 
 
@@ -199,18 +199,24 @@ def test_streams():
 
 
 def test_out_of_order():
+    others = multiprocessing.get_context("fork").Event()
+
     def slow():
-        time.sleep(0.5)
+        others.wait(60)
         return "slow"
 
     def fast():
         return "fast"
 
-    jobs = [slow, *[fast] * 9]
-    ordered = calls(jobs, workers=2)
-    assert list(ordered) == ["slow", *["fast"] * 9]
+    def last():
+        others.set()
+        return "last"
+
+    jobs = [slow, fast, fast, last]
+    assert list(calls(jobs, workers=2)) == ["slow", "fast", "fast", "last"]
+    others.clear()
     found = list(calls(jobs, workers=2, in_order=False))
-    assert found[0] == "fast" and sorted(found) == sorted(ordered)
+    assert found[0] == "fast" and sorted(found) == ["fast", "fast", "last", "slow"]
 
 
 def test_worker_info_and_seeds():
@@ -370,6 +376,7 @@ def test_a_dataset_that_cannot_be_pickled():
 PROGRAM = """
 import os, sys, time
 import minidynamo as md
+from minidynamo.utils.data import mapped_memory
 from minidynamo.utils.data import DataLoader, Dataset
 
 class Rows(Dataset):

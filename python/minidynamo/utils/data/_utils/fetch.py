@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from typing import Any
 
-from minidynamo import tensor
+from minidynamo import as_tensor
 
 from .... import _C
 from ..dataset import IterableDataset, Subset, TensorDataset
@@ -74,14 +75,15 @@ def _rows_of_tensors(dataset: Any, indices: Any) -> list[_C.Tensor] | None:
         except IndexError:
             return None
         dataset = dataset.dataset
-    if type(dataset) is not TensorDataset or not all(type(each) is int for each in indices):
+    # Bools are no indices of rows.
+    if type(dataset) is not TensorDataset or set(map(type, indices)) != {int}:
         return None
     tensors = dataset.tensors
-    length = len(dataset)
-    # An index out of range raises as that sample would alone.
-    if not indices or min(indices) < -length or max(indices) >= length:
-        return None
     if not all(type(each) is _C.Tensor for each in tensors):
         return None
-    rows = tensor(indices)
+    # An index out of range raises as that sample would alone.
+    length = len(dataset)
+    if min(indices) < -length or max(indices) >= length:
+        return None
+    rows = as_tensor(array("q", indices))
     return [each[rows] for each in tensors]
