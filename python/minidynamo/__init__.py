@@ -6,8 +6,8 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _C, _dynamo, _log_records, linalg
-from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
+from . import _C, _dynamo, _log_records, _torch_c_names, linalg  # noqa: F401
+from ._C import _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._dynamo import explain
 from ._dynamo._compile import compile
 from ._serialization.saving import load, save
@@ -28,7 +28,36 @@ from ._tensor.symbolic_numbers import sym_float, sym_int, sym_ite, sym_max, sym_
 from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")
+_LAZY_MODULES = (
+    "_custom_ops",
+    "_jit_internal",
+    "_logging",
+    "accelerator",
+    "backends",
+    "compiler",
+    "cpu",
+    "cuda",
+    "distributed",
+    "fx",
+    "jit",
+    "library",
+    "mps",
+    "mtia",
+    "multiprocessing",
+    "nn",
+    "onnx",
+    "overrides",
+    "profiler",
+    "random",
+    "return_types",
+    "testing",
+    "torch_version",
+    "torchdynamo",
+    "types",
+    "utils",
+    "version",
+    "xpu",
+)
 
 __all__ = [
     "__version__",
@@ -70,6 +99,10 @@ def __getattr__(name):
         from .library.custom_op import ops
 
         return ops
+    if name == "__version__":  # another one where this module is torch's
+        from .torch_version import _version
+
+        return _version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

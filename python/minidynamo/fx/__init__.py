@@ -11,7 +11,13 @@ import sys
 from functools import cached_property, partial
 from typing import Any
 
-from . import _C
+from .. import _C
+from .proxy import Proxy as Proxy
+from .tracing import Interpreter as Interpreter
+from .tracing import Tracer as Tracer
+from .tracing import Transformer as Transformer
+from .tracing import symbolic_trace as symbolic_trace
+from .tracing import wrap as wrap
 
 
 class Op:
