@@ -288,7 +288,7 @@ def generate(module):
             classes.append("\n".join(class_lines(name, member)))
         elif type(member).__name__ in FUNCTIONS:
             functions.append("\n".join(function_lines(name, member)))
-        elif not name.startswith("__pybind11"):
+        elif not name.startswith(("__pybind11", "__getattr__")):
             constants.append(f"{name}: {constant_type(member)}")
     classes += return_types()
     parts = [op_signatures.ALIASES_OF_TYPES, "\n".join(constants), "\n".join(functions), "\n\n".join(classes)]

@@ -6,8 +6,8 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _C, _dynamo, _log_records, linalg
-from ._C import __version__, _rebuild_tensor  # noqa: F401  pickles of tensors name it here
+from . import _C, _dynamo, _log_records, _torch_c_names, linalg  # noqa: F401
+from ._C import _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._dynamo import explain
 from ._dynamo._compile import compile
 from ._missing_names import missing as _missing
@@ -30,18 +30,38 @@ from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = (
+    "_custom_ops",
+    "_jit_internal",
     "_logging",
+    "accelerator",
+    "backends",
     "compat",
     "compiler",
+    "cpu",
     "cuda",
+    "distributed",
     "fx",
     "hub",
+    "jit",
     "library",
+    "mps",
+    "mtia",
+    "multiprocessing",
     "nn",
+    "onnx",
+    "overrides",
+    "profiler",
+    "random",
+    "return_types",
     "safetensors",
     "serialization",
+    "testing",
+    "torch_version",
     "torchdynamo",
+    "types",
     "utils",
+    "version",
+    "xpu",
 )
 
 __all__ = [
@@ -86,6 +106,10 @@ def __getattr__(name):
         from .library.custom_op import ops
 
         return ops
+    if name == "__version__":  # another one where this module is torch's
+        from .torch_version import _version
+
+        return _version()
     raise _missing(__name__, name)
 
 

@@ -23,6 +23,13 @@ class _Namespaces:
 
     prims: _Namespace
 
+    def load_library(self, path: str) -> None:
+        """Raises OSError: a library of operators is compiled for torch."""
+        raise OSError(
+            f"{path}: a library compiled for torch cannot be loaded by minidynamo; define its operators with "
+            "library.custom_op"
+        )
+
     def __getattr__(self, name: str) -> _Namespace:
         raise AttributeError(f"there are no custom operators in the namespace {name!r}")
 
@@ -40,6 +47,8 @@ minidynamo.ops = ops  # an ordinary attribute: capture reads it
 ops.prims = _Namespace("prims")
 ops.prims.__dict__.update(_C._prims)  # the operations that occur only in graphs
 _OPERATORS: dict[str, CustomOpDef] = {}
+# Fakes that were registered before their operators, by qualified name.
+_EARLY_FAKES: dict[str, Callable[..., Any]] = {}
 
 
 class CustomOpDef:
@@ -288,6 +297,8 @@ def custom_op(
         devices = [device_types] if isinstance(device_types, str) else device_types
         operator = CustomOpDef(namespace, short, found, function, mutates_args, devices and map(_device_type, devices))
         _OPERATORS[name] = operator
+        if name in _EARLY_FAKES:
+            operator.register_fake(_EARLY_FAKES.pop(name))
         ops.__dict__.setdefault(namespace, _Namespace(namespace)).__dict__[short] = operator
         if _C.frame_evaluation:
             _C._mark_new_call(operator, "traced", operator._trace)
@@ -354,11 +365,26 @@ def register_fake(
 def register_fake(
     op: CustomOpDef | str, func: Any = None, /, *, lib: object = None, allow_override: bool = True
 ) -> Any:
-    """operator.register_fake by the operator or its name; also a decorator."""
+    """operator.register_fake by the operator or its name; also a decorator.
+
+    A fake of a name that is not defined is kept, and registered when custom_op() defines it.
+    """
+    if isinstance(op, str) and op not in _OPERATORS:
+        if func is None:
+            return lambda function: _register_early(op, function)
+        return _register_early(op, func)
     operator = _operator(op)
     if func is None:
         return operator.register_fake
     return operator.register_fake(func)
+
+
+def _register_early(name: str, function: _Function) -> _Function:
+    namespace, separator, short = name.partition("::")
+    if not (namespace and separator and short):
+        raise ValueError(f"Expected an operator's name with one '::', as namespace::name, not {name!r}")
+    _EARLY_FAKES[name] = function
+    return function
 
 
 @overload

@@ -11,8 +11,13 @@ import sys
 from functools import cached_property, partial
 from typing import Any
 
-from . import _C
-from ._missing_names import explain_missing as _explain_missing
+from .. import _C
+from .proxy import Proxy as Proxy
+from .tracing import Interpreter as Interpreter
+from .tracing import Tracer as Tracer
+from .tracing import Transformer as Transformer
+from .tracing import symbolic_trace as symbolic_trace
+from .tracing import wrap as wrap
 
 
 class Op:
@@ -360,5 +365,3 @@ def _visit(value: object, found: dict[Node, None]) -> None:
 
 
 _C._hold_module(sys.modules[__name__])
-
-_explain_missing(__name__)

@@ -1,0 +1,4 @@
+"""Quantized tensors are not here."""
+
+engine = "none"
+supported_engines = ["none"]

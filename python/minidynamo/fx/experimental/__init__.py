@@ -1,0 +1,1 @@
+"""The names of torch.fx.experimental that programs import."""

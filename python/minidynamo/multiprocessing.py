@@ -1,0 +1,75 @@
+"""Python's multiprocessing. Tensors are sent as copies: there is no memory that processes share."""
+
+from __future__ import annotations
+
+import multiprocessing as _multiprocessing
+from collections.abc import Callable
+from multiprocessing import *  # noqa: F403
+from multiprocessing.connection import wait
+from typing import Any
+
+__all__ = [
+    *_multiprocessing.__all__,
+    "get_all_sharing_strategies",
+    "get_sharing_strategy",
+    "set_sharing_strategy",
+    "spawn",
+]
+
+
+def get_all_sharing_strategies() -> set[str]:
+    """Of one: tensors are copied."""
+    return {"copy"}
+
+
+def get_sharing_strategy() -> str:
+    """How tensors are sent: as copies."""
+    return "copy"
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Does nothing for torch's strategies, of memory that is shared. ValueError for other texts."""
+    if new_strategy not in ("copy", "file_descriptor", "file_system"):
+        raise ValueError(f"unknown sharing strategy {new_strategy!r}")
+
+
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> list[Any] | None:
+    """Calls fn(i, *args) in nprocs new processes, i from 0.
+
+    With join waits for all, and raises RuntimeError if one failed, after the others are ended; without, returns the
+    processes.
+    """
+    context: Any = _multiprocessing.get_context(start_method)
+    processes: list[Any] = []
+    for number in range(nprocs):
+        process = context.Process(target=fn, args=(number, *args), daemon=daemon)
+        process.start()
+        processes.append(process)
+    if not join:
+        return processes
+    _joined(processes)
+    return None
+
+
+def _joined(processes: list[Any]) -> None:
+
+    waiting = {process.sentinel: (number, process) for number, process in enumerate(processes)}
+    while waiting:
+        for sentinel in wait(list(waiting)):
+            number, process = waiting.pop(sentinel)
+            process.join()
+            if process.exitcode != 0:
+                for _, other in waiting.values():
+                    other.terminate()
+                raise RuntimeError(f"process {number} terminated with exit code {process.exitcode}")
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_multiprocessing, name)

@@ -1,0 +1,1 @@
+"""By name alone, for programs that import it: the operators of ONNX's opset 12 are not in minidynamo."""

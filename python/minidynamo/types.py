@@ -1,0 +1,26 @@
+"""Types for annotations: the names of torch.types."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import IO, TypeAlias
+
+from ._C import Size, Tensor
+from ._C import device as _device
+
+__all__ = ["Device", "FileLike", "Number"]
+
+_TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
+_size: TypeAlias = Size | list[int] | tuple[int, ...]
+_symsize: TypeAlias = Size | Sequence[int]
+_dispatchkey: TypeAlias = str
+IntLikeType: TypeAlias = int
+FloatLikeType: TypeAlias = float
+BoolLikeType: TypeAlias = bool
+SymInt: TypeAlias = int
+py_sym_types = (int, float, bool)
+
+Number: TypeAlias = int | float | bool
+Device: TypeAlias = _device | str | int | None
+FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]

@@ -1,0 +1,21 @@
+"""What the build has: no CUDA, ROCm or XPU. __version__ is minidynamo.__version__."""
+
+from __future__ import annotations
+
+from .torch_version import _version
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
+
+debug = False
+cuda: str | None = None
+git_version = "Unknown"
+hip: str | None = None
+rocm: str | None = None
+xpu: str | None = None
+__version__: str
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return _version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
