@@ -62,6 +62,7 @@ GENERATORS = {
     "products": Generator(binary=("plan_test", "products"), checked=False),
     "instructions": Generator(binary=("machine_code_test", "instructions"), checked=False),
     "tensor_files": Generator("test_safetensors_fuzz", run="run_drawn", checked=False),
+    "checkpoints": Generator("test_checkpoint_fuzz", check="check", checked=False),
 }
 
 

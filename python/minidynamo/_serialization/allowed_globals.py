@@ -240,6 +240,10 @@ def _encode(text: Any, encoding: Any = "latin1") -> bytes:
     return bytes(_of_type(str, text).encode("latin1"))
 
 
+def _no_bytes() -> bytes:
+    return b""
+
+
 def _bytearray(*args: Any) -> bytearray:
     if len(args) > 1:
         return bytearray(_encode(*args))
@@ -270,6 +274,7 @@ def _table() -> dict[str, Any]:
         "collections.Counter": Allowed("Counter", _counter, True),
         "argparse.Namespace": Allowed("Namespace", argparse.Namespace, True),
         "builtins.set": Allowed("set", _set),
+        "builtins.bytes": Allowed("bytes", _no_bytes),
         "builtins.bytearray": Allowed("bytearray", _bytearray),
         "builtins.complex": Allowed("complex", _complex),
         "_codecs.encode": Allowed("encode", _encode),

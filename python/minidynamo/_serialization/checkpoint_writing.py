@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import pickle
 from collections import OrderedDict
@@ -171,6 +172,9 @@ class _Pickler(_Base):  # type: ignore[misc]  # whose stub lacks what subclasses
             return _torch("torch.Size"), (tuple(obj),)
         if type(obj) is _C.device:
             return _torch("torch.device"), (obj.type,)
+        if type(obj) is bytes and not obj:
+            # Otherwise a call of bytes(), which torch does not allow.
+            return codecs.encode, ("", "latin1")
         return NotImplemented
 
     def _tensor(self, tensor: Any) -> Any:
