@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ._C import device
+from ._missing_names import explain_missing as _explain_missing
 
 __all__ = [
     "current_accelerator",
@@ -72,3 +73,6 @@ def memory_allocated(device_index: object = None) -> int:
 
 def max_memory_allocated(device_index: object = None) -> int:
     return 0
+
+
+_explain_missing(__name__)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any, NoReturn
 
+from ._missing_names import explain_missing as _explain_missing
+
 has_half = False
 has_magma = False
 
@@ -214,3 +216,6 @@ class device(contextlib.AbstractContextManager[None]):  # noqa: N801  torch's na
 def stream(stream: Stream | None) -> contextlib.AbstractContextManager[None]:
     """A block on a stream: None, as there are no others."""
     return contextlib.nullcontext()
+
+
+_explain_missing(__name__)

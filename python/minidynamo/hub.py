@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import urlparse
 from urllib.request import Request, urlopen
 
+from ._missing_names import explain_missing as _explain_missing
 from ._serialization.saving import load as _load_file
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
@@ -227,3 +228,6 @@ def _entry(module: ModuleType, model: Any) -> Any:
     if found is None or not callable(found):
         raise RuntimeError(f"Cannot find callable {model} in hubconf")
     return found
+
+
+_explain_missing(__name__)

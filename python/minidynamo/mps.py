@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ._missing_names import explain_missing as _explain_missing
+
 
 def is_available() -> bool:
     return False
@@ -30,3 +32,6 @@ def current_allocated_memory() -> int:
 
 def driver_allocated_memory() -> int:
     return 0
+
+
+_explain_missing(__name__)

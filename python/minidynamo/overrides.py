@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar
 
 from ._C import Tensor
+from ._missing_names import explain_missing as _explain_missing
 
 __all__ = [
     "get_ignored_functions",
@@ -95,3 +96,6 @@ class TorchFunctionMode:
 
     def __exit__(self, *args: object) -> None:
         pass
+
+
+_explain_missing(__name__)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ._C import Tensor, get_rng_state, initial_seed, manual_seed, set_rng_state
+from ._missing_names import explain_missing as _explain_missing
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -35,3 +36,6 @@ def fork_rng(
         yield
     finally:
         set_rng_state(before)
+
+
+_explain_missing(__name__)

@@ -7,6 +7,8 @@ from typing import Any
 
 import minidynamo as md
 
+from ._missing_names import explain_missing as _explain_missing
+
 
 def _types() -> dict[str, type]:
     """By torch's names: the type that the operation returns here."""
@@ -33,3 +35,5 @@ def _types() -> dict[str, type]:
 
 
 sys.modules[__name__].__dict__.update(_types())
+
+_explain_missing(__name__)

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 from . import _C
+from ._missing_names import explain_missing as _explain_missing
 
 __all__ = ["TorchVersion"]
 
@@ -93,3 +94,6 @@ def _version() -> str:
     """minidynamo.__version__."""
     package = sys.modules[__name__.partition(".")[0]]
     return _IN_PLACE if sys.modules.get("torch") is package else _C.__version__
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import IO, TypeAlias
 
 from ._C import Size, Tensor
 from ._C import device as _device
+from ._missing_names import explain_missing as _explain_missing
 
 __all__ = ["Device", "FileLike", "Number"]
 
@@ -24,3 +25,5 @@ py_sym_types = (int, float, bool)
 Number: TypeAlias = int | float | bool
 Device: TypeAlias = _device | str | int | None
 FileLike: TypeAlias = str | os.PathLike[str] | IO[bytes]
+
+_explain_missing(__name__)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ._missing_names import explain_missing as _explain_missing
+
 
 def is_available() -> bool:
     return False
@@ -47,3 +49,6 @@ def memory_allocated(device: object = None) -> int:
 
 def max_memory_allocated(device: object = None) -> int:
     return 0
+
+
+_explain_missing(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+from .._missing_names import explain_missing as _explain_missing
+
 __all__ = [
     "Stream",
     "current_device",
@@ -61,3 +63,6 @@ def current_stream(device: object = None) -> Stream:
 def stream(stream: Stream | None) -> contextlib.AbstractContextManager[None]:
     """A block on a stream: it changes nothing."""
     return contextlib.nullcontext()
+
+
+_explain_missing(__name__)

@@ -9,6 +9,8 @@ import enum
 import os
 from typing import Any, NoReturn
 
+from .._missing_names import explain_missing as _explain_missing
+
 __all__ = [
     "Backend",
     "ProcessGroup",
@@ -168,3 +170,5 @@ reduce_scatter_tensor = _of_group("reduce_scatter_tensor")
 scatter = _of_group("scatter")
 scatter_object_list = _of_group("scatter_object_list")
 send = _of_group("send")
+
+_explain_missing(__name__)

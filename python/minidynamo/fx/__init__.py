@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 from .proxy import Proxy as Proxy
 from .tracing import Interpreter as Interpreter
 from .tracing import Tracer as Tracer
@@ -365,3 +366,5 @@ def _visit(value: object, found: dict[Node, None]) -> None:
 
 
 _C._hold_module(sys.modules[__name__])
+
+_explain_missing(__name__)

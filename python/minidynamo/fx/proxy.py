@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._missing_names import explain_missing as _explain_missing
+
 __all__ = ["Attribute", "Proxy", "TraceError"]
 
 
@@ -20,3 +22,6 @@ class Proxy:
 
 class Attribute(Proxy):
     """For isinstance() tests: there are none."""
+
+
+_explain_missing(__name__)

@@ -15,6 +15,7 @@ from collections import namedtuple
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NoReturn, TypeVar
 
+from .._missing_names import explain_missing as _explain_missing
 from ..nn.module import Module
 from .annotations import BroadcastingList2 as BroadcastingList2  # torch.jit.annotations is there from now on
 from .type_checks import isinstance
@@ -311,3 +312,6 @@ class strict_fusion:  # noqa: N801  torch's name
 
     def __exit__(self, *args: object) -> None:
         pass
+
+
+_explain_missing(__name__)

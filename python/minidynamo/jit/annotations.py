@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035  under these names
 
+from .._missing_names import explain_missing as _explain_missing
+
 __all__ = [
     "Any",
     "BroadcastingList1",
@@ -27,3 +29,5 @@ class _BroadcastingList:
 BroadcastingList1 = _BroadcastingList()
 BroadcastingList2 = _BroadcastingList()
 BroadcastingList3 = _BroadcastingList()
+
+_explain_missing(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeVar, Union
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 
 T = TypeVar("T")
 
@@ -33,3 +34,5 @@ _ratio_2_t = _scalar_or_tuple_2_t[float]
 _ratio_3_t = _scalar_or_tuple_3_t[float]
 
 _maybe_indices_t = Tensor | tuple[Tensor, Tensor]
+
+_explain_missing(__name__)

@@ -10,6 +10,7 @@ from minidynamo import _C
 
 from .._C import Tensor
 from .._composites.registry import require_tensor
+from .._missing_names import explain_missing as _explain_missing
 
 
 class Parameter(minidynamo.Tensor):
@@ -64,3 +65,5 @@ def _rebuild(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Paramet
 # Both behave as Tensor does in every operation, so that capture treats them as tensors.
 _C._register_tensor_type(Parameter)
 _C._register_tensor_type(Buffer)
+
+_explain_missing(__name__)

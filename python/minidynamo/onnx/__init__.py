@@ -6,6 +6,8 @@ import logging
 import re
 from typing import Any, NoReturn
 
+from .._missing_names import explain_missing as _explain_missing
+
 __all__ = [
     "ONNXProgram",
     "OnnxExporterError",
@@ -60,3 +62,6 @@ def register_custom_op_symbolic(symbolic_name: str, symbolic_fn: Any, opset_vers
 
 def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> None:
     """Does nothing: nothing was kept."""
+
+
+_explain_missing(__name__)

@@ -7,6 +7,8 @@ import enum
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
+from .._missing_names import explain_missing as _explain_missing
+
 __all__ = [
     "ProfilerAction",
     "ProfilerActivity",
@@ -153,3 +155,6 @@ class record_function(contextlib.ContextDecorator):  # noqa: N801  torch's name
 
     def __exit__(self, *args: object) -> None:
         pass
+
+
+_explain_missing(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from .._missing_names import explain_missing as _explain_missing
 from ..nn import Sequential
 
 __all__ = ["checkpoint", "checkpoint_sequential", "noop_context_fn"]
@@ -103,3 +104,6 @@ def _chain(steps: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
         return input
 
     return run
+
+
+_explain_missing(__name__)

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 
 _COMPILERS = ("c++", "g++", "clang++")
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
@@ -182,3 +183,6 @@ def _module(name: str, library: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
+
+
+_explain_missing(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..tracing import _INSTEAD
 
 __all__ = ["get_proxy_mode", "make_fx"]
@@ -17,3 +18,6 @@ def get_proxy_mode() -> None:
 def make_fx(*args: Any, **kwargs: Any) -> NoReturn:
     """Raises RuntimeError."""
     raise RuntimeError(f"make_fx() is not in minidynamo: {_INSTEAD}")
+
+
+_explain_missing(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._missing_names import explain_missing as _explain_missing
+
 __all__ = [
     "guard_bool",
     "guard_float",
@@ -66,3 +68,6 @@ def has_free_symbols(val: Any) -> bool:
 def is_concrete_int(a: Any) -> bool:
     """Whether it is an int."""
     return isinstance(a, int)
+
+
+_explain_missing(__name__)

@@ -6,6 +6,8 @@ import contextlib
 import enum
 from collections.abc import Iterator
 
+from ..._missing_names import explain_missing as _explain_missing
+
 __all__ = ["SDPBackend", "sdpa_kernel"]
 
 
@@ -32,3 +34,6 @@ def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = Fa
             f"got {type(backends).__name__}"
         )
     yield
+
+
+_explain_missing(__name__)

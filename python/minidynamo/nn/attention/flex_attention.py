@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import minidynamo
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 
 __all__ = ["BlockMask", "create_block_mask", "create_mask", "flex_attention", "noop_mask"]
 
@@ -54,3 +55,6 @@ def create_mask(
     key = minidynamo.arange(KV_LEN)
     sizes = batch.shape[0], head.shape[0], Q_LEN, KV_LEN
     return mod_fn(batch, head, query, key).expand(sizes).contiguous()
+
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The places of torch.nn.modules: the same classes as minidynamo.nn has, by the files in which torch has them."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from .activation import *  # noqa: F403
 from .batchnorm import *  # noqa: F403
 from .channelshuffle import *  # noqa: F403
@@ -21,3 +22,5 @@ from .rnn import *  # noqa: F403
 from .sparse import *  # noqa: F403
 from .transformer import *  # noqa: F403
 from .upsampling import *  # noqa: F403
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.activation: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..activation import (
     CELU,
     ELU,
@@ -64,3 +65,5 @@ __all__ = [
     "Tanhshrink",
     "Threshold",
 ]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.batchnorm: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..normalization import (
     BatchNorm1d,
@@ -17,3 +18,5 @@ from ..synchronized_batch_norm import (
 )
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.container: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..container import (
     ModuleDict,
     ModuleList,
@@ -12,3 +13,5 @@ from ..parameter_containers import (
 )
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.conv: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..convolution import (
     Conv1d,
     Conv2d,
@@ -17,3 +18,5 @@ from ..convolution import (
 from ..module import Module as Module
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.dropout: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..dropout import (
     AlphaDropout,
     Dropout,
@@ -13,3 +14,5 @@ from ..dropout import (
 from ..module import Module as Module
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.instancenorm: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..normalization import (
     InstanceNorm1d,
@@ -14,3 +15,5 @@ from ..normalization import (
 )
 
 __all__ = ["InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
+
+_explain_missing(__name__)

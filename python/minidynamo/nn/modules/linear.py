@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.linear: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..linear import (
     Identity,
     Linear,
@@ -13,3 +14,5 @@ from ..transformer import (
 )
 
 __all__ = ["Bilinear", "Identity", "Linear"]
+
+_explain_missing(__name__)

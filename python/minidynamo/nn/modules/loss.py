@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.loss: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..losses import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -44,3 +45,5 @@ __all__ = [
     "SoftMarginLoss",
     "TripletMarginLoss",
 ]
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.normalization: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..normalization import (
     GroupNorm,
@@ -9,3 +10,5 @@ from ..normalization import (
 )
 
 __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
+_explain_missing(__name__)

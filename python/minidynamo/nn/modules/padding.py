@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.padding: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..shapes import (
     CircularPad1d,
@@ -48,3 +49,5 @@ __all__ = [
     "ZeroPad2d",
     "ZeroPad3d",
 ]
+
+_explain_missing(__name__)

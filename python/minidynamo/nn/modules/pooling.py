@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.pooling: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..pooling import (
     AdaptiveAvgPool1d,
@@ -49,3 +50,5 @@ __all__ = [
     "MaxPool2d",
     "MaxPool3d",
 ]
+
+_explain_missing(__name__)

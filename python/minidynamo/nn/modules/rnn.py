@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.rnn: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..recurrent import (
     GRU,
@@ -13,3 +14,5 @@ from ..recurrent import (
 )
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+
+_explain_missing(__name__)

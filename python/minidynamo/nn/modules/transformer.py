@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.transformer: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..transformer import (
     Transformer,
@@ -22,3 +23,5 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
 ]
+
+_explain_missing(__name__)

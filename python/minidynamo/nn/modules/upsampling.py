@@ -1,5 +1,6 @@
 """The names of torch.nn.modules.upsampling: the classes of minidynamo.nn themselves."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module as Module
 from ..shapes import (
     Upsample,
@@ -8,3 +9,5 @@ from ..shapes import (
 )
 
 __all__ = ["Upsample", "UpsamplingBilinear2d", "UpsamplingNearest2d"]
+
+_explain_missing(__name__)

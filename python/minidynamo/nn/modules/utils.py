@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
+from ..._missing_names import explain_missing as _explain_missing
+
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
     """A function that returns the tuple of an iterable, and n times anything else."""
@@ -52,3 +54,5 @@ def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: 
 
 
 __all__ = ["consume_prefix_in_state_dict_if_present"]
+
+_explain_missing(__name__)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from ..._missing_names import explain_missing as _explain_missing
 from .data_parallel import DataParallel, data_parallel
 from .distributed import DistributedDataParallel
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+
+_explain_missing(__name__)

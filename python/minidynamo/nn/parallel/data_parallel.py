@@ -7,6 +7,7 @@ from typing import Any
 
 import minidynamo
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module
 
 
@@ -42,3 +43,6 @@ def data_parallel(
     """module(*inputs, **module_kwargs), or module(inputs) if they are no tuple."""
     arguments = inputs if isinstance(inputs, tuple) else (inputs,)
     return module(*arguments, **(module_kwargs or {}))
+
+
+_explain_missing(__name__)

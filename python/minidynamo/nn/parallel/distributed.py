@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module
 
 
@@ -15,3 +16,6 @@ class DistributedDataParallel(Module):
             "DistributedDataParallel is not in minidynamo, which runs in one process "
             "(distributed.is_available() is False): use the module itself"
         )
+
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """Datasets, samplers and DataLoader, as torch.utils.data has them."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from . import _utils, dataloader, dataset, distributed, sampler
 from ._utils.worker import get_worker_info
 from .dataloader import DataLoader, _DatasetKind, default_collate, default_convert
@@ -50,3 +51,5 @@ __all__ = [
     "random_split",
     "sampler",
 ]
+
+_explain_missing(__name__)

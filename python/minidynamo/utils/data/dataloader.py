@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 from ... import _C
+from ..._missing_names import explain_missing as _explain_missing
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
 from .dataset import Dataset, IterableDataset
@@ -244,3 +245,6 @@ def _checked_context(value: Any, num_workers: int) -> Any:
             f"but got multiprocessing_context={value}"
         )
     return value
+
+
+_explain_missing(__name__)

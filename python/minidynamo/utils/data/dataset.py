@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import minidynamo
 
 from ... import _C
+from ..._missing_names import explain_missing as _explain_missing
 
 __all__ = [
     "ChainDataset",
@@ -267,3 +268,6 @@ def _length(dataset: Any) -> int:
 def _whole_batch_function(dataset: Any) -> Callable[[list[Any]], list[Any]] | None:
     found = getattr(dataset, "__getitems__", None)
     return found if callable(found) else None
+
+
+_explain_missing(__name__)

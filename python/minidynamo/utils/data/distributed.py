@@ -9,6 +9,7 @@ from typing import Any
 import minidynamo
 
 from ... import _C
+from ..._missing_names import explain_missing as _explain_missing
 from .sampler import Sampler
 
 __all__ = ["DistributedSampler"]
@@ -71,3 +72,6 @@ class DistributedSampler(Sampler[int]):
     def set_epoch(self, epoch: int) -> None:
         """Makes the next iteration's order that of this epoch."""
         self.epoch = epoch
+
+
+_explain_missing(__name__)

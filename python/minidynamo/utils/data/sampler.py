@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import minidynamo
 
 from ... import _C
+from ..._missing_names import explain_missing as _explain_missing
 
 __all__ = [
     "BatchSampler",
@@ -199,3 +200,6 @@ class BatchSampler(Sampler[list[int]]):
 
 def _is_positive_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+_explain_missing(__name__)
