@@ -184,6 +184,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.filterwarnings("ignore:Sparse CSR")
 @pytest.mark.parametrize("kind", REFUSED)
 def test_refused_with_words(kind, form):
     make, expected = REFUSED[kind]
