@@ -149,7 +149,7 @@ def load_state_dict_from_url(
 
     check_hash    whether the file's name has the first digits of its SHA-256, as in `name-0123abcd.pth`
     file_name     the name in the cache, by default that in the URL
-    weights_only  False reads pickles too, which can run any code: True for files that are not trusted
+    weights_only  as of minidynamo.load, which runs no code of a file either way
     Source: torch.hub.load_state_dict_from_url.
     """
     if os.getenv("TORCH_MODEL_ZOO"):
