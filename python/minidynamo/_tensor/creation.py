@@ -78,7 +78,8 @@ def frombuffer(
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
     length = _checked_length(len(view), dtype.itemsize, count, offset)
-    elements = _C.as_tensor(view[offset : offset + length].cast(_FORMATS[dtype]))
+    part: Any = view[offset : offset + length]
+    elements: _C.Tensor = _C.as_tensor(part.cast(_FORMATS[dtype]))
     return elements.requires_grad_() if requires_grad else elements
 
 
