@@ -387,6 +387,7 @@ def generate_package(module):
             if name.startswith(prefix)
         ),
         *(f"from . import {name} as {name}" for name in modules),
+        *(f"from .nn.functional import {name} as {name}" for name in minidynamo._FUNCTIONAL_NAMES),
         *imports,
         *(f"from ._C import {name}" for name in results),
         "from ._C import __version__ as __version__",

@@ -64,6 +64,41 @@ _LAZY_MODULES = (
     "xpu",
 )
 
+# Of nn.functional, whose arguments torch's functions of these names have in the same order; there with its first use.
+_FUNCTIONAL_NAMES = (
+    "adaptive_avg_pool1d",
+    "avg_pool1d",
+    "bilinear",
+    "celu",
+    "celu_",
+    "channel_shuffle",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "conv_transpose3d",
+    "cosine_similarity",
+    "dropout",
+    "group_norm",
+    "hardshrink",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "prelu",
+    "relu_",
+    "rms_norm",
+    "rrelu",
+    "rrelu_",
+    "selu",
+    "selu_",
+    "threshold",
+    "threshold_",
+)
+
 __all__ = [
     "__version__",
     "_dynamo",
@@ -102,6 +137,9 @@ def __getattr__(name):
     if name in _LAZY_MODULES:
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]
+    if name in _FUNCTIONAL_NAMES:
+        __import__(f"{__name__}.nn")
+        return globals()[name]
     if name == "ops":
         from .library.custom_op import ops
 

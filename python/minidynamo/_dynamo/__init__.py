@@ -58,6 +58,7 @@ __all__ = [
     "graph_break",
     "is_compiling",
     "is_dynamo_disable_recursive",
+    "is_dynamo_supported",
     "list_backends",
     "lookup_backend",
     "mark_dynamic",
@@ -84,6 +85,11 @@ def is_compiling() -> bool:
 
 if _C.frame_evaluation:
     _C._register_call("is_compiling", is_compiling)
+
+
+def is_dynamo_supported() -> bool:
+    """Whether frames are evaluated here: False on versions of Python that are not supported."""
+    return bool(_C.frame_evaluation)
 
 
 def is_dynamo_disable_recursive(method: object) -> bool | None:

@@ -72,6 +72,11 @@ del _name
 counters = _Counters()
 
 
+def is_compile_supported(device_type: str) -> bool:
+    """Whether functions over tensors of the device are captured: on the CPU, where this Python is supported."""
+    return device_type.partition(":")[0] == "cpu" and bool(_C.frame_evaluation)
+
+
 def compile_times(repr: str = "str", aggregate: bool = False) -> str | tuple[list[str], list[str]]:
     """Durations of captures since the start or the last reset: the last 4096 individually, or the totals.
 

@@ -6,6 +6,7 @@ from math import e, inf, nan, pi
 
 from .. import _C, _composites, linalg  # noqa: F401  linalg enters composites
 from .._composites.registry import type_of
+from .creation import CREATION
 from .dtype_info import finfo, iinfo
 from .grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .typed_tensors import TYPED_TENSORS
@@ -111,6 +112,7 @@ TENSOR_NAMES = {
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},
     **TYPED_TENSORS,
+    **CREATION,
     "allclose": allclose,
     "e": e,
     "enable_grad": enable_grad,

@@ -379,3 +379,13 @@ def test_dispatch_keys():
             pass
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = minidynamo._C.nothing
+
+
+def test_where_compilation_is_supported():
+    torch = pytest.importorskip("torch")
+    assert minidynamo._dynamo.is_dynamo_supported() is torch._dynamo.is_dynamo_supported()
+    for device in ("cpu", "cuda", "mps"):
+        ours, theirs = (
+            module(library, "_dynamo.utils").is_compile_supported(device) for library in (minidynamo, torch)
+        )
+        assert ours == theirs

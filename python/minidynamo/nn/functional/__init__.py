@@ -1,14 +1,19 @@
 """The functions of torch.nn.functional: those in the op table, and those composed of them."""
 
+import minidynamo
+
 from ... import _C
 from ..._missing_names import explain_missing as _explain_missing
-from . import activation, attention, convolution, losses, normalization, padding, pooling, sampling, sparse
+from . import activation, attention, convolution, in_place, losses, normalization, padding, pooling, sampling, sparse
 
 globals().update(_C._functional)
 
-_MODULES = (activation, attention, convolution, losses, normalization, padding, pooling, sampling, sparse)
+_MODULES = (activation, attention, convolution, in_place, losses, normalization, padding, pooling, sampling, sparse)
 COMPOSITES = {name: getattr(module, name) for module in _MODULES for name in module.__all__}
 globals().update(COMPOSITES)
+
+# torch has these at the top, too; as ordinary attributes, which capture reads.
+vars(minidynamo).update((name, globals()[name]) for name in minidynamo._FUNCTIONAL_NAMES)
 
 __all__ = sorted([*_C._functional, *COMPOSITES])
 

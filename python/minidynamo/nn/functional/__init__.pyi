@@ -25,6 +25,7 @@ from .attention import bilinear as bilinear
 from .losses import binary_cross_entropy as binary_cross_entropy
 from .losses import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from .activation import celu as celu
+from .in_place import celu_ as celu_
 from .sampling import channel_shuffle as channel_shuffle
 from .convolution import conv1d as conv1d
 from .convolution import conv2d as conv2d
@@ -40,6 +41,7 @@ from .activation import dropout1d as dropout1d
 from .activation import dropout2d as dropout2d
 from .activation import dropout3d as dropout3d
 from .activation import elu as elu
+from .in_place import elu_ as elu_
 from .sparse import embedding as embedding
 from .sparse import embedding_bag as embedding_bag
 from .convolution import fold as fold
@@ -51,6 +53,7 @@ from .activation import hardshrink as hardshrink
 from .activation import hardsigmoid as hardsigmoid
 from .activation import hardswish as hardswish
 from .activation import hardtanh as hardtanh
+from .in_place import hardtanh_ as hardtanh_
 from .losses import hinge_embedding_loss as hinge_embedding_loss
 from .losses import huber_loss as huber_loss
 from .normalization import instance_norm as instance_norm
@@ -58,6 +61,7 @@ from .sampling import interpolate as interpolate
 from .losses import kl_div as kl_div
 from .losses import l1_loss as l1_loss
 from .activation import leaky_relu as leaky_relu
+from .in_place import leaky_relu_ as leaky_relu_
 from .normalization import local_response_norm as local_response_norm
 from .activation import log_softmax as log_softmax
 from .activation import logsigmoid as logsigmoid
@@ -80,10 +84,13 @@ from .losses import poisson_nll_loss as poisson_nll_loss
 from .activation import prelu as prelu
 from .activation import relu as relu
 from .activation import relu6 as relu6
+from .in_place import relu_ as relu_
 from .normalization import rms_norm as rms_norm
 from .activation import rrelu as rrelu
+from .in_place import rrelu_ as rrelu_
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
 from .activation import selu as selu
+from .in_place import selu_ as selu_
 from .activation import silu as silu
 from .losses import smooth_l1_loss as smooth_l1_loss
 from .losses import soft_margin_loss as soft_margin_loss
@@ -94,6 +101,7 @@ from .activation import softshrink as softshrink
 from .activation import softsign as softsign
 from .activation import tanhshrink as tanhshrink
 from .activation import threshold as threshold
+from .in_place import threshold_ as threshold_
 from .losses import triplet_margin_loss as triplet_margin_loss
 from .convolution import unfold as unfold
 from .sampling import upsample as upsample
