@@ -28,7 +28,7 @@ from ._tensor.symbolic_numbers import sym_float, sym_int, sym_ite, sym_max, sym_
 from .linalg import _lapack
 
 # Submodules that are imported when they are first used, because few programs need what they import.
-_LAZY_MODULES = ("_logging", "compiler", "cuda", "fx", "library", "nn", "torchdynamo", "utils")
+_LAZY_MODULES = ("_logging", "compiler", "cuda", "func", "fx", "library", "nn", "special", "torchdynamo", "utils")
 
 __all__ = [
     "__version__",
@@ -36,6 +36,7 @@ __all__ = [
     "compile",
     "compiler",
     "explain",
+    "func",
     "fx",
     "library",
     "linalg",
@@ -43,6 +44,7 @@ __all__ = [
     "nn",
     "save",
     "show_config",
+    "special",
     "sym_float",
     "sym_int",
     "sym_ite",

@@ -8,13 +8,21 @@ from .registry import functions, methods  # isort: skip
 from . import (  # noqa: F401
     comparisons,
     conversions,
+    exponentials,
+    gamma_functions,
     joining,
+    ordering,
+    parts,
     pointwise,
     products,
     random,
     rearranging,
+    scattering,
     searching,
+    series,
+    special_functions,
     statistics,
+    whole_numbers,
 )
 
 __all__ = ["functions", "methods"]
