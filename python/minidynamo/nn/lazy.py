@@ -95,6 +95,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     def initialize_parameters(self, input: Tensor) -> None:
         if not self.has_uninitialized_params():
+            self.in_features = self.weight.shape[-1]
             return
         made = Linear(input.shape[-1], self.out_features, self.bias is not None, dtype=self.weight.dtype)
         _take(self, made)
