@@ -52,6 +52,11 @@ LOGITS, CLASSES = T(6, 5), T(6, below=5)
 PROBABLE = T(3, 5, positive=True)
 SIGNS = T(values=[1.0, -1.0, 1.0])
 
+GRID = T(2, 3, 5, 2)
+SPACE_GRID = T(2, 2, 3, 4, 3)
+WHOLE = T(2, 3, 4, 2, below=3)
+STEPS = T(7, 3, 5)
+
 POINTWISE = (
     "relu silu hardtanh relu6 hardsigmoid hardswish softplus mish logsigmoid selu celu softsign tanhshrink softshrink"
 )
@@ -62,6 +67,47 @@ REDUCTIONS = ("none", "mean", "sum")
 ROUGH = T(2, 4, 7, 9, dtype="bfloat16")
 
 SAMPLES = {
+    "grid_sample": [
+        *(call(IMAGE, GRID, mode, padding, corners) for mode in ("bilinear", "nearest", "bicubic")
+          for padding in ("zeros", "border", "reflection") for corners in (True, False)),
+        *(call(VOLUME, SPACE_GRID, mode, padding, corners) for mode in ("bilinear", "nearest")
+          for padding in ("zeros", "border", "reflection") for corners in (True, False)),
+        call(VOLUME, SPACE_GRID, "bicubic", "zeros", True), call(IMAGE, T(3, 3, 5, 2), align_corners=True), call(IMAGE, GRID, "cubic"),
+        call(IMAGE, GRID, "nearest", "wrap"), call(IMAGE, SPACE_GRID, align_corners=True), call(IMAGE, T(2, 3, 5, 3), align_corners=True),
+        call(T(1, 1, 1, 1), T(1, 3, 5, 2), "bilinear", "reflection", True), call(T(2, 4, 7, 9, dtype="float64"), GRID, align_corners=True),
+        call(T(2, 4, 7, 9, dtype="float64"), T(2, 3, 5, 2, dtype="float64"), align_corners=False),
+    ],
+    "affine_grid": [
+        *(call(T(2, 2, 3), (2, 3, 4, 5), corners) for corners in (True, False)), *(call(T(2, 3, 4), (2, 3, 4, 5, 1), corners) for corners in (True, False)),
+        call(T(2, 2, 3), (2, 3, 4), True), call(T(2, 3, 3), (2, 3, 4, 5), True), call(T(2, 2, 3), (2, 3, 0, 5), True),
+        call(T(2, 2, 3, below=3), (2, 3, 4, 5), True),
+    ],
+    "multi_margin_loss": [*(call(LOGITS, CLASSES, p, 0.5, reduction=r) for p in (1, 2) for r in REDUCTIONS), call(LOGITS, CLASSES, weight=T(5)),
+                          call(T(5), T(values=3, dtype="int64")), call(LOGITS, CLASSES, 3), call(LOGITS, T(3, below=5))],
+    "multilabel_margin_loss": [*(call(T(2, 4), T(values=[[3, 0, -1, 1], [-1, 0, 1, 2]], dtype="int64"), reduction=r) for r in REDUCTIONS), call(T(4), T(values=[3, 0, -1, 1], dtype="int64")),
+                               call(T(4), T(3, below=2))],
+    "multilabel_soft_margin_loss": [*(call(LOGITS, T(6, 5, below=2), reduction=r) for r in REDUCTIONS), call(LOGITS, T(6, 5, below=2), T(5)), call(T(5), T(5, below=2))],
+    "triplet_margin_with_distance_loss": [*(call(X, T(3, 5, positive=True), T(1, 5), swap=s) for s in (True, False)), call(X, X, X, margin=-1.0), call(X, X, T(5)), call(X, X, X, reduction="x")],
+    "ctc_loss": [
+        *(call(STEPS, T(3, 2, below=4), (7, 5, 6), (2, 1, 0), b, r) for r in REDUCTIONS for b in (0, 4)),
+        call(STEPS, T(5, below=4), (7, 7, 7), (2, 1, 2)), call(T(7, 5), T(2, below=4), (7,), (2,)), call(STEPS, T(values=[[1, 1, 1], [1, 2, 1], [2, 2, 2]], dtype="int64"), (3, 4, 5), (3, 3, 3), reduction="none"),
+        call(STEPS, T(values=[[1, 1, 1], [1, 2, 1], [2, 2, 2]], dtype="int64"), (3, 4, 5), (3, 3, 3), zero_infinity=True), call(STEPS, T(3, 2, below=4), (9, 5, 6), (2, 1, 1)),
+        call(STEPS, T(3, 2, below=4), (7, 5, 6), (2, 1, 1), 9), call(STEPS, T(3, 2, below=4), (7, 5), (2, 1, 1)), call(STEPS, T(3, 2, below=4), (7, 5, 6), (3, 1, 1)),
+    ],
+    "multi_head_attention_forward": [
+        call(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), 4, 2, T(12, 4), T(12), None, None, False, 0.0, T(4, 4), T(4)),
+        call(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), 4, 2, T(12, 4), None, T(1, 1, 4), T(1, 1, 4), True, 0.0, T(4, 4), None, average_attn_weights=False),
+        call(T(3, 2, 4), T(5, 2, 6), T(5, 2, 3), 4, 2, None, T(12), None, None, False, 0.0, T(4, 4), T(4), use_separate_proj_weight=True,
+             q_proj_weight=T(4, 4), k_proj_weight=T(4, 6), v_proj_weight=T(4, 3), attn_mask=T(3, 5)),
+        call(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), 4, 2, T(12, 4), T(12), None, None, False, 0.0, T(4, 4), T(4), static_k=T(4, 6, 2), static_v=T(4, 6, 2)),
+        call(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), 6, 2, T(12, 4), T(12), None, None, False, 0.0, T(4, 4), T(4)),
+        call(T(3, 2, 4), T(5, 2, 4), T(5, 2, 4), 4, 3, T(12, 4), T(12), None, None, False, 0.0, T(4, 4), T(4)),
+    ],
+    "lp_pool3d": [call(VOLUME, 2.0, 2), call(VOLUME, 1.0, (1, 2, 3), 1)],
+    "max_unpool1d": [call(T(2, 3, 4), T(values=[[[0, 2, 5, 7]] * 3] * 2, dtype="int64"), 2), call(T(3, 4), T(values=[[0, 2, 5, 7]] * 3, dtype="int64"), 2, output_size=(9,)), call(T(3, 4), T(values=[[0, 2, 5, 70]] * 3, dtype="int64"), 2),
+                     call(T(3, 4), T(values=[[0, 2, 5, 7]] * 3, dtype="int64"), 2, output_size=(90,)), call(T(3, 4), T(3, 3, below=4), 2), call(T(3, 4), T(3, 4), 2)],
+    "max_unpool2d": [call(T(2, 3, 4, 2), WHOLE, 2), call(T(2, 3, 4, 2), WHOLE, (2, 3), 2, 1, (2, 3, 7, 3)), call(T(4, 2), T(4, 2, below=3), 2)],
+    "max_unpool3d": [call(T(2, 3, 4, 2, 2), T(2, 3, 4, 2, 2, below=4), 2), call(T(3, 4, 2, 2), T(3, 4, 2, 2, below=4), 2, 1)],
     **dict.fromkeys(POINTWISE.split(), [call(X), call(T(values=[-30.0, -3.0, 0.0, 3.0, 30.0]))]),
     "threshold": [call(X, 0.1, 20.0)],
     "prelu": [call(T(2, 3, 4), T(3)), call(X, T(1)), call(X, T(2))],
@@ -131,6 +177,8 @@ SAMPLES = {
     "embedding_bag": [call(T(2, 3, below=4), T(4, 5)), call(T(2, 3, below=4), T(4, 5), mode="max")],
     "one_hot": [call(T(2, 3, below=4), 6), call(T(3, below=4), 2)],
     "pad": [
+        call(IMAGE, (1, 1), "reflect", 0), call(IMAGE, (1, 1), "reflect", 1),
+
         call(X, (1, 2)),
         call(X, (1, 2, 0, 3), "constant", 7.0),
         call(X, (-1, 2, 1, -1)),

@@ -15,6 +15,9 @@ COUNTS = index(2, 0, 3)
 SORTED = special(-2.0, 0.0, 0.5, 1.5, 3.0)
 ODD = special(1.5, math.nan, math.inf, -math.inf, -0.0, 2.0)
 
+POLES = special(math.nan, math.inf, -math.inf, -0.0, 0.0, -1.0, -2.0, 1.0, 2.0, 0.5, -0.5, 1e-30, 3e38, -2.5, 25.25)
+SMALL = special(1e-45, 1.1754943508222875e-38, 2.3509887016445750e-38, -2.350988701644575e-38, 1.1754942106924411e-38)
+
 REGULAR = Data("f", 2, 2, values=[2.0, 1.0, -1.0, 3.0])
 POSITIVE = Data("f", 2, 2, values=[4.0, 2.0, 2.0, 3.0])
 FACTOR = Data("f", 2, 2, values=[2.0, 0.0, 1.0, 1.5])
@@ -137,12 +140,74 @@ FUNCTIONS = {
     "svd": [call(SPREAD), call(SPREAD, compute_uv=False)],
     "chain_matmul": [call(X, f(4, 2), f(2, 5)), call(X)],
     "mode": [call(i(3, 9)), call(i(9, 3), 0), call(i(2, 9), 1, True), call(index(3, 1, 3, 1, 2)), call(f()), call(X, 5), call(b(7))],
+    **dict.fromkeys(("lgamma", "digamma", "i0", "erfinv"), [call(X), call(POLES), call(i(3)), call(b(3)), call(f(0, 2)), call(SMALL)]),
+    **dict.fromkeys(("lgamma_", "digamma_", "i0_", "erfinv_", "deg2rad_", "rad2deg_", "sinc_", "sgn_"), [call(X), call(i(3))]),
+    "mvlgamma": [call(p(3, 4), 1), call(special(3.5, 8.0), 3), call(X, 0), call(b(3), 2), call(i(3), 1)],
+    "logaddexp2": [call(X, p(4)), call(special(math.inf, -math.inf, 900.0), special(math.inf, -math.inf, 899.0)), call(i(3), f(3))],
+    **dict.fromkeys(("gcd", "lcm"), [call(i(3, 4), i(4)), call(index(12, -18, 0, 0), index(18, 4, 5, 0)), call(X, X), call(b(3), b(3)),
+                                  call(Data("i", 3, values=[3, 6, 127], dtype="int8"), Data("i", 3, values=[2, 9, 1], dtype="int8"))]),
+    "ldexp": [call(X, i(4)), call(p(3), f(3)), call(i(3), i(3))],
+    "float_power": [call(X, 2), call(2.0, X), call(i(3), i(3)), call(p(3), f(3))],
+    "nextafter": [call(X, p(4)), call(POLES, special(0.0)), call(special(1.0, 2.0, 0.5, -1.0), special(math.inf)), call(special(1.0, 2.0, -1.0), special(-math.inf)),
+                  call(i(3), i(3)), call(Data("f", 2, 3, dtype="float64"), Data("f", 3, dtype="float64")), call(SMALL, special(0.0)), call(SMALL, special(9.0))],
+    "logcumsumexp": [call(X, 0), call(X, -1), call(f(), 0), call(ODD, 0), call(i(3), 0), call(X, 3), call(special(-math.inf, -math.inf, 0.0), 0)],
+    **dict.fromkeys(("put", "put_"), [call(X, index(0, 5, -1), f(3)), call(X, index(1, 1), f(2), True), call(X, index(1), f(2)), call(X, f(1), f(1)), call(X, index(1), i(1))]),
+    **dict.fromkeys(("masked_scatter", "masked_scatter_"), [call(X, b(3, 4), p(12)), call(X, b(4), p(12)), call(X, b(3, 4), p(2)), call(X, i(3, 4), p(12)), call(X, b(3, 4), i(12))]),
+    "select_scatter": [call(X, f(4), 0, 1), call(X, f(3), 1, -1), call(X, f(3), 0, 1)],
+    "slice_scatter": [call(X, f(2, 4), 0, 1), call(X, f(3, 2), 1, 0, 4, 2), call(X, f(3, 2), -1, 0, 4, 3), call(f(), f(), 0), call(X, X, 0, 0, 3, 0)],
+    "diagonal_scatter": [call(X, f(3)), call(X, f(3), 1), call(f(2, 3, 3), f(2, 3), 0, 1, 2), call(X, f(4))],
+    "narrow_copy": [call(X, 1, 1, 2), call(X, 0, 2, 2)],
+    **dict.fromkeys(
+        ("scatter_reduce", "scatter_reduce_"),
+        [call(X, 0, index(0, 2, 1, 1, 0, 0, 2, 2, shape=(2, 4)), f(2, 4), how, include_self=own)
+         for how in ("sum", "prod", "mean", "amax", "amin") for own in (True, False)]
+        + [call(i(4), 0, index(0, 0, 2), i(3), how) for how in ("sum", "prod", "mean", "amax", "amin")]
+        + [call(f(), 0, index(0, 0), f(2), "amax"), call(X, 0, index(0), f(1), "sum"), call(X, 0, index(0, shape=(1, 1)), i(1, 1), "sum"),
+           call(X, 0, index(0, shape=(1, 1)), f(1, 1), "most"), call(ODD, 0, index(0, 1, 2, 0, 1, 2), ODD, "amin"), call(X, 0, index(0, 0, shape=(2, 1)), f(1, 1), "sum")],
+    ),
+    **dict.fromkeys(
+        ("index_reduce", "index_reduce_"),
+        [call(X, 1, index(0, 2, 2), f(3, 3), how, include_self=own) for how in ("prod", "mean", "amax", "amin") for own in (True, False)]
+        + [call(X, 1, index(0, 2), f(3, 3), "mean"), call(X, 1, index(0), f(3, 1), "sum"), call(i(5), 0, index(0, 4, 4), i(3), "mean"), call(X, 0, index(0), i(1, 4), "mean")],
+    ),
+    "msort": [call(X), call(i(5)), call(f())],
+    "nanmedian": [call(ODD), call(X, 1), call(ODD, 0), call(special(math.nan, math.nan), 0), call(i(5)), call(i(3, 4), 1), call(f(0)), call(f(2, 0), 1)],
+    "renorm": [call(X, 2, 0, 1.0), call(X, 1, 1, 0.5), call(f(3), 2, 0, 1.0), call(X, 2, 0, -1.0), call(X, -1, 0, 1.0)],
+    "renorm_": [call(X, 2, 0, 1.0)],
+    "logit_": [call(special(0.1, 0.5, 0.999))],
+    "nan_to_num_": [call(ODD), call(ODD, 7.0, 8.0, -9.0)],
+    "xlogy_": [call(X, p(4)), call(i(3), p(3))],
+    "heaviside_": [call(special(-1.0, 0.0, 2.0), special(0.5, 0.5, 0.5))],
+    **dict.fromkeys(("gcd_", "lcm_"), [call(i(3, 4), i(4)), call(i(4), i(3, 4))]),
+    "ldexp_": [call(X, i(4)), call(i(3), i(3))],
+    "float_power_": [call(Data("f", 3, dtype="float64"), 2), call(X, 2)],
+    "nextafter_": [call(X, p(4))],
+    "mvlgamma_": [call(p(3, 4), 1)],
+    "addbmm_": [call(f(3, 5), f(2, 3, 4), f(2, 4, 5))],
+    "addmv_": [call(f(3), f(3, 4), f(4), alpha=0.5)],
+    "addr_": [call(f(3, 2), f(3), f(2), beta=2.0)],
+    "baddbmm_": [call(f(2, 3, 5), f(2, 3, 4), f(2, 4, 5))],
+    "sum_to_size": [call(X, 1, 4), call(X, (4,)), call(X, (3, 1)), call(X, ()), call(X, (2, 4)), call(f(4), (1, 4)), call(X, 3, 4)],
+    "fill_diagonal_": [call(X, 5.0), call(f(7, 2), 1.5, wrap=True), call(f(7, 2), 1.5), call(f(3, 3, 3), 2.0), call(f(3), 1.0), call(f(2, 3, 2), 1.0)],
+    "polygamma": [call(X, 1)],
+    "polygamma_": [call(X, 1)],
+    "combinations": [call(f(4)), call(f(4), 3), call(f(3), 2, True), call(f(3), 0), call(f(2), 3), call(X), call(f(3), -1)],
+    "tril_indices": [call(3, 4), call(4, 3, 1), call(0, 3), call(-1, 2), call(3, 3, -2, dtype=Named("int32"))],
+    "triu_indices": [call(3, 4), call(4, 3, 1), call(3, 3, -2), call(2, -1)],
+    "unravel_index": [call(index(0, 5, 11), (3, 4)), call(index(7), (2, 2, 2)), call(f(2), (2,)), call(index(1), (-2,))],
+    "cumulative_trapezoid": [call(X), call(X, dx=0.5, dim=0), call(X, f(4)), call(f(2, 3, 4), f(3, 4)), call(f(3), f(3)), call(X, f(3))],
+    "pdist": [call(X), call(X, 1.0), call(X, math.inf), call(X, 0.0), call(f(1, 3)), call(f(3)), call(X, -1.0)],
     "square": [call(X)],
 }  # fmt: skip
 FUNCTIONS.pop("square")
+# Those that torch has as methods alone.
+OF_METHODS = ("sum_to_size", "fill_diagonal_", "polygamma")
+WRITING = {name: FUNCTIONS.pop(name) for name in [*FUNCTIONS] if name.endswith("_") or name in OF_METHODS}
+FUNCTIONS["polygamma"] = [call(0, X), call(1, X), call(-1, X), call(1, p(3, 4)), call(0, i(3))]
 
 METHODS = {
     **dict.fromkeys("conj conj_physical resolve_conj".split(), [call(z(4)), call(X)]),
+    **WRITING,
     "tile": [call(X, 2, 3), call(X, (2, 1))],
     "view_as": [call(X, f(2, 6)), call(X, f(5))],
     "where": [call(X, b(3, 4), 0.0), call(X, b(4), p(3, 1)), call(X, b(5), 1.0)],
@@ -172,6 +237,17 @@ BREAKING = {
     ],
     "unique_consecutive": [call(index(1, 1, 2, 2, 2, 1), return_inverse=True, return_counts=True), call(index(3))],
     "bincount": [call(i(7)), call(i(3), f(3)), call(i(3), minlength=20), call(index(-1)), call(f(3)), call(i(2, 2))],
+    "as_strided_scatter": [call(X, f(2, 2), (2, 2), (1, 2)), call(X, f(2), (2,), (3,), 1)],
+    "polygamma": [call(2, X), call(3, p(3, 4)), call(4, X)],
+    "matrix_exp": [
+        call(f(3, 3)),
+        call(f(2, 3, 3)),
+        call(f(3)),
+        call(f(2, 3)),
+        call(i(2, 2)),
+        call(f(0, 0)),
+        call(Data("f", 2, 2, values=[90.0, 1.0, -4.0, -300.0])),
+    ],
     "nonzero": [call(i(3, 4)), call(b(3, 4), as_tuple=True), call(b(3, 4), as_tuple=False), call(f())],
     "argwhere": [call(b(3, 4))],
     "where": [call(b(3, 4)), call(f())],

@@ -9,13 +9,21 @@ from . import (  # noqa: F401
     comparisons,
     complex_numbers,
     conversions,
+    exponentials,
+    gamma_functions,
     joining,
+    ordering,
+    parts,
     pointwise,
     products,
     random,
     rearranging,
+    scattering,
     searching,
+    series,
+    special_functions,
     statistics,
+    whole_numbers,
 )
 
 __all__ = ["functions", "methods"]

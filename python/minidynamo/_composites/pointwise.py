@@ -7,7 +7,7 @@ import math
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, is_narrow, prims, require_tensor, widened
+from .registry import composite, in_place, is_narrow, prims, require_tensor, widened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ def _as_floating(input: Tensor) -> Tensor:
     return input.to(minidynamo.get_default_dtype())
 
 
+@in_place()
 @composite("function method")
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians."""
@@ -113,6 +114,7 @@ def deg2rad(input: Tensor) -> Tensor:
     return _as_floating(input) * (math.pi / 180)
 
 
+@in_place()
 @composite("function method")
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees."""
@@ -120,6 +122,7 @@ def rad2deg(input: Tensor) -> Tensor:
     return _as_floating(input) * (180 / math.pi)
 
 
+@in_place()
 @composite("function method")
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
@@ -130,6 +133,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return (x / (1 - x)).log()
 
 
+@in_place()
 @composite("function method")
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
@@ -139,6 +143,7 @@ def sinc(input: Tensor) -> Tensor:
     return minidynamo.where(scaled == 0, 1.0, scaled.sin() / scaled).to(x.dtype)
 
 
+@in_place()
 @composite("function method")
 def nan_to_num(
     input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
@@ -156,6 +161,7 @@ def nan_to_num(
     )
 
 
+@in_place()
 @composite("function method")
 def xlogy(input: Any, other: Any) -> Tensor:
     """input * log(other), 0 where input is 0 and other is no NaN."""
@@ -181,6 +187,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     return prims.logaddexp(_as_floating(input), _as_floating(other))
 
 
+@in_place()
 @composite("function method")
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
     """0 where input is negative, 1 where it is positive, and values where it is 0."""
@@ -191,6 +198,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return prims.heaviside(input, values)
 
 
+@in_place()
 @composite("function method")
 def sgn(input: Tensor) -> Tensor:
     """sign: there are no complex numbers."""

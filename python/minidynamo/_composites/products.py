@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_held, require_tensor, require_tensors, widened, wrapped_dim
+from .registry import composite, in_place, require_held, require_tensor, require_tensors, widened, wrapped_dim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -427,6 +427,7 @@ def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype:
     return (self if beta == 1 else self * beta) + scaled
 
 
+@in_place()
 @composite("function method")
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (batch1 @ batch2), for stacks of matrices."""
@@ -435,6 +436,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
     return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)), beta, alpha, batch1.dtype)
 
 
+@in_place()
 @composite("function method")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha times the sum of the products of two stacks of matrices."""
@@ -442,6 +444,7 @@ def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, al
     return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)).sum(0), beta, alpha, batch1.dtype)
 
 
+@in_place()
 @composite("function method")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * (mat @ vec)."""
@@ -450,6 +453,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
     return _scaled_sum(input, minidynamo.mv(*widened(mat, vec)), beta, alpha, mat.dtype)
 
 
+@in_place()
 @composite("function method")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""

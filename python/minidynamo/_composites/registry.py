@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
+    from .._C import Tensor
+
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # The operations that are not exported themselves.
@@ -36,6 +38,41 @@ def composite(faces: str, *names: str) -> Callable[[_Function], _Function]:
         return function
 
     return enter
+
+
+def in_place(*names: str) -> Callable[[_Function], _Function]:
+    """Registers the form of a function, under its name or the given ones, that writes into its first argument."""
+
+    def enter(function: _Function) -> _Function:
+        for name in names or (function.__name__.removesuffix("_of"),):
+            methods[f"{name}_"] = _writing(function, name)
+        return function
+
+    return enter
+
+
+def _writing(function: Any, name: str) -> Callable[..., Any]:
+    def write(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
+        result = function(input, *args, **keywords)
+        if result.dtype.is_floating_point and not input.dtype.is_floating_point:
+            raise RuntimeError(
+                f"[{name}_] result type {result.dtype} can't be cast to the desired output type {input.dtype}"
+            )
+        if result.shape != input.shape:
+            raise RuntimeError(
+                f"[{name}_] output with shape {list(input.shape)} doesn't match the broadcast shape"
+                f" {list(result.shape)}"
+            )
+        return input.copy_(result)
+
+    write.__name__ = write.__qualname__ = f"{name}_"
+    write.__doc__ = f"The in-place form of {name}."
+    return write
+
+
+def as_floating(input: Any) -> Any:
+    """A tensor of integers or bools in the default dtype."""
+    return input if input.is_floating_point() else input.to(minidynamo.get_default_dtype())
 
 
 def widened(*tensors: Any) -> tuple[Any, ...]:

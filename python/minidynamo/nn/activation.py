@@ -6,12 +6,12 @@ import minidynamo
 
 from .._C import Tensor
 from . import functional as F
-from .functional import elu, gelu, leaky_relu, log_softmax, relu, sigmoid, silu, softmax, tanh
+from .functional import elu, gelu, leaky_relu, log_softmax, relu, rrelu, sigmoid, silu, softmax, tanh
 from .module import Module
 from .parameter import Parameter
 
 
-def _inplace(module: ELU | LeakyReLU | CELU | Hardtanh | Threshold) -> str:
+def _inplace(module: ELU | RReLU | LeakyReLU | CELU | Hardtanh | Threshold) -> str:
     return ", inplace=True" if module.inplace else ""
 
 
@@ -99,6 +99,22 @@ class LeakyReLU(Module):
 
     def extra_repr(self) -> str:
         return f"negative_slope={self.negative_slope}{_inplace(self)}"
+
+
+class RReLU(Module):
+    """x where positive, else times a slope: random in [lower, upper) in training, else their mean."""
+
+    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}{_inplace(self)}"
 
 
 class Softmax(Module):

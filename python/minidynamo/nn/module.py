@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, namedtuple
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from itertools import count
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import minidynamo
 
 from .._C import Tensor
+from .module_state import ModuleState, _type_name
+from .module_state import RemovableHandle as RemovableHandle
 from .parameter import Buffer, Parameter
 
 
-class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return super().__repr__()
-
-    __str__ = __repr__
-
-
-class RemovableHandle:
-    """remove() removes a hook; as a context manager it does so at the end of the block."""
-
-    _ids = count()
-
-    def __init__(self, *tables: dict[int, Any]) -> None:
-        self.id = next(self._ids)
-        self._tables = tables
-
-    def remove(self) -> None:
-        for table in self._tables:
-            table.pop(self.id, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
-        self.remove()
-
-
-class Module:
+class Module(ModuleState):
     """Base class of layers and models: assign Parameters, tensors and Modules in __init__, and write forward().
 
     Calling a module calls forward() between its hooks.
@@ -397,6 +366,27 @@ class Module:
         """The buffer at a dotted path."""
         return self._registered(target, "_buffers", "buffer")
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Puts a module at a dotted path; with strict there must be one already.
+
+        Raises ValueError for an empty path and for anything but a Module, AttributeError where the path does not
+        lead to modules.
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        path, _, name = target.rpartition(".")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
     # ---- modes and conversions
 
     def train(self, mode: bool = True) -> Self:
@@ -424,8 +414,8 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, convert: Callable[[Tensor], Tensor]) -> Self:
-        for module in self.children():
+    def _apply(self, convert: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        for module in self.children() if recurse else ():
             module._apply(convert)
         for name, parameter in self._parameters.items():
             if parameter is None:
@@ -473,8 +463,20 @@ class Module:
     def bfloat16(self) -> Self:
         return self._to_dtype(minidynamo.bfloat16)
 
+    def type(self, dst_type: minidynamo.dtype | str) -> Self:
+        """Converts all parameters and buffers to a dtype, in place."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
     def cpu(self) -> Self:
         return self
+
+    def cuda(self, device: int | str | None = None) -> Self:
+        """Raises what to("cuda") raises: there is no such device."""
+        return self.to("cuda")
+
+    def to_empty(self, *, device: minidynamo.device | str | None, recurse: bool = True) -> Self:
+        """Replaces the parameters and buffers by new ones whose numbers are unspecified, in place."""
+        return self._apply(lambda tensor: minidynamo.empty_like(tensor, device=device), recurse)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Does nothing: gradients are not computed."""
@@ -491,61 +493,6 @@ class Module:
         # A copy is not compiled, as in torch.
         return {**self.__dict__, "_compiled_call_impl": None}
 
-    # ---- state
-
-    def state_dict(
-        self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False
-    ) -> dict[str, Tensor]:
-        """Dotted names to parameters and persistent buffers, which share their memory with the module."""
-        destination = OrderedDict() if destination is None else destination
-        for name, parameter in self._parameters.items():
-            if parameter is not None:
-                destination[prefix + name] = parameter if keep_vars else parameter.detach()
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = buffer if keep_vars else buffer.detach()
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return destination
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> _IncompatibleKeys:
-        """Copies values into the parameters and buffers, or with assign=True replaces them by the given tensors.
-
-        Tensors of other libraries with __dlpack__ are accepted, too. Returns (missing_keys, unexpected_keys).
-        Raises RuntimeError that lists every key that does not fit; nothing is changed then.
-        """
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        places: dict[str, tuple[dict[str, Any], str]] = {}
-        for path, module in self.named_modules(remove_duplicate=False):
-            table: dict[str, Any]
-            for table in (module._parameters, module._buffers):
-                for name, tensor in table.items():
-                    if tensor is not None and name not in module._non_persistent_buffers_set:
-                        places[f"{path}.{name}" if path else name] = (table, name)
-        state_dict = {key: _as_ours(value) for key, value in state_dict.items()}
-        missing = [key for key in places if key not in state_dict]
-        unexpected = [key for key in state_dict if key not in places]
-        errors = []
-        if strict and unexpected:
-            errors.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{key}"' for key in unexpected) + ". ")
-        if strict and missing:
-            errors.append("Missing key(s) in state_dict: " + ", ".join(f'"{key}"' for key in missing) + ". ")
-        for key, (table, name) in places.items():
-            if key in state_dict:
-                errors.extend(_misfit(key, state_dict[key], table[name]))
-        if errors:
-            raise RuntimeError(
-                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors))
-            )
-        for key, (table, name) in places.items():
-            if key in state_dict:
-                _load(table, name, state_dict[key], assign)
-        return _IncompatibleKeys(missing, unexpected)
-
     # ---- text
 
     def extra_repr(self) -> str:
@@ -559,35 +506,3 @@ class Module:
         for name, module in self._modules.items():
             lines.append(f"({name}): {module!r}".replace("\n", "\n  "))
         return f"{type(self).__name__}(\n  " + "\n  ".join(lines) + "\n)"
-
-
-def _type_name(value: object) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-
-
-def _as_ours(value: Any) -> Any:
-    """A tensor that shares the memory of another library's tensor; anything else unchanged."""
-    if isinstance(value, minidynamo.Tensor) or not hasattr(type(value), "__dlpack__"):
-        return value
-    return minidynamo.as_tensor(value)
-
-
-def _misfit(key: str, value: object, tensor: Tensor) -> list[str]:
-    if not isinstance(value, minidynamo.Tensor):
-        return [f'While copying the parameter named "{key}", expected a Tensor but received {_type_name(value)}. ']
-    if tuple(value.shape) != tuple(tensor.shape):
-        return [
-            f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, "
-            f"the shape in current model is {tensor.shape}."
-        ]
-    return []
-
-
-def _load(table: dict[str, Any], name: str, value: Tensor, assign: bool) -> None:
-    tensor = table[name]
-    if not assign:
-        tensor.detach().copy_(value.detach())
-    elif isinstance(tensor, Parameter):
-        table[name] = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)
-    else:
-        table[name] = value

@@ -58,12 +58,106 @@ class Buffer(minidynamo.Tensor):
         pass
 
 
+class UninitializedTensor:
+    """What UninitializedParameter and UninitializedBuffer share: a tensor (0,) until its sizes are known."""
+
+    requires_grad: bool
+    _places: list[tuple[Any, str]]
+
+    def note_place(self, table: Any, name: str) -> None:
+        """Remembers a table of a module that holds it."""
+        self.__dict__.setdefault("_places", []).append((table, name))
+
+    def materialize(
+        self, shape: Any, device: minidynamo.device | str | None = None, dtype: minidynamo.dtype | None = None
+    ) -> None:
+        """Puts a tensor of these sizes, whose numbers are unspecified, in its place in the module that has it.
+
+        Raises RuntimeError if no LazyModuleMixin has it.
+        """
+        places = self.__dict__.get("_places", [])
+        if not places:
+            raise RuntimeError(f"materialize(): this {type(self).__name__} belongs to no lazy module")
+        dtype = self.__dict__.get("_dtype") if dtype is None else dtype
+        made = self.filled(minidynamo.empty(tuple(shape), dtype=dtype, device=device))
+        for table, name in places:
+            table[name] = made
+
+    def filled(self, value: Tensor) -> Tensor:
+        """The initialized tensor with a copy of these elements."""
+        raise NotImplementedError
+
+
+class UninitializedParameter(UninitializedTensor, Parameter):
+    """A parameter of a lazy module before its sizes are known."""
+
+    def __new__(
+        cls,
+        requires_grad: bool = True,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+    ) -> Self:
+        made: Any = minidynamo.Tensor._make_subclass(cls, minidynamo.empty(0, dtype=dtype), requires_grad)
+        made._dtype = dtype
+        return made
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def filled(self, value: Tensor) -> Tensor:
+        return Parameter(value.detach().clone(), self.requires_grad)
+
+    def __repr__(self) -> str:
+        return "<UninitializedParameter>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        copy = memo.get(id(self))
+        if copy is None:
+            copy = memo[id(self)] = type(self)(self.requires_grad, dtype=self._dtype)
+        return copy
+
+    _dtype: minidynamo.dtype | None
+
+
+class UninitializedBuffer(UninitializedTensor, minidynamo.Tensor):
+    """A buffer of a lazy module before its sizes are known."""
+
+    persistent: bool
+
+    def __new__(
+        cls,
+        requires_grad: bool = False,
+        device: minidynamo.device | str | None = None,
+        dtype: minidynamo.dtype | None = None,
+        persistent: bool = True,
+    ) -> Self:
+        made: Any = minidynamo.Tensor._make_subclass(cls, minidynamo.empty(0, dtype=dtype), requires_grad)
+        made._dtype, made.persistent = dtype, persistent
+        return made
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def filled(self, value: Tensor) -> Tensor:
+        return value.detach().clone()
+
+    def __repr__(self) -> str:
+        return "<UninitializedBuffer>"
+
+
+def is_lazy(param: object) -> bool:
+    """Whether its sizes are not known yet."""
+    return isinstance(param, UninitializedTensor)
+
+
 def _rebuild(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
     return cls(data, requires_grad)
 
 
-# Both behave as Tensor does in every operation, so that capture treats them as tensors.
+# All behave as Tensor does in every operation, so that capture treats them as tensors.
 _C._register_tensor_type(Parameter)
 _C._register_tensor_type(Buffer)
+_C._register_tensor_type(UninitializedParameter)
+_C._register_tensor_type(UninitializedBuffer)
 
 _explain_missing(__name__)

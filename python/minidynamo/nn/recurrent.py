@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from itertools import groupby
+from typing import Any
 
 import minidynamo
 
@@ -12,6 +14,7 @@ from .._composites.registry import prims
 from .functional import dropout, linear
 from .module import Module
 from .parameter import Parameter
+from .utils.rnn import PackedSequence
 
 
 def _parameter(shape: tuple[int, ...], bound: float, dtype: minidynamo.dtype | None) -> Parameter:
@@ -19,6 +22,16 @@ def _parameter(shape: tuple[int, ...], bound: float, dtype: minidynamo.dtype | N
 
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def _spans(sizes: list[int]) -> list[tuple[int, int]]:
+    """(number of steps, sequences that have them) for each run of equal sizes."""
+    return [(len(list(run)), size) for size, run in groupby(sizes)]
+
+
+def _in_order(state: Tensor, input: PackedSequence) -> Tensor:
+    """States in the order of the batch."""
+    return state if input.unsorted_indices is None else state.index_select(1, input.unsorted_indices)
 
 
 class RNNBase(Module):
@@ -132,6 +145,70 @@ class RNNBase(Module):
             raise RuntimeError(f"Expected hidden size {tuple(shape)}, got {list(state.shape)}")
         return state
 
+    def _run_packed(
+        self, kind: str, input: PackedSequence, hidden: Tensor, cell: Tensor | None
+    ) -> tuple[PackedSequence, Tensor, Tensor]:
+        """As _run, of sequences each with its own length."""
+        data, spans = input.data, _spans(input.batch_sizes.tolist())
+        states, cells = [], []
+        number = 0
+        for layer in range(self.num_layers):
+            outputs = []
+            for suffix in self._suffixes(layer):
+                output, state, last_cell = self._packed_direction(
+                    kind, suffix, data, spans, hidden[number], None if cell is None else cell[number]
+                )
+                outputs.append(output)
+                states.append(state)
+                cells.append(last_cell)
+                number += 1
+            data = minidynamo.cat(outputs, 1) if self.bidirectional else outputs[0]
+            if self.dropout > 0 and layer + 1 < self.num_layers:
+                data = dropout(data, self.dropout, self.training)
+        return input._of(data), minidynamo.stack(states), minidynamo.stack(cells)
+
+    def _packed_direction(
+        self, kind: str, suffix: str, data: Tensor, spans: list[tuple[int, int]], hidden: Tensor, cell: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """One layer in one direction: spans of steps of equally many sequences, the states of which go on."""
+        backward = suffix.endswith("_reverse")
+        bias_ih = getattr(self, f"bias_ih_{suffix}") if self.bias else None
+        bias_hh = getattr(self, f"bias_hh_{suffix}") if self.bias else None
+        steps = linear(data, getattr(self, f"weight_ih_{suffix}"), bias_ih)
+        parts = list(zip(spans, steps.split([steps_in * size for steps_in, size in spans])))
+        results = []
+        for (length, size), part in reversed(parts) if backward else parts:
+            output, state, last_cell = prims.recurrent_layer(
+                part.reshape(length, size, -1),
+                hidden[:size],
+                None if cell is None else cell[:size],
+                getattr(self, f"weight_hh_{suffix}"),
+                bias_hh,
+                kind,
+                backward,
+                getattr(self, f"weight_hr_{suffix}") if self.proj_size > 0 else None,
+            )
+            results.append(output.reshape(length * size, -1))
+            hidden = minidynamo.cat([state, hidden[size:]])
+            cell = None if cell is None else minidynamo.cat([last_cell, cell[size:]])
+        if backward:
+            results.reverse()
+        return minidynamo.cat(results), hidden, hidden if cell is None else cell
+
+    def _packed_state(self, state: Tensor | None, input: PackedSequence, width: int) -> Tensor:
+        """The states in the order of the packed sequences."""
+        count = self.num_layers * (2 if self.bidirectional else 1)
+        shape = (count, int(input.batch_sizes[0]), width)
+        if input.data.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.data.shape[-1]}"
+            )
+        if state is None:
+            return input.data.new_zeros(shape)
+        if tuple(state.shape) != shape:
+            raise RuntimeError(f"Expected hidden size {shape}, got {list(state.shape)}")
+        return state if input.sorted_indices is None else state.index_select(1, input.sorted_indices)
+
     def _run(self, kind: str, input: Tensor, hidden: Tensor, cell: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """All layers: results (L, N, D * H), last states and cells (layers * D, N, H)."""
         states, cells = [], []
@@ -185,7 +262,8 @@ class RNNBase(Module):
 class LSTM(RNNBase):
     """Long short-term memory: (output, (h_n, c_n)) of (input, (h_0, c_0)); states are zero when left out.
 
-    With proj_size the hidden state is weight_hr_lk (proj_size, hidden_size) times the cell's output.
+    input may be a PackedSequence, as for GRU and RNN: then output is one, too. With proj_size the
+    hidden state is weight_hr_lk (proj_size, hidden_size) times the cell's output.
     """
 
     def __init__(
@@ -206,7 +284,12 @@ class LSTM(RNNBase):
             "LSTM", *sizes, bias, batch_first, dropout, bidirectional, proj_size, device=device, dtype=dtype
         )
 
-    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Any, tuple[Tensor, Tensor]]:
+        if isinstance(input, PackedSequence):
+            hidden = self._packed_state(None if hx is None else hx[0], input, self._state_size())
+            cell = self._packed_state(None if hx is None else hx[1], input, self.hidden_size)
+            packed, hidden, cell = self._run_packed("lstm", input, hidden, cell)
+            return packed, (_in_order(hidden, input), _in_order(cell, input))
         steps, added = self._checked(input)
         hidden = self._state(None if hx is None else hx[0], steps, added, self._state_size())
         cell = self._state(None if hx is None else hx[1], steps, added, self.hidden_size)
@@ -219,7 +302,11 @@ class LSTM(RNNBase):
 class _WithoutCell(RNNBase):
     kind = ""
 
-    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(self, input: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
+        if isinstance(input, PackedSequence):
+            hidden = self._packed_state(hx, input, self.hidden_size)
+            packed, hidden, _ = self._run_packed(self.kind, input, hidden, None)
+            return packed, _in_order(hidden, input)
         steps, added = self._checked(input)
         output, hidden, _ = self._run(self.kind, steps, self._state(hx, steps, added, self.hidden_size), None)
         return self._finished(output, added), hidden.squeeze(1) if added else hidden

@@ -14,6 +14,7 @@ from . import functional as F
 from . import init
 from .container import ModuleList
 from .dropout import Dropout
+from .functional.multi_head import joined_mask
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
@@ -163,7 +164,7 @@ class MultiheadAttention(Module):
             zeros = k.new_zeros(batch, self.num_heads, 1, self.head_dim)
             k, v = minidynamo.cat([k, zeros], 2), minidynamo.cat([v, zeros], 2)
             added += 1
-        mask = _joined_mask(attn_mask, key_padding_mask, batch, self.num_heads, added, q.dtype)
+        mask = joined_mask(attn_mask, key_padding_mask, batch, self.num_heads, added, q.dtype)
         drop = self.dropout if self.training else 0.0
         if need_weights:
             scores = (q * (1.0 / math.sqrt(self.head_dim))).matmul(k.transpose(-2, -1))
@@ -179,34 +180,6 @@ class MultiheadAttention(Module):
         if not batched:
             return result.squeeze(1), weights.squeeze(0) if need_weights else None  # type: ignore[union-attr]  # likewise
         return (result.transpose(0, 1) if self.batch_first else result), weights
-
-
-def _as_added(mask: Tensor | None, dtype: minidynamo.dtype) -> Tensor | None:
-    """A bool mask as numbers to add: -inf where it is True."""
-    if mask is None or mask.dtype != minidynamo.bool:
-        return mask
-    return minidynamo.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
-
-
-def _joined_mask(
-    attn_mask: Tensor | None,
-    key_padding_mask: Tensor | None,
-    batch: int,
-    heads: int,
-    added: int,
-    dtype: minidynamo.dtype,
-) -> Tensor | None:
-    """Both masks merged into one of numbers that broadcasts to (N, heads, L, S); None: there is none."""
-    attn_mask, key_padding_mask = _as_added(attn_mask, dtype), _as_added(key_padding_mask, dtype)
-    if added > 0:
-        attn_mask = None if attn_mask is None else F.pad(attn_mask, (0, added))
-        key_padding_mask = None if key_padding_mask is None else F.pad(key_padding_mask, (0, added))
-    if attn_mask is not None and attn_mask.dim() == 3:
-        attn_mask = attn_mask.reshape(batch, heads, attn_mask.shape[1], attn_mask.shape[2])
-    if key_padding_mask is None:
-        return attn_mask
-    padding = key_padding_mask.reshape(batch, 1, 1, key_padding_mask.shape[-1])
-    return padding if attn_mask is None else attn_mask + padding
 
 
 def _get_activation_fn(activation: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:

@@ -25,11 +25,7 @@ _OURS: dict[str, Any] = {
     **{"polygamma": special.polygamma_of, "put": scattering.put, "renorm": series.renorm},
     **{"scatter_reduce": scattering.scatter_reduce, "true_divide": pointwise.true_divide},
 }
-TABLE.extend(
-    StandIn(f"Tensor.{name}_ {name}_", in_place(registry.methods[name]))
-    for name in _COMPOSITES.split()
-    if f"{name}_" not in registry.methods
-)
+TABLE.extend(StandIn(f"Tensor.{name}_ {name}_", in_place(registry.methods[name])) for name in _COMPOSITES.split())
 TABLE.extend(StandIn(f"Tensor.{name}_ {name}_", in_place(function)) for name, function in _OURS.items())
 
 # Of torch._C._nn and torch, with the parameters of ours or the first of them.

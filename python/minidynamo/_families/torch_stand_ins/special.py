@@ -8,9 +8,12 @@ import minidynamo
 
 from ..._C import Tensor
 from ..._composites.registry import require_data
-from . import special_coefficients as of
+from ..._composites.special_functions import bessel_i0, scaled_i0
+from ...special import bessel, modified_bessel, normal_distribution
+from ...special import coefficients as of
+from ...special.bessel import falling_powers as _powers
 from .pointwise import floats
-from .table import both, decline, stands_in
+from .table import TABLE, StandIn, both, decline, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,206 +27,50 @@ def _places(name: str) -> str:
     return f"special.{name} special_{name}"
 
 
-def _chebyshev(x: Tensor, factors: tuple[float, ...]) -> Tensor:
-    before = last = minidynamo.zeros_like(x)
-    total = minidynamo.full_like(x, factors[0])
-    for factor in factors[1:]:
-        before, last = last, total
-        total = x * last - before + factor
-    return 0.5 * (total - before)
+def _stand_in(places: str, name: str, kernel: Callable[[Tensor], Tensor]) -> None:
+    """Enters a function of one tensor."""
+
+    def stand_in(input: Tensor) -> Tensor:
+        return kernel(floats(name, input)[0])
+
+    TABLE.append(StandIn(places, stand_in))
 
 
-def _powers(x: Tensor, factors: tuple[float, ...]) -> Tensor:
-    total = minidynamo.full_like(x, factors[0])
-    for factor in factors[1:]:
-        total = total * x + factor
-    return total
-
-
-# ---- modified Bessel functions ----
-
-
-def _first_kind(x: Tensor, near: tuple[float, ...], far: tuple[float, ...]) -> tuple[Tensor, Tensor]:
-    """exp(-x) times I0(x), or I1(x) / x below 8, of x >= 0."""
-    below = _chebyshev(x / 2.0 - 2.0, near)
-    above = _chebyshev(32.0 / x - 2.0, far) / x.sqrt()
-    return below, above
-
-
-def _scaled_i0(size: Tensor) -> Tensor:
-    below, above = _first_kind(size, of.I0_A, of.I0_B)
-    return where(size <= 8.0, below, above)
-
-
-def _scaled_i1(size: Tensor) -> Tensor:
-    below, above = _first_kind(size, of.I1_A, of.I1_B)
-    return where(size <= 8.0, below * size, above)
+for _name, _kernel in (
+    ("i0e", scaled_i0),
+    ("i1", modified_bessel.first_kind_1),
+    ("i1e", modified_bessel.scaled_first_kind_1),
+    ("modified_bessel_i1", modified_bessel.first_kind_1),
+    ("modified_bessel_k0", modified_bessel.second_kind_0),
+    ("modified_bessel_k1", modified_bessel.second_kind_1),
+    ("bessel_j0", bessel.first_kind_0),
+    ("bessel_j1", bessel.first_kind_1),
+    ("bessel_y0", bessel.second_kind_0),
+    ("bessel_y1", bessel.second_kind_1),
+    ("ndtri", normal_distribution.quantile),
+):
+    _stand_in(_places(_name), _name, _kernel)
 
 
 @stands_in(both("i0") + " special.i0 " + _places("modified_bessel_i0"))
 def i0(input: Tensor) -> Tensor:
-    size = floats("i0", input)[0].abs()
-    return size.exp() * _scaled_i0(size)
+    return bessel_i0(floats("i0", input)[0])
 
 
-@stands_in(_places("i0e"))
-def i0e(input: Tensor) -> Tensor:
-    return _scaled_i0(floats("i0e", input)[0].abs())
-
-
-@stands_in(_places("i1") + " " + _places("modified_bessel_i1"))
-def i1(input: Tensor) -> Tensor:
-    (x,) = floats("i1", input)
-    found = x.abs().exp() * _scaled_i1(x.abs())
-    return where(x < 0.0, -found, found)
-
-
-@stands_in(_places("i1e"))
-def i1e(input: Tensor) -> Tensor:
-    (x,) = floats("i1e", input)
-    found = _scaled_i1(x.abs())
-    return where(x < 0.0, -found, found)
-
-
-def _second_kind(x: Tensor, near: Tensor, far: tuple[float, ...], scale: Tensor | float) -> Tensor:
-    above = _chebyshev(8.0 / x - 2.0, far) / x.sqrt() * scale
-    found = where(x <= 2.0, near, above)
-    return where(x == 0.0, math.inf, where(x < 0.0, math.nan, found))
-
-
-def _k0(x: Tensor) -> Tensor:
-    return _chebyshev(x * x - 2.0, of.K0_A) - (0.5 * x).log() * (x.abs().exp() * _scaled_i0(x.abs()))
-
-
-def _k1(x: Tensor) -> Tensor:
-    return (0.5 * x).log() * (x.abs().exp() * _scaled_i1(x.abs())) + _chebyshev(x * x - 2.0, of.K1_A) / x
-
-
-@stands_in(_places("modified_bessel_k0"))
-def modified_bessel_k0(input: Tensor) -> Tensor:
-    (x,) = floats("modified_bessel_k0", input)
-    return _second_kind(x, _k0(x), of.K0_B, (-x).exp())
-
-
-@stands_in(_places("modified_bessel_k1"))
-def modified_bessel_k1(input: Tensor) -> Tensor:
-    (x,) = floats("modified_bessel_k1", input)
-    return _second_kind(x, _k1(x), of.K1_B, (-x).exp())
-
-
+# These name their argument x.
 @stands_in(_places("scaled_modified_bessel_k0"))
 def scaled_modified_bessel_k0(x: Tensor) -> Tensor:
-    (x,) = floats("scaled_modified_bessel_k0", x)
-    return _second_kind(x, _k0(x) * x.exp(), of.K0_B, 1.0)
+    return modified_bessel.scaled_second_kind_0(floats("scaled_modified_bessel_k0", x)[0])
 
 
 @stands_in(_places("scaled_modified_bessel_k1"))
 def scaled_modified_bessel_k1(x: Tensor) -> Tensor:
-    (x,) = floats("scaled_modified_bessel_k1", x)
-    return _second_kind(x, _k1(x) * x.exp(), of.K1_B, 1.0)
-
-
-# ---- Bessel functions ----
-
-_QUARTER = 0.785398163397448309615660845819875721
-_THREE_QUARTERS = 2.356194490192344928846982537459627163
-_ROOT = 0.797884560802865355879892119868763737
-_TWO_BY_PI = 0.636619772367581343075535053490057448
-
-
-def _waves(x: Tensor, order: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(the two amplitudes, the angle) beyond 5."""
-    inverse = 25.0 / (x * x)
-    pp, pq, qp, qq = (
-        (of.J0_PP, of.J0_PQ, of.J0_QP, of.J0_QQ) if order == 0 else (of.J1_PP, of.J1_PQ, of.J1_QP, of.J1_QQ)
-    )
-    first = _powers(inverse, pp) / _powers(inverse, pq)
-    second = 5.0 / x * (_powers(inverse, qp) / _powers(inverse, qq))
-    return first, second, x - (_QUARTER if order == 0 else _THREE_QUARTERS)
-
-
-def _j0(x: Tensor) -> Tensor:
-    square = x * x
-    near = (square - 5.78318596294678452118) * (square - 30.4712623436620863991)
-    near = near * _powers(square, of.J0_RP) / _powers(square, of.J0_RQ)
-    near = where(x < 0.00001, 1.0 - square / 4.0, near)
-    first, second, angle = _waves(x, 0)
-    return where(x <= 5.0, near, (first * angle.cos() - second * angle.sin()) * _ROOT / x.sqrt())
-
-
-def _j1(x: Tensor) -> Tensor:
-    square = x * x
-    near = _powers(square, of.J1_RP) / _powers(square, of.J1_RQ) * x
-    near = near * (square - 14.6819706421238932572) * (square - 49.2184563216946036703)
-    first, second, angle = _waves(x, 1)
-    return where(x <= 5.0, near, (first * angle.cos() - second * angle.sin()) * _ROOT / x.sqrt())
-
-
-@stands_in(_places("bessel_j0"))
-def bessel_j0(input: Tensor) -> Tensor:
-    return _j0(floats("bessel_j0", input)[0].abs())
-
-
-@stands_in(_places("bessel_j1"))
-def bessel_j1(input: Tensor) -> Tensor:
-    (x,) = floats("bessel_j1", input)
-    found = _j1(x.abs())
-    return where(x < 0.0, -found, found)
-
-
-def _neumann(x: Tensor, near: Tensor, order: int) -> Tensor:
-    first, second, angle = _waves(x, order)
-    far = (first * angle.sin() + second * angle.cos()) * _ROOT / x.sqrt()
-    found = where(x <= 5.0, near, far)
-    return where(x == 0.0, -math.inf, where(x < 0.0, math.nan, found))
-
-
-@stands_in(_places("bessel_y0"))
-def bessel_y0(input: Tensor) -> Tensor:
-    (x,) = floats("bessel_y0", input)
-    square = x * x
-    near = _powers(square, of.Y0_YP) / _powers(square, of.Y0_YQ) + _TWO_BY_PI * x.log() * _j0(x)
-    return _neumann(x, near, 0)
-
-
-@stands_in(_places("bessel_y1"))
-def bessel_y1(input: Tensor) -> Tensor:
-    (x,) = floats("bessel_y1", input)
-    square = x * x
-    near = x * (_powers(square, of.Y1_YP) / _powers(square, of.Y1_YQ)) + _TWO_BY_PI * (_j1(x) * x.log() - 1.0 / x)
-    return _neumann(x, near, 1)
+    return modified_bessel.scaled_second_kind_1(floats("scaled_modified_bessel_k1", x)[0])
 
 
 @stands_in(_places("spherical_bessel_j0"))
 def spherical_bessel_j0(x: Tensor) -> Tensor:
-    (x,) = floats("spherical_bessel_j0", x)
-    factors = [1.0 / math.factorial(2 * at + 1) * (-1) ** at for at in range(6, -1, -1)]
-    near = _powers(x * x, tuple(factors))
-    return where(x.isinf(), 0.0, where(x.abs() < 0.5, near, x.sin() / x))
-
-
-# ---- the normal distribution ----
-
-
-@stands_in(_places("ndtri"))
-def ndtri(input: Tensor) -> Tensor:
-    (y0,) = floats("ndtri", input)
-    edge = 0.13533528323661269189
-    upper = y0 > 1.0 - edge
-    y = where(upper, 1.0 - y0, y0)
-    half = y - 0.5
-    square = half * half
-    middle = (half + half * (square * _powers(square, of.NDTRI_P0) / _powers(square, of.NDTRI_Q0))) * math.sqrt(
-        2 * math.pi
-    )
-    x = (-2.0 * y.log()).sqrt()
-    z = 1.0 / x
-    near = z * _powers(z, of.NDTRI_P1) / _powers(z, of.NDTRI_Q1)
-    far = z * _powers(z, of.NDTRI_P2) / _powers(z, of.NDTRI_Q2)
-    tail = x - x.log() / x - where(x < 8.0, near, far)
-    found = where(y > edge, middle, where(upper, tail, -tail))
-    found = where((y0 < 0.0) | (y0 > 1.0), math.nan, found)
-    return where(y0 == 0.0, -math.inf, where(y0 == 1.0, math.inf, found))
+    return bessel.spherical_0(floats("spherical_bessel_j0", x)[0])
 
 
 # ---- of the gamma function: in float64 ----

@@ -3,14 +3,35 @@
 import minidynamo
 
 from ... import _C
+from ..._composites import series
 from ..._missing_names import explain_missing as _explain_missing
-from . import activation, attention, convolution, in_place, losses, normalization, padding, pooling, sampling, sparse
+from . import (
+    activation,
+    attention,
+    connectionist,
+    convolution,
+    grid,
+    in_place,
+    losses,
+    margins,
+    multi_head,
+    normalization,
+    padding,
+    pooling,
+    sampling,
+    sparse,
+    unpooling,
+)
 
 globals().update(_C._functional)
 
-_MODULES = (activation, attention, convolution, in_place, losses, normalization, padding, pooling, sampling, sparse)
+_MODULES = (
+    *(activation, attention, connectionist, convolution, grid, in_place, losses, margins, multi_head),
+    *(normalization, padding, pooling, sampling, sparse, unpooling),
+)
 COMPOSITES = {name: getattr(module, name) for module in _MODULES for name in module.__all__}
 globals().update(COMPOSITES)
+pdist = series.pdist
 
 # torch has these at the top, too; as ordinary attributes, which capture reads.
 vars(minidynamo).update((name, globals()[name]) for name in minidynamo._FUNCTIONAL_NAMES)

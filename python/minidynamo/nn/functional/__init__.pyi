@@ -16,6 +16,7 @@ from .pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
 from .pooling import adaptive_max_pool1d as adaptive_max_pool1d
 from .pooling import adaptive_max_pool2d as adaptive_max_pool2d
 from .pooling import adaptive_max_pool3d as adaptive_max_pool3d
+from .grid import affine_grid as affine_grid
 from .activation import alpha_dropout as alpha_dropout
 from .pooling import avg_pool1d as avg_pool1d
 from .pooling import avg_pool2d as avg_pool2d
@@ -36,6 +37,7 @@ from .convolution import conv_transpose3d as conv_transpose3d
 from .losses import cosine_embedding_loss as cosine_embedding_loss
 from .losses import cosine_similarity as cosine_similarity
 from .losses import cross_entropy as cross_entropy
+from .connectionist import ctc_loss as ctc_loss
 from .activation import dropout as dropout
 from .activation import dropout1d as dropout1d
 from .activation import dropout2d as dropout2d
@@ -47,6 +49,7 @@ from .sparse import embedding_bag as embedding_bag
 from .convolution import fold as fold
 from .losses import gaussian_nll_loss as gaussian_nll_loss
 from .activation import glu as glu
+from .grid import grid_sample as grid_sample
 from .normalization import group_norm as group_norm
 from .activation import gumbel_softmax as gumbel_softmax
 from .activation import hardshrink as hardshrink
@@ -67,12 +70,20 @@ from .activation import log_softmax as log_softmax
 from .activation import logsigmoid as logsigmoid
 from .pooling import lp_pool1d as lp_pool1d
 from .pooling import lp_pool2d as lp_pool2d
+from .pooling import lp_pool3d as lp_pool3d
 from .losses import margin_ranking_loss as margin_ranking_loss
 from .pooling import max_pool1d as max_pool1d
 from .pooling import max_pool2d as max_pool2d
 from .pooling import max_pool3d as max_pool3d
+from .unpooling import max_unpool1d as max_unpool1d
+from .unpooling import max_unpool2d as max_unpool2d
+from .unpooling import max_unpool3d as max_unpool3d
 from .activation import mish as mish
 from .losses import mse_loss as mse_loss
+from .multi_head import multi_head_attention_forward as multi_head_attention_forward
+from .margins import multi_margin_loss as multi_margin_loss
+from .margins import multilabel_margin_loss as multilabel_margin_loss
+from .margins import multilabel_soft_margin_loss as multilabel_soft_margin_loss
 from .losses import nll_loss as nll_loss
 from .normalization import normalize as normalize
 from .sparse import one_hot as one_hot
@@ -103,6 +114,7 @@ from .activation import tanhshrink as tanhshrink
 from .activation import threshold as threshold
 from .in_place import threshold_ as threshold_
 from .losses import triplet_margin_loss as triplet_margin_loss
+from .margins import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from .convolution import unfold as unfold
 from .sampling import upsample as upsample
 

@@ -102,8 +102,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         return _constant(input, pairs, 0 if value is None else value)
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"[pad] Unrecognised padding mode {mode}")
-    if value is not None:
-        raise ValueError(f'pad(): Padding mode "{mode}" doesn\'t take in value argument')
+    if value is not None and value != 0:
+        raise RuntimeError(f'[pad] Padding mode "{mode}" doesn\'t take in value argument')
     if not pairs or input.dim() not in (len(pairs) + 1, len(pairs) + 2) or len(pairs) > 3:
         raise NotImplementedError(
             "[pad] Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"

@@ -19,6 +19,7 @@ __all__ = [
     "avg_pool3d",
     "lp_pool1d",
     "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
@@ -237,3 +238,10 @@ def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
     height, width = spread("lp_pool2d", "kernel_size", kernel_size, 2)
     mean = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
     return ((mean.sign() * mean.abs().relu()) * (height * width)) ** (1.0 / norm_type)
+
+
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """The norm_type-norm of each window."""
+    depth, height, width = spread("lp_pool3d", "kernel_size", kernel_size, 3)
+    mean = avg_pool3d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return ((mean.sign() * mean.abs().relu()) * (depth * height * width)) ** (1.0 / norm_type)

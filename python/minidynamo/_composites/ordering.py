@@ -1,0 +1,113 @@
+"""Order statistics and choices of elements."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import namedtuple
+
+import minidynamo
+
+from .._C import Tensor
+from .registry import composite, require_tensor, wrapped_dim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_Found = namedtuple("_Found", ["values", "indices"])
+
+
+@composite("function method")
+def msort(input: Tensor) -> Tensor:
+    """The elements in order along dim 0."""
+    require_tensor("msort", input)
+    return input.sort(0)[0]
+
+
+def _without(found: Any, at: int, keepdim: bool) -> Any:
+    values, indices = found[0].contiguous(), found[1].contiguous()
+    return _Found(values, indices) if keepdim else _Found(values.squeeze(at), indices.squeeze(at))
+
+
+@composite("function method")
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
+    """median of the elements that are not NaN: of all, or (values, indices) along dim."""
+    require_tensor("nanmedian", input)
+    if not input.is_floating_point():
+        return minidynamo.median(input) if dim is None else minidynamo.median(input, dim, keepdim)
+    if dim is None:
+        flat = input.reshape(-1)
+        return flat.new_full((), math.nan) if flat.numel() == 0 else _nanmedian(flat, 0)[0].reshape(())
+    at = wrapped_dim("nanmedian", dim, input.dim())
+    if input.dim() == 0:
+        return _Found(input.clone(), minidynamo.zeros((), dtype=minidynamo.int64))
+    if input.shape[at] == 0:
+        raise IndexError(f"[nanmedian] nanmedian(): Expected reduction dim {at} to have non-zero size.")
+    return _without(_nanmedian(input, at), at, keepdim)
+
+
+def _nanmedian(input: Tensor, at: int) -> Any:
+    """NaN is sorted to the end; of nothing else, the first one is taken."""
+    values, indices = input.sort(at, stable=True)
+    count = (input == input).sum(at, keepdim=True)
+    place = (count - 1).clamp(min=0).div(2, rounding_mode="floor")
+    return values.gather(at, place), indices.gather(at, place)
+
+
+@composite("function")
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of r elements of a vector, one a row, in order."""
+    require_tensor("combinations", input)
+    if input.dim() != 1:
+        raise RuntimeError(f"[combinations] Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"[combinations] Expect a non-negative number, but got {r}")
+    if r == 0:
+        return input.new_empty((0,))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(input.shape[0]), r))
+    if not rows:
+        return input.new_empty((0, r))
+    return minidynamo.stack([input[[row[at] for row in rows]] for at in range(r)], 1)
+
+
+def _triangle(op: str, row: int, col: int, offset: int, dtype: Any, upper: bool) -> Tensor:
+    if row < 0 or col < 0:
+        name, value = ("row", row) if row < 0 else ("col", col)
+        raise RuntimeError(f"[{op}] {name} must be non-negative, got{value}")
+    places = [(i, j) for i in range(row) for j in range(col) if (j - i >= offset if upper else j - i <= offset)]
+    flat = [i for i, _ in places] + [j for _, j in places]
+    return minidynamo.tensor(flat, dtype=minidynamo.int64 if dtype is None else dtype).reshape(2, len(places))
+
+
+@composite("function")
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+) -> Tensor:
+    """(2, n): rows and columns of the elements on and below a diagonal of a matrix."""
+    return _triangle("tril_indices", row, col, offset, dtype, False)
+
+
+@composite("function")
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, layout: Any = None
+) -> Tensor:
+    """(2, n): rows and columns of the elements on and above a diagonal of a matrix."""
+    return _triangle("triu_indices", row, col, offset, dtype, True)
+
+
+@composite("function")
+def unravel_index(indices: Tensor, shape: Any) -> Any:
+    """The index along each dim of places in a flattened tensor of this shape."""
+    require_tensor("unravel_index", indices, "indices")
+    if indices.is_floating_point() or indices.dtype == minidynamo.bool:
+        raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {sizes}")
+    found, step = [], 1
+    for size in reversed(sizes):
+        found.append(indices.div(step, rounding_mode="floor") % size)
+        step = step * size
+    return tuple(found[::-1])

@@ -1,0 +1,160 @@
+"""Attention of several heads with projections."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import minidynamo
+
+from ..._C import Tensor
+
+__all__ = ["multi_head_attention_forward"]
+
+
+def _as_added(mask: Tensor | None, dtype: minidynamo.dtype) -> Tensor | None:
+    """A bool mask as numbers to add: -inf where it is True."""
+    if mask is None or mask.dtype != minidynamo.bool:
+        return mask
+    return minidynamo.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
+
+
+def joined_mask(
+    attn_mask: Tensor | None,
+    key_padding_mask: Tensor | None,
+    batch: int,
+    heads: int,
+    added: int,
+    dtype: minidynamo.dtype,
+) -> Tensor | None:
+    """Both masks merged into one of numbers that broadcasts to (N, heads, L, S); None: there is none."""
+    attn_mask, key_padding_mask = _as_added(attn_mask, dtype), _as_added(key_padding_mask, dtype)
+    if added > 0:
+        attn_mask = None if attn_mask is None else minidynamo.nn.functional.pad(attn_mask, (0, added))
+        key_padding_mask = (
+            None if key_padding_mask is None else minidynamo.nn.functional.pad(key_padding_mask, (0, added))
+        )
+    if attn_mask is not None and attn_mask.dim() == 3:
+        attn_mask = attn_mask.reshape(batch, heads, attn_mask.shape[1], attn_mask.shape[2])
+    if key_padding_mask is None:
+        return attn_mask
+    padding = key_padding_mask.reshape(batch, 1, 1, key_padding_mask.shape[-1])
+    return padding if attn_mask is None else attn_mask + padding
+
+
+def _projected(
+    query: Tensor, key: Tensor, value: Tensor, weights: Any, bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    linear = minidynamo.nn.functional.linear
+    biases: Any = (None, None, None) if bias is None else bias.chunk(3)
+    return (
+        linear(query, weights[0], biases[0]),
+        linear(key, weights[1], biases[1]),
+        linear(value, weights[2], biases[2]),
+    )
+
+
+def _heads(steps: Tensor, heads: int) -> Tensor:
+    """(L, N, E) as (N, heads, L, E / heads)."""
+    return steps.reshape(steps.shape[0], steps.shape[1], heads, -1).permute(1, 2, 0, 3)
+
+
+def _lengthened(tensor: Tensor, more: Tensor | None) -> Tensor:
+    """With one more key, the same for all of the batch."""
+    return tensor if more is None else minidynamo.cat([tensor, more.expand(1, tensor.shape[1], -1)])
+
+
+def _static(given: Tensor | None, computed: Tensor, batch: int, heads: int) -> Tensor:
+    return computed if given is None else given.reshape(batch, heads, given.shape[1], given.shape[2])
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """What MultiheadAttention computes: (results (L, N, E), weights (N, L, S)) of query, key and value (L or S, N, E).
+
+    in_proj_weight          (3 E, E), or with use_separate_proj_weight q_, k_ and v_proj_weight
+    bias_k, bias_v          one more key and value; add_zero_attn adds one of zeros
+    key_padding_mask        (N, S): True where a key is left out, or numbers that are added
+    attn_mask               (L, S) or (N * heads, L, S), likewise
+    static_k, static_v      (N * heads, S, E / heads) in place of the projected ones
+    """
+    single = query.dim() == 2
+    if query.dim() not in (2, 3):
+        raise AssertionError(
+            f"[multi_head_attention_forward] query should be unbatched 2D or batched 3D tensor but"
+            f" received {query.dim()}-D query tensor"
+        )
+    if single:
+        query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    if is_causal and attn_mask is None:
+        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+    length, batch, width = query.shape
+    if width != embed_dim_to_check:
+        raise AssertionError(
+            f"[multi_head_attention_forward] was expecting embedding dimension of {embed_dim_to_check}, but got {width}"
+        )
+    if width % num_heads != 0:
+        raise AssertionError(f"[multi_head_attention_forward] embed_dim {width} not divisible by num_heads {num_heads}")
+    weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
+    if not use_separate_proj_weight:
+        if in_proj_weight is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        weights = in_proj_weight.chunk(3)
+    q, k, v = _projected(query, key, value, weights, in_proj_bias)
+    added = int(bias_k is not None and bias_v is not None)
+    k, v = _lengthened(k, bias_k), _lengthened(v, bias_v)
+    q = _heads(q, num_heads)
+    k = _static(static_k, _heads(k, num_heads), batch, num_heads)
+    v = _static(static_v, _heads(v, num_heads), batch, num_heads)
+    if add_zero_attn:
+        zeros = k.new_zeros(batch, num_heads, 1, width // num_heads)
+        k, v = minidynamo.cat([k, zeros], 2), minidynamo.cat([v, zeros], 2)
+        added += 1
+    mask = joined_mask(attn_mask, key_padding_mask, batch, num_heads, added, q.dtype)
+    drop = dropout_p if training else 0.0
+    mixed, shares = _attended(q, k, v, mask, drop, need_weights)
+    mixed = mixed.permute(2, 0, 1, 3).reshape(length, batch, width)
+    result = minidynamo.nn.functional.linear(mixed, out_proj_weight, out_proj_bias)
+    if shares is not None and average_attn_weights:
+        shares = shares.mean(1)
+    if single:
+        return result.squeeze(1), None if shares is None else shares.squeeze(0)
+    return result, shares
+
+
+def _attended(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, drop: float, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """(mixed values, their shares where these are needed)."""
+    if not need_weights:
+        return minidynamo.nn.functional.scaled_dot_product_attention(q, k, v, mask, drop), None
+    scores = (q * (1.0 / math.sqrt(q.shape[-1]))).matmul(k.transpose(-2, -1))
+    shares = (scores if mask is None else scores + mask).softmax(-1)
+    shares = minidynamo.nn.functional.dropout(shares, drop) if drop > 0 else shares
+    return shares.matmul(v), shares
