@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from ..nn.module import Module
 from ..nn.parameter import Parameter
 from ..nn.utils.stateless import functional_call
@@ -41,3 +42,6 @@ def _stacked(tensors: list[Any], as_parameter: bool) -> Tensor:
         raise RuntimeError("Expected parameters from different models to have the same .requires_grad")
     stacked = minidynamo.stack([tensor.detach() for tensor in tensors])
     return Parameter(stacked, True) if as_parameter and all(needs_grad) else stacked
+
+
+_explain_missing(__name__)

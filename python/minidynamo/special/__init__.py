@@ -12,6 +12,7 @@ from .._composites.gamma_functions import hurwitz_zeta, in_double
 from .._composites.pointwise import in_one_dtype
 from .._composites.registry import as_floating, require_tensor
 from .._composites.special_functions import scaled_i0
+from .._missing_names import explain_missing as _explain_missing
 from . import bessel, modified_bessel, normal_distribution
 from .polynomials import (
     chebyshev_polynomial_t,
@@ -217,3 +218,6 @@ def zeta(input: Any, other: Any) -> Tensor:
     """Hurwitz' zeta function: the sum of (k + other)**-input over k >= 0."""
     x, q = _two("zeta", input, other)
     return hurwitz_zeta(x.double(), q.double()).to(x.dtype)
+
+
+_explain_missing(__name__)

@@ -1,5 +1,6 @@
 """The names of torch.nn.utils that minidynamo has; what needs gradients is not among them."""
 
+from ..._missing_names import explain_missing as _explain_missing
 from . import parametrizations, parametrize, rnn, stateless
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
@@ -24,3 +25,5 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
+
+_explain_missing(__name__)

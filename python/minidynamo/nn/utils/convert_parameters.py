@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import minidynamo
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 from ..module_state import _type_name
 
 
@@ -24,3 +25,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         count = parameter.numel()
         parameter.detach().copy_(vec.detach()[at : at + count].reshape(parameter.shape))
         at += count
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 from ..parameter import Parameter
 
 
@@ -88,3 +89,6 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
         fused.weight, fused.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
     )
     return fused
+
+
+_explain_missing(__name__)

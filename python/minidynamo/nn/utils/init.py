@@ -7,6 +7,7 @@ from typing import Any
 
 import minidynamo
 
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module
 
 
@@ -24,3 +25,6 @@ def skip_init(module_cls: type[Module], *args: Any, **kwargs: Any) -> Module:
         return module_cls(*args, **kwargs)
     finally:
         minidynamo.set_rng_state(state)
+
+
+_explain_missing(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 from .. import functional as F
 from ..module import Module
 from . import parametrize
@@ -198,3 +199,6 @@ def orthogonal(
     made = _Orthogonal(weight, orthogonal_map, use_trivialization)
     parametrize.register_parametrization(module, name, made, unsafe=True)
     return module
+
+
+_explain_missing(__name__)

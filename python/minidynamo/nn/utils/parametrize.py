@@ -10,6 +10,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 from ..container import ModuleDict, ModuleList
 from ..module import Module
 from ..parameter import Parameter
@@ -311,3 +312,6 @@ def _with_value(original: Tensor, value: Tensor) -> Tensor:
 def type_before_parametrizations(module: Module) -> type:
     """The class of the module as it was defined."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import minidynamo
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 
 
 class _Packed(NamedTuple):
@@ -204,3 +205,6 @@ def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences (L_i, *) of a packed batch."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
+
+
+_explain_missing(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 from .. import functional as F
 from ..convolution import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..module import Module
@@ -105,3 +106,6 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
             del module._forward_pre_hooks[key]
             return module
     raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+
+
+_explain_missing(__name__)

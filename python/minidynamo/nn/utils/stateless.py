@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module
 
 
@@ -117,3 +118,6 @@ def _places(module: Module, given: dict[str, Tensor]) -> list[tuple[dict[str, An
             raise TypeError(f"{tensor} is not an instance of torch.Tensor")
         places.append((table, name, tensor))
     return places
+
+
+_explain_missing(__name__)

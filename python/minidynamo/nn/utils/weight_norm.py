@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from ..._C import Tensor
+from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module
 from ..parameter import Parameter
 
@@ -79,3 +80,6 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
             del module._forward_pre_hooks[key]
             return module
     raise ValueError(f"weight_norm of '{name}' not found in {module}")
+
+
+_explain_missing(__name__)
