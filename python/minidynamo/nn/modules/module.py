@@ -3,12 +3,8 @@
 import textwrap
 
 from ..._missing_names import explain_missing as _explain_missing
-from ..module import (
-    Module,
-)
-from ..module import (
-    _IncompatibleKeys as _IncompatibleKeys,
-)
+from ..module import Module
+from ..module_state import _IncompatibleKeys as _IncompatibleKeys
 
 __all__ = ["Module"]
 
