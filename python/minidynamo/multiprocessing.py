@@ -8,6 +8,8 @@ from multiprocessing import *  # noqa: F403
 from multiprocessing.connection import wait
 from typing import Any
 
+from ._missing_names import missing as _missing
+
 __all__ = [
     *_multiprocessing.__all__,
     "get_all_sharing_strategies",
@@ -72,4 +74,7 @@ def _joined(processes: list[Any]) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_multiprocessing, name)
+    # Not its __path__: the modules below Python's are not below this one.
+    if not name.startswith("__") and hasattr(_multiprocessing, name):
+        return getattr(_multiprocessing, name)
+    raise _missing(__name__, name)

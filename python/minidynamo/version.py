@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._missing_names import missing as _missing
 from .torch_version import _version
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
@@ -18,4 +19,4 @@ __version__: str
 def __getattr__(name: str) -> str:
     if name == "__version__":
         return _version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise _missing(__name__, name)

@@ -13,7 +13,7 @@ from minidynamo import serialization
 
 torch = pytest.importorskip("torch")
 
-DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 uint16 uint32 uint64".split()
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 uint16 uint32 uint64 complex64 complex128".split()
 FORMATS = {
     "zip": {},
     "before 1.6": {"_use_new_zipfile_serialization": False},
@@ -175,7 +175,7 @@ REFUSED = {
     "sparse": (lambda: torch.ones(2).to_sparse(), "sparse tensors are not read"),
     "sparse rows": (lambda: torch.ones(2, 2).to_sparse_csr(), "sparse tensors are not read"),
     "meta": (lambda: torch.ones(2, device="meta"), "tensors of the meta device"),
-    "complex": (lambda: torch.ones(2, dtype=torch.complex64), "Complex"),
+    "conjugated": (lambda: torch.ones(2, dtype=torch.complex64).conj(), "conjugated and negated views"),
     "float8": (lambda: torch.ones(2).to(torch.float8_e4m3fn), "float8_e4m3fn are not supported"),
     "a module": (lambda: torch.nn.Linear(1, 1), "GLOBAL torch.nn.modules.linear.Linear was not an allowed global"),
     "a function": (lambda: len, "GLOBAL len was not an allowed global by default"),

@@ -261,8 +261,6 @@ REFUSED = {
 }
 for _name in (
     "complex32",
-    "complex64",
-    "complex128",
     "float8_e4m3fn",
     "float8_e5m2",
     "float8_e4m3fnuz",
@@ -271,8 +269,6 @@ for _name in (
     REFUSED[f"torch.{_name}"] = _NOT_HERE.format(_name)
 for _name in ("float8_e8m0fnu", "float4_e2m1fn_x2", "qint8", "quint8", "qint32", "quint4x2", "quint2x4"):
     REFUSED[f"torch.{_name}"] = _NOT_HERE.format(_name)
-for _name in ("ComplexFloat", "ComplexDouble", "QInt8", "QUInt8", "QInt32", "QUInt4x2", "QUInt2x4"):
+for _name in ("QInt8", "QUInt8", "QInt32", "QUInt4x2", "QUInt2x4"):
     REFUSED[f"torch.{_name}Storage"] = _NOT_HERE.format(_name)
     REFUSED[f"torch.cuda.{_name}Storage"] = _NOT_HERE.format(_name)
-for _name in [each for each in REFUSED if each.removeprefix("torch.") in _C._dtypes]:
-    del REFUSED[_name]

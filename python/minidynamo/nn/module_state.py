@@ -226,6 +226,10 @@ class ModuleState:
         if not strict:
             return
         for key in state_dict:
+            if not isinstance(key, str):
+                if not prefix:  # once, by the outermost module
+                    unexpected_keys.append(key)
+                continue
             if not key.startswith(prefix) or key == prefix + "_extra_state":
                 continue
             first, _, rest = key[len(prefix) :].partition(".")

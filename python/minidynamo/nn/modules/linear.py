@@ -1,6 +1,7 @@
 """The names of torch.nn.modules.linear: the classes of minidynamo.nn themselves."""
 
 from ..._missing_names import explain_missing as _explain_missing
+from ..lazy import LazyLinear
 from ..linear import (
     Identity,
     Linear,
@@ -13,6 +14,11 @@ from ..transformer import (
     NonDynamicallyQuantizableLinear as NonDynamicallyQuantizableLinear,
 )
 
-__all__ = ["Bilinear", "Identity", "Linear"]
+__all__ = [
+    "Bilinear",
+    "Identity",
+    "LazyLinear",
+    "Linear",
+]
 
 _explain_missing(__name__)
