@@ -236,7 +236,9 @@ bool RegionRun::run_steps() {
   int64_t served = signals_served();
   std::optional<RandomTransaction> drawn;
   if (entry_->draws) drawn.emplace();
-  RepeatableRun repeatable(true);
+  // Only in regions of other libraries' tensors are their functions called.
+  std::optional<RepeatableRun> repeatable;
+  if (!entry_->families.empty()) repeatable.emplace(true);
   bool has_committed = false;
   try {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
@@ -244,7 +246,6 @@ bool RegionRun::run_steps() {
     if (entry_->families.empty() && region().input_writes.empty() && region().watched_flags == 0) {
       GilRelease release(is_long(plan));
       plan.run(inputs_.span(), outputs_.span());
-      entry_->flagged_runs = 0;
     } else {
       has_committed = run_committing(plan, served);
     }
@@ -257,7 +258,7 @@ bool RegionRun::run_steps() {
     // Host calls must not be repeated.
     if (error.kind() == ErrorKind::Internal || host_calls_here() != host_calls) throw;
     if (drawn) drawn->roll_back();
-    if (repeatable.has_failed()) ++entry_->flagged_runs;
+    if (repeatable && repeatable->has_failed()) ++entry_->flagged_runs;
     ++counters().plan_failures;
     return false;
   }

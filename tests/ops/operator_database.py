@@ -63,7 +63,7 @@ def outcome(call, *args, **keywords):
         raise
     except (AttributeError, ImportError) as error:
         if "minidynamo" in str(error) or "Tensor" in str(error):
-            raise Missing(str(error).rpartition(" attribute ")[2].strip("'")) from None
+            raise Missing(str(error).rpartition(" attribute ")[2].strip("'").partition("'")[0]) from None
         return None, error
     except Exception as error:
         return None, error

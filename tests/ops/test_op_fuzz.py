@@ -138,7 +138,7 @@ class Fuzzed:
 def fuzzed(data, rng):
     """A tensor argument, changed at random."""
     numbers = data.numbers()
-    shape, values = data.shape, [float(value) for value in (numbers if isinstance(numbers, list) else [numbers])]
+    shape, values = data.shape, [float(value.real) for value in (numbers if isinstance(numbers, list) else [numbers])]
     dtype = data.dtype or {"b": "bool", "i": "int64"}.get(data.kind, "float32")
     if rng.random() < 0.2:
         dtype = rng.choice(DTYPES)

@@ -525,12 +525,12 @@ def calls(row):
 
 
 COMPARED_KINDS = ("PointwiseUnary", "PointwiseBinary", "PointwiseTernary", "Compare", "Reduction", "Softmax", "View")
-# Tensors of one number, which the calls below do not have: in op_samples.py.
-OF_ONE_NUMBER = ("narrow.tensor",)
+# Of tensors that the calls below do not have, of one number, of complex numbers or of pairs: in op_samples.py.
+OF_OTHER_TENSORS = ("narrow.tensor", "view_as_real", "view_as_complex")
 COMPARED = [
     row
     for row in _C._op_rows()
-    if row["kind"] in COMPARED_KINDS and row["function"] and row["name"] not in OF_ONE_NUMBER and calls(row)
+    if row["kind"] in COMPARED_KINDS and row["function"] and row["name"] not in OF_OTHER_TENSORS and calls(row)
 ]
 
 

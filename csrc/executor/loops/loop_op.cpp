@@ -102,10 +102,6 @@ bool is_converting_copy(const Node& node) {
          dtype_of(node.operands[0]) != node.outs[0].spec.dtype;
 }
 
-}  // namespace
-
-namespace {
-
 // The registers of loops hold no complex numbers: their steps are kernels.
 bool has_complex(const Node& node) {
   bool found = is_complex(node.outs[0].spec.dtype);

@@ -8,7 +8,7 @@ namespace {
 
 void require_complex(const OpCall& call) {
   if (is_complex(self_spec(call).dtype)) return;
-  raise_op(ErrorKind::Runtime, python_name(call.row), "is only supported for complex tensors");
+  raise_op(ErrorKind::Runtime, python_name(call.row), "is only supported for complex tensors", operand_shapes(call));
 }
 
 // One of the two floats of each element.

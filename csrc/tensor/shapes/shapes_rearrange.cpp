@@ -200,6 +200,10 @@ void kthvalue_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Dim k = dim_arg(call, 1);
   int dim = wrap_dim(call, int_arg(call, 2), self.rank());
   Dim extent = self.rank() == 0 ? Dim(1) : self.sizes[dim];
+  if (known_equal(extent, 0)) {
+    raise_op(ErrorKind::Index, call.row.name, "Expected reduction dim ", dim, " to have non-zero size.",
+             operand_shapes(call));
+  }
   if (known_less(k, 1) || known_less(extent, k)) {
     raise_op(ErrorKind::Runtime, call.row.name, "selected number k out of range for dimension ", dim, ": ", k.str(),
              " of ", extent.str(), operand_shapes(call));

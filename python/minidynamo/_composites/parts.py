@@ -91,4 +91,6 @@ def fill_diagonal_(input: Tensor, fill_value: float, wrap: bool = False) -> Tens
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """A copy of narrow."""
     require_tensor("narrow_copy", input)
+    if dim >= input.dim():
+        raise RuntimeError(f"[narrow_copy] Expected dim < {input.dim()}, but got {dim}")
     return input.narrow(dim, start, length).clone()

@@ -128,6 +128,8 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     fits = leading >= 0 and all(want in (1, have) for have, want in zip(input.shape[max(leading, 0) :], sizes))
     if not fits:
         raise RuntimeError(f"[sum_to_size] size {{{list(sizes)}}} is not expandable to size {{{list(input.shape)}}}.")
+    if not sizes:
+        return input.sum()
     dims = [*range(leading)]
     for at, want in enumerate(sizes):
         if want == 1 and input.shape[leading + at] != 1:

@@ -8,11 +8,12 @@ from __future__ import annotations
 _INTEGERS = "int8 int16 int32 int64"
 _BY_DTYPES = {
     "bool": "addcmul bucketize index_reduce isin kthvalue median nanmedian scatter_reduce trace trapezoid trapz",
-    "float16 bfloat16": "avg_pool3d cdist matrix_rank",
+    "float16 bfloat16": "avg_pool3d cdist ctc_loss matrix_rank",
     "bool float16 bfloat16": "vander",
     f"uint8 {_INTEGERS}": "batch_norm binary_cross_entropy gaussian_nll_loss hinge_embedding_loss huber_loss kl_div"
-    " logsigmoid log_sigmoid max_pool1d mse_loss multi_margin_loss multilabel_margin_loss"
-    " multilabel_soft_margin_loss native_batch_norm nll_loss smooth_l1_loss soft_margin_loss unfold",
+    " logsigmoid log_sigmoid max_pool1d mse_loss multilabel_soft_margin_loss"
+    " native_batch_norm nll_loss smooth_l1_loss soft_margin_loss unfold",
+    f"uint8 {_INTEGERS} float16 bfloat16": "multi_margin_loss multilabel_margin_loss",
     f"bool uint8 {_INTEGERS}": "glu hardsigmoid hardswish logaddexp logaddexp2 max_unpool1d max_unpool2d"
     " max_unpool3d pdist prelu rms_norm rrelu",
     f"bool {_INTEGERS}": "interpolate upsample_nearest",

@@ -9,7 +9,7 @@ import minidynamo
 
 from ..._C import Tensor
 from .activation import logsigmoid
-from .losses import _reduced, pairwise_distance
+from .losses import _reduced, _require_reduction, pairwise_distance
 
 __all__ = [
     "multi_margin_loss",
@@ -30,6 +30,7 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over the other classes of max(0, margin - x[target] + x) ** p, of (N, C) or (C,)."""
+    _require_reduction(reduction)
     if p not in (1, 2):
         raise ValueError("[multi_margin_loss] only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
@@ -58,6 +59,7 @@ def multilabel_margin_loss(
 ) -> Tensor:
     """The sum over labels i and other classes j of max(0, 1 - x[i] + x[j]) over the number of classes, of (N, C) or
     (C,). target: of the same sizes, the labels of a row before its first -1."""
+    _require_reduction(reduction)
     if input.dim() > 2 or input.shape != target.shape:
         raise RuntimeError(
             f"[multilabel_margin_loss] inconsistent target size: {list(target.shape)} for input of size:"
