@@ -637,7 +637,7 @@ def modules_iterated(net, x):
     return x, [type(m).__name__ for m in net.modules()], [n for n, _ in net.named_children()], len(net.body)
 
 
-@whole(_net)
+@snippet(_net, breaks=1)
 def state_read(net, x):
     return x, sorted(net.state_dict())
 

@@ -20,6 +20,7 @@ NO_GENERATORS = {
     "ops/test_integer_convolutions.py": "elements",
     "api/test_check_captures.py": "programs of a generator of the table",
     "capture/test_random_numbers.py": "numbers, which are what it is about",
+    "utils_data/test_workers.py": "numbers, which show the seeds of workers",
 }
 
 

@@ -213,7 +213,8 @@ class OpCapture {
   Operand number_operand(const Param& declared, const ValuePtr& value) {
     Param param = declared;
     if (param.type == ParamType::Tensor) param.type = ParamType::Number;
-    if (type_of(value) == &PyComplex_Type && takes_complex_number(*row_, param)) return complex_operand(value);
+    bool takes_complex = takes_complex_number(*row_, family_->takes_numbers ? param : declared);
+    if (type_of(value) == &PyComplex_Type && takes_complex) return complex_operand(value);
     if (!tracer_.shapes().is_unbacked(value) && is_runtime_scalar(value, param.type)) {
       runtime_scalars_.emplace_back(operands_.size(), value);
       refuse_unbacked(tracer_, value);
