@@ -243,7 +243,9 @@ def difference(ours, theirs, name, exact):
         # A view may have more elements than its memory, and one without elements more rows.
         if name in NO_VALUES or not 0 < math.prod(a.shape) <= 2**24:
             continue
-        tolerance = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4, "complex64": 1e-4}.get(str(a.dtype).split(".")[1], 1e-8)
+        tolerance = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4, "complex64": 1e-4}.get(
+            str(a.dtype).split(".")[1], 1e-8
+        )
         x, y = array_of(a), array_of(b)
         with np.errstate(all="ignore"):
             close = np.isclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True) | (x == y)
