@@ -17,7 +17,7 @@ import weakref
 from typing import Any
 
 from ... import _C
-from .mapped_memory import block_places, map_file, tensor_over, type_code, write_file
+from .mapped_memory import block_places, map_file, tensor_of, type_code, write_file
 
 # Smaller blocks are part of the pickle.
 INLINE = 1024
@@ -34,8 +34,8 @@ _PLACES = struct.Struct("=QQQQ")
 _outer_ends: weakref.WeakSet[Channel] = weakref.WeakSet()
 
 
-def _tensor_over_pickled(block: Any, dtype: str, shape: tuple[int, ...], requires_grad: bool) -> _C.Tensor:
-    tensor = tensor_over(memoryview(block), _C._dtypes[dtype], shape)
+def _tensor_of_pickled(block: Any, dtype: str, shape: tuple[int, ...], requires_grad: bool) -> _C.Tensor:
+    tensor = tensor_of(memoryview(block), _C._dtypes[dtype], shape)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -49,7 +49,7 @@ class _Pickler(pickle.Pickler):
         else:
             data = plain
         name = str(obj.dtype).rpartition(".")[2]
-        return _tensor_over_pickled, (pickle.PickleBuffer(data), name, tuple(obj.shape), obj.requires_grad)
+        return _tensor_of_pickled, (pickle.PickleBuffer(data), name, tuple(obj.shape), obj.requires_grad)
 
 
 class Packed:
@@ -152,7 +152,8 @@ class Channel:
 def _unpack(view: memoryview, data: bytes) -> Any:
     place, size, table, count = _PLACES.unpack_from(data, 1)
     sizes = view[table : table + 8 * count].cast("Q").tolist()
-    blocks = [view[start : start + length] for start, length in zip(block_places(sizes), sizes)]
+    # Copies: nothing that a program holds keeps the mapping, or its descriptor.
+    blocks = [bytearray(view[start : start + length]) for start, length in zip(block_places(sizes), sizes)]
     return pickle.loads(view[place : place + size], buffers=blocks)
 
 
