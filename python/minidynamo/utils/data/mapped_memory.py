@@ -57,7 +57,7 @@ def type_code(dtype: _C.dtype) -> int | None:
 def tensor_of(block: memoryview, dtype: _C.dtype, shape: tuple[int, ...]) -> _C.Tensor:
     """A contiguous tensor with the elements of a writable block, in memory of its own.
 
-    Memory that Python code has to give back would do so where an interrupt may be raised.
+    A deleter in Python would run where an interrupt may be raised.
     """
     tensor = minidynamo.empty(shape, dtype=dtype)
     if block.nbytes > 0:
