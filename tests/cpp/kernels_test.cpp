@@ -334,10 +334,39 @@ TEST(views_and_copies) {
         call1("full", {DimVec{2}, Scalar(true)})->dtype() == DType::bool_);
 }
 
+constexpr DType kComplex[] = {DType::complex64, DType::complex128};
+
+// Parts are cast as numbers of their own; a real number has no imaginary part, and a complex one that becomes real loses it.
+void check_casts_of_complex_numbers(const std::vector<double>& elements) {
+  std::vector<double> reversed(elements.rbegin(), elements.rend());
+  auto sizes = std::vector<int64_t>{static_cast<int64_t>(elements.size())};
+  auto cast = [](const Tensor& x, DType to) { return call1("cast", {x, to}); };
+  for (DType from : kComplex) {
+    Tensor re = make(part_dtype(from), sizes, elements), im = make(part_dtype(from), sizes, reversed);
+    Tensor z = call1("complex", {re, im});
+    for (DType to : kComplex) {
+      Tensor y = cast(z, to);
+      CHECK(values(call1("real_part", {y})) == values(cast(re, part_dtype(to))));
+      CHECK(values(call1("imag_part", {y})) == values(cast(im, part_dtype(to))));
+    }
+    for (int real = 0; real < kDTypeCount; ++real) {
+      auto to = static_cast<DType>(real);
+      if (is_complex(to)) continue;
+      CHECK(values(cast(z, to)) == values(cast(re, to)));
+      Tensor x = make(to, sizes, elements), y = cast(x, from);
+      CHECK(values(call1("real_part", {y})) == values(cast(x, part_dtype(from))));
+      CHECK(values(call1("imag_part", {y})) == std::vector<double>(elements.size(), 0));
+    }
+  }
+}
+
 void check_casts() {
   std::vector<double> elements = {0, 1, -1, 2.5, -2.5, 100, 127, 255, 0.49, -0.0};
+  check_casts_of_complex_numbers(elements);
   for (int from = 0; from < kDTypeCount; ++from) {
     for (int to = 0; to < kDTypeCount; ++to) {
+      // No Scalar holds a complex number.
+      if (is_complex(static_cast<DType>(from)) || is_complex(static_cast<DType>(to))) continue;
       Tensor x = make(static_cast<DType>(from), {10}, elements);
       Tensor y = call1("cast", {x, static_cast<DType>(to)});
       for (int64_t i = 0; i < 10; ++i) {

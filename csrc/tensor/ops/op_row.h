@@ -62,6 +62,7 @@ using Kernel = void (*)(const OpCall& call, std::span<Tensor> outs);
 
 // An opaque step: custom ops, allow_in_graph calls.
 struct HostCall {
+  // Makes the results, which are undefined before.
   void (*run)(void* context, const OpCall& call, std::span<Tensor> outs) = nullptr;
   void (*release)(void* context) = nullptr;
   void* context = nullptr;
