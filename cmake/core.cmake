@@ -1,7 +1,7 @@
 # The folders without Python.h: one static library, the same for every version of Python.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-set(core_folders base tensor machine_code graph executor)
+set(core_folders base tensor autograd machine_code graph executor)
 set(core_library_name libminidynamo_core.a)
 if(MINIDYNAMO_CORE_DIR)
   if(NOT EXISTS "${MINIDYNAMO_CORE_DIR}/${core_library_name}")

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "autograd/record.h"
 #include "base/host_hooks.h"
 #include "frontends/promotion.h"
 #include "tensor/kernels/pointwise_fast_path.h"
@@ -14,7 +15,9 @@ namespace {
 Tensor cast(const Tensor& tensor, DType dtype) {
   static const OpRow* const row = find_op("cast");
   std::array<Arg, 2> args = {tensor, dtype};
-  return std::move(run_op(*row, args).at(0));
+  std::vector<Tensor> results = run_op(*row, args);
+  note_history(*row, args, results);
+  return std::move(results.at(0));
 }
 
 // The operands of a call; heap allocated if there are more than fit inline.
@@ -84,7 +87,7 @@ bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
 }  // namespace
 
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
-  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && is_floating(dtype);
+  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && (is_floating(dtype) || is_complex(dtype));
 }
 
 void cast_args(const OpRow& row, std::span<Arg> args) {
@@ -125,7 +128,9 @@ std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
   bool some_input_does = any_requires_grad(args);
   if (row.promotion != Promotion::None) cast_args(row, args);
   std::vector<Tensor> results = run_op(row, args);
+  note_history(row, args, results);
   for (Tensor& result : results) {
+    if (result->kind() == TensorKind::Real) continue;
     bool requires_grad = result_requires_grad(row, some_input_does, result->dtype());
     if (result.requires_grad() != requires_grad && !is_an_argument(result, args))
       result.set_requires_grad(requires_grad);
@@ -146,9 +151,10 @@ bool keeps_dtype(const OpRow& row, DType dtype, const Scalar& number) {
   return number.category() <= md::row(dtype).category && keeps_dtype(row, dtype);
 }
 
-Tensor with_grad(const OpRow& row, bool some_input_does, Tensor result) {
-  tell_listener();
-  if (some_input_does && result_requires_grad(row, true, result->dtype())) result.set_requires_grad(true);
+Tensor with_history(const OpRow& row, std::initializer_list<Arg> given, const Tensor& result) {
+  std::vector<Arg> args(given);
+  fill_defaults(row, args);
+  note_history(row, args, {&result, 1});
   return result;
 }
 
@@ -157,25 +163,29 @@ Tensor with_grad(const OpRow& row, bool some_input_does, Tensor result) {
 Tensor apply_fast_path(const OpRow& row, const Tensor& a) {
   Tensor result;
   if (!keeps_dtype(row, a->dtype()) || !run_pointwise_fast(row, a, result)) return {};
-  return with_grad(row, a.requires_grad(), std::move(result));
+  tell_listener();
+  return a.requires_grad() ? with_history(row, {a}, result) : result;
 }
 
 Tensor apply_fast_path(const OpRow& row, const Tensor& a, const Tensor& b) {
   Tensor result;
   if (!keeps_dtype(row, a->dtype()) || !run_pointwise_fast(row, a, b, result)) return {};
-  return with_grad(row, a.requires_grad() || b.requires_grad(), std::move(result));
+  tell_listener();
+  return a.requires_grad() || b.requires_grad() ? with_history(row, {a, b}, result) : result;
 }
 
 Tensor apply_fast_path(const OpRow& row, const Tensor& a, const Scalar& b) {
   Tensor result;
   if (!keeps_dtype(row, a->dtype(), b) || !run_pointwise_fast(row, a, b, result)) return {};
-  return with_grad(row, a.requires_grad(), std::move(result));
+  tell_listener();
+  return a.requires_grad() ? with_history(row, {a, b}, result) : result;
 }
 
 Tensor apply_fast_path(const OpRow& row, const Scalar& a, const Tensor& b) {
   Tensor result;
   if (!keeps_dtype(row, b->dtype(), a) || !run_pointwise_fast(row, a, b, result)) return {};
-  return with_grad(row, b.requires_grad(), std::move(result));
+  tell_listener();
+  return b.requires_grad() ? with_history(row, {a, b}, result) : result;
 }
 
 Tensor apply_named(const char* op, std::vector<Arg> args) {

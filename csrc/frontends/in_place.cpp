@@ -1,5 +1,6 @@
 #include "frontends/in_place.h"
 
+#include "autograd/record.h"
 #include "base/error.h"
 #include "frontends/eager.h"
 #include "tensor/memory_overlap.h"
@@ -73,12 +74,18 @@ void apply_in_place(const OpRow& row, std::span<Arg> args) {
   check_writable(row, args, target);
   check_asked_dtype(row, args, target->dtype());
   bool requires_grad = target.requires_grad() || any_requires_grad(args.subspan(1));
+  bool has_history = writes_history(row, args, target);
   if (row.promotion != Promotion::None) cast_args(row, args);
   if (has_fake(args)) {
     check_write(row, run_op(row, args).at(0).spec(), target.spec());
+  } else if (has_history) {
+    WriteHistory history(row, args, target);
+    write_op(row, args, target);
+    history.finish();
   } else {
     write_op(row, args, target);
   }
+  if (target->kind() == TensorKind::Real) return;
   if (!target.requires_grad() && result_requires_grad(row, requires_grad, target->dtype())) {
     target.set_requires_grad(true);
   }

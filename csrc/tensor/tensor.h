@@ -63,11 +63,20 @@ Reach reach_of(const TensorSpec& spec);
 
 enum class TensorKind : uint8_t { Real, Fake, Recording };
 
+// An object owned by a tensor: what autograd/ knows of it.
+class TensorCompanion {
+ public:
+  virtual ~TensorCompanion() = default;
+};
+
 // Incremented whenever a property that guards check changes on a tensor in use: its flags, or the sizes and dtype of an
 // object that becomes another tensor. Facts read before stay valid while it is unchanged.
 inline std::atomic<uint64_t> tensor_change_count{0};
 inline uint64_t tensor_changes() { return tensor_change_count.load(std::memory_order_relaxed); }
 inline void note_tensor_change() { tensor_change_count.fetch_add(1, std::memory_order_relaxed); }
+
+// Set with the first real tensor that requires grad: before it no views need to be followed.
+inline std::atomic<bool> gradients_in_use{false};
 
 class TensorImpl {
  public:
@@ -94,6 +103,8 @@ class TensorImpl {
   const int64_t* sizes() const { return reinterpret_cast<const int64_t*>(spec_.sizes.data()); }
   const int64_t* strides() const { return reinterpret_cast<const int64_t*>(spec_.strides.data()); }
   int64_t numel() const { return numel_; }
+  // Null: it has none. Written under the GIL.
+  TensorCompanion* companion() const { return companion_.get(); }
   bool is_contiguous() const { return kind_ == TensorKind::Real ? contiguous_ : spec_.is_contiguous(); }
   void* data() const {
     MD_ASSERT(kind_ == TensorKind::Real, "a tensor without storage has no data");
@@ -123,6 +134,7 @@ class TensorImpl {
   Recorder* recorder_ = nullptr;
   void* recorded_value_ = nullptr;
   mutable std::shared_ptr<Room> room_;  // in which the elements lie, or null
+  std::unique_ptr<TensorCompanion> companion_;
 };
 
 // A reference-counted handle; copying shares the TensorImpl. May be null ("undefined").
@@ -157,10 +169,16 @@ class Tensor {
   TensorImpl* operator->() const { return impl_; }
   const TensorSpec& spec() const { return impl_->spec_; }
   bool requires_grad() const { return impl_->spec_.requires_grad; }
-  void set_requires_grad(bool value) {
+  void set_requires_grad(bool value) const {
     if (impl_->spec_.requires_grad == value) return;
     impl_->spec_.requires_grad = value;
+    if (value && impl_->kind_ == TensorKind::Real) gradients_in_use.store(true, std::memory_order_relaxed);
     note_tensor_change();
+  }
+  // Another handle of a tensor that somebody else holds.
+  static Tensor share(TensorImpl* impl) {
+    impl->count_.add();
+    return Tensor(impl);
   }
   // Whether this is the only handle of a real tensor whose storage nothing else shares.
   bool is_sole() const {
@@ -175,6 +193,7 @@ class Tensor {
     impl_->storage_->move_to(start, context);
     impl_->data_.store(data, std::memory_order_release);
   }
+  void set_companion(std::unique_ptr<TensorCompanion> companion) const { impl_->companion_ = std::move(companion); }
   Recorder* recorder() const { return impl_->recorder_; }
   void* recorded_value() const { return impl_->recorded_value_; }
   template <typename T>

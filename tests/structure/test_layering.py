@@ -8,8 +8,8 @@ import pytest
 from same_on_each_version import SAME_ON_EACH_VERSION
 
 CSRC = Path(__file__).parents[2] / "csrc"
-ORDER = "base cpython tensor machine_code bytecode graph guards frontends snapshot symbolic executor eval_frame bindings".split()
-CORE = {"base", "tensor", "machine_code", "graph", "executor"}
+ORDER = "base cpython tensor autograd machine_code bytecode graph guards frontends snapshot symbolic executor eval_frame bindings".split()
+CORE = {"base", "tensor", "autograd", "machine_code", "graph", "executor"}
 # The rooms of a folder; "" are the files that lie in no room. A file includes only its own room and those before it.
 ROOMS = {
     "tensor": ["", "parallel", "simd", "ops", "shapes", "gemm", "kernels"],

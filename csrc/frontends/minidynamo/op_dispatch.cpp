@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/grad_history.h"
 #include "base/inline_vector.h"
 #include "cpython/errors.h"
 #include "frontends/arg_binding.h"
@@ -362,8 +363,9 @@ Ref wrap_results(const OpRow& row, std::vector<Tensor> results) {
 }
 
 void require_no_leaf_write(BorrowedRef self) {
-  if (!is_tensor(self) || !as_tensor_object(self.get())->user_leaf || !tensor_modes().grad_enabled) return;
-  if (!tensor_of(self).requires_grad()) return;
+  if (!is_tensor(self) || !tensor_modes().grad_enabled || !tensor_of(self).requires_grad()) return;
+  bool is_real = tensor_of(self)->kind() == TensorKind::Real;
+  if (is_real ? !is_leaf(tensor_of(self)) : !as_tensor_object(self.get())->user_leaf) return;
   raise(ErrorKind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
 }
 

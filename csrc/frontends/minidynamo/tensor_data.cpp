@@ -1,3 +1,4 @@
+#include "autograd/grad_history.h"
 #include "frontends/minidynamo/tensor_data.h"
 
 #include <vector>
@@ -152,7 +153,7 @@ Tensor tensor_from_sequence(BorrowedRef data, std::optional<DType> dtype) {
 Tensor copy_of(const Tensor& tensor, std::optional<DType> dtype) {
   bool same = !dtype || *dtype == tensor->dtype();
   Tensor copy = same ? apply_named("clone", {tensor}) : apply_named("cast", {tensor, *dtype});
-  if (copy.requires_grad()) copy.set_requires_grad(false);
+  forget_history(copy);
   return copy;
 }
 

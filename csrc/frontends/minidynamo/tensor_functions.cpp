@@ -1,4 +1,6 @@
 // Functions of minidynamo that are not ops: tensors from data, dtypes, modes, threads.
+#include "frontends/minidynamo/grad_node_object.h"
+#include "frontends/minidynamo/tensor_gradients.h"
 #include "frontends/minidynamo/tensor_functions.h"
 
 #include <algorithm>
@@ -387,7 +389,12 @@ PyMethodDef functions[] = {
 
 void add_functions(PyObject* module) {
   Ref module_name = check(PyUnicode_FromString("minidynamo"));
-  for (PyMethodDef& def : functions) {
+  static std::vector<PyMethodDef> of_gradients = gradient_functions();
+  std::vector<PyMethodDef*> all;
+  for (PyMethodDef& def : functions) all.push_back(&def);
+  for (PyMethodDef& def : of_gradients) all.push_back(&def);
+  for (PyMethodDef* entry : all) {
+    PyMethodDef& def = *entry;
     def.ml_doc = doc_with_signature(def.ml_name, def.ml_doc, false);
     Ref function = check(PyCFunction_NewEx(&def, nullptr, module_name));
     check_status(PyModule_AddObjectRef(module, def.ml_name, function));
@@ -406,6 +413,7 @@ void add_tensor_functions(PyObject* module) {
   add_type("Size", size_type());
   add_type("device", device_type());
   add_type("Generator", generator_type());
+  add("_GradNode", grad_node_type());
   add_type("memory_format", memory_format_type());
   Ref formats = check(PyDict_New());
   for (const MemoryFormatRow& format : kMemoryFormats) {

@@ -14,6 +14,7 @@
 #include "frontends/minidynamo/tensor_data.h"
 #include "frontends/minidynamo/tensor_dlpack.h"
 #include "frontends/minidynamo/tensor_elements.h"
+#include "frontends/minidynamo/tensor_gradients.h"
 #include "frontends/minidynamo/tensor_interchange.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/minidynamo/tensor_slots.h"
@@ -287,20 +288,7 @@ PyObject* format(PyObject* self, PyObject* spec) {
   });
 }
 
-// ---- gradients: flags only ----
-
-void set_requires_grad(PyObject* self, bool value, const char* words) {
-  Tensor tensor = tensor_of(self);
-  if (value && !is_floating(tensor->dtype())) raise(ErrorKind::Runtime, words);
-  if (!value && tensor.requires_grad() && !as_tensor_object(self)->user_leaf) {
-    raise(ErrorKind::Runtime,
-          "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-          "subgraph that doesn't require differentiation use var_no_grad = var.detach().");
-  }
-  // A computed tensor stays computed; one without a gradient becomes a leaf.
-  if (value && !tensor.requires_grad()) as_tensor_object(self)->user_leaf = true;
-  tensor.set_requires_grad(value);
-}
+// ---- gradients ----
 
 PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
@@ -309,11 +297,6 @@ PyObject* requires_grad_(PyObject* self, PyObject* const* args, Py_ssize_t arg_c
                       "only Tensors of floating point dtype can require gradients");
     return Ref::share(self);
   });
-}
-
-PyObject* backward(PyObject*, PyObject* const*, Py_ssize_t, PyObject*) {
-  PyErr_SetString(PyExc_NotImplementedError, "Tensor.backward is not implemented: minidynamo computes no gradients");
-  return nullptr;
 }
 
 // ---- copies ----
@@ -377,20 +360,10 @@ PyObject* get_view(PyObject* self, void* name) {
 PyObject* get_data(PyObject* self, void*) {
   return guarded([&] { return wrap_tensor(alias_of(tensor_of(self))); });
 }
-PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
-PyObject* get_is_leaf(PyObject* self, void*) {
-  return PyBool_FromLong(!tensor_of(self).requires_grad() || as_tensor_object(self)->user_leaf);
-}
 PyObject* get_array_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 PyObject* get_version(PyObject* self, void*) {
   const Tensor& tensor = tensor_of(self);
   return PyLong_FromUnsignedLongLong(tensor->kind() == TensorKind::Real ? tensor->version() : 0);
-}
-
-int set_grad(PyObject*, PyObject* value, void*) {
-  if (value == nullptr || value == Py_None) return 0;
-  PyErr_SetString(PyExc_NotImplementedError, "Tensor.grad is not implemented: minidynamo computes no gradients");
-  return -1;
 }
 
 void push_own_methods(std::vector<PyMethodDef>& methods) {
@@ -425,7 +398,7 @@ void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back(fast_method("new_tensor", new_tensor,
                                 "new_tensor(data, *, dtype=None, device=None, requires_grad=False) -> Tensor\n\n"
                                 "A tensor from numbers or nested sequences, in the dtype of self."));
-  methods.push_back(fast_method("backward", backward, "Not implemented: raises NotImplementedError."));
+  for (const PyMethodDef& method : gradient_methods()) methods.push_back(method);
   methods.push_back({"__reduce_ex__", reduce_ex, METH_O, nullptr});
   PyMethodDef subclass =
       fast_method("_make_subclass", make_subclass,
@@ -469,9 +442,12 @@ PyGetSetDef* tensor_getset() {
     all->push_back({"real", get_view, nullptr, "The real parts.", const_cast<char*>("real")});
     all->push_back({"imag", get_view, nullptr, "The imaginary parts of complex numbers.", const_cast<char*>("imag")});
     all->push_back({"data", get_data, nullptr, "A tensor over the same memory that requires no grad.", nullptr});
-    all->push_back({"grad", get_none, set_grad, "None: no gradients are computed.", nullptr});
-    all->push_back({"grad_fn", get_none, nullptr, "None: no gradients are computed.", nullptr});
+    all->push_back({"grad", get_grad, set_grad, "The gradient that backward() accumulated, or None.", nullptr});
+    all->push_back({"grad_fn", get_grad_fn, nullptr, "The node that computed it; None for a leaf.", nullptr});
     all->push_back({"is_leaf", get_is_leaf, nullptr, "Whether no op with gradients made it.", nullptr});
+    all->push_back({"retains_grad", get_retains_grad, nullptr, "Whether backward() sets grad though it is no leaf.", nullptr});
+    all->push_back({"output_nr", get_output_nr, nullptr, "Which result of grad_fn it is.", nullptr});
+    all->push_back({"_base", get_base, nullptr, "The tensor that it is a view of, as far as gradients need that.", nullptr});
     all->push_back({"_version", get_version, nullptr, "How often its storage was written in place.", nullptr});
     all->push_back({"__array_priority__", get_array_priority, nullptr, nullptr, nullptr});
     all->push_back({"__dict__", tensor_get_dict, tensor_set_dict, nullptr, nullptr});

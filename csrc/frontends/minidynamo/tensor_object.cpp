@@ -40,6 +40,7 @@ void tensor_dealloc(PyObject* self) {
   if (PyObject_GC_IsTracked(self)) PyObject_GC_UnTrack(self);
   if (object->weak_list != nullptr) PyObject_ClearWeakRefs(self);
   Py_CLEAR(object->dict);
+  Py_CLEAR(object->grad);
   object->tensor.~Tensor();
   if (type == &tensor_type && free_count < kFreeListSize) {
     free_list[free_count++] = object;
@@ -50,10 +51,12 @@ void tensor_dealloc(PyObject* self) {
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(as_tensor_object(self)->dict);
+  Py_VISIT(as_tensor_object(self)->grad);
   return 0;
 }
 int tensor_clear(PyObject* self) {
   Py_CLEAR(as_tensor_object(self)->dict);
+  Py_CLEAR(as_tensor_object(self)->grad);
   return 0;
 }
 
@@ -97,6 +100,7 @@ Ref wrap_tensor_as(PyTypeObject* type, Tensor tensor) {
   TensorObject* object = type == &tensor_type ? allocate() : allocate_subclass(type);
   new (&object->tensor) Tensor(std::move(tensor));
   object->user_leaf = false;
+  object->grad = nullptr;
   object->dict = nullptr;
   object->weak_list = nullptr;
   return Ref::steal(reinterpret_cast<PyObject*>(object));

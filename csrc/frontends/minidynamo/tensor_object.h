@@ -7,7 +7,8 @@ namespace md {
 
 struct TensorObject {
   PyObject_HEAD Tensor tensor;  // always defined
-  bool user_leaf;               // requires_grad was set by the user: a leaf of the (future) tape
+  bool user_leaf;               // of fake and recording tensors: requires_grad was set by the user
+  PyObject* grad;               // owned; the object of the gradient that was asked for or set last, or null
   PyObject* dict;               // owned; null until an attribute is set. Only objects with a dict are
                                 // tracked by the garbage collector
   PyObject* weak_list;          // managed by CPython

@@ -129,7 +129,7 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
 int assign(PyObject* self, PyObject* key, PyObject* value) {
   try {
     if (value == nullptr) raise(ErrorKind::Type, "Tensor does not support deleting items");
-    require_no_leaf_write(self);
+    if (tensor_of(self)->kind() != TensorKind::Real) require_no_leaf_write(self);
     store(tensor_of(self), key, value);
     return 0;
   } catch (...) {

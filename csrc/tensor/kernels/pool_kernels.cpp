@@ -224,7 +224,51 @@ void in_wide_type(const Tensor& input, const Tensor& out, const Mean& mean) {
   if (is_half) copy_elements(result, out);
 }
 
+// Each element of a plane of out is the sum of what the windows that cover it share out.
+template <typename T, typename Share>
+void share_windows(const WindowGeometry& geometry, const Tensor& gradient, const Tensor& out, RangeOf range_of,
+                   const Share& share) {
+  int64_t planes = out->numel() / geometry.input_size();
+  std::fill_n(out.data<T>(), out->numel(), T(0));
+  double ns = static_cast<double>(geometry.kernel_size());
+  for_each_window(geometry, planes, ns, range_of, [&](int64_t plane, int64_t at, Range d, Range h, Range w) {
+    T* values = out.data<T>() + plane * geometry.input_size();
+    T part = gradient.data<T>()[plane * geometry.output_size() + at] / static_cast<T>(share(at, d, h, w));
+    for_each_element(geometry, d, h, w, [&](int64_t place) { values[place] += part; });
+  });
+}
+
 }  // namespace
+
+void avg_pool_gradient_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  if (out->numel() == 0) return;
+  const Tensor& gradient = tensor_arg(call, 0);
+  WindowGeometry geometry = geometry_of(call, out, gradient, window_arg(call, "kernel_size").size());
+  bool with_padding = bool_arg(call, call.row.schema.find("count_include_pad"));
+  std::optional<int64_t> fixed = optional_int_arg(call, call.row.schema.find("divisor_override"));
+  const auto& [d, h, w] = geometry.dims;
+  auto share = [&](int64_t at, Range, Range, Range) {
+    if (fixed) return *fixed;
+    int64_t count = count_along(d, at / (h.output * w.output), with_padding) *
+                    count_along(h, at / w.output % h.output, with_padding) * count_along(w, at % w.output, with_padding);
+    return std::max<int64_t>(count, 1);
+  };
+  in_wide_type(gradient, out, [&]<typename T>(T, const Tensor& given, const Tensor& result) {
+    share_windows<T>(geometry, given, result, covered, share);
+  });
+}
+
+void adaptive_avg_pool_gradient_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  if (out->numel() == 0) return;
+  const Tensor& gradient = tensor_arg(call, 0);
+  WindowGeometry geometry = geometry_of(call, out, gradient, window_arg(call, "output_size").size());
+  auto share = [](int64_t, Range d, Range h, Range w) { return count_of(d) * count_of(h) * count_of(w); };
+  in_wide_type(gradient, out, [&]<typename T>(T, const Tensor& given, const Tensor& result) {
+    share_windows<T>(geometry, given, result, divided, share);
+  });
+}
 
 void max_pool_kernel(const OpCall& call, std::span<Tensor> outs) {
   max_pool(call, outs, window_arg(call, "kernel_size").size(), covered);

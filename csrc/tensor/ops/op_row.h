@@ -140,6 +140,8 @@ struct OpRow {
   Kernel kernel;       // null for host calls and for views that always alias
   int pointwise = -1;  // row of tensor/simd/pointwise.def, -1 if none
   std::string doc;
+  // How gradients flow through it, in the language of autograd/derivative.h; empty for rows made at run time.
+  std::string derivative;
   HostCall host_call = {};
   bool has(OpTrait trait) const { return (traits.bits & trait) != 0; }
   OpRole role() const { return traits.role; }

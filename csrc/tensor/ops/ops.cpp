@@ -16,7 +16,7 @@ namespace md {
 namespace {
 
 OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int variants, OpTraits traits, ShapeRule rule,
-               Kernel kernel, Pointwise pointwise, const char* doc) {
+               Kernel kernel, Pointwise pointwise, const char* doc, const char* derivative) {
   OpRow row{};
   row.schema = parse_schema(schema);
   row.name = row.schema.name;
@@ -28,6 +28,7 @@ OpRow make_row(const char* schema, OpKind kind, Promotion promotion, int variant
   row.kernel = kernel;
   row.pointwise = static_cast<int>(pointwise);
   row.doc = doc;
+  row.derivative = derivative;
   return row;
 }
 
@@ -36,8 +37,9 @@ class OpTable {
  public:
   OpTable() {
     lists_.emplace_back().reserve(1024);
-#define MD_OP(schema, kind, promotion, variants, traits, rule, kernel, pointwise, doc) \
-  add(make_row(schema, OpKind::kind, Promotion::promotion, variants, traits, rule, kernel, Pointwise::pointwise, doc));
+#define MD_OP(schema, kind, promotion, variants, traits, rule, kernel, pointwise, doc, derivative)                     \
+  add(make_row(schema, OpKind::kind, Promotion::promotion, variants, traits, rule, kernel, Pointwise::pointwise, doc, \
+               derivative));
 #include "tensor/ops/ops.def"
 #undef MD_OP
   }

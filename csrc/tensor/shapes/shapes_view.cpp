@@ -317,6 +317,15 @@ void as_strided_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_view(outs, std::move(spec), offset - own);
 }
 
+void window_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  TensorSpec spec = same_dtype(self_spec(call));
+  spec.sizes = dims_arg(call, 1);
+  spec.strides = dims_arg(call, 2);
+  if (spec.sizes.size() != spec.strides.size())
+    raise_op(ErrorKind::Runtime, call.row.name, "sizes ", list(spec.sizes), " and strides ", list(spec.strides));
+  push_view(outs, std::move(spec), dim_arg(call, 3));
+}
+
 void select_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   TensorSpec spec = self_spec(call);
   spec.requires_grad = false;

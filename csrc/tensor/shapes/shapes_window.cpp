@@ -105,6 +105,16 @@ void avg_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, dtype, pooled_sizes(call));
 }
 
+// Of the gradient of a pool: the sizes of what was pooled are an argument.
+void pool_gradient_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  DType dtype = tensor_arg(call, 0)->dtype();
+  require_floating(call, dtype);
+  const DimVec& sizes = dims_arg(call, 1);
+  if (sizes.size() != tensor_arg(call, 0)->rank())
+    raise_op(ErrorKind::Runtime, call.row.name, "the gradient of a pool of sizes ", str(sizes.span()), operand_shapes(call));
+  push_contiguous(outs, dtype, sizes);
+}
+
 // Values, and for the maximum their indices.
 void adaptive_pool_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();

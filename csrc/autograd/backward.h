@@ -1,0 +1,23 @@
+// Runs the nodes behind results, from last to first.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "autograd/grad_node.h"
+
+namespace md {
+
+struct BackwardOptions {
+  bool keeps_graph = false;    // what nodes saved stays
+  bool creates_graph = false;  // gradients have a history of their own
+  // Raises for NaN in a gradient; named at the node that made it.
+  bool checks_nan = false;
+};
+
+// roots: where gradients start, one for each; gradients: theirs. Without inputs the gradients of all leaves are accumulated;
+// with some, theirs are returned, undefined for those that were not reached, and only nodes on the way run.
+// Called under the GIL; may be called by a node that runs. Serves interrupts between nodes.
+std::vector<Tensor> run_backward(std::span<const GradEdge> roots, std::vector<Tensor> gradients,
+                                 std::span<const GradEdge> inputs, const BackwardOptions& options);
+
+}  // namespace md

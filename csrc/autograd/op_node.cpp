@@ -1,0 +1,254 @@
+#include "autograd/op_node.h"
+
+#include <cctype>
+
+#include "autograd/derivative.h"
+#include "autograd/grad_history.h"
+#include "base/error.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+namespace {
+
+std::string backward_name(const OpRow& row) {
+  std::string name;
+  bool upper = true;
+  for (char c : python_name(row)) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = false;
+  }
+  return name + "Backward0";
+}
+
+// "torch.FloatTensor": how messages name a dtype.
+std::string tensor_type_text(const Tensor& tensor) {
+  std::string name = row(tensor->dtype()).name;
+  static constexpr std::pair<std::string_view, const char*> kNames[] = {
+      {"float32", "Float"}, {"float64", "Double"}, {"float16", "Half"}, {"bfloat16", "BFloat16"}};
+  for (const auto& [dtype, text] : kNames)
+    if (name == dtype) return str_cat("torch.", text, "Tensor");
+  return str_cat("torch.", name, "Tensor");
+}
+
+std::string sizes_text(const Tensor& tensor) {
+  std::string text = "[";
+  for (int i = 0; i < tensor->rank(); ++i) text += (i > 0 ? ", " : "") + tensor.spec().sizes[i].str();
+  return text + "]";
+}
+
+// A tensor as it was when the op ran.
+class SavedTensor {
+ public:
+  // is_result: of the node itself, which it does not hold.
+  SavedTensor(const Tensor& tensor, bool is_result, int output) : is_result_(is_result), output_(output) {
+    if (!tensor.defined()) return;
+    if (tensor->kind() != TensorKind::Real) {
+      tensor_ = tensor;
+      return;
+    }
+    version_ = tensor->version();
+    bool is_plain_leaf = !is_result && tensor.requires_grad() && is_leaf(tensor);
+    tensor_ = is_plain_leaf ? tensor : alias_with_edge(tensor, is_result ? GradEdge{} : edge_of(tensor));
+    requires_grad_ = tensor.requires_grad() || is_result;
+  }
+  bool defined() const { return tensor_.defined(); }
+
+  Tensor unpacked(GradNode& node) const {
+    if (!tensor_.defined() || tensor_->kind() != TensorKind::Real) return tensor_;
+    if (tensor_->version() != version_) raise_changed(node);
+    if (!is_result_) return tensor_;
+    bool records = tensor_modes().grad_enabled && (is_floating(tensor_->dtype()) || is_complex(tensor_->dtype()));
+    return records ? alias_with_edge(tensor_, {node.shared_from_this(), output_}) : tensor_;
+  }
+
+ private:
+  [[noreturn]] void raise_changed(const GradNode& node) const {
+    std::string origin;
+    GradNodePtr made_by = is_result_ ? nullptr : node_of(tensor_);
+    if (is_result_ || made_by) {
+      std::string name = is_result_ ? node.name() : made_by->name();
+      int output = is_result_ ? output_ : history_of(tensor_)->edge.index;
+      origin = str_cat(", which is output ", output, " of ", name, ",");
+    }
+    raise(ErrorKind::Runtime,
+          "one of the variables needed for gradient computation has been modified by an inplace operation: [",
+          tensor_type_text(tensor_), " ", sizes_text(tensor_), "]", origin, " is at version ", tensor_->version(),
+          "; expected version ", version_,
+          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+          "torch.autograd.set_detect_anomaly(True, check_nan=False).");
+  }
+
+  Tensor tensor_;
+  uint64_t version_ = 0;
+  bool is_result_;
+  bool requires_grad_ = false;
+  int output_;
+};
+
+Tensor spec_alone(const Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
+  TensorSpec spec = tensor.spec();
+  spec.requires_grad = false;
+  return Tensor::fake(spec);
+}
+
+class OpNode : public GradNode {
+ public:
+  OpNode(const OpRow& row, const Derivative* derivative) : row_(row), derivative_(derivative) {}
+
+  std::string name() const override { return backward_name(row_); }
+
+  void save_args(std::span<const Arg> args) {
+    find_edges(args);
+    if (derivative_ == nullptr) return;
+    reads_ = derivative_->reads({wanted_.get(), args.size()});
+    for (size_t i = 0; i < args.size(); ++i) args_.push_back(saved_arg(args[i], i, reads_));
+  }
+
+  void save_results(std::span<const Tensor> results) {
+    for (const Tensor& result : results) outputs.push_back({result->dtype(), result.spec().sizes});
+    if (derivative_ == nullptr) return;
+    for (size_t i = 0; i < results.size(); ++i) {
+      // All results of a list are saved or none.
+      size_t bit = row_.returns_list() ? 0 : i;
+      bool elements = reads_.result_elements >> bit & 1;
+      if (elements) has_saved_ = true;
+      results_.emplace_back(elements ? results[i] : spec_alone(results[i]), true, static_cast<int>(i));
+    }
+  }
+
+  std::vector<Tensor> apply(std::vector<Tensor> gradients) override {
+    if (derivative_ == nullptr)
+      raise(ErrorKind::NotImplemented, "the derivative for '", row_.name, "' is not implemented");
+    if (is_released_) raise_freed();
+    std::vector<Arg> args = unpacked_args();
+    std::vector<Tensor> results;
+    for (const SavedTensor& result : results_) results.push_back(result.unpacked(*this));
+    std::span<const bool> wanted(wanted_.get(), args.size());
+    std::vector<Arg> slopes = gradients_of(*derivative_, {row_, args, results, gradients, wanted});
+    gradients.clear();
+    return by_edge(slopes);
+  }
+
+  void release_saved() override {
+    if (!has_saved_) return;
+    is_released_ = true;
+    args_.clear();
+    results_.clear();
+  }
+
+ private:
+  struct SavedArg {
+    Arg plain;                        // no tensor
+    std::vector<SavedTensor> tensors;  // of a tensor or a list
+    bool is_list = false;
+  };
+
+  void find_edges(std::span<const Arg> args) {
+    wanted_ = std::make_unique<bool[]>(args.size());
+    auto add = [&](const Tensor& tensor, size_t param) {
+      if (!tensor.defined() || !tensor.requires_grad()) return;
+      if (derivative_ != nullptr && derivative_->whole == nullptr &&
+          derivative_->slope_of(static_cast<int>(param)) == nullptr)
+        return;
+      wanted_[param] = true;
+      edges.push_back(edge_of(tensor));
+    };
+    for (size_t i = 0; i < args.size(); ++i) {
+      size_t before = edges.size();
+      if (const auto* tensor = std::get_if<Tensor>(&args[i])) {
+        add(*tensor, i);
+      } else if (const auto* list = std::get_if<std::vector<Tensor>>(&args[i])) {
+        for (const Tensor& element : *list) {
+          size_t count = edges.size();
+          add(element, i);
+          of_list_.push_back(edges.size() > count);
+        }
+      }
+      edge_counts_.push_back(edges.size() - before);
+    }
+  }
+
+  SavedArg saved_arg(const Arg& arg, size_t param, const ReadSet& reads) {
+    bool elements = reads.argument_elements >> param & 1;
+    auto saved = [&](const Tensor& tensor) {
+      if (elements && tensor.defined()) has_saved_ = true;
+      return SavedTensor(elements ? tensor : spec_alone(tensor), false, 0);
+    };
+    SavedArg result;
+    if (const auto* tensor = std::get_if<Tensor>(&arg)) {
+      result.tensors.push_back(saved(*tensor));
+    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
+      result.is_list = true;
+      for (const Tensor& element : *list) result.tensors.push_back(saved(element));
+    } else {
+      result.plain = arg;
+    }
+    return result;
+  }
+
+  std::vector<Arg> unpacked_args() {
+    std::vector<Arg> args;
+    for (const SavedArg& saved : args_) {
+      if (saved.is_list) {
+        std::vector<Tensor> list;
+        for (const SavedTensor& tensor : saved.tensors) list.push_back(tensor.unpacked(*this));
+        args.emplace_back(std::move(list));
+      } else if (!saved.tensors.empty()) {
+        args.emplace_back(saved.tensors[0].unpacked(*this));
+      } else {
+        args.push_back(saved.plain);
+      }
+    }
+    return args;
+  }
+
+  std::vector<Tensor> by_edge(std::vector<Arg>& slopes) {
+    std::vector<Tensor> gradients;
+    size_t of_list = 0;
+    for (size_t i = 0; i < slopes.size(); ++i) {
+      bool is_list = args_[i].is_list;
+      auto* list = std::get_if<std::vector<Tensor>>(&slopes[i]);
+      auto* tensor = std::get_if<Tensor>(&slopes[i]);
+      if (is_list) {
+        for (size_t k = 0; k < args_[i].tensors.size(); ++k, ++of_list)
+          if (of_list_[of_list]) gradients.push_back(list == nullptr ? Tensor() : std::move((*list)[k]));
+      } else if (edge_counts_[i] > 0) {
+        gradients.push_back(tensor == nullptr ? Tensor() : std::move(*tensor));
+      }
+    }
+    return gradients;
+  }
+
+  const OpRow& row_;
+  const Derivative* derivative_;
+  ReadSet reads_;
+  std::unique_ptr<bool[]> wanted_;   // by parameter
+  std::vector<size_t> edge_counts_;  // by parameter
+  std::vector<bool> of_list_;        // of the elements of lists, in order: whether there is an edge
+  std::vector<SavedArg> args_;
+  std::vector<SavedTensor> results_;
+  bool has_saved_ = false, is_released_ = false;
+};
+
+}  // namespace
+
+GradNodePtr make_op_node(const OpRow& row, std::span<const Arg> args, std::span<const Tensor> results) {
+  GradNodePtr node = begin_op_node(row, args);
+  finish_op_node(*node, results);
+  return node;
+}
+
+GradNodePtr begin_op_node(const OpRow& row, std::span<const Arg> args) {
+  auto node = make_grad_node<OpNode>(row, derivative_of(row));
+  node->save_args(args);
+  return node;
+}
+
+void finish_op_node(GradNode& node, std::span<const Tensor> results) { static_cast<OpNode&>(node).save_results(results); }
+
+}  // namespace md

@@ -1,0 +1,56 @@
+// Ops as rules of derivatives call them.
+#pragma once
+#include <atomic>
+#include <span>
+#include <vector>
+
+#include "tensor/ops/op_row.h"
+
+namespace md {
+
+// Runs an op on arguments of final dtypes and keeps its history, as eager code does; real operands beside complex ones, and
+// narrow floats beside wide ones, are cast first. args: complete, in schema order.
+std::vector<Tensor> run_with_history(const OpRow& row, std::span<Arg> args);
+
+// An op by the name of its row, which is looked up once. Calls give its first result; omitted trailing arguments are defaults.
+class RuleOp {
+ public:
+  constexpr explicit RuleOp(const char* name) : name_(name) {}
+  template <typename... Args>
+  Tensor operator()(Args&&... args) const {
+    return all(std::forward<Args>(args)...).at(0);
+  }
+  template <typename... Args>
+  std::vector<Tensor> all(Args&&... args) const {
+    std::vector<Arg> list;
+    list.reserve(sizeof...(args));
+    (list.emplace_back(std::forward<Args>(args)), ...);
+    return run(std::move(list));
+  }
+
+ private:
+  std::vector<Tensor> run(std::vector<Arg> args) const;
+  const char* name_;
+  mutable std::atomic<const OpRow*> row_{nullptr};
+};
+
+namespace rule_ops {
+inline const RuleOp abs("abs"), add("add"), arange("arange"), cast("cast"), cat("cat"), clone("clone"), conj("conj"),
+    contiguous("contiguous"), convolution("convolution"), cumprod("cumprod"), cumsum("cumsum"), diagonal("diagonal"),
+    div("div"), eq("eq"), exp("exp"), expand("expand"), eye("eye"), flip("flip"), full_like("full_like"), gather("gather"),
+    ge("ge"), gt("gt"), index_add("index_add"), index_put("index_put"), isfinite("isfinite"), le("le"),
+    linalg_eigh("linalg_eigh"), linalg_inv("linalg_inv"), linalg_solve("linalg_solve"), linalg_svd("linalg_svd"),
+    log("log"), logical_and("logical_and"), logical_or("logical_or"), lt("lt"), matmul("matmul"), mean("mean"),
+    movedim("movedim"), mT("mT"), mul("mul"), narrow("narrow"), ne("ne"), neg("neg"), nonzero("nonzero"),
+    ones("ones"), outer("outer"), pow("pow"), prod("prod"), reshape("reshape"), scatter("scatter"),
+    scatter_add("scatter_add"), scatter_view("scatter_view"), select("select"), sigmoid("sigmoid"), sign("sign"),
+    split_sizes("split.sizes"), stack("stack"), sub("sub"), sum("sum"), t("t"), tanh("tanh"), transpose("transpose"),
+    tril("tril"), triu("triu"), unbind("unbind"), unfold("unfold"), unsqueeze("unsqueeze"), view_as_real("view_as_real"),
+    where("where"), zeros("zeros"), zeros_like("zeros_like"), complex("complex"), real_part("real_part"),
+    imag_part("imag_part"), squeeze("squeeze"), permute("permute"), relu("relu");
+}  // namespace rule_ops
+
+inline Scalar whole(int64_t value) { return Scalar(value); }
+inline Scalar truth(bool value) { return Scalar(value); }
+
+}  // namespace md

@@ -1,0 +1,186 @@
+// Functions of formulas for decompositions of matrices. Sources: M. Giles, "An extended collection of matrix derivative results
+// for forward and reverse mode automatic differentiation" (2008); I. Murray, "Differentiation of the Cholesky decomposition"
+// (2016); G. Golub and V. Pereyra, "The differentiation of pseudo-inverses" (1973).
+#include <optional>
+
+#include "autograd/rule_op.h"
+#include "autograd/rules.h"
+#include "base/error.h"
+
+namespace md {
+namespace {
+
+namespace op = rule_ops;
+
+const RuleOp tril("tril"), amax("amax");
+
+Tensor mul_all(const Tensor& a, const Tensor& b, const Tensor& c) { return op::matmul(op::matmul(a, b), c); }
+Dim last_size(const Tensor& tensor) { return tensor.spec().sizes[tensor->rank() - 1]; }
+Tensor as_row(const Tensor& tensor) { return op::unsqueeze(tensor, whole(-2)); }
+Tensor as_column(const Tensor& tensor) { return op::unsqueeze(tensor, whole(-1)); }
+Tensor without_diagonal(const Tensor& matrix) { return op::where(diagonal_mask(last_size(matrix)), whole(0), matrix); }
+
+// A sum of terms that may be absent.
+class Sum {
+ public:
+  void add(const Tensor& term) { total_ = total_.defined() ? op::add(total_, term) : term; }
+  const Tensor& total() const { return total_; }
+
+ private:
+  Tensor total_;
+};
+
+// Differences of all pairs, values[j] - values[i], with 1 on the diagonal.
+Tensor gaps(const Tensor& values) {
+  return op::where(diagonal_mask(last_size(values)), whole(1), op::sub(as_row(values), as_column(values)));
+}
+Tensor diagonal_matrix(const Tensor& values) {
+  return op::where(diagonal_mask(last_size(values)), as_row(values), whole(0));
+}
+Tensor first(const Tensor& tensor, int64_t dim, Dim count) {
+  return op::narrow(tensor, whole(dim), whole(0), Scalar::symbolic(count));
+}
+
+}  // namespace
+
+namespace rules {
+
+// b @ x.mT, also of vectors.
+Arg columns(const DifferentiatedCall& call, RuleArgs args) {
+  const Tensor &b = tensor_in(args, 0), &x = tensor_in(args, 1);
+  bool is_vector = std::get<Tensor>(call.args[1])->rank() == 1;
+  return is_vector ? op::mul(as_column(b), as_row(x)) : op::matmul(b, op::mT(x));
+}
+
+Arg cholesky_slope(const DifferentiatedCall&, RuleArgs args) {
+  const Tensor& L = tensor_in(args, 1);
+  Tensor product = op::matmul(op::mT(L), args[0]);
+  Tensor half = op::sub(tril(product), op::mul(op::where(diagonal_mask(last_size(product)), product, whole(0)),
+                                               Scalar(0.5)));
+  Tensor inverse = op::linalg_inv(L);
+  Tensor slope = mul_all(op::mT(inverse), half, inverse);
+  return op::mul(op::add(slope, op::mT(slope)), Scalar(0.5));
+}
+
+Arg qr_slope(const DifferentiatedCall&, RuleArgs args) {
+  const Tensor &Q = tensor_in(args, 2), &R = tensor_in(args, 3);
+  const auto& mode = std::get<std::string>(args[4]);
+  if (mode == "r")
+    raise(ErrorKind::Runtime, "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                              "linalg.qr(A, mode='reduced') if you are going to require differentiation through linalg.qr.");
+  Dim rows = Q.spec().sizes[Q->rank() - 2], width = last_size(R), height = R.spec().sizes[R->rank() - 2];
+  if (mode == "complete" && known_less(width, rows))
+    raise(ErrorKind::Runtime, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
+  bool has_q = has(args, 0), has_r = has(args, 1);
+  bool is_wide = known_less(height, width);
+  // A wide matrix is [X, Y] with X square: A = Q [U, V], V = Qt Y.
+  Tensor U = is_wide ? first(R, -1, height) : R;
+  Sum gradient_q;
+  if (has_q) gradient_q.add(tensor_in(args, 0));
+  Tensor gradient_u, gradient_y;
+  if (has_r) {
+    gradient_u = is_wide ? first(tensor_in(args, 1), -1, height) : tensor_in(args, 1);
+    if (is_wide) {
+      Dim rest = width - height;
+      Tensor gradient_v = op::narrow(args[1], whole(-1), Scalar::symbolic(height), Scalar::symbolic(rest));
+      Tensor V = op::narrow(R, whole(-1), Scalar::symbolic(height), Scalar::symbolic(rest));
+      Tensor Y = op::matmul(Q, V);
+      gradient_y = op::matmul(Q, gradient_v);
+      gradient_q.add(op::matmul(Y, op::mT(gradient_v)));
+    }
+  }
+  Sum inner;
+  if (gradient_u.defined()) inner.add(op::matmul(U, op::mT(gradient_u)));
+  if (gradient_q.total().defined()) inner.add(op::neg(op::matmul(op::mT(gradient_q.total()), Q)));
+  Tensor lower = tril(inner.total());
+  Tensor symmetric = op::add(lower, op::mT(tril(inner.total(), whole(-1))));
+  Sum outer;
+  if (gradient_q.total().defined()) outer.add(gradient_q.total());
+  outer.add(op::matmul(Q, symmetric));
+  Tensor slope = op::mT(op::linalg_solve(U, op::mT(outer.total())));
+  if (!is_wide) return slope;
+  if (!gradient_y.defined()) gradient_y = zeros_for(slope, [&] {
+    DimVec sizes = Q.spec().sizes;
+    sizes[Q->rank() - 1] = width - height;
+    return sizes;
+  }());
+  return op::cat(std::vector<Tensor>{slope, gradient_y}, whole(-1));
+}
+
+Arg svdvals_slope(const DifferentiatedCall&, RuleArgs args) {
+  std::vector<Tensor> parts = op::linalg_svd.all(args[1], std::string("some"));
+  return op::matmul(op::mul(parts[0], as_row(tensor_in(args, 0))), parts[2]);
+}
+
+Arg svd_slope(const DifferentiatedCall&, RuleArgs args) {
+  const Tensor& S = tensor_in(args, 4);
+  Dim k = last_size(S);
+  Tensor U = first(tensor_in(args, 3), -1, k), Vh = first(tensor_in(args, 5), -2, k);
+  bool has_u = has(args, 0), has_v = has(args, 2);
+  Sum middle;
+  if (has(args, 1)) middle.add(diagonal_matrix(tensor_in(args, 1)));
+  Tensor squares = op::mul(S, S);
+  auto turned = [&](const Tensor& product) {
+    return without_diagonal(op::div(op::sub(product, op::mT(product)), gaps(squares)));
+  };
+  Tensor gradient_u, gradient_v;
+  if (has_u) {
+    gradient_u = first(tensor_in(args, 0), -1, k);
+    middle.add(op::mul(turned(op::matmul(op::mT(U), gradient_u)), as_row(S)));
+  }
+  if (has_v) {
+    gradient_v = op::mT(first(tensor_in(args, 2), -2, k));
+    middle.add(op::mul(as_column(S), turned(op::matmul(Vh, gradient_v))));
+  }
+  Sum slope;
+  if (middle.total().defined()) slope.add(mul_all(U, middle.total(), Vh));
+  if (has_u && known_less(k, U.spec().sizes[U->rank() - 2])) {
+    Tensor scaled = op::div(gradient_u, as_row(S));
+    slope.add(op::matmul(op::sub(scaled, mul_all(U, op::mT(U), scaled)), Vh));
+  }
+  if (has_v && known_less(k, last_size(Vh))) {
+    Tensor scaled = op::div(gradient_v, as_row(S));
+    slope.add(op::matmul(U, op::mT(op::sub(scaled, op::matmul(op::mT(Vh), op::matmul(Vh, scaled))))));
+  }
+  return slope.total().defined() ? Arg(slope.total()) : Arg();
+}
+
+Arg eigvalsh_slope(const DifferentiatedCall&, RuleArgs args) {
+  Tensor vectors = op::linalg_eigh.all(args[1], args[2]).at(1);
+  return op::matmul(op::mul(vectors, as_row(tensor_in(args, 0))), op::mT(vectors));
+}
+
+Arg eigh_slope(const DifferentiatedCall&, RuleArgs args) {
+  const Tensor &values = tensor_in(args, 2), &vectors = tensor_in(args, 3);
+  Sum middle;
+  if (has(args, 0)) middle.add(diagonal_matrix(tensor_in(args, 0)));
+  if (has(args, 1)) middle.add(without_diagonal(op::div(op::matmul(op::mT(vectors), args[1]), gaps(values))));
+  return mul_all(vectors, middle.total(), op::mT(vectors));
+}
+
+Arg pseudo_inverse(const DifferentiatedCall&, RuleArgs args) {
+  std::vector<Tensor> parts = op::linalg_svd.all(args[0], std::string("some"));
+  const Tensor& S = parts[1];
+  const DimVec& sizes = sizes_in(args, 0);
+  double rows = static_cast<double>(sizes[sizes.size() - 1].value()), width = static_cast<double>(sizes[sizes.size() - 2].value());
+  double epsilon = S->dtype() == DType::float64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+  Tensor limit = op::mul(amax(S, DimVec{-1}, truth(true)), Scalar(epsilon * std::max(rows, width)));
+  Tensor inverted = op::where(op::gt(S, limit), op::div(Scalar(1.0), S), whole(0));
+  return op::matmul(op::mul(op::mT(parts[2]), as_row(inverted)), op::mT(parts[0]));
+}
+
+// With respect to A; p is its pseudo-inverse.
+Arg lstsq_slope(const DifferentiatedCall&, RuleArgs args) {
+  const Tensor &g = tensor_in(args, 0), &A = tensor_in(args, 1), &B = tensor_in(args, 2), &x = tensor_in(args, 3),
+               &p = tensor_in(args, 4);
+  Tensor pushed = op::matmul(op::mT(p), g);
+  Tensor rest = op::sub(B, op::matmul(A, x));
+  Tensor first_term = op::neg(op::matmul(pushed, op::mT(x)));
+  Tensor second = op::matmul(rest, op::mT(op::matmul(p, pushed)));
+  Tensor beyond = op::sub(g, op::matmul(op::mT(A), pushed));
+  Tensor third = op::matmul(op::matmul(op::mT(p), x), op::mT(beyond));
+  return op::add(op::add(first_term, second), third);
+}
+
+}  // namespace rules
+}  // namespace md

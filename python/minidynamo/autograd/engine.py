@@ -1,0 +1,184 @@
+"""backward() and grad(): where gradients start, and what is done with those that arrive."""
+
+from __future__ import annotations
+
+import minidynamo
+
+from .. import _C
+from . import anomaly_mode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .._C import Tensor
+    from .graph import GradientEdge
+
+_UNUSED = (
+    "The differentiated Tensor at index {} appears to not have been used in the graph. Set allow_unused=True if this is "
+    "the desired behavior."
+)
+
+
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """A tensor, an edge or None as a tuple of one; a sequence as a tuple."""
+    if value is None or isinstance(value, _C.Tensor) or hasattr(value, "output_nr"):
+        return (value,)
+    return tuple(value)
+
+
+def _edge(value: Any) -> Any:
+    return value if isinstance(value, _C.Tensor) else (value.node, value.output_nr)
+
+
+def _sizes_text(tensor: Tensor) -> str:
+    return f"torch.Size({list(tensor.shape)})"
+
+
+def _start(index: int, output: Any, given: Tensor | None) -> Tensor:
+    """The gradient with which an output starts."""
+    if given is None:
+        if not isinstance(output, _C.Tensor):
+            raise RuntimeError("grad_outputs are needed for a GradientEdge")
+        if output.numel() != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if output.dtype.is_complex:
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {output.dtype}"
+            )
+        return minidynamo.ones_like(output.detach())
+    if not isinstance(given, _C.Tensor):
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
+    if isinstance(output, _C.Tensor):
+        if given.shape != output.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{index}] has a shape of {_sizes_text(given)} and output[{index}] has a"
+                f" shape of {_sizes_text(output)}."
+            )
+        if given.dtype.is_complex != output.dtype.is_complex:
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype:"
+                f" grad_output[{index}] has a dtype of {given.dtype} and output[{index}] has a dtype of {output.dtype}."
+            )
+        if given.dtype != output.dtype:
+            return given.to(output.dtype)
+    return given
+
+
+def _starts(outputs: tuple[Any, ...], given: tuple[Any, ...]) -> list[Tensor]:
+    if len(outputs) != len(given):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    for index, output in enumerate(outputs):
+        if isinstance(output, _C.Tensor) and not output.requires_grad:
+            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+    return [_start(index, output, each) for index, (output, each) in enumerate(zip(outputs, given))]
+
+
+def _run(
+    outputs: tuple[Any, ...], starts: list[Tensor], inputs: tuple[Any, ...] | None, keeps_graph: bool, creates_graph: bool
+) -> tuple[Tensor | None, ...]:
+    roots = tuple([_edge(output) for output in outputs])
+    ends = None if inputs is None else tuple([_edge(each) for each in inputs])
+    checks_nan = anomaly_mode.state.enabled and anomaly_mode.state.check_nan
+    if not anomaly_mode.state.enabled:
+        return _C._run_backward(roots, starts, ends, keeps_graph, creates_graph, checks_nan)
+    with anomaly_mode.explained():
+        return _C._run_backward(roots, starts, ends, keeps_graph, creates_graph, checks_nan)
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor] | GradientEdge | Sequence[GradientEdge],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Adds the gradients of tensors to the `grad` of the leaves that they were computed from, or of `inputs` alone.
+
+    `grad_tensors` has one gradient for each tensor, of its shape; None stands for 1 and needs a tensor of one element. What the
+    graph saved is freed unless `retain_graph`, which is `create_graph` by default: then gradients can be differentiated.
+    Raises RuntimeError for a tensor without history, a gradient of another shape, and a graph that was freed.
+    """
+    if grad_variables is not None:
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use"
+                " `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    outputs = as_tuple(tensors)
+    ends = None if inputs is None else as_tuple(inputs)
+    if ends is not None and not ends:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    given = (None,) * len(outputs) if grad_tensors is None else as_tuple(grad_tensors)
+    keeps_graph = create_graph if retain_graph is None else retain_graph
+    starts = _starts(outputs, given)
+    if ends is None:
+        _run(outputs, starts, None, keeps_graph, create_graph)
+        return
+    for each in ends:
+        if not each.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    found = _run(outputs, starts, ends, keeps_graph, create_graph)
+    with minidynamo.set_grad_enabled(create_graph):
+        for each, gradient in zip(ends, found):
+            if gradient is not None:
+                _C._accumulate_gradient(each, gradient)
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor] | GradientEdge | Sequence[GradientEdge],
+    inputs: Tensor | Sequence[Tensor] | GradientEdge | Sequence[GradientEdge],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor, ...]:
+    """The sums of the gradients of outputs with respect to each of the inputs, as a tuple; no `grad` changes.
+
+    An input that the outputs do not depend on is an error, None if `allow_unused`, and zeros if `materialize_grads`. With
+    `is_grads_batched` each of `grad_outputs` has a first dim of several gradients, and so have the results.
+    """
+    if not only_inputs:
+        raise ValueError("only_inputs argument is deprecated and is ignored now (defaults to True)")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    allows_unused = materialize_grads if allow_unused is None else allow_unused
+    results, ends = as_tuple(outputs), as_tuple(inputs)
+    if not ends:
+        raise ValueError("grad requires non-empty inputs.")
+    for each in ends:
+        if isinstance(each, _C.Tensor) and not each.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    given = (None,) * len(results) if grad_outputs is None else as_tuple(grad_outputs)
+    keeps_graph = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        found = _batched(results, given, ends, keeps_graph, create_graph)
+    else:
+        found = _run(results, _starts(results, given), ends, keeps_graph, create_graph)
+    if materialize_grads:
+        return tuple([minidynamo.zeros_like(end) if each is None else each for end, each in zip(ends, found)])
+    for index, each in enumerate(found):
+        if each is None and not allows_unused:
+            raise RuntimeError(_UNUSED.format(index))
+    return found  # type: ignore[return-value]  # None where that is allowed
+
+
+def _batched(
+    outputs: tuple[Any, ...], given: tuple[Any, ...], ends: tuple[Any, ...], keeps_graph: bool, creates_graph: bool
+) -> tuple[Tensor | None, ...]:
+    """Each gradient of the batch by a run of its own."""
+    sizes = {len(each) for each in given if each is not None}
+    if len(sizes) != 1:
+        raise RuntimeError("is_grads_batched: grad_outputs need a first dim of one size")
+    count = sizes.pop()
+    rows = []
+    for i in range(count):
+        starts = _starts(outputs, tuple([None if each is None else each[i] for each in given]))
+        rows.append(_run(outputs, starts, ends, keeps_graph or i + 1 < count, creates_graph))
+    return tuple([None if column[0] is None else minidynamo.stack(column) for column in zip(*rows)])
