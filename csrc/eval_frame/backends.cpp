@@ -65,6 +65,11 @@ bool ends_at_loops(const Policy* policy) {
   return PyUnicode_Check(backend) || PyObject_HasAttr(backend, kStandsForOneDnn) != 0;
 }
 
+bool runs_own_plan(const Policy* policy) {
+  auto found = held_backends().find(policy->backend);
+  return found != held_backends().end() && PyUnicode_Check(found->second.identity.backend.get());
+}
+
 std::shared_ptr<const Plan> plan_for(const Policy* policy, const ShownGraph& graph,
                                      const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes) {
   auto found = held_backends().find(policy->backend);

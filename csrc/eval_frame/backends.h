@@ -31,6 +31,9 @@ bool ends_at_loops(const Policy* policy);
 BorrowedRef guard_filter_of(const Policy* policy);  // null if there is none
 bool freezes_parameters(const Policy* policy);
 
+// Whether the extension makes its plans, not a callable.
+bool runs_own_plan(const Policy* policy);
+
 // Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order, tensors
 // of the family in which the graph is shown.
 std::shared_ptr<const Plan> plan_for(const Policy* policy, const ShownGraph& graph,

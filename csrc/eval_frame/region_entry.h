@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "eval_frame/code_cache.h"
+#include "executor/gradient_plan.h"
 #include "executor/plan.h"
 #include "guards/frozen_tensor.h"
 #include "guards/reused_tensor.h"
@@ -52,6 +53,7 @@ struct RegionEntry : CacheEntry {
   int64_t trace_ns = 0, plan_ns = 0;           // duration of the trace and of lowering
   std::shared_ptr<const Plan> plan;            // null: nothing to compute
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
+  std::shared_ptr<GradientPlan> gradients;     // of results that require grad (GradientWay::Plan), or null
   bool draws = false;                          // uses random numbers
   std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere
   std::vector<FrozenTensor> frozen;            // by input, if parameters stay as they are; else empty
@@ -66,6 +68,10 @@ struct RegionEntry : CacheEntry {
   bool links = false;                          // runs again from its own exit: linked_loop.h
   std::optional<Stretch> numbers;              // its instructions, if executing them costs less than a look-up
   int runs_of_numbers = 0;
+  // The graph that the plan runs: it may have outputs behind the region's own.
+  const Graph& run_graph() const {
+    return gradients != nullptr && gradients->saves() ? *gradients->forward() : *region.graph;
+  }
   // A stretch without work that the driver executes.
   bool is_driven() const { return region.workless && behind.may_exist(); }
   // Otherwise: whether Python runs the frame from here, and whether that was learned.

@@ -114,7 +114,7 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
       view_(view),
       exit_(entry_->region.snapshot, view, fetched),
       inputs_(entry_->plan != nullptr ? region().inputs.size() : 0),
-      outputs_(entry_->plan != nullptr ? region().graph->outputs().size() : 0) {
+      outputs_(entry_->plan != nullptr ? entry_->run_graph().outputs().size() : 0) {
   ++counters().regions_run;
   auto find = [&](const RegionInput& place) { return fetch_once(place.source, view, fetched); };
   if (entry_->reused.empty()) [[likely]]
@@ -240,6 +240,8 @@ bool RegionRun::run_steps() {
   std::optional<RepeatableRun> repeatable;
   if (!entry_->families.empty()) repeatable.emplace(true);
   bool has_committed = false;
+  std::optional<RunHistory> history;
+  if (entry_->gradients != nullptr) history.emplace(entry_->gradients, inputs_.span(), region().input_writes);
   try {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
@@ -267,6 +269,7 @@ bool RegionRun::run_steps() {
     if (drawn) drawn->roll_back();
     return false;
   }
+  if (history) history->finish(outputs_.span());
   if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
   drop_inputs();
   exit_.builder().set_outputs(outputs_.span());

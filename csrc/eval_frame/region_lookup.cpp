@@ -79,6 +79,17 @@ std::vector<const TensorFamily*> families_of_outputs(const CapturedRegion& regio
   return any ? families : std::vector<const TensorFamily*>();
 }
 
+// Of our own tensors; those of other libraries have no history here.
+GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
+  const CapturedRegion& region = entry.region;
+  if (region.family != &default_family() || region.has_foreign_tensors) return GradientWay::None;
+  GradientPlan::Forward forward =
+      runs_own_plan(place.policy) ? GradientPlan::Forward::Saves : GradientPlan::Forward::RunsAgain;
+  GradientPlan::Chosen chosen = GradientPlan::choose(region.graph, region.input_writes, forward);
+  entry.gradients = std::move(chosen.plan);
+  return chosen.way;
+}
+
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
@@ -89,7 +100,18 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
         *region.family, input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed)));
   entry.draws =
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
-  entry.plan = plan_for(place.policy, {region.graph, region.family}, examples, region.input_writes);
+  GradientWay way = choose_gradients(place, entry);
+  if (way == GradientWay::Python) {
+    entry.region.exit = ExitKind::Bailout;
+    return;
+  }
+  if (way == GradientWay::OpByOp) {
+    entry.plan = history_plan(region.graph);
+  } else {
+    bool saves = entry.gradients != nullptr && entry.gradients->saves();
+    std::shared_ptr<const Graph> graph = saves ? entry.gradients->forward() : region.graph;
+    entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes);
+  }
   entry.families = families_of_outputs(region);
   if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
   if (region.has_foreign_tensors) entry.reused.resize(region.inputs.size());

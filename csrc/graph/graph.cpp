@@ -237,6 +237,18 @@ Node* Graph::prepend_tensor_input(const std::string& name, const TensorSpec& spe
   return node;
 }
 
+void Graph::order_inputs(std::span<Node* const> order) {
+  MD_ASSERT(order.size() == inputs_.size(), "each input has a place");
+  auto place_of = [&](const std::unique_ptr<Node>& node) {
+    auto found = std::find(order.begin(), order.end(), node.get());
+    return found - order.begin();
+  };
+  std::stable_sort(nodes_.begin(), nodes_.end(),
+                   [&](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
+  inputs_.assign(order.begin(), order.end());
+  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int>(i);
+}
+
 void Graph::set_outputs(std::vector<ValueRef> outputs) { outputs_ = std::move(outputs); }
 
 int Graph::op_count() const {

@@ -117,6 +117,8 @@ class Graph {
   // The same, inserted before an existing node.
   Node* insert_op(const Node& before, const OpRow& op, std::vector<Operand> operands, Location location = nullptr);
   void set_outputs(std::vector<ValueRef> outputs);
+  // Brings the inputs into this order, before all other nodes.
+  void order_inputs(std::span<Node* const> order);
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   const std::vector<Node*>& inputs() const { return inputs_; }  // tensor and scalar placeholders, in order
@@ -126,6 +128,7 @@ class Graph {
   bool has_host_call() const { return host_calls_ > 0; }
   // Takes shared ownership of the table that symbolic dims in the graph refer to.
   void keep_dims(std::shared_ptr<const void> table) { dim_table_ = std::move(table); }
+  const std::shared_ptr<const void>& kept_dims() const { return dim_table_; }
   bool is_symbolic() const;  // whether a size of an input, or a number defined by an input, is symbolic
   void set_runtime_asserts(std::vector<RuntimeAssert> runtime_asserts) {
     runtime_asserts_ = std::move(runtime_asserts);
@@ -233,5 +236,8 @@ struct GraphInput {
 };
 // Applies every op eagerly, in order: the "eager" backend, and the reference for plans.
 std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> inputs);
+// The same; ops whose results require grad, by the graph, keep a history, and where `all` every op does that has an operand
+// which requires grad.
+std::vector<Tensor> run_with_histories(const Graph& graph, std::span<const GraphInput> inputs, bool all = true);
 
 }  // namespace md

@@ -1,5 +1,10 @@
+#include <algorithm>
+#include <utility>
+
+#include "autograd/record.h"
 #include "base/interrupts.h"
 #include "graph/graph.h"
+#include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
@@ -45,7 +50,30 @@ void set_grad(const Node& node, std::span<const Arg> args, std::vector<Tensor>& 
 
 }  // namespace
 
-std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> inputs) {
+namespace {
+
+// By its graph, or by the operands of each op.
+enum class History : uint8_t { None, ByGraph, ByOperands };
+
+class GradMode {
+ public:
+  explicit GradMode(bool enabled) : before_(std::exchange(tensor_modes().grad_enabled, enabled)) {}
+  ~GradMode() { tensor_modes().grad_enabled = before_; }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+
+ private:
+  bool before_;
+};
+
+void keep_history(const Node& node, std::span<const Arg> args, std::span<const Tensor> results, History history) {
+  bool by_graph = std::ranges::any_of(node.outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
+  if (history == History::ByGraph && !by_graph) return;
+  GradMode mode(true);
+  note_history(*node.op, args, results);
+}
+
+std::vector<Tensor> run_ops(const Graph& graph, std::span<const GraphInput> inputs, History history) {
   check_input_count(graph, inputs.size());
   std::vector<NodeResult> results(graph.nodes().size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -72,7 +100,11 @@ std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> 
       raise_op(ErrorKind::Runtime, node->op->name, "returned ", tensors.size(), " results, its shape rule says ",
                node->outs.size());
     }
-    set_grad(*node, args, tensors);
+    if (history == History::None) {
+      set_grad(*node, args, tensors);
+    } else {
+      keep_history(*node, args, tensors, history);
+    }
     for (const Operand& operand : node->operands) {
       for_each_value(operand, [&](const ValueRef& value) {
         if (last[static_cast<size_t>(value.node->index)] == node->index) {
@@ -88,6 +120,16 @@ std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> 
     outputs.push_back(results[static_cast<size_t>(output.node->index)].tensors[static_cast<size_t>(output.out)]);
   }
   return outputs;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_eagerly(const Graph& graph, std::span<const GraphInput> inputs) {
+  return run_ops(graph, inputs, History::None);
+}
+
+std::vector<Tensor> run_with_histories(const Graph& graph, std::span<const GraphInput> inputs, bool all) {
+  return run_ops(graph, inputs, all ? History::ByOperands : History::ByGraph);
 }
 
 }  // namespace md

@@ -29,13 +29,15 @@ class Scalar {
     scalar.large_ = value > INT64_MAX;
     return scalar;
   }
-  // A run-time number of which only the kind is known.
-  static constexpr Scalar unknown(Kind kind) {
-    Scalar scalar;
+  // A run-time number of which only the kind is known, and which one it is among the numbers of its maker.
+  static constexpr Scalar unknown(Kind kind, int64_t number = -1) {
+    Scalar scalar(number);
     scalar.kind_ = kind;
     scalar.unknown_ = true;
     return scalar;
   }
+  bool is_unknown() const { return unknown_; }
+  int64_t unknown_number() const { return int_; }
 
   // An integer that is a symbolic size of its capture.
   static Scalar symbolic(Dim dim) {

@@ -34,6 +34,7 @@ _LAZY_MODULES = (
     "_jit_internal",
     "_logging",
     "accelerator",
+    "autograd",
     "backends",
     "compat",
     "compiler",

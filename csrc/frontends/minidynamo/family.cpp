@@ -98,18 +98,8 @@ constexpr MethodMeaning kMethods[] = {
     {"__dlpack__", TensorCallableKind::Breaks, TensorRefusal::Memory},
 };
 
-PyObject* none() { return Py_None; }
-
 const TensorAttribute* attribute(std::string_view name) {
-  // Filled once, under the GIL.
-  static const auto* const rows = [] {
-    auto* all = new TensorAttributes(common_attributes());
-    // There are no gradients.
-    for (const char* gradient : {"grad", "grad_fn"})
-      all->emplace(gradient, TensorAttribute{.kind = TensorAttribute::Kind::Constant, .value = none()});
-    return all;
-  }();
-  return find_attribute(*rows, name);
+  return find_attribute(common_attributes(), name);
 }
 
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }

@@ -1,0 +1,309 @@
+#include "executor/gradient_plan.h"
+
+#include <algorithm>
+
+#include "autograd/grad_history.h"
+#include "autograd/rule_op.h"
+#include "base/error.h"
+#include "executor/sized_plans.h"
+#include "tensor/tensor_modes.h"
+
+namespace md {
+namespace {
+
+bool is_tensor_input(const Node& node) { return node.kind == NodeKind::TensorInput; }
+
+// A gradient as the backward's plan takes it.
+Tensor contiguous(const Tensor& tensor) { return tensor->is_contiguous() ? tensor : rule_ops::contiguous(tensor); }
+
+size_t index_of(const std::vector<ValueRef>& values, ValueRef value) {
+  return static_cast<size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+}
+
+// A node between a run's backward and what its inputs come from: gradients of the backward end here, so that none goes on to
+// an input by way of another one.
+class PassingNode : public GradNode {
+ public:
+  explicit PassingNode(const Tensor& tensor, GradEdge to) {
+    outputs.push_back({tensor->dtype(), tensor.spec().sizes});
+    edges.push_back(std::move(to));
+  }
+  std::string name() const override { return "IdentityBackward0"; }
+  std::vector<Tensor> apply(std::vector<Tensor> gradients) override { return gradients; }
+};
+
+class RunNode : public GradNode {
+ public:
+  RunNode(std::shared_ptr<GradientPlan> plan, std::span<const GraphInput> inputs) : plan_(std::move(plan)) {
+    const std::vector<Node*>& nodes = plan_->forward()->inputs();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      Saved saved{.scalar = inputs[i].scalar};
+      if (is_tensor_input(*nodes[i])) {
+        const Tensor& tensor = inputs[i].tensor;
+        if (tensor.requires_grad() && nodes[i]->outs[0].spec.requires_grad) {
+          saved.edge = static_cast<int>(edges.size());
+          edges.push_back(edge_of(tensor));
+        }
+        if (plan_->reads_input(i)) {
+          saved.tensor = alias_with_edge(tensor, {});
+          saved.version = tensor->version();
+        }
+      }
+      inputs_.push_back(std::move(saved));
+    }
+  }
+
+  std::string name() const override { return "CompiledFunctionBackward"; }
+
+  void keep_outputs(std::span<const Tensor> results) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      outputs.push_back({results[i]->dtype(), results[i].spec().sizes});
+      Saved saved;
+      if (plan_->reads_output(i)) {
+        saved.tensor = alias_with_edge(results[i], {});
+        saved.version = results[i]->version();
+      }
+      results_.push_back(std::move(saved));
+    }
+  }
+
+  std::vector<Tensor> apply(std::vector<Tensor> gradients) override {
+    if (is_released_) raise_freed();
+    bool records = tensor_modes().grad_enabled;
+    std::vector<GraphInput> inputs;
+    for (const Saved& saved : inputs_)
+      inputs.push_back({.tensor = read(saved, records && saved.edge >= 0, false, saved.edge), .scalar = saved.scalar});
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < results_.size(); ++i)
+      results.push_back(read(results_[i], records && plan_->has_history(i), true, static_cast<int>(i)));
+    // Somebody else's plan has no further outputs.
+    gradients.resize(plan_->forward()->outputs().size());
+    results.resize(gradients.size());
+    std::vector<Tensor> by_input = plan_->run(inputs, results, gradients, records);
+    std::vector<Tensor> by_edge(edges.size());
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].edge >= 0) by_edge[static_cast<size_t>(inputs_[i].edge)] = std::move(by_input[i]);
+    return by_edge;
+  }
+
+  void release_saved() override {
+    is_released_ = true;
+    inputs_.clear();
+    results_.clear();
+  }
+
+ private:
+  struct Saved {
+    Tensor tensor = {};
+    uint64_t version = 0;
+    Scalar scalar{int64_t{0}};
+    int edge = -1;
+  };
+
+  Tensor read(const Saved& saved, bool with_history, bool is_result, int index) {
+    if (!saved.tensor.defined()) return {};
+    if (saved.tensor->version() != saved.version)
+      raise(ErrorKind::Runtime,
+            "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of "
+            "sizes ", str(saved.tensor.spec().sizes.span()), " is at version ", saved.tensor->version(),
+            "; expected version ", saved.version, " instead.");
+    if (!with_history) return saved.tensor;
+    if (is_result) return alias_with_edge(saved.tensor, {shared_from_this(), index});
+    auto passing = make_grad_node<PassingNode>(saved.tensor, edges[static_cast<size_t>(index)]);
+    return alias_with_edge(saved.tensor, {passing, 0});
+  }
+
+  std::shared_ptr<GradientPlan> plan_;
+  std::vector<Saved> inputs_, results_;
+  bool is_released_ = false;
+};
+
+}  // namespace
+
+namespace {
+
+bool requires_grad(const Graph& graph, size_t output) {
+  const ValueInfo& info = graph.info(graph.outputs()[output]);
+  return !info.is_scalar && info.spec.requires_grad;
+}
+
+// Values that are written to inputs under no_grad, and require grad because the inputs do: nothing goes back through them.
+std::vector<ValueRef> cut_values(const Graph& graph, const std::vector<InputWrite>& writes) {
+  std::vector<ValueRef> values;
+  for (const InputWrite& write : writes)
+    if (requires_grad(graph, static_cast<size_t>(write.output)))
+      values.push_back(graph.outputs()[static_cast<size_t>(write.output)]);
+  return values;
+}
+
+bool runs_once(const Graph& graph) {
+  return graph.has_host_call() ||
+         std::ranges::any_of(graph.nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
+}
+
+}  // namespace
+
+GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& graph,
+                                          const std::vector<InputWrite>& writes, Forward saves) {
+  std::vector<ValueRef> cut = cut_values(*graph, writes);
+  auto plan = std::shared_ptr<GradientPlan>(new GradientPlan);
+  plan->saves_ = saves;
+  plan->own_outputs_ = graph->outputs().size();
+  auto given = std::make_unique<bool[]>(plan->own_outputs_);
+  bool any = false;
+  for (size_t i = 0; i < plan->own_outputs_; ++i) {
+    given[i] = requires_grad(*graph, i) && index_of(cut, graph->outputs()[i]) == cut.size();
+    plan->has_history_.push_back(given[i]);
+    any = any || given[i];
+  }
+  if (!any) return {};
+  // In a plan of somebody else's what is drawn, or done once, cannot be had again.
+  if (saves == Forward::RunsAgain && runs_once(*graph)) return {GradientWay::Python, nullptr};
+  std::shared_ptr<Graph> forward = graph->clone();
+  try {
+    GradientGraph gradients = gradient_graph(*forward, {given.get(), plan->own_outputs_});
+    for (const ValueRef& value : cut_values(*forward, writes))
+      if (std::ranges::find(gradients.reached, value) != gradients.reached.end()) return {GradientWay::Python, nullptr};
+    plan->save(gradients, std::move(forward));
+  } catch (const Error&) {
+    bool is_ours = cut.empty() && saves == Forward::Saves;
+    return {is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
+  }
+  return {GradientWay::Plan, std::move(plan)};
+}
+
+void GradientPlan::save(const GradientGraph& gradients, std::shared_ptr<Graph> graph) {
+  std::vector<ValueRef> outputs = graph->outputs();
+  for (const ValueRef& saved : gradients.saved)
+    if (index_of(outputs, saved) == outputs.size()) outputs.push_back(saved);
+  graph->set_outputs(outputs);
+  reads_.assign(graph->inputs().size(), saves_ == Forward::RunsAgain);
+  for (int input : gradients.inputs) reads_[static_cast<size_t>(input)] = true;
+  reads_output_.assign(outputs.size(), false);
+  for (const ValueRef& saved : gradients.saved) reads_output_[index_of(outputs, saved)] = true;
+  while (has_history_.size() < outputs.size()) has_history_.push_back(requires_grad(*graph, has_history_.size()));
+  forward_ = std::move(graph);
+}
+
+GradientPlan::Backward& GradientPlan::backward_for(std::span<const Tensor> given) {
+  std::vector<bool> key;
+  auto has = std::make_unique<bool[]>(given.size());
+  for (size_t i = 0; i < given.size(); ++i) key.push_back(has[i] = given[i].defined());
+  std::lock_guard lock(mutex_);
+  auto found = backwards_.find(key);
+  if (found != backwards_.end()) return found->second;
+  Backward backward{gradient_graph(*forward_, {has.get(), given.size()}), {}, nullptr};
+  for (const ValueRef& saved : backward.gradients.saved) {
+    size_t output = index_of(forward_->outputs(), saved);
+    MD_ASSERT(output < forward_->outputs().size(), "what a backward reads was saved");
+    backward.saved.push_back(output);
+  }
+  return backwards_.emplace(std::move(key), std::move(backward)).first->second;
+}
+
+std::vector<Tensor> GradientPlan::run(std::span<const GraphInput> inputs, std::span<const Tensor> outputs,
+                                      std::span<const Tensor> given, bool creates_graph) {
+  Backward& backward = backward_for(given);
+  std::vector<Tensor> again;
+  if (!saves() && !backward.saved.empty()) {
+    again = run_again(inputs);
+    outputs = again;
+  }
+  std::vector<GraphInput> of_plan;
+  for (int input : backward.gradients.inputs) of_plan.push_back(inputs[static_cast<size_t>(input)]);
+  for (size_t output : backward.saved) of_plan.push_back({.tensor = outputs[output]});
+  for (const Tensor& gradient : given)
+    if (gradient.defined()) of_plan.push_back({.tensor = contiguous(gradient)});
+  std::vector<Tensor> results(backward.gradients.graph->outputs().size());
+  if (creates_graph) {
+    results = run_with_histories(*backward.gradients.graph, of_plan);
+  } else {
+    if (backward.plan == nullptr) backward.plan = lower(std::shared_ptr<const Graph>(backward.gradients.graph));
+    backward.plan->run(of_plan, results);
+  }
+  std::vector<Tensor> by_input(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (int output = backward.gradients.outputs[i]; output >= 0) by_input[i] = results[static_cast<size_t>(output)];
+  return by_input;
+}
+
+// Under a history where one is wanted: the gradients' own gradients go through it.
+std::vector<Tensor> GradientPlan::run_again(std::span<const GraphInput> inputs) {
+  if (tensor_modes().grad_enabled) return run_with_histories(*forward_, inputs, false);
+  if (forward_plan_ == nullptr) forward_plan_ = lower(forward_);
+  std::vector<Tensor> outputs(forward_->outputs().size());
+  forward_plan_->run(inputs, outputs);
+  return outputs;
+}
+
+namespace {
+
+class HistoryPlan : public Plan {
+ public:
+  explicit HistoryPlan(std::shared_ptr<const Graph> graph) : graph_(std::move(graph)) {}
+  void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const override {
+    std::vector<Tensor> results = run_with_histories(*graph_, inputs, false);
+    for (size_t i = 0; i < results.size(); ++i) outputs[i] = std::move(results[i]);
+  }
+  std::string print() const override { return "op by op, each with its history:\n" + md::print(*graph_); }
+  double estimated_ns() const override { return 0; }
+  bool needs_gil() const override { return true; }
+
+ private:
+  std::shared_ptr<const Graph> graph_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Plan> history_plan(const std::shared_ptr<const Graph>& graph) {
+  auto make = [](const std::shared_ptr<const Graph>& concrete, const std::string&) -> std::shared_ptr<const Plan> {
+    return std::make_shared<HistoryPlan>(concrete);
+  };
+  return plan_for_any_sizes(graph, {.make = make});
+}
+
+RunHistory::RunHistory(std::shared_ptr<GradientPlan> plan, std::span<const GraphInput> inputs,
+                       std::span<const InputWrite> writes)
+    : plan_(std::move(plan)), inputs_(inputs.begin(), inputs.end()), writes_(writes.begin(), writes.end()) {
+  for (const InputWrite& write : writes_) {
+    auto input = static_cast<size_t>(write.input);
+    written_.push_back(inputs_[input].tensor);
+    if (!plan_->reads_input(input)) continue;
+    GradEdge edge = edge_of(inputs_[input].tensor);
+    Tensor copy = rule_ops::clone(alias_with_edge(inputs_[input].tensor, {}));
+    if (edge.node) set_edge(copy, std::move(edge));
+    inputs_[input].tensor = copy;
+  }
+}
+
+void RunHistory::finish(std::span<Tensor> outputs) {
+  auto node = make_grad_node<RunNode>(plan_, inputs_);
+  node->keep_outputs(outputs);
+  auto is_written = [&](const Tensor& tensor) {
+    return std::ranges::any_of(written_, [&](const Tensor& each) { return is_same(each, tensor); });
+  };
+  for (size_t i = 0; i < plan_->own_outputs(); ++i) {
+    if (is_written(outputs[i])) continue;
+    if (plan_->has_history(i)) {
+      set_edge(outputs[i], {node, static_cast<int>(i)});
+    } else if (outputs[i].requires_grad()) {
+      forget_history(outputs[i]);
+    }
+    note_shared_memory(i, outputs);
+  }
+}
+
+// An output over the memory of an input, or of an output before it, is a view of that.
+void RunHistory::note_shared_memory(size_t output, std::span<const Tensor> outputs) const {
+  const Tensor& tensor = outputs[output];
+  auto shares = [&](const Tensor& other) {
+    return other.defined() && other->kind() == TensorKind::Real && !is_same(other, tensor) &&
+           other->dtype() == tensor->dtype() && other->storage().get() == tensor->storage().get();
+  };
+  for (const GraphInput& input : inputs_)
+    if (shares(input.tensor)) return note_view(tensor, input.tensor, ViewOrigin::Plain);
+  for (size_t i = 0; i < output; ++i)
+    if (shares(outputs[i])) return note_view(tensor, outputs[i], ViewOrigin::Plain);
+}
+
+}  // namespace md

@@ -1,0 +1,87 @@
+// Regions whose results require grad: the forward graph also gives what the backward reads, and one node of the tape stands
+// for the whole run.
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "executor/plan.h"
+#include "graph/gradient_graph.h"
+
+namespace md {
+
+// How a region's results get their history.
+enum class GradientWay : uint8_t {
+  None,     // none requires grad
+  Plan,     // GradientPlan
+  OpByOp,   // the graph runs op by op, each with a history of its own: history_plan()
+  Python,   // the region is left to Python
+};
+
+// Of one region; shared by the nodes of its runs.
+class GradientPlan {
+ public:
+  // Who runs the graph: our own plan gives what the backward reads as further outputs; a plan of somebody else's does not, and
+  // the backward runs the graph again.
+  enum class Forward : uint8_t { Saves, RunsAgain };
+  struct Chosen {
+    GradientWay way = GradientWay::None;
+    std::shared_ptr<GradientPlan> plan;  // of GradientWay::Plan
+  };
+  static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes, Forward forward);
+
+  // The graph with further outputs.
+  const std::shared_ptr<const Graph>& forward() const { return forward_; }
+  bool saves() const { return saves_ == Forward::Saves; }
+  // The gradients of the inputs, by input. outputs, given: by output of forward(), undefined where there is none.
+  std::vector<Tensor> run(std::span<const GraphInput> inputs, std::span<const Tensor> outputs,
+                          std::span<const Tensor> given, bool creates_graph);
+  // Whether the backward reads an input's elements.
+  bool reads_input(size_t input) const { return reads_[input]; }
+  // By output of forward(): whether the backward reads it.
+  bool reads_output(size_t output) const { return saves() && reads_output_[output]; }
+  // By output of forward(): whether it goes back to inputs.
+  bool has_history(size_t output) const { return has_history_[output]; }
+  size_t own_outputs() const { return own_outputs_; }
+
+ private:
+  struct Backward {
+    GradientGraph gradients;
+    std::vector<size_t> saved;  // outputs of forward()
+    std::shared_ptr<const Plan> plan;
+  };
+  GradientPlan() = default;
+  void save(const GradientGraph& gradients, std::shared_ptr<Graph> graph);
+  Backward& backward_for(std::span<const Tensor> given);
+  std::vector<Tensor> run_again(std::span<const GraphInput> inputs);
+
+  std::shared_ptr<const Graph> forward_;
+  Forward saves_ = Forward::Saves;
+  size_t own_outputs_ = 0;
+  std::vector<bool> reads_, reads_output_, has_history_;
+  std::mutex mutex_;
+  std::map<std::vector<bool>, Backward> backwards_;  // by which outputs have gradients
+  std::shared_ptr<const Plan> forward_plan_;         // of run_again()
+};
+
+// GradientWay::OpByOp.
+std::shared_ptr<const Plan> history_plan(const std::shared_ptr<const Graph>& graph);
+
+// The history of one run: made before it, finished behind it. Under the GIL.
+class RunHistory {
+ public:
+  // Inputs that the run writes and the backward reads are copied.
+  RunHistory(std::shared_ptr<GradientPlan> plan, std::span<const GraphInput> inputs, std::span<const InputWrite> writes);
+  void finish(std::span<Tensor> outputs);
+
+ private:
+  void note_shared_memory(size_t output, std::span<const Tensor> outputs) const;
+  std::shared_ptr<GradientPlan> plan_;
+  std::vector<GraphInput> inputs_;
+  std::vector<InputWrite> writes_;
+  std::vector<Tensor> written_;  // the inputs that are written, by write
+};
+
+}  // namespace md
