@@ -1,6 +1,6 @@
 #include "autograd/backward.h"
 
-#include <optional>
+#include <algorithm>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>

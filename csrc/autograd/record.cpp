@@ -52,7 +52,10 @@ void note_history(const OpRow& row, std::span<const Arg> args, std::span<const T
   std::vector<size_t> places;
   for (size_t i = 0; i < results.size(); ++i) {
     const Tensor& result = results[i];
-    if (result->kind() == TensorKind::Real && has_gradient(result->dtype()) && !is_an_argument(result, args))
+    // A host call's function may have given it one.
+    bool has_history = row.kind == OpKind::HostCall && result.requires_grad();
+    if (result->kind() == TensorKind::Real && has_gradient(result->dtype()) && !is_an_argument(result, args) &&
+        !has_history)
       places.push_back(i);
   }
   if (places.empty()) return;

@@ -76,7 +76,7 @@ class RunNode : public GradNode {
     std::vector<Tensor> results;
     for (size_t i = 0; i < results_.size(); ++i)
       results.push_back(read(results_[i], records && plan_->has_history(i), true, static_cast<int>(i)));
-    // Somebody else's plan has no further outputs.
+    // The plan of a callable backend has no further outputs.
     gradients.resize(plan_->forward()->outputs().size());
     results.resize(gradients.size());
     std::vector<Tensor> by_input = plan_->run(inputs, results, gradients, records);
@@ -157,7 +157,7 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
     any = any || given[i];
   }
   if (!any) return {};
-  // In a plan of somebody else's what is drawn, or done once, cannot be had again.
+  // In the plan of a callable backend what is drawn, or done once, cannot be had again.
   if (saves == Forward::RunsAgain && runs_once(*graph)) return {GradientWay::Python, nullptr};
   std::shared_ptr<Graph> forward = graph->clone();
   try {
@@ -227,7 +227,7 @@ std::vector<Tensor> GradientPlan::run(std::span<const GraphInput> inputs, std::s
   return by_input;
 }
 
-// Under a history where one is wanted: the gradients' own gradients go through it.
+// With a history under grad mode: gradients of gradients go through it.
 std::vector<Tensor> GradientPlan::run_again(std::span<const GraphInput> inputs) {
   if (tensor_modes().grad_enabled) return run_with_histories(*forward_, inputs, false);
   if (forward_plan_ == nullptr) forward_plan_ = lower(forward_);

@@ -1,4 +1,4 @@
-// Regions whose results require grad: the forward graph also gives what the backward reads, and one node of the tape stands
+// Regions whose results require grad: the forward graph also returns what the backward reads, and one node of the tape stands
 // for the whole run.
 #pragma once
 #include <map>
@@ -23,8 +23,8 @@ enum class GradientWay : uint8_t {
 // Of one region; shared by the nodes of its runs.
 class GradientPlan {
  public:
-  // Who runs the graph: our own plan gives what the backward reads as further outputs; a plan of somebody else's does not, and
-  // the backward runs the graph again.
+  // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not, and the backward
+  // runs the graph again.
   enum class Forward : uint8_t { Saves, RunsAgain };
   struct Chosen {
     GradientWay way = GradientWay::None;

@@ -66,11 +66,13 @@ class GradMode {
   bool before_;
 };
 
-void keep_history(const Node& node, std::span<const Arg> args, std::span<const Tensor> results, History history) {
+// A host call's function keeps the history itself.
+std::vector<Tensor> run_keeping_history(const Node& node, std::span<const Arg> args, History history) {
   bool by_graph = std::ranges::any_of(node.outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
-  if (history == History::ByGraph && !by_graph) return;
-  GradMode mode(true);
+  GradMode mode(history == History::ByOperands || by_graph);
+  std::vector<Tensor> results = run_op(*node.op, args);
   note_history(*node.op, args, results);
+  return results;
 }
 
 std::vector<Tensor> run_ops(const Graph& graph, std::span<const GraphInput> inputs, History history) {
@@ -95,16 +97,13 @@ std::vector<Tensor> run_ops(const Graph& graph, std::span<const GraphInput> inpu
     args.clear();
     for (const Operand& operand : node->operands) args.push_back(to_arg(operand, value_of));
     serve_interrupts();
-    tensors = run_op(*node->op, args);
+    bool is_plain = history == History::None;
+    tensors = is_plain ? run_op(*node->op, args) : run_keeping_history(*node, args, history);
     if (tensors.size() != node->outs.size()) {
       raise_op(ErrorKind::Runtime, node->op->name, "returned ", tensors.size(), " results, its shape rule says ",
                node->outs.size());
     }
-    if (history == History::None) {
-      set_grad(*node, args, tensors);
-    } else {
-      keep_history(*node, args, tensors, history);
-    }
+    if (is_plain) set_grad(*node, args, tensors);
     for (const Operand& operand : node->operands) {
       for_each_value(operand, [&](const ValueRef& value) {
         if (last[static_cast<size_t>(value.node->index)] == node->index) {

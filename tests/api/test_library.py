@@ -1,6 +1,7 @@
 """Custom operators: registration, misuse, and how they are captured."""
 
 import traceback
+from collections.abc import Sequence
 
 import pytest
 
@@ -344,23 +345,52 @@ def test_skipped_frames_have_a_reason_of_their_own():
     assert "slow" in report.break_reasons[0].reason
 
 
-def test_register_autograd_stores_functions_that_are_not_called():
+@pytest.mark.parametrize("compiled", [False, True])
+def test_register_autograd(compiled):
     @library.custom_op("lib::with_gradient", mutates_args=())
-    def with_gradient(x: Tensor) -> Tensor:
+    def with_gradient(x: Tensor, others: Sequence[Tensor], factor: float) -> Tensor:
+        return x * factor + others[0].exp() * others[1]
+
+    with_gradient.register_fake(lambda x, others, factor: x.new_empty(x.size()))
+
+    def f(x, y, z):
+        return with_gradient(x * 2, [y, z], 3.0) + 1
+
+    call = minidynamo.compile(f, fullgraph=True) if compiled else f
+    inputs = [minidynamo.ones(2).requires_grad_() for _ in range(3)]
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        call(*inputs).sum().backward()
+
+    def setup_context(ctx, inputs, output):
+        x, others, factor = inputs
+        ctx.save_for_backward(*others)
+        ctx.factor = factor
+        ctx.needs = ctx.needs_input_grad
+
+    def backward(ctx, gradient):
+        y, z = ctx.saved_tensors
+        assert ctx.needs == (True, [True, True], None)
+        return gradient * ctx.factor, [gradient * y.exp() * z, gradient * y.exp()], None
+
+    assert with_gradient.register_autograd(backward, setup_context=setup_context) is None
+    call(*inputs).sum().backward()
+    e = minidynamo.ones(1).exp().item()
+    for tensor, expected in zip(inputs, (6.0, e, e)):
+        assert minidynamo.allclose(tensor.grad, minidynamo.full((2,), expected))
+    library.register_autograd("lib::with_gradient", lambda ctx, g: (g * 0, None, None), setup_context=setup_context)
+    inputs[0].grad = None
+    call(*inputs).sum().backward()
+    assert inputs[0].grad.tolist() == [0.0, 0.0]
+
+
+def test_register_autograd_of_no_function():
+    @library.custom_op("lib::without_gradient", mutates_args=())
+    def without_gradient(x: Tensor) -> Tensor:
         return x * 2
 
-    with_gradient.register_fake(lambda x: x.new_empty(x.size()))
-    assert with_gradient.register_autograd(lambda ctx, grad: grad * 2) is None
-    library.register_autograd(
-        "lib::with_gradient", lambda ctx, grad: grad, setup_context=lambda ctx, inputs, output: None
-    )
-    x = minidynamo.ones(2)
-    assert minidynamo.compile(lambda x: with_gradient(x) + 1, fullgraph=True)(x).tolist() == [3.0, 3.0]
-    with pytest.raises(NotImplementedError, match="no gradients"):
-        with_gradient(x).sum().backward()
     for wrong in (
-        lambda: with_gradient.register_autograd(3),
-        lambda: with_gradient.register_autograd(abs, setup_context=3),
+        lambda: without_gradient.register_autograd(3),
+        lambda: without_gradient.register_autograd(abs, setup_context=3),
     ):
         with pytest.raises(TypeError, match="must be a function, not int"):
             wrong()

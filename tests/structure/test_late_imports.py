@@ -25,6 +25,8 @@ IN_CPP = {
     "cpython/imports.cpp": "import_library_modules(), with minidynamo",
     "cpython/cached_function.c": "functools and builtins, loaded by then, when the first cached function is met",
     "bindings/engine.cpp": "os and minidynamo, with minidynamo",
+    "frontends/minidynamo/grad_node_object.cpp": "minidynamo.autograd.graph, with the first grad_fn",
+    "frontends/minidynamo/tensor_gradients.cpp": "minidynamo.autograd, by Tensor.backward() and kin",
     "frontends/minidynamo/tensor_interchange.cpp": "numpy, by Tensor.numpy()",
 }
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+from .._missing_names import explain_missing as _explain_missing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,3 +62,6 @@ class detect_anomaly:
 
     def __exit__(self, *exception: object) -> None:
         state.enabled, state.check_nan = self._before
+
+
+_explain_missing(__name__)

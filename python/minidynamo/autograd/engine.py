@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 from . import anomaly_mode
 
 TYPE_CHECKING = False
@@ -182,3 +183,6 @@ def _batched(
         starts = _starts(outputs, tuple([None if each is None else each[i] for each in given]))
         rows.append(_run(outputs, starts, ends, keeps_graph or i + 1 < count, creates_graph))
     return tuple([None if column[0] is None else minidynamo.stack(column) for column in zip(*rows)])
+
+
+_explain_missing(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 
 import minidynamo
 
@@ -236,8 +237,6 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """The outputs of forward, with a history if grad mode is on and a tensor among the arguments requires grad."""
         if kwargs:
-            import inspect
-
             bound = inspect.signature(cls.forward).bind(*((None,) if not _is_split(cls) else ()), *args, **kwargs)
             bound.apply_defaults()
             args = bound.args if _is_split(cls) else bound.args[1:]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from itertools import count
 
+from .._missing_names import explain_missing as _explain_missing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,3 +36,6 @@ class NumberedHook:
 
     def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
         self.remove()
+
+
+_explain_missing(__name__)

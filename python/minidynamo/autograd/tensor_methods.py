@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 from .engine import backward
 from .hook_handles import NumberedHook
 
@@ -47,3 +48,6 @@ def retain_grad(self: Tensor) -> None:
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     _C._retain_gradient(self)
+
+
+_explain_missing(__name__)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from .._C import Tensor
 
+from .._missing_names import explain_missing as _explain_missing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -19,3 +21,6 @@ class Variable(metaclass=_VariableType):
 
     def __new__(cls, data: Tensor, requires_grad: bool = False, volatile: Any = None) -> Tensor:  # type: ignore[misc]  # a tensor
         return data.detach().requires_grad_(requires_grad)
+
+
+_explain_missing(__name__)

@@ -13,6 +13,7 @@ import minidynamo
 from .. import _C
 from .._dynamo.decorators import disable
 from .._dynamo.traced_calls import CannotCapture, flatten, unflatten
+from .operator_gradients import apply_with_history
 from .schema import Schema, schema_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -91,8 +92,7 @@ class CustomOpDef:
             for tensor in self._written(arguments):
                 _C._note_written(tensor)
             return self._call_fake(arguments)
-        # Our only frame between the caller and the kernel, here and in captured code.
-        result = self._kernel()(**arguments)
+        result = self._computed(arguments, tensors)
         self._finish(result, tensors, self._written(arguments))
         return result
 
@@ -124,7 +124,11 @@ class CustomOpDef:
     def register_autograd(
         self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
     ) -> None:
-        """Stores what a program registers for training. It is never called: minidynamo computes no gradients."""
+        """backward(ctx, *gradients of results) returns a gradient or None for each argument, a list for a list.
+
+        setup_context(ctx, inputs, output) runs behind the operator and saves on ctx what backward needs, as in
+        autograd.Function. Without a backward, differentiating a result raises RuntimeError.
+        """
         for what, function in (("backward", backward), ("setup_context", setup_context)):
             if not callable(function) and not (what == "setup_context" and function is None):
                 raise TypeError(f"register_autograd(): {what} must be a function, not {type(function).__name__}")
@@ -195,6 +199,15 @@ class CustomOpDef:
             raise NotImplementedError(f"{self._qualname}: there is no kernel for the device 'cpu'")
         return kernel
 
+    def _computed(self, arguments: dict[str, Any], tensors: Iterable[_C.Tensor]) -> Any:
+        """What the kernel returns; with a history if an argument requires grad."""
+        has_history = minidynamo.is_grad_enabled() and any([tensor.requires_grad for tensor in tensors])
+        if not has_history or self._mutates:
+            # Our only frame between the caller and the kernel, here and in captured code.
+            return self._kernel()(**arguments)
+        result = apply_with_history(self, arguments)
+        return list(result) if self._schema.returns == ["Tensor[]"] else result
+
     def _written(self, arguments: dict[str, Any]) -> list[_C.Tensor]:
         return flatten([arguments[name] for name in self._mutates])[1]
 
@@ -238,7 +251,7 @@ class CustomOpDef:
         written = [_position(tensors, tensor) for tensor in self._written(arguments)]
 
         def run(*tensors: _C.Tensor) -> tuple[_C.Tensor, ...]:
-            result = self._kernel()(**unflatten(template, tensors))
+            result = self._computed(unflatten(template, tensors), tensors)
             self._finish(result, tensors, ())
             return tuple(flatten(result)[1])
 
