@@ -35,7 +35,8 @@ void add_reads(const Formula& formula, const Derivative& derivative, bool spec_o
     }
   }
   for (size_t i = 0; i < formula.of.size(); ++i) {
-    bool reads_spec = spec_only || (formula.function != nullptr && (formula.function->specs & bit(static_cast<int>(i))));
+    bool reads_spec =
+        spec_only || (formula.function != nullptr && (formula.function->specs & bit(static_cast<int>(i))));
     bool is_test = formula.kind == Formula::Kind::IsNone;
     add_reads(*formula.of[i], derivative, reads_spec || is_test, reads);
   }

@@ -134,18 +134,22 @@ void check_write_of_history(const Tensor& target) {
     raise(ErrorKind::Runtime, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   if (history->origin == ViewOrigin::NoGrad)
     raise(ErrorKind::Runtime,
-          "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-          "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-          "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+          "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
+          "use case "
+          "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+          "inplace "
+          "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+          "want "
           "the inplace to be tracked).");
   if (history->origin == ViewOrigin::OneOfSeveral) {
     GradEdge edge = target.requires_grad() ? edge_of(target) : GradEdge{};
     std::string name = edge.node ? edge.node->name() : "a function";
     size_t end = name.find("Backward");
-    raise(ErrorKind::Runtime, "Output ", edge.index, " of ", name.substr(0, end),
-          edge.node ? "Backward0" : "",
-          " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
-          "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an "
+    raise(ErrorKind::Runtime, "Output ", edge.index, " of ", name.substr(0, end), edge.node ? "Backward0" : "",
+          " is a view and is being modified inplace. This view is the output of a function that returns multiple "
+          "views. Such "
+          "functions do not allow the output views to be modified inplace. You should replace the inplace operation by "
+          "an "
           "out-of-place one.");
   }
 }

@@ -13,8 +13,8 @@ struct OpRow;
 // A call whose gradients are wanted.
 struct DifferentiatedCall {
   const OpRow& row;
-  std::span<const Arg> args;         // as given to run_op; of a tensor that only its sizes are read of, a fake one
-  std::span<const Tensor> results;   // likewise
+  std::span<const Arg> args;          // as given to run_op; of a tensor that only its sizes are read of, a fake one
+  std::span<const Tensor> results;    // likewise
   std::span<const Tensor> gradients;  // of the results; undefined: zero
   // Of which parameters gradients are wanted.
   std::span<const bool> wanted;

@@ -37,17 +37,17 @@ class RuleOp {
 namespace rule_ops {
 inline const RuleOp abs("abs"), add("add"), arange("arange"), cast("cast"), cat("cat"), clone("clone"), conj("conj"),
     contiguous("contiguous"), convolution("convolution"), cumprod("cumprod"), cumsum("cumsum"), diagonal("diagonal"),
-    div("div"), eq("eq"), exp("exp"), expand("expand"), eye("eye"), flip("flip"), full_like("full_like"), gather("gather"),
-    ge("ge"), gt("gt"), index_add("index_add"), index_put("index_put"), isfinite("isfinite"), le("le"),
-    linalg_eigh("linalg_eigh"), linalg_inv("linalg_inv"), linalg_solve("linalg_solve"), linalg_svd("linalg_svd"),
-    log("log"), logical_and("logical_and"), logical_or("logical_or"), lt("lt"), matmul("matmul"), mean("mean"),
-    movedim("movedim"), mT("mT"), mul("mul"), narrow("narrow"), ne("ne"), neg("neg"), nonzero("nonzero"),
-    ones("ones"), outer("outer"), pow("pow"), prod("prod"), reshape("reshape"), scatter("scatter"),
+    div("div"), eq("eq"), exp("exp"), expand("expand"), eye("eye"), flip("flip"), full_like("full_like"),
+    gather("gather"), ge("ge"), gt("gt"), index_add("index_add"), index_put("index_put"), isfinite("isfinite"),
+    le("le"), linalg_eigh("linalg_eigh"), linalg_inv("linalg_inv"), linalg_solve("linalg_solve"),
+    linalg_svd("linalg_svd"), log("log"), logical_and("logical_and"), logical_or("logical_or"), lt("lt"),
+    matmul("matmul"), mean("mean"), movedim("movedim"), mT("mT"), mul("mul"), narrow("narrow"), ne("ne"), neg("neg"),
+    nonzero("nonzero"), ones("ones"), outer("outer"), pow("pow"), prod("prod"), reshape("reshape"), scatter("scatter"),
     scatter_add("scatter_add"), scatter_view("scatter_view"), select("select"), sigmoid("sigmoid"), sign("sign"),
     split_sizes("split.sizes"), stack("stack"), sub("sub"), sum("sum"), t("t"), tanh("tanh"), transpose("transpose"),
-    tril("tril"), triu("triu"), unbind("unbind"), unfold("unfold"), unsqueeze("unsqueeze"), view_as_real("view_as_real"),
-    where("where"), zeros("zeros"), zeros_like("zeros_like"), complex("complex"), real_part("real_part"),
-    imag_part("imag_part"), squeeze("squeeze"), permute("permute"), relu("relu");
+    tril("tril"), triu("triu"), unbind("unbind"), unfold("unfold"), unsqueeze("unsqueeze"),
+    view_as_real("view_as_real"), where("where"), zeros("zeros"), zeros_like("zeros_like"), complex("complex"),
+    real_part("real_part"), imag_part("imag_part"), squeeze("squeeze"), permute("permute"), relu("relu");
 }  // namespace rule_ops
 
 inline Scalar whole(int64_t value) { return Scalar(value); }

@@ -38,9 +38,7 @@ Arg imag(const DifferentiatedCall&, RuleArgs args) {
 Arg imaginary(const DifferentiatedCall&, RuleArgs args) { return op::complex(op::zeros_like(args[0]), args[0]); }
 
 // What is infinite replaced by 0.
-Arg finite(const DifferentiatedCall&, RuleArgs args) {
-  return op::where(op::isfinite(args[0]), args[0], whole(0));
-}
+Arg finite(const DifferentiatedCall&, RuleArgs args) { return op::where(op::isfinite(args[0]), args[0], whole(0)); }
 
 Arg cast(const DifferentiatedCall&, RuleArgs args) { return cast_to(tensor_in(args, 0), std::get<DType>(args[1])); }
 

@@ -55,8 +55,8 @@ Arg columns(const DifferentiatedCall& call, RuleArgs args) {
 Arg cholesky_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& L = tensor_in(args, 1);
   Tensor product = op::matmul(op::mT(L), args[0]);
-  Tensor half = op::sub(tril(product), op::mul(op::where(diagonal_mask(last_size(product)), product, whole(0)),
-                                               Scalar(0.5)));
+  Tensor half =
+      op::sub(tril(product), op::mul(op::where(diagonal_mask(last_size(product)), product, whole(0)), Scalar(0.5)));
   Tensor inverse = op::linalg_inv(L);
   Tensor slope = mul_all(op::mT(inverse), half, inverse);
   return op::mul(op::add(slope, op::mT(slope)), Scalar(0.5));
@@ -66,8 +66,9 @@ Arg qr_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor &Q = tensor_in(args, 2), &R = tensor_in(args, 3);
   const auto& mode = std::get<std::string>(args[4]);
   if (mode == "r")
-    raise(ErrorKind::Runtime, "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
-                              "linalg.qr(A, mode='reduced') if you are going to require differentiation through linalg.qr.");
+    raise(ErrorKind::Runtime,
+          "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+          "linalg.qr(A, mode='reduced') if you are going to require differentiation through linalg.qr.");
   Dim rows = Q.spec().sizes[Q->rank() - 2], width = last_size(R), height = R.spec().sizes[R->rank() - 2];
   if (mode == "complete" && known_less(width, rows))
     raise(ErrorKind::Runtime, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
@@ -99,11 +100,12 @@ Arg qr_slope(const DifferentiatedCall&, RuleArgs args) {
   outer.add(op::matmul(Q, symmetric));
   Tensor slope = op::mT(op::linalg_solve(U, op::mT(outer.total())));
   if (!is_wide) return slope;
-  if (!gradient_y.defined()) gradient_y = zeros_for(slope, [&] {
-    DimVec sizes = Q.spec().sizes;
-    sizes[Q->rank() - 1] = width - height;
-    return sizes;
-  }());
+  if (!gradient_y.defined())
+    gradient_y = zeros_for(slope, [&] {
+      DimVec sizes = Q.spec().sizes;
+      sizes[Q->rank() - 1] = width - height;
+      return sizes;
+    }());
   return op::cat(std::vector<Tensor>{slope, gradient_y}, whole(-1));
 }
 
@@ -162,7 +164,8 @@ Arg pseudo_inverse(const DifferentiatedCall&, RuleArgs args) {
   std::vector<Tensor> parts = op::linalg_svd.all(args[0], std::string("some"));
   const Tensor& S = parts[1];
   const DimVec& sizes = sizes_in(args, 0);
-  double rows = static_cast<double>(sizes[sizes.size() - 1].value()), width = static_cast<double>(sizes[sizes.size() - 2].value());
+  double rows = static_cast<double>(sizes[sizes.size() - 1].value()),
+         width = static_cast<double>(sizes[sizes.size() - 2].value());
   double epsilon = S->dtype() == DType::float64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
   Tensor limit = op::mul(amax(S, DimVec{-1}, truth(true)), Scalar(epsilon * std::max(rows, width)));
   Tensor inverted = op::where(op::gt(S, limit), op::div(Scalar(1.0), S), whole(0));

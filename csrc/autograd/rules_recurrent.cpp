@@ -9,7 +9,8 @@ namespace {
 
 namespace op = rule_ops;
 
-constexpr size_t kProjected = 0, kHidden = 1, kCell = 2, kWeight = 3, kBias = 4, kKind = 5, kReverse = 6, kProjection = 7;
+constexpr size_t kProjected = 0, kHidden = 1, kCell = 2, kWeight = 3, kBias = 4, kKind = 5, kReverse = 6,
+                 kProjection = 7;
 
 Tensor times(const Tensor& a, const Tensor& b) { return op::mul(a, b); }
 Tensor plus(const Tensor& a, const Tensor& b) { return !a.defined() ? b : !b.defined() ? a : op::add(a, b); }
@@ -143,10 +144,10 @@ class Layer {
     Tensor fresh = op::tanh(part(all, 2, width_)), output = op::sigmoid(part(all, 3, width_));
     Tensor wide = op::tanh(cells_[static_cast<size_t>(number + 1)]);
     Tensor cell = plus(times(times(state, output), tanh_slope(wide)), cell_slope_);
-    Tensor slope = joined({times(times(cell, fresh), sigmoid_slope(input)),
-                           times(times(cell, cells_[static_cast<size_t>(number)]), sigmoid_slope(forget)),
-                           times(times(cell, input), tanh_slope(fresh)),
-                           times(times(state, wide), sigmoid_slope(output))});
+    Tensor slope =
+        joined({times(times(cell, fresh), sigmoid_slope(input)),
+                times(times(cell, cells_[static_cast<size_t>(number)]), sigmoid_slope(forget)),
+                times(times(cell, input), tanh_slope(fresh)), times(times(state, wide), sigmoid_slope(output))});
     return {slope, slope, times(cell, forget), {}};
   }
 
@@ -160,7 +161,9 @@ class Layer {
     Tensor update_slope = times(times(state, op::sub(before, fresh)), sigmoid_slope(update));
     Tensor reset_slope = times(times(fresh_slope, from_state), sigmoid_slope(reset));
     return {joined({reset_slope, update_slope, fresh_slope}),
-            joined({reset_slope, update_slope, times(fresh_slope, reset)}), {}, times(state, update)};
+            joined({reset_slope, update_slope, times(fresh_slope, reset)}),
+            {},
+            times(state, update)};
   }
 
   const DifferentiatedCall& call_;

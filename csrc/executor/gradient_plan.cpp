@@ -103,10 +103,12 @@ class RunNode : public GradNode {
   Tensor read(const Saved& saved, bool with_history, bool is_result, int index) {
     if (!saved.tensor.defined()) return {};
     if (saved.tensor->version() != saved.version)
-      raise(ErrorKind::Runtime,
-            "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of "
-            "sizes ", str(saved.tensor.spec().sizes.span()), " is at version ", saved.tensor->version(),
-            "; expected version ", saved.version, " instead.");
+      raise(
+          ErrorKind::Runtime,
+          "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of "
+          "sizes ",
+          str(saved.tensor.spec().sizes.span()), " is at version ", saved.tensor->version(), "; expected version ",
+          saved.version, " instead.");
     if (!with_history) return saved.tensor;
     if (is_result) return alias_with_edge(saved.tensor, {shared_from_this(), index});
     auto passing = make_grad_node<PassingNode>(saved.tensor, edges[static_cast<size_t>(index)]);

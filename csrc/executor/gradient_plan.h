@@ -14,10 +14,10 @@ namespace md {
 
 // How a region's results get their history.
 enum class GradientWay : uint8_t {
-  None,     // none requires grad
-  Plan,     // GradientPlan
-  OpByOp,   // the graph runs op by op, each with a history of its own: history_plan()
-  Python,   // the region is left to Python
+  None,    // none requires grad
+  Plan,    // GradientPlan
+  OpByOp,  // the graph runs op by op, each with a history of its own: history_plan()
+  Python,  // the region is left to Python
 };
 
 // Of one region; shared by the nodes of its runs.
@@ -30,7 +30,8 @@ class GradientPlan {
     GradientWay way = GradientWay::None;
     std::shared_ptr<GradientPlan> plan;  // of GradientWay::Plan
   };
-  static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes, Forward forward);
+  static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes,
+                       Forward forward);
 
   // The graph with further outputs.
   const std::shared_ptr<const Graph>& forward() const { return forward_; }
@@ -73,7 +74,8 @@ std::shared_ptr<const Plan> history_plan(const std::shared_ptr<const Graph>& gra
 class RunHistory {
  public:
   // Inputs that the run writes and the backward reads are copied.
-  RunHistory(std::shared_ptr<GradientPlan> plan, std::span<const GraphInput> inputs, std::span<const InputWrite> writes);
+  RunHistory(std::shared_ptr<GradientPlan> plan, std::span<const GraphInput> inputs,
+             std::span<const InputWrite> writes);
   void finish(std::span<Tensor> outputs);
 
  private:

@@ -32,8 +32,8 @@ class GradientBuilder : public Recorder {
     std::vector<ValueRef> outputs;
     for (size_t i = 0; i < forward_.inputs().size(); ++i) {
       auto found = gradients_.find({forward_.inputs()[i], 0});
-      bool is_wanted = forward_.inputs()[i]->kind == NodeKind::TensorInput &&
-                       forward_.inputs()[i]->outs[0].spec.requires_grad;
+      bool is_wanted =
+          forward_.inputs()[i]->kind == NodeKind::TensorInput && forward_.inputs()[i]->outs[0].spec.requires_grad;
       if (!is_wanted || found == gradients_.end()) continue;
       result.outputs[i] = static_cast<int>(outputs.size());
       outputs.push_back(own_value(found->second));
@@ -167,7 +167,8 @@ class GradientBuilder : public Recorder {
   }
 
   Operand operand_of(const Arg& arg) {
-    if (const auto* tensor = std::get_if<Tensor>(&arg)) return tensor->defined() ? Operand(own_value(*tensor)) : Operand();
+    if (const auto* tensor = std::get_if<Tensor>(&arg))
+      return tensor->defined() ? Operand(own_value(*tensor)) : Operand();
     if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
       std::vector<ValueRef> values;
       for (const Tensor& tensor : *list) values.push_back(own_value(tensor));

@@ -12,10 +12,10 @@ namespace md {
 // results of its ops that the rules read, and a contiguous gradient for each output that has one.
 struct GradientGraph {
   std::shared_ptr<Graph> graph;
-  std::vector<int> inputs;      // positions among the inputs of the forward graph
-  std::vector<ValueRef> saved;  // results of the forward graph
+  std::vector<int> inputs;        // positions among the inputs of the forward graph
+  std::vector<ValueRef> saved;    // results of the forward graph
   std::vector<ValueRef> reached;  // results of the forward graph that gradients arrive at
-  std::vector<int> outputs;     // by input of the forward graph: its gradient among the outputs; -1: none arrives
+  std::vector<int> outputs;       // by input of the forward graph: its gradient among the outputs; -1: none arrives
 };
 
 // has_gradient: by output. Raises Error for an op without a derivative, and where a rule needs a number that is known at run

@@ -85,9 +85,7 @@ TEST(views) {
   Tensor x = leaf({4}, {1, 2, 3, 4});
   Tensor base = rule_ops::mul(x, Scalar(1.0));
   static const RuleOp slice("slice");
-  auto view_of = [&](int64_t start, int64_t end) {
-    return Tensor(slice(base, whole(0), whole(start), whole(end)));
-  };
+  auto view_of = [&](int64_t start, int64_t end) { return Tensor(slice(base, whole(0), whole(start), whole(end))); };
   Tensor front = view_of(0, 2), back = view_of(1, 4);
   const OpRow& row = *find_op("mul");
   Arg args[] = {front, Scalar(3.0)};

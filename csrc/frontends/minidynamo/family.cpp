@@ -98,9 +98,7 @@ constexpr MethodMeaning kMethods[] = {
     {"__dlpack__", TensorCallableKind::Breaks, TensorRefusal::Memory},
 };
 
-const TensorAttribute* attribute(std::string_view name) {
-  return find_attribute(common_attributes(), name);
-}
+const TensorAttribute* attribute(std::string_view name) { return find_attribute(common_attributes(), name); }
 
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
 

@@ -45,8 +45,8 @@ class PythonNodeHook : public GradNodeHook {
   }
   void after(std::vector<Tensor>& of_operands, const std::vector<Tensor>& of_results) override {
     if (!after_) return;
-    replace(of_operands,
-            check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(), wrap_all(of_results).get(), nullptr)));
+    replace(of_operands, check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(),
+                                                            wrap_all(of_results).get(), nullptr)));
   }
 
  private:
@@ -54,8 +54,8 @@ class PythonNodeHook : public GradNodeHook {
     if (result.get() == Py_None) return;
     std::vector<Tensor> replaced = gradients_from(result, "hook");
     if (replaced.size() != gradients.size())
-      raise(ErrorKind::Runtime, "hook has returned an incorrect number of values (got ", replaced.size(), ", but expected ",
-            gradients.size(), ")");
+      raise(ErrorKind::Runtime, "hook has returned an incorrect number of values (got ", replaced.size(),
+            ", but expected ", gradients.size(), ")");
     gradients = std::move(replaced);
   }
   Ref before_, after_;
@@ -90,9 +90,7 @@ std::shared_ptr<AccumulatedHook> accumulated_hook(BorrowedRef function, Borrowed
   return std::make_shared<PythonAccumulatedHook>(function, leaf);
 }
 
-Ref wrap_gradient(const Tensor& gradient) {
-  return gradient.defined() ? wrap_tensor(gradient) : Ref::share(Py_None);
-}
+Ref wrap_gradient(const Tensor& gradient) { return gradient.defined() ? wrap_tensor(gradient) : Ref::share(Py_None); }
 
 Tensor gradient_from(BorrowedRef object, const char* what) {
   if (object.get() == Py_None) return {};

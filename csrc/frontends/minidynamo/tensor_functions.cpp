@@ -1,7 +1,7 @@
 // Functions of minidynamo that are not ops: tensors from data, dtypes, modes, threads.
+#include "frontends/minidynamo/tensor_functions.h"
 #include "frontends/minidynamo/grad_node_object.h"
 #include "frontends/minidynamo/tensor_gradients.h"
-#include "frontends/minidynamo/tensor_functions.h"
 
 #include <algorithm>
 

@@ -33,16 +33,19 @@ void check_gradient(const Tensor& tensor, const Tensor& gradient) {
           "' to a tensor with grad_dtype '", scalar_type_name(tensor->dtype()),
           "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).");
   if (!same(gradient.spec().sizes, tensor.spec().sizes))
-    raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", size_text(gradient), "' to a tensor of size '",
-          size_text(tensor), "'. Please ensure that the gradient and the tensor are the same size");
+    raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", size_text(gradient),
+          "' to a tensor of size '", size_text(tensor),
+          "'. Please ensure that the gradient and the tensor are the same size");
 }
 
 void warn_of_grad() {
   check_status(PyErr_WarnEx(
       PyExc_UserWarning,
-      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+      "populated "
       "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-      ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+      ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
+      "leaf "
       "Tensor instead.",
       1));
 }
@@ -95,7 +98,8 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       return 0;
     }
     if (!is_tensor(value))
-      raise(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+      raise(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ",
+            Py_TYPE(value)->tp_name);
     check_gradient(tensor, tensor_of(value));
     set_gradient(tensor, tensor_of(value));
     Py_XSETREF(as_tensor_object(self)->grad, Py_NewRef(value));
@@ -151,7 +155,8 @@ constexpr const char* kMethods[][3] = {
     {"register_hook", "register_tensor_hook",
      "register_hook(hook) -> RemovableHandle\n\nhook(gradient) is called with each gradient; a Tensor replaces it."},
     {"register_post_accumulate_grad_hook", "register_accumulated_hook",
-     "register_post_accumulate_grad_hook(hook) -> RemovableHandle\n\nhook(self) is called behind each accumulation into grad."},
+     "register_post_accumulate_grad_hook(hook) -> RemovableHandle\n\nhook(self) is called behind each accumulation "
+     "into grad."},
     {"retain_grad", "retain_grad", "retain_grad() -> None\n\nHas backward() set grad of a computed tensor, too."},
 };
 
@@ -223,7 +228,8 @@ PyObject* run_backward_function(PyObject*, PyObject* const* args, Py_ssize_t arg
 // Adds a gradient as backward() does at a leaf.
 PyObject* accumulate_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
-    std::vector<PyObject*> values = read_args("_accumulate_gradient", {"tensor", "gradient"}, args, arg_count, kw_names);
+    std::vector<PyObject*> values =
+        read_args("_accumulate_gradient", {"tensor", "gradient"}, args, arg_count, kw_names);
     const Tensor& tensor = tensor_of(values[0]);
     AccumulateNode(tensor).apply({gradient_from(values[1], "gradient")});
     return Ref::share(Py_None);
@@ -290,7 +296,8 @@ PyObject* attach_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count
     for (const Tensor& output : outputs) node->outputs.push_back({output->dtype(), output.spec().sizes});
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!is_floating(outputs[i]->dtype()) && !is_complex(outputs[i]->dtype())) continue;
-      bool is_written = outputs[i].requires_grad() || (history_of(outputs[i]) && history_of(outputs[i])->base.defined());
+      bool is_written =
+          outputs[i].requires_grad() || (history_of(outputs[i]) && history_of(outputs[i])->base.defined());
       if (is_written) {
         rebase(outputs[i], {node, static_cast<int>(i)});
       } else {
@@ -312,16 +319,19 @@ std::vector<PyMethodDef> gradient_methods() {
 
 std::vector<PyMethodDef> gradient_functions() {
   return {
-      fast_method("_run_backward", run_backward_function,
-                  "Runs nodes back from roots; without inputs leaves accumulate, with some their gradients are returned."),
+      fast_method(
+          "_run_backward", run_backward_function,
+          "Runs nodes back from roots; without inputs leaves accumulate, with some their gradients are returned."),
       fast_method("_accumulate_gradient", accumulate_function, "Adds to a tensor's grad as backward() does."),
       fast_method("_add_gradient_hook", add_hook_function, "Adds a hook of a tensor's gradient; returns its number."),
       fast_method("_remove_gradient_hook", remove_hook_function, "Removes a hook by its number."),
       fast_method("_add_accumulated_hook", add_accumulated_hook_function,
                   "Adds a hook behind accumulation; returns its number."),
       {"_retain_gradient", retain_function, METH_O, "Has backward() keep the gradient of a computed tensor."},
-      fast_method("_alias_with_history", alias_function, "The same elements with another history, (node, index) or None."),
-      fast_method("_attach_function", attach_function, "Makes tensors the results of a node that runs Python's functions."),
+      fast_method("_alias_with_history", alias_function,
+                  "The same elements with another history, (node, index) or None."),
+      fast_method("_attach_function", attach_function,
+                  "Makes tensors the results of a node that runs Python's functions."),
   };
 }
 

@@ -251,7 +251,8 @@ void avg_pool_gradient_kernel(const OpCall& call, std::span<Tensor> outs) {
   auto share = [&](int64_t at, Range, Range, Range) {
     if (fixed) return *fixed;
     int64_t count = count_along(d, at / (h.output * w.output), with_padding) *
-                    count_along(h, at / w.output % h.output, with_padding) * count_along(w, at % w.output, with_padding);
+                    count_along(h, at / w.output % h.output, with_padding) *
+                    count_along(w, at % w.output, with_padding);
     return std::max<int64_t>(count, 1);
   };
   in_wide_type(gradient, out, [&]<typename T>(T, const Tensor& given, const Tensor& result) {

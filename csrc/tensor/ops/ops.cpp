@@ -37,7 +37,7 @@ class OpTable {
  public:
   OpTable() {
     lists_.emplace_back().reserve(1024);
-#define MD_OP(schema, kind, promotion, variants, traits, rule, kernel, pointwise, doc, derivative)                     \
+#define MD_OP(schema, kind, promotion, variants, traits, rule, kernel, pointwise, doc, derivative)                    \
   add(make_row(schema, OpKind::kind, Promotion::promotion, variants, traits, rule, kernel, Pointwise::pointwise, doc, \
                derivative));
 #include "tensor/ops/ops.def"

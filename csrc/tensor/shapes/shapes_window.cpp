@@ -111,7 +111,8 @@ void pool_gradient_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   require_floating(call, dtype);
   const DimVec& sizes = dims_arg(call, 1);
   if (sizes.size() != tensor_arg(call, 0)->rank())
-    raise_op(ErrorKind::Runtime, call.row.name, "the gradient of a pool of sizes ", str(sizes.span()), operand_shapes(call));
+    raise_op(ErrorKind::Runtime, call.row.name, "the gradient of a pool of sizes ", str(sizes.span()),
+             operand_shapes(call));
   push_contiguous(outs, dtype, sizes);
 }
 

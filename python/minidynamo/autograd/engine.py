@@ -45,9 +45,7 @@ def _start(index: int, output: Any, given: Tensor | None) -> Tensor:
         if output.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if output.dtype.is_complex:
-            raise RuntimeError(
-                f"grad can be implicitly created only for real scalar outputs but got {output.dtype}"
-            )
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
         return minidynamo.ones_like(output.detach())
     if not isinstance(given, _C.Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
@@ -77,7 +75,11 @@ def _starts(outputs: tuple[Any, ...], given: tuple[Any, ...]) -> list[Tensor]:
 
 
 def _run(
-    outputs: tuple[Any, ...], starts: list[Tensor], inputs: tuple[Any, ...] | None, keeps_graph: bool, creates_graph: bool
+    outputs: tuple[Any, ...],
+    starts: list[Tensor],
+    inputs: tuple[Any, ...] | None,
+    keeps_graph: bool,
+    creates_graph: bool,
 ) -> tuple[Tensor | None, ...]:
     roots = tuple([_edge(output) for output in outputs])
     ends = None if inputs is None else tuple([_edge(each) for each in inputs])
@@ -148,7 +150,9 @@ def grad(
     if not only_inputs:
         raise ValueError("only_inputs argument is deprecated and is ignored now (defaults to True)")
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     allows_unused = materialize_grads if allow_unused is None else allow_unused
     results, ends = as_tuple(outputs), as_tuple(inputs)
     if not ends:

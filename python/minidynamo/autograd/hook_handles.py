@@ -10,9 +10,7 @@ from .._missing_names import explain_missing as _explain_missing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
-
-    from typing_extensions import Self
+    from typing import Any, Self
 
 
 class NumberedHook:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from .._C import Tensor
-
 from .._missing_names import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
