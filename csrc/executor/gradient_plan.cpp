@@ -167,7 +167,8 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
     for (const ValueRef& value : cut_values(*forward, writes))
       if (std::ranges::find(gradients.reached, value) != gradients.reached.end()) return {GradientWay::Python, nullptr};
     plan->save(gradients, std::move(forward));
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Internal) throw;
     bool is_ours = cut.empty() && saves == Forward::Saves;
     return {is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
   }
@@ -284,8 +285,15 @@ void RunHistory::finish(std::span<Tensor> outputs) {
   auto is_written = [&](const Tensor& tensor) {
     return std::ranges::any_of(written_, [&](const Tensor& each) { return is_same(each, tensor); });
   };
+  // An input that a plan returns as it is stays what it is.
+  auto is_input = [&](const Tensor& tensor) {
+    return std::ranges::any_of(inputs_, [&](const GraphInput& input) {
+      return input.tensor.defined() && is_same(input.tensor, tensor);
+    });
+  };
   for (size_t i = 0; i < plan_->own_outputs(); ++i) {
     if (is_written(outputs[i])) continue;
+    if (is_input(outputs[i])) outputs[i] = alias_with_edge(outputs[i], {});
     if (plan_->has_history(i)) {
       set_edge(outputs[i], {node, static_cast<int>(i)});
     } else if (outputs[i].requires_grad()) {
