@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 
-from .._missing_names import explain_missing as _explain_missing
+from .._missing_names import missing as _missing
 
 __all__ = [
     "Stream",
@@ -65,4 +66,7 @@ def stream(stream: Stream | None) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
-_explain_missing(__name__)
+def __getattr__(name: str) -> object:
+    if name == "amp":
+        return importlib.import_module(f"{__name__}.amp")
+    raise _missing(__name__, name)

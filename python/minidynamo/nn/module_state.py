@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import TYPE_CHECKING, Any, Self
 
 import minidynamo
 
 from .._C import Tensor
+from ..utils.hooks import RemovableHandle as RemovableHandle
 from .parameter import Parameter, UninitializedTensor
 
 
@@ -22,26 +22,6 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
         return super().__repr__()
 
     __str__ = __repr__
-
-
-class RemovableHandle:
-    """remove() removes a hook; as a context manager it does so at the end of the block."""
-
-    _ids = count()
-
-    def __init__(self, *tables: dict[int, Any]) -> None:
-        self.id = next(self._ids)
-        self._tables = tables
-
-    def remove(self) -> None:
-        for table in self._tables:
-            table.pop(self.id, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
-        self.remove()
 
 
 class _Messages(list[str]):

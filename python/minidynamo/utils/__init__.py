@@ -4,9 +4,9 @@ import sys
 
 from .._missing_names import missing as _missing
 
-_MODULES = ("_pytree", "checkpoint", "cpp_extension", "data", "model_zoo")
+_MODULES = ("_pytree", "checkpoint", "cpp_extension", "data", "hooks", "model_zoo")
 
-__all__ = ["checkpoint", "cpp_extension", "data", "model_zoo"]
+__all__ = ["checkpoint", "cpp_extension", "data", "hooks", "model_zoo"]
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,8 @@
-"""The names of torch.nn.utils that minidynamo has; what needs gradients is not among them."""
+"""The names of torch.nn.utils that minidynamo has."""
 
 from ..._missing_names import explain_missing as _explain_missing
 from . import parametrizations, parametrize, rnn, stateless
+from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 from .fusion import fuse_conv_bn_eval, fuse_conv_bn_weights, fuse_linear_bn_eval, fuse_linear_bn_weights
 from .init import skip_init
@@ -9,10 +10,15 @@ from .spectral_norm import remove_spectral_norm, spectral_norm
 from .weight_norm import remove_weight_norm, weight_norm
 
 __all__ = [
+    "clip_grad_norm",
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
     "fuse_conv_bn_eval",
     "fuse_conv_bn_weights",
     "fuse_linear_bn_eval",
     "fuse_linear_bn_weights",
+    "get_total_norm",
     "parameters_to_vector",
     "parametrizations",
     "parametrize",

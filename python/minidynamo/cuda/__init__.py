@@ -6,9 +6,10 @@ Questions are answered, memory is 0, and what frees or resets does nothing. What
 from __future__ import annotations
 
 import contextlib
+import importlib
 from typing import Any, NoReturn
 
-from ._missing_names import explain_missing as _explain_missing
+from .._missing_names import missing as _missing
 
 has_half = False
 has_magma = False
@@ -218,4 +219,7 @@ def stream(stream: Stream | None) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
-_explain_missing(__name__)
+def __getattr__(name: str) -> object:
+    if name == "amp":
+        return importlib.import_module(f"{__name__}.amp")
+    raise _missing(__name__, name)
