@@ -2,6 +2,7 @@
 #include "autograd/derivative.h"
 #include "autograd/rule_numbers.h"
 #include "autograd/rule_op.h"
+#include "autograd/rules.h"
 #include "base/error.h"
 
 namespace md {
@@ -136,6 +137,15 @@ bool gets_none(const ReadSet& reads, std::span<const Tensor> gradients) {
   return true;
 }
 
+// Zeros for an argument whose slope is 0, as torch has them; None for a list, or if no result got a gradient.
+Arg zeros_of(const Arg& argument, std::span<const Tensor> gradients) {
+  const auto* tensor = std::get_if<Tensor>(&argument);
+  if (tensor == nullptr) return {};
+  for (const Tensor& gradient : gradients)
+    if (gradient.defined()) return zeros_for(gradient, tensor->spec().sizes);
+  return {};
+}
+
 Tensor fitted(Tensor gradient, const Tensor& argument) {
   if (!gradient.defined()) return gradient;
   return cast_to(sum_to(std::move(gradient), argument.spec().sizes), argument->dtype());
@@ -163,8 +173,12 @@ std::vector<Arg> gradients_of(const Derivative& derivative, const Differentiated
     RuleRun run(derivative, call);
     for (const Derivative::Slope& slope : derivative.slopes) {
       auto param = static_cast<size_t>(slope.param);
-      if (!call.wanted[param] || slope.formula == nullptr || gets_none(slope.reads, call.gradients)) continue;
-      gradients[param] = run.value(*slope.formula);
+      if (!call.wanted[param]) continue;
+      if (slope.formula == nullptr) {
+        gradients[param] = zeros_of(call.args[param], call.gradients);
+      } else if (!gets_none(slope.reads, call.gradients)) {
+        gradients[param] = run.value(*slope.formula);
+      }
     }
   }
   for (size_t i = 0; i < gradients.size(); ++i) {

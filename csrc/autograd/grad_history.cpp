@@ -65,10 +65,29 @@ bool has_dtype_of(const Tensor& a, const Tensor& b) { return a->dtype() == b->dt
 
 }  // namespace
 
+namespace {
+
+// Raises for a view that was made in a way in which it can have no other history than its own.
+void check_origin(const GradHistory& history, const char* what_happened) {
+  if (history.origin == ViewOrigin::NoGrad)
+    raise(ErrorKind::Runtime, "A view was created in no_grad mode and ", what_happened,
+          " with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
+          "your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the "
+          "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  if (history.origin != ViewOrigin::OneOfSeveral) return;
+  raise(ErrorKind::Runtime, "Output ", history.edge.index, " of ",
+        history.edge.node ? history.edge.node->op_name() : "a function", " is a view and ", what_happened,
+        ". This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+        "to be modified inplace. You should replace the inplace operation by an out-of-place one.");
+}
+
+}  // namespace
+
 GradEdge edge_of(const Tensor& tensor) {
   if (!tensor.requires_grad()) return {};
   GradHistory& history = own_history(tensor);
   if (history.is_stale) {
+    check_origin(history, "its base or another view of its base has been modified inplace");
     history.is_stale = false;
     history.edge = edge_of_window(tensor, history.base);
   }
@@ -132,26 +151,7 @@ void check_write_of_history(const Tensor& target) {
   if (history == nullptr || !history->base.defined()) return;
   if (history->base.requires_grad() && is_leaf(history->base))
     raise(ErrorKind::Runtime, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-  if (history->origin == ViewOrigin::NoGrad)
-    raise(ErrorKind::Runtime,
-          "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
-          "use case "
-          "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-          "inplace "
-          "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
-          "want "
-          "the inplace to be tracked).");
-  if (history->origin == ViewOrigin::OneOfSeveral) {
-    GradEdge edge = target.requires_grad() ? edge_of(target) : GradEdge{};
-    std::string name = edge.node ? edge.node->name() : "a function";
-    size_t end = name.find("Backward");
-    raise(ErrorKind::Runtime, "Output ", edge.index, " of ", name.substr(0, end), edge.node ? "Backward0" : "",
-          " is a view and is being modified inplace. This view is the output of a function that returns multiple "
-          "views. Such "
-          "functions do not allow the output views to be modified inplace. You should replace the inplace operation by "
-          "an "
-          "out-of-place one.");
-  }
+  check_origin(*history, "is being modified inplace");
 }
 
 void rebase(const Tensor& target, GradEdge written) {
@@ -175,7 +175,8 @@ void rebase(const Tensor& target, GradEdge written) {
   for (TensorImpl* view : own_history(written_base).views) {
     auto* of_view = static_cast<GradHistory*>(view->companion());
     of_view->stop_retaining();
-    of_view->edge = {};
+    // Messages name the op that made one of several views.
+    if (of_view->origin != ViewOrigin::OneOfSeveral) of_view->edge = {};
     of_view->is_stale = true;
     Tensor::share(view).set_requires_grad(true);
   }

@@ -14,6 +14,11 @@ std::atomic<uint64_t> made_nodes{0};
 
 GradNode::GradNode() : sequence_(made_nodes.fetch_add(1, std::memory_order_relaxed)) {}
 
+std::string GradNode::op_name() const {
+  std::string full = name();
+  return full.substr(0, full.find("Backward"));
+}
+
 void GradNode::show_gradients(std::vector<Tensor>& gradients) {
   for (const auto& [output, hook] : std::vector(tensor_hooks)) {
     Tensor& gradient = gradients[static_cast<size_t>(output)];

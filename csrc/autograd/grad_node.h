@@ -51,6 +51,8 @@ class GradNode : public std::enable_shared_from_this<GradNode> {
 
   // "MulBackward0".
   virtual std::string name() const = 0;
+  // How messages name the op: "Mul".
+  std::string op_name() const;
   // The gradients of the operands, one for each edge, undefined where there is none. gradients: of the results, some undefined.
   // Under this thread's grad mode the results have a history of their own.
   virtual std::vector<Tensor> apply(std::vector<Tensor> gradients) = 0;

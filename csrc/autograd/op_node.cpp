@@ -70,7 +70,7 @@ class SavedTensor {
     std::string origin;
     GradNodePtr made_by = is_result_ ? nullptr : node_of(tensor_);
     if (is_result_ || made_by) {
-      std::string name = is_result_ ? node.name() : made_by->name();
+      std::string name = is_result_ ? node.op_name() : made_by->op_name();
       int output = is_result_ ? output_ : history_of(tensor_)->edge.index;
       origin = str_cat(", which is output ", output, " of ", name, ",");
     }
@@ -96,17 +96,23 @@ Tensor spec_alone(const Tensor& tensor) {
   return Tensor::fake(spec);
 }
 
+Tensor copy_with_edge(const Tensor& tensor) {
+  Arg args[] = {tensor};
+  static const OpRow* const clone = find_op("clone");
+  return alias_with_edge(run_op(*clone, args).at(0), edge_of(tensor));
+}
+
 class OpNode : public GradNode {
  public:
   OpNode(const OpRow& row, const Derivative* derivative) : row_(row), derivative_(derivative) {}
 
   std::string name() const override { return backward_name(row_); }
 
-  void save_args(std::span<const Arg> args) {
+  void save_args(std::span<const Arg> args, const Tensor& written) {
     find_edges(args);
     if (derivative_ == nullptr) return;
     reads_ = derivative_->reads({wanted_.get(), args.size()});
-    for (size_t i = 0; i < args.size(); ++i) args_.push_back(saved_arg(args[i], i, reads_));
+    for (size_t i = 0; i < args.size(); ++i) args_.push_back(saved_arg(args[i], i, written));
   }
 
   void save_results(std::span<const Tensor> results) {
@@ -151,33 +157,37 @@ class OpNode : public GradNode {
   void find_edges(std::span<const Arg> args) {
     wanted_ = std::make_unique<bool[]>(args.size());
     auto add = [&](const Tensor& tensor, size_t param) {
-      if (!tensor.defined() || !tensor.requires_grad()) return;
-      if (derivative_ != nullptr && derivative_->whole == nullptr &&
-          derivative_->slope_of(static_cast<int>(param)) == nullptr)
-        return;
-      wanted_[param] = true;
-      edges.push_back(edge_of(tensor));
+      bool requires_grad = tensor.defined() && tensor.requires_grad();
+      wanted_[param] = wanted_[param] || requires_grad;
+      edges.push_back(requires_grad ? edge_of(tensor) : GradEdge{});
     };
     for (size_t i = 0; i < args.size(); ++i) {
-      size_t before = edges.size();
+      bool has_edge = has_edges(static_cast<int>(i), args[i]);
+      has_edges_.push_back(has_edge);
+      if (!has_edge) continue;
       if (const auto* tensor = std::get_if<Tensor>(&args[i])) {
         add(*tensor, i);
       } else if (const auto* list = std::get_if<std::vector<Tensor>>(&args[i])) {
-        for (const Tensor& element : *list) {
-          size_t count = edges.size();
-          add(element, i);
-          of_list_.push_back(edges.size() > count);
-        }
+        for (const Tensor& element : *list) add(element, i);
+      } else {
+        edges.emplace_back();
       }
-      edge_counts_.push_back(edges.size() - before);
     }
   }
 
-  SavedArg saved_arg(const Arg& arg, size_t param, const ReadSet& reads) {
-    bool elements = reads.argument_elements >> param & 1;
+  // Whether gradients may flow to a parameter, which is given a tensor, a list or a number in a tensor's place.
+  bool has_edges(int param, const Arg& arg) const {
+    if (derivative_ != nullptr && derivative_->whole == nullptr && derivative_->slope_of(param) == nullptr) return false;
+    return std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg) ||
+           (row_.schema.params[static_cast<size_t>(param)].type == ParamType::Tensor && std::holds_alternative<Scalar>(arg));
+  }
+
+  SavedArg saved_arg(const Arg& arg, size_t param, const Tensor& written) {
+    bool elements = reads_.argument_elements >> param & 1;
     auto saved = [&](const Tensor& tensor) {
-      if (elements && tensor.defined()) has_saved_ = true;
-      return SavedTensor(elements ? tensor : spec_alone(tensor), false, 0);
+      if (!elements) return SavedTensor(spec_alone(tensor), false, 0);
+      if (tensor.defined()) has_saved_ = true;
+      return SavedTensor(tensor.defined() && is_same(tensor, written) ? copy_with_edge(tensor) : tensor, false, 0);
     };
     SavedArg result;
     if (const auto* tensor = std::get_if<Tensor>(&arg)) {
@@ -209,15 +219,14 @@ class OpNode : public GradNode {
 
   std::vector<Tensor> by_edge(std::vector<Arg>& slopes) {
     std::vector<Tensor> gradients;
-    size_t of_list = 0;
     for (size_t i = 0; i < slopes.size(); ++i) {
-      bool is_list = args_[i].is_list;
+      if (!has_edges_[i]) continue;
       auto* list = std::get_if<std::vector<Tensor>>(&slopes[i]);
       auto* tensor = std::get_if<Tensor>(&slopes[i]);
-      if (is_list) {
-        for (size_t k = 0; k < args_[i].tensors.size(); ++k, ++of_list)
-          if (of_list_[of_list]) gradients.push_back(list == nullptr ? Tensor() : std::move((*list)[k]));
-      } else if (edge_counts_[i] > 0) {
+      if (args_[i].is_list) {
+        for (size_t k = 0; k < args_[i].tensors.size(); ++k)
+          gradients.push_back(list == nullptr ? Tensor() : std::move((*list)[k]));
+      } else {
         gradients.push_back(tensor == nullptr ? Tensor() : std::move(*tensor));
       }
     }
@@ -228,8 +237,7 @@ class OpNode : public GradNode {
   const Derivative* derivative_;
   ReadSet reads_;
   std::unique_ptr<bool[]> wanted_;   // by parameter
-  std::vector<size_t> edge_counts_;  // by parameter
-  std::vector<bool> of_list_;        // of the elements of lists, in order: whether there is an edge
+  std::vector<bool> has_edges_;      // by parameter: one edge for each tensor, some without a node
   std::vector<SavedArg> args_;
   std::vector<SavedTensor> results_;
   bool has_saved_ = false, is_released_ = false;
@@ -243,9 +251,9 @@ GradNodePtr make_op_node(const OpRow& row, std::span<const Arg> args, std::span<
   return node;
 }
 
-GradNodePtr begin_op_node(const OpRow& row, std::span<const Arg> args) {
+GradNodePtr begin_op_node(const OpRow& row, std::span<const Arg> args, const Tensor& written) {
   auto node = make_grad_node<OpNode>(row, derivative_of(row));
-  node->save_args(args);
+  node->save_args(args, written);
   return node;
 }
 

@@ -77,10 +77,11 @@ bool writes_history(const OpRow& row, std::span<const Arg> args, const Tensor& t
 WriteHistory::WriteHistory(const OpRow& row, std::span<const Arg> args, const Tensor& target) : target_(target) {
   std::vector<Arg> before(args.begin(), args.end());
   // The target as it was: it gets another history.
+  Tensor old = alias_with_edge(target, edge_of(target));
   for (Arg& arg : before)
     if (auto* tensor = std::get_if<Tensor>(&arg); tensor != nullptr && tensor->defined() && is_same(*tensor, target))
-      *tensor = alias_with_edge(target, edge_of(target));
-  node_ = begin_op_node(row, before);
+      *tensor = old;
+  node_ = begin_op_node(row, before, old);
 }
 
 void WriteHistory::finish() {

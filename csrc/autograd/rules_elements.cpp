@@ -100,9 +100,11 @@ Arg norm_slope(const DifferentiatedCall&, RuleArgs args) {
   const DimVec& sizes = self.spec().sizes;
   Tensor g = spread_over(tensor_in(args, 0), sizes, args[4], truth_in(args, 5));
   Tensor r = spread_over(tensor_in(args, 2), sizes, args[4], truth_in(args, 5));
+  if (p == 0) return {};
   Tensor is_zero = op::eq(r, whole(0));
-  if (p == 0) return op::zeros_like(self);
-  if (p == 2) return op::where(is_zero, whole(0), op::mul(g, op::div(self, r)));
+  // The slope at 0 is 0, and that of what is not taken there finite.
+  Tensor safe = op::where(is_zero, whole(1), r);
+  if (p == 2) return op::where(is_zero, whole(0), op::mul(g, op::div(self, safe)));
   Tensor signed_gradient = op::mul(g, op::sign(self));
   if (p == 1) return signed_gradient;
   if (std::isinf(p)) {
@@ -111,10 +113,10 @@ Arg norm_slope(const DifferentiatedCall&, RuleArgs args) {
     for (int dim : reduced_dims(args[4], self->rank())) dims.push_back(dim);
     return op::div(op::mul(signed_gradient, hit), op::sum(hit, dims, truth(true)));
   }
-  Tensor ratio = op::pow(op::div(op::abs(self), r), Scalar(p - 1));
-  Tensor slope = op::where(is_zero, whole(0), op::mul(signed_gradient, ratio));
-  // Below 1 the slope at a zero is infinite, times a sign of 0.
-  return p < 1 ? op::where(op::eq(self, whole(0)), whole(0), slope) : slope;
+  Tensor is_none = op::eq(self, whole(0));
+  Tensor size = op::where(is_none, whole(1), op::abs(self));
+  Tensor ratio = op::pow(op::div(size, safe), Scalar(p - 1));
+  return op::where(is_none, whole(0), op::mul(signed_gradient, ratio));
 }
 
 }  // namespace rules

@@ -212,6 +212,22 @@ Arg unrepeat(const DifferentiatedCall&, RuleArgs args) {
   return op::reshape(op::sum(op::reshape(gradient, apart), dims), sizes);
 }
 
+// Of scatter's products with respect to the factors: at each place the product of the others, right where some are zero, too.
+Arg scatter_factor(const DifferentiatedCall&, RuleArgs args) {
+  static const RuleOp multiply("scatter.reduce");
+  const Tensor &gradient = tensor_in(args, 0), &self = tensor_in(args, 1), &index = tensor_in(args, 3);
+  Tensor factors = tensor_in(args, 4);
+  for (int i = 0; i < factors->rank(); ++i)
+    factors = op::narrow(factors, whole(i), whole(0), Scalar::symbolic(index.spec().sizes[i]));
+  Tensor is_zero = op::eq(factors, whole(0)), safe = op::where(is_zero, whole(1), factors);
+  Tensor product = multiply(self, args[2], index, safe, std::string("multiply"));
+  Tensor zeros = op::scatter_add(zeros_for(gradient, self.spec().sizes), args[2], index, op::cast(is_zero, gradient->dtype()));
+  Tensor rest = op::gather(product, args[2], index), zeros_there = op::gather(zeros, args[2], index);
+  Tensor of_zero = op::where(op::eq(zeros_there, whole(1)), rest, whole(0));
+  Tensor of_others = op::where(op::eq(zeros_there, whole(0)), op::div(rest, safe), whole(0));
+  return op::mul(op::gather(gradient, args[2], index), op::where(is_zero, of_zero, of_others));
+}
+
 // Of the largest of windows: indices count within the last dims, as many as the list has.
 Arg scatter_windows(const DifferentiatedCall&, RuleArgs args) {
   const DimVec& sizes = sizes_in(args, 1);

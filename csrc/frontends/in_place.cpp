@@ -71,10 +71,10 @@ std::string in_place_name(const OpRow& row) { return std::string(python_name(row
 void apply_in_place(const OpRow& row, std::span<Arg> args) {
   require_values(row, args);
   Tensor target = std::get<Tensor>(args[0]);
+  bool has_history = writes_history(row, args, target);
   check_writable(row, args, target);
   check_asked_dtype(row, args, target->dtype());
   bool requires_grad = target.requires_grad() || any_requires_grad(args.subspan(1));
-  bool has_history = writes_history(row, args, target);
   if (row.promotion != Promotion::None) cast_args(row, args);
   if (has_fake(args)) {
     check_write(row, run_op(row, args).at(0).spec(), target.spec());
@@ -121,9 +121,9 @@ std::vector<Tensor> apply_out(const OpRow& row, std::span<Arg> args, std::span<c
     check_writable(row, args, target);
   }
   if (requires_grad && tensor_modes().grad_enabled) {
-    raise_op(ErrorKind::Runtime, row.name,
-             "functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-             "requires grad.");
+    raise(ErrorKind::Runtime, python_name(row),
+          "(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+          "requires grad.");
   }
   if (wrote_directly(row, args, targets)) return written;
   std::vector<Tensor> results = apply_op(row, args);

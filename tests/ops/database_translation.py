@@ -63,7 +63,9 @@ def call(function, *args, **keywords):
 
 def with_globals(function, **changes):
     there = {**function.__globals__, **changes}
-    return types.FunctionType(function.__code__, there, function.__name__, function.__defaults__, function.__closure__)
+    made = types.FunctionType(function.__code__, there, function.__name__, function.__defaults__, function.__closure__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def unseeded(function):

@@ -13,6 +13,8 @@ class PythonGradientHook : public GradientHook {
   explicit PythonGradientHook(BorrowedRef function) : function_(Ref::share(function)) {}
   Tensor call(const Tensor& gradient) override {
     Ref result = check(PyObject_CallOneArg(function_, wrap_gradient(gradient)));
+    if (result.get() != Py_None && !is_tensor(result))
+      raise(ErrorKind::Type, "expected Variable, but hook returned '", result.type()->tp_name, "'");
     Tensor replaced = gradient_from(result, "hook");
     if (replaced.defined() && !same(replaced.spec().sizes, gradient.spec().sizes))
       raise(ErrorKind::Runtime, "hook '", name(), "' has changed the size of value");

@@ -68,7 +68,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(choose(range(input.shape[0]), r))
     if not rows:
-        return input.new_empty((0, r))
+        return minidynamo.stack([input[:0]] * r, 1)
     return minidynamo.stack([input[[row[at] for row in rows]] for at in range(r)], 1)
 
 

@@ -483,7 +483,8 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         return inverse if n == -1 else matrix_power(inverse, -n)
     power = minidynamo.eye(input.shape[-1], dtype=input.dtype).expand(input.shape)
     if n == 0:
-        return power.clone()
+        # Of input, with a slope of 0.
+        return input.masked_fill(minidynamo.ones(input.shape, dtype=minidynamo.bool), 0) + power
     result: Any
     base, result = input, None
     while n > 0:

@@ -81,8 +81,9 @@ _I0_B = (
 
 def bessel_parts(size: Tensor, near: tuple[float, ...], far: tuple[float, ...]) -> tuple[Tensor, Tensor]:
     """exp(-size) times I0(size), or I1(size) / size below 8, of size >= 0: below 8 and above."""
-    below = chebyshev(size / 2.0 - 2.0, near)
-    above = chebyshev(32.0 / size - 2.0, far) / size.sqrt()
+    below = chebyshev(size.clamp(max=8.0) / 2.0 - 2.0, near)
+    large = size.clamp(min=8.0)
+    above = chebyshev(32.0 / large - 2.0, far) / large.sqrt()
     return below, above
 
 

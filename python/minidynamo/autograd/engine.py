@@ -156,7 +156,7 @@ def grad(
     allows_unused = materialize_grads if allow_unused is None else allow_unused
     results, ends = as_tuple(outputs), as_tuple(inputs)
     if not ends:
-        raise ValueError("grad requires non-empty inputs.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     for each in ends:
         if isinstance(each, _C.Tensor) and not each.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
