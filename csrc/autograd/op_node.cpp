@@ -97,7 +97,7 @@ Tensor spec_alone(const Tensor& tensor) {
 }
 
 Tensor copy_with_edge(const Tensor& tensor) {
-  Arg args[] = {tensor};
+  Arg args[] = {tensor, std::monostate()};
   static const OpRow* const clone = find_op("clone");
   return alias_with_edge(run_op(*clone, args).at(0), edge_of(tensor));
 }

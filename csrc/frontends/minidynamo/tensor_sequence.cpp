@@ -6,6 +6,7 @@
 #include "frontends/foreign_tensors.h"
 #include "frontends/in_place.h"
 #include "frontends/indexing.h"
+#include "frontends/minidynamo/fast_call.h"
 #include "frontends/minidynamo/op_dispatch.h"
 #include "frontends/minidynamo/tensor_buffer.h"
 #include "frontends/minidynamo/tensor_data.h"
