@@ -263,9 +263,25 @@ class GradientBuilder : public Recorder {
   std::unordered_map<ValueRef, ValueRef, HashValue> in_graph_;
 };
 
+// A rule that must know more of a symbolic size than follows from its expression cannot be captured: no guard is left to add.
+class RefusingSink : public ShapeGuardSink {
+ public:
+  RefusingSink() : before_(exchange_shape_guard_sink(this)) {}
+  ~RefusingSink() override { exchange_shape_guard_sink(before_); }
+  RefusingSink(const RefusingSink&) = delete;
+  RefusingSink& operator=(const RefusingSink&) = delete;
+  void relation(Dim a, DimRelation, Dim b) override {
+    raise(ErrorKind::NotImplemented, "a gradient depends on whether ", a.str(), " is ", b.str());
+  }
+
+ private:
+  ShapeGuardSink* before_;
+};
+
 }  // namespace
 
 GradientGraph gradient_graph(const Graph& forward, std::span<const bool> has_gradient) {
+  RefusingSink sink;
   return GradientBuilder(forward, has_gradient).build();
 }
 
