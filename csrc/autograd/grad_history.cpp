@@ -68,6 +68,11 @@ bool has_dtype_of(const Tensor& a, const Tensor& b) { return a->dtype() == b->dt
 namespace {
 
 // Raises for a view that was made in a way in which it can have no other history than its own.
+std::string op_name_of(const OpRow& row) {
+  std::string name = node_name_of(row);
+  return name.substr(0, name.find("Backward"));
+}
+
 void check_origin(const GradHistory& history, const char* what_happened) {
   if (history.origin == ViewOrigin::NoGrad)
     raise(ErrorKind::Runtime, "A view was created in no_grad mode and ", what_happened,
@@ -75,8 +80,11 @@ void check_origin(const GradHistory& history, const char* what_happened) {
           "your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the "
           "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
   if (history.origin != ViewOrigin::OneOfSeveral) return;
-  raise(ErrorKind::Runtime, "Output ", history.edge.index, " of ",
-        history.edge.node ? history.edge.node->op_name() : "a function", " is a view and ", what_happened,
+  std::string made_by = history.made_by != nullptr  ? op_name_of(*history.made_by)
+                        : history.edge.node != nullptr ? history.edge.node->op_name()
+                                                       : "a function";
+  raise(ErrorKind::Runtime, "Output ", history.made_by != nullptr ? history.made_output : history.edge.index, " of ",
+        made_by, " is a view and ", what_happened,
         ". This view is the output of a function that returns multiple views. Such functions do not allow the output views "
         "to be modified inplace. You should replace the inplace operation by an out-of-place one.");
 }
@@ -140,7 +148,8 @@ void note_view(const Tensor& view, const Tensor& of, ViewOrigin origin) {
   GradHistory& history = own_history(view);
   history.base = base;
   history.origin = origin;
-  if (origin == ViewOrigin::Plain && is_of_view) history.origin = of_history->origin;
+  if (origin == ViewOrigin::Plain && of_history != nullptr && of_history->origin != ViewOrigin::None)
+    history.origin = of_history->origin;
   own_history(base).views.push_back(view.impl());
 }
 
@@ -148,7 +157,8 @@ void check_write_of_history(const Tensor& target) {
   GradHistory* history = history_of(target);
   if (target.requires_grad() && is_leaf(target))
     raise(ErrorKind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
-  if (history == nullptr || !history->base.defined()) return;
+  if (history == nullptr) return;
+  if (!history->base.defined()) return check_origin(*history, "is being modified inplace");
   if (history->base.requires_grad() && is_leaf(history->base))
     raise(ErrorKind::Runtime, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   check_origin(*history, "is being modified inplace");

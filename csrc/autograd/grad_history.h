@@ -9,6 +9,8 @@
 
 namespace md {
 
+struct OpRow;
+
 // Called behind an accumulation into the gradient of a leaf.
 class AccumulatedHook {
  public:
@@ -32,6 +34,9 @@ class GradHistory : public TensorCompanion {
   // Views. A base knows its views that live; a view holds its base.
   Tensor base;
   ViewOrigin origin = ViewOrigin::None;
+  // Of a view that a captured region made, whose edge is the region's: the op, and which of its results it is.
+  const OpRow* made_by = nullptr;
+  int made_output = 0;
   bool is_stale = false;  // the base has another history since: `edge` is made anew when it is asked for
   std::vector<TensorImpl*> views;
 

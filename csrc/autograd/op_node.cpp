@@ -10,19 +10,6 @@
 namespace md {
 namespace {
 
-std::string backward_name(const OpRow& row) {
-  std::string name;
-  bool upper = true;
-  for (char c : python_name(row)) {
-    if (c == '_') {
-      upper = true;
-      continue;
-    }
-    name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    upper = false;
-  }
-  return name + "Backward0";
-}
 
 // "torch.FloatTensor": how messages name a dtype.
 std::string tensor_type_text(const Tensor& tensor) {
@@ -106,7 +93,7 @@ class OpNode : public GradNode {
  public:
   OpNode(const OpRow& row, const Derivative* derivative) : row_(row), derivative_(derivative) {}
 
-  std::string name() const override { return backward_name(row_); }
+  std::string name() const override { return node_name_of(row_); }
 
   void save_args(std::span<const Arg> args, const Tensor& written) {
     find_edges(args);
@@ -244,6 +231,20 @@ class OpNode : public GradNode {
 };
 
 }  // namespace
+
+std::string node_name_of(const OpRow& row) {
+  std::string name;
+  bool upper = true;
+  for (char c : python_name(row)) {
+    if (c == '_') {
+      upper = true;
+      continue;
+    }
+    name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    upper = false;
+  }
+  return name + "Backward0";
+}
 
 GradNodePtr make_op_node(const OpRow& row, std::span<const Arg> args, std::span<const Tensor> results) {
   GradNodePtr node = begin_op_node(row, args);

@@ -8,6 +8,7 @@
 
 #include "eval_frame/code_cache.h"
 #include "executor/gradient_plan.h"
+#include "executor/output_views.h"
 #include "executor/plan.h"
 #include "guards/frozen_tensor.h"
 #include "guards/reused_tensor.h"
@@ -54,6 +55,7 @@ struct RegionEntry : CacheEntry {
   std::shared_ptr<const Plan> plan;            // null: nothing to compute
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
   std::shared_ptr<GradientPlan> gradients;     // of results that require grad (GradientWay::Plan), or null
+  std::vector<OutputView> output_views;        // of our own tensors
   bool draws = false;                          // uses random numbers
   std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere
   std::vector<FrozenTensor> frozen;            // by input, if parameters stay as they are; else empty

@@ -270,6 +270,7 @@ bool RegionRun::run_steps() {
     return false;
   }
   if (history) history->finish(outputs_.span());
+  if (!entry_->output_views.empty()) note_output_views(entry_->output_views, inputs_.span(), outputs_.span());
   if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
   drop_inputs();
   exit_.builder().set_outputs(outputs_.span());

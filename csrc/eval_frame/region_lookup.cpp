@@ -83,6 +83,7 @@ std::vector<const TensorFamily*> families_of_outputs(const CapturedRegion& regio
 GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
   if (region.family != &default_family() || region.has_foreign_tensors) return GradientWay::None;
+  entry.output_views = output_views(*region.graph);
   GradientPlan::Forward forward =
       runs_own_plan(place.policy) ? GradientPlan::Forward::Saves : GradientPlan::Forward::RunsAgain;
   GradientPlan::Chosen chosen = GradientPlan::choose(region.graph, region.input_writes, forward);

@@ -6,6 +6,7 @@
 #include "autograd/rule_op.h"
 #include "base/error.h"
 #include "executor/sized_plans.h"
+#include "graph/views.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -138,6 +139,14 @@ std::vector<ValueRef> cut_values(const Graph& graph, const std::vector<InputWrit
   return values;
 }
 
+// Whether the value is a view, or a view of a view, that an op made together with others.
+bool views_one_of_several(ValueRef value) {
+  for (; value.node->kind == NodeKind::Op && is_strided_view(*value.node);
+       value = std::get<ValueRef>(value.node->operands[0]))
+    if (value.node->op->returns_list()) return true;
+  return false;
+}
+
 bool runs_once(const Graph& graph) {
   return graph.has_host_call() ||
          std::ranges::any_of(graph.nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
@@ -184,6 +193,7 @@ void GradientPlan::save(const GradientGraph& gradients, std::shared_ptr<Graph> g
   for (int input : gradients.inputs) reads_[static_cast<size_t>(input)] = true;
   reads_output_.assign(outputs.size(), false);
   for (const ValueRef& saved : gradients.saved) reads_output_[index_of(outputs, saved)] = true;
+  for (size_t i = 0; i < own_outputs_; ++i) is_one_of_several_.push_back(views_one_of_several(outputs[i]));
   while (has_history_.size() < outputs.size()) has_history_.push_back(requires_grad(*graph, has_history_.size()));
   forward_ = std::move(graph);
 }
@@ -265,6 +275,17 @@ std::shared_ptr<const Plan> history_plan(const std::shared_ptr<const Graph>& gra
   return plan_for_any_sizes(graph, {.make = make});
 }
 
+namespace {
+
+void note_one_of_several(const Tensor& tensor, ValueRef value) {
+  GradHistory& history = own_history(tensor);
+  history.origin = ViewOrigin::OneOfSeveral;
+  history.made_by = value.node->op;
+  history.made_output = value.out;
+}
+
+}  // namespace
+
 RunHistory::RunHistory(std::shared_ptr<GradientPlan> plan, std::span<const GraphInput> inputs,
                        std::span<const InputWrite> writes)
     : plan_(std::move(plan)), inputs_(inputs.begin(), inputs.end()), writes_(writes.begin(), writes.end()) {
@@ -299,21 +320,8 @@ void RunHistory::finish(std::span<Tensor> outputs) {
     } else if (outputs[i].requires_grad()) {
       forget_history(outputs[i]);
     }
-    note_shared_memory(i, outputs);
+    if (plan_->is_one_of_several(i)) note_one_of_several(outputs[i], plan_->forward()->outputs()[i]);
   }
-}
-
-// An output over the memory of an input, or of an output before it, is a view of that.
-void RunHistory::note_shared_memory(size_t output, std::span<const Tensor> outputs) const {
-  const Tensor& tensor = outputs[output];
-  auto shares = [&](const Tensor& other) {
-    return other.defined() && other->kind() == TensorKind::Real && !is_same(other, tensor) &&
-           other->dtype() == tensor->dtype() && other->storage().get() == tensor->storage().get();
-  };
-  for (const GraphInput& input : inputs_)
-    if (shares(input.tensor)) return note_view(tensor, input.tensor, ViewOrigin::Plain);
-  for (size_t i = 0; i < output; ++i)
-    if (shares(outputs[i])) return note_view(tensor, outputs[i], ViewOrigin::Plain);
 }
 
 }  // namespace md

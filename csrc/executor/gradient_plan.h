@@ -45,6 +45,8 @@ class GradientPlan {
   bool reads_output(size_t output) const { return saves() && reads_output_[output]; }
   // By output of forward(): whether it goes back to inputs.
   bool has_history(size_t output) const { return has_history_[output]; }
+  // Of the first own_outputs(): whether it is a view that may not be written under its history.
+  bool is_one_of_several(size_t output) const { return is_one_of_several_[output]; }
   size_t own_outputs() const { return own_outputs_; }
 
  private:
@@ -61,7 +63,7 @@ class GradientPlan {
   std::shared_ptr<const Graph> forward_;
   Forward saves_ = Forward::Saves;
   size_t own_outputs_ = 0;
-  std::vector<bool> reads_, reads_output_, has_history_;
+  std::vector<bool> reads_, reads_output_, has_history_, is_one_of_several_;
   std::mutex mutex_;
   std::map<std::vector<bool>, Backward> backwards_;  // by which outputs have gradients
   std::shared_ptr<const Plan> forward_plan_;         // of run_again()
@@ -79,7 +81,6 @@ class RunHistory {
   void finish(std::span<Tensor> outputs);
 
  private:
-  void note_shared_memory(size_t output, std::span<const Tensor> outputs) const;
   std::shared_ptr<GradientPlan> plan_;
   std::vector<GraphInput> inputs_;
   std::vector<InputWrite> writes_;

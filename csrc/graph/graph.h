@@ -83,6 +83,7 @@ struct Node {
   CallForm form = CallForm::Function;
   // TensorInput: a node that was dropped as dead read its elements. Python reads them if it runs the program again.
   bool has_dropped_reads = false;
+  bool is_under_inference = false;  // captured in inference mode: its views are not followed
   Dim size = 0;    // the symbol whose value this node defines, if any: a scalar input, or a 0-d int64 tensor
   int index = -1;  // position, maintained by Graph
 };

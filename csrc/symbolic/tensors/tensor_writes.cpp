@@ -41,6 +41,19 @@ bool agrees_with_library(const OpRow& row, const TensorFamily& family, const Str
   return is_same ? row.pointwise >= 0 : !meet(read, written);
 }
 
+// Under a history a view of several, as chunk makes them, and a view made under no_grad are not written: plain code raises.
+void refuse_views(Tracer& tracer, const std::string& op, TensorValue* target) {
+  if (target->views.empty() || !tracer.builder().modes(*target->family).records_gradient()) return;
+  bool is_one_of_several =
+      std::ranges::any_of(target->views, [](const ViewStep& step) { return step.row->returns_list(); });
+  bool is_cut =
+      std::ranges::any_of(target->views, [](const ViewStep& step) { return step.row->has(kCutsGradient); });
+  bool base_requires_grad = tracer.graph().info(tracer.builder().base_of(target)->current).spec.requires_grad;
+  bool is_made_apart = base_requires_grad && !target->spec.requires_grad && !is_cut;
+  if ((is_one_of_several && target->spec.requires_grad) || is_made_apart)
+    graph_break(BreakReason::tensor_write, op + " of a view that has a history of its own");
+}
+
 // For a tensor of an op that writes to `target`. A target computed with gradients in the region is not a leaf, and keeps
 // requires_grad.
 void refuse_gradient(Tracer& tracer, const std::string& op, TensorValue* target, const TensorValue& tensor) {
@@ -69,6 +82,7 @@ void check_read_beside_write(Tracer& tracer, const OpRow& row, const std::string
 void check_reads(Tracer& tracer, const OpRow& row, const std::string& op, TensorValue* target, const CallArgs& args,
                  size_t first) {
   tracer.builder().graph_value(target);
+  refuse_views(tracer, op, target);
   for (size_t i = first; i < args.positional.size(); ++i)
     check_read_beside_write(tracer, row, op, target, args.positional[i]);
   for (const auto& [name, value] : args.keywords) check_read_beside_write(tracer, row, op, target, value);
