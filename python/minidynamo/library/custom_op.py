@@ -92,7 +92,11 @@ class CustomOpDef:
             for tensor in self._written(arguments):
                 _C._note_written(tensor)
             return self._call_fake(arguments)
-        result = self._computed(arguments, tensors)
+        if self._keeps_history(tensors):
+            result = apply_with_history(self, arguments)
+        else:
+            # Our only frame between the caller and the kernel, here and in captured code.
+            result = self._kernel()(**arguments)
         self._finish(result, tensors, self._written(arguments))
         return result
 
@@ -199,14 +203,9 @@ class CustomOpDef:
             raise NotImplementedError(f"{self._qualname}: there is no kernel for the device 'cpu'")
         return kernel
 
-    def _computed(self, arguments: dict[str, Any], tensors: Iterable[_C.Tensor]) -> Any:
-        """What the kernel returns; with a history if an argument requires grad."""
-        has_history = minidynamo.is_grad_enabled() and any([tensor.requires_grad for tensor in tensors])
-        if not has_history or self._mutates:
-            # Our only frame between the caller and the kernel, here and in captured code.
-            return self._kernel()(**arguments)
-        result = apply_with_history(self, arguments)
-        return list(result) if self._schema.returns == ["Tensor[]"] else result
+    def _keeps_history(self, tensors: Iterable[_C.Tensor]) -> bool:
+        requires_grad = any([tensor.requires_grad for tensor in tensors])  # noqa: C419  a frame less
+        return minidynamo.is_grad_enabled() and not self._mutates and requires_grad
 
     def _written(self, arguments: dict[str, Any]) -> list[_C.Tensor]:
         return flatten([arguments[name] for name in self._mutates])[1]
@@ -251,7 +250,10 @@ class CustomOpDef:
         written = [_position(tensors, tensor) for tensor in self._written(arguments)]
 
         def run(*tensors: _C.Tensor) -> tuple[_C.Tensor, ...]:
-            result = self._computed(unflatten(template, tensors), tensors)
+            if self._keeps_history(tensors):
+                result = apply_with_history(self, unflatten(template, tensors))
+            else:
+                result = self._kernel()(**unflatten(template, tensors))
             self._finish(result, tensors, ())
             return tuple(flatten(result)[1])
 

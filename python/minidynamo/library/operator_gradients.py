@@ -31,14 +31,15 @@ class _Operator(Function):
         operator = ctx._operator
         if operator._autograd is None:
             raise RuntimeError(
-                f"Trying to backward through {operator._qualname.replace('::', '.')}.default but no autograd formula was"
-                " registered. Please use register_autograd to add one."
+                f"Trying to backward through {operator._qualname.replace('::', '.')}.default but no autograd formula"
+                " was registered. Please use register_autograd to add one."
             )
         found = operator._autograd[0](ctx, *gradients)
         found = found if isinstance(found, tuple) else (found,)
         if len(found) != len(ctx.needs_input_grad):
             raise RuntimeError(
-                f"{operator._qualname}: backward returned {len(found)} gradients for {len(ctx.needs_input_grad)} arguments"
+                f"{operator._qualname}: backward returned {len(found)} gradients for"
+                f" {len(ctx.needs_input_grad)} arguments"
             )
         by_tensor: list[Any] = []
         for needs, each in zip(ctx.needs_input_grad, found):
@@ -66,4 +67,5 @@ def _mapped(arguments: dict[str, Any], function: Any) -> dict[str, Any]:
 def apply_with_history(operator: CustomOpDef, arguments: dict[str, Any]) -> Any:
     """The operator's result for arguments some of which require grad."""
     template, tensors = flatten(arguments)
-    return _Operator.apply(operator, template, *tensors)
+    result = _Operator.apply(operator, template, *tensors)
+    return list(result) if operator._schema.returns == ["Tensor[]"] else result
