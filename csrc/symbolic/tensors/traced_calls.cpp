@@ -416,10 +416,10 @@ void add_results(LibraryCall& call, BorrowedRef result) {
   if (call.results.empty()) refuse_library_call(call, " that returns nothing");
 }
 
-// Behind a call that is made once, operations that may be flagged begin a region of their own: that costs more than Python's call.
+// Behind a call that is made once, operations that may be flagged begin a region of their own: that costs more than
+// Python's call.
 void refuse_dear_call(Tracer& tracer, const LibraryCall& call) {
-  bool is_watched = call.family.watched_flags != nullptr && call.family.watched_flags(call.family.state()) != 0;
-  if (!call.repeatable && is_watched && !tracer.frames().innermost().policy->fullgraph)
+  if (!call.repeatable && flags_watched_by(call.family) != 0 && !tracer.frames().innermost().policy->fullgraph)
     refuse_library_call(call, ", which is made once, while floating-point exceptions are not ignored");
 }
 
