@@ -140,7 +140,7 @@ namespace {
 // Whether promotion leaves tensors of this dtype, and a number beside them, unchanged.
 bool keeps_dtype(const OpRow& row, DType dtype) {
   bool to_float = row.promotion == Promotion::TrueDivide || row.promotion == Promotion::FloatUnary;
-  return !to_float || is_floating(dtype) || is_complex(dtype);
+  return !to_float || is_inexact(dtype);
 }
 bool keeps_dtype(const OpRow& row, DType dtype, const Scalar& number) {
   return number.category() <= md::row(dtype).category && keeps_dtype(row, dtype);

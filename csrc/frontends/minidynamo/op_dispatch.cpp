@@ -64,8 +64,8 @@ bool is_plain(const OpRow& row, const CallValues& values) {
   return true;
 }
 
-// Python's complex numbers among the arguments of a call, which have become tensors: each gets the dtype that a number of its
-// category promotes to.
+// Python's complex numbers among the arguments of a call, which have become tensors: each gets the dtype that a number
+// of its category promotes to.
 class ComplexNumbers {
  public:
   void note(size_t arg, BorrowedRef value) {
@@ -86,9 +86,8 @@ class ComplexNumbers {
     for (size_t i = 0; i < args.size(); ++i) {
       operands.push_back(promotion_operand(row.schema.params[i], args[i]));
       if (is_number(i)) operands.back() = {.kind = PromotionOperand::Kind::Scalar, .category = DTypeCategory::Complex};
-      if (operands.back().kind == PromotionOperand::Kind::Tensor && is_half(operands.back().dtype))
-        raise_op(ErrorKind::NotImplemented, python_name(row), "there is no dtype for complex numbers of 16-bit floats");
     }
+    refuse_complex_halves(row, operands);
     return common_dtype(operands).value_or(DType::complex64);
   }
 
