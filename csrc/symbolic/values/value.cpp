@@ -161,7 +161,7 @@ ValuePtr* find_attribute(OwnAttributes& attributes, BorrowedRef name) {
 ValuePtr* InstanceValue::find(BorrowedRef name) { return find_attribute(attributes, name); }
 
 bool takes_attributes(const DictValue& dict) {
-  if (!dict.type || dict.factory) return false;
+  if (as<ObjectValue>(dict.type) == nullptr || dict.factory) return false;
   return PyType_HasFeature(class_in(dict.type), Py_TPFLAGS_HEAPTYPE) || class_in(dict.type) == &PyODict_Type;
 }
 
