@@ -84,7 +84,7 @@ bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
 }  // namespace
 
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
-  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && is_floating(dtype);
+  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && is_inexact(dtype);
 }
 
 void cast_args(const OpRow& row, std::span<Arg> args) {
@@ -106,7 +106,7 @@ namespace {
 void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tensor& result) {
   int param = row.schema.find("requires_grad");
   if (param < 0 || std::get<Scalar>(args[static_cast<size_t>(param)]).as_int() == 0) return;
-  if (!is_floating(result->dtype())) {
+  if (!is_inexact(result->dtype())) {
     raise_op(ErrorKind::Runtime, row.name, "Only Tensors of floating point and complex dtype can require gradients");
   }
   result.set_requires_grad(true);

@@ -41,7 +41,7 @@ def test_each_tensor_of_a_lazy_layer_knows_its_place(name):
     assert not layer.has_uninitialized_params()
 
 
-class Scale(nn.modules.lazy.LazyModuleMixin, nn.Module):
+class Scale(nn.lazy.LazyModuleMixin, nn.Module):
     def __init__(self):
         super().__init__()
         self.register_buffer("shift", nn.UninitializedBuffer())

@@ -307,6 +307,22 @@ def test_polygamma_refuses_complex_numbers(n):
         md.mvlgamma(md.tensor([1j]), 1 + n)
 
 
+def test_complex_numbers_are_no_indices():
+    x = md.tensor([1j, 2])
+    for call in (lambda: md.ones(3)[x], md.compile(lambda: md.ones(3)[x]), lambda: md.ones(3).__setitem__(x, 1)):
+        with pytest.raises(IndexError, match="tensors used as indices must be long"):
+            call()
+
+
+def test_gradients_may_be_required():
+    torch = pytest.importorskip("torch")
+    for m in (md, torch):
+        x = m.tensor([1j, 2], requires_grad=True)
+        assert x.requires_grad and (x * 2).requires_grad and m.zeros(2, dtype=m.complex64, requires_grad=True).is_leaf
+        assert x.detach().requires_grad_().requires_grad and not (x == x).requires_grad and x.abs().requires_grad
+    assert md.compile(lambda x: x * 2, fullgraph=True)(md.tensor([1j], requires_grad=True)).requires_grad
+
+
 def test_modules_convert_complex_parameters():
     layer = md.nn.Module()
     layer.weight = md.nn.Parameter(md.tensor([1j, 2]))

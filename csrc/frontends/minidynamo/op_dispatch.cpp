@@ -210,7 +210,7 @@ class WideInts {
       return Ref::share(value);
     }
     any_ = true;
-    bool to_float = row_.promotion == Promotion::TrueDivide || is_floating(dtype_);
+    bool to_float = row_.promotion == Promotion::TrueDivide || is_inexact(dtype_);
     // Any non-zero value is True.
     bool to_truth = row_.pointwise < 0 && dtype_ == DType::bool_;
     if (to_float || to_truth) return check(PyFloat_FromDouble(static_cast<double>(number)));

@@ -290,7 +290,7 @@ PyObject* format(PyObject* self, PyObject* spec) {
 
 void set_requires_grad(PyObject* self, bool value, const char* words) {
   Tensor tensor = tensor_of(self);
-  if (value && !is_floating(tensor->dtype())) raise(ErrorKind::Runtime, words);
+  if (value && !is_inexact(tensor->dtype())) raise(ErrorKind::Runtime, words);
   if (!value && tensor.requires_grad() && !as_tensor_object(self)->user_leaf) {
     raise(ErrorKind::Runtime,
           "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "

@@ -109,7 +109,7 @@ class SymbolicKey {
     tracer_.values().guard_tensor(tensor);
     if (is_mask(*tensor)) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
     // Where bytes are masks no other dtype without sign is an index.
-    bool is_index = !is_floating(tensor->spec.dtype) && !(is_unsigned(tensor->spec.dtype) && family_.has_byte_masks);
+    bool is_index = !is_inexact(tensor->spec.dtype) && !(is_unsigned(tensor->spec.dtype) && family_.has_byte_masks);
     if (!is_index) raise_here();
     if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;

@@ -49,6 +49,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """input + value * tensor1 * tensor2."""
     _require_alike("addcmul", input, tensor1, tensor2)
     input, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
+    if tensor1.is_complex():
+        return input + _scaled(tensor1, value) * tensor2
     # A number of 64 bits without a sign would be taken for a negative one.
     if tensor1.dtype == minidynamo.bool or (value >= 2**63 and not is_inexact(tensor1)):
         return prims.addcmul(input, _scaled(tensor1, value), tensor2)
@@ -74,6 +76,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     _require_alike("addcdiv", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
     input, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
+    if tensor1.is_complex():
+        return input + _scaled(tensor1, value) / tensor2
     return prims.addcdiv(input, tensor1, tensor2, value)
 
 

@@ -473,7 +473,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     for name, number in (("beta", beta), ("alpha", alpha)):
         if isinstance(number, bool) and dtype is not minidynamo.bool:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-        if isinstance(number, float) and not dtype.is_floating_point:
+        if isinstance(number, float) and not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     require_held(dtype, beta, alpha)
     if dtype is minidynamo.bool:
