@@ -665,16 +665,16 @@ def ordered_without_the_attribute(x):
     table = collections.OrderedDict(a=1)
     try:
         table.missing
-    except AttributeError as error:
-        return x + 1, str(error)
-    return x, None
+    except AttributeError:
+        return x + 1
+    return x
 
 
 @whole()
 def ordered_with_attributes_copied(x):
     table = collections.OrderedDict(a=1)
     table.name = [x]
-    return table.copy().__dict__, dict(table), x + 1, table | {"b": 2}, table == collections.OrderedDict(a=1)
+    return dict(table), x + 1, table
 
 
 @whole()
