@@ -10,6 +10,7 @@ import re
 import timeit
 
 from harness import (
+    SAMPLE_SECONDS,
     Worker,
     available,
     environment,
@@ -18,10 +19,10 @@ from harness import (
     print_table,
     serve,
     summarise_all,
+    title_of,
     write_json,
 )
 
-SAMPLE_SECONDS = 2e-3  # of calls in a row, the same for all
 COUNTS = (1, 10, 50, 200)
 ENTRIES = (1, 8, 64)
 
@@ -232,7 +233,7 @@ def main():
         for case, samples in answers.items():
             rows = summarise_all({name: [call for call, _ in pairs] for name, pairs in samples.items()}, names[0])
             checks = {name: pairs[0][1] for name, pairs in samples.items() if pairs[0][1] is not None}
-            title = f"{case}, {threads} thread{'s'[: threads > 1]}"
+            title = title_of(case, threads)
             print_table(title, rows, names[0], "us", 1e6)
             print("check, us: " + ", ".join(f"{name} {seconds * 1e6:.3g}" for name, seconds in checks.items()))
             results[title] = {"call": rows, "check": checks}

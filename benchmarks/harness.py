@@ -14,6 +14,10 @@ import statistics
 import subprocess
 import sys
 import time
+import timeit
+
+SPIN_SECONDS = 0.03  # OpenBLAS's threads wait that long for more work before they sleep
+SAMPLE_SECONDS = 2e-3  # of calls in a row, the same for all: a longer sample would meet more of the machine's noise
 
 
 def parse_arguments(description, rounds, **flags):
@@ -106,6 +110,57 @@ def interleave(workers, questions, rounds, pause=0.0):
                 if answer is not None:
                     answers[question][worker.name].append(answer)
     return answers
+
+
+class Timers:
+    """One timer for each question: make(question) returns what is timed, its result checked.
+
+    With one thread it is the thread's processor time, so that what other programs take does not count.
+    """
+
+    def __init__(self, make, threads):
+        self.make = make
+        self.clock = time.thread_time if threads == 1 else time.perf_counter
+        self.known = {}
+
+    def sample(self, question):
+        """Seconds of a call."""
+        if question not in self.known:
+            self.known[question] = self._timer(self.make(question))
+        timer, calls = self.known[question]
+        timer.timeit(1)  # wakes the threads
+        return timer.timeit(calls) / calls
+
+    def _timer(self, call):
+        timer = timeit.Timer("call()", timer=self.clock, globals={"call": call})
+        timer.timeit(2)
+        once = min(timer.repeat(3, 3)) / 3
+        return timer, max(1, round(SAMPLE_SECONDS / max(once, 1e-8)))
+
+
+def compare_answers(script, arguments, contenders, questions, base):
+    """Measures and prints a table for each question and number of threads; writes the file of --json.
+
+    contenders: {name: its module}; base: the one that the others are compared with.
+    """
+    results = {}
+    names = available(contenders, arguments.only)
+    wanted = [question for question in questions if arguments.rows in question]
+    for threads in map(int, arguments.threads.split(",")):
+        workers = [Worker(script, [name, str(threads)], environment(threads)) for name in names]
+        answers = interleave(workers, wanted, arguments.rounds, SPIN_SECONDS if threads > 1 else 0.0)
+        for worker in workers:
+            worker.close()
+        for question, samples in answers.items():
+            rows = summarise_all(samples, base)
+            title = title_of(question, threads)
+            print_table(title, rows, base, "us", 1e6)
+            results[title] = rows
+    write_json(arguments.json, results)
+
+
+def title_of(question, threads):
+    return f"{question}, {threads} thread{'s'[: threads > 1]}"
 
 
 def summarise(samples, base):

@@ -6,20 +6,8 @@ thread's processor time, so that what other programs take does not count.
 """
 
 import functools
-import time
-import timeit
 
-from harness import (
-    Worker,
-    available,
-    environment,
-    interleave,
-    parse_arguments,
-    print_table,
-    serve,
-    summarise_all,
-    write_json,
-)
+from harness import Timers, compare_answers, parse_arguments, serve
 
 LARGE = 100_000
 # The op in minidynamo and torch, its name in NumPy; by the number of operands.
@@ -136,43 +124,24 @@ def parse(question):
     return name, int(size.split()[0]), dtype
 
 
-SPIN_SECONDS = 0.03  # OpenBLAS's threads wait that long for more work before they sleep
-SAMPLE_SECONDS = 2e-3  # the same for all: a longer sample would meet more of the machine's noise
+def checked_call(contender, question):
+    """What the contender calls for a question, its result compared with NumPy's."""
+    import numpy
 
-
-class Timers:
-    """One timer for each question, made and its result checked when the question is first asked."""
-
-    def __init__(self, contender, clock):
-        self.contender, self.clock = contender, clock
-        self.known = {}
-
-    def sample(self, question):
-        if question not in self.known:
-            self.known[question] = self.make(question)
-        timer, calls = self.known[question]
-        timer.timeit(1)  # wakes the threads
-        return timer.timeit(calls) / calls
-
-    def make(self, question):
-        import numpy
-
-        name, size, dtype = parse(question)
-        values = operands_of(name, size, dtype)
-        call = self.contender.function(name, [self.contender.array(value.copy()) for value in values])
-        if not name.endswith("_"):
-            expected = Numpy().function(name, values)()
-            numpy.testing.assert_allclose(self.contender.plain(call()), expected, rtol=2e-3)
-        timer = timeit.Timer("call()", timer=self.clock, globals={"call": call})
-        timer.timeit(3)
-        return timer, max(1, round(SAMPLE_SECONDS / max(min(timer.repeat(3, 3)) / 3, 1e-8)))
+    name, size, dtype = parse(question)
+    values = operands_of(name, size, dtype)
+    call = contender.function(name, [contender.array(value.copy()) for value in values])
+    if not name.endswith("_"):
+        expected = Numpy().function(name, values)()
+        numpy.testing.assert_allclose(contender.plain(call()), expected, rtol=2e-3)
+    return call
 
 
 def work(name, threads):
     contender = CONTENDERS[name]()
     if hasattr(contender, "library"):
         contender.library.set_num_threads(int(threads))
-    serve(Timers(contender, time.thread_time if int(threads) == 1 else time.perf_counter).sample)
+    serve(Timers(functools.partial(checked_call, contender), int(threads)).sample)
 
 
 def main():
@@ -180,20 +149,8 @@ def main():
     if arguments.worker:
         work(*arguments.worker)
         return
-    results = {}
-    rows = [question for question in questions() if arguments.rows in question]
-    names = available({name: contender.module for name, contender in CONTENDERS.items()}, arguments.only)
-    for threads in map(int, arguments.threads.split(",")):
-        workers = [Worker(__file__, [name, str(threads)], environment(threads)) for name in names]
-        answers = interleave(workers, rows, arguments.rounds, SPIN_SECONDS if threads > 1 else 0.0)
-        for worker in workers:
-            worker.close()
-        for question, samples in answers.items():
-            rows = summarise_all(samples, BASE)
-            title = f"{question}, {threads} thread{'s'[: threads > 1]}"
-            print_table(title, rows, BASE, "us", 1e6)
-            results[title] = rows
-    write_json(arguments.json, results)
+    modules = {name: contender.module for name, contender in CONTENDERS.items()}
+    compare_answers(__file__, arguments, modules, questions(), BASE)
 
 
 if __name__ == "__main__":

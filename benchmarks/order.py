@@ -4,27 +4,14 @@ Of random numbers: one row, many rows, and columns. Results are compared with Nu
 thread it is the thread's processor time, so that what other programs take does not count.
 """
 
-import time
-import timeit
+import functools
 
-from harness import (
-    Worker,
-    available,
-    environment,
-    interleave,
-    parse_arguments,
-    print_table,
-    serve,
-    summarise_all,
-    write_json,
-)
+from harness import Timers, compare_answers, parse_arguments, serve
 
 # Of each shape the dim.
 SHAPES = {"1000": 0, "100000": 0, "1000000": 0, "10000x32": 1, "32x10000": 0, "500x2000": 1}
 DTYPES = ("float32", "float64", "int32", "int64", "uint8")
 BEST = 10
-SPIN_SECONDS = 0.03  # OpenBLAS's threads wait that long for more work before they sleep
-SAMPLE_SECONDS = 2e-3
 
 # By name: what NumPy and what the others do with an array, its dim and an array of values to look for.
 NUMPY = {
@@ -62,51 +49,34 @@ def questions():
                 yield f"{name}, {shape}, {dtype}"
 
 
-class Timers:
-    """One timer for each question, made and its result checked when the question is first asked."""
+def checked_call(library, functions, question):
+    """What a library calls for a question, its result compared with NumPy's."""
+    import numpy
 
-    def __init__(self, contender, clock):
-        self.library, self.clock = __import__(CONTENDERS[contender]), clock
-        self.functions = NUMPY if contender == "NumPy" else TENSORS
-        self.known = {}
-
-    def sample(self, question):
-        if question not in self.known:
-            self.known[question] = self.make(question)
-        timer, calls = self.known[question]
-        timer.timeit(1)  # wakes the threads
-        return timer.timeit(calls) / calls
-
-    def make(self, question):
-        import numpy
-
-        name, shape, dtype = question.split(", ")
-        rng = numpy.random.default_rng(0)
-        values = (rng.standard_normal(tuple(map(int, shape.split("x")))) * 1e6).astype("int64").astype(dtype)
-        if dtype.startswith("float"):
-            values = rng.standard_normal(values.shape).astype(dtype)
-        sequence = numpy.sort(values.reshape(-1)[:1000])
-        dim, function = SHAPES[shape], self.functions[name]
-        expected = NUMPY[name](numpy, values, dim, sequence)
-        if self.functions is not NUMPY:
-            values, sequence = self.library.from_numpy(values), self.library.from_numpy(sequence)
-
-        def call():
-            return function(self.library, values, dim, sequence)
-
-        found = numpy.asarray(call())
-        if name == "topk":
-            found, expected = numpy.sort(found, dim), numpy.sort(expected, dim)
-        numpy.testing.assert_allclose(found, expected, rtol=1e-4)
-        timer = timeit.Timer(call, timer=self.clock)
-        return timer, max(1, round(SAMPLE_SECONDS / max(min(timer.repeat(2, 1)), 1e-8)))
+    name, shape, dtype = question.split(", ")
+    rng = numpy.random.default_rng(0)
+    values = (rng.standard_normal(tuple(map(int, shape.split("x")))) * 1e6).astype("int64").astype(dtype)
+    if dtype.startswith("float"):
+        values = rng.standard_normal(values.shape).astype(dtype)
+    sequence = numpy.sort(values.reshape(-1)[:1000])
+    dim, function = SHAPES[shape], functions[name]
+    expected = NUMPY[name](numpy, values, dim, sequence)
+    if functions is not NUMPY:
+        values, sequence = library.from_numpy(values), library.from_numpy(sequence)
+    call = functools.partial(function, library, values, dim, sequence)
+    found = numpy.asarray(call())
+    if name == "topk":
+        found, expected = numpy.sort(found, dim), numpy.sort(expected, dim)
+    numpy.testing.assert_allclose(found, expected, rtol=1e-4)
+    return call
 
 
 def work(name, threads):
-    timers = Timers(name, time.thread_time if int(threads) == 1 else time.perf_counter)
+    library = __import__(CONTENDERS[name])
     if name != "NumPy":
-        timers.library.set_num_threads(int(threads))
-    serve(timers.sample)
+        library.set_num_threads(int(threads))
+    functions = NUMPY if name == "NumPy" else TENSORS
+    serve(Timers(functools.partial(checked_call, library, functions), int(threads)).sample)
 
 
 def main():
@@ -114,20 +84,7 @@ def main():
     if arguments.worker:
         work(*arguments.worker)
         return
-    results = {}
-    wanted = [question for question in questions() if arguments.rows in question]
-    names = available(CONTENDERS, arguments.only)
-    for threads in map(int, arguments.threads.split(",")):
-        workers = [Worker(__file__, [name, str(threads)], environment(threads)) for name in names]
-        answers = interleave(workers, wanted, arguments.rounds, SPIN_SECONDS if threads > 1 else 0.0)
-        for worker in workers:
-            worker.close()
-        for question, samples in answers.items():
-            rows = summarise_all(samples, BASE)
-            title = f"{question}, {threads} thread{'s'[: threads > 1]}"
-            print_table(title, rows, BASE, "us", 1e6)
-            results[title] = rows
-    write_json(arguments.json, results)
+    compare_answers(__file__, arguments, CONTENDERS, questions(), BASE)
 
 
 if __name__ == "__main__":

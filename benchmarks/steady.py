@@ -17,7 +17,17 @@ import warnings
 
 import report
 import roofline
-from harness import Worker, available, environment, interleave, machine, parse_arguments, serve, write_json
+from harness import (
+    SPIN_SECONDS,
+    Worker,
+    available,
+    environment,
+    interleave,
+    machine,
+    parse_arguments,
+    serve,
+    write_json,
+)
 from peers import OURS, PEERS
 from workloads import ROWS
 from workloads.table import arrays_in, map_arrays
@@ -28,7 +38,6 @@ PEER_SECONDS = 1.0  # of samples of one contender in one row; those that are slo
 FEWEST_ROUNDS = 3  # unless a call takes more than
 SLOW_SECONDS = 0.5
 COMPILE_SECONDS = 90  # a contender that has no result by then is left out of the row
-SPIN_SECONDS = 0.03  # OpenBLAS's threads wait that long for more work before they sleep
 ROUNDS = 10
 CACHE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "benchmarks")
 

@@ -223,7 +223,7 @@ are float32 or float64; inverses, solutions and determinants of float32 matrices
 matrix without inverse or decomposition raises `linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its
 own, which `set_num_threads` does not affect.
 
-`eig` and `eigvals` are missing because there are no complex numbers, and LU factors because NumPy does not offer them.
+`eig` and `eigvals`, whose results are complex numbers, are missing, and so are LU factors, which NumPy does not offer.
 """
 
 

@@ -1,8 +1,9 @@
 """Writes the public names of the installed torch to tools/torch_names.txt: tools/torch_names.py [--check]
 
 One line for each public module, and one for Tensor: "torch.nn: Linear Module ...". Public are the names in `__all__`,
-or without one those that the module defines, but for names that begin with an underscore. --check writes nothing and
-fails if a line differs; modules that need further packages may be missing on either side.
+or without one those that the module defines or takes from its private modules, but for names that begin with an
+underscore. --check writes nothing and fails if a line differs; modules that need further packages may be missing on
+either side.
 """
 
 import importlib
@@ -18,35 +19,43 @@ NAMES = Path(__file__).with_name("torch_names.txt")
 def modules(package):
     """The public modules below a package that can be imported, itself included."""
     yield package
-    for info in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for info in pkgutil.iter_modules(original(package).__path__, f"{package.__name__}."):
         if info.name.rpartition(".")[2].startswith("_"):
             continue
         try:
             module = importlib.import_module(info.name)
         except (Exception, SystemExit):  # needs another package, another system, or is a program
             continue
-        # Some replace themselves in sys.modules by objects that are no packages.
-        yield from modules(module) if "__path__" in vars(module) else [module]
+        yield from modules(module) if "__path__" in vars(original(module)) else [module]
+
+
+def original(module):
+    """The module that an object, which has it as `m`, has replaced in sys.modules."""
+    replaced = vars(module).get("m")
+    return replaced if isinstance(replaced, types.ModuleType) else module
 
 
 def names(module):
     listed = getattr(module, "__all__", None)
+    switches = set() if type(module) is types.ModuleType else set(vars(type(module)))
+    # An object in the place of a module has switches as attributes of its class.
+    defined = {*dir(original(module)), *switches}
     found = set()
-    for name in dir(module) if listed is None else listed:
+    for name in defined if listed is None else listed:
         value = getattr(module, name, None)
         if name.startswith("_") or isinstance(value, types.ModuleType):
             continue
-        if listed is None and not is_own(module, value):
+        if listed is None and name not in switches and not is_own(module, value):
             continue
         found.add(name)
     return sorted(found)
 
 
 def is_own(module, value):
-    """Of a module without `__all__`."""
+    """Of a module without `__all__`: what it defines, or takes from a private module below it."""
     owner = getattr(value, "__module__", None)
     if isinstance(value, (type, types.FunctionType)):
-        return owner == module.__name__
+        return owner == module.__name__ or str(owner).startswith(f"{module.__name__}._")
     return isinstance(owner, str) and owner.startswith("torch")
 
 

@@ -48,7 +48,7 @@ class SavedTensor {
     if (!tensor_.defined() || tensor_->kind() != TensorKind::Real) return tensor_;
     if (tensor_->version() != version_) raise_changed(node);
     if (!is_result_) return tensor_;
-    bool records = tensor_modes().grad_enabled && (is_floating(tensor_->dtype()) || is_complex(tensor_->dtype()));
+    bool records = tensor_modes().grad_enabled && (is_inexact(tensor_->dtype()));
     return records ? alias_with_edge(tensor_, {node.shared_from_this(), output_}) : tensor_;
   }
 

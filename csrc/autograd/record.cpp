@@ -26,7 +26,7 @@ bool requires_grad(std::span<const Arg> args) {
   return any_tensor(args, [](const Tensor& tensor) { return tensor.requires_grad(); });
 }
 
-bool has_gradient(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+bool has_gradient(DType dtype) { return is_inexact(dtype); }
 
 bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
   return any_tensor(args, [&](const Tensor& tensor) { return is_same(tensor, result); });

@@ -80,12 +80,12 @@ void bind_numpy(py::module_& module) {
         numpy::add_attribute(kept_name(name), meaning);
       },
       py::arg("name"), py::arg("function"), py::arg("takes_complex"));
-  numpy.def("add_ufunc", [](const std::string& row, const py::object& ufunc, const std::string& integers) {
+  numpy.def("add_ufunc", [](const std::string& row, const py::object& ufunc, const std::string& name) {
     const OpRow* found = find_op(row);
     MD_ASSERT(found != nullptr, "no op is named ", row);
-    numpy::IntegerLoops loops = integers == "Same"       ? numpy::IntegerLoops::Same
-                                : integers == "ByNumber" ? numpy::IntegerLoops::ByNumber
-                                                         : numpy::IntegerLoops::None;
+    numpy::ExactLoops loops = name == "Same"       ? numpy::ExactLoops::Same
+                              : name == "ByNumber" ? numpy::ExactLoops::ByNumber
+                                                   : numpy::ExactLoops::None;
     numpy::add_ufunc(*found, ufunc.ptr(), loops);
   });
 }

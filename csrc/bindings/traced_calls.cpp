@@ -5,11 +5,13 @@
 
 #include "base/config.h"
 #include "bindings/bindings.h"
+#include "cpython/traceback.h"
 #include "eval_frame/check_captures.h"
 #include "frontends/dtype_object.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "guards/object_memory.h"
 #include "symbolic/calls/marked_calls.h"
+#include "symbolic/values/no_warnings.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/fake_views.h"
 
@@ -53,6 +55,17 @@ py::list call_out(const std::string& name, const py::object& run, const py::list
   return results;
 }
 
+// What the function returns, and whether it has warned, which is not heard: a call ahead of execution.
+py::tuple call_without_warnings(const py::object& function, const py::tuple& positional, const py::dict& keywords) {
+  NoWarnings silence(NoWarnings::Instead::Return);
+  Ref result = check(PyObject_Call(function.ptr(), positional.ptr(), keywords.ptr()));
+  return py::make_tuple(py::reinterpret_steal<py::object>(result.release()), silence.met());
+}
+
+bool came_from(const py::object& exception, const py::object& function) {
+  return came_from_library(exception.ptr(), function.ptr());
+}
+
 py::list library_call(const std::string& name, const py::object& function, const py::tuple& positional,
                       const py::dict& keywords, const py::object& result, bool repeatable) {
   py::list results;
@@ -88,7 +101,8 @@ py::object fake(const std::vector<int64_t>& sizes, const std::vector<int64_t>& s
   return py::reinterpret_steal<py::object>(wrap_tensor(Tensor::fake(spec)).release());
 }
 
-// One of ours over the memory of another library's tensor that is itself to become a result; None: that is not captured.
+// One of ours over the memory of another library's tensor that is itself to become a result; None: that is not
+// captured.
 py::object own_result(const py::object& object) {
   Tensor tensor = tensor_of_result(object.ptr());
   if (!tensor.defined()) return py::none();
@@ -174,6 +188,9 @@ void bind_traced_calls(py::module_& module) {
              py::arg("written") = std::vector<int>());
   module.def("_record_library_call", &library_call, py::arg("name"), py::arg("function"), py::arg("positional"),
              py::arg("keywords"), py::arg("result"), py::arg("repeatable"));
+  module.def("_call_without_warnings", &call_without_warnings, py::arg("function"), py::arg("positional"),
+             py::arg("keywords"));
+  module.def("_came_from_library", &came_from, py::arg("exception"), py::arg("function"));
   module.def("_example_of", &example);
   module.def("_note_written", &note_written);
   module.def("_is_recording", &is_recording);

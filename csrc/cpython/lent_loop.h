@@ -22,8 +22,8 @@ typedef struct {
   int is_handled; /* whether there is a handler around the loop: around its FOR_ITER, as around all of it */
 } PvLoop;
 
-/* The frame is entered and linked, and no generator's. Afterwards it is entered, and not linked; if it has ended, *result
-   is its result. Where the iterator is gone, the values below it are on the stack. */
+/* The frame is entered and linked, and no generator's. Afterwards it is entered, and not linked; if it has ended,
+   *result is its result. Where the iterator is gone, the values below it are on the stack. */
 PvLoopEnd pv_lend_loop(PyThreadState* ts, PvFrame* frame, PvLoop* loop, PyObject** result);
 
 #ifdef __cplusplus

@@ -17,8 +17,8 @@ PyObject* pv_set_layout(PyObject* set);
    table if their hashes are those of the layout's elements, else one by one. Returns -1 with an exception. */
 int pv_set_fill(PyObject* set, PyObject* layout, PyObject* const* items, Py_ssize_t count);
 
-/* A number that is equal for two sets with equal elements in equal order if what is made of the one has the order of what
-   is made of the other. */
+/* A number that is equal for two sets with equal elements in equal order if what is made of the one has the order of
+   what is made of the other. */
 uint64_t pv_set_fingerprint(PyObject* set);
 
 #ifdef __cplusplus

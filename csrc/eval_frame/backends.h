@@ -34,8 +34,8 @@ bool freezes_parameters(const Policy* policy);
 // Whether the extension makes its plans, not a callable.
 bool runs_own_plan(const Policy* policy);
 
-// Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order, tensors
-// of the family in which the graph is shown.
+// Makes the plan of the graph with the policy's backend; example_inputs are Python objects in graph input order,
+// tensors of the family in which the graph is shown.
 std::shared_ptr<const Plan> plan_for(const Policy* policy, const ShownGraph& graph,
                                      const std::vector<Ref>& example_inputs, const std::vector<InputWrite>& writes);
 // The same for a given backend. A str needs no Python; the plan of a callable is made by the host. Throws PythonError

@@ -1,5 +1,5 @@
-// Code of a thread that Python runs while the functions that it calls may be captured, and what was learned of those: if
-// none of them has work for a plan, the hook is taken out while the code runs. An operation on a tensor that runs
+// Code of a thread that Python runs while the functions that it calls may be captured, and what was learned of those:
+// if none of them has work for a plan, the hook is taken out while the code runs. An operation on a tensor that runs
 // uncaptured meanwhile puts the hook back and starts learning anew. Requires the GIL.
 #pragma once
 #include <cstdint>

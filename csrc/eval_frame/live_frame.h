@@ -61,8 +61,9 @@ class LiveFrame {
   }
   void drop_to(int depth) { drop(depth_ - depth); }
 
-  // At a resumable FOR_ITER: lends its loop to the evaluator. EXHAUSTED and LEFT: the frame is at the instruction after the loop.
-  // RAISED: the exception is to be unwound as from the FOR_ITER. ENDED: the frame is gone, entered() is false.
+  // At a resumable FOR_ITER: lends its loop to the evaluator. EXHAUSTED and LEFT: the frame is at the instruction after
+  // the loop. RAISED: the exception is to be unwound as from the FOR_ITER. ENDED: the frame is gone, entered() is
+  // false.
   PvLoopEnd lend_loop(PyObject** result);
 
   // For the functions that leave the frame; it must not be used afterwards.

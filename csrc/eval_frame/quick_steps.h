@@ -5,8 +5,8 @@
 
 namespace md {
 
-// Executes the instruction at the frame's position if it can neither fail nor run other code, and moves on. Returns false,
-// with nothing done, for any other: step() executes it.
+// Executes the instruction at the frame's position if it can neither fail nor run other code, and moves on. Returns
+// false, with nothing done, for any other: step() executes it.
 bool step_quickly(LiveFrame& frame);
 // As long as that does and the frame stays in the stretch; how many instructions.
 int64_t step_quickly_in(LiveFrame& frame, const Stretch& stretch);

@@ -20,8 +20,8 @@ namespace md {
 // does, later frames are left to the interpreter from the region's start.
 class WorkBehind {
  public:
-  // Of a stretch that was traced in vain, or began a loop without a plan: whether the driver executes it. One frame that
-  // ends without a plan decides.
+  // Of a stretch that was traced in vain, or began a loop without a plan: whether the driver executes it. One frame
+  // that ends without a plan decides.
   bool may_exist() const { return may_exist_; }
   void set_may_exist() { is_searched_ = may_exist_ = true; }
   void note_end() { may_exist_ = has_plan_; }

@@ -48,8 +48,8 @@ bool same_input(const GraphInput& a, const GraphInput& b) {
   return a.scalar.is_float() ? a.scalar.as_double() == b.scalar.as_double() : a.scalar.as_int() == b.scalar.as_int();
 }
 
-// Results of libraries that have memory of their own are computed there. Inputs are written only while the values that the
-// run has read still hold.
+// Results of libraries that have memory of their own are computed there. Inputs are written only while the values that
+// the run has read still hold.
 class RegionHost : public RunHost {
  public:
   RegionHost(const RegionEntry& entry, const std::function<bool()>& may_commit)
@@ -95,7 +95,8 @@ int thread_limit(const std::vector<const TensorFamily*>& families) {
   return 0;
 }
 
-// Of a region whose runs meet exceptions again and again, also in a library's functions, for which Python then runs again.
+// Of a region whose runs meet exceptions again and again, also in a library's functions, for which Python then runs
+// again.
 constexpr int kMostFlaggedRuns = 3;
 
 // Python runs frames up to the recursion limit, and counts C calls as well; each frame created at the exit needs C
@@ -126,7 +127,8 @@ RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const Fetched
     read_inputs<false>([&](const RegionInput& place) { return exit_.builder().build(place.computed); }, false);
 }
 
-// Where the graph is another library's: a parameter that stays as it is, or the tensor of the last run over the object's memory.
+// Where the graph is another library's: a parameter that stays as it is, or the tensor of the last run over the
+// object's memory.
 bool RegionRun::take_foreign(size_t i, const Ref& object) {
   const TensorFamily* family = family_of(object);
   if (family == nullptr) return false;

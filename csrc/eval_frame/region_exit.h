@@ -52,8 +52,8 @@ class ExitValues {
 // One run of one region, from the check of its guards until its values are written.
 class RegionRun {
  public:
-  // Fetches the graph's inputs and the snapshot's sources. Keeps `entry` alive; `fetched`: by its guards, checked just now; may be
-  // null.
+  // Fetches the graph's inputs and the snapshot's sources. Keeps `entry` alive; `fetched`: by its guards, checked just
+  // now; may be null.
   RegionRun(RegionEntryPtr entry, const LocalsView& view, const FetchedObjects* fetched = nullptr);
 
   const CapturedRegion& region() const { return entry_->region; }

@@ -187,8 +187,8 @@ bool is_long_loop(const RegionPlace& place, int header, const CapturedRegion& re
   return std::ranges::find(kSized, Py_TYPE(iterator)) != std::end(kSized) && is_long(iterator);
 }
 
-// The header of the innermost loop around the region, if the region goes back to it and ends where it or one before it begins:
-// with those it is a whole iteration.
+// The header of the innermost loop around the region, if the region goes back to it and ends where it or one before it
+// begins: with those it is a whole iteration.
 std::optional<int> header_closed_by(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   const Bytecode& code = place.bytecode;
   int end = region.snapshot.frames.front().index;
@@ -220,8 +220,8 @@ bool is_cheap_iteration(const RegionPlace& place, const CodeCache& cache, const 
   return is_cheap(sum / static_cast<int64_t>(saved.size()));
 }
 
-// The header of the loop that the region is in, if Python runs that in less than regions cost and none around the loop is
-// worth more. Breaks that come later in the frame must stay errors where they are.
+// The header of the loop that the region is in, if Python runs that in less than regions cost and none around the loop
+// is worth more. Breaks that come later in the frame must stay errors where they are.
 std::optional<int> cheap_loop(const RegionPlace& place, const CodeCache& cache, const CapturedRegion& region) {
   if (keeps_empty_regions(place) || place.policy->breaks_are_errors() || !ends_at_loops(place.policy)) return {};
   bool goes_on = (region.exit == ExitKind::Loop || region.exit == ExitKind::Break) && region.leaves_plainly();

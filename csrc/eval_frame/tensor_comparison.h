@@ -9,8 +9,8 @@ namespace md {
 // Relative to the largest finite element; 0 for exact dtypes.
 double tolerance_of(DType dtype);
 
-// The first difference, "" if there is none: dtype, sizes, strides, requires_grad. Libraries are free in the strides that
-// lead to no element, of dims of size 1 and of empty tensors; ours are compared.
+// The first difference, "" if there is none: dtype, sizes, strides, requires_grad. Libraries are free in the strides
+// that lead to no element, of dims of size 1 and of empty tensors; ours are compared.
 enum class ComparedStrides { All, ThoseToElements };
 std::string spec_difference(const Tensor& captured, const Tensor& python, ComparedStrides compared);
 // The same for elements; the specs must be equal. Floats may differ by `tolerance` if that exceeds their dtype's.

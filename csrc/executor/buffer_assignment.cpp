@@ -80,9 +80,8 @@ bool BufferAssignment::place_views(const Node& node) {
   MD_ASSERT(outs.size() == node.outs.size(), "the shape rule returns as many results as at capture");
   for (size_t i = 0; i < outs.size(); ++i) {
     const TensorSpec& spec = node.outs[i].spec;
-    int64_t from = static_cast<int64_t>(item_size(base.spec.dtype)), to = static_cast<int64_t>(item_size(spec.dtype));
-    layout_.places.push_back(
-        {.buffer = base.buffer, .offset = base.offset * from / to + outs[i].view_offset.value(), .spec = spec});
+    int64_t start = offset_in(spec.dtype, base.offset, base.spec.dtype);
+    layout_.places.push_back({.buffer = base.buffer, .offset = start + outs[i].view_offset.value(), .spec = spec});
   }
   is_alias_[static_cast<size_t>(node.index)] = true;
   return true;

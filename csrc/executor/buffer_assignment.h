@@ -10,8 +10,8 @@ namespace md {
 
 class BufferAssignment {
  public:
-  // The graph's specs must be concrete, else throws Error(Internal). escapes: by node index, whether its result or a view
-  // of it leaves the plan.
+  // The graph's specs must be concrete, else throws Error(Internal). escapes: by node index, whether its result or a
+  // view of it leaves the plan.
   BufferAssignment(const Graph& graph, const std::vector<bool>& escapes, std::span<const Append> appends);
 
   int number(ValueRef value) const { return first_[static_cast<size_t>(value.node->index)] + value.out; }

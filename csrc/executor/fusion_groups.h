@@ -2,11 +2,11 @@
 // anchor (a matrix product ...) followed by pointwise nodes over its sizes, which run on each piece of its
 // result. Pointwise groups may include reductions over the last dim and pointwise nodes over their results:
 // the loop then runs row by row.
-// Cheap nodes of one element may run in the loop that alone reads them, once for each of its elements, if these are few.
-// Soundness: groups run in the order of their numbers, and every operand from another group comes from a lower-numbered
-// one. Nodes are visited in topological order. A node joins only the highest-numbered group among its operands' groups;
-// a lower group is merged into that one only if nothing in between reads it. So there are no cycles, and grouping takes
-// linear time in the size of the graph.
+// Cheap nodes of one element may run in the loop that alone reads them, once for each of its elements, if these are
+// few. Soundness: groups run in the order of their numbers, and every operand from another group comes from a
+// lower-numbered one. Nodes are visited in topological order. A node joins only the highest-numbered group among its
+// operands' groups; a lower group is merged into that one only if nothing in between reads it. So there are no cycles,
+// and grouping takes linear time in the size of the graph.
 #pragma once
 #include <vector>
 

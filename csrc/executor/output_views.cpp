@@ -43,7 +43,7 @@ std::vector<OutputView> output_views(const Graph& graph) {
   for (const ValueRef& output : outputs) chains.push_back(chain_of(output));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ValueInfo& info = graph.info(outputs[i]);
-    if (info.is_scalar || !(is_floating(info.spec.dtype) || is_complex(info.spec.dtype))) continue;
+    if (info.is_scalar || !(is_inexact(info.spec.dtype))) continue;
     if (outputs[i].node->is_under_inference) continue;
     ViewOrigin origin = origin_of(graph, outputs[i], chains[i]);
     auto input = std::ranges::find(graph.inputs(), chains[i].root.node);

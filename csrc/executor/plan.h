@@ -29,8 +29,8 @@ class Plan {
   // inputs: in graph input order; outputs: one element per graph output, filled in. Throws Error (or PythonError from a
   // backend's callable), leaving outputs unchanged and without effects that would be seen when Python runs instead.
   virtual void run(std::span<const GraphInput> inputs, std::span<Tensor> outputs) const = 0;
-  // The same; asks `host` for the memory of outputs whose layout is known before the run. Their tensors may be elsewhere
-  // all the same.
+  // The same; asks `host` for the memory of outputs whose layout is known before the run. Their tensors may be
+  // elsewhere all the same.
   virtual void run_into(std::span<const GraphInput> inputs, std::span<Tensor> outputs, RunHost&) const {
     run(inputs, outputs);
   }
@@ -49,8 +49,8 @@ class Plan {
 
 // Lowers to a flat plan of oneDNN primitives and fused loops. The graph's specs must be concrete.
 std::shared_ptr<const Plan> lower(const Graph& graph);
-// The same; a graph with symbolic sizes is lowered once per set of sizes. The plan makes those of the writes itself that it
-// can: the output is then the tensor of the input.
+// The same; a graph with symbolic sizes is lowered once per set of sizes. The plan makes those of the writes itself
+// that it can: the output is then the tensor of the input.
 std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph,
                                   const std::vector<InputWrite>& writes = {});
 // Runs the graph op by op; symbolic sizes as above.

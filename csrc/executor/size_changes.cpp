@@ -66,16 +66,14 @@ void SizeChanges::put_sizes(Layout& layout) {
     buffer.nbytes = nbytes;
     buffer.lead = lead;
   }
-  auto offset_of = [&](int value) { return layout.places[static_cast<size_t>(value)].offset; };
-  auto item_of = [&](int value) {
-    return static_cast<int64_t>(item_size(layout.places[static_cast<size_t>(value)].spec.dtype));
-  };
+  auto place_of = [&](int value) -> const Place& { return layout.places[static_cast<size_t>(value)]; };
   for (const View& view : views_) {
-    int64_t start = offset_of(view.base) * item_of(view.base) / item_of(view.value);
+    const Place& base = place_of(view.base);
+    int64_t start = offset_in(place_of(view.value).spec.dtype, base.offset, base.spec.dtype);
     put_offset(layout, view.value, start + sized_->view_offset(*view.node, view.out));
   }
   for (const InWindow& each : in_windows_)
-    put_offset(layout, each.value, offset_of(each.base) + written_view(*each.update).offset.value());
+    put_offset(layout, each.value, place_of(each.base).offset + written_view(*each.update).offset.value());
 }
 
 void SizeChanges::put_offset(Layout& layout, int value, int64_t offset) {

@@ -1,5 +1,5 @@
-// Plans of graphs with symbolic sizes. One that is lowered for some sizes takes others, in microseconds; sizes that come
-// back often get a plan of their own.
+// Plans of graphs with symbolic sizes. One that is lowered for some sizes takes others, in microseconds; sizes that
+// come back often get a plan of their own.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,8 +13,8 @@ namespace md {
 // A plan whose sizes change while it does not run.
 class SizedPlan : public Plan {
  public:
-  // Takes the present sizes of its graph. False: it was lowered for sizes that differ too much, and must not run until a
-  // call returns true. May throw: the same holds.
+  // Takes the present sizes of its graph. False: it was lowered for sizes that differ too much, and must not run until
+  // a call returns true. May throw: the same holds.
   virtual bool take_sizes() = 0;
   // Of the same graph, with its sizes; null if it has none.
   virtual std::shared_ptr<SizedPlan> copy() const = 0;
@@ -35,8 +35,8 @@ struct SizedPlanMakers {
   void (*log)(const Plan& plan, const Graph& graph, const std::string& sizes) = nullptr;
 };
 
-// Returns make(graph) if the graph has no symbols. The plans of the process for single sizes together stay within half of
-// config.sized_plans_nbytes; the least recently used is evicted first.
+// Returns make(graph) if the graph has no symbols. The plans of the process for single sizes together stay within half
+// of config.sized_plans_nbytes; the least recently used is evicted first.
 std::shared_ptr<const Plan> plan_for_any_sizes(const std::shared_ptr<const Graph>& graph,
                                                const SizedPlanMakers& makers);
 

@@ -14,8 +14,8 @@ struct Window {
   TensorSpec spec = {};
 };
 
-// Cannot fail, and takes no memory that grows with the sizes. changing: the write whose window changes with the sizes, from
-// the whole of a value; null: no size changes.
+// Cannot fail, and takes no memory that grows with the sizes. changing: the write whose window changes with the sizes,
+// from the whole of a value; null: no size changes.
 std::unique_ptr<Step> copy_window(Window from, Window to, std::string text, const Node* changing);
 
 }  // namespace md

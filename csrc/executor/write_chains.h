@@ -34,7 +34,8 @@ void for_each_read(const Node& node, const BufferAssignment& places, F&& f) {
 // The node is a write into the result of another node, not into a view of one.
 const ValueRef* written_operand(const Node& node, const BufferAssignment& places);
 
-// Writes in program order that lead from an input, or from the result of another op, to what the input holds at the end.
+// Writes in program order that lead from an input, or from the result of another op, to what the input holds at the
+// end.
 struct WriteChain {
   int output = -1;
   int input = -1;
@@ -47,8 +48,9 @@ struct WriteChain {
   bool may_be_in_place = false;  // only the chain and its readers need its values
 };
 
-// The writes that a plan can make itself: no two indices of the input share an element, and the output is a value of the graph's own in
-// the input's layout, which does not change. None if some output is a view of another input. sized: null if the sizes stay.
+// The writes that a plan can make itself: no two indices of the input share an element, and the output is a value of
+// the graph's own in the input's layout, which does not change. None if some output is a view of another input. sized:
+// null if the sizes stay.
 std::vector<InputWrite> usable_writes(const Graph& graph, std::span<const InputWrite> writes, const SizedGraph* sized);
 // Whether the sizes and strides of the node's result stay.
 bool keeps_layout(const Node& node, const SizedGraph* sized);

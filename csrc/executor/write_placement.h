@@ -1,6 +1,7 @@
 // Where the results of writes lie. A write into a base becomes one in place: its result takes over the base's memory if
-// nothing reads the old elements later, and what it writes is computed there if nothing needs the window in between. The
-// memory of an input is written only as the commit point permits; else the plan's own holds the values until the end.
+// nothing reads the old elements later, and what it writes is computed there if nothing needs the window in between.
+// The memory of an input is written only as the commit point permits; else the plan's own holds the values until the
+// end.
 #pragma once
 #include <optional>
 #include <utility>
@@ -140,8 +141,8 @@ class WritePlacement {
   std::vector<std::vector<Access>> accesses_;  // by buffer, those of bases only
   CommitRules rules_;
   CommitPoint commit_;
-  // Of the group that is being lowered: values that were moved, and where they were; a buffer that has been joined to an
-  // input's, whose accesses were others before.
+  // Of the group that is being lowered: values that were moved, and where they were; a buffer that has been joined to
+  // an input's, whose accesses were others before.
   std::vector<Move> moved_;
   std::vector<Moved> kept_;  // of the groups before
   std::optional<std::pair<int, int>> joined_;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "cpython/complex_number.h"
 #include "frontends/arg_binding.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
@@ -146,8 +147,7 @@ Arg scalar_arg(const ArgName& name, BorrowedRef value) {
 
 // In the widest dtype: what it promotes to follows from the other arguments.
 Tensor complex_tensor(BorrowedRef value) {
-  Py_complex number = PyComplex_AsCComplex(value);
-  if (number.real == -1.0 && PyErr_Occurred()) throw PythonError();
+  Py_complex number = complex_of(value);
   Tensor tensor = Tensor::empty(DType::complex128, {});
   *tensor.data<Complex<double>>() = {number.real, number.imag};
   return tensor;

@@ -87,8 +87,7 @@ bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
 }  // namespace
 
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
-  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled &&
-         (is_floating(dtype) || is_complex(dtype));
+  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && is_inexact(dtype);
 }
 
 void cast_args(const OpRow& row, std::span<Arg> args) {
@@ -110,7 +109,7 @@ namespace {
 void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tensor& result) {
   int param = row.schema.find("requires_grad");
   if (param < 0 || std::get<Scalar>(args[static_cast<size_t>(param)]).as_int() == 0) return;
-  if (!is_floating(result->dtype()) && !is_complex(result->dtype())) {
+  if (!is_inexact(result->dtype())) {
     raise(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
   }
   result.set_requires_grad(true);
@@ -146,7 +145,7 @@ namespace {
 // Whether promotion leaves tensors of this dtype, and a number beside them, unchanged.
 bool keeps_dtype(const OpRow& row, DType dtype) {
   bool to_float = row.promotion == Promotion::TrueDivide || row.promotion == Promotion::FloatUnary;
-  return !to_float || is_floating(dtype) || is_complex(dtype);
+  return !to_float || is_inexact(dtype);
 }
 bool keeps_dtype(const OpRow& row, DType dtype, const Scalar& number) {
   return number.category() <= md::row(dtype).category && keeps_dtype(row, dtype);

@@ -100,7 +100,7 @@ class IndexParser {
     }
     if (tensor->dtype() == DType::bool_) return {Item::Kind::Tensor, object, tensor};
     if (tensor->dtype() == DType::uint8) return {Item::Kind::Tensor, object, as_contiguous(tensor, DType::bool_)};
-    if (is_floating(tensor->dtype()) || is_unsigned(tensor->dtype())) {
+    if (is_inexact(tensor->dtype()) || is_unsigned(tensor->dtype())) {
       raise(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors");
     }
     Tensor indices = as_contiguous(tensor, DType::int64);

@@ -24,7 +24,8 @@ struct IndexPlan {
 
 // key: int, slice, None, Ellipsis, bool, a tensor of indices or a mask, a list, or a tuple of them. No steps and no
 // indices: the whole tensor. Throws Error(Index) for too many indices, indices of another type, or a mask of other
-// sizes; Error(Value) for a step that is not positive; Error(NotImplemented) for tensors and bools if as_tensor is null.
+// sizes; Error(Value) for a step that is not positive; Error(NotImplemented) for tensors and bools if as_tensor is
+// null.
 IndexPlan index_plan(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
 // The same for libraries with negative strides: slices may step backwards.
 IndexPlan index_plan_both_ways(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);

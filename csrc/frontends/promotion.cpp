@@ -26,8 +26,8 @@ DType promote_integers(DType a, DType b) {
 
 // Integers give way to the parts of complex numbers, wide floats widen them.
 DType promote_with_complex(DType complex, DType other) {
-  bool widens = is_complex(other) || is_floating(other);
-  return widens && item_size(part_dtype(other)) > item_size(part_dtype(complex)) ? DType::complex128 : complex;
+  bool widens = is_inexact(other) && item_size(part_dtype(other)) > item_size(part_dtype(complex));
+  return widens ? DType::complex128 : complex;
 }
 
 DType promote_floats(DType a, DType b) {
@@ -79,11 +79,12 @@ static void refuse_bools(const OpRow& op, std::span<const PromotionOperand> oper
                           "`logical_not()` operator instead.");
 }
 
+static bool is_complex_number(const PromotionOperand& operand) {
+  return operand.kind == PromotionOperand::Kind::Scalar && operand.category == DTypeCategory::Complex;
+}
+
 // torch has complex numbers of two float16.
-static void refuse_complex_halves(const OpRow& op, std::span<const PromotionOperand> operands) {
-  auto is_complex_number = [](const PromotionOperand& operand) {
-    return operand.kind == PromotionOperand::Kind::Scalar && operand.category == DTypeCategory::Complex;
-  };
+void refuse_complex_halves(const OpRow& op, std::span<const PromotionOperand> operands) {
   auto is_half_tensor = [](const PromotionOperand& operand) {
     return operand.kind == PromotionOperand::Kind::Tensor && is_half(operand.dtype);
   };
@@ -95,8 +96,7 @@ static void refuse_complex_halves(const OpRow& op, std::span<const PromotionOper
 static bool is_barebones(DType dtype) { return is_unsigned(dtype) && dtype != DType::uint8; }
 
 DType promote_types(DType a, DType b) {
-  if (a != b && (is_barebones(a) || is_barebones(b)) && !is_floating(a) && !is_floating(b) && !is_complex(a) &&
-      !is_complex(b)) {
+  if (a != b && (is_barebones(a) || is_barebones(b)) && !is_inexact(a) && !is_inexact(b)) {
     raise(ErrorKind::Runtime, "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote ",
           scalar_type_name(a), " and ", scalar_type_name(b));
   }
@@ -152,7 +152,7 @@ std::optional<DType> promotion_target(const OpRow& op, std::span<const Promotion
   std::optional<DType> common = common_dtype(operands);
   if (op.promotion == Promotion::BoolToInt && common == DType::bool_) return DType::int64;
   bool to_float = op.promotion == Promotion::TrueDivide || op.promotion == Promotion::FloatUnary;
-  if (common && to_float && !is_floating(*common) && !is_complex(*common)) return default_dtype();
+  if (common && to_float && !is_inexact(*common)) return default_dtype();
   return common;
 }
 
@@ -161,9 +161,7 @@ std::vector<std::optional<DType>> promote(const OpRow& op, std::span<const Promo
   std::optional<DType> target = promotion_target(op, operands);
   for (size_t i = 0; target && i < operands.size(); ++i) {
     bool is_tensor = operands[i].kind == PromotionOperand::Kind::Tensor;
-    bool is_complex_number =
-        operands[i].kind == PromotionOperand::Kind::Scalar && operands[i].category == DTypeCategory::Complex;
-    if ((is_tensor && operands[i].dtype != *target) || is_complex_number) casts[i] = target;
+    if ((is_tensor && operands[i].dtype != *target) || is_complex_number(operands[i])) casts[i] = target;
   }
   return casts;
 }

@@ -19,9 +19,8 @@ struct PromotionOperand {
 };
 
 // One operand per argument in schema order; a Tensor[] argument has one operand per tensor instead. Returns for each
-// operand the dtype it must be cast to; nullopt: unchanged. A number that a kernel takes as a number is never cast here, but for
-// complex ones, which are tensors to kernels;
-// a family may make a tensor of it.
+// operand the dtype it must be cast to; nullopt: unchanged. A number that a kernel takes as a number is never cast
+// here, but for complex ones, which are tensors to kernels; a family may make a tensor of it.
 // Throws Error(Runtime) for Promotion::Same with different dtypes, naming op and dtypes.
 std::vector<std::optional<DType>> promote(const OpRow& row, std::span<const PromotionOperand> operands);
 
@@ -34,6 +33,9 @@ std::optional<DType> promotion_target(const OpRow& row, std::span<const Promotio
 std::optional<DType> common_dtype(std::span<const PromotionOperand> operands);
 
 DType promote_types(DType a, DType b);
+
+// Throws Error(NotImplemented) for a Python complex number beside a tensor of 16-bit floats.
+void refuse_complex_halves(const OpRow& op, std::span<const PromotionOperand> operands);
 
 // The promotion operand of an argument: Kind::Other if its parameter does not take part. Not for Tensor[] arguments.
 PromotionOperand promotion_operand(const Param& param, const Arg& arg);

@@ -63,7 +63,8 @@ struct TensorCallable {
   const TensorFact* fact = nullptr;  // Fact
   // StandIn: a Python function; Constant: the object; Asked, HostCall, Op: the callable
   PyObject* function = nullptr;
-  // Op: a Python function over the library's callables, of the callable and of arguments that the row does not take; or null.
+  // Op: a Python function over the library's callables, of the callable and of arguments that the row does not take; or
+  // null.
   PyObject* elaborate = nullptr;
   // HostCall: the exact type of the object with a state whose method it is; null: a function
   PyTypeObject* self_type = nullptr;

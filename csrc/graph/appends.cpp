@@ -62,8 +62,8 @@ bool is_same_result(const ValueInfo& a, const ValueInfo& b) {
   return same_layout(a.spec, b.spec) && a.copies == b.copies;
 }
 
-// Gives the views of `node` the strides that follow from its own. False if another node's result would change, or a view
-// would have to copy.
+// Gives the views of `node` the strides that follow from its own. False if another node's result would change, or a
+// view would have to copy.
 bool put_strides(Graph& graph, const Node& node) {
   for (Node* user : graph.users(&node)) {
     std::vector<ValueInfo> now = infer_outs(*user->op, user->operands);

@@ -19,8 +19,8 @@ std::vector<Append> find_appends(const Graph& graph);
 // The positions along its dim for which the result's strides have room; the extent itself where they do not tell.
 int64_t capacity_of(const Append& append, const TensorSpec& spec);
 
-// A graph in which the results of spread appends lie in memory with room: their strides and those of their views contain
-// a symbol of their own for the capacity.
+// A graph in which the results of spread appends lie in memory with room: their strides and those of their views
+// contain a symbol of their own for the capacity.
 struct GraphWithRoom {
   struct Capacity {
     Dim symbol;

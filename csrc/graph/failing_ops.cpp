@@ -4,6 +4,7 @@
 
 #include "tensor/fill.h"
 #include "tensor/ops/checked_numbers.h"
+#include "tensor/simd/pointwise.h"
 
 namespace md {
 namespace {
@@ -41,12 +42,22 @@ bool reads_floats(const Node& node) {
   for (const Operand& operand : node.operands)
     for_each_value(operand, [&](const ValueRef& value) {
       const ValueInfo& info = value.node->outs[static_cast<size_t>(value.out)];
-      found = found || info.is_scalar || is_floating(info.spec.dtype);
+      found = found || info.is_scalar || is_inexact(info.spec.dtype);
     });
   return found;
 }
 
 namespace {
+
+// A quotient of integers whose divisor may be -1.
+bool may_overflow(const Node& node) {
+  int row = node.op->pointwise;
+  if (row < 0 || !pointwise_rows()[static_cast<size_t>(row)].overflows) return false;
+  DType dtype = node.outs[0].spec.dtype;
+  if (is_inexact(dtype) || !md::row(dtype).is_signed) return false;
+  const auto* divisor = std::get_if<Scalar>(&node.operands[1]);
+  return divisor == nullptr || divisor->is_symbolic() || divisor->as_int() == -1;
+}
 
 // A write that stores into another dtype.
 bool converts(const Node& node) {
@@ -83,7 +94,7 @@ bool may_raise_float_flags(const Node& node) {
     case OpKind::Gather:
       break;
   }
-  return reads_floats(node);
+  return reads_floats(node) || may_overflow(node);
 }
 
 }  // namespace md

@@ -1,5 +1,6 @@
-// A read from a window reads the value that was written there, or, past writes elsewhere, what the memory held before them. A
-// write that replaces the window of the write before it takes that one's place. Rewires only uses by ops, as the other passes.
+// A read from a window reads the value that was written there, or, past writes elsewhere, what the memory held before
+// them. A write that replaces the window of the write before it takes that one's place. Rewires only uses by ops, as
+// the other passes.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -162,7 +162,7 @@ std::vector<ValueInfo> infer_outs(const OpRow& op, std::span<const Operand> oper
   for (size_t i = 0; i < specs.size(); ++i) {
     outs[i].spec = std::move(specs[i].spec);
     outs[i].copies = specs[i].copies;
-    if (grad && is_floating(outs[i].spec.dtype)) outs[i].spec.requires_grad = true;
+    if (grad && is_inexact(outs[i].spec.dtype)) outs[i].spec.requires_grad = true;
   }
   return outs;
 }

@@ -3,8 +3,8 @@
 
 namespace md {
 
-// The output is what the tensor at this input holds after the run. A plan may write it there itself; it then returns the
-// input's own tensor.
+// The output is what the tensor at this input holds after the run. A plan may write it there itself; it then returns
+// the input's own tensor.
 struct InputWrite {
   int output = -1, input = -1;  // positions
 };

@@ -28,8 +28,8 @@ std::vector<bool> live_nodes(const Graph& graph, std::span<const ValueRef> outpu
 // Whether the graph must run even if no result is used.
 bool has_effects(const Graph& graph);
 
-// Whether a pass may have an operand read an equal value: Python code may observe the operands of a host call, and what is
-// written to stays the value, or the copy, that the program made.
+// Whether a pass may have an operand read an equal value: Python code may observe the operands of a host call, and what
+// is written to stays the value, or the copy, that the program made.
 bool may_rewire(const Node& node, size_t operand);
 
 bool eliminate_dead_code(Graph& graph);

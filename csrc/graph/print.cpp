@@ -8,10 +8,11 @@
 //   %cat = cat([%split.0, %split.1], 0) : f32[2, 3][3, 1] grad method
 //   return %cat, %w
 //
-// Type     short dtype name, sizes, strides in elements; "grad" follows when it requires grad. Scalars: bool, int, float.
+// Type     short dtype name, sizes, strides in elements; "grad" follows when it requires grad. Scalars: bool, int,
+//          float.
 // Operand  in schema order, complete; keyword-only ones by name. A value is %name, or %name.k of a node with several
-//          results; a list [..]; numbers, True, False, None as in Python (a float always has a point, exponent, inf or nan);
-//          sizes (2, 3), (2,), (); a dtype by its name; text in double quotes with \" \\ \n escaped.
+//          results; a list [..]; numbers, True, False, None as in Python (a float always has a point, exponent, inf or
+//          nan); sizes (2, 3), (2,), (); a dtype by its name; text in double quotes with \" \\ \n escaped.
 // Constant {values in order}; {...} when there are more than 16, which parse as zeros.
 // "method" at the end: written as a method call. Source locations are not part of the text.
 #include "graph/graph.h"

@@ -1,5 +1,5 @@
-// Simplifies casts of casts, transposes of transposes and copies that nothing keeps. Rewires only uses by ops: an output
-// remains the same tensor.
+// Simplifies casts of casts, transposes of transposes and copies that nothing keeps. Rewires only uses by ops: an
+// output remains the same tensor.
 #include "graph/passes.h"
 
 namespace md {

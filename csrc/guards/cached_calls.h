@@ -25,8 +25,8 @@ bool is_number_part(PyObject* part);
 // Whether the part, or one inside it, is such a number.
 bool holds_number_part(PyObject* part);
 std::string number_part_text(PyObject* part, const Bytecode& bytecode);
-// The cache key as the wrapper builds it; null if `cached` is no such wrapper, a referent is dead, or a number cannot be
-// computed.
+// The cache key as the wrapper builds it; null if `cached` is no such wrapper, a referent is dead, or a number cannot
+// be computed.
 Ref cached_call_key(PyObject* cached, PyObject* call, const LocalsView& view);
 // Returns 1 if found (borrowed), 0 if absent, -1 if unknown.
 int lookup_cached_call(PyObject* cached, PyObject* call, const LocalsView& view, PyObject** result);

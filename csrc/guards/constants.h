@@ -23,8 +23,8 @@ bool identical_constants(BorrowedRef a, BorrowedRef b);
 // Implements identical_constants for two distinct objects of one type.
 using SameConstant = bool (*)(PyObject* a, PyObject* b);
 SameConstant same_constant_of(PyTypeObject* type);
-// Equality as in a dict lookup (1 == True == 1.0): 1, 0, or -1 if comparing could run Python code of a key. The keys are
-// constants, objects equal to themselves alone, and tuples of them.
+// Equality as in a dict lookup (1 == True == 1.0): 1, 0, or -1 if comparing could run Python code of a key. The keys
+// are constants, objects equal to themselves alone, and tuples of them.
 int constant_key_equal(PyObject* stored, PyObject* key);
 // Looks up a constant key in an exact dict: returns 1 if found, 0 if absent, -1 if unknown without running Python code.
 int lookup_constant(PyObject* dict, PyObject* key, PyObject** value);

@@ -1,6 +1,6 @@
 // The guards of one region, compiled into a flat program. Input: facts that the tracer relied on. Output:
-// check(view), explain(view). check() runs no Python code and allocates only numbers; fetched objects are borrowed, since
-// nothing can release them meanwhile.
+// check(view), explain(view). check() runs no Python code and allocates only numbers; fetched objects are borrowed,
+// since nothing can release them meanwhile.
 #pragma once
 #include <memory>
 #include <set>

@@ -1,7 +1,7 @@
 // An object that a guard compares with, and its lifetime rule: a cache entry belongs to a code object, which the cycle
 // collector does not traverse, so nothing owned may reach a code object.
-// Strong: constants, static types, descriptors of static types and of methods in C, instances of registered value types.
-// Weak: other objects that support weak references (functions, modules, classes, code objects, instances).
+// Strong: constants, static types, descriptors of static types and of methods in C, instances of registered value
+// types. Weak: other objects that support weak references (functions, modules, classes, code objects, instances).
 // Not at all: the rest (lists, dicts, instances with __slots__ and no __weakref__).
 #pragma once
 #include "cpython/ref.h"

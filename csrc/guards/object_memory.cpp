@@ -83,8 +83,8 @@ bool is_dense(const TensorView& view) {
   return bytes == nbytes_of(view);
 }
 
-// Tensors of results that have become objects, without memory: the next results of the same layout take them. Used under
-// the GIL and never destroyed.
+// Tensors of results that have become objects, without memory: the next results of the same layout take them. Used
+// under the GIL and never destroyed.
 class SpentResults {
  public:
   // A tensor over the object's memory, which owns it as tensor_over_new() does; undefined if none has the layout.

@@ -13,7 +13,8 @@ namespace md {
 // nullptr if the schema has no names. Created on first use, lives as long as the process.
 PyTypeObject* return_type_of(const OpRow& row);
 
-// Makes a library's struct sequence with the fields of `own`, one of ours, a return type too. It lives as long as the process.
+// Makes a library's struct sequence with the fields of `own`, one of ours, a return type too. It lives as long as the
+// process.
 void add_return_type(PyTypeObject* type, PyTypeObject* own);
 // The same for any struct sequence: `names` of its fields.
 void add_return_type(PyTypeObject* type, const std::vector<std::string>& names);

@@ -21,8 +21,8 @@ const char* scalar_op_name(ScalarOp scalar_op);
 // `(a + b)`, `abs(a)`.
 std::string scalar_op_text(ScalarOp scalar_op, std::span<const std::string> operands);
 Raises raises(ScalarOp scalar_op);
-// Returns null with an exception set where Python raises (division by zero, too large for a float), and where the result
-// would be too large to be computed ahead of the program.
+// Returns null with an exception set where Python raises (division by zero, too large for a float), and where the
+// result would be too large to be computed ahead of the program.
 Ref compute(ScalarOp scalar_op, std::span<PyObject* const> parts);
 
 }  // namespace md

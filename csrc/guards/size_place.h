@@ -1,5 +1,5 @@
-// Where a region reads a symbolic number: a size of a tensor, an int itself, the only element of a tensor, or the length
-// of a dict.
+// Where a region reads a symbolic number: a size of a tensor, an int itself, the only element of a tensor, or the
+// length of a dict.
 #pragma once
 #include <optional>
 

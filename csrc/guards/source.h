@@ -88,8 +88,8 @@ Ref fetch(const Source* source, const LocalsView& view);
 std::string name(const Source* source, const Bytecode& bytecode);
 std::string name_of_element(const std::string& sequence, Py_ssize_t index);
 
-// A Python function of ours that captures run in the place of a library's; kept for the life of the process. Returns its
-// index, by which StandIn sources find it.
+// A Python function of ours that captures run in the place of a library's; kept for the life of the process. Returns
+// its index, by which StandIn sources find it.
 Py_ssize_t index_of_stand_in(BorrowedRef function);
 // Whether the source leads out of a stand-in: such things are constants, and not guarded.
 bool is_in_stand_in(const Source* source);

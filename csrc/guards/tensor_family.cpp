@@ -14,8 +14,8 @@ struct RegisteredType {
   const TensorFamily* family = nullptr;
 };
 
-// A hash table with room for many times the types of all libraries: by address, the next free slot after a collision. Read
-// by every guard check, written under the GIL.
+// A hash table with room for many times the types of all libraries: by address, the next free slot after a collision.
+// Read by every guard check, written under the GIL.
 constexpr size_t kSlots = 256;
 constinit std::array<RegisteredType, kSlots> registered_types;
 
@@ -39,7 +39,8 @@ std::vector<FamilyLoader>& loaders() {
   return *all;
 }
 
-// Whether the library itself is there and complete: another module may stand in sys.modules under its name, this one first.
+// Whether the library itself is there and complete: another module may stand in sys.modules under its name, this one
+// first.
 bool is_imported(BorrowedRef module_name) {
   PyObject* modules = PyImport_GetModuleDict();  // borrowed
   PyObject* module = PyDict_CheckExact(modules) ? PyDict_GetItemWithError(modules, module_name) : nullptr;

@@ -71,8 +71,8 @@ struct NeutralKeyword {
   PyObject* value;
 };
 
-// Where a view of an object forgets the object, as detach() does: not at all, in its last step, or before other steps. And
-// whether it has a count of writes of its own, as torch's `data`.
+// Where a view of an object forgets the object, as detach() does: not at all, in its last step, or before other steps.
+// And whether it has a count of writes of its own, as torch's `data`.
 struct Detached {
   enum class Step : uint8_t { None, Last, First };
   Step step = Step::None;
@@ -105,7 +105,8 @@ struct TensorFamily {
   bool (*parameter_version)(PyObject* object, uint64_t& version);
   // The exact type of a new tensor: a library may have scalars for rank 0.
   PyTypeObject* (*result_type)(DType dtype, int rank);
-  // The family of results of this rank that are no views; null: this one. Families of one library have one name, and mix.
+  // The family of results of this rank that are no views; null: this one. Families of one library have one name, and
+  // mix.
   const TensorFamily* (*family_of_result)(int rank);
   // Whether each change of an object's dtype, sizes, strides and flags increments tensor_changes(). False: its objects
   // are read again at every check.
@@ -126,17 +127,18 @@ struct TensorFamily {
   int (*thread_count)();
   // Whether the library records operations on tensors that require grad: these are left to it while grad mode is on.
   bool records_history;
-  // Of that state: the floating-point exceptions that the program sees, as bits of MXCSR. A run that meets one is Python's. May
-  // be null: none.
+  // Of that state: the floating-point exceptions that the program sees, as bits of MXCSR. A run that meets one is
+  // Python's. May be null: none.
   uint32_t (*watched_flags)(const StateWords& words);
-  // Whether an operation that writes to a tensor reads all of its operands first, where they overlap the tensor in part. False:
-  // what it computes then, or that it raises, is the library's.
+  // Whether an operation that writes to a tensor reads all of its operands first, where they overlap the tensor in
+  // part. False: what it computes then, or that it raises, is the library's.
   bool reads_before_it_writes;
   // Whether it is an error to write a tensor where it overlaps an operand in part.
   bool refuses_overlap;
   // Whether an element is stored into one of another dtype, in place; may be null: as the engine has it.
   bool (*may_store)(DType from, DType to);
-  // Whether a Python number is stored into an element as the engine does it; null: any number. May itself be null: always.
+  // Whether a Python number is stored into an element as the engine does it; null: any number. May itself be null:
+  // always.
   bool (*may_store_number)(DType dtype, const Scalar* number);
 
   // ---- the language of its programs
@@ -150,22 +152,24 @@ struct TensorFamily {
   const OpRow* (*unary_operator)(char op);                    // '-', '~', '+'
   IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
   bool has_byte_masks;  // an index of dtype uint8 is a mask
-  // Whether iter() of a tensor finds each element by its index when it is asked for it, as it then is. False: all at once.
+  // Whether iter() of a tensor finds each element by its index when it is asked for it, as it then is. False: all at
+  // once.
   bool iterates_by_index;
   std::vector<std::optional<DType>> (*promote)(const OpRow& row, std::span<const PromotionOperand> operands);
-  // The strides of a new result whose elements follow from those of operands, broadcast; null: as the engine's rules say.
+  // The strides of a new result whose elements follow from those of operands, broadcast; null: as the engine's rules
+  // say.
   DimVec (*result_strides)(const DimVec& sizes, std::span<const TensorSpec* const> operands);
   // Whether its functions take Python numbers for tensors; promote() then says which dtype each has.
   bool takes_numbers;
-  // The library's function that makes a tensor of a list or tuple, which its operators and assignments take for one: called
-  // with the sequence, and with the dtype to which it is stored. Null: they take none.
+  // The library's function that makes a tensor of a list or tuple, which its operators and assignments take for one:
+  // called with the sequence, and with the dtype to which it is stored. Null: they take none.
   BorrowedRef (*sequence_converter)();
   // The library's objects for a dtype (null if it has none) and for sizes, and the type of the latter.
   BorrowedRef (*dtype_object)(DType dtype);
   Ref (*size_object)(std::span<const int64_t> sizes);
   PyTypeObject* (*size_type)();
-  // The function __hash__ of its tensors, which returns their ids, or None if they are hashed otherwise or not at all; null: they
-  // inherit that of object.
+  // The function __hash__ of its tensors, which returns their ids, or None if they are hashed otherwise or not at all;
+  // null: they inherit that of object.
   BorrowedRef (*hash_function)();
   // The form of an argument that is not a tensor of a trace, and its value for a parameter; throws as the library does.
   ValueForm (*form)(BorrowedRef value);
@@ -177,11 +181,12 @@ struct TensorFamily {
   Ref (*to_own)(BorrowedRef object);
   Ref (*from_own)(BorrowedRef object);
 
-  // Of a function whose tensors are the library's and which regions call as it is: trace(function, *args, **kwargs), called as
-  // symbolic/tensors/traced_calls.h says, appends the call. Null: there are none.
+  // Of a function whose tensors are the library's and which regions call as it is: trace(function, *args, **kwargs),
+  // called as symbolic/tensors/traced_calls.h says, appends the call. Null: there are none.
   BorrowedRef (*opaque_tracer)();
 
-  // Calls a function of the library in such a way that what would warn raises; null: an exception is set. Null: it never warns.
+  // Calls a function of the library in such a way that what would warn raises; null: an exception is set. Null: it
+  // never warns.
   Ref (*call_raising)(BorrowedRef function, PyObject* const* arguments, size_t positional, BorrowedRef keyword_names);
   // An object over memory that `owner` keeps, which nothing writes. Null: it has none, or `wrap` makes all objects.
   Ref (*over_memory)(PyObject* owner, const TensorView& view);
@@ -201,6 +206,10 @@ inline const TensorFamily* family_of_result(const TensorFamily* family, int rank
 }
 // Whether its objects are those that the library has for rank 0 in the place of tensors, as NumPy's scalars.
 inline bool holds_scalars(const TensorFamily& family) { return family_of_result(&family, 1) != &family; }
+// The floating-point exceptions that the library's programs see now, as bits of MXCSR.
+inline uint32_t flags_watched_by(const TensorFamily& family) {
+  return family.watched_flags == nullptr ? 0 : family.watched_flags(family.state());
+}
 inline Ref own_object(const TensorFamily& family, BorrowedRef object) {
   return family.to_own != nullptr ? family.to_own(object) : Ref::share(object);
 }

@@ -146,7 +146,8 @@ class VectorBody {
   VectorBody(Assembler& assembler, LoopFrame& frame, bool is_tail);
   bool is_tail() const { return is_tail_; }
   MaskRegister tail_mask() const { return frame_.tail_mask(); }
-  // What a tail leaves out computes what its first element does: no floating-point exception is raised that no element raises.
+  // What a tail leaves out computes what its first element does: no floating-point exception is raised that no element
+  // raises.
   void repeat_first(VectorRegister to, const MemoryOperand& memory);
   OpcodePrefix float_prefix() const { return is_wide() ? OpcodePrefix::P66 : OpcodePrefix::None; }
 

@@ -25,6 +25,10 @@ struct Complex {
   Part re, im;
   friend bool operator==(const Complex&, const Complex&) = default;
 };
+template <typename T>
+inline constexpr bool is_complex_type = false;
+template <typename Part>
+inline constexpr bool is_complex_type<Complex<Part>> = true;
 
 enum class DType : uint8_t {
 #define MD_DTYPE(name, ...) name,
@@ -71,6 +75,12 @@ inline const DTypeRow& row(DType dtype) { return kDTypes[static_cast<int>(dtype)
 inline size_t item_size(DType dtype) { return row(dtype).size; }
 inline bool is_floating(DType dtype) { return row(dtype).category == DTypeCategory::Floating; }
 inline bool is_complex(DType dtype) { return row(dtype).category == DTypeCategory::Complex; }
+// Floats and complex numbers: what rounds, and what has a NaN.
+inline bool is_inexact(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
+// An offset in elements of `from`, in elements of `to`, of which it is a multiple.
+inline int64_t offset_in(DType to, int64_t offset, DType from) {
+  return offset * int64_t{row(from).size} / int64_t{row(to).size};
+}
 // The floats of complex numbers; another dtype itself.
 inline DType part_dtype(DType dtype) {
   return !is_complex(dtype) ? dtype : row(dtype).digits == 24 ? DType::float32 : DType::float64;
@@ -89,8 +99,8 @@ inline int64_t largest_exact(DType dtype) {
   return static_cast<int64_t>(is_floating(dtype) ? end : end - 1);
 }
 
-// The type whose code computes the same bits where the result does not depend on the sign of its operands, as in moves and
-// sums that wrap around: for integers the signed one.
+// The type whose code computes the same bits where the result does not depend on the sign of its operands, as in moves
+// and sums that wrap around: for integers the signed one.
 template <typename T, bool IsInteger = std::is_integral_v<T> && !std::is_same_v<T, bool>>
 struct WrappingOf {
   using type = T;

@@ -5,8 +5,8 @@
 
 namespace md {
 
-// Calls f.operator()<T>(), as in with_type(dtype, [&]<typename T>() { ... }): instantiated for every row of dtypes.def but the
-// complex ones, which no kernel that calls it takes.
+// Calls f.operator()<T>(), as in with_type(dtype, [&]<typename T>() { ... }): instantiated for every row of dtypes.def
+// but the complex ones, which no kernel that calls it takes.
 template <typename F>
 decltype(auto) with_type(DType dtype, F&& f) {
   switch (dtype) {

@@ -14,11 +14,11 @@ bool is_same_view(const Tensor& a, const Tensor& b);
 bool has_expanded_dim(const TensorSpec& spec);
 // Whether sizes and strides fill a range from the first element on without gaps, in some order of dims.
 bool is_dense(const TensorSpec& spec);
-// For concrete layouts in the same memory, offsets in elements: whether an element of one is an element of the other. False
-// is certain; true may be wrong for views whose strides have little in common.
+// For concrete layouts in the same memory, offsets in elements: whether an element of one is an element of the other.
+// False is certain; true may be wrong for views whose strides have little in common.
 bool elements_meet(const TensorSpec& a, int64_t a_offset, const TensorSpec& b, int64_t b_offset);
-// The same for layouts that may be symbolic, the first element of `a` being `distance` behind that of `b`: false is certain for all
-// sizes.
+// The same for layouts that may be symbolic, the first element of `a` being `distance` behind that of `b`: false is
+// certain for all sizes.
 bool may_meet(const TensorSpec& a, const TensorSpec& b, Dim distance);
 // Whether no two indices refer to the same element; false may be wrong. The layout is concrete.
 bool elements_are_apart(const TensorSpec& spec);

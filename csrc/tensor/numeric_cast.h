@@ -12,11 +12,6 @@ namespace md {
 template <typename T>
 constexpr bool is_wide_unsigned = std::is_unsigned_v<T> && sizeof(T) >= sizeof(int32_t);
 
-template <typename T>
-constexpr bool is_complex_type = false;
-template <typename Part>
-constexpr bool is_complex_type<Complex<Part>> = true;
-
 template <typename To, typename From>
 inline To numeric_cast(From value) {
   if constexpr (std::is_same_v<To, From>) {

@@ -86,8 +86,8 @@ class TensorImpl {
   TensorKind kind() const { return kind_; }
   DType dtype() const { return spec_.dtype; }
   int rank() const { return spec_.sizes.size(); }
-  // A tensor that shares memory with room (tensor/simd/room.h) has memory of its own from the first call of storage() or
-  // data() on; memory() is null before it, and for tensors without storage.
+  // A tensor that shares memory with room (tensor/simd/room.h) has memory of its own from the first call of storage()
+  // or data() on; memory() is null before it, and for tensors without storage.
   const StoragePtr& storage() const {
     if (memory() == nullptr) [[unlikely]]
       settle();

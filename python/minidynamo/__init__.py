@@ -162,7 +162,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_MODULES, "ops"})
+    return sorted({*globals(), *_LAZY_MODULES, *_FUNCTIONAL_NAMES, "ops", "__version__"})
 
 
 from . import _families  # noqa: E402, F401  their functions stand on all of the above

@@ -78,3 +78,7 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("__") and hasattr(_multiprocessing, name):
         return getattr(_multiprocessing, name)
     raise _missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *(name for name in dir(_multiprocessing) if not name.startswith("_"))})

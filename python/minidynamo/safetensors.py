@@ -140,6 +140,8 @@ def _check_tensors(tensors: object) -> None:
             raise ValueError("no tensor of a safetensors file can be named '__metadata__'")
         if not isinstance(tensor, _C.Tensor):
             raise TypeError(f"a safetensors file holds tensors, but {name!r} is of type {type(tensor).__name__}")
+        if tensor.dtype not in _NAMES:
+            raise TypeError(f"a safetensors file has no name for the dtype of {name!r}, {tensor.dtype}")
         if _C._is_fake(tensor) or _C._is_recording(tensor):
             raise RuntimeError(f"the tensor {name!r} has no values while it is traced")
 

@@ -20,3 +20,7 @@ def __getattr__(name: str) -> str:
     if name == "__version__":
         return _version()
     raise _missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "__version__"})

@@ -4,6 +4,7 @@ import collections
 import dataclasses
 
 import pytest
+from value_or_error import value_or_error
 
 import minidynamo
 from minidynamo.utils import _pytree as ours
@@ -122,13 +123,6 @@ def texts(library, pairs):
     return [(library.keystr(path), leaf) for path, leaf in pairs]
 
 
-def outcome(program, library):
-    try:
-        return program(library)
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
 PROGRAMS = {
     "map": lambda p: p.tree_map(lambda a: a + 1, [1, (2, {"a": 3})]),
     "map_two": lambda p: p.tree_map(lambda a, b: a * b, [1, (2, 3)], [4, (5, 6)]),
@@ -171,7 +165,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_like_torch(name, theirs):
-    assert outcome(PROGRAMS[name], ours) == outcome(PROGRAMS[name], theirs)
+    assert value_or_error(PROGRAMS[name], ours) == value_or_error(PROGRAMS[name], theirs)
 
 
 @pytest.mark.counts_regions

@@ -637,9 +637,44 @@ def modules_iterated(net, x):
     return x, [type(m).__name__ for m in net.modules()], [n for n, _ in net.named_children()], len(net.body)
 
 
-@snippet(_net, breaks=1)
+@snippet(_net)
 def state_read(net, x):
     return x, sorted(net.state_dict())
+
+
+@snippet(_net)
+def state_returned(net, x):
+    state = net.state_dict()
+    return x * 2, state, state._metadata, type(state._metadata)
+
+
+@whole()
+def ordered_with_attributes(x):
+    table = collections.OrderedDict(a=x)
+    table.name = "first"
+    setattr(table, "count", 2)
+    table.name += " of two"
+    del table.count
+    seen = hasattr(table, "count"), hasattr(table, "name"), table.name, getattr(table, "other", 7)
+    table.move_to_end("a")
+    return table["a"] + 1, seen, table, table.name
+
+
+@whole()
+def ordered_without_the_attribute(x):
+    table = collections.OrderedDict(a=1)
+    try:
+        table.missing
+    except AttributeError:
+        return x + 1
+    return x
+
+
+@whole()
+def ordered_with_attributes_copied(x):
+    table = collections.OrderedDict(a=1)
+    table.name = [x]
+    return dict(table), x + 1, table
 
 
 @whole()

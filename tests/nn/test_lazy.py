@@ -1,5 +1,7 @@
 """Lazy layers become ordinary ones of the sizes of the first input."""
 
+import copy
+
 import pytest
 
 import minidynamo as md
@@ -28,3 +30,36 @@ def test_weights_may_be_loaded_first():
     layer.load_state_dict(given.state_dict())
     x = md.randn(2, 4)
     assert md.equal(layer(x), given(x)) and layer.in_features == 4
+
+
+@pytest.mark.parametrize("name", [f"LazyBatchNorm{rank}d" for rank in (1, 2, 3)])
+def test_each_tensor_of_a_lazy_layer_knows_its_place(name):
+    layer = getattr(nn, name)()
+    for key in ("weight", "bias", "running_mean", "running_var"):
+        getattr(layer, key).materialize((5,))
+        assert getattr(layer, key).shape == (5,)
+    assert not layer.has_uninitialized_params()
+
+
+class Scale(nn.lazy.LazyModuleMixin, nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("shift", nn.UninitializedBuffer())
+        self.factor = nn.UninitializedParameter()
+
+    def initialize_parameters(self, x):
+        for tensor in (self.factor, self.shift):
+            tensor.materialize((x.shape[-1],))
+        self.factor.detach().fill_(2)
+        self.shift.fill_(1)
+
+    def forward(self, x):
+        return x * self.factor + self.shift
+
+
+def test_a_copy_of_a_lazy_module_is_materialized_itself():
+    given = Scale()
+    copies = [given, copy.deepcopy(given)]
+    for each, size in zip(copies, (3, 4)):
+        assert each(md.ones(size)).tolist() == [3.0] * size
+        assert each.factor.shape == (size,) and type(each.factor) is nn.Parameter

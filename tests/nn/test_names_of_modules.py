@@ -5,6 +5,7 @@ import pickle
 import pkgutil
 
 import pytest
+from value_or_error import value_or_error
 
 import minidynamo
 from minidynamo import nn
@@ -25,13 +26,6 @@ PRIVATE = {
     "transformer": ["_get_activation_fn", "_get_clones"],
     "utils": ["_list_with_default", "_ntuple", "_pair", "_quadruple", "_reverse_repeat_tuple", "_single", "_triple"],
 }
-
-
-def outcome(function, *args):
-    try:
-        return function(*args)
-    except Exception as error:
-        return type(error).__name__, str(error)
 
 
 @pytest.mark.parametrize("name", SUBMODULES)
@@ -94,22 +88,22 @@ def test_functions_about_sizes():
     for args in (((1, 2), 2), ((), 3), ([3], 1)):
         assert nn.modules.utils._reverse_repeat_tuple(*args) == torch.nn.modules.utils._reverse_repeat_tuple(*args)
     for args in (([None, 2], [3, 4, 5]), (3, [1]), ([None, 2], [3]), ([None], [3, 4])):
-        results = [outcome(each.nn.modules.utils._list_with_default, *args) for each in (minidynamo, torch)]
+        results = [value_or_error(each.nn.modules.utils._list_with_default, *args) for each in (minidynamo, torch)]
         assert results[0] == results[1]
     for reduction in ("none", "mean", "sum", "x"):
-        assert outcome(ours.get_enum, reduction) == outcome(theirs.get_enum, reduction)
+        assert value_or_error(ours.get_enum, reduction) == value_or_error(theirs.get_enum, reduction)
     for args in ((True, None), (False, None), (None, False), (None, None), (False, True)):
         assert ours.legacy_get_string(*args, False) == theirs.legacy_get_string(*args, False)
     for text in ("", "a", "a\nb", "a\n\nb\n"):
         assert nn.modules.module._addindent(text, 2) == torch.nn.modules.module._addindent(text, 2)
     for shape in ((3,), (3, 4), (3, 4, 5), (2, 3, 4, 5)):
         results = [
-            outcome(each.nn.init._calculate_fan_in_and_fan_out, each.empty(shape)) for each in (minidynamo, torch)
+            value_or_error(each.nn.init._calculate_fan_in_and_fan_out, each.empty(shape)) for each in (minidynamo, torch)
         ]
         assert results[0] == results[1]
         for mode in ("fan_in", "fan_out", "FAN_IN", "x"):
             results = [
-                outcome(each.nn.init._calculate_correct_fan, each.empty(shape), mode) for each in (minidynamo, torch)
+                value_or_error(each.nn.init._calculate_correct_fan, each.empty(shape), mode) for each in (minidynamo, torch)
             ]
             assert results[0] == results[1]
 
@@ -160,7 +154,7 @@ RECURRENT = [
 @pytest.mark.parametrize("number", range(len(RECURRENT)))
 def test_recurrent_base(number):
     torch = pytest.importorskip("torch")
-    assert outcome(RECURRENT[number], nn) == outcome(RECURRENT[number], torch.nn)
+    assert value_or_error(RECURRENT[number], nn) == value_or_error(RECURRENT[number], torch.nn)
 
 
 def synced(library, shape, training=True, **kwargs):
@@ -177,8 +171,8 @@ def synced(library, shape, training=True, **kwargs):
 def test_synchronized_batch_norm(shape, kwargs, training):
     torch = pytest.importorskip("torch")
     ours, theirs = (
-        outcome(lambda: synced(minidynamo, shape, training, **kwargs)),
-        outcome(lambda: synced(torch, shape, training, **kwargs)),
+        value_or_error(lambda: synced(minidynamo, shape, training, **kwargs)),
+        value_or_error(lambda: synced(torch, shape, training, **kwargs)),
     )
     if isinstance(theirs[0], str):
         assert ours == theirs
@@ -237,7 +231,7 @@ def test_attention_backends(argument):
     results = []
     for library in (minidynamo, torch):
         attention = importlib.import_module(f"{library.__name__}.nn.attention")
-        results.append(outcome(entered, lambda a=attention: a.sdpa_kernel(argument(a.SDPBackend))))
+        results.append(value_or_error(entered, lambda a=attention: a.sdpa_kernel(argument(a.SDPBackend))))
         results.append({name: int(each) for name, each in attention.SDPBackend.__members__.items()})
     assert results[:2] == results[2:]
 

@@ -3,6 +3,7 @@
 import cmath
 import itertools
 import math
+import operator
 import pickle
 
 import numpy as np
@@ -61,6 +62,23 @@ CALLS = {
     "conj": lambda m, x: (x.conj() * x, m.conj_physical(x), m.angle(x)),
     "complex": lambda m, x: (m.complex(x.real, x.imag), m.polar(x.abs(), x.angle())),
     "alpha": lambda m, x: (m.add(x, x, alpha=2), m.sub(x, x, alpha=0.5)),
+    "scaled sums": lambda m, x: (
+        m.addmv(x[:, 0], x, x[0], alpha=0.5),
+        m.addr(x, x[:, 0], x[0], beta=0.5, alpha=0.25),
+        m.baddbmm(x.unsqueeze(0), x.unsqueeze(0), x[:, :1].unsqueeze(0).expand(1, 3, 4).mT @ x.unsqueeze(0), alpha=0.5),
+    ),
+    "addcmul": lambda m, x: (m.addcmul(x, x, x, value=0.5), m.addcdiv(x, x, x + 9, value=0.5)),
+    "kinds in one": lambda m, x: (m.addcmul(x, x.real, x.imag), m.addcmul(x.real, x, x.imag[0, 0])),
+    "adjoint": lambda m, x: (m.adjoint(x).resolve_conj(), x.real.adjoint(), x.unsqueeze(0).adjoint().resolve_conj()),
+    "sgn": lambda m, x: (m.sgn(x), m.sgn(x - x[0]), m.sgn(x.real)),
+    "isreal": lambda m, x: (m.isreal(x), m.isreal(x.real), m.isreal(m.complex(x.real, x.real * 0))),
+    "sinc": lambda m, x: (m.sinc(x / 4), m.sinc(x - x[0])),
+    "nan_to_num": lambda m, x: (
+        m.nan_to_num(x),
+        m.nan_to_num(m.complex(x.real / 0, x.imag - math.nan)),
+        m.nan_to_num(m.complex(x.real / 0, x.imag - math.nan), 1.0, 2.0, 3.0),
+    ),
+    "isclose": lambda m, x: (m.isclose(x, x + 1e-9), m.tensor(m.allclose(x, x + 1e-9)), m.tensor(m.equal(x, x))),
     "facts": lambda m, x: (m.tensor(x.is_complex()), m.tensor(x.is_floating_point()), m.tensor(x.element_size())),
 }
 
@@ -231,6 +249,12 @@ REFUSED = {
     "bits": lambda x: x & x,
     "random": lambda x: md.rand(2, dtype=md.complex64),
     "H": lambda x: x.unsqueeze(0).H,
+    "isposinf": lambda x: md.isposinf(x),
+    "isneginf": lambda x: md.isneginf(x),
+    "deg2rad": lambda x: md.deg2rad(x),
+    "rad2deg": lambda x: md.rad2deg(x),
+    "sign": lambda x: md.sign(x),
+    "in place of reals": lambda x: md.ones(3).xlogy_(x),
 }
 
 
@@ -248,3 +272,60 @@ def test_refused(name):
 def test_functions_of_tensors_take_no_numbers(function):
     with pytest.raises(TypeError):
         function(1j)
+
+
+# Functions of real numbers alone, in torch as well.
+OF_REALS = {
+    **{name: name for name in ("lgamma", "digamma", "erfinv", "i0", "logit")},
+    **{
+        f"special.{name}": f"special.{name}"
+        for name in (
+            *("i0e", "i1", "i1e", "entr", "erfcx", "ndtr", "ndtri", "log_ndtr", "bessel_j0", "bessel_j1", "bessel_y0"),
+            *("bessel_y1", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "spherical_bessel_j0"),
+            *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"),
+        )
+    },
+}
+OF_TWO_REALS = ["xlogy", "logaddexp2", "special.xlog1py", "special.zeta", "special.chebyshev_polynomial_t"]
+
+
+@pytest.mark.parametrize("name", [*OF_REALS, *OF_TWO_REALS])
+def test_functions_of_real_numbers_refuse_complex_ones(name):
+    torch = pytest.importorskip("torch")
+    for library in (torch, md):
+        x = library.tensor([1 + 2j, 0.5])
+        function = operator.attrgetter(name)(library)
+        with pytest.raises(NotImplementedError):
+            function(*[x] * (1 + (name in OF_TWO_REALS)))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_polygamma_refuses_complex_numbers(n):
+    with pytest.raises(NotImplementedError):
+        md.polygamma(n, md.tensor([1j]))
+    with pytest.raises(NotImplementedError):
+        md.mvlgamma(md.tensor([1j]), 1 + n)
+
+
+def test_complex_numbers_are_no_indices():
+    x = md.tensor([1j, 2])
+    for call in (lambda: md.ones(3)[x], md.compile(lambda: md.ones(3)[x]), lambda: md.ones(3).__setitem__(x, 1)):
+        with pytest.raises(IndexError, match="tensors used as indices must be long"):
+            call()
+
+
+def test_gradients_may_be_required():
+    torch = pytest.importorskip("torch")
+    for m in (md, torch):
+        x = m.tensor([1j, 2], requires_grad=True)
+        assert x.requires_grad and (x * 2).requires_grad and m.zeros(2, dtype=m.complex64, requires_grad=True).is_leaf
+        assert x.detach().requires_grad_().requires_grad and not (x == x).requires_grad and x.abs().requires_grad
+    assert md.compile(lambda x: x * 2, fullgraph=True)(md.tensor([1j], requires_grad=True)).requires_grad
+
+
+def test_modules_convert_complex_parameters():
+    layer = md.nn.Module()
+    layer.weight = md.nn.Parameter(md.tensor([1j, 2]))
+    layer.register_buffer("count", md.tensor([3]))
+    layer.to(md.complex128)
+    assert layer.weight.dtype is md.complex128 and layer.count.dtype is md.int64

@@ -139,3 +139,15 @@ def test_a_flipped_byte_is_read_or_refused(position):
 def test_no_such_file(tmp_path):
     with pytest.raises(FileNotFoundError):
         safetensors.load_file(tmp_path / "none.safetensors")
+
+
+@pytest.mark.parametrize("name", minidynamo._C._dtypes)
+def test_each_dtype_is_written_and_read_or_refused(name):
+    dtype = minidynamo._C._dtypes[name]
+    tensor = minidynamo.tensor([0, 1, 1]).to(dtype)
+    if dtype._row["safetensors"] is None:
+        with pytest.raises(TypeError, match="no name for the dtype of 'a', minidynamo." + name):
+            safetensors.save({"a": tensor})
+        return
+    (read,) = safetensors.load(safetensors.save({"a": tensor})).values()
+    assert read.dtype is dtype and read.tolist() == tensor.tolist()

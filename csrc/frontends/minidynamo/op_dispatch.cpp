@@ -65,8 +65,8 @@ bool is_plain(const OpRow& row, const CallValues& values) {
   return true;
 }
 
-// Python's complex numbers among the arguments of a call, which have become tensors: each gets the dtype that a number of its
-// category promotes to.
+// Python's complex numbers among the arguments of a call, which have become tensors: each gets the dtype that a number
+// of its category promotes to.
 class ComplexNumbers {
  public:
   void note(size_t arg, BorrowedRef value) {
@@ -87,9 +87,8 @@ class ComplexNumbers {
     for (size_t i = 0; i < args.size(); ++i) {
       operands.push_back(promotion_operand(row.schema.params[i], args[i]));
       if (is_number(i)) operands.back() = {.kind = PromotionOperand::Kind::Scalar, .category = DTypeCategory::Complex};
-      if (operands.back().kind == PromotionOperand::Kind::Tensor && is_half(operands.back().dtype))
-        raise_op(ErrorKind::NotImplemented, python_name(row), "there is no dtype for complex numbers of 16-bit floats");
     }
+    refuse_complex_halves(row, operands);
     return common_dtype(operands).value_or(DType::complex64);
   }
 
@@ -212,7 +211,7 @@ class WideInts {
       return Ref::share(value);
     }
     any_ = true;
-    bool to_float = row_.promotion == Promotion::TrueDivide || is_floating(dtype_);
+    bool to_float = row_.promotion == Promotion::TrueDivide || is_inexact(dtype_);
     // Any non-zero value is True.
     bool to_truth = row_.pointwise < 0 && dtype_ == DType::bool_;
     if (to_float || to_truth) return check(PyFloat_FromDouble(static_cast<double>(number)));

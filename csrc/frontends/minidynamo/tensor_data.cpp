@@ -162,7 +162,7 @@ bool is_array(BorrowedRef data) {
 }
 
 Ref wrap_leaf(Tensor tensor, bool requires_grad) {
-  if (requires_grad && !is_floating(tensor->dtype()) && !is_complex(tensor->dtype())) {
+  if (requires_grad && !is_inexact(tensor->dtype())) {
     raise(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
   }
   if (tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);
@@ -182,7 +182,7 @@ bool foreign_requires_grad(BorrowedRef data) {
 }
 
 Ref wrap_shared(BorrowedRef data, Tensor tensor) {
-  bool requires_grad = is_floating(tensor->dtype()) && foreign_requires_grad(data);
+  bool requires_grad = is_inexact(tensor->dtype()) && foreign_requires_grad(data);
   return requires_grad ? wrap_leaf(std::move(tensor), true) : wrap_tensor(std::move(tensor));
 }
 

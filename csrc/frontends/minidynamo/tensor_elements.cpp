@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "cpython/complex_number.h"
 #include "tensor/fill.h"
 #include "tensor/numeric_cast.h"
 
@@ -70,8 +71,7 @@ void from_python(void* element, BorrowedRef value) {
   } else if constexpr (kIsHalf<T>) {
     out = T::from_float(static_cast<float>(to_double(value)));
   } else if constexpr (is_complex_type<T>) {
-    Py_complex number = PyComplex_AsCComplex(value);
-    if (number.real == -1.0 && PyErr_Occurred()) throw PythonError();
+    Py_complex number = complex_of(value);
     out = {static_cast<decltype(T::re)>(number.real), static_cast<decltype(T::re)>(number.imag)};
   } else if constexpr (std::is_floating_point_v<T>) {
     out = static_cast<T>(to_double(value));

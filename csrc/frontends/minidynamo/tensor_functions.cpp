@@ -123,7 +123,7 @@ PyObject* rebuild_tensor(PyObject*, PyObject* args) {
     Tensor tensor = Tensor::empty(spec);
     const char* begin = PyBytes_AS_STRING(bytes);
     std::copy(begin, begin + nbytes.value(), tensor.data<char>());
-    if (requires_grad != 0 && is_floating(*read)) tensor.set_requires_grad(true);
+    if (requires_grad != 0 && is_inexact(*read)) tensor.set_requires_grad(true);
     Ref object = wrap_tensor_as(type, std::move(tensor));
     as_tensor_object(object)->user_leaf = requires_grad != 0;
     if (PyDict_Check(dict)) {

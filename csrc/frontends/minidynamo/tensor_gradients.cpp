@@ -68,7 +68,7 @@ Ref grad_object(PyObject* self, const Tensor& gradient) {
 
 void set_requires_grad(PyObject* self, bool value, const char* words) {
   const Tensor& tensor = tensor_of(self);
-  if (value && !is_floating(tensor->dtype()) && !is_complex(tensor->dtype())) raise(ErrorKind::Runtime, words);
+  if (value && !is_inexact(tensor->dtype())) raise(ErrorKind::Runtime, words);
   if (!value && tensor.requires_grad() && !is_user_leaf(self)) {
     raise(ErrorKind::Runtime,
           "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
@@ -296,7 +296,7 @@ PyObject* attach_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count
     std::vector<Tensor> outputs = tensors_from(values[5]);
     for (const Tensor& output : outputs) node->outputs.push_back({output->dtype(), output.spec().sizes});
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!is_floating(outputs[i]->dtype()) && !is_complex(outputs[i]->dtype())) continue;
+      if (!is_inexact(outputs[i]->dtype())) continue;
       bool is_written =
           outputs[i].requires_grad() || (history_of(outputs[i]) && history_of(outputs[i])->base.defined());
       if (is_written) {

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "cpython/complex_number.h"
 #include "cpython/imports.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
@@ -209,9 +210,7 @@ PyObject* to_complex(PyObject* self, PyObject*) {
   return guarded([&] {
     if (tensor_of(self)->numel() != 1)
       raise(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
-    Py_complex number = PyComplex_AsCComplex(tensor_to_number(tensor_of(self), "__complex__"));
-    if (number.real == -1.0 && PyErr_Occurred()) throw PythonError();
-    return check(PyComplex_FromCComplex(number));
+    return check(PyComplex_FromCComplex(complex_of(tensor_to_number(tensor_of(self), "__complex__"))));
   });
 }
 PyObject* is_traced(PyObject* self, PyObject*) { return PyBool_FromLong(tensor_of(self)->kind() != TensorKind::Real); }

@@ -14,8 +14,8 @@ namespace {
 
 PyObject* not_implemented() { return Py_NewRef(Py_NotImplemented); }
 
-// Reflected operators that in torch are functions in Python: they call a function of both operands, whichever is a tensor, so
-// that Tensor.__rmod__(2, x) is x % 2. torch's others of that kind fail where the right operand is a number.
+// Reflected operators that in torch are functions in Python: they call a function of both operands, whichever is a
+// tensor, so that Tensor.__rmod__(2, x) is x % 2. torch's others of that kind fail where the right operand is a number.
 constexpr BinaryCode kOpenReflected[] = {BinaryCode::FloorDivide, BinaryCode::Lshift,    BinaryCode::MatrixMultiply,
                                          BinaryCode::Power,       BinaryCode::Remainder, BinaryCode::Rshift};
 constexpr bool is_open_reflected(BinaryCode code) {
@@ -73,7 +73,7 @@ PyObject* unary(PyObject* a) {
 // If the dtype is not supported, the operator raises another error class than the function bitwise_not.
 PyObject* invert(PyObject* a) {
   static const OpRow* const row = unary_operator_row('~');
-  if (is_floating(tensor_of(a)->dtype()) || is_complex(tensor_of(a)->dtype())) {
+  if (is_inexact(tensor_of(a)->dtype())) {
     PyErr_SetString(PyExc_TypeError,
                     "[bitwise_not] ~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
@@ -110,7 +110,7 @@ PyObject* to_float(PyObject* self) {
 }
 PyObject* to_index(PyObject* self) {
   const Tensor& tensor = tensor_of(self);
-  if (is_floating(tensor->dtype()) || is_complex(tensor->dtype()) || tensor->kind() != TensorKind::Real ||
+  if (is_inexact(tensor->dtype()) || tensor->kind() != TensorKind::Real ||
       tensor->numel() != 1) {
     PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return nullptr;
@@ -161,8 +161,8 @@ PyObject* compare(PyObject* a, PyObject* b) {
 
 PyNumberMethods tensor_as_number = make_number_methods();
 
-// The method of a slot takes what is of its class: with `object` in the place of Tensor it takes any right operand, and classes
-// that inherit it still have the slot.
+// The method of a slot takes what is of its class: with `object` in the place of Tensor it takes any right operand, and
+// classes that inherit it still have the slot.
 void open_reflected_operators(PyTypeObject& type) {
   for (BinaryCode code : kOpenReflected) {
     Ref method = check(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&type), binary_operator(code).reflected));

@@ -6,8 +6,8 @@
 
 namespace md::numpy {
 
-// Of a result without gaps. The axis with the larger strides is outside; where operands disagree, C's order holds (nditer's
-// npyiter_sort_axes). Of symbolic sizes and strides the relations that decide are recorded as guards.
+// Of a result without gaps. The axis with the larger strides is outside; where operands disagree, C's order holds
+// (nditer's npyiter_sort_axes). Of symbolic sizes and strides the relations that decide are recorded as guards.
 DimVec result_strides(const DimVec& sizes, std::span<const TensorSpec* const> operands);
 
 }  // namespace md::numpy

@@ -1,5 +1,5 @@
-// NumPy as it is loaded in this process: the functions of its C API, from the capsule `_ARRAY_API`, and its objects for our
-// dtypes. Nothing of NumPy is needed at build time or linked.
+// NumPy as it is loaded in this process: the functions of its C API, from the capsule `_ARRAY_API`, and its objects for
+// our dtypes. Nothing of NumPy is needed at build time or linked.
 #pragma once
 #include <array>
 #include <cstddef>

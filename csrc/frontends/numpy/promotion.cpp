@@ -14,7 +14,7 @@ namespace {
 
 struct Ufunc {
   PyObject* object;  // never released
-  IntegerLoops integers;
+  ExactLoops loops;
 };
 // Filled under the GIL and never destroyed.
 std::unordered_map<const OpRow*, Ufunc>& ufuncs() {
@@ -38,7 +38,8 @@ PyTypeObject* number_type(DTypeCategory category) {
   return &PyComplex_Type;
 }
 
-// What resolve_dtypes() takes for an operand: a dtype, or the class of a Python number. A bool is an element of dtype bool.
+// What resolve_dtypes() takes for an operand: a dtype, or the class of a Python number. A bool is an element of dtype
+// bool.
 Ref type_of(const PromotionOperand& operand) {
   if (operand.kind == PromotionOperand::Kind::Tensor) return Ref::share(dtype_object(operand.dtype));
   if (operand.category == DTypeCategory::Bool) return Ref::share(dtype_object(DType::bool_));
@@ -70,29 +71,29 @@ std::vector<DType> loop_of(const OpRow& row, const Ufunc& ufunc, std::span<const
   return loop;
 }
 
-bool is_known_and_natural(const PromotionOperand& operand) {
-  return operand.kind == PromotionOperand::Kind::Scalar && operand.number != nullptr &&
-         !operand.number->is_symbolic() && operand.number->as_int() >= 0;
+// The second operand where it is a number that the trace knows, else null.
+const Scalar* known_second(std::span<const PromotionOperand> operands) {
+  if (operands.size() < 2 || operands[1].kind != PromotionOperand::Kind::Scalar) return nullptr;
+  const Scalar* number = operands[1].number;
+  return number == nullptr || number->is_symbolic() ? nullptr : number;
 }
 
-// Powers of complex numbers are products for some exponents, by the function that is called: squares and cubes always are.
-void check_complex(const OpRow& op, std::span<const PromotionOperand> operands) {
-  static const OpRow* const pow = find_op("pow");
-  if (&op != pow) return;
-  const Scalar* exponent = operands.size() > 1 && !is_complex(operands[0].dtype) ? nullptr : operands[1].number;
-  bool is_product =
-      exponent != nullptr && !exponent->is_symbolic() && (exponent->as_double() == 2 || exponent->as_double() == 3);
-  if (!is_product) raise_op(ErrorKind::Type, op.name, "of complex numbers but squares and cubes");
-}
-
-void check_integers(const OpRow& op, const Ufunc& ufunc, std::span<const PromotionOperand> operands,
-                    const std::vector<DType>& loop) {
-  if (is_complex(loop[0])) return check_complex(op, operands);
-  if (ufunc.integers == IntegerLoops::Same || row(loop[0]).category == DTypeCategory::Floating) return;
+// Whether a row of ExactLoops::ByNumber computes what NumPy does.
+bool is_exact_by_number(std::span<const PromotionOperand> operands, DType loop) {
+  const Scalar* number = known_second(operands);
+  if (number == nullptr || operands[0].kind != PromotionOperand::Kind::Tensor) return false;
+  // Complex powers are products for some exponents, by the function that is called: squares and cubes always are.
+  if (is_complex(loop)) return is_complex(operands[0].dtype) && (number->as_double() == 2 || number->as_double() == 3);
   // a ** 2 is the square of a, which bools have in int8.
-  bool is_captured = ufunc.integers == IntegerLoops::ByNumber && operands.size() > 1 &&
-                     operands[0].dtype != DType::bool_ && is_known_and_natural(operands[1]);
-  if (!is_captured) raise_op(ErrorKind::Type, op.name, "of integers computes otherwise here");
+  return operands[0].dtype != DType::bool_ && number->as_int() >= 0;
+}
+
+void check_loop(const OpRow& op, const Ufunc& ufunc, std::span<const PromotionOperand> operands, DType loop) {
+  bool by_number = ufunc.loops == ExactLoops::ByNumber;
+  if (ufunc.loops == ExactLoops::Same || is_floating(loop) || (is_complex(loop) && !by_number)) return;
+  if (by_number && is_exact_by_number(operands, loop)) return;
+  const char* numbers = is_complex(loop) ? "complex numbers" : "integers";
+  raise_op(ErrorKind::Type, op.name, "of ", numbers, " computes otherwise here");
 }
 
 // Whether a float is rounded to an infinity only if it is one. NumPy warns of others where it casts them.
@@ -167,8 +168,8 @@ bool are_of_one_dtype(std::span<const PromotionOperand> operands) {
 
 }  // namespace
 
-void add_ufunc(const OpRow& row, BorrowedRef ufunc, IntegerLoops integers) {
-  ufuncs().try_emplace(&row, Ufunc{Py_NewRef(ufunc.get()), integers});
+void add_ufunc(const OpRow& row, BorrowedRef ufunc, ExactLoops loops) {
+  ufuncs().try_emplace(&row, Ufunc{Py_NewRef(ufunc.get()), loops});
 }
 
 Casts promote_arrays(const OpRow& row, std::span<const PromotionOperand> operands) {
@@ -179,7 +180,7 @@ Casts promote_arrays(const OpRow& row, std::span<const PromotionOperand> operand
     raise_op(ErrorKind::Type, row.name, "NumPy has no ufunc for it");
   }
   std::vector<DType> loop = loop_of(row, found->second, operands);
-  check_integers(row, found->second, operands, loop);
+  check_loop(row, found->second, operands, loop[0]);
   return casts_to(row, operands, loop);
 }
 

@@ -58,8 +58,8 @@ const TensorAttribute* attribute(std::string_view name) {
 
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
 
-// What regions call as it is: objects of some types, and functions whose addresses are in sets of torch's. Filled under the
-// GIL and never released.
+// What regions call as it is: objects of some types, and functions whose addresses are in sets of torch's. Filled under
+// the GIL and never released.
 struct Opaques {
   std::vector<PyTypeObject*> types;
   std::vector<PyObject*> addresses;

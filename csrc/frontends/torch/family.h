@@ -1,5 +1,5 @@
-// The row of torch's tensors, and how it comes to be: a Python part (minidynamo/_families/torch.py) says what torch's functions
-// mean, and gives samples for the layout.
+// The row of torch's tensors, and how it comes to be: a Python part (minidynamo/_families/torch.py) says what torch's
+// functions mean, and gives samples for the layout.
 #pragma once
 #include <span>
 

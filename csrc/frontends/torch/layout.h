@@ -1,5 +1,5 @@
-// Finds where torch's tensors have their words, by values known from torch's own accessors. A layout that does not explain all
-// samples is not used: then the functions of the C shim read tensors.
+// Finds where torch's tensors have their words, by values known from torch's own accessors. A layout that does not
+// explain all samples is not used: then the functions of the C shim read tensors.
 #pragma once
 #include <span>
 #include <vector>
@@ -21,8 +21,8 @@ struct Sample {
   bool is_inference = false, is_lazy = false;  // is_lazy: copied on write
 };
 
-// samples: of 0 to 8 dims, with offsets, of each dtype, parameters, views, written ones, one made in inference mode and one
-// that is copied on write. Returns false if they have no layout in common.
+// samples: of 0 to 8 dims, with offsets, of each dtype, parameters, views, written ones, one made in inference mode and
+// one that is copied on write. Returns false if they have no layout in common.
 bool find_layout(std::span<const Sample> samples, WordLayout& layout);
 
 }  // namespace md::torch

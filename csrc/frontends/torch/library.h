@@ -1,5 +1,5 @@
-// torch as it is loaded in this process: its C functions, found by name, and where its objects have their words. Nothing is
-// linked. torch's libraries are loaded RTLD_LOCAL, so a handle is looked for by the library's name.
+// torch as it is loaded in this process: its C functions, found by name, and where its objects have their words.
+// Nothing is linked. torch's libraries are loaded RTLD_LOCAL, so a handle is looked for by the library's name.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -92,8 +92,8 @@ LocalKeys local_keys();  // of this thread
 
 // ScalarType of torch's C shim; -1: none.
 int32_t scalar_type(DType dtype);
-// Whether tensors of the dtype are: torch has hardly an operator for uint16, uint32 and uint64, and views that conjugate complex
-// numbers when they are read.
+// Whether tensors of the dtype are: torch has hardly an operator for uint16, uint32 and uint64, and views that
+// conjugate complex numbers when they are read.
 constexpr bool is_captured(DType dtype) {
   return dtype != DType::uint16 && dtype != DType::uint32 && dtype != DType::uint64 &&
          kDTypes[static_cast<int>(dtype)].category != DTypeCategory::Complex;

@@ -6,8 +6,8 @@
 
 namespace md::torch {
 
-// Included and excluded dispatch keys (inference, autocast, fake, functorch, function and dispatch modes show there); flags;
-// the default dtype.
+// Included and excluded dispatch keys (inference, autocast, fake, functorch, function and dispatch modes show there);
+// flags; the default dtype.
 StateWords state();
 std::string state_text(const StateWords& words);
 std::string state_difference(const StateWords& expected, const StateWords& now);

@@ -215,8 +215,8 @@ Bound AttributeLookup::read_field(const ValuePtr& descriptor) {
   for (const char* lazy : {"__annotations__", "__dict__"})
     if (PyFunction_Check(known->object.get()) && PyUnicode_CompareWithASCIIString(name_, lazy) == 0)
       check(PyObject_GenericGetAttr(known->object, name_));
-  // The annotations of a class that has none are made, and then in its __dict__, when they are read; since 3.14 code of the
-  // program computes them.
+  // The annotations of a class that has none are made, and then in its __dict__, when they are read; since 3.14 code of
+  // the program computes them.
   if (PyType_Check(known->object.get()) && is("__annotations__") && PY_VERSION_HEX < 0x030E0000 &&
       PyDict_Contains(pv_type_dict(reinterpret_cast<PyTypeObject*>(known->object.get())), name_.get()) != 1)
     unknown();

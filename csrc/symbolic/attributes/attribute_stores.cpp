@@ -32,7 +32,8 @@ bool has_plain_setattr(Tracer& tracer, const ValuePtr& object, bool is_object_ow
   PyTypeObject* type = tracer.values().exact_type(object);
   if (object->kind != ValueKind::Object && own_attributes_of(object) == nullptr) return false;
   if (type == simple_namespace_type()) return true;
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) return false;
+  bool is_user = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS);
+  if (!is_user && as<DictValue>(object) == nullptr) return false;
   if (is_object_own) {
     // object.__setattr__ refuses objects of built-in types that define their own.
     while (type != nullptr && PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
@@ -86,8 +87,8 @@ ValuePtr outside_part(Tracer& tracer, const ValuePtr& descriptor, const StoreKin
   return is_python_function(part) ? part : nullptr;
 }
 
-// Where the generic store puts the attribute: a slot or the object's storage, the function of a property, the __set__ of
-// a user's descriptor (both in `setter`), or unknown.
+// Where the generic store puts the attribute: a slot or the object's storage, the function of a property, the __set__
+// of a user's descriptor (both in `setter`), or unknown.
 enum class Place : uint8_t { Own, Setter, Descriptor, Unknown };
 Place place_of(Tracer& tracer, const ValuePtr& object, BorrowedRef name, ValuePtr& setter, const StoreKind& kind,
                bool is_object_own = false) {

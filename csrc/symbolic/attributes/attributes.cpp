@@ -47,8 +47,8 @@ Bound look_up(Tracer& tracer, const ValuePtr& object, BorrowedRef name, bool pro
     case ValueKind::Dict: {
       auto* dict = as<DictValue>(object);
       if (dict->factory && PyUnicode_CompareWithASCIIString(name, "default_factory") == 0) return {dict->factory};
-      bool is_user = dict->type && PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
-      return is_user ? lookup.on_instance() : lookup.on_builtin();
+      bool has_own = takes_attributes(*dict) || PyType_HasFeature(type_of(object), Py_TPFLAGS_HEAPTYPE);
+      return has_own ? lookup.on_instance() : lookup.on_builtin();
     }
     case ValueKind::Sequence:
       if (is_deque(object) && PyUnicode_CompareWithASCIIString(name, "maxlen") == 0)

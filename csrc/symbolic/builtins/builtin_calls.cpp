@@ -225,7 +225,8 @@ Ref literal_reader() {
   return is_its_own ? Ref::share(function) : Ref();
 }
 
-// Whether reading the text as a literal may warn: of an escape that is none, or of a keyword that follows a number at once.
+// Whether reading the text as a literal may warn: of an escape that is none, or of a keyword that follows a number at
+// once.
 bool may_warn(std::string_view text) {
   constexpr std::string_view kEscapes = "\\'\"abfnrtvx\n", kInNumbers = "abcdefABCDEFxXoOjJ_";
   auto is_digit = [](char c) { return c >= '0' && c <= '9'; };

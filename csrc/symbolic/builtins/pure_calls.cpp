@@ -26,6 +26,7 @@
 #include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/values/no_warnings.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
@@ -123,11 +124,6 @@ bool varies(Tracer& tracer, const ValuePtr& value) {
   return may_vary && is_dynamic(value) && !tracer.shapes().is_unbacked(value);
 }
 
-bool is_number(const ValuePtr& value) {
-  PyTypeObject* type = type_of(value);
-  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
-}
-
 // divmod(a, b) of numbers is (a // b, a % b).
 ValuePtr computed_divmod(Tracer& tracer, const CallArgs& args) {
   ValuePtr quotient = computed(tracer, ScalarOp::FloorDivide, args.positional);
@@ -139,7 +135,7 @@ ValuePtr computed_divmod(Tracer& tracer, const CallArgs& args) {
 // Functions of numbers that return numbers not much larger than their arguments.
 ValuePtr computed_by_function(Tracer& tracer, BorrowedRef callable, const CallArgs& args) {
   bool is_function = PyCFunction_CheckExact(callable.get()) || Py_IS_TYPE(callable.get(), &PyMethodDescr_Type);
-  if (!is_function || growing_calls().contains(callable) || !std::ranges::all_of(args.positional, is_number))
+  if (!is_function || growing_calls().contains(callable) || !std::ranges::all_of(args.positional, is_real_number))
     return nullptr;
   std::vector<ValuePtr> operands{tracer.values().constant(callable)};
   operands.insert(operands.end(), args.positional.begin(), args.positional.end());

@@ -12,6 +12,7 @@
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/trace/registry.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
@@ -37,11 +38,6 @@ ValuePtr search_in_tuple(Tracer& tracer, const CallArgs& args) {
   auto items = is_plain ? elements_of(tracer, args.positional[0]) : nullptr;
   bool varies = items && (any_varies(*items) || is_dynamic(args.positional[1]));
   return varies ? search_items(tracer, args, *items, counts) : folded(tracer, function, kName, args);
-}
-
-bool is_number(const ValuePtr& value) {
-  PyTypeObject* type = type_of(value);
-  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type;
 }
 
 // From 1 on, as Python multiplies.
@@ -70,7 +66,7 @@ ValuePtr call_prod(Tracer& tracer, const CallArgs& args) {
   static PyObject* const function = imported("math", "prod").release();
   bool is_plain = args.positional.size() == 1 && args.keywords.empty();
   auto items = is_plain ? elements_of(tracer, args.positional[0]) : nullptr;
-  bool varies = items && any_varies(*items) && std::ranges::all_of(*items, is_number);
+  bool varies = items && any_varies(*items) && std::ranges::all_of(*items, is_real_number);
   return varies ? product_of(tracer, *items) : folded(tracer, function, "prod", args);
 }
 

@@ -144,8 +144,8 @@ void require_options(const CallArgs& args, std::initializer_list<const char*> na
   }
 }
 
-// The elements of a set whose order is not known, if they have only one order when sorted: ints alone, or texts. Null: of
-// other objects.
+// The elements of a set whose order is not known, if they have only one order when sorted: ints alone, or texts. Null:
+// of other objects.
 std::unique_ptr<std::vector<ValuePtr>> distinct_elements(Tracer& tracer, const ValuePtr& value) {
   if (type_of(value) != &PySet_Type && type_of(value) != &PyFrozenSet_Type) return nullptr;
   Ref set = set_contents(tracer, value);
@@ -208,7 +208,8 @@ ValuePtr call_list_sort(Tracer& tracer, const CallArgs& args) {
   return tracer.values().none();
 }
 
-// Of a few scalars of a library that have one dtype, as the library compares them: the first of the largest. Null: of others.
+// Of a few scalars of a library that have one dtype, as the library compares them: the first of the largest. Null: of
+// others.
 constexpr size_t kMostScalars = 16;
 ValuePtr extreme_of_scalars(Tracer& tracer, int op, const std::vector<ValuePtr>& items) {
   static const OpRow* const where = find_op("where");

@@ -3,8 +3,8 @@
 //      effect: it counts, and makes the entry the newest. On a miss the function is inlined, and storing the result is
 //      an effect.
 //   2. A miss in a full cache drops an entry: the interpreter makes that call.
-//   3. Sizes among the arguments stay symbolic: the guard, and the read of a hit, look up the call of the sizes that the
-//      region then finds. Which calls of the region are one and the same is a relation between their sizes.
+//   3. Sizes among the arguments stay symbolic: the guard, and the read of a hit, look up the call of the sizes that
+//      the region then finds. Which calls of the region are one and the same is a relation between their sizes.
 //      cached_results.h says what is known of a hit.
 #include <algorithm>
 #include <cstdint>

@@ -35,7 +35,8 @@ void guard_code(Tracer& tracer, ObjectValue& function);
 bool is_python_function(const ValuePtr& value);
 // Makes a call and runs it to its end inside the current instruction: a callback from a builtin.
 ValuePtr call_now(Tracer& tracer, const ValuePtr& callable, CallArgs args);
-// Likewise; returns nullopt if it raised an exception of this class, which is then `caught`, or discarded if that is null.
+// Likewise; returns nullopt if it raised an exception of this class, which is then `caught`, or discarded if that is
+// null.
 std::optional<ValuePtr> call_catching(Tracer& tracer, const ValuePtr& callable, CallArgs args, PyObject* exception,
                                       ValuePtr* caught = nullptr);
 // Calls the function inside a wrapper, under the policy that applies there.

@@ -2,6 +2,7 @@
 #include "symbolic/calls/polyfills.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/tracer.h"
+#include "symbolic/values/number_types.h"
 
 #include <algorithm>
 
@@ -37,10 +38,7 @@ void add_stand_in(BorrowedRef code, BorrowedRef type) {
   register_call(_PyType_Lookup(original, kNext), find_call(_PyType_Lookup(&PyGen_Type, kNext)));
 }
 
-bool is_number(const ValuePtr& value) {
-  PyTypeObject* type = type_of(value);
-  return is_tensor(value) || type == &PyLong_Type || type == &PyBool_Type || type == &PyFloat_Type;
-}
+bool is_number(const ValuePtr& value) { return is_tensor(value) || is_real_number_type(type_of(value)); }
 
 bool is_int(const ValuePtr& value) { return type_of(value) == &PyLong_Type; }
 

@@ -10,6 +10,7 @@
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/trace/tracer.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
@@ -53,15 +54,10 @@ bool is_equality(BorrowedRef name) {
   return PyUnicode_CompareWithASCIIString(name, "__eq__") == 0 || PyUnicode_CompareWithASCIIString(name, "__ne__") == 0;
 }
 
-bool is_kind_of_number(PyTypeObject* type) {
-  return PyType_IsSubtype(type, &PyLong_Type) != 0 || PyType_IsSubtype(type, &PyFloat_Type) != 0 ||
-         PyType_IsSubtype(type, &PyComplex_Type) != 0;
-}
-
 // Returns true if the slot returns NotImplemented for any object of the other type: a number takes numbers alone, and a
 // container compares itself to its own kind alone. Dicts have no order.
 bool declines(BorrowedRef name, SlotForm form, PyTypeObject* own, PyTypeObject* other) {
-  if (number_rank(own) != 0) return !is_kind_of_number(other);
+  if (number_rank(own) != 0) return !derives_from_number(other);
   if (form != SlotForm::Comparison) return false;
   if (own == &PyDict_Type && !is_equality(name)) return true;
   return (own == &PyList_Type || own == &PyTuple_Type || own == &PyDict_Type) && PyType_IsSubtype(other, own) == 0;

@@ -7,8 +7,8 @@
 
 namespace md {
 
-// form: "whole", if the slot never returns NotImplemented, "comparison", "arithmetic", or "reflected": the function takes
-// the operands in reverse. The function is inlined as a polyfill is.
+// form: "whole", if the slot never returns NotImplemented, "comparison", "arithmetic", or "reflected": the function
+// takes the operands in reverse. The function is inlined as a polyfill is.
 void register_slot(BorrowedRef name, std::string_view form, BorrowedRef function);
 // Returns true for a slot wrapper that call_slot() may know.
 bool is_known_slot(BorrowedRef descriptor);

@@ -9,6 +9,7 @@
 #include "symbolic/exceptions/exceptions.h"
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
@@ -40,10 +41,7 @@ bool has_method(Tracer& tracer, const ValuePtr& value, const char* name) {
 
 // Returns true if `type` (int, float, None ...) returns NotImplemented for an operand of class `other`.
 bool declines(PyTypeObject* type, PyTypeObject* other) {
-  for (PyTypeObject* number : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type})
-    if (PyType_IsSubtype(other, number)) return false;
-  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || type == &PyComplex_Type ||
-         type == Py_TYPE(Py_None);
+  return !derives_from_number(other) && (is_number_type(type) || type == Py_TYPE(Py_None));
 }
 
 // Returns true if `type` compares itself only with its own subclasses.

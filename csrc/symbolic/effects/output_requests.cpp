@@ -58,7 +58,8 @@ namespace {
 
 [[noreturn]] void refuse(const OutputRequest& request) { graph_break(request.reason, request.context); }
 
-// What others could reach at the time of the call. `has_after`: the frames continue after it, so that all has to be fixed.
+// What others could reach at the time of the call. `has_after`: the frames continue after it, so that all has to be
+// fixed.
 void add_reachable(Tracer& tracer, const OutputRequest& request, bool has_after, QueuedOutput& output) {
   auto add = [&](const ValuePtr& part) {
     if ((has_after && !is_fixed(part)) || !add_shown(part, output.shown)) refuse(request);

@@ -340,8 +340,8 @@ void apply_change(EffectKind kind, PyObject* set, BorrowedRef item) {
   if (kind == EffectKind::SetSubtract) check_status(pv_set_subtract(set, item));
 }
 
-// An exact set that is about to be changed; contents: those of now, by set_contents(), which no other value has if it is the
-// caller's set and was not changed before.
+// An exact set that is about to be changed; contents: those of now, by set_contents(), which no other value has if it
+// is the caller's set and was not changed before.
 SetValue* changed_set(Tracer& tracer, const ValuePtr& value, const Ref& contents) {
   if (auto* made = as<SetValue>(value)) return made;
   PendingWrites& writes = write_to(tracer, value);

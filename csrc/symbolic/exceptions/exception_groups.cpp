@@ -228,7 +228,8 @@ ValuePtr make_group(Tracer& tracer, const ValuePtr& type, const CallArgs& args) 
   bool is_valid = tracer.values().is_exactly(args.positional[0], &PyUnicode_Type) && !exceptions->empty();
   for (const ValuePtr& each : *exceptions) is_valid = is_valid && is_exception_class(tracer.values().exact_type(each));
   if (!is_valid) raise_here();
-  // At an exit the group is made before the writes to a pre-existing list are applied: it would copy the list without them.
+  // At an exit the group is made before the writes to a pre-existing list are applied: it would copy the list without
+  // them.
   auto* list = as<ObjectValue>(args.positional[1]);
   if (list != nullptr && list->writes)
     graph_break(BreakReason::object_creation, "an exception group of a list that was written to");

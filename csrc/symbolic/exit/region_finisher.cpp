@@ -302,17 +302,16 @@ const TensorFamily& answering(const std::vector<const TensorFamily*>& families) 
 bool makes_integers_of_floats(const Node& node) {
   if (!is_op(node, OpKind::Cast) && !is_op(node, OpKind::Write)) return false;
   DType dtype = node.outs[0].spec.dtype;
-  return !is_floating(dtype) && !is_complex(dtype) && reads_floats(node);
+  return !is_inexact(dtype) && reads_floats(node);
 }
 
 // What becomes of floats that an integer does not hold is the library's, also where it does not say so.
-uint32_t flags_watched_by(const std::vector<const TensorFamily*>& families, const Graph& graph) {
+uint32_t flags_of_region(const std::vector<const TensorFamily*>& families, const Graph& graph) {
   uint32_t flags = 0;
   bool are_watched = false;
   for (const TensorFamily* family : families) {
-    if (family->watched_flags == nullptr) continue;
-    are_watched = true;
-    flags |= family->watched_flags(family->state());
+    are_watched = are_watched || family->watched_flags != nullptr;
+    flags |= flags_watched_by(*family);
   }
   auto makes_integers = [](const auto& node) { return makes_integers_of_floats(*node); };
   if (are_watched && std::ranges::any_of(graph.nodes(), makes_integers)) flags |= kInvalidFlag;
@@ -364,7 +363,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   Graph& graph = tracer_.graph();
   if (verifies_graphs()) check_values(graph, keep_alive_, outputs_);
   note_families(region, tracer_.builder());
-  region.watched_flags = flags_watched_by(tracer_.builder().families(), graph);
+  region.watched_flags = flags_of_region(tracer_.builder().families(), graph);
   if (region.watched_flags != 0) keep_what_is_seen(graph, outputs_);
   graph.set_outputs(outputs_);
   region.met_operations = graph.op_count() > 0;

@@ -73,8 +73,8 @@ ValuePtr behind_proxy(Tracer& tracer, const ValuePtr& value) {
 
 namespace {
 
-// Returns true if a copy of the value calls its keys() and reads its items: a user's mapping, or a dict subclass with an
-// iterator of its own.
+// Returns true if a copy of the value calls its keys() and reads its items: a user's mapping, or a dict subclass with
+// an iterator of its own.
 bool is_copied_by_methods(Tracer& tracer, const ValuePtr& value) {
   static PyObject* const kKeys = PyUnicode_InternFromString("keys");
   if (!is_user_object(value)) return false;

@@ -22,12 +22,11 @@
 
 #include "symbolic/facts/class_relations.h"
 #include "symbolic/facts/enum_values.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
 namespace {
-
-bool is_number(PyTypeObject* type) { return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type; }
 
 // A constant of the package's own subclass of tuple (Size).
 bool is_constant_tuple(const ObjectValue& value) {
@@ -583,7 +582,7 @@ std::optional<bool> truth_by_class(Tracer& tracer, const ValuePtr& value) {
 }
 
 bool is_atom(PyTypeObject* type) {
-  return is_number(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
+  return is_real_number_type(type) || type == &PyUnicode_Type || type == &PyBytes_Type || type == Py_TYPE(Py_None) ||
          type == &PyRange_Type || type == &PyComplex_Type;
 }
 

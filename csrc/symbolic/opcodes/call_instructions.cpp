@@ -144,7 +144,8 @@ bool is_known_call(const CallArgs& args) {
   graph_break(frame_only ? BreakReason::disabled_frame_call : BreakReason::disabled_call, context);
 }
 
-// A pre-existing method of an object of a built-in type ([].append), which is guarded by identity. Null: another object.
+// A pre-existing method of an object of a built-in type ([].append), which is guarded by identity. Null: another
+// object.
 ValuePtr method_of_builtin(Tracer& tracer, const ValuePtr& callable) {
   auto* known = as<ObjectValue>(callable);
   if (!PyCFunction_CheckExact(known->object.get())) return nullptr;

@@ -20,6 +20,7 @@
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
@@ -228,9 +229,7 @@ void compare_op(Tracer& tracer, const Instruction& at) {
     const TensorFamily& family = answering_family(left, right);
     const OpRow* row = family.compare_operator(at.arg);
     const ValuePtr& other = is_tensor(left) ? right : left;
-    PyTypeObject* type = type_of(other);
-    bool known = is_tensor(other) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
-                 type == &PyComplex_Type;
+    bool known = is_tensor(other) || is_number_type(type_of(other));
     if (row == nullptr || !known)
       graph_break(BreakReason::tensor_operands, str_cat("comparison with a ", describe(other)));
     // A number on the left calls the tensor's mirrored comparison.

@@ -24,6 +24,7 @@
 #include "symbolic/tensors/tensor_writes.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
@@ -64,8 +65,7 @@ ValuePtr binary_on_tensors(Tracer& tracer, int arg, ValuePtr left, ValuePtr righ
   bool in_place = may_write && has_in_place_form(type_of(left), op.code);
   if (in_place && !has_in_place_form(*row)) graph_break(BreakReason::tensor_operands, text + "=");
   const ValuePtr& other = is_tensor(left) ? right : left;
-  bool known = is_tensor(other) || type_of(other) == &PyLong_Type || type_of(other) == &PyFloat_Type ||
-               type_of(other) == &PyBool_Type || type_of(other) == &PyComplex_Type;
+  bool known = is_tensor(other) || is_number_type(type_of(other));
   if (!known) {
     // For None, str and similar the interpreter raises; a user's class may define its own operator.
     if (type_of(other) == nullptr || PyType_HasFeature(type_of(other), Py_TPFLAGS_HEAPTYPE) ||

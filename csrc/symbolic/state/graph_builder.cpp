@@ -30,9 +30,7 @@ bool strides_over_elements(const TensorSpec& spec) {
 }
 
 bool watches_flags(const std::vector<const TensorFamily*>& families) {
-  return std::ranges::any_of(families, [](const TensorFamily* family) {
-    return family->watched_flags != nullptr && family->watched_flags(family->state()) != 0;
-  });
+  return std::ranges::any_of(families, [](const TensorFamily* family) { return flags_watched_by(*family) != 0; });
 }
 
 Tensor object_tensor(const TensorValue& value) { return hold(*value.family, value.object); }

@@ -1,5 +1,5 @@
-// The border of stand-ins: functions of ours, over our tensors, in the place of another library's. Tensors and objects of the
-// library go in as ours and come out as the library's.
+// The border of stand-ins: functions of ours, over our tensors, in the place of another library's. Tensors and objects
+// of the library go in as ours and come out as the library's.
 #pragma once
 #include "symbolic/trace/tracer.h"
 

@@ -353,13 +353,24 @@ std::vector<Operand> node_operands_of(const std::vector<ValueRef>& values, const
   return operands;
 }
 
-// What is computed before the call is computed there, so that its exceptions are met while the region may still be repeated.
+// A call to which add_what_may_fail() has added all that stood before it.
+bool comes_after_what_may_fail(const Node& node) {
+  if (!is_op(node, OpKind::HostCall) || node.op->host_call.run != run_host_call) return false;
+  return static_cast<const Context*>(node.op->host_call.context)->library != nullptr;
+}
+
+// What is computed before the call is computed there, so that its exceptions are met while the region may still be
+// repeated.
 void add_what_may_fail(const Tracer& tracer, std::vector<ValueRef>& operands) {
-  for (const auto& node : tracer.graph().nodes()) {
-    if (node->kind != NodeKind::Op || node->outs.empty() || node->outs[0].is_scalar) continue;
-    if (may_raise_float_flags(*node) || may_fail(*node->op, node->operands, node->outs) ||
-        is_op(*node, OpKind::HostCall))
-      operands.push_back({node.get(), 0});
+  const auto& nodes = tracer.graph().nodes();
+  auto comes_after = [](const auto& node) { return comes_after_what_may_fail(*node); };
+  auto last = std::find_if(nodes.rbegin(), nodes.rend(), comes_after);
+  auto first = last == nodes.rend() ? nodes.begin() : last.base() - 1;
+  for (auto at = first; at != nodes.end(); ++at) {
+    const Node& node = **at;
+    if (node.kind != NodeKind::Op || node.outs.empty() || node.outs[0].is_scalar) continue;
+    if (may_raise_float_flags(node) || may_fail(*node.op, node.operands, node.outs) || is_op(node, OpKind::HostCall))
+      operands.push_back({at->get(), 0});
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "cpython/errors.h"
 #include "cpython/gil_scope.h"
+#include "cpython/traceback.h"
 #include "guards/object_memory.h"
 #include "snapshot/serving_code.h"
 #include "symbolic/trace/tracer.h"
@@ -114,11 +115,14 @@ using SharedCall = std::shared_ptr<const LibraryCall>;
 
 const LibraryCall& call_in(void* context) { return **static_cast<const SharedCall*>(context); }
 
-// Whether the function may have raised it: a handler of a signal that ran meanwhile raises others.
-bool is_of_the_library() {
+// Whether the function has raised the current exception, and raises it again where it is called again. What a handler
+// of a signal raises that ran meanwhile is not its own.
+bool is_of_the_library(const LibraryCall& call) {
+  bool is_known = false;
   for (PyObject* type : {PyExc_ValueError, PyExc_TypeError, PyExc_ArithmeticError, PyExc_IndexError, PyExc_MemoryError})
-    if (PyErr_ExceptionMatches(type) != 0) return true;
-  return false;
+    is_known = is_known || PyErr_ExceptionMatches(type) != 0;
+  ErrorAside raised;
+  return is_known && came_from_library(raised.get(), call.function);
 }
 
 void run_repeatable(void* context, const OpCall& op, std::span<Tensor> outs) {
@@ -133,7 +137,7 @@ void run_repeatable(void* context, const OpCall& op, std::span<Tensor> outs) {
     if (result) what = call.take(result, outs);
   }
   if (PyErr_Occurred() != nullptr) {
-    if (!may_repeat || !is_of_the_library()) throw PythonError();
+    if (!may_repeat || !is_of_the_library(call)) throw PythonError();
     PyErr_Clear();
     what = str_cat(call.name, "() raised");
   }

@@ -1,7 +1,9 @@
 // Calls of a library's own functions over its own tensors, as steps of a graph (TensorCallableKind::HostCall).
-//   1. A repeatable one has no effects but its results: it is a step like others, without frames. Where it raises or warns, or
-//      returns something else than the trace has seen, the run fails, and Python runs the region again from its start.
-//   2. One with a state of its own (a generator's) is a host call (host_calls.h): made once, at its place, in the user's frames.
+//   1. A repeatable one has no effects but its results: it is a step like others, without frames. Where it raises or
+//      warns, or returns something else than the trace has seen, the run fails, and Python runs the region again from
+//      its start.
+//   2. One with a state of its own (a generator's) is a host call (host_calls.h): made once, at its place, in the
+//      user's frames.
 #pragma once
 #include <memory>
 #include <span>
@@ -53,8 +55,8 @@ std::vector<TensorSpec> result_specs(const LibraryCall& call);
 // A row for a repeatable call with as many tensors as operands.
 std::shared_ptr<const OpRow> repeatable_row(std::shared_ptr<const LibraryCall> call, size_t operands);
 
-// While it lives, a repeatable call that raises only fails its plan: who runs it runs Python in its place. Else the exception
-// stays.
+// While it lives, a repeatable call that raises only fails its plan: who runs it runs Python in its place. Else the
+// exception stays.
 class RepeatableRun {
  public:
   explicit RepeatableRun(bool may_repeat);

@@ -15,6 +15,7 @@
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_ops.h"
 #include "symbolic/tensors/tensor_writes.h"
+#include "symbolic/values/number_types.h"
 #include "tensor/memory_overlap.h"
 
 namespace md {
@@ -108,7 +109,7 @@ class SymbolicKey {
     tracer_.values().guard_tensor(tensor);
     if (is_mask(*tensor)) graph_break(BreakReason::data_dependent_shape, "a tensor at a mask");
     // Where bytes are masks no other dtype without sign is an index.
-    bool is_index = !is_floating(tensor->spec.dtype) && !(is_unsigned(tensor->spec.dtype) && family_.has_byte_masks);
+    bool is_index = !is_inexact(tensor->spec.dtype) && !(is_unsigned(tensor->spec.dtype) && family_.has_byte_masks);
     if (!is_index) raise_here();
     if (tensor->spec.rank() == 0) graph_break(BreakReason::tensor_to_number, "a tensor as an index");
     if (tensor->spec.dtype == DType::int64) return item;
@@ -456,7 +457,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   const ValuePtr& value = made ? made : given;
   PyTypeObject* type = type_of(value);
   bool is_complex_number = type == &PyComplex_Type && is_complex(tensor->spec.dtype);
-  bool is_number = type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type || is_complex_number;
+  bool is_number = is_real_number_type(type) || is_complex_number;
   auto* source = as<TensorValue>(value);
   if (source == nullptr && !is_number)
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into a tensor"));
@@ -465,7 +466,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
     graph_break(BreakReason::tensor_write, "complex numbers stored into real ones");
   // Libraries with scalars store those as numbers, which may be out of range of integers.
   DType dtype = tensor->spec.dtype;
-  if (source != nullptr && source->family != tensor->family && !is_floating(dtype) && !is_complex(dtype) &&
+  if (source != nullptr && source->family != tensor->family && !is_inexact(dtype) &&
       !is_widening(source->spec.dtype, dtype))
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into ", row(dtype).name));
   auto* mask = as<TensorValue>(key);

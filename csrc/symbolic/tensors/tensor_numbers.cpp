@@ -9,6 +9,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/values/number_types.h"
 
 namespace md {
 
@@ -78,8 +79,7 @@ Side side_of(Tracer& tracer, const ValuePtr& value, const char* what) {
   if (auto* own = as<NumberValue>(value)) return {own->type, own->ref, std::nullopt};
   if (ValuePtr size = number_of_unbacked(tracer, value)) return side_of(tracer, size, what);
   PyTypeObject* type = type_of(value);
-  bool is_number = type == &PyBool_Type || type == &PyLong_Type || type == &PyFloat_Type;
-  if (!is_number) refuse(str_cat(what, " with a ", describe(value)));
+  if (!is_real_number_type(type)) refuse(str_cat(what, " with a ", describe(value)));
   if (is_dynamic(value) && type != &PyBool_Type) {
     refuse_unbacked(tracer, value);
     return {type, tracer.builder().scalar_input(value), std::nullopt};
@@ -207,7 +207,8 @@ ValuePtr negation(Tracer& tracer, const ValuePtr&, const NumberValue& own) {
                                                        : add(tracer, "eq", {own.ref, Scalar(int64_t{0})}));
 }
 
-// One of three kinds of rules, or none: arithmetic (null: of these numbers it is not computed), a comparison, a function of one number.
+// One of three kinds of rules, or none: arithmetic (null: of these numbers it is not computed), a comparison, a
+// function of one number.
 struct Rule {
   bool is_arithmetic = false;
   ValueRef (*integers)(Tracer&, const Pair&) = nullptr;

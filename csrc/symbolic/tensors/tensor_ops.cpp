@@ -572,7 +572,7 @@ class OpCapture {
       return base;
     for (size_t i = 0; i < node->outs.size(); ++i) {
       TensorSpec& spec = node->outs[i].spec;
-      spec.requires_grad = grad && is_floating(spec.dtype);
+      spec.requires_grad = grad && is_inexact(spec.dtype);
       const TensorFamily* family = base ? as<TensorValue>(base)->family : family_of_result(family_, spec.rank());
       if (!family->dtype_object(spec.dtype))
         graph_break(BreakReason::unknown_c_function, str_cat(row_->name, ", whose result is ", row(spec.dtype).name));

@@ -30,8 +30,8 @@ bool meet(const StridedView& a, const StridedView& b) {
 }
 
 // Whether our result for a value that is read beside the write to a view of its base is that of the library. Different
-// views that fill their ranges may overlap, which is an error. Of other views all is read before anything is written, if
-// the library does so.
+// views that fill their ranges may overlap, which is an error. Of other views all is read before anything is written,
+// if the library does so.
 bool agrees_with_library(const OpRow& row, const TensorFamily& family, const StridedView& read,
                          const StridedView& written) {
   bool is_same = same_view(read, written);
@@ -54,8 +54,8 @@ void refuse_views(Tracer& tracer, const std::string& op, TensorValue* target) {
     graph_break(BreakReason::tensor_write, op + " of a view that has a history of its own");
 }
 
-// For a tensor of an op that writes to `target`. A target computed with gradients in the region is not a leaf, and keeps
-// requires_grad.
+// For a tensor of an op that writes to `target`. A target computed with gradients in the region is not a leaf, and
+// keeps requires_grad.
 void refuse_gradient(Tracer& tracer, const std::string& op, TensorValue* target, const TensorValue& tensor) {
   bool stays =
       target->source == nullptr && tracer.builder().base_of(target)->source == nullptr && target->spec.requires_grad;

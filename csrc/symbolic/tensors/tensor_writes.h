@@ -4,7 +4,8 @@
 
 namespace md {
 
-// Whether the row may write its result into its first operand: as a method, or as an operator of a type that has x @= y, say.
+// Whether the row may write its result into its first operand: as a method, or as an operator of a type that has x @=
+// y, say.
 bool has_in_place_form(const OpRow& row);
 // x.f_(...): writes to the first positional value and returns it.
 ValuePtr call_in_place(Tracer& tracer, const OpRow& row, const CallArgs& args);

@@ -138,7 +138,7 @@ std::vector<Tensor> TraceRecorder::record(const OpRow& row, std::span<const Arg>
   for (size_t i = 0; i < args.size(); ++i) std::visit(SetOperand{capture, operands[i]}, args[i]);
   Node* node = capture.tracer.builder().add_op(row, std::move(operands));
   bool requires_grad = results_require_grad(capture, *node);
-  for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_floating(out.spec.dtype);
+  for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_inexact(out.spec.dtype);
   std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
   const Tensor* viewed = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
   if (viewed == nullptr || !viewed->defined() || !is_recording(*viewed) || !is_strided_view(*node)) return outs;
@@ -416,10 +416,10 @@ void add_results(LibraryCall& call, BorrowedRef result) {
   if (call.results.empty()) refuse_library_call(call, " that returns nothing");
 }
 
-// Behind a call that is made once, operations that may be flagged begin a region of their own: that costs more than Python's call.
+// Behind a call that is made once, operations that may be flagged begin a region of their own: that costs more than
+// Python's call.
 void refuse_dear_call(Tracer& tracer, const LibraryCall& call) {
-  bool is_watched = call.family.watched_flags != nullptr && call.family.watched_flags(call.family.state()) != 0;
-  if (!call.repeatable && is_watched && !tracer.frames().innermost().policy->fullgraph)
+  if (!call.repeatable && flags_watched_by(call.family) != 0 && !tracer.frames().innermost().policy->fullgraph)
     refuse_library_call(call, ", which is made once, while floating-point exceptions are not ignored");
 }
 

@@ -49,9 +49,9 @@ bool is_tracing();
 std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
                                      std::span<const Tensor> like, std::span<const int> written);
 
-// Appends a call of a function of another library (library_calls.h) with recording tensors among its arguments, also in lists
-// and tuples. `result`: what it returns for other elements of the same dtypes, sizes and strides. Returns recording
-// tensors; raises CannotCapture as above. Only valid inside call_traced.
+// Appends a call of a function of another library (library_calls.h) with recording tensors among its arguments, also in
+// lists and tuples. `result`: what it returns for other elements of the same dtypes, sizes and strides. Returns
+// recording tensors; raises CannotCapture as above. Only valid inside call_traced.
 std::vector<Tensor> record_library_call(const std::string& name, BorrowedRef function, BorrowedRef positional,
                                         BorrowedRef keywords, BorrowedRef result, bool repeatable);
 // An object of the library with the dtype, sizes and strides of a recording tensor and any elements.

@@ -51,11 +51,11 @@ class LoopScope {
   void note_item(Tracer& tracer, const ValuePtr& item);
   // Whether the region ends at this step because of a loop.
   bool ends_at(int64_t step) const { return end_step_ == step; }
-  // A call of range(). Breaks silently where the range is that of a loop found to be long: the bounds are then read when
-  // the loop runs, and no guard depends on them.
+  // A call of range(). Breaks silently where the range is that of a loop found to be long: the bounds are then read
+  // when the loop runs, and no guard depends on them.
   void note_range(Tracer& tracer, const CallArgs& args);
-  // An object is found by this value, as an index, a key or part of a name: a short loop is unrolled if it is the loop's
-  // variable.
+  // An object is found by this value, as an index, a key or part of a name: a short loop is unrolled if it is the
+  // loop's variable.
   void note_choice(const ValuePtr& value);
   // Records the decisions; called once, when the capture is complete. in_vain: it was given up.
   void report(bool in_vain);

@@ -89,8 +89,8 @@ class Tracer {
   // --- how it ends
   // Ends the region before this step, which the driver executes; nothing is logged.
   [[noreturn]] void end_silently_before(int64_t step);
-  // The region ends for this break, found below the instruction being traced, before that instruction or before the call
-  // that its frame belongs to.
+  // The region ends for this break, found below the instruction being traced, before that instruction or before the
+  // call that its frame belongs to.
   [[noreturn]] void end_before_instruction(GraphBreak found, bool in_generator);
   // Returns from the region's own frame.
   void finish_with(ValuePtr result);

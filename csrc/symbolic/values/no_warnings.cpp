@@ -28,6 +28,7 @@ PyObject* module() {
 
 PyObject* hold_back_warning() {
   current->met_ = true;
+  if (current->instead_ == NoWarnings::Instead::Return) Py_RETURN_NONE;
   PyErr_SetString(PyExc_RuntimeError, "a warning ahead of its time");
   return nullptr;
 }
@@ -51,7 +52,7 @@ PyObject* stand_in() {
 
 }  // namespace
 
-NoWarnings::NoWarnings() : outer_(std::exchange(current, this)) {
+NoWarnings::NoWarnings(Instead instead) : outer_(std::exchange(current, this)), instead_(instead) {
   if (scopes++ > 0) return;
   Ref warn = stand_in() != nullptr ? Ref::steal(PyObject_GetAttrString(module(), "warn")) : Ref();
   bool is_set = warn && PyObject_SetAttrString(module(), "warn", stand_in()) == 0;

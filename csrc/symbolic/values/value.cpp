@@ -160,13 +160,17 @@ ValuePtr* find_attribute(OwnAttributes& attributes, BorrowedRef name) {
 
 ValuePtr* InstanceValue::find(BorrowedRef name) { return find_attribute(attributes, name); }
 
+bool takes_attributes(const DictValue& dict) {
+  if (as<ObjectValue>(dict.type) == nullptr || dict.factory) return false;
+  return PyType_HasFeature(class_in(dict.type), Py_TPFLAGS_HEAPTYPE) || class_in(dict.type) == &PyODict_Type;
+}
+
 OwnAttributes* own_attributes_of(const ValuePtr& value) {
   if (auto* instance = as<InstanceValue>(value)) return &instance->attributes;
   if (auto* list = as<SequenceValue>(value); list != nullptr && list->is_list && list->type)
     return PyType_IsSubtype(type_of(value), &PyList_Type) != 0 ? &list->attributes : nullptr;
   auto* dict = as<DictValue>(value);
-  bool is_user = dict != nullptr && dict->type && PyType_HasFeature(type_of(value), Py_TPFLAGS_HEAPTYPE);
-  return is_user && !dict->factory ? &dict->attributes : nullptr;
+  return dict != nullptr && takes_attributes(*dict) ? &dict->attributes : nullptr;
 }
 
 const Source* source_of(const ValuePtr& value) {

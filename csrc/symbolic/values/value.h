@@ -201,8 +201,8 @@ struct DictValue : Value {
   int find_indexed(BorrowedRef key) const;
 };
 
-// Wraps a real set or frozenset with the same history as the program's, so the order is Python's own. No other reference
-// to it exists.
+// Wraps a real set or frozenset with the same history as the program's, so the order is Python's own. No other
+// reference to it exists.
 struct SetValue : Value {
   static constexpr ValueKind kKind = ValueKind::Set;
   SetValue() : SetValue(check(PySet_New(nullptr))) {}
@@ -417,6 +417,8 @@ bool is_dynamic(const ValuePtr& value);
 bool is_deque(const ValuePtr& value);
 // Returns true for an object whose type is not built in, so its methods may be the user's.
 bool has_user_type(const ValuePtr& value);
+// Whether a dict created in the trace may have attributes of its own: of a class in Python, or an OrderedDict.
+bool takes_attributes(const DictValue& dict);
 // The attributes and slots of an object that was created in the trace; null: an object that has none, or another one.
 OwnAttributes* own_attributes_of(const ValuePtr& value);
 ValuePtr* find_attribute(OwnAttributes& attributes, BorrowedRef name);

@@ -39,7 +39,7 @@ Tensor part_of_complex(const Tensor& tensor, int part) {
   TensorSpec spec = tensor.spec();
   spec.dtype = part_dtype(spec.dtype);
   for (Dim& stride : spec.strides) stride = stride * Dim(2);
-  return Tensor::view(tensor, spec, tensor->offset() * 2 + part);
+  return Tensor::view(tensor, spec, offset_in(spec.dtype, tensor->offset(), tensor->dtype()) + part);
 }
 
 void run_on_parts(Kernel kernel, const OpCall& call, const Tensor& out) {

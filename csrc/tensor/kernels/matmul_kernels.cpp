@@ -361,7 +361,7 @@ void matmul_kernel(const OpCall& call, std::span<Tensor> outs) {
 Scalar factor_of(const OpCall& call, int arg, DType dtype) {
   const Scalar& factor = scalar_arg(call, arg);
   require_fits(call, scalar_operand_dtype(dtype), factor);
-  return (is_floating(dtype) || is_complex(dtype)) && factor.is_float() ? factor : Scalar(factor.as_int());
+  return is_inexact(dtype) && factor.is_float() ? factor : Scalar(factor.as_int());
 }
 
 void addmm_kernel(const OpCall& call, std::span<Tensor> outs) {

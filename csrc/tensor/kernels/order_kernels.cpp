@@ -41,7 +41,8 @@ Tensor dim_last(const Tensor& tensor, int dim) {
 
 int64_t extent_of(const Tensor& tensor, int dim) { return tensor->rank() == 0 ? 1 : tensor->sizes()[dim]; }
 
-// A result whose dim is moved to the end: its own memory where that is contiguous, else a copy that store() writes back.
+// A result whose dim is moved to the end: its own memory where that is contiguous, else a copy that store() writes
+// back.
 class RowsOut {
  public:
   RowsOut(const Tensor& out, int dim) : rows_(dim_last(out, dim)), memory_(rows_) {
@@ -218,8 +219,8 @@ void sort_one_row(const Rows<T>& rows, int64_t at, const Sorted<T>& out, const R
   });
 }
 
-// Rows that are sorted at once, as columns of a block of keys of 8 bytes: with the place in the lower half of a key that
-// leaves room, else beside it.
+// Rows that are sorted at once, as columns of a block of keys of 8 bytes: with the place in the lower half of a key
+// that leaves room, else beside it.
 template <typename T>
 void sort_short_rows(const Rows<T>& rows, int64_t first, int64_t count, const Sorted<T>& out) {
   using Key = KeyOf<T>;

@@ -1,5 +1,6 @@
 // The kernel of every pointwise op, and the fast path of eager dispatch.
 #include <cstring>
+#include <limits>
 
 #include "tensor/fill.h"
 #include "tensor/kernels/pointwise_call.h"
@@ -9,6 +10,7 @@
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/pointwise_form.h"
+#include "tensor/parallel/float_flags.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/element_walk.h"
 #include "tensor/simd/known_result.h"
@@ -42,8 +44,9 @@ void add_operand(PointwiseCall& call, const Arg& arg, bool may_be_number) {
   call.mask |= 1u << operand;
 }
 
-void check_divisors(const PointwiseCall& call) {
-  if (!call.row.may_fail || is_floating(call.dtype) || is_complex(call.dtype)) return;
+// Returns whether an integer is divided by -1.
+bool check_divisors(const PointwiseCall& call) {
+  if (!call.row.may_fail || is_inexact(call.dtype)) return false;
   if (call.tensors[1] == nullptr) return check_divisor(call.op, call.dtype, call.numbers[1], 1);
   const Tensor& divisor = *call.tensors[1];
   std::span<const int64_t> sizes(divisor->sizes(), static_cast<size_t>(divisor->rank()));
@@ -51,9 +54,59 @@ void check_divisors(const PointwiseCall& call) {
   walk.add(divisor);
   walk.finish();
   alignas(64) char buffer[ElementWalk::kTileBytes];
+  bool has_minus_one = false;
   for (int64_t at = 0; at < walk.count();) {
     int64_t n = walk.tile_length(at, walk.count());
-    check_divisor(call.op, call.dtype, walk.read(0, divisor->data(), at, n, buffer), n);
+    has_minus_one |= check_divisor(call.op, call.dtype, walk.read(0, divisor->data(), at, n, buffer), n);
+    at += n;
+  }
+  return has_minus_one;
+}
+
+// Whether one of the n quotients wraps around: of the smallest number and -1. A step of 0 repeats a number.
+template <typename T>
+bool has_overflow(const void* dividends, int dividend_step, const void* divisors, int divisor_step, int64_t n) {
+  const T *a = static_cast<const T*>(dividends), *b = static_cast<const T*>(divisors);
+  bool found = false;
+  for (int64_t i = 0; i < n; ++i)
+    found |= a[i * dividend_step] == std::numeric_limits<T>::min() && b[i * divisor_step] == T(-1);
+  return found;
+}
+
+using OverflowTest = bool (*)(const void*, int, const void*, int, int64_t);
+OverflowTest overflow_test(DType dtype) {
+  switch (item_size(dtype)) {
+    case 1:
+      return has_overflow<int8_t>;
+    case 2:
+      return has_overflow<int16_t>;
+    case 4:
+      return has_overflow<int32_t>;
+    default:
+      return has_overflow<int64_t>;
+  }
+}
+
+// Libraries whose programs see the exceptions of the arithmetic count that quotient among them.
+void flag_overflow(const PointwiseCall& call, const Tensor& out) {
+  ElementWalk walk({out->sizes(), static_cast<size_t>(out->rank())});
+  int operands[2] = {-1, -1}, count = 0;
+  for (int i : {0, 1}) {
+    if (call.tensors[i] == nullptr) continue;
+    walk.add(*call.tensors[i]);
+    operands[i] = count++;
+  }
+  walk.finish();
+  alignas(64) char buffers[2][ElementWalk::kTileBytes];
+  OverflowTest test = overflow_test(call.dtype);
+  auto read = [&](int i, int64_t at, int64_t n) -> const void* {
+    if (operands[i] < 0) return call.numbers[i];
+    return walk.read(operands[i], (*call.tensors[i])->data(), at, n, buffers[i]);
+  };
+  for (int64_t at = 0; at < walk.count();) {
+    int64_t n = walk.tile_length(at, walk.count());
+    if (test(read(0, at, n), operands[0] >= 0, read(1, at, n), operands[1] >= 0, n))
+      return raise_float_flags_here(kOverflowFlag);
     at += n;
   }
 }
@@ -116,7 +169,7 @@ static void check_power(const OpCall& call) {
   const Scalar* exponent = std::get_if<Scalar>(&call.args[1]);
   if (exponent == nullptr || exponent->as_int() >= 0 || !arg_is<Tensor>(call, 0)) return;
   DType dtype = tensor_arg(call, 0)->dtype();
-  if (!is_floating(dtype) && !is_complex(dtype)) {
+  if (!is_inexact(dtype)) {
     raise_op(ErrorKind::Runtime, call.row.name, "Integers to negative integer powers are not allowed.");
   }
 }
@@ -147,7 +200,7 @@ void pointwise_kernel(const OpCall& call, std::span<Tensor> outs) {
   Scalar params[kMaxPointwiseParams];
   for (int i = 0; i < row.param_count; ++i) params[i] = scalar_arg(call, form.param + i);
   ready.params = params;
-  check_divisors(ready);
+  if (check_divisors(ready) && row.overflows) flag_overflow(ready, out);
   PointwiseLoop loop = pointwise_loop(form.row, ready.dtype, ready.mask);
   MD_ASSERT(loop != nullptr, "[", call.row.name, "] has no loop for ", md::row(ready.dtype).name);
   if (!run_known(ready, out) && !run_dense(ready, loop, out)) run_by_tiles(ready, out);

@@ -111,8 +111,8 @@ Range<Key> range_of(const Key* keys, int64_t n, int threads) {
   return {low, static_cast<int>(std::bit_width(difference(high, low)))};
 }
 
-// How many of the bits of a range are ordered by digits, the highest ones: the few keys that agree in them are ordered by
-// comparisons.
+// How many of the bits of a range are ordered by digits, the highest ones: the few keys that agree in them are ordered
+// by comparisons.
 int bits_by_digits(int bits, int64_t n) {
   int enough = static_cast<int>(std::bit_width(static_cast<uint64_t>(n))) + kBitsThatDecide;
   return std::min(bits, (enough + kDigitBits - 1) / kDigitBits * kDigitBits);

@@ -9,7 +9,8 @@ namespace md {
 // Rows of at least this many keys are divided among threads.
 inline constexpr int64_t kLongRow = int64_t{1} << 15;
 
-// The places of the keys in ascending order; those of equal keys ascend. The first `kept` of them, if that is less than n.
+// The places of the keys in ascending order; those of equal keys ascend. The first `kept` of them, if that is less than
+// n.
 template <typename Key>
 void order_row(const Key* keys, int64_t n, int64_t kept, int64_t* places, int threads);
 

@@ -42,7 +42,8 @@ enum class Promotion : uint8_t {
   SameOrFactor,  // Same, but a last operand of rank 0 promotes as in Arithmetic (lerp)
 };
 
-// One result of a shape rule. For a view: strides, and the offset from argument 0's first element, in elements of the result.
+// One result of a shape rule. For a view: strides, and the offset from argument 0's first element, in elements of the
+// result.
 struct OutSpec {
   TensorSpec spec;
   Dim view_offset = 0;
@@ -78,9 +79,10 @@ enum OpVariant : uint8_t { kUnseen = 0, kFunction = 1, kMethod = 2, kOperator = 
 // Traits. kEagerOnly: its result depends on data or storage, so no graph contains it. kChecksElements: its kernel fails
 // for some elements of its tensors (index out of range; integers if it is pointwise). kChecksNumber: for some values of
 // its number. kNeedsTensor: at least one of the operands that may be numbers is a tensor. kIsArgument: a result with as
-// many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad. kChoosesByNumber: the
-// value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise. kUncounted: a
-// view whose writes are not counted as those of the tensor that it views. kTakesComplex: its tensors may be complex.
+// many dims that is not a copy is argument 0 itself. kCutsGradient: the result never requires grad. kChoosesByNumber:
+// the value of its number decides how it is computed, so that a 0-dim tensor in its place may round otherwise.
+// kUncounted: a view whose writes are not counted as those of the tensor that it views. kTakesComplex: its tensors may
+// be complex.
 enum OpTrait : uint16_t {
   kPlain = 0,
   kEagerOnly = 1,
@@ -166,7 +168,8 @@ std::string_view python_name(const OpRow& row);  // "max" of "max.dim"
 std::vector<const OpRow*> op_overloads(std::string_view python_name);
 const OpRow* add_op_row(OpRow row);  // run-time rows; an older row of the same name is shadowed, not freed
 
-// Applies the shape rule, once no tensor or dtype among the arguments is complex that the row does not take: Error(NotImplemented).
+// Applies the shape rule, once no tensor or dtype among the arguments is complex that the row does not take:
+// Error(NotImplemented).
 void infer_results(const OpCall& call, std::vector<OutSpec>& outs);
 
 // Runs shape rule and kernel on real tensors, only the shape rule if any tensor is fake, the recorder if any is

@@ -137,11 +137,6 @@ Tensor joined_in_room(const OpCall& call, const TensorSpec& spec) {
   return join_held(parts, static_cast<int>(dim < 0 ? dim + rank : dim), spec);
 }
 
-// Where the tensor starts in its storage, in elements of a dtype of which they are multiples.
-int64_t offset_in(DType dtype, const Tensor& tensor) {
-  return tensor->offset() * static_cast<int64_t>(item_size(tensor->dtype())) / static_cast<int64_t>(item_size(dtype));
-}
-
 std::vector<Tensor> run_real(const OpCall& call, const std::vector<OutSpec>& specs) {
   if (call.row.kernel == cat_kernel)
     if (Tensor joined = joined_in_room(call, specs[0].spec); joined.defined()) return {joined};
@@ -151,7 +146,8 @@ std::vector<Tensor> run_real(const OpCall& call, const std::vector<OutSpec>& spe
   for (const OutSpec& out : specs) {
     if (call.row.kind == OpKind::View && !out.copies) {
       const Tensor& base = viewed_tensor(call);
-      outs.push_back(Tensor::view(base, out.spec, offset_in(out.spec.dtype, base) + out.view_offset.value()));
+      int64_t start = offset_in(out.spec.dtype, base->offset(), base->dtype());
+      outs.push_back(Tensor::view(base, out.spec, start + out.view_offset.value()));
     } else {
       outs.push_back(Tensor::empty(out.spec));
       runs_kernel = true;

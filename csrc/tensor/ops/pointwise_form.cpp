@@ -1,6 +1,7 @@
 #include "tensor/ops/pointwise_form.h"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "base/error.h"
@@ -121,7 +122,7 @@ void refine_pow(const OpRow& op, std::span<const Arg> args, PointwiseForm& form)
   for (const Power& power : kPowers) {
     if (!is_number(args[1], power.exponent)) continue;
     // sqrt(-inf) is NaN, its power inf: torch uses sqrt except for float16.
-    bool is_whole = !is_floating((*base)->dtype()) && !is_complex((*base)->dtype());
+    bool is_whole = !is_inexact((*base)->dtype());
     if (power.exponent == -1 && is_whole) continue;
     if (power.exponent < 1 && (*base)->dtype() == DType::float16) continue;
     form.row = number(power.row);
@@ -140,32 +141,40 @@ constexpr Refinement kRefinements[] = {
     {Pointwise::pow, refine_pow},
 };
 
+struct SpecialDivisors {
+  bool zero = false, all_ones = false;
+};
+
 template <typename T>
-bool has_zero(const void* src, int64_t n) {
+SpecialDivisors special_divisors(const void* src, int64_t n) {
   const T* values = static_cast<const T*>(src);
-  bool found = false;
-  for (int64_t i = 0; i < n; ++i) found |= values[i] == T(0);
+  SpecialDivisors found;
+  for (int64_t i = 0; i < n; ++i) {
+    found.zero |= values[i] == T(0);
+    found.all_ones |= values[i] == std::numeric_limits<T>::max();
+  }
   return found;
 }
 
-bool has_zero_of(DType dtype, const void* src, int64_t n) {
+SpecialDivisors special_divisors(DType dtype, const void* src, int64_t n) {
   switch (item_size(dtype)) {
     case 1:
-      return has_zero<uint8_t>(src, n);
+      return special_divisors<uint8_t>(src, n);
     case 2:
-      return has_zero<uint16_t>(src, n);
+      return special_divisors<uint16_t>(src, n);
     case 4:
-      return has_zero<uint32_t>(src, n);
+      return special_divisors<uint32_t>(src, n);
     default:
-      return has_zero<uint64_t>(src, n);
+      return special_divisors<uint64_t>(src, n);
   }
 }
 
 }  // namespace
 
-void check_divisor(const OpRow& op, DType dtype, const void* divisor, int64_t n) {
-  if (!is_floating(dtype) && !is_complex(dtype) && has_zero_of(dtype, divisor, n))
-    raise_op(ErrorKind::Runtime, op.name, "ZeroDivisionError");
+bool check_divisor(const OpRow& op, DType dtype, const void* divisor, int64_t n) {
+  SpecialDivisors found = special_divisors(dtype, divisor, n);
+  if (found.zero) raise_op(ErrorKind::Runtime, op.name, "ZeroDivisionError");
+  return found.all_ones && row(dtype).is_signed;
 }
 
 PointwiseForm pointwise_form(const OpRow& op, std::span<const Arg> args) {

@@ -18,7 +18,7 @@ struct PointwiseForm {
 // Requires op.pointwise >= 0. Throws Error(Runtime) for an unknown rounding_mode or approximate.
 PointwiseForm pointwise_form(const OpRow& op, std::span<const Arg> args);
 
-// Raises RuntimeError "ZeroDivisionError" if one of the n integers is zero.
-void check_divisor(const OpRow& op, DType dtype, const void* divisor, int64_t n);
+// Raises RuntimeError "ZeroDivisionError" if one of the n integers is zero. Returns whether one of them is -1.
+bool check_divisor(const OpRow& op, DType dtype, const void* divisor, int64_t n);
 
 }  // namespace md

@@ -19,6 +19,8 @@ void clear_float_flags_here() {
   if ((word & kFlags) != 0) _mm_setcsr(word & ~kFlags);
 }
 
+void raise_float_flags_here(uint32_t flags) { _mm_setcsr(_mm_getcsr() | flags); }
+
 FloatFlagsAside::FloatFlagsAside() : before_(float_flags_here()) {}
 FloatFlagsAside::~FloatFlagsAside() {
   uint32_t word = _mm_getcsr();

@@ -1,5 +1,5 @@
-// The floating-point exceptions of a stretch of work, on whatever threads it runs: for libraries whose programs see them.
-// IEEE 754-2019, section 7. x86's MXCSR keeps them for each thread.
+// The floating-point exceptions of a stretch of work, on whatever threads it runs: for libraries whose programs see
+// them. IEEE 754-2019, section 7. x86's MXCSR keeps them for each thread.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -8,10 +8,14 @@ namespace md {
 
 // An operation without a result, or a conversion to an integer that the dtype does not hold.
 inline constexpr uint32_t kInvalidFlag = 1;
+// A result that its dtype does not hold.
+inline constexpr uint32_t kOverflowFlag = 8;
 
 // The exceptions that this thread has met since it last cleared them, as bits of MXCSR.
 uint32_t float_flags_here();
 void clear_float_flags_here();
+// As an operation of the processor that meets them.
+void raise_float_flags_here(uint32_t flags);
 
 // Restores what this thread has met when it dies: what lies between is the business of the library that is called.
 class FloatFlagsAside {

@@ -130,7 +130,7 @@ DimVec strides_like(const DimVec& sizes, std::span<const Tensor* const> tensors)
 }
 
 void check_power(const OpCall& call, const PointwiseForm& form, DType dtype) {
-  if (form.row != static_cast<int>(Pointwise::pow) || is_floating(dtype) || is_complex(dtype)) return;
+  if (form.row != static_cast<int>(Pointwise::pow) || is_inexact(dtype)) return;
   const Scalar* exponent = std::get_if<Scalar>(&call.args[static_cast<size_t>(form.operands[1])]);
   if (exponent != nullptr && exponent->as_int() < 0) {
     raise_op(ErrorKind::Runtime, call.row.name, "Integers to negative integer powers are not allowed.");

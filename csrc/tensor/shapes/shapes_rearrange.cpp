@@ -172,29 +172,6 @@ void sorted_values_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, self.dtype, self.sizes);
 }
 
-namespace {
-
-// Values and indices of one element along a dim that is not empty.
-void push_selected(const OpCall& call, int dim, bool keepdim, std::vector<OutSpec>& outs) {
-  const TensorSpec& self = self_spec(call);
-  DimVec sizes = self.sizes;
-  if (self.rank() > 0) {
-    if (known_equal(sizes[dim], 0)) {
-      raise_op(ErrorKind::Index, call.row.name, "Expected reduction dim ", dim, " to have non-zero size",
-               operand_shapes(call));
-    }
-    if (keepdim) {
-      sizes[dim] = 1;
-    } else {
-      sizes.erase(dim);
-    }
-  }
-  push_contiguous(outs, self.dtype, sizes);
-  push_contiguous(outs, DType::int64, sizes);
-}
-
-}  // namespace
-
 void kthvalue_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   Dim k = dim_arg(call, 1);
@@ -209,12 +186,14 @@ void kthvalue_shape(const OpCall& call, std::vector<OutSpec>& outs) {
              " of ", extent.str(), operand_shapes(call));
   }
   if (self.dtype == DType::bool_) raise_op(ErrorKind::Runtime, call.row.name, "does not support bool dtypes");
-  push_selected(call, dim, bool_arg(call, 3), outs);
-}
-
-void middle_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  int dim = wrap_dim(call, int_arg(call, 1), self_spec(call).rank());
-  push_selected(call, dim, bool_arg(call, 2), outs);
+  DimVec sizes = self.sizes;
+  if (self.rank() > 0 && bool_arg(call, 3)) {
+    sizes[dim] = 1;
+  } else if (self.rank() > 0) {
+    sizes.erase(dim);
+  }
+  push_contiguous(outs, self.dtype, sizes);
+  push_contiguous(outs, DType::int64, sizes);
 }
 
 void take_ranks_shape(const OpCall& call, std::vector<OutSpec>& outs) {

@@ -39,7 +39,7 @@ void reduce_to(const OpCall& call, DType dtype, std::vector<OutSpec>& outs) {
 }
 
 void require_floating(const OpCall& call, DType dtype) {
-  if (is_floating(dtype) || is_complex(dtype)) return;
+  if (is_inexact(dtype)) return;
   raise_op(ErrorKind::Runtime, call.row.name, "Input dtype must be a floating point dtype, but got ", row(dtype).name,
            "; shape ", str(tensor_arg(call, 0).spec().sizes.span()));
 }
@@ -77,7 +77,7 @@ std::vector<bool> truth_reduced_dims(const OpCall& call) {
 // sum, prod: integers and bools are accumulated in int64.
 void reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   DType dtype = tensor_arg(call, 0)->dtype();
-  reduce_to(call, dtype_arg(call).value_or(is_floating(dtype) || is_complex(dtype) ? dtype : DType::int64), outs);
+  reduce_to(call, dtype_arg(call).value_or(is_inexact(dtype) ? dtype : DType::int64), outs);
 }
 
 // mean, var, std.
@@ -134,7 +134,7 @@ void extreme_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, self.dtype, reduced_sizes(self.sizes, reduced, has_dims && keepdim_arg(call)));
 }
 
-// max and min along a dim: values and indices.
+// max, min and the median along a dim: values and indices.
 void extreme_dim_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   std::vector<bool> reduced = reduced_dims(call, call.args[1], self.rank());
@@ -167,9 +167,7 @@ void single_dim_reduction_shape(const OpCall& call, std::vector<OutSpec>& outs) 
 void cumulative_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();
   wrap_dim(call, int_arg(call, 1), self.rank());
-  push_contiguous(
-      outs, dtype_arg(call).value_or(is_floating(self.dtype) || is_complex(self.dtype) ? self.dtype : DType::int64),
-      self.sizes);
+  push_contiguous(outs, dtype_arg(call).value_or(is_inexact(self.dtype) ? self.dtype : DType::int64), self.sizes);
 }
 
 // cummax, cummin: values and indices.

@@ -10,7 +10,8 @@ inline void store_floats(float* dst, Floats x) { _mm256_storeu_ps(dst, x); }
 inline FloatBits lanes_below(int64_t count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(count)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-// Loads the first `count` lanes (fewer than all); the rest repeat the first, and raise no exception that it does not raise.
+// Loads the first `count` lanes (fewer than all); the rest repeat the first, and raise no exception that it does not
+// raise.
 inline Floats load_first(const float* src, int64_t count) {
   FloatBits loaded = lanes_below(count);
   return _mm256_blendv_ps(_mm256_set1_ps(*src), _mm256_maskload_ps(src, loaded), _mm256_castsi256_ps(loaded));

@@ -7,7 +7,8 @@ constexpr __mmask16 kAllFloats = 0xffff;
 
 inline Floats load_floats(const float* src) { return _mm512_loadu_ps(src); }
 inline void store_floats(float* dst, Floats x) { _mm512_storeu_ps(dst, x); }
-// Loads the first `count` lanes (fewer than all); the rest repeat the first, and raise no exception that it does not raise.
+// Loads the first `count` lanes (fewer than all); the rest repeat the first, and raise no exception that it does not
+// raise.
 inline Floats load_first(const float* src, int64_t count) {
   return _mm512_mask_loadu_ps(_mm512_set1_ps(*src), __mmask16((1u << count) - 1), src);
 }

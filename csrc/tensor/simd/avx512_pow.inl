@@ -57,7 +57,8 @@ alignas(64) constexpr double kRootsOfTwoRest[16] = {
     0x1.4a385a63d07a7p-56,
     -0x1.ff7128fd391f0p-55,
 };
-// Interpolations at Chebyshev's nodes: log2(1 + r) / r, (2^r - 1) / r, (log(1 + r) - r + r^2 / 2) / r^3, (exp(r) - 1 - r) / r^2.
+// Interpolations at Chebyshev's nodes: log2(1 + r) / r, (2^r - 1) / r, (log(1 + r) - r + r^2 / 2) / r^3, (exp(r) - 1 -
+// r) / r^2.
 constexpr double kLog2Series[6] = {0x1.71547652bcfbdp+0,  -0x1.71547652c094dp-1, 0x1.ec7097c30e6cbp-2,
                                    -0x1.715471122ee34p-2, 0x1.27bdf8d71e62dp-2,  -0x1.eced39152f468p-3};
 constexpr double kExp2Series[3] = {0x1.62e42fefa39efp-1, 0x1.ebff917b28217p-3, 0x1.c6b299bd67a41p-5};
@@ -146,8 +147,8 @@ struct Avx512Path<Function_pow, float> {
   }
 
  private:
-  // A negative base has real powers for integer exponents, with its sign for odd ones. Returns the lanes without one, which do
-  // not hold: their exception is seen where they are computed one by one.
+  // A negative base has real powers for integer exponents, with its sign for odd ones. Returns the lanes without one,
+  // which do not hold: their exception is seen where they are computed one by one.
   static unsigned sign(__m512 y, __mmask16 negative, float* out) {
     __m512 half = y * _mm512_set1_ps(0.5f);
     __m512 whole = _mm512_maskz_roundscale_ps(__mmask16(-1), y, kTruncate);

@@ -1,10 +1,5 @@
 // Conversions from and to complex numbers.
 
-template <typename T>
-constexpr bool is_complex_type = false;
-template <typename Part>
-constexpr bool is_complex_type<Complex<Part>> = true;
-
 template <typename To, typename From>
 inline To convert_one(From value);
 

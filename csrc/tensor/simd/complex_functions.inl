@@ -27,7 +27,8 @@ inline Complex<T> product(Complex<T> a, Complex<T> b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
-// hypot(): an infinity wins over NaN. Scaled by the larger part, so that no square overflows; floats have room in a double.
+// hypot(): an infinity wins over NaN. Scaled by the larger part, so that no square overflows; floats have room in a
+// double.
 inline float magnitude(Complex<float> a) {
   double re = a.re, im = a.im;
   float result = float(__builtin_sqrt(re * re + im * im));
@@ -44,7 +45,8 @@ inline double magnitude(Complex<double> a) {
   return is_infinite ? infinite<double> : result;
 }
 
-// Smith's method, as NumPy has it. Each division is by a number that is chosen first: one that is not wanted would raise flags.
+// Smith's method, as NumPy has it. Each division is by a number that is chosen first: one that is not wanted would
+// raise flags.
 template <typename T>
 inline Complex<T> quotient(Complex<T> a, Complex<T> b) {
   T re = without_sign(b.re), im = without_sign(b.im);

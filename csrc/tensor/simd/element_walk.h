@@ -11,8 +11,8 @@ namespace md {
 // Copies n items of 1, 2, 4, 8 or 16 bytes, with byte strides; with a stride of 0 one item n times.
 void copy_items(int64_t item, const void* from, int64_t src_step, void* to, int64_t dst_step, int64_t n);
 
-// Several operands with one step, copied side by side in short tiles: their memory then comes as that of streams, which it
-// does not for one after the other. For those for which are_picked_together() is true.
+// Several operands with one step, copied side by side in short tiles: their memory then comes as that of streams, which
+// it does not for one after the other. For those for which are_picked_together() is true.
 inline int64_t elements_together(int64_t item, size_t count) {
   constexpr int64_t kBytes = 8 * 1024, kElements = 64;  // of all operands; of which a tile is a multiple
   return kBytes / (item * static_cast<int64_t>(count)) / kElements * kElements;
@@ -89,8 +89,8 @@ class ElementWalk {
 };
 
 // Reads tiles as ElementWalk does, for one thread that goes from the first to the last, without a division for each.
-// Each operand has a buffer of its own, the same one in each call: what it holds is not copied again. Of an operand that
-// is contiguous across the rows several rows are copied at once.
+// Each operand has a buffer of its own, the same one in each call: what it holds is not copied again. Of an operand
+// that is contiguous across the rows several rows are copied at once.
 class PanelReader {
  public:
   explicit PanelReader(const ElementWalk& walk);

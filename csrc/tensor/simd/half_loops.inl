@@ -80,8 +80,8 @@ inline WideHalves half_operand(const void* const* src, int64_t at) {
   }
 }
 
-// The last elements, fewer than a vector, are computed by the same instructions in other memory: whether a product and a
-// sum are contracted must not depend on the place.
+// The last elements, fewer than a vector, are computed by the same instructions in other memory: whether a product and
+// a sum are contracted must not depend on the place.
 template <typename F, typename H, unsigned Mask>
 __attribute__((noinline, noclone)) void half_vectors_loop(const void* const* src, void* dst, int64_t n,
                                                           const Scalar* params) {

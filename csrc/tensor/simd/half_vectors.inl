@@ -1,5 +1,5 @@
-// Vectors of 16-bit floats in memory, as float32 in registers. With F16C for float16; the functions of convert_loops.inl
-// give the same results, bit for bit.
+// Vectors of 16-bit floats in memory, as float32 in registers. With F16C for float16; the functions of
+// convert_loops.inl give the same results, bit for bit.
 
 #if MD_LEVEL_BYTES >= 64
 using WideHalves = __m512;

@@ -41,7 +41,8 @@ template <typename Key>
 struct KeyLoops {
   // Of n > 0 keys.
   void (*extremes)(const Key* keys, int64_t n, Key* least, Key* most);
-  // Copies the keys in [least, most], in order, to `kept`; returns how many, and adds the number of those below to *below.
+  // Copies the keys in [least, most], in order, to `kept`; returns how many, and adds the number of those below to
+  // *below.
   int64_t (*collect)(const Key* keys, int64_t n, Key least, Key most, Key* kept, int64_t* below);
   // The places of the first `limit` keys in [least, most]; returns how many.
   int64_t (*find)(const Key* keys, int64_t n, Key least, Key most, int64_t limit, int64_t* places);

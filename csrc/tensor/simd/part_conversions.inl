@@ -7,7 +7,8 @@ namespace {
 #include "tensor/simd/complex_conversions.inl"
 #include "tensor/simd/convert_loops.inl"
 
-// Integers that do not become longer lose their sign with their upper bits; floats become narrow integers through int32_t.
+// Integers that do not become longer lose their sign with their upper bits; floats become narrow integers through
+// int32_t.
 template <typename From, typename To>
 constexpr ConvertLoop conversion() {
   if constexpr (is_complex_type<From> || is_complex_type<To>) {

@@ -28,7 +28,8 @@ constexpr PointwiseRow kRows[] = {
    arity,                                                      \
    params,                                                     \
    PointwiseResult::result,                                    \
-   PointwiseTrait::traits == PointwiseTrait::Divides,          \
+   PointwiseTrait::traits >= PointwiseTrait::Divides,          \
+   PointwiseTrait::traits == PointwiseTrait::Quotient,         \
    PointwiseTrait::traits == PointwiseTrait::Costly},
 #include "tensor/simd/pointwise.def"
 #undef MD_POINTWISE

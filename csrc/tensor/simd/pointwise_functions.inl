@@ -79,8 +79,8 @@ inline T angle_of(T a) {
   return a != a ? a : a < T(0) ? T(3.14159265358979323846264338327950288) : T(0);
 }
 
-// Vector forms that take numbers outside of the domain one by one get `inside` instead. At the domain's end the result is
-// `limit`. The exceptions, which programs may see, are those of 0 * inf, and of a / 0 for a pole.
+// Vector forms that take numbers outside of the domain one by one get `inside` instead. At the domain's end the result
+// is `limit`. The exceptions, which programs may see, are those of 0 * inf, and of a / 0 for a pole.
 template <typename T>
 inline T outside_domain(uint8_t is_end, T limit) {
   return choose(is_end, limit, choose(is_end, T(1), T(0)) * infinity(limit));

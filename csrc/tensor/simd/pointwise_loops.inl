@@ -256,8 +256,8 @@ struct HalfOperands {
   PointwiseResult result;
 };
 
-// float16 and bfloat16: the float32 loop over tiles. One function for all of them, since inlining the loop into each takes
-// more than half of the compile time of all loops.
+// float16 and bfloat16: the float32 loop over tiles. One function for all of them, since inlining the loop into each
+// takes more than half of the compile time of all loops.
 template <typename H>
 __attribute__((noinline, noclone)) void loop_over_halves(PointwiseLoop loop, HalfOperands operands,
                                                          const void* const* src, void* dst, int64_t n,

@@ -16,9 +16,10 @@ enum class PointwiseResult : uint8_t {
 
 enum class PointwiseTrait : uint8_t {
   Plain,
-  Wraps,    // plain, and the bits of integer results do not depend on the sign: unsigned dtypes share the signed loops
-  Costly,   // transcendental: about ten times an addition
-  Divides,  // integers: a zero divisor raises
+  Wraps,     // plain, and the bits of integer results do not depend on the sign: unsigned dtypes share the signed loops
+  Costly,    // transcendental: about ten times an addition
+  Divides,   // integers: a zero divisor raises
+  Quotient,  // the same, and the smallest number by -1 has no quotient in the dtype
 };
 
 struct PointwiseRow {
@@ -27,6 +28,7 @@ struct PointwiseRow {
   uint8_t param_count;  // consecutive numbers that are not operands: alpha, negative_slope
   PointwiseResult result;
   bool may_fail;   // integers only: a zero divisor raises, so the caller checks operand 1 first (check_divisor)
+  bool overflows;  // integers only: the quotient of the smallest number and -1 wraps around (flag_overflow)
   bool is_costly;  // transcendental: about ten times an addition
 };
 

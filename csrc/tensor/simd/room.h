@@ -9,9 +9,9 @@
 
 namespace md {
 
-// Tensors over one room have its first positions along the dim. Each looks like a tensor with memory of its own, and has
-// it as soon as anything but the functions below asks for it (TensorImpl::storage(), data()): the last one takes the
-// memory of the room if that place fits its strides, others copy theirs. So what lies in a room that
+// Tensors over one room have its first positions along the dim. Each looks like a tensor with memory of its own, and
+// has it as soon as anything but the functions below asks for it (TensorImpl::storage(), data()): the last one takes
+// the memory of the room if that place fits its strides, others copy theirs. So what lies in a room that
 // several tensors have is never written again, whoever refers to them. One lock guards all rooms.
 struct Room {
   Room(StoragePtr memory, int dim, int64_t capacity, int64_t used);
@@ -51,8 +51,8 @@ Tensor as_result(Joined joined, const TensorSpec& contiguous);
 // A copy has made `result`, of which `first` is the first part.
 void note_joined(const Tensor& first, const Tensor& result);
 
-// cat outside of the steps of plans, where no dim before this one has several positions: in a room if that saves a copy,
-// else undefined. A Python object whose tensor is among the parts is not used by other threads meanwhile.
+// cat outside of the steps of plans, where no dim before this one has several positions: in a room if that saves a
+// copy, else undefined. A Python object whose tensor is among the parts is not used by other threads meanwhile.
 Tensor join_held(std::span<const Tensor> parts, int dim, const TensorSpec& contiguous);
 
 // For tests and for those who look for memory.

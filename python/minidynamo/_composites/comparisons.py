@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor
+from .registry import composite, is_inexact, require_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     close = input == other
     if input.dtype == minidynamo.bool:
         return close
-    has_nan = input.is_floating_point() or input.is_complex()
+    has_nan = is_inexact(input)
     if equal_nan and has_nan:
         close = close | (input.isnan() & other.isnan())
     if rtol == 0 and atol == 0:

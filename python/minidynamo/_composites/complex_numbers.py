@@ -30,7 +30,7 @@ def resolve_conj(input: Tensor) -> Tensor:
 def real(input: Tensor) -> Tensor:
     """The real parts, a view; real numbers are returned as they are."""
     require_tensor("real", input)
-    return input.real
+    return input.real if input.is_complex() else input
 
 
 @composite("function")

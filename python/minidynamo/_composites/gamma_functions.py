@@ -7,7 +7,7 @@ import math
 import minidynamo
 
 from .._C import Tensor
-from .registry import as_floating, composite, in_place, require_tensor
+from .registry import as_floating, composite, in_place, require_real, require_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def powers(x: Tensor, factors: tuple[float, ...]) -> Tensor:
 
 
 def in_double(op: str, input: Tensor, compute: Callable[[Tensor], Tensor]) -> Tensor:
-    """A function of float64 in the dtype of the result."""
+    """A function of float64 in the dtype of the result; NotImplementedError for complex numbers."""
     require_tensor(op, input)
+    require_real(op, input)
     x = as_floating(input)
     return compute(x.double()).to(x.dtype)
 
@@ -137,13 +138,22 @@ _ZETA = (
 
 
 def hurwitz_zeta(x: Tensor, q: Tensor) -> Tensor:
-    """The sum of (q + k)**-x over k >= 0, of float64: some terms, then the series of Euler and Maclaurin.
-
-    ZETA are (2k)! over the Bernoulli numbers. The steps that bring a negative q above 9 are counted in the data.
-    """
+    """The sum of (q + k)**-x over k >= 0, of float64. The steps that bring a negative q above 9 are counted in the
+    data."""
     lowest = float(q.nan_to_num(0.0, 0.0, 0.0).amin()) if q.numel() > 0 else 0.0
+    total = hurwitz_zeta_after(9 + max(0, math.ceil(-lowest)) if lowest > -1e6 else 9, x, q)
+    pole = (q <= 0.0) & (q == q.floor())
+    total = minidynamo.where(pole, math.inf, minidynamo.where((q <= 0.0) & (x != x.floor()), math.nan, total))
+    return minidynamo.where(x == 1.0, math.inf, minidynamo.where(x < 1.0, math.nan, total))
+
+
+def hurwitz_zeta_after(steps: int, x: Tensor, q: Tensor) -> Tensor:
+    """Hurwitz' zeta function of x > 1: so many terms, which bring q above 9, then the series of Euler and Maclaurin.
+
+    _ZETA are (2k)! over the Bernoulli numbers.
+    """
     total, at = minidynamo.pow(q, -x), q
-    for _ in range(9 + max(0, math.ceil(-lowest)) if lowest > -1e6 else 9):
+    for _ in range(steps):
         at = at + 1.0
         total = total + minidynamo.pow(at, -x)
     term = minidynamo.pow(at, -x)
@@ -155,14 +165,17 @@ def hurwitz_zeta(x: Tensor, q: Tensor) -> Tensor:
         total = total + factor * term / number
         factor = factor * (x + 2.0 * step + 1.0)
         term = term / at
-    pole = (q <= 0.0) & (q == q.floor())
-    total = minidynamo.where(pole, math.inf, minidynamo.where((q <= 0.0) & (x != x.floor()), math.nan, total))
-    return minidynamo.where(x == 1.0, math.inf, minidynamo.where(x < 1.0, math.nan, total))
+    return total
 
 
 @composite("function")
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma; RuntimeError for a negative n."""
+    return polygamma_by(hurwitz_zeta, n, input)
+
+
+def polygamma_by(zeta: Callable[[Tensor, Tensor], Tensor], n: int, input: Tensor) -> Tensor:
+    """polygamma, with a function of float64 for the terms of n from 2 on."""
     require_tensor("polygamma", input)
     if not isinstance(n, int) or isinstance(n, bool):
         raise TypeError(f"polygamma(): argument 'n' must be int, not {type(n).__name__}")
@@ -175,7 +188,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     factor = math.exp(math.lgamma(n + 1.0)) * (1.0 if n % 2 else -1.0)
 
     def compute(x: Tensor) -> Tensor:
-        return factor * hurwitz_zeta(minidynamo.full((), n + 1.0, dtype=minidynamo.float64), x)
+        return factor * zeta(minidynamo.full((), n + 1.0, dtype=minidynamo.float64), x)
 
     return in_double("polygamma", input, compute)
 

@@ -9,7 +9,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, wrapped_dim
+from .registry import composite, is_inexact, prims, require_tensor, wrapped_dim
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,37 +22,23 @@ _Found = namedtuple("_Found", ["values", "indices"])
 def msort(input: Tensor) -> Tensor:
     """The elements in order along dim 0."""
     require_tensor("msort", input)
-    return input.sort(0)[0]
-
-
-def _without(found: Any, at: int, keepdim: bool) -> Any:
-    values, indices = found[0].contiguous(), found[1].contiguous()
-    return _Found(values, indices) if keepdim else _Found(values.squeeze(at), indices.squeeze(at))
+    return prims.sorted_values(input, 0, False)
 
 
 @composite("function method")
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """median of the elements that are not NaN: of all, or (values, indices) along dim."""
     require_tensor("nanmedian", input)
-    if not input.is_floating_point():
+    if not is_inexact(input):
         return minidynamo.median(input) if dim is None else minidynamo.median(input, dim, keepdim)
     if dim is None:
         flat = input.reshape(-1)
-        return flat.new_full((), math.nan) if flat.numel() == 0 else _nanmedian(flat, 0)[0].reshape(())
+        return flat.new_full((), math.nan) if flat.numel() == 0 else prims.middle(flat, 0, False, True)[0]
     at = wrapped_dim("nanmedian", dim, input.dim())
-    if input.dim() == 0:
-        return _Found(input.clone(), minidynamo.zeros((), dtype=minidynamo.int64))
-    if input.shape[at] == 0:
+    if input.dim() > 0 and input.shape[at] == 0:
         raise IndexError(f"[nanmedian] nanmedian(): Expected reduction dim {at} to have non-zero size.")
-    return _without(_nanmedian(input, at), at, keepdim)
-
-
-def _nanmedian(input: Tensor, at: int) -> Any:
-    """NaN is sorted to the end; of nothing else, the first one is taken."""
-    values, indices = input.sort(at, stable=True)
-    count = (input == input).sum(at, keepdim=True)
-    place = (count - 1).clamp(min=0).div(2, rounding_mode="floor")
-    return values.gather(at, place), indices.gather(at, place)
+    values, indices = prims.middle(input, at, keepdim, True)
+    return _Found(values, indices)
 
 
 @composite("function")

@@ -7,7 +7,18 @@ import math
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, in_place, is_narrow, prims, require_tensor, widened
+from .._tensor.dtype_info import kind_of
+from .registry import (
+    as_floating,
+    composite,
+    in_place,
+    is_inexact,
+    is_narrow,
+    prims,
+    require_real,
+    require_tensor,
+    widened,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +39,7 @@ def _scaled(tensor: Tensor, value: float) -> Tensor:
     """tensor * value in the dtype of tensor; an integer dtype must hold the value, whose fraction is dropped."""
     if value == 1:
         return tensor
-    if tensor.is_floating_point():
+    if is_inexact(tensor):
         return tensor * value
     return tensor * minidynamo.full((), value, dtype=tensor.dtype)
 
@@ -38,8 +49,10 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     """input + value * tensor1 * tensor2."""
     _require_alike("addcmul", input, tensor1, tensor2)
     input, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
+    if tensor1.is_complex():
+        return input + _scaled(tensor1, value) * tensor2
     # A number of 64 bits without a sign would be taken for a negative one.
-    if tensor1.dtype == minidynamo.bool or (value >= 2**63 and not tensor1.is_floating_point()):
+    if tensor1.dtype == minidynamo.bool or (value >= 2**63 and not is_inexact(tensor1)):
         return prims.addcmul(input, _scaled(tensor1, value), tensor2)
     return prims.addcmul(input, tensor1, tensor2, value)
 
@@ -63,6 +76,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     _require_alike("addcdiv", input, tensor1, tensor2)
     _refuse_integer_division(tensor1, tensor2)
     input, tensor1, tensor2 = in_one_dtype(input, tensor1, tensor2)
+    if tensor1.is_complex():
+        return input + _scaled(tensor1, value) / tensor2
     return prims.addcdiv(input, tensor1, tensor2, value)
 
 
@@ -80,15 +95,11 @@ def addcdiv_(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 
     return input.add_(_scaled(tensor1, value) / tensor2)
 
 
-def _category(tensor: Tensor) -> int:
-    return 2 if tensor.is_floating_point() else 0 if tensor.dtype == minidynamo.bool else 1
-
-
 def in_one_dtype(*tensors: Tensor) -> list[Tensor]:
     """Promotes as operands of one pointwise op: a 0-d tensor only counts if its kind of number is wider."""
     leading = [tensor for tensor in tensors if tensor.dim() > 0] or list(tensors)
-    widest = max(_category(tensor) for tensor in leading)
-    counted = leading + [tensor for tensor in tensors if tensor.dim() == 0 and _category(tensor) > widest]
+    widest = max(kind_of(tensor.dtype) for tensor in leading)
+    counted = leading + [tensor for tensor in tensors if tensor.dim() == 0 and kind_of(tensor.dtype) > widest]
     dtype = counted[0].dtype
     for tensor in counted[1:]:
         dtype = minidynamo.promote_types(dtype, tensor.dtype)
@@ -96,14 +107,13 @@ def in_one_dtype(*tensors: Tensor) -> list[Tensor]:
 
 
 def _refuse_integer_division(tensor1: Tensor, tensor2: Tensor) -> None:
-    if not tensor1.is_floating_point() and not tensor2.is_floating_point():
+    if not is_inexact(tensor1) and not is_inexact(tensor2):
         raise RuntimeError("[addcdiv] Integer division with addcdiv is not supported")
 
 
-def _as_floating(input: Tensor) -> Tensor:
-    if input.is_floating_point() or input.is_complex():
-        return input
-    return input.to(minidynamo.get_default_dtype())
+def _refuse_complex(op: str, input: Tensor, why: str) -> None:
+    if input.is_complex():
+        raise RuntimeError(f"[{op}] {op} {why}")
 
 
 @in_place()
@@ -111,7 +121,8 @@ def _as_floating(input: Tensor) -> Tensor:
 def deg2rad(input: Tensor) -> Tensor:
     """Degrees as radians."""
     require_tensor("deg2rad", input)
-    return _as_floating(input) * (math.pi / 180)
+    _refuse_complex("deg2rad", input, "is not supported for complex tensors.")
+    return as_floating(input) * (math.pi / 180)
 
 
 @in_place()
@@ -119,7 +130,8 @@ def deg2rad(input: Tensor) -> Tensor:
 def rad2deg(input: Tensor) -> Tensor:
     """Radians as degrees."""
     require_tensor("rad2deg", input)
-    return _as_floating(input) * (180 / math.pi)
+    _refuse_complex("rad2deg", input, "is not supported for complex tensors.")
+    return as_floating(input) * (180 / math.pi)
 
 
 @in_place()
@@ -127,7 +139,8 @@ def rad2deg(input: Tensor) -> Tensor:
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(x / (1 - x)); with eps, of x clamped to [eps, 1 - eps]."""
     require_tensor("logit", input)
-    x = _as_floating(input)
+    require_real("logit", input)
+    x = as_floating(input)
     if eps is not None:
         x = x.clamp(eps, 1 - eps)
     return (x / (1 - x)).log()
@@ -138,7 +151,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 def sinc(input: Tensor) -> Tensor:
     """sin(pi x) / (pi x), and 1 at 0."""
     require_tensor("sinc", input)
-    x = _as_floating(input)
+    x = as_floating(input)
     scaled = widened(x)[0] * math.pi
     return minidynamo.where(scaled == 0, 1.0, scaled.sin() / scaled).to(x.dtype)
 
@@ -148,8 +161,11 @@ def sinc(input: Tensor) -> Tensor:
 def nan_to_num(
     input: Tensor, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
-    """NaN and the infinities replaced by numbers: by default 0 and the dtype's extremes."""
+    """NaN and the infinities replaced by numbers: by default 0 and the dtype's extremes; of complex numbers in both
+    parts."""
     require_tensor("nan_to_num", input)
+    if input.is_complex():
+        return minidynamo.view_as_complex(nan_to_num(minidynamo.view_as_real(input), nan, posinf, neginf))
     if not input.is_floating_point():
         return input.clone()
     extremes = minidynamo.finfo(input.dtype)
@@ -168,9 +184,10 @@ def xlogy(input: Any, other: Any) -> Tensor:
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         require_tensor("xlogy", input)
     if not isinstance(other, Tensor):
-        other = minidynamo.tensor(other, dtype=_as_floating(input).dtype)
+        other = minidynamo.tensor(other, dtype=as_floating(input).dtype)
     if not isinstance(input, Tensor):
-        input = minidynamo.tensor(input, dtype=_as_floating(other).dtype)
+        input = minidynamo.tensor(input, dtype=as_floating(other).dtype)
+    require_real("xlogy", input, other)
     input, other = in_one_dtype(input, other)
     product = input * other.log()
     return minidynamo.where((input == 0) & ~other.isnan(), 0.0, product)
@@ -182,9 +199,9 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     require_tensor("logaddexp", input)
     require_tensor("logaddexp", other, "other")
     input, other = in_one_dtype(input, other)
-    if input.is_floating_point():
+    if is_inexact(input):
         return prims.logaddexp(input, other)
-    return prims.logaddexp(_as_floating(input), _as_floating(other))
+    return prims.logaddexp(as_floating(input), as_floating(other))
 
 
 @in_place()
@@ -201,30 +218,35 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 @in_place()
 @composite("function method")
 def sgn(input: Tensor) -> Tensor:
-    """sign: there are no complex numbers."""
+    """sign; of complex numbers z / |z|, and 0 at 0."""
     require_tensor("sgn", input)
-    return input.sign()
+    if not input.is_complex():
+        return input.sign()
+    size = input.abs()
+    return minidynamo.where(size == 0, 0.0, input / size)
 
 
 @composite("function method")
 def isposinf(input: Tensor) -> Tensor:
-    """True where the element is positive infinity."""
+    """True where the element is positive infinity; RuntimeError for complex numbers."""
     require_tensor("isposinf", input)
+    _refuse_complex("isposinf", input, "does not support complex inputs.")
     return input == math.inf if input.is_floating_point() else minidynamo.zeros_like(input, dtype=minidynamo.bool)
 
 
 @composite("function method")
 def isneginf(input: Tensor) -> Tensor:
-    """True where the element is negative infinity."""
+    """True where the element is negative infinity; RuntimeError for complex numbers."""
     require_tensor("isneginf", input)
+    _refuse_complex("isneginf", input, "does not support complex inputs.")
     return input == -math.inf if input.is_floating_point() else minidynamo.zeros_like(input, dtype=minidynamo.bool)
 
 
 @composite("function method")
 def isreal(input: Tensor) -> Tensor:
-    """True everywhere: there are no complex numbers."""
+    """True where the imaginary part is 0: everywhere but in complex tensors."""
     require_tensor("isreal", input)
-    return minidynamo.ones_like(input, dtype=minidynamo.bool)
+    return input.imag == 0 if input.is_complex() else minidynamo.ones_like(input, dtype=minidynamo.bool)
 
 
 @composite("function method")

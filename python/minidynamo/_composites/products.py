@@ -5,7 +5,16 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, in_place, require_held, require_tensor, require_tensors, widened, wrapped_dim
+from .registry import (
+    composite,
+    in_place,
+    is_inexact,
+    require_held,
+    require_tensor,
+    require_tensors,
+    widened,
+    wrapped_dim,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -416,7 +425,7 @@ def _scaled_sum(self: Tensor, product: Tensor, beta: float, alpha: float, dtype:
     """beta * self + alpha * product; in `dtype` if the product was computed from widened factors."""
     if dtype is not None and dtype is not product.dtype:
         return _scaled_sum(widened(self)[0], product, beta, alpha).to(minidynamo.promote_types(self.dtype, dtype))
-    if not self.is_floating_point():
+    if not is_inexact(self):
         # Integers stay integers: factors lose their fractions.
         product = product.to(self.dtype)
         alpha, beta = _whole(alpha, self), _whole(beta, self)
@@ -464,7 +473,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     for name, number in (("beta", beta), ("alpha", alpha)):
         if isinstance(number, bool) and dtype is not minidynamo.bool:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
-        if isinstance(number, float) and not dtype.is_floating_point:
+        if isinstance(number, float) and not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     require_held(dtype, beta, alpha)
     if dtype is minidynamo.bool:

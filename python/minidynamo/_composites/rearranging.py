@@ -86,9 +86,10 @@ def unflatten(input: Tensor, dim: int, sizes: Any) -> Tensor:
 
 @composite("function method")
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dims swapped: there are no complex numbers to conjugate."""
+    """The last two dims swapped, of complex numbers their conjugates in memory of their own."""
     require_tensor("adjoint", input)
-    return input.transpose(-2, -1) if input.dim() else input.view(())
+    swapped = input.transpose(-2, -1) if input.dim() else input.view(())
+    return swapped.conj()
 
 
 @composite("function method")
@@ -142,10 +143,12 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
         raise RuntimeError(
             f"[diag_embed] diagonal dimensions cannot be identical {dim1}, {dim2}; shape {tuple(input.shape)}"
         )
-    extent = input.shape[-1] + abs(offset)
-    made = minidynamo.zeros((*input.shape[:-1], extent, extent), dtype=input.dtype)
-    made.diagonal(offset, -2, -1).copy_(input)
-    return made.movedim((-2, -1), (first, second))
+    extent, sizes = input.shape[-1] + abs(offset), list(input.shape[:-1])
+    sizes.insert(min(first, second), extent)
+    sizes.insert(max(first, second), extent)
+    made = input.new_zeros(sizes)
+    made.diagonal(offset, first, second).copy_(input)
+    return made
 
 
 @composite("function method")

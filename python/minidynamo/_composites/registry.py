@@ -54,7 +54,7 @@ def in_place(*names: str) -> Callable[[_Function], _Function]:
 def _writing(function: Any, name: str) -> Callable[..., Any]:
     def write(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
         result = function(input, *args, **keywords)
-        if result.dtype.is_floating_point and not input.dtype.is_floating_point:
+        if not minidynamo.can_cast(result.dtype, input.dtype):
             raise RuntimeError(
                 f"[{name}_] result type {result.dtype} can't be cast to the desired output type {input.dtype}"
             )
@@ -70,9 +70,14 @@ def _writing(function: Any, name: str) -> Callable[..., Any]:
     return write
 
 
+def is_inexact(tensor: Any) -> bool:
+    """Whether the elements are floats or complex numbers."""
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
 def as_floating(input: Any) -> Any:
     """A tensor of integers or bools in the default dtype."""
-    return input if input.is_floating_point() else input.to(minidynamo.get_default_dtype())
+    return input if is_inexact(input) else input.to(minidynamo.get_default_dtype())
 
 
 def widened(*tensors: Any) -> tuple[Any, ...]:
@@ -132,6 +137,13 @@ def require_tensors(op: str, values: Any, name: str = "tensors") -> None:
     for at, value in enumerate(values):
         if not isinstance(value, _C.Tensor):
             raise TypeError(f"{op}(): argument '{name}' must be tuple of Tensors, but element {at} is {type_of(value)}")
+
+
+def require_real(op: str, *tensors: Any) -> None:
+    """Raises NotImplementedError for a tensor of complex numbers."""
+    for tensor in tensors:
+        if tensor.is_complex():
+            raise NotImplementedError(f"[{op}] not implemented for complex numbers")
 
 
 def require_data(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:

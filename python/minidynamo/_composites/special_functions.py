@@ -9,7 +9,7 @@ import minidynamo
 from .._C import Tensor
 from .gamma_functions import in_double, powers
 from .pointwise import in_one_dtype
-from .registry import as_floating, composite, in_place, require_tensor
+from .registry import as_floating, composite, in_place, require_real, require_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2**input + 2**other), without intermediate overflow."""
     require_tensor("logaddexp2", input)
     require_tensor("logaddexp2", other, "other")
+    require_real("logaddexp2", input, other)
     a, b = [as_floating(each) for each in in_one_dtype(input, other)]
     wide_a, wide_b = a.double(), b.double()
     larger = minidynamo.maximum(wide_a, wide_b)

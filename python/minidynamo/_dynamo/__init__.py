@@ -189,3 +189,7 @@ def __getattr__(name: str) -> Any:
         __import__(f"{__name__}.{name}")
         return sys.modules[f"{__name__}.{name}"]
     raise _missing(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY_MODULES, "OptimizedModule"})

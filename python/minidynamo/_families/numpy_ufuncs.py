@@ -38,8 +38,8 @@ UFUNCS = {
     **{"tanh": "tanh", "trunc": "trunc"},
 }
 
-# What the kernels of integers do not do as NumPy does: csrc/frontends/numpy/promotion.h.
-_INTEGERS = {"pow": "ByNumber", "reciprocal": "None"}
+# What the kernels of integers and complex numbers do not do as NumPy does: csrc/frontends/numpy/promotion.h.
+_EXACT_LOOPS = {"pow": "ByNumber", "reciprocal": "None"}
 
 
 def register(numpy: Any) -> None:
@@ -47,7 +47,7 @@ def register(numpy: Any) -> None:
     for row in _C._op_rows():
         name = UFUNCS.get(row["name"].split(".")[0])
         if name is not None:
-            _C._numpy.add_ufunc(row["name"], getattr(numpy, name), _INTEGERS.get(row["name"].split(".")[0], "Same"))
+            _C._numpy.add_ufunc(row["name"], getattr(numpy, name), _EXACT_LOOPS.get(row["name"].split(".")[0], "Same"))
     for row, name in UFUNCS.items():
         ufunc = getattr(numpy, name)
         _C._numpy.add(ufunc, name, "Op", row, elaborate=numpy_rewrites.ufunc_arguments.call)

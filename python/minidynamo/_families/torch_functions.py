@@ -225,6 +225,14 @@ def composites() -> Iterator[tuple[str, str, Callable[..., Any]]]:
         yield "", name, function
     for name, function in registry.methods.items():
         yield "Tensor", name, function
+        if name.endswith("_") and name.removesuffix("_") in registry.functions:
+            yield "", name, function
+    special = minidynamo.special
+    for name in special.__all__:
+        for place in ("special", "_C._special", ""):
+            own = name if place == "special" else f"special_{name}"
+            if isinstance(getattr(special, name), types.FunctionType):
+                yield place, own, getattr(special, name)
     for place, module in (("nn.functional", minidynamo.nn.functional), ("linalg", minidynamo.linalg)):
         for name, value in vars(module).items():
             if isinstance(value, types.FunctionType) and not name.startswith("_"):

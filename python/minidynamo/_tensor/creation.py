@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from .. import _C
+from .dtype_info import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,10 +116,9 @@ def _checked_length(total: int, itemsize: int, count: int, offset: int) -> int:
 
 
 def can_cast(from_: _C.dtype, to: _C.dtype) -> bool:
-    """Whether promotion allows it: not from floats to integers, and not to bool from others."""
-    if from_.is_floating_point:
-        return to.is_floating_point
-    return to is not _C._dtypes["bool"] or from_ is to
+    """Whether promotion allows it: to the same kind of number or a wider one, of bool, integers, floats and complex
+    numbers."""
+    return kind_of(from_) <= kind_of(to)
 
 
 def is_nonzero(input: _C.Tensor) -> bool:

@@ -1,4 +1,4 @@
-"""finfo and iinfo: the limits of a dtype."""
+"""finfo and iinfo: the limits of a dtype; its kind of number."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def _name(function: str, dtype: object) -> str:
     if not isinstance(dtype, _C.dtype):
         raise TypeError(f"{function}(): argument 'type' must be minidynamo.dtype, not {type(dtype).__name__}")
     return repr(dtype).rpartition(".")[2]
+
+
+def kind_of(dtype: _C.dtype) -> int:
+    """0 for bool, 1 for integers, 2 for floats, 3 for complex numbers: promotion takes the larger one."""
+    if dtype.is_complex:
+        return 3
+    return 2 if dtype.is_floating_point else 0 if dtype is _C._dtypes["bool"] else 1
 
 
 class finfo:

@@ -38,22 +38,33 @@ class LazyModuleMixin:
         super().__init__(*args, **kwargs)
         module: Any = self
         self._initialize_hook: Any = module.register_forward_pre_hook(_initialize, with_kwargs=True)
-        for table in (module._parameters, module._buffers):
-            for name, tensor in table.items():
-                if isinstance(tensor, UninitializedTensor):
-                    tensor.note_place(table, name)
+        self._note_places()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        # A tensor in the place of a buffer is stored without register_buffer().
+        if isinstance(value, UninitializedTensor):
+            self._note_place(name)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """As Module's; notes where an uninitialized one is."""
         super().register_parameter(name, param)  # type: ignore[misc]  # of the module beside
-        if isinstance(param, UninitializedTensor):
-            param.note_place(self.__dict__["_parameters"], name)
+        self._note_place(name)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """As Module's; notes where an uninitialized one is."""
         super().register_buffer(name, tensor, persistent)  # type: ignore[misc]  # of the module beside
-        if isinstance(tensor, UninitializedTensor):
-            tensor.note_place(self.__dict__["_buffers"], name)
+        self._note_place(name)
+
+    def _note_places(self) -> None:
+        for name in (*self.__dict__["_parameters"], *self.__dict__["_buffers"]):
+            self._note_place(name)
+
+    def _note_place(self, name: str) -> None:
+        for table in (self.__dict__["_parameters"], self.__dict__["_buffers"]):
+            tensor = table.get(name)
+            if isinstance(tensor, UninitializedTensor):
+                tensor.note_place(table, name)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Materializes the parameters for the inputs of a call."""
@@ -66,6 +77,8 @@ class LazyModuleMixin:
 
 
 def _initialize(module: Any, args: Any, kwargs: Any) -> None:
+    # A copy of a module has tensors of its own, which have not been told where they are.
+    module._note_places()
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
         raise RuntimeError(f"module {module._get_name()} has not been fully initialized")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import minidynamo
 
 from .._C import Tensor
+from .._composites.registry import is_inexact
 from .module_state import ModuleState, _type_name
 from .module_state import RemovableHandle as RemovableHandle
 from .parameter import Buffer, Parameter
@@ -431,7 +432,7 @@ class Module(ModuleState):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Converts the floating parameters and buffers to a dtype, in place; devices other than the CPU are refused.
+        """Converts the floating and complex parameters and buffers to a dtype, in place; devices other than the CPU are refused.
 
         A memory_format applies to tensors with 4 or 5 dims.
         """
@@ -442,7 +443,7 @@ class Module(ModuleState):
         def converted(tensor: Tensor) -> Tensor:
             in_format = {"memory_format": memory_format} if tensor.dim() in (4, 5) else {}
             # Integer tensors keep their dtype: they are counts or indices.
-            if not tensor.is_floating_point():
+            if not is_inexact(tensor):
                 return tensor.to(**in_format)
             return tensor.to(*args, **kwargs, **in_format)
 

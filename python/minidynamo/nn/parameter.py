@@ -66,7 +66,9 @@ class UninitializedTensor:
 
     def note_place(self, table: Any, name: str) -> None:
         """Remembers a table of a module that holds it."""
-        self.__dict__.setdefault("_places", []).append((table, name))
+        places = self.__dict__.setdefault("_places", [])
+        if not any(known is table and at == name for known, at in places):
+            places.append((table, name))
 
     def materialize(
         self, shape: Any, device: minidynamo.device | str | None = None, dtype: minidynamo.dtype | None = None

@@ -14,7 +14,6 @@ from . import functional as F
 from . import init
 from .container import ModuleList
 from .dropout import Dropout
-from .functional.multi_head import joined_mask
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
@@ -97,28 +96,6 @@ class MultiheadAttention(Module):
             if bias is not None:
                 init.xavier_normal_(bias)
 
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-        width = self.embed_dim
-        weights: Any  # three tensors
-        biases: tuple[Tensor | None, ...] = (None, None, None)
-        if self.in_proj_bias is not None:
-            biases = self.in_proj_bias.split(width)
-        if not self._qkv_same_embed_dim:
-            weights = (self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        elif query is key and key is value:
-            return F.linear(query, self.in_proj_weight, self.in_proj_bias).split(width, -1)  # type: ignore[arg-type]  # there
-        else:
-            weights = self.in_proj_weight.split(width)  # type: ignore[union-attr]  # there
-        return (
-            F.linear(query, weights[0], biases[0]),
-            F.linear(key, weights[1], biases[1]),
-            F.linear(value, weights[2], biases[2]),
-        )
-
-    def _heads(self, steps: Tensor) -> Tensor:
-        """(L, N, E) as (N, heads, L, E / heads)."""
-        return steps.reshape(steps.shape[0], steps.shape[1], self.num_heads, self.head_dim).permute(1, 2, 0, 3)
-
     def forward(
         self,
         query: Tensor,
@@ -135,51 +112,37 @@ class MultiheadAttention(Module):
         key_padding_mask  (N, S): True where a key is left out, or numbers that are added
         attn_mask         (L, S) or (N * heads, L, S), likewise
         """
-        batched = query.dim() == 3
-        if query.dim() not in (2, 3):
-            raise AssertionError(
-                f"query should be unbatched 2D or batched 3D tensor but received {query.dim()}-D query tensor"
-            )
-        if is_causal and attn_mask is None:
-            raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
-        same = query is key and key is value
-        if not batched:
-            query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
-            key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-        elif self.batch_first:
+        transposes = self.batch_first and query.dim() == 3
+        if transposes:
+            is_one = query is key and key is value
             query, key, value = query.transpose(0, 1), key.transpose(0, 1), value.transpose(0, 1)
-        if same:
-            key = value = query
-        if query.shape[-1] != self.embed_dim:
-            raise AssertionError(f"was expecting embedding dimension of {self.embed_dim}, but got {query.shape[-1]}")
-        length, batch = query.shape[0], query.shape[1]
-        q, k, v = self._projected(query, key, value)
-        added = 0
-        if self.bias_k is not None:
-            k = minidynamo.cat([k, self.bias_k.expand(1, batch, -1)])
-            v = minidynamo.cat([v, self.bias_v.expand(1, batch, -1)])  # type: ignore[union-attr]  # there with bias_k
-            added = 1
-        q, k, v = self._heads(q), self._heads(k), self._heads(v)
-        if self.add_zero_attn:
-            zeros = k.new_zeros(batch, self.num_heads, 1, self.head_dim)
-            k, v = minidynamo.cat([k, zeros], 2), minidynamo.cat([v, zeros], 2)
-            added += 1
-        mask = joined_mask(attn_mask, key_padding_mask, batch, self.num_heads, added, q.dtype)
-        drop = self.dropout if self.training else 0.0
-        if need_weights:
-            scores = (q * (1.0 / math.sqrt(self.head_dim))).matmul(k.transpose(-2, -1))
-            weights = (scores if mask is None else scores + mask).softmax(-1)
-            weights = F.dropout(weights, drop) if drop > 0 else weights
-            mixed = weights.matmul(v)
-        else:
-            weights = None
-            mixed = F.scaled_dot_product_attention(q, k, v, mask, drop)
-        result = self.out_proj(mixed.permute(2, 0, 1, 3).reshape(length, batch, self.embed_dim))
-        if need_weights and average_attn_weights:
-            weights = weights.mean(1)  # type: ignore[union-attr]  # not None where needed
-        if not batched:
-            return result.squeeze(1), weights.squeeze(0) if need_weights else None  # type: ignore[union-attr]  # likewise
-        return (result.transpose(0, 1) if self.batch_first else result), weights
+            key, value = (query, query) if is_one else (key, value)
+        result, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (result.transpose(0, 1) if transposes else result), weights
 
 
 def _get_activation_fn(activation: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:

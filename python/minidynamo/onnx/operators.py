@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 
 __all__ = ["reshape_from_tensor_shape", "shape_as_tensor"]
 
@@ -17,3 +18,6 @@ def shape_as_tensor(x: Tensor) -> Tensor:
 def reshape_from_tensor_shape(x: Tensor, shape: Tensor) -> Tensor:
     """x.reshape(sizes in a tensor)."""
     return x.reshape([int(size) for size in shape])
+
+
+_explain_missing(__name__)

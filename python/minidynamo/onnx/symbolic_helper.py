@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from .._missing_names import explain_missing as _explain_missing
 from . import OnnxExporterError
 
 __all__ = ["parse_args", "quantized_args"]
@@ -25,3 +26,6 @@ def quantized_args(*arg_q_descriptors: bool, **kwargs: Any) -> Callable[[_F], _F
 def _unimplemented(op: str, msg: str, value: object = None) -> NoReturn:
     """Raises OnnxExporterError."""
     raise OnnxExporterError(f"{op}: {msg}: minidynamo does not export to ONNX")
+
+
+_explain_missing(__name__)

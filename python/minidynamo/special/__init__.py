@@ -10,7 +10,7 @@ import minidynamo
 from .._C import Tensor
 from .._composites.gamma_functions import hurwitz_zeta, in_double
 from .._composites.pointwise import in_one_dtype
-from .._composites.registry import as_floating, require_tensor
+from .._composites.registry import as_floating, require_real, require_tensor
 from .._composites.special_functions import scaled_i0
 from .._missing_names import explain_missing as _explain_missing
 from . import bessel, modified_bessel, normal_distribution
@@ -190,33 +190,35 @@ def erfcx(input: Tensor) -> Tensor:
 
 
 def entr(input: Tensor) -> Tensor:
-    """-x * log(x): 0 at 0, minus infinity below."""
+    """-x * log(x): 0 at 0, minus infinity below; NotImplementedError for complex numbers."""
     require_tensor("entr", input)
+    require_real("entr", input)
     x = as_floating(input)
     found = minidynamo.where(x > 0, -x * x.log(), minidynamo.where(x == 0, 0.0, -math.inf).to(x.dtype))
     return minidynamo.where(x.isnan(), x, found)
 
 
-def _two(op: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
-    """Both as floating tensors of one dtype."""
+def two_floating(op: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
+    """Both as floating tensors of one dtype; NotImplementedError for complex numbers."""
     if not isinstance(input, Tensor):
         require_tensor(op, other, "other")
         input = minidynamo.full((), input, dtype=as_floating(other).dtype)
     if not isinstance(other, Tensor):
         other = minidynamo.full((), other, dtype=as_floating(input).dtype)
+    require_real(op, input, other)
     a, b = in_one_dtype(input, other)
     return as_floating(a), as_floating(b)
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:
     """input * log1p(other), 0 where input is 0 and other is no NaN."""
-    x, y = _two("xlog1py", input, other)
+    x, y = two_floating("xlog1py", input, other)
     return minidynamo.where((x == 0) & ~y.isnan(), 0.0, x * y.log1p())
 
 
 def zeta(input: Any, other: Any) -> Tensor:
     """Hurwitz' zeta function: the sum of (k + other)**-input over k >= 0."""
-    x, q = _two("zeta", input, other)
+    x, q = two_floating("zeta", input, other)
     return hurwitz_zeta(x.double(), q.double()).to(x.dtype)
 
 

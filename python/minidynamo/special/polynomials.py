@@ -9,7 +9,7 @@ import minidynamo
 
 from .._C import Tensor
 from .._composites.pointwise import in_one_dtype
-from .._composites.registry import as_floating, require_tensor
+from .._composites.registry import as_floating, require_real, require_tensor
 
 # Beyond this degree the recurrence would take too long: torch's loops go on.
 _MOST = 100_000
@@ -24,6 +24,7 @@ def _at_degree(name: str, input: Any, n: Any, first: Callable[[Tensor], Tensor],
         input = minidynamo.full((), input, dtype=as_floating(n).dtype)
     if not isinstance(n, Tensor):
         n = minidynamo.full((), n, dtype=as_floating(input).dtype)
+    require_real(name, input, n)
     x, degrees = in_one_dtype(input, n)
     x, degrees = as_floating(x), as_floating(degrees).trunc()
     shape = minidynamo.broadcast_shapes(x.shape, degrees.shape)

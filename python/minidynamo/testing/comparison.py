@@ -17,6 +17,8 @@ _TOLERANCES = {
     minidynamo.bfloat16: (1.6e-2, 1e-5),
     minidynamo.float32: (1.3e-6, 1e-5),
     minidynamo.float64: (1e-7, 1e-7),
+    minidynamo.complex64: (1.3e-6, 1e-5),
+    minidynamo.complex128: (1e-7, 1e-7),
 }
 _Place = tuple[Any, ...]
 
@@ -65,8 +67,8 @@ def assert_close(
     """AssertionError unless all |actual - expected| <= atol + rtol * |expected|, with shapes and dtypes the same.
 
     Tensors, NumPy arrays, numbers, None, and sequences and mappings of them. The tolerances are by dtype: float16
-    (1e-3, 1e-5), bfloat16 (1.6e-2, 1e-5), float32 (1.3e-6, 1e-5), float64 (1e-7, 1e-7), others 0. msg is the text, or
-    makes it from the one that is found. ValueError for one tolerance without the other, TypeError for other types.
+    (1e-3, 1e-5), bfloat16 (1.6e-2, 1e-5), float32 (1.3e-6, 1e-5), float64 (1e-7, 1e-7), complex numbers those of their
+    parts, others 0. msg is the text, or makes it from the one that is found. ValueError for one tolerance without the other, TypeError for other types.
     """
     options = _Options(rtol, atol, equal_nan, allow_subclasses, check_dtype)
     options.device, options.stride = check_device, check_stride
@@ -130,7 +132,7 @@ def _leaves(actual: Any, expected: Any, place: _Place, options: _Options) -> Cal
         return lambda: _compare_none(actual, expected)
     if isinstance(actual, bool) and isinstance(expected, bool):
         return lambda: _compare_booleans(actual, expected)
-    numbers = (int, float)
+    numbers = (int, float, complex)
     if isinstance(actual, numbers) and isinstance(expected, numbers):
         options.check_tolerances(place)
         return lambda: _compare_numbers(actual, expected, options)
@@ -166,7 +168,8 @@ def _compare_booleans(actual: bool, expected: bool) -> None:
 def _compare_numbers(actual: Any, expected: Any, options: _Options) -> None:
     if options.dtype and type(actual) is not type(expected):
         raise _Mismatch(f"The (d)types do not match: {type(actual)} != {type(expected)}.")
-    dtypes = [minidynamo.float64 if isinstance(each, float) else minidynamo.int64 for each in (actual, expected)]
+    inexact = (float, complex)
+    dtypes = [minidynamo.float64 if isinstance(each, inexact) else minidynamo.int64 for each in (actual, expected)]
     rtol, atol = options.tolerances(*dtypes)
     if options.equal_nan and actual != actual and expected != expected:
         return

@@ -1,5 +1,8 @@
 """The old name of minidynamo.hub.load_state_dict_from_url."""
 
+from .._missing_names import explain_missing as _explain_missing
 from ..hub import load_state_dict_from_url as load_url
 
 __all__ = ["load_url"]
+
+_explain_missing(__name__)

@@ -52,6 +52,16 @@ CASES = [
         t([5]),
     ),
     lambda t: ((1, (2, [3])), (1, (2, [4]))),
+    lambda t: (t([1j, 2]), t([1j, 2 + 1e-7j])),
+    lambda t: (t([1j, 2]), t([1j, 3j])),
+    lambda t: (t(1j), t(2j)),
+    lambda t: (t([1.0]), t([1 + 0j])),
+    lambda t: (t([complex("nan")]), t([complex("nan")])),
+    lambda t: (1j, 1j),
+    lambda t: (1j, 1 + 1j),
+    lambda t: (1j, 1.0),
+    lambda t: (complex("nan"), complex("nan")),
+    lambda t: (np.array([1j]), np.array([2j])),
 ]
 OPTIONS = [
     {},

@@ -1,5 +1,8 @@
 """NumPy's own functions called inside of regions: results, exceptions, warnings and the state of generators are NumPy's."""
 
+import functools
+import inspect
+import signal
 import threading
 import traceback
 import warnings
@@ -528,3 +531,47 @@ def test_left(name):
         assert np.array_equal(found, expected) or found == expected
         assert np.array_equal(ours, theirs)
         assert type(found) is type(expected)
+
+
+class Interrupted(ValueError):
+    pass
+
+
+def interrupting(function, error):
+    """Runs as one of NumPy's own functions in the place of `function`: a signal comes, whose handler raises."""
+
+    def handler(number, frame):
+        raise error("by the handler")
+
+    signal.signal(signal.SIGUSR1, handler)
+    names = {**function.__globals__, "tell": functools.partial(signal.raise_signal, signal.SIGUSR1), "own": function}
+    exec("def interrupted(*args):\n    tell()\n    return own(*args)", names)
+    return names["interrupted"]
+
+
+@pytest.mark.parametrize("error", [ValueError, Interrupted, TypeError, ArithmeticError, MemoryError, OSError])
+@pytest.mark.parametrize("is_first_call", [True, False])
+def test_what_a_handler_of_a_signal_raises_is_raised(monkeypatch, error, is_first_call):
+    before = signal.getsignal(signal.SIGUSR1)
+    function = minidynamo.compile(lambda m: np.linalg.inv(m * 2) + 1)
+    expected = np.linalg.inv(M * 2) + 1
+    if not is_first_call:
+        assert np.allclose(function(M), expected)
+    names = inspect.unwrap(np.linalg.inv).__globals__
+    with monkeypatch.context() as patched:
+        patched.setitem(names, "_commonType", interrupting(names["_commonType"], error))
+        with pytest.raises(error, match="by the handler"):
+            function(M)
+    signal.signal(signal.SIGUSR1, before)
+    assert np.allclose(function(M), expected)
+
+
+def test_what_numpy_raises_is_raised_by_numpy():
+    def function(m):
+        try:
+            return np.linalg.inv(m * 2) + 1
+        except np.linalg.LinAlgError as error:
+            return str(error)
+
+    for matrix in (M, M * 0, np.ones((4, 4)), np.ones((2, 3))):
+        assert mismatch(function, (matrix,)) == ""

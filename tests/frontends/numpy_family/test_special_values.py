@@ -72,6 +72,39 @@ def test_what_is_dropped_raises(name):
     assert not mismatch(raised(DROPPED[name]), [np.arange(5.0)])
 
 
+# Ways to name the arguments, in NumPy 2.0 or since: what this NumPy refuses stays refused.
+SIGNATURES = {
+    "clip": lambda x: np.clip(x, 1, 3),
+    "clip by name": lambda x: np.clip(x, a_min=1, a_max=3),
+    "clip all by name": lambda x: np.clip(a=x, a_max=3, a_min=1),
+    "clip by None": lambda x: (np.clip(x, None, 3), np.clip(x, 1, None)),
+    "clip by no bound": lambda x: np.clip(x, None, None),
+    "clip min and max": lambda x: np.clip(x, min=1, max=3),
+    "clip min": lambda x: np.clip(x, min=1),
+    "clip of both kinds": lambda x: np.clip(x, 1, max=3),
+    "clip twice": lambda x: np.clip(x, 1, 3, min=1),
+    "clip out": lambda x: np.clip(x, 1, 3, x),
+    "clip out by name": lambda x: np.clip(x, 1, 3, out=x),
+    "clip dtype": lambda x: np.clip(x, 1, 3, dtype=np.float32, casting="same_kind"),
+    "clip where": lambda x: np.clip(x, 1, 3, out=x, where=x > 2),
+    "method": lambda x: (x.clip(1, 3), x.clip(min=1), x.clip(max=3), x.clip(1)),
+    "method a_min": lambda x: x.clip(a_min=1),
+    "count_nonzero": lambda x: np.count_nonzero(x),
+    "count_nonzero axis": lambda x: (np.count_nonzero(x, 0), np.count_nonzero(x, axis=-1), np.count_nonzero(x, None)),
+    "count_nonzero keepdims": lambda x: (np.count_nonzero(x, 0, keepdims=True), np.count_nonzero(x, keepdims=True)),
+    "count_nonzero all by name": lambda x: np.count_nonzero(a=x, axis=0, keepdims=False),
+    "count_nonzero keepdims by position": lambda x: np.count_nonzero(x, 0, True),
+    "count_nonzero axes": lambda x: np.count_nonzero(x, (0,)),
+    "count_nonzero out": lambda x: np.count_nonzero(x, out=x),
+}
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_arguments_by_position_and_name(name):
+    assert not mismatch(SIGNATURES[name], [np.arange(5.0)])
+    assert not mismatch(raised(SIGNATURES[name]), [np.arange(5.0)])
+
+
 SINGLE = {
     "or": lambda t, x: (t | t) is t,
     "and": lambda t, x: (t & t) is np.True_,

@@ -79,6 +79,61 @@ def divides_integers(x):
     return x.astype(np.int64) // (x.astype(np.int64) - 1)
 
 
+def smallest_by(x, divisors):
+    least = np.full(x.shape, np.iinfo(divisors.dtype).min, divisors.dtype)
+    return least // divisors
+
+
+def by_minus_one(x):
+    return smallest_by(x, np.where(x > 2, 1, -1))
+
+
+def bytes_by_minus_one(x):
+    return smallest_by(x, np.where(x > 2, 1, -1).astype(np.int8))
+
+
+def by_the_number_minus_one(x):
+    return np.where(x > 2, 1, -(2**31)).astype(np.int32) // -1
+
+
+def of_the_smallest_number(x):
+    return -(2**63) // np.where(x > 2, 1, -1)
+
+
+def unused_quotient(x):
+    np.floor_divide(np.where(x > 2, 1, -(2**15)).astype(np.int16), -1)
+    return x * 2
+
+
+def quotient_in_place(x):
+    y = np.where(x > 2, 1, -(2**63))
+    y //= np.where(x > 2, 1, -1)
+    x += y
+    return x
+
+
+def broadcast_quotients(x):
+    return np.full((2, 1), -(2**31), np.int32) // np.where(x > 2, 1, -1).astype(np.int32)
+
+
+def both_parts(x):
+    return np.divmod(np.where(x > 2, 1, -(2**63)), -1)
+
+
+def remainders(x):
+    y = np.where(x > 2, 1, -(2**63))
+    return y % -1, np.fmod(y, -1)
+
+
+def complex_quotients(x):
+    return (x + 1j) / (x - 1 + 0j)
+
+
+def unused_complex_quotient(x):
+    np.divide(x + 1j, x * 0j)
+    return x * 2
+
+
 def converts_and_adds(x):
     y = np.empty(x.shape, np.uint8)
     y[:] = x - 3
@@ -116,6 +171,17 @@ PROGRAMS = [
         of_scalars,
         narrows,
         divides_integers,
+        by_minus_one,
+        bytes_by_minus_one,
+        by_the_number_minus_one,
+        of_the_smallest_number,
+        unused_quotient,
+        quotient_in_place,
+        broadcast_quotients,
+        both_parts,
+        remainders,
+        complex_quotients,
+        unused_complex_quotient,
         hidden_by_where,
         converts_and_adds,
         converts_later,

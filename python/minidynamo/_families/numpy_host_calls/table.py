@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-import threading
-import warnings
 
 from ... import _C
 from ..._dynamo.traced_calls import CannotCapture, flatten
@@ -63,33 +61,11 @@ def refuse(name: str, why: str) -> Any:
 def called(function: Any, *args: Any, **kwargs: Any) -> Any:
     """What the function returns for examples of its arguments. One that warns of them is not repeatable."""
     row = ROWS.get(function, _UFUNC)
-    with numpy.errstate(all="ignore"), _Unheard() as unheard:
-        result = function(*args, **kwargs)
-    if unheard.warned and not row.once:
+    with numpy.errstate(all="ignore"):
+        result, warned = _C._call_without_warnings(function, args, kwargs)
+    if warned and not row.once:
         refuse(row.name, "that warns")
     return result
-
-
-class _Unheard:
-    """While it lasts, `warnings.warn()` of this thread says nothing. The filters stay as they are."""
-
-    def __init__(self) -> None:
-        self.warned = False
-
-    def __enter__(self) -> _Unheard:
-        thread, self._warn = threading.get_ident(), warnings.warn
-
-        def warn(*args: Any, **kwargs: Any) -> None:
-            if threading.get_ident() == thread:
-                self.warned = True
-            else:
-                self._warn(*args, **kwargs)
-
-        warnings.warn = warn
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        warnings.warn = self._warn
 
 
 _UFUNC = HostCall("ufunc", called, once=False)
@@ -110,6 +86,9 @@ def _trace(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     except CannotCapture:
         raise
     except Exception as error:
+        # A handler of a signal ran meanwhile.
+        if not _C._came_from_library(error, function):
+            raise
         refuse(name, f"it raised {type(error).__name__}: {error}")
     _check_new(name, result, list(examples.values()))
     recorded = _C._record_library_call(name, function, args, kwargs, result, not row.once)

@@ -12,7 +12,6 @@ from . import (  # noqa: F401
     pointwise,
     pooling,
     sampling,
-    scattering,
     series,
     special,
 )

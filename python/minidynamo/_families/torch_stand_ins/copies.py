@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import wrapped_dim
+from ..._composites import registry
 from .table import TABLE, StandIn, both, decline, stands_in
 
 TYPE_CHECKING = False
@@ -108,67 +108,21 @@ TABLE.extend(
 )
 
 
-def _dense_copy(op: str, input: Tensor) -> Tensor:
-    """A copy with the same strides."""
-    copy = input.clone()
-    if copy.stride() != input.stride():
-        decline(f"{op} of a tensor with gaps or overlaps")
-    return copy
+def _in_a_copy(name: str) -> Callable[..., Any]:
+    """The function of that name, which writes into a copy: torch's has the strides of its input, gaps included."""
+
+    def replaced(input: Tensor, src: Tensor, *args: Any, **keywords: Any) -> Any:
+        if input.clone().stride() != input.stride() or input.storage_offset() != 0:
+            decline(f"{name} of a tensor with gaps or overlaps, or of a part of its storage")
+        return registry.functions[name](input, src, *args, **keywords)
+
+    return replaced
 
 
-def _replaced(op: str, copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
-    if part.shape != src.shape:
-        decline(f"{op} of another shape")
-    part.copy_(src)
-    return copy
-
-
-@stands_in(both("select_scatter"))
-def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    copy = _dense_copy("select_scatter", input)
-    return _replaced("select_scatter", copy, copy.select(dim, index), src)
-
-
-@stands_in(both("slice_scatter"))
-def slice_scatter(
-    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    copy = _dense_copy("slice_scatter", input)
-    key = (slice(None),) * (dim % copy.dim()) + (slice(start, end, step),)
-    return _replaced("slice_scatter", copy, copy[key], src)
-
-
-@stands_in(both("diagonal_scatter"))
-def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    copy = _dense_copy("diagonal_scatter", input)
-    return _replaced("diagonal_scatter", copy, copy.diagonal(offset, dim1, dim2), src)
-
-
-@stands_in(both("as_strided_scatter"))
-def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    if input.storage_offset() != 0:
-        decline("as_strided_scatter of a tensor that begins behind its storage")
-    copy = _dense_copy("as_strided_scatter", input)
-    return _replaced("as_strided_scatter", copy, copy.as_strided(size, stride, storage_offset), src)
-
-
-@stands_in("Tensor.sum_to_size")
-def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    leading = input.dim() - len(sizes)
-    if leading < 0:
-        decline("sum_to_size of fewer dims")
-    if not sizes:
-        return input.sum()
-    for have, want in zip(input.shape[leading:], sizes):
-        if want not in (1, have):
-            decline("sum_to_size of another shape")
-    dims = [*range(leading)]
-    for at, want in enumerate(sizes):
-        if want == 1 and input.shape[leading + at] != 1:
-            dims.append(leading + at)
-    summed = input.sum(dims, keepdim=True) if dims else input
-    return summed.view(sizes) if leading > 0 else summed
+TABLE.extend(
+    StandIn(both(name), _in_a_copy(name))
+    for name in ("select_scatter", "slice_scatter", "diagonal_scatter", "as_strided_scatter")
+)
 
 
 @stands_in("constant_pad_nd")
@@ -176,23 +130,10 @@ def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
     return minidynamo.nn.functional.pad(input, pad, "constant", value)
 
 
-@stands_in(both("conj", "conj_physical", "resolve_conj", "resolve_neg") + " real")
+@stands_in(both("resolve_neg"))
 def itself(input: Tensor) -> Tensor:
     """Of a real tensor without the bit of a lazy negation."""
     return input
-
-
-@stands_in(both("diag_embed"))
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    first, second = [wrapped_dim("diag_embed", dim, input.dim() + 1) for dim in (dim1, dim2)]
-    if input.dim() == 0 or first == second:
-        decline("diag_embed of other dims")
-    size, sizes = input.shape[-1] + abs(offset), list(input.shape[:-1])
-    sizes.insert(min(first, second), size)
-    sizes.insert(max(first, second), size)
-    result = input.new_zeros(sizes)
-    result.diagonal(offset, first, second).copy_(input)
-    return result
 
 
 @stands_in(both("rot90"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import minidynamo
 
 from ..._C import Tensor
@@ -41,11 +39,6 @@ def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
     return Aminmax(found[0], found[1])
 
 
-@stands_in(both("msort"))
-def msort(input: Tensor) -> Tensor:
-    return registry.prims.sorted_values(input, 0, False)
-
-
 @stands_in(both("kthvalue"))
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     at = wrapped_dim("kthvalue", dim, input.dim())
@@ -57,21 +50,8 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
 
 @stands_in(both("nanmedian"))
 def nanmedian(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    if not input.is_floating_point():
-        if dim is None:
-            return statistics.median(input)
-        found = statistics.median(input, dim, keepdim)
-        return Nanmedian(found[0], found[1])
-    if dim is None:
-        flat = input.reshape(-1)
-        if flat.numel() == 0:
-            return flat.new_full((), math.nan)
-        return registry.prims.middle(flat, 0, False, True)[0]
-    at = wrapped_dim("nanmedian", dim, input.dim())
-    if input.dim() > 0 and input.shape[at] == 0:
-        decline("nanmedian of nothing")
-    found = registry.prims.middle(input, at, keepdim, True)
-    return Nanmedian(found[0], found[1])
+    found = registry.functions["nanmedian"](input, dim, keepdim)
+    return found if dim is None else Nanmedian(found[0], found[1])
 
 
 @stands_in(both("allclose"))
@@ -84,29 +64,6 @@ def equal(input: Tensor, other: Tensor) -> Any:
     if input.shape != other.shape:
         return False
     return (input == other).all().item()
-
-
-@stands_in(both("combinations"))
-def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    if input.dim() != 1 or r < 1:
-        decline("combinations of none")
-    count = input.shape[0]
-    rows = _chosen(count, r, with_replacement)
-    if not rows:
-        return input.new_empty((0, r))
-    return minidynamo.stack([input[[row[at] for row in rows]] for at in range(r)], 1)
-
-
-def _chosen(count: int, r: int, with_replacement: bool) -> list[list[int]]:
-    rows: list[list[int]] = [[]]
-    for _ in range(r):
-        longer: list[list[int]] = []
-        for row in rows:
-            first = 0 if not row else row[-1] + (0 if with_replacement else 1)
-            for at in range(first, count):
-                longer.append([*row, at])
-        rows = longer
-    return rows
 
 
 Histogram = results("histogram", "hist bin_edges")
@@ -181,20 +138,3 @@ def unique_consecutive(
 @stands_in(both("argwhere"))
 def argwhere(input: Tensor) -> Tensor:
     return nonzero(input)
-
-
-@stands_in(both("logcumsumexp"))
-def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    at = wrapped_dim("logcumsumexp", dim, input.dim())
-    if not input.is_floating_point() or input.dtype.itemsize == 2:
-        decline("logcumsumexp of other dtypes")
-    if input.dim() == 0 or input.numel() == 0:
-        return input.clone()
-    length, step, total = input.shape[at], 1, input
-    while step < length:
-        sizes = list(input.shape)
-        sizes[at] = step
-        before = minidynamo.cat([input.new_full(sizes, -math.inf), total.narrow(at, 0, length - step)], at)
-        total = minidynamo.logaddexp(total, before)
-        step = step * 2
-    return total if length > 1 else input.clone()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ...nn.functional.unpooling import put_back
 from .table import TABLE, StandIn, decline, stands_in
 
 TYPE_CHECKING = False
@@ -40,30 +41,19 @@ TABLE += (
 )
 
 
-def _put_back(input: Tensor, indices: Tensor, output_size: Any) -> Tensor:
-    rank = len(output_size)
-    leading = list(input.shape[: input.dim() - rank])
-    if indices.shape != input.shape or input.numel() == 0:
-        decline("unpooling of other sizes")
-    cells = 1
-    for size in output_size:
-        cells = cells * size
-    flat = input.new_zeros((*leading, cells))
-    at = indices.to(minidynamo.int64).reshape(*leading, -1)
-    return flat.scatter(-1, at, input.reshape(*leading, -1)).reshape(*leading, *output_size)
+def _put_back(op: str, rank: int, input: Tensor, indices: Tensor, output_size: Any) -> Tensor:
+    if len(output_size) != rank or indices.shape != input.shape or input.numel() == 0:
+        decline(f"{op} of other sizes")
+    return put_back(op, input, indices.to(minidynamo.int64), output_size)
 
 
 @stands_in("_C._nn.max_unpool2d")
 def max_unpool2d(input: Tensor, indices: Tensor, output_size: Any) -> Tensor:
-    if len(output_size) != 2:
-        decline("max_unpool2d of other sizes")
-    result = _put_back(input, indices, output_size)
+    result = _put_back("max_unpool2d", 2, input, indices, output_size)
     last = input.dim() == 4 and input.is_contiguous(memory_format=minidynamo.channels_last)
     return result.contiguous(memory_format=minidynamo.channels_last) if last and not input.is_contiguous() else result
 
 
 @stands_in("_C._nn.max_unpool3d")
 def max_unpool3d(input: Tensor, indices: Tensor, output_size: Any, stride: Any, padding: Any) -> Tensor:
-    if len(output_size) != 3:
-        decline("max_unpool3d of other sizes")
-    return _put_back(input, indices, output_size)
+    return _put_back("max_unpool3d", 3, input, indices, output_size)

@@ -1,4 +1,4 @@
-"""Finite differences and sums, norms of slices, distances, shifts."""
+"""Finite differences and shifts."""
 
 from __future__ import annotations
 
@@ -11,27 +11,6 @@ from .table import both, decline, stands_in
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-
-@stands_in("cumulative_trapezoid")
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
-    at = wrapped_dim("cumulative_trapezoid", dim, y.dim())
-    if y.dim() == 0 or y.shape[at] < 2:
-        decline("cumulative_trapezoid of one element")
-    length = y.shape[at]
-    right, left = y.narrow(at, 1, length - 1), y.narrow(at, 0, length - 1)
-    if x is None:
-        return (dx / 2.0 * (left + right)).cumsum(at)
-    if x.dim() == 1 and y.dim() > 1:
-        if x.shape[0] != length:
-            decline("cumulative_trapezoid of other sizes")
-        sizes = [1] * y.dim()
-        sizes[at] = length
-        x = x.reshape(sizes)
-    elif x.dim() < y.dim():
-        x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
-    widths = x.narrow(at, 1, x.shape[at] - 1) - x.narrow(at, 0, x.shape[at] - 1)
-    return ((left + right) * widths).cumsum(at) / 2.0
 
 
 @stands_in("gradient")
@@ -99,34 +78,6 @@ def _uneven(input: Tensor, at: int, places: Tensor, edge_order: int) -> Tensor:
         + last * ((2.0 * end_one + end_two) / (end_one * (end_one + end_two)))
     )
     return minidynamo.cat([begin, middle, end], at)
-
-
-@stands_in(both("renorm"))
-def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    at = wrapped_dim("renorm", dim, input.dim())
-    if input.dim() < 2 or not input.is_floating_point() or input.dtype.itemsize == 2:
-        decline("renorm without dims, or of 16-bit floats")
-    others = [each for each in range(input.dim()) if each != at]
-    norms = input.norm(p, others, keepdim=True)
-    factors = minidynamo.where(norms > maxnorm, maxnorm / (norms + 1e-7), minidynamo.ones_like(norms))
-    return (input * factors).contiguous()
-
-
-@stands_in("pdist nn.functional.pdist")
-def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    if input.dim() != 2 or input.dtype.itemsize == 2:
-        decline("pdist of 16-bit floats")
-    if input.shape[0] < 2:
-        return input.new_empty((0,))
-    count = input.shape[0]
-    first = [row for row in range(count) for _ in range(row + 1, count)]
-    second = [other for row in range(count) for other in range(row + 1, count)]
-    apart = (input[first] - input[second]).abs()
-    if p == 0:
-        return (apart != 0).sum(1).to(input.dtype)
-    if apart.shape[1] == 0:
-        return apart.sum(1)
-    return apart.amax(1) if p == float("inf") else apart.norm(p, 1)
 
 
 def _shifts(input: Tensor, dim: Any) -> Any:

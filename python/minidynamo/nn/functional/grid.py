@@ -8,12 +8,14 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import require_tensor
+from ..._composites.registry import require_tensor, widened
+from .cubic import cubic_weights
 
 __all__ = ["affine_grid", "grid_sample"]
 
-_MODES = ("bilinear", "nearest", "bicubic")
-_PADDINGS = ("zeros", "border", "reflection")
+# In the order of torch's numbers for them.
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
 
 
 def _places(place: Tensor, size: int, align_corners: bool) -> Tensor:
@@ -74,21 +76,9 @@ def _linear(input: Tensor, places: Any) -> Tensor:
     return total
 
 
-def _cubic_weights(t: Tensor) -> Any:
-    a = -0.75
-
-    def near(x: Tensor) -> Tensor:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def far(x: Tensor) -> Tensor:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    return far(t + 1), near(t), near(1 - t), far(2 - t)
-
-
 def _cubic(input: Tensor, y: Tensor, x: Tensor, padding: str, align_corners: bool) -> Tensor:
     top, left = y.floor(), x.floor()
-    rows, columns = _cubic_weights(y - top), _cubic_weights(x - left)
+    rows, columns = cubic_weights(y - top), cubic_weights(x - left)
     total: Any = None
     for i in range(4):
         line: Any = None
@@ -151,11 +141,11 @@ def grid_sample(
     """
     require_tensor("grid_sample", input)
     require_tensor("grid_sample", grid, "grid")
-    if mode not in _MODES:
+    if mode not in MODES:
         raise ValueError(
             f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
         )
-    if padding_mode not in _PADDINGS:
+    if padding_mode not in PADDINGS:
         raise ValueError(
             "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got:"
             f" '{padding_mode}'"
@@ -164,19 +154,23 @@ def grid_sample(
         _warn_of_corners("grid_sample")
         align_corners = False
     _check_sizes(input, grid, mode)
-    rank = input.dim() - 2
     if input.numel() == 0 or grid.numel() == 0:
         return input.new_zeros((*input.shape[:2], *grid.shape[1:-1]))
-    image, grid = (input.float(), grid.float()) if input.dtype.itemsize == 2 else (input, grid)
+    return sampled(*widened(input, grid), mode, padding_mode, align_corners).to(input.dtype)
+
+
+def sampled(image: Tensor, grid: Tensor, mode: str, padding: str, align_corners: bool) -> Tensor:
+    """grid_sample with checked arguments, no size 0 and one wide dtype."""
     sizes = image.shape[2:]
+    rank = len(sizes)
     # The grid names the last dim of the image first.
     places = [_places(grid[..., rank - 1 - at], sizes[at], align_corners) for at in range(rank)]
     if mode == "bicubic":
-        return _cubic(image, places[0], places[1], padding_mode, align_corners).to(input.dtype)
-    places = [_inside(place, size, padding_mode, align_corners) for place, size in zip(places, sizes)]
+        return _cubic(image, places[0], places[1], padding, align_corners)
+    places = [_inside(place, size, padding, align_corners) for place, size in zip(places, sizes)]
     if mode == "nearest":
-        return _pixels(image, [place.round() for place in places]).to(input.dtype)
-    return _linear(image, places).to(input.dtype)
+        return _pixels(image, [place.round() for place in places])
+    return _linear(image, places)
 
 
 def _warn_of_corners(name: str) -> None:

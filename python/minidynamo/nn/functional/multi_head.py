@@ -43,10 +43,15 @@ def joined_mask(
 
 
 def _projected(
-    query: Tensor, key: Tensor, value: Tensor, weights: Any, bias: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor]:
+    query: Tensor, key: Tensor, value: Tensor, weight: Tensor | None, weights: Any, bias: Tensor | None
+) -> tuple[Tensor, ...]:
+    """By `weight` (3 E, E), or else by the three `weights`."""
     linear = minidynamo.nn.functional.linear
-    biases: Any = (None, None, None) if bias is None else bias.chunk(3)
+    width = query.shape[-1]
+    if weight is not None and query is key and key is value:
+        return linear(query, weight, bias).split(width, -1)
+    weights = weights if weight is None else weight.split(width)
+    biases: Any = (None, None, None) if bias is None else bias.split(width)
     return (
         linear(query, weights[0], biases[0]),
         linear(key, weights[1], biases[1]),
@@ -56,7 +61,8 @@ def _projected(
 
 def _heads(steps: Tensor, heads: int) -> Tensor:
     """(L, N, E) as (N, heads, L, E / heads)."""
-    return steps.reshape(steps.shape[0], steps.shape[1], heads, -1).permute(1, 2, 0, 3)
+    length, batch, width = steps.shape
+    return steps.reshape(length, batch, heads, width // heads).permute(1, 2, 0, 3)
 
 
 def _lengthened(tensor: Tensor, more: Tensor | None) -> Tensor:
@@ -103,7 +109,7 @@ def multi_head_attention_forward(
     attn_mask               (L, S) or (N * heads, L, S), likewise
     static_k, static_v      (N * heads, S, E / heads) in place of the projected ones
     """
-    single = query.dim() == 2
+    single, is_one = query.dim() == 2, query is key and key is value
     if query.dim() not in (2, 3):
         raise AssertionError(
             f"[multi_head_attention_forward] query should be unbatched 2D or batched 3D tensor but"
@@ -111,6 +117,7 @@ def multi_head_attention_forward(
         )
     if single:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
+        key, value = (query, query) if is_one else (key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
@@ -121,12 +128,11 @@ def multi_head_attention_forward(
         )
     if width % num_heads != 0:
         raise AssertionError(f"[multi_head_attention_forward] embed_dim {width} not divisible by num_heads {num_heads}")
-    weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
-    if not use_separate_proj_weight:
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        weights = in_proj_weight.chunk(3)
-    q, k, v = _projected(query, key, value, weights, in_proj_bias)
+    if not use_separate_proj_weight and in_proj_weight is None:
+        raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+    joined = None if use_separate_proj_weight else in_proj_weight
+    q, k, v = _projected(query, key, value, joined, weights, in_proj_bias)
     added = int(bias_k is not None and bias_v is not None)
     k, v = _lengthened(k, bias_k), _lengthened(v, bias_v)
     q = _heads(q, num_heads)

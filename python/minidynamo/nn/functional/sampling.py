@@ -10,6 +10,7 @@ import minidynamo
 from ..._C import Tensor
 from ..._composites.registry import is_narrow, prims
 from .byte_images import weigh_bytes, weigh_bytes_of_windows
+from .cubic import cubic_weights, far_weight, near_weight
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
 
@@ -54,23 +55,10 @@ def _linear_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor
     return [below.long(), (below + 1).clamp(max=extent - 1).long()], [1 - weight, weight]
 
 
-def _cubic_near(x: Tensor, a: float) -> Tensor:
-    """The weight of an element at a distance below 1."""
-    return ((a + 2) * x - (a + 3)) * x * x + 1
-
-
-def _cubic_far(x: Tensor, a: float) -> Tensor:
-    """That of one at a distance between 1 and 2."""
-    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-
 def _cubic_taps(places: Tensor, extent: int) -> tuple[list[Tensor], list[Tensor]]:
     below = places.floor()
-    t = places - below
-    far = [_cubic_far(x, -0.75) for x in (t + 1, 2 - t)]
-    near = [_cubic_near(x, -0.75) for x in (t, 1 - t)]
     indices = [(below + step).clamp(0, extent - 1).long() for step in (-1, 0, 1, 2)]
-    return indices, [far[0], near[0], near[1], far[1]]
+    return indices, cubic_weights(places - below)
 
 
 def _linear_filter(x: Tensor) -> Tensor:
@@ -78,7 +66,7 @@ def _linear_filter(x: Tensor) -> Tensor:
 
 
 def _cubic_filter(x: Tensor) -> Tensor:
-    return minidynamo.where(x < 1, _cubic_near(x, -0.5), minidynamo.where(x < 2, _cubic_far(x, -0.5), 0.0))
+    return minidynamo.where(x < 1, near_weight(x, -0.5), minidynamo.where(x < 2, far_weight(x, -0.5), 0.0))
 
 
 def _windows(extent: int, size: int, step: float, radius: int, dtype: Any) -> tuple[Tensor, Tensor]:

@@ -48,7 +48,13 @@ def _unpool(
         )
     if input.dim() not in (rank + 1, rank + 2):
         raise RuntimeError(f"[{op}] Input to {op} should be a {rank + 1}d or {rank + 2}d Tensor, got {input.dim()}")
-    leading = list(input.shape[: input.dim() - rank])
+    return put_back(op, input, indices, sizes)
+
+
+def put_back(op: str, input: Tensor, indices: Tensor, sizes: Any) -> Tensor:
+    """(..., *sizes): zeros but for the elements of input at the indices, each in a flattened volume. RuntimeError for
+    an index beyond it."""
+    leading = list(input.shape[: input.dim() - len(sizes)])
     cells = 1
     for size in sizes:
         cells = cells * size

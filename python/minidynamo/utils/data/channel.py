@@ -14,10 +14,11 @@ import socket
 import struct
 import time
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from ... import _C
-from .mapped_memory import block_places, map_file, tensor_of, type_code, write_file
+from .mapped_memory import block_places, map_file, tensor_of, write_file
 
 # Smaller blocks are part of the pickle.
 INLINE = 1024
@@ -26,8 +27,8 @@ _LONGEST = 8192
 # Seconds.
 _PAUSE = 0.01
 _SHORT, _LONG = b"s", b"l"
-# Of the last blocks of a file: the place and size of the pickle, the place of the sizes of the blocks before it, and
-# their number.
+# Of the last blocks of a file: the place and size of the pickle, the place of the table of the blocks before it, and
+# their number. Of each block the table has its size, and 1 for the elements of a tensor, else 0.
 _PLACES = struct.Struct("=QQQQ")
 
 # The DataLoader's ends, which a forked worker inherits and must close: else an end of the process is not noticed.
@@ -40,16 +41,31 @@ def _tensor_of_pickled(block: Any, dtype: str, shape: tuple[int, ...], requires_
 
 
 class _Pickler(pickle.Pickler):
+    """Keeps large blocks of memory apart from the pickle."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, 5, buffer_callback=self._keep)
+        self.blocks: list[memoryview] = []
+        self.is_tensor: list[bool] = []
+        self._elements: pickle.PickleBuffer | None = None
+
+    def _keep(self, buffer: pickle.PickleBuffer) -> bool:
+        block = buffer.raw()
+        if block.nbytes < INLINE:
+            return True
+        self.blocks.append(block)
+        self.is_tensor.append(buffer is self._elements)
+        return False
+
     def reducer_override(self, obj: Any) -> Any:
-        if type(obj) is not _C.Tensor or obj.nbytes < INLINE or type_code(obj.dtype) is None:
+        if type(obj) is not _C.Tensor or obj.nbytes < INLINE:
             return NotImplemented
         plain = obj.detach().contiguous()
-        if obj.dtype == _C._dtypes["bfloat16"]:  # no format of buffers is its own
-            data: Any = bytearray(plain.__reduce_ex__(4)[1][1])
-        else:
-            data = plain
+        # No format of buffers is bfloat16's own.
+        block: Any = plain.view(_C._dtypes["int16"]) if obj.dtype is _C._dtypes["bfloat16"] else plain
+        self._elements = pickle.PickleBuffer(block)
         name = str(obj.dtype).rpartition(".")[2]
-        return _tensor_of_pickled, (pickle.PickleBuffer(data), name, tuple(obj.shape), obj.requires_grad)
+        return _tensor_of_pickled, (self._elements, name, tuple(obj.shape), obj.requires_grad)
 
 
 class Packed:
@@ -57,31 +73,25 @@ class Packed:
 
     def __init__(self, message: Any) -> None:
         self.descriptor: int | None = None
-        blocks: list[Any] = []
-        views: list[memoryview] = []
-
-        def keep(buffer: pickle.PickleBuffer) -> bool:
-            view = buffer.raw()
-            if view.nbytes < INLINE:
-                return True
-            blocks.append(buffer)
-            views.append(view)
-            return False
-
         file = io.BytesIO()
-        _Pickler(file, 5, buffer_callback=keep).dump(message)
-        data = file.getbuffer()
-        if not views and data.nbytes <= _LONGEST:
+        pickler = _Pickler(file)
+        pickler.dump(message)
+        blocks, data = pickler.blocks, file.getbuffer()
+        if not blocks and data.nbytes <= _LONGEST:
             self.data = _SHORT + data
             return
-        sizes = array.array("Q", [view.nbytes for view in views])
-        self.descriptor, places = write_file([*views, data, memoryview(sizes).cast("B")])
-        self.data = _LONG + _PLACES.pack(places[-2], data.nbytes, places[-1], len(views))
+        table = array.array("Q")
+        for block, is_tensor in zip(blocks, pickler.is_tensor):
+            table.extend((block.nbytes, is_tensor))
+        self.descriptor, places = write_file([*blocks, data, memoryview(table).cast("B")])
+        self.data = _LONG + _PLACES.pack(places[-2], data.nbytes, places[-1], len(blocks))
 
-    def close(self) -> None:
-        if self.descriptor is not None:
-            os.close(self.descriptor)
-            self.descriptor = None
+    # At the end of the interpreter the names of this module are gone.
+    def close(self, _close: Callable[[int], None] = os.close) -> None:
+        """Closes the file, once."""
+        descriptor, self.descriptor = self.descriptor, None
+        if descriptor is not None:
+            _close(descriptor)
 
     __del__ = close
 
@@ -151,9 +161,13 @@ class Channel:
 
 def _unpack(view: memoryview, data: bytes) -> Any:
     place, size, table, count = _PLACES.unpack_from(data, 1)
-    sizes = view[table : table + 8 * count].cast("Q").tolist()
-    # Copies: nothing that a program holds keeps the mapping, or its descriptor.
-    blocks = [bytearray(view[start : start + length]) for start, length in zip(block_places(sizes), sizes)]
+    words = view[table : table + 16 * count].cast("Q").tolist()
+    sizes, are_tensors = words[::2], words[1::2]
+    # Nothing that a program holds keeps the mapping, or its descriptor: tensors copy their elements, of others there is
+    # a copy.
+    blocks: list[Any] = [view[start : start + length] for start, length in zip(block_places(sizes), sizes)]
+    for at, is_tensor in enumerate(are_tensors):
+        blocks[at] = blocks[at] if is_tensor else bytearray(blocks[at])
     return pickle.loads(view[place : place + size], buffers=blocks)
 
 

@@ -46,14 +46,6 @@ def map_file(descriptor: int) -> memoryview:
     return memoryview(mmap.mmap(descriptor, 0))
 
 
-_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
-
-
-def type_code(dtype: _C.dtype) -> int | None:
-    """DLPack's code for the kind of a dtype; None for a dtype that does not travel this way."""
-    return _CODES.get(str(dtype).rpartition(".")[2].rstrip("0123456789"))
-
-
 def tensor_of(block: memoryview, dtype: _C.dtype, shape: tuple[int, ...]) -> _C.Tensor:
     """A contiguous tensor with the elements of a writable block, in memory of its own.
 
