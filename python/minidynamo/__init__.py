@@ -34,6 +34,7 @@ _LAZY_MODULES = (
     "_jit_internal",
     "_logging",
     "accelerator",
+    "autograd",
     "backends",
     "compat",
     "compiler",
@@ -104,6 +105,7 @@ _FUNCTIONAL_NAMES = (
 __all__ = [
     "__version__",
     "_dynamo",
+    "autograd",
     "compile",
     "compiler",
     "explain",
@@ -148,6 +150,10 @@ def __getattr__(name):
         from .library.custom_op import ops
 
         return ops
+    if name == "vmap":
+        from .func import vmap
+
+        return vmap
     if name == "__version__":  # another one where this module is torch's
         from .torch_version import _version
 
@@ -156,7 +162,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_MODULES, "ops"})
+    return sorted({*globals(), *_LAZY_MODULES, "ops", "vmap"})
 
 
 from . import _families  # noqa: E402, F401  their functions stand on all of the above
