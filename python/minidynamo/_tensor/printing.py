@@ -163,7 +163,10 @@ def _suffixes(tensor: _C.Tensor) -> Iterator[str]:
     left_out = (default,) if empty else (default, _C._dtypes[wide], *_DTYPES_LEFT_OUT)
     if tensor.dtype not in left_out:
         yield f"dtype={tensor.dtype}"
-    if tensor.requires_grad:
+    node = tensor.grad_fn
+    if node is not None:
+        yield f"grad_fn=<{type(node).__name__}>"
+    elif tensor.requires_grad:
         yield "requires_grad=True"
 
 
