@@ -154,6 +154,10 @@ def __getattr__(name):
         from .library.custom_op import ops
 
         return ops
+    if name == "vmap":
+        from .func import vmap
+
+        return vmap
     if name == "__version__":  # another one where this module is torch's
         from .torch_version import _version
 
@@ -162,7 +166,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_MODULES, *_FUNCTIONAL_NAMES, "ops", "__version__"})
+    return sorted({*globals(), *_LAZY_MODULES, *_FUNCTIONAL_NAMES, "ops", "vmap", "__version__"})
 
 
 from . import _families  # noqa: E402, F401  their functions stand on all of the above

@@ -165,7 +165,7 @@ def _suffixes(tensor: _C.Tensor) -> Iterator[str]:
         yield f"dtype={tensor.dtype}"
     node = tensor.grad_fn
     if node is not None:
-        yield f"grad_fn=<{node.name()}>"
+        yield f"grad_fn=<{type(node).__name__}>"
     elif tensor.requires_grad:
         yield "requires_grad=True"
 

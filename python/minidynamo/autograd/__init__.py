@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from .._missing_names import explain_missing as _explain_missing
 from .._tensor.grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from . import anomaly_mode as anomaly_mode
+from . import forward_ad as forward_ad
 from . import function as function
+from . import functional as functional
 from . import graph as graph
+from . import profiler as profiler
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
 from .function import Function, NestedIOFunction
+from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
 
 __all__ = [
@@ -22,6 +27,8 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "inference_mode",
     "no_grad",
     "set_detect_anomaly",

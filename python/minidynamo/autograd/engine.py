@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
+
 import minidynamo
 
 from .. import _C
@@ -24,9 +27,21 @@ _UNUSED = (
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """A tensor, an edge or None as a tuple of one; a sequence as a tuple."""
-    if value is None or isinstance(value, _C.Tensor) or hasattr(value, "output_nr"):
+    if isinstance(value, _C.Tensor) or hasattr(value, "output_nr"):
         return (value,)
     return tuple(value)
+
+
+class _Running(threading.local):
+    has_inputs = False
+
+
+_running = _Running()
+
+
+def has_inputs() -> bool:
+    """Whether the backward that this thread runs ends at given inputs, not at the leaves."""
+    return _running.has_inputs
 
 
 def _edge(value: Any) -> Any:
@@ -44,9 +59,9 @@ def _start(index: int, output: Any, given: Tensor | None) -> Tensor:
             raise RuntimeError("grad_outputs are needed for a GradientEdge")
         if output.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if output.dtype.is_complex:
+        if not output.dtype.is_floating_point:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
-        return minidynamo.ones_like(output.detach())
+        return minidynamo.ones(output.shape, dtype=output.dtype)
     if not isinstance(given, _C.Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(given).__name__}")
     if isinstance(output, _C.Tensor):
@@ -84,10 +99,12 @@ def _run(
     roots = tuple([_edge(output) for output in outputs])
     ends = None if inputs is None else tuple([_edge(each) for each in inputs])
     checks_nan = anomaly_mode.state.enabled and anomaly_mode.state.check_nan
-    if not anomaly_mode.state.enabled:
+    before = _running.has_inputs
+    _running.has_inputs = ends is not None
+    try:
         return _C._run_backward(roots, starts, ends, keeps_graph, creates_graph, checks_nan)
-    with anomaly_mode.explained():
-        return _C._run_backward(roots, starts, ends, keeps_graph, creates_graph, checks_nan)
+    finally:
+        _running.has_inputs = before
 
 
 def backward(
@@ -105,6 +122,7 @@ def backward(
     Raises RuntimeError for a tensor without history, a gradient of another shape, and a graph that was freed.
     """
     if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use"
@@ -118,17 +136,37 @@ def backward(
     given = (None,) * len(outputs) if grad_tensors is None else as_tuple(grad_tensors)
     keeps_graph = create_graph if retain_graph is None else retain_graph
     starts = _starts(outputs, given)
+    if create_graph:
+        _warn_of_cycle()
     if ends is None:
         _run(outputs, starts, None, keeps_graph, create_graph)
         return
     for each in ends:
-        if not each.requires_grad:
-            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        if isinstance(each, _C.Tensor) and (each.grad_fn is not None or not each.requires_grad):
+            each.retain_grad()
     found = _run(outputs, starts, ends, keeps_graph, create_graph)
     with minidynamo.set_grad_enabled(create_graph):
         for each, gradient in zip(ends, found):
-            if gradient is not None:
+            # What a computed tensor retains is added as the node is passed.
+            if gradient is not None and each.grad_fn is None:
                 _C._accumulate_gradient(each, gradient)
+
+
+def _warn_of_cycle() -> None:
+    global _has_warned
+    if _has_warned:
+        return
+    _has_warned = True
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can"
+        " cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this"
+        " function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the"
+        " leak.",
+        stacklevel=4,
+    )
+
+
+_has_warned = False
 
 
 def grad(
@@ -148,7 +186,12 @@ def grad(
     `is_grads_batched` each of `grad_outputs` has a first dim of several gradients, and so have the results.
     """
     if not only_inputs:
-        raise ValueError("only_inputs argument is deprecated and is ignored now (defaults to True)")
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of"
+            " the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
@@ -178,6 +221,16 @@ def _batched(
     outputs: tuple[Any, ...], given: tuple[Any, ...], ends: tuple[Any, ...], keeps_graph: bool, creates_graph: bool
 ) -> tuple[Tensor | None, ...]:
     """Each gradient of the batch by a run of its own."""
+    for index, (output, each) in enumerate(zip(outputs, given)):
+        if each is not None and isinstance(output, _C.Tensor) and each.shape[1:] != output.shape:
+            # As torch says it: of one gradient of the batch, which then is indexed once more.
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The"
+                " sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was"
+                f" detected: grad_output[{index}] has a shape of torch.Size({list(each.shape[2:])}) and output[{index}] has a"
+                f" shape of {_sizes_text(output)}. If you only want some tensors in `grad_output` to be considered batched,"
+                " consider using vmap."
+            )
     sizes = {len(each) for each in given if each is not None}
     if len(sizes) != 1:
         raise RuntimeError("is_grads_batched: grad_outputs need a first dim of one size")
