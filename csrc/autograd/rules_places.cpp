@@ -101,6 +101,9 @@ Arg lay(const DifferentiatedCall& call, RuleArgs args) {
   return laid_into_zeros(gradient, sizes, outs.at(0).spec, outs[0].view_offset);
 }
 
+// The same of a view whose place is the value of a tensor.
+Arg lay_from(const DifferentiatedCall& call, RuleArgs args) { return lay(call, args.first(1)); }
+
 // Of as_strided, whose elements may be elsewhere in the storage than self's: the places of self in a map of its memory.
 Arg lay_strided(const DifferentiatedCall&, RuleArgs args) {
   const Tensor &gradient = tensor_in(args, 0), &self = tensor_in(args, 1);

@@ -57,6 +57,7 @@ GENERATORS = {
     "row_loops": Generator("test_plan_row_reductions", check="check_drawn"),
     "indexed_rows": Generator("test_plan_indexed_rows", check="check_drawn"),
     "machine_code": Generator("test_machine_code", check="check_drawn"),
+    "gradients": Generator("test_gradients_drawn", check="check_drawn", checked=False, needs="torch"),
     "texts": Generator("test_repr", run="run_drawn", checked=False, needs="torch"),
     "graphs": Generator(binary=("plan_test", "graphs"), checked=False),
     "products": Generator(binary=("plan_test", "products"), checked=False),

@@ -92,23 +92,26 @@ def translated(function):
     raise Missing(getattr(function, "__qualname__", repr(function)))
 
 
-def dtype_not_here(value):
-    """A dtype or layout in a value that minidynamo does not have; "" if none."""
+COMPLEX = ("complex64", "complex128")
+
+
+def dtype_not_here(value, dtypes=DTYPES):
+    """A dtype or layout in a value that minidynamo does not have, or that is not compared; "" if none."""
     if isinstance(value, torch.Tensor):
         if value.layout != torch.strided:
             return str(value.layout).removeprefix("torch.")
         if value.is_conj() or value.is_neg():
             return "conjugate view"
-        return dtype_not_here(value.dtype)
+        return dtype_not_here(value.dtype, dtypes)
     if isinstance(value, torch.dtype):
         name = str(value).removeprefix("torch.")
-        return "" if name in DTYPES else name
-    if isinstance(value, complex):
+        return "" if name in dtypes else name
+    if isinstance(value, complex) and not set(COMPLEX) <= set(dtypes):
         return "complex number"
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
-        return next((found for part in value if (found := dtype_not_here(part))), "")
+        return next((found for part in value if (found := dtype_not_here(part, dtypes))), "")
     return ""
 
 

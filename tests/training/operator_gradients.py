@@ -177,13 +177,13 @@ def flags_difference(ours, theirs):
 def run_torch(op, sample):
     """(outputs, leaves, weights, first, second or None) of torch. Raises Left if it has no gradients of the sample."""
     arguments = for_torch([sample.input, list(sample.args), sample.kwargs])
+    leaves = leaves_of(arguments, torch.Tensor)
     call = checked_call(op, sample, op.op, op.gradcheck_wrapper, sample.output_process_fn_grad)
     database.seed(1)
     try:
         outputs = call(arguments)
     except Exception as error:
         raise Left(f"torch refuses: {type(error).__name__}: {str(error)[:80]}") from None
-    leaves = leaves_of(arguments, torch.Tensor)
     flowing = [each for each in outputs if isinstance(each, torch.Tensor) and each.requires_grad]
     if not leaves or not flowing:
         raise Left("nothing to differentiate")
@@ -204,6 +204,7 @@ def run_torch(op, sample):
 
 def run_ours(op, sample, call, weights, again):
     arguments = for_us([sample.input, list(sample.args), sample.kwargs])
+    leaves = leaves_of(arguments, md.Tensor)
     wrapper, process = op.gradcheck_wrapper, sample.output_process_fn_grad
     if hasattr(wrapper, "__globals__"):
         wrapper = translation.with_globals(wrapper, torch=md)
@@ -215,7 +216,7 @@ def run_ours(op, sample, call, weights, again):
     if len(flowing) != len(weights):
         return outputs, None, None
     ours = [converted(weight.detach()).requires_grad_(again) for weight in weights]
-    return outputs, *gradients(md, flowing, leaves_of(arguments, md.Tensor), ours, again)
+    return outputs, *gradients(md, flowing, leaves, ours, again)
 
 
 def is_random(op, sample):
@@ -232,7 +233,7 @@ def is_random(op, sample):
 
 
 def sample_outcome(op, sample, call):
-    why = translation.dtype_not_here([sample.input, sample.args, sample.kwargs])
+    why = translation.dtype_not_here([sample.input, sample.args, sample.kwargs], (*translation.DTYPES, *translation.COMPLEX))
     if why:
         return Outcome("left", f"dtype {why}")
     try:

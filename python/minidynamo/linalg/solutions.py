@@ -119,10 +119,11 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     solution, rank = prims.linalg_lstsq(stack, B, rcond)
     if rank.shape != A.shape[:-2]:
         rank = matrix_rank(A, rtol=rcond)
-    residuals, values = A.new_empty(0), A.new_empty(0)
+    # Without elements, but a result of A and B.
+    residuals, values = solution.reshape(-1)[:0].clone(), A.new_empty(0)
     rows, columns = A.shape[-2:]
     if driver == "gelsd" or driver == "gelss":
-        values = prims.linalg_svdvals(A)
+        values = prims.linalg_svdvals(A.detach())
     if rows > columns and (driver == "gels" or (values.numel() > 0 and bool((rank == columns).all()))):
         residuals = (stack.matmul(solution) - B).square().sum(-2)
     if driver == "gels":
