@@ -233,7 +233,9 @@ def is_random(op, sample):
 
 
 def sample_outcome(op, sample, call):
-    why = translation.dtype_not_here([sample.input, sample.args, sample.kwargs], (*translation.DTYPES, *translation.COMPLEX))
+    why = translation.dtype_not_here(
+        [sample.input, sample.args, sample.kwargs], (*translation.DTYPES, *translation.COMPLEX)
+    )
     if why:
         return Outcome("left", f"dtype {why}")
     try:

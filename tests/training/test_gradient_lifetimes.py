@@ -121,7 +121,9 @@ def test_memory_stays_for_long(step):
 
 
 @pytest.mark.counts_python_runs
-@pytest.mark.parametrize("step", [chain, written_view, written_by_its_own_result, plain_tensor_written, twice], ids=lambda s: s.__name__)
+@pytest.mark.parametrize(
+    "step", [chain, written_view, written_by_its_own_result, plain_tensor_written, twice], ids=lambda s: s.__name__
+)
 def test_tensors_die_without_the_collector(step):
     """No cycle holds the leaf: nodes, views and written tensors are freed by their counts."""
 

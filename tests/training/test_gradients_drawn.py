@@ -303,7 +303,9 @@ def check_drawn(seed):
             continue
         flags = (a.requires_grad, a.is_leaf)
         check_equal(a, b, f"{where}\ntensor {number}")
-        assert flags == torch_flags, f"{where}\ntensor {number}: requires_grad, is_leaf {flags}, torch has {torch_flags}"
+        assert flags == torch_flags, (
+            f"{where}\ntensor {number}: requires_grad, is_leaf {flags}, torch has {torch_flags}"
+        )
     live = [number for number in range(len(theirs)) if number not in stale]
     leaves = [number for number in live if theirs[number].requires_grad and theirs[number].is_leaf]
     flowing = [number for number in live if theirs[number].requires_grad and not theirs[number].is_leaf]

@@ -272,7 +272,9 @@ class Optimizer:
             len(group["params"]) != len(saved["params"])
             for group, saved in zip(self.param_groups, saved_groups, strict=True)
         ):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         parameters = {
             number: parameter
             for group, saved in zip(self.param_groups, saved_groups, strict=True)
@@ -282,8 +284,7 @@ class Optimizer:
             {
                 "state": unpacked_state(state_dict["state"], parameters),
                 "param_groups": [
-                    unpacked_group(saved, group)
-                    for group, saved in zip(self.param_groups, saved_groups, strict=True)
+                    unpacked_group(saved, group) for group, saved in zip(self.param_groups, saved_groups, strict=True)
                 ],
             }
         )
