@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias
 
-import minidynamo
-
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
+from ..autograd.clearing import clear_gradient
 from ..utils.hooks import RemovableHandle, add_hook
 from .saved_state import packed, unpacked_group, unpacked_state
 
@@ -272,7 +271,9 @@ class Optimizer:
             len(group["params"]) != len(saved["params"])
             for group, saved in zip(self.param_groups, saved_groups, strict=True)
         ):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         parameters = {
             number: parameter
             for group, saved in zip(self.param_groups, saved_groups, strict=True)
@@ -282,8 +283,7 @@ class Optimizer:
             {
                 "state": unpacked_state(state_dict["state"], parameters),
                 "param_groups": [
-                    unpacked_group(saved, group)
-                    for group, saved in zip(self.param_groups, saved_groups, strict=True)
+                    unpacked_group(saved, group) for group, saved in zip(self.param_groups, saved_groups, strict=True)
                 ],
             }
         )
@@ -301,22 +301,6 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Updates the parameters; closure computes the loss anew, and its gradients. Returns what closure does."""
         raise NotImplementedError
-
-
-def clear_gradient(parameter: Tensor, set_to_none: bool) -> None:
-    """Sets the gradient of a tensor to None, or to zeros that have no history."""
-    if set_to_none:
-        parameter.grad = None
-        return
-    gradient = parameter.grad
-    if gradient is None:
-        return
-    if gradient.grad_fn is not None:
-        gradient = parameter.grad = gradient.detach()
-    else:
-        gradient.requires_grad_(False)
-    with minidynamo.no_grad():
-        gradient.zero_()
 
 
 _explain_missing(__name__)

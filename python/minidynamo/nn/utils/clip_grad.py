@@ -96,9 +96,7 @@ def clip_grad_norm(
 
 
 @minidynamo.no_grad()
-def clip_grad_value_(
-    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
-) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Bounds the elements of the gradients by -clip_value and clip_value. foreach changes nothing."""
     clip_value = float(clip_value)
     for gradient in _gradients(parameters):
