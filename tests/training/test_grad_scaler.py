@@ -92,7 +92,9 @@ def test_errors_and_warnings():
         assert outcome(mine) == outcome(other), number
 
 
-@pytest.mark.parametrize("make", [lambda: md.amp.GradScaler("cpu", enabled=False), lambda: md.cuda.amp.GradScaler(enabled=False)])
+@pytest.mark.parametrize(
+    "make", [lambda: md.amp.GradScaler("cpu", enabled=False), lambda: md.cuda.amp.GradScaler(enabled=False)]
+)
 def test_disabled_passes_through(make):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -60,13 +60,21 @@ CASES = [
             {"eps": 1e-2, "maximize": True},
         )
     ),
-    *(("Adadelta", options) for options in ({}, {"rho": 0.5, "lr": 0.3}, {"eps": 1e-3, "weight_decay": 0.1, "maximize": True})),
+    *(
+        ("Adadelta", options)
+        for options in ({}, {"rho": 0.5, "lr": 0.3}, {"eps": 1e-3, "weight_decay": 0.1, "maximize": True})
+    ),
     *(
         ("ASGD", options)
         for options in ({}, {"t0": 5, "lr": 0.1}, {"lambd": 0.1, "alpha": 0.5}, {"weight_decay": 0.1, "maximize": True})
     ),
 ]
-IMPLEMENTATIONS = [("SGD", {"foreach": True}), ("Adam", {"foreach": True}), ("Adam", {"fused": True}), ("ASGD", {"foreach": True})]
+IMPLEMENTATIONS = [
+    ("SGD", {"foreach": True}),
+    ("Adam", {"foreach": True}),
+    ("Adam", {"fused": True}),
+    ("ASGD", {"foreach": True}),
+]
 
 
 def numbers(seed, dtype):
@@ -76,7 +84,14 @@ def numbers(seed, dtype):
 
 def parameters(library, arrays):
     make = library.nn.Parameter
-    return [make(library.from_numpy(np.array(array)) if array.ndim else library.tensor(array.item(), dtype=getattr(library, str(array.dtype)))) for array in arrays]
+    return [
+        make(
+            library.from_numpy(np.array(array))
+            if array.ndim
+            else library.tensor(array.item(), dtype=getattr(library, str(array.dtype)))
+        )
+        for array in arrays
+    ]
 
 
 def set_gradients(library, tensors, arrays):
@@ -155,10 +170,14 @@ def test_groups_have_options_of_their_own(name):
     theirs, other = run(torch, name, {"lr": 0.01}, "float64", groups=group_options)
     assert_same(mine.state_dict(), other.state_dict(), 1e-12)
     assert repr(mine) == repr(other)
-    assert all(a.tolist() == pytest.approx(b.tolist(), rel=1e-12) for a, b in zip(ours, theirs, strict=True) if a.dim() < 2)
+    assert all(
+        a.tolist() == pytest.approx(b.tolist(), rel=1e-12) for a, b in zip(ours, theirs, strict=True) if a.dim() < 2
+    )
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "NAdam", "RAdam", "RMSprop", "Adagrad", "ASGD", "Adamax", "Adadelta", "Rprop"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "NAdam", "RAdam", "RMSprop", "Adagrad", "ASGD", "Adamax", "Adadelta", "Rprop"]
+)
 def test_a_tensor_as_learning_rate(name):
     results = []
     for library in (md, torch):
@@ -186,7 +205,15 @@ def complex_steps(library, name, options):
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("SGD", {"momentum": 0.9}), ("Adam", {}), ("RMSprop", {}), ("Rprop", {}), ("Adagrad", {"initial_accumulator_value": 0.1}), ("NAdam", {}), ("ASGD", {})],
+    [
+        ("SGD", {"momentum": 0.9}),
+        ("Adam", {}),
+        ("RMSprop", {}),
+        ("Rprop", {}),
+        ("Adagrad", {"initial_accumulator_value": 0.1}),
+        ("NAdam", {}),
+        ("ASGD", {}),
+    ],
 )
 def test_complex_parameters(name, options):
     assert_same(complex_steps(md, name, options), complex_steps(torch, name, options), 1e-12)
@@ -330,7 +357,9 @@ def test_lbfgs(options):
     assert set(mine["state"][0]) == set(other["state"][0])
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "NAdam", "RMSprop", "Adagrad", "Adadelta", "RAdam", "ASGD", "Adamax"])
+@pytest.mark.parametrize(
+    "name", ["SGD", "Adam", "AdamW", "NAdam", "RMSprop", "Adagrad", "Adadelta", "RAdam", "ASGD", "Adamax"]
+)
 def test_curves_with_closures(name):
     ours, _ = curve(md, name, {"lr": 0.05}, STEPS)
     theirs, _ = curve(torch, name, {"lr": 0.05}, STEPS)
@@ -453,7 +482,9 @@ def test_subclasses():
     fresh.load_state_dict(optimizer.state_dict())
     assert fresh.state_dict() == {"state": {0: {"count": 2}}, "param_groups": [{"lr": 0.5, "params": [0]}]}
     assert repr(fresh) == "LouderSigns (\nParameter Group 0\n    lr: 0.5\n)"
-    with pytest.raises(ValueError, match="parameter group didn't specify a value of required optimization parameter lr"):
+    with pytest.raises(
+        ValueError, match="parameter group didn't specify a value of required optimization parameter lr"
+    ):
         Signs([parameter])
     optimizer.add_param_group({"params": md.nn.Parameter(md.zeros(1)), "lr": 1.0})
     assert len(optimizer.param_groups) == 2
@@ -497,7 +528,20 @@ def wrong_constructions(library):
         {"line_search_fn": "x"},
         {"unknown": 1},
     ]
-    names = ["SGD", "ASGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Rprop", "Adagrad", "Adadelta", "LBFGS"]
+    names = [
+        "SGD",
+        "ASGD",
+        "Adam",
+        "AdamW",
+        "Adamax",
+        "NAdam",
+        "RAdam",
+        "RMSprop",
+        "Rprop",
+        "Adagrad",
+        "Adadelta",
+        "LBFGS",
+    ]
     for name in names:
         for given in options:
             yield name, given
@@ -542,7 +586,10 @@ def wrong_parameters(library):
     yield "names in the first group", lambda: sgd([{"params": [("a", p)]}, {"params": [make()]}], lr=1)
     yield "names in the second group", lambda: sgd([{"params": [p]}, {"params": [("a", make())]}], lr=1)
     yield "fewer parameters", lambda: two.load_state_dict(sgd([make()], lr=1).state_dict())
-    yield "more groups", lambda: two.load_state_dict(sgd([{"params": [make()]}, {"params": [make()]}], lr=1).state_dict())
+    yield (
+        "more groups",
+        lambda: two.load_state_dict(sgd([{"params": [make()]}, {"params": [make()]}], lr=1).state_dict()),
+    )
     yield "an empty state", lambda: two.load_state_dict({})
     yield "no params", lambda: two.add_param_group({"lr": 1})
     yield "groups of LBFGS", lambda: library.optim.LBFGS([{"params": [make()]}, {"params": [make()]}])

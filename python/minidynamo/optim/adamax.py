@@ -10,7 +10,15 @@ from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from .optimizer import ParamsT
 from .parameter_optimizer import ParameterOptimizer, corrected
-from .step_numbers import add_quotient_, check_at_least_zero, check_betas, checked_rate, new_number, next_step, number_of
+from .step_numbers import (
+    add_quotient_,
+    check_at_least_zero,
+    check_betas,
+    checked_rate,
+    new_number,
+    next_step,
+    number_of,
+)
 
 __all__ = ["Adamax"]
 

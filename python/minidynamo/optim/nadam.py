@@ -11,7 +11,15 @@ from .._missing_names import explain_missing as _explain_missing
 from .adam import update_moments_
 from .optimizer import ParamsT
 from .parameter_optimizer import ParameterOptimizer, corrected, shrink_, with_decay
-from .step_numbers import add_quotient_, check_at_least_zero, check_betas, checked_rate, new_number, next_step, number_of
+from .step_numbers import (
+    add_quotient_,
+    check_at_least_zero,
+    check_betas,
+    checked_rate,
+    new_number,
+    next_step,
+    number_of,
+)
 
 __all__ = ["NAdam"]
 

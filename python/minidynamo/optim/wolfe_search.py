@@ -24,9 +24,7 @@ class Point(NamedTuple):
     gradient: Tensor
 
 
-def search(
-    point_at: Callable[[float], Point], start: Point, length: float, largest: float
-) -> tuple[Point, int]:
+def search(point_at: Callable[[float], Point], start: Point, length: float, largest: float) -> tuple[Point, int]:
     """A point that fulfils the conditions, or the best that was found; and how many points were tried.
 
     length is the first to try, largest the largest element of the direction.

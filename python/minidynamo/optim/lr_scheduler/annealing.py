@@ -33,9 +33,7 @@ class CosineAnnealingLR(LRScheduler):
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             # At the lowest point the quotient below is not defined.
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
-            return [
-                rate + (base - self.eta_min) * rise for base, rate in zip(self.base_lrs, rates, strict=False)
-            ]
+            return [rate + (base - self.eta_min) * rise for base, rate in zip(self.base_lrs, rates, strict=False)]
         part = _wave(self.last_epoch, self.T_max) / _wave(self.last_epoch - 1, self.T_max)
         return [part * (rate - self.eta_min) + self.eta_min for rate in rates]
 

@@ -33,9 +33,7 @@ class _Composition(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """All attributes but the optimizer, with the state of each scheduler."""
-        saved = {
-            name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")
-        }
+        saved = {name: value for name, value in self.__dict__.items() if name not in ("optimizer", "_schedulers")}
         saved["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return saved
 
@@ -101,7 +99,9 @@ class ChainedScheduler(_Composition):
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
         optimizer = optimizer or schedulers[0].optimizer
         _check_schedulers(type(self).__name__, schedulers, optimizer)
         self._schedulers = list(schedulers)

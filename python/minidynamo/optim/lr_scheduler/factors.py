@@ -48,7 +48,9 @@ class LambdaLR(_OfFunctions):
 
     def get_lr(self) -> list[Any]:
         self._check_within_step()
-        return [base * function(self.last_epoch) for base, function in zip(self.base_lrs, self.lr_lambdas, strict=False)]
+        return [
+            base * function(self.last_epoch) for base, function in zip(self.base_lrs, self.lr_lambdas, strict=False)
+        ]
 
 
 class MultiplicativeLR(_OfFunctions):
