@@ -1,4 +1,5 @@
-"""Hooks of modules in backward, and hooks of all modules: events, replaced gradients, warnings and errors as torch's."""
+"""Hooks of modules in backward, and hooks of all modules: events, replaced gradients, warnings and errors as
+torch's."""
 
 import contextlib
 import warnings

@@ -101,8 +101,8 @@ class HookedCall:
             changed = hook(self._module, (None,) * self._input_count, grad_outputs)
             if changed is not None and not (isinstance(changed, tuple) and all(each is None for each in changed)):
                 raise RuntimeError(
-                    "Backward hook for Modules where no input requires gradient should always return None or None for all "
-                    "gradients."
+                    "Backward hook for Modules where no input requires gradient should always return None or None "
+                    "for all gradients."
                 )
 
     def _at_inputs(self, gradients: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -33,8 +33,8 @@ kind = _Kind()
 def set_kind(is_full: bool) -> None:
     if kind.is_full is (not is_full):
         raise RuntimeError(
-            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one "
-            "of them."
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only "
+            "one of them."
         )
     kind.is_full = is_full
 

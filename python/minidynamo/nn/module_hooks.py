@@ -40,8 +40,8 @@ class ModuleHooks(ModuleState):
     def _set_kind_of_backward_hooks(self, is_full: bool) -> None:
         if self._is_full_backward_hook is (not is_full):
             raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of "
-                "them."
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only "
+                "one of them."
             )
         self._is_full_backward_hook = is_full
 
@@ -123,8 +123,8 @@ class ModuleHooks(ModuleState):
         if watched is not None:
             if not isinstance(result, minidynamo.Tensor | tuple):
                 warnings.warn(
-                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                    f"{type(result)}",
+                    "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                    f"received {type(result)}",
                     stacklevel=4,
                 )
             result = watched.watch_outputs(result)

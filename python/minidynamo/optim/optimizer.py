@@ -43,7 +43,8 @@ _HOOK_TABLES = (
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """hook(optimizer, args, kwargs) is called before step() of every optimizer; (args, kwargs) replace the arguments."""
+    """hook(optimizer, args, kwargs) is called before step() of every optimizer; (args, kwargs) replace the
+    arguments."""
     return add_hook(_global_pre_hooks, hook)
 
 
@@ -142,7 +143,8 @@ class Optimizer:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes the state of a pickle or, without defaults, of a loaded state dict; subclasses add options that it lacks."""
+        """Takes the state of a pickle or, without defaults, of a loaded state dict; subclasses add options that it
+        lacks."""
         self.__dict__.update(state)
         self._make_hook_tables()
 
@@ -218,7 +220,8 @@ class Optimizer:
     # ---- hooks
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """hook(optimizer, args, kwargs) is called before step(); (args, kwargs) that it returns replace the arguments."""
+        """hook(optimizer, args, kwargs) is called before step(); (args, kwargs) that it returns replace the
+        arguments."""
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
