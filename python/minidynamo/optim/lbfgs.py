@@ -163,7 +163,7 @@ class LBFGS(Optimizer):
 
 
 def _largest(vector: Tensor) -> float:
-    return vector.abs().max().item()  # type: ignore[return-value]  # of floats
+    return vector.abs().max().item()
 
 
 def _quasi_newton(gradient: Tensor, state: dict[str, Any], history_size: int) -> Tensor:

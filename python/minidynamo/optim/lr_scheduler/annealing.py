@@ -80,7 +80,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         part = _wave(self.T_cur, self.T_i)
         return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]  # fractions, too
+    def step(self, epoch: float | None = None) -> None:
         """Sets the rates of the next epoch, or of a given one. ValueError for a negative one."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
