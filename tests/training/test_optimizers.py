@@ -1,4 +1,5 @@
-"""Optimizers against torch's: parameters, state and groups after 20 steps, state dicts both ways, hooks, errors and texts."""
+"""Optimizers against torch's: parameters, state and groups after 20 steps, state dicts both ways, hooks, errors and
+texts."""
 
 import copy
 import importlib

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..nn.module import Module, RemovableHandle
+from ..nn.module import Module
+from ..utils.hooks import RemovableHandle
 from .module_wrapper import ModuleWrapper
 
 

@@ -74,8 +74,8 @@ class GradScaler:
     def _made_scale(self, function: str) -> tuple[Tensor, Tensor]:
         if self._scale is None or self._growth_tracker is None:
             raise AssertionError(
-                f"Attempted {function} but _scale is None.  This may indicate your script did not use scaler.scale(loss "
-                "or outputs) earlier in the iteration."
+                f"Attempted {function} but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration."
             )
         return self._scale, self._growth_tracker
 

@@ -22,7 +22,8 @@ class GradScaler(amp.GradScaler):
         enabled: bool = True,
     ) -> None:
         warnings.warn(
-            "`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` instead.",
+            "`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` "
+            "instead.",
             FutureWarning,
             stacklevel=2,
         )

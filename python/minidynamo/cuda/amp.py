@@ -22,7 +22,8 @@ class GradScaler(amp.GradScaler):
         enabled: bool = True,
     ) -> None:
         warnings.warn(
-            "`torch.cuda.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cuda', args...)` instead.",
+            "`torch.cuda.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cuda', args...)` "
+            "instead.",
             FutureWarning,
             stacklevel=2,
         )

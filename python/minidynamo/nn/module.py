@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 import minidynamo
 
 from .._C import Tensor
 from .._composites.registry import is_inexact
-from .module_state import ModuleState, _type_name
-from .module_state import RemovableHandle as RemovableHandle
+from ..autograd.clearing import clear_gradient
+from ..utils.hooks import RemovableHandle, add_hook
+from .global_hooks import buffer_to_register, module_to_register, parameter_to_register
+from .module_hooks import ModuleHooks
+from .module_state import _type_name
 from .parameter import Buffer, Parameter
 
 
-class Module(ModuleState):
+class Module(ModuleHooks):
     """Base class of layers and models: assign Parameters, tensors and Modules in __init__, and write forward().
 
     Calling a module calls forward() between its hooks.
@@ -67,6 +70,10 @@ class Module(ModuleState):
         return self.forward(*args, **kwargs)
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        # compile() keeps this method: what it calls may be another one later.
+        return self._call_uncompiled(*args, **kwargs)
+
+    def _call_uncompiled(self, *args: Any, **kwargs: Any) -> Any:
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
@@ -142,7 +149,7 @@ class Module(ModuleState):
         elif isinstance(value, Module):
             self._require_init("module")
             self._forget(name, self._modules)
-            self._modules[name] = value
+            self._modules[name] = module_to_register(self, name, value)
         elif isinstance(value, Buffer):
             self._forget(name, self._buffers)
             self.register_buffer(name, value, value.persistent)
@@ -166,7 +173,7 @@ class Module(ModuleState):
                     f"cannot assign '{_type_name(value)}' as buffer '{name}' "
                     "(torch.nn.Buffer, torch.Tensor or None expected)"
                 )
-            self._buffers[name] = value
+            self._buffers[name] = buffer_to_register(self, name, value)
         else:
             object.__setattr__(self, name, value)
 
@@ -217,7 +224,7 @@ class Module(ModuleState):
                 f"cannot assign '{_type_name(param)}' object to parameter '{name}' "
                 "(torch.nn.Parameter or None required)"
             )
-        self._parameters[name] = param
+        self._parameters[name] = None if param is None else parameter_to_register(self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a tensor that is not a parameter; only a persistent one is part of state_dict()."""
@@ -226,7 +233,7 @@ class Module(ModuleState):
             raise TypeError(
                 f"cannot assign '{_type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = buffer_to_register(self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -237,7 +244,7 @@ class Module(ModuleState):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{_type_name(module)} is not a Module subclass")
         self._check_new_name("module", name, self._modules or ())
-        self._modules[name] = module
+        self._modules[name] = module_to_register(self, name, module)
 
     register_module = add_module
 
@@ -248,7 +255,7 @@ class Module(ModuleState):
     ) -> RemovableHandle:
         """hook(module, args) -> None or new args; with_kwargs: hook(module, args, kwargs) -> None or (args, kwargs)."""
         marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
-        return self._add_hook(self._forward_pre_hooks, marks, hook, prepend)
+        return add_hook(self._forward_pre_hooks, hook, *marks, prepend=prepend)
 
     def register_forward_hook(
         self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
@@ -259,24 +266,7 @@ class Module(ModuleState):
             marks.append(self._forward_hooks_with_kwargs)
         if always_call:
             marks.append(self._forward_hooks_always_called)
-        return self._add_hook(self._forward_hooks, marks, hook, prepend)
-
-    def _add_hook(
-        self,
-        table: dict[int, Callable[..., Any]],
-        marks: Iterable[dict[int, bool]],
-        hook: Callable[..., Any],
-        prepend: bool,
-    ) -> RemovableHandle:
-        handle = RemovableHandle(table, *marks)
-        earlier = dict(table) if prepend else {}
-        if prepend:
-            table.clear()
-        table[handle.id] = hook
-        table.update(earlier)
-        for mark in marks:
-            mark[handle.id] = True
-        return handle
+        return add_hook(self._forward_hooks, hook, *marks, prepend=prepend)
 
     # ---- contents of a module
 
@@ -425,7 +415,9 @@ class Module(ModuleState):
             converted = convert(plain)
             # A parameter that is as wanted stays itself.
             if converted is not plain:
-                self._parameters[name] = type(parameter)(converted, parameter.requires_grad)
+                made = self._parameters[name] = type(parameter)(converted, parameter.requires_grad)
+                if parameter.grad is not None:
+                    made.grad = convert(parameter.grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = convert(buffer)
@@ -480,7 +472,9 @@ class Module(ModuleState):
         return self._apply(lambda tensor: minidynamo.empty_like(tensor, device=device), recurse)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Does nothing: gradients are not computed."""
+        """Sets the gradients of all parameters to None, or to zeros in place."""
+        for parameter in self.parameters():
+            clear_gradient(parameter, set_to_none)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Captures the calls of this module from now on, without a wrapper object."""

@@ -1,4 +1,5 @@
-"""Adagrad: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization" (2011)."""
+"""Adagrad: Duchi, Hazan, Singer, "Adaptive subgradient methods for online learning and stochastic optimization"
+(2011)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Adam: Kingma and Ba, "Adam: a method for stochastic optimization" (2015); amsgrad: Reddi, Kale, Kumar, "On the convergence
-of Adam and beyond" (2018); decoupled_weight_decay: Loshchilov and Hutter, "Decoupled weight decay regularization" (2019)."""
+"""Adam: Kingma and Ba, "Adam: a method for stochastic optimization" (2015); amsgrad: Reddi, Kale, Kumar, "On the
+convergence of Adam and beyond" (2018); decoupled_weight_decay: Loshchilov and Hutter, "Decoupled weight decay
+regularization" (2019)."""
 
 from __future__ import annotations
 
@@ -40,8 +41,8 @@ def _check_tensor_betas(betas: tuple[Any, Any], foreach: bool | None, capturable
 class Adam(ParameterOptimizer):
     """p -= lr * m / (sqrt(v) + eps), where m and v are moving averages of g and g * g without their bias to 0.
 
-    amsgrad: the largest v so far. weight_decay adds to g, or with decoupled_weight_decay shrinks p by lr * weight_decay.
-    Raises ValueError for options that make no sense.
+    amsgrad: the largest v so far. weight_decay adds to g, or with decoupled_weight_decay shrinks p by lr *
+    weight_decay. Raises ValueError for options that make no sense.
     """
 
     _decays_in_gradient = False

@@ -1,5 +1,6 @@
-"""Averaged stochastic gradient descent: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging" (1992),
-with the rates of Xu, "Towards optimal one pass large scale learning with averaged stochastic gradient descent" (2011)."""
+"""Averaged stochastic gradient descent: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging"
+(1992), with the rates of Xu, "Towards optimal one pass large scale learning with averaged stochastic gradient
+descent" (2011)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ __all__ = ["ASGD"]
 
 
 class ASGD(ParameterOptimizer):
-    """p = p * (1 - lambd * eta) - eta * g, eta = lr / (1 + lambd * lr * t) ** alpha; state "ax" is p's average since t0."""
+    """p = p * (1 - lambd * eta) - eta * g, eta = lr / (1 + lambd * lr * t) ** alpha; state "ax" is p's average since
+    t0."""
 
     def __init__(
         self,

@@ -22,8 +22,8 @@ _LEAST_CURVATURE = 1e-10
 class LBFGS(Optimizer):
     """step(closure) goes up to max_iter times along the quasi-Newton direction of the last history_size changes.
 
-    It stops after max_eval calls of closure (5 / 4 of max_iter by default), where the largest element of the gradient is
-    at most tolerance_grad, and where the largest change of a parameter is at most, or that of the loss below,
+    It stops after max_eval calls of closure (5 / 4 of max_iter by default), where the largest element of the gradient
+    is at most tolerance_grad, and where the largest change of a parameter is at most, or that of the loss below,
     tolerance_change. line_search_fn is None, a step of length lr, or "strong_wolfe". One group alone, or ValueError.
     """
 
@@ -163,7 +163,7 @@ class LBFGS(Optimizer):
 
 
 def _largest(vector: Tensor) -> float:
-    return vector.abs().max().item()  # type: ignore[return-value]  # of floats
+    return vector.abs().max().item()
 
 
 def _quasi_newton(gradient: Tensor, state: dict[str, Any], history_size: int) -> Tensor:

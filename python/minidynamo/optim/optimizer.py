@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any, TypeAlias
 
-import minidynamo
-
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
+from ..autograd.clearing import clear_gradient
 from ..utils.hooks import RemovableHandle, add_hook
 from .saved_state import packed, unpacked_group, unpacked_state
 
@@ -44,7 +43,8 @@ _HOOK_TABLES = (
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """hook(optimizer, args, kwargs) is called before step() of every optimizer; (args, kwargs) replace the arguments."""
+    """hook(optimizer, args, kwargs) is called before step() of every optimizer; (args, kwargs) replace the
+    arguments."""
     return add_hook(_global_pre_hooks, hook)
 
 
@@ -143,7 +143,8 @@ class Optimizer:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes the state of a pickle or, without defaults, of a loaded state dict; subclasses add options that it lacks."""
+        """Takes the state of a pickle or, without defaults, of a loaded state dict; subclasses add options that it
+        lacks."""
         self.__dict__.update(state)
         self._make_hook_tables()
 
@@ -219,7 +220,8 @@ class Optimizer:
     # ---- hooks
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """hook(optimizer, args, kwargs) is called before step(); (args, kwargs) that it returns replace the arguments."""
+        """hook(optimizer, args, kwargs) is called before step(); (args, kwargs) that it returns replace the
+        arguments."""
         return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
@@ -302,22 +304,6 @@ class Optimizer:
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Updates the parameters; closure computes the loss anew, and its gradients. Returns what closure does."""
         raise NotImplementedError
-
-
-def clear_gradient(parameter: Tensor, set_to_none: bool) -> None:
-    """Sets the gradient of a tensor to None, or to zeros that have no history."""
-    if set_to_none:
-        parameter.grad = None
-        return
-    gradient = parameter.grad
-    if gradient is None:
-        return
-    if gradient.grad_fn is not None:
-        gradient = parameter.grad = gradient.detach()
-    else:
-        gradient.requires_grad_(False)
-    with minidynamo.no_grad():
-        gradient.zero_()
 
 
 _explain_missing(__name__)

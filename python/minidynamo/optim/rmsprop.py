@@ -1,5 +1,5 @@
-"""RMSprop: Hinton, "Neural networks for machine learning", lecture 6 (2012); centered: Graves, "Generating sequences with
-recurrent neural networks" (2013)."""
+"""RMSprop: Hinton, "Neural networks for machine learning", lecture 6 (2012); centered: Graves, "Generating sequences
+with recurrent neural networks" (2013)."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ __all__ = ["Rprop"]
 
 
 class Rprop(ParameterOptimizer):
-    """Each element has a step size: it grows while the sign of the gradient stays, and shrinks where it changes, in which
-    case the element itself waits for a step."""
+    """Each element has a step size: it grows while the sign of the gradient stays, and shrinks where it changes, in
+    which case the element itself waits for a step."""
 
     def __init__(
         self,

@@ -57,7 +57,8 @@ class SGD(ParameterOptimizer):
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
-    # Without momentum a parameter has no state, not even an empty one. Complex tensors need no splitting: all is linear.
+    # Without momentum a parameter has no state, not even an empty one. Complex tensors need no splitting: all is
+    # linear.
     def _update_one(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         momentum = group["momentum"]
         if group["maximize"]:

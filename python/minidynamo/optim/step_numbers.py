@@ -1,7 +1,7 @@
 """Numbers of a step that tensors hold: counters, learning rates, products.
 
-Eagerly their arithmetic is Python's, in double. While a step is captured they stay 0-d tensors of float64, which the rest
-of the step computes with in the same way: nothing depends on the value, so that one graph serves all steps.
+Eagerly their arithmetic is Python's, in double. While a step is captured they stay 0-d tensors of float64, which the
+rest of the step computes with in the same way: nothing depends on the value, so that one graph serves all steps.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Averages of a model's parameters: Izmailov, Podoprikhin, Garipov, Vetrov, Wilson, "Averaging weights leads to wider optima and
-better generalization" (2018), and exponential moving averages: Polyak and Juditsky (1992)."""
+"""Averages of a model's parameters: Izmailov, Podoprikhin, Garipov, Vetrov, Wilson, "Averaging weights leads to wider
+optima and better generalization" (2018), and exponential moving averages: Polyak and Juditsky (1992)."""
 
 from __future__ import annotations
 

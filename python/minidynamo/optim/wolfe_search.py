@@ -1,5 +1,5 @@
-"""A line search for the strong Wolfe conditions: Nocedal and Wright, "Numerical optimization" (2006), algorithms 3.5 and 3.6,
-with the cubic interpolation of equation 3.59 and the safeguards of Schmidt's minFunc (2005)."""
+"""A line search for the strong Wolfe conditions: Nocedal and Wright, "Numerical optimization" (2006), algorithms 3.5
+and 3.6, with the cubic interpolation of equation 3.59 and the safeguards of Schmidt's minFunc (2005)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def _between(bracket: list[Point], is_stuck: bool) -> tuple[float, bool]:
 
 
 def _lowest(a: Point, b: Point, shortest: float, longest: float) -> float:
-    """Where the cubic through two points, with their slopes, is lowest, within bounds; their middle if it has no minimum."""
+    """Where the cubic through two points, with their slopes, is lowest, within bounds; their middle if it has no
+    minimum."""
     if a.length > b.length:
         a, b = b, a
     chord = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.length - b.length)

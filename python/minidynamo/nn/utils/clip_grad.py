@@ -39,8 +39,9 @@ def get_total_norm(
     total = minidynamo.linalg.vector_norm(minidynamo.stack(norms), norm_type)
     if error_if_nonfinite and not minidynamo.isfinite(total):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. "
-            "To disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
+            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            "`error_if_nonfinite=False`"
         )
     return total
 
@@ -49,7 +50,8 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scales the gradients of the parameters by max_norm / total_norm where that is below 1. foreach changes nothing."""
+    """Scales the gradients of the parameters by max_norm / total_norm where that is below 1. foreach changes
+    nothing."""
     gradients = _gradients(parameters)
     if not gradients:
         return

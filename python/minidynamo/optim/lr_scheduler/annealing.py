@@ -1,5 +1,5 @@
-"""Rates along a half wave of the cosine, once or again and again: Loshchilov and Hutter, "SGDR: stochastic gradient descent
-with warm restarts" (2017)."""
+"""Rates along a half wave of the cosine, once or again and again: Loshchilov and Hutter, "SGDR: stochastic gradient
+descent with warm restarts" (2017)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,13 @@ def _wave(position: float, length: float) -> float:
 class CosineAnnealingLR(LRScheduler):
     """eta_min + (rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2, computed from the rate before."""
 
-    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:  # noqa: N803  torch's names
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        T_max: int,  # noqa: N803  torch's name
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -74,7 +80,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         part = _wave(self.T_cur, self.T_i)
         return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]  # fractions, too
+    def step(self, epoch: float | None = None) -> None:
         """Sets the rates of the next epoch, or of a given one. ValueError for a negative one."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0

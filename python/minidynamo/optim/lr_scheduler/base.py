@@ -11,9 +11,9 @@ from ..optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form "
-    "is used instead of the new chainable form, where available. Please open an issue if you are unable to replicate "
-    "your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 
 _SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
@@ -131,7 +131,8 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def step(self, epoch: int | None = None) -> None:
-        """Sets the rates of the next epoch; a given epoch is deprecated, as in torch. Call it behind optimizer.step()."""
+        """Sets the rates of the next epoch; a given epoch is deprecated, as in torch. Call it behind
+        optimizer.step()."""
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1
@@ -142,16 +143,16 @@ class LRScheduler:
     def _check_order(self) -> None:
         if not getattr(self.optimizer.step, "hooked", False):
             warnings.warn(
-                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
-                f"make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_SEE}",
+                "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
+                f"Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_SEE}",
                 UserWarning,
                 stacklevel=3,
             )
         elif not self.optimizer.__dict__.get("_opt_called", False):
             warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
-                f"will result in PyTorch skipping the first value of the learning rate schedule. {_SEE}",
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
+                f"to do this will result in PyTorch skipping the first value of the learning rate schedule. {_SEE}",
                 UserWarning,
                 stacklevel=3,
             )

@@ -17,8 +17,8 @@ def _check_schedulers(name: str, schedulers: Sequence[Any], optimizer: Optimizer
             raise TypeError(f"{name} at index {index} should have `optimizer` as its attribute.")
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ValueError(
-                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
-                f"when calling `step`, but got one at index {index} in the given schedulers sequence."
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                f"specified when calling `step`, but got one at index {index} in the given schedulers sequence."
             )
         if scheduler.optimizer is not optimizer:
             raise ValueError(
@@ -58,9 +58,9 @@ class SequentialLR(_Composition):
         _check_schedulers(type(self).__name__, schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
-                f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
-                f"{len(milestones)}"
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of "
+                f"milestone points, but got number of schedulers {len(schedulers)} and the number of milestones to "
+                f"be equal to {len(milestones)}"
             )
         self._schedulers = schedulers
         self._milestones = milestones

@@ -1,5 +1,6 @@
-"""Rates, and momenta against them, that rise and fall: Smith, "Cyclical learning rates for training neural networks" (2017);
-Smith and Topin, "Super-convergence: very fast training of neural networks using large learning rates" (2018)."""
+"""Rates, and momenta against them, that rise and fall: Smith, "Cyclical learning rates for training neural networks"
+(2017); Smith and Topin, "Super-convergence: very fast training of neural networks using large learning rates"
+(2018)."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ class CyclicLR(_WithMomentum):
     """Rates go from base_lr to max_lr in step_size_up steps, and back in step_size_down.
 
     mode "triangular2" halves each cycle's height, "exp_range" multiplies it by gamma at each step; or scale_fn(cycle or
-    step, as scale_mode says) gives it. With cycle_momentum the momentum goes from max_momentum to base_momentum and back.
+    step, as scale_mode says) gives it. With cycle_momentum the momentum goes from max_momentum to base_momentum and
+    back.
     """
 
     def __init__(

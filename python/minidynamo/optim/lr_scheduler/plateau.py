@@ -13,8 +13,9 @@ from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, group
 class ReduceLROnPlateau(LRScheduler):
     """step(metric) multiplies the rates by factor once more than patience metrics in a row were no better.
 
-    A metric is better if it is below (mode "min") or above ("max") the best one by threshold, relative to it or absolute.
-    After a reduction `cooldown` metrics do not count. No rate gets below min_lr; changes of at most eps are not made.
+    A metric is better if it is below (mode "min") or above ("max") the best one by threshold, relative to it or
+    absolute. After a reduction `cooldown` metrics do not count. No rate gets below min_lr; changes of at most eps are
+    not made.
     """
 
     def __init__(
