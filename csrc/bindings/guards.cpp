@@ -177,6 +177,9 @@ void add_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(prog
 void add_NOT_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(program.at(a), program.at(b), false); }
 void add_NO_OVERLAP(TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); }
 void add_WRITABLE(TestProgram& program, int source) { program.guards().writable(program.at(source)); }
+void add_ALIGNED(TestProgram& program, int source, int64_t bytes) {
+  program.guards().aligned(program.at(source), bytes);
+}
 // The size is below `bound`.
 void add_SHAPE(TestProgram& program, int source, int dim, int64_t bound) {
   Dim size = Dim::symbol("s0", 0);

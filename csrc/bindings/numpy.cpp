@@ -42,16 +42,19 @@ void bind_numpy(py::module_& module) {
   numpy.def(
       "add",
       [](const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
-         bool is_method, bool returns_arrays, bool takes_complex, const py::object& elaborate) {
+         bool is_method, bool returns_arrays, bool takes_complex, bool of_part, bool takes_strangers,
+         const py::object& elaborate) {
         TensorCallable meaning = meaning_of(callable, name, kind, operand, is_method);
         meaning.returns_arrays = returns_arrays;
         meaning.takes_complex = takes_complex;
+        meaning.is_of_part = of_part;
+        meaning.takes_strangers = takes_strangers;
         if (!elaborate.is_none()) meaning.elaborate = Py_NewRef(elaborate.ptr());
         numpy::add_callable(callable.ptr(), meaning);
       },
       py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(), py::kw_only(),
       py::arg("method") = false, py::arg("returns_arrays") = false, py::arg("takes_complex") = true,
-      py::arg("elaborate") = py::none());
+      py::arg("of_part") = false, py::arg("takes_strangers") = false, py::arg("elaborate") = py::none());
   numpy.def(
       "add_host_call",
       [](const py::object& callable, const std::string& name, const py::object& self_type) {
@@ -80,6 +83,12 @@ void bind_numpy(py::module_& module) {
         numpy::add_attribute(kept_name(name), meaning);
       },
       py::arg("name"), py::arg("function"), py::arg("takes_complex"));
+  numpy.def(
+      "add_part",
+      [](const std::string& name, const py::type& type, const py::object& maker) {
+        numpy::add_part(kept_name(name), reinterpret_cast<PyTypeObject*>(type.ptr()), maker.ptr());
+      },
+      py::arg("name"), py::arg("type"), py::arg("maker"));
   numpy.def("add_ufunc", [](const std::string& row, const py::object& ufunc, const std::string& name) {
     const OpRow* found = find_op(row);
     MD_ASSERT(found != nullptr, "no op is named ", row);

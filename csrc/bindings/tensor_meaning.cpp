@@ -44,6 +44,10 @@ TensorCallable meaning_of(const py::object& callable, const std::string& name, c
     case TensorCallableKind::HostCall:
       meaning.function = Py_NewRef(callable.ptr());
       break;
+    case TensorCallableKind::Converted:
+      meaning.function = Py_NewRef(callable.ptr());
+      meaning.refusal = TensorRefusal::Memory;
+      break;
     case TensorCallableKind::Breaks:
       meaning.refusal = tensor_refusal(operand.cast<std::string>());
       break;
@@ -51,6 +55,7 @@ TensorCallable meaning_of(const py::object& callable, const std::string& name, c
     case TensorCallableKind::Elements:
       meaning.refusal = meaning.kind == TensorCallableKind::Element ? TensorRefusal::Number : TensorRefusal::List;
       break;
+    case TensorCallableKind::Writable:
     case TensorCallableKind::State:
     case TensorCallableKind::GradMode:
     case TensorCallableKind::SetGradMode:

@@ -7,6 +7,7 @@
 #include "bindings/bindings.h"
 #include "bindings/table_names.h"
 #include "bindings/tensor_meaning.h"
+#include "frontends/library_conversions.h"
 #include "frontends/tensor_conversions.h"
 #include "frontends/tensor_facts.h"
 #include "frontends/torch/library.h"
@@ -123,6 +124,14 @@ void bind_torch(py::module_& module) {
   for (const ConversionMethod& method : conversion_methods()) conversions.append(method.name);
   torch.attr("fact_methods") = facts;
   torch.attr("conversions") = conversions;
+  module.def(
+      "_add_library_conversion",
+      [](const py::object& function, const py::type& from, const py::type& to) {
+        const TensorFamily* source = find_family(reinterpret_cast<PyTypeObject*>(from.ptr()));
+        const TensorFamily* target = find_family(reinterpret_cast<PyTypeObject*>(to.ptr()));
+        if (source != nullptr && target != nullptr) add_library_conversion(function.ptr(), *source, *target);
+      },
+      py::arg("function"), py::arg("source"), py::arg("target"));
   module.def("_add_family_loader",
              [](const py::str& name, const py::function& loader) { add_family_loader(name.ptr(), loader.ptr()); });
   module.def("_load_families", load_families);

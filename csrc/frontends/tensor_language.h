@@ -21,12 +21,14 @@ struct TensorAttribute {
     View,      // an op without further arguments
     Constant,  // always `value`
     StandIn,   // what a Python function over our tensors returns
+    Part,      // a new object of the library's that stands for the tensor
   };
   Kind kind;
   const TensorFact* fact = nullptr;
   const OpRow* row = nullptr;
   PyObject* value = nullptr;                 // immortal
   const TensorCallable* stand_in = nullptr;  // never destroyed
+  PyTypeObject* part = nullptr;              // immortal, as the function that makes one of a tensor, which is `value`
 };
 
 using TensorAttributes = std::unordered_map<std::string_view, TensorAttribute>;
@@ -75,8 +77,10 @@ struct TensorCallable {
   // Breaks; Element, Elements, Fact: where the call is not captured.
   TensorRefusal refusal = TensorRefusal::Method;
   ResultLayout layout = ResultLayout::Computed;
-  bool takes_complex = true;    // StandIn: of complex numbers it computes what the library's function does
-  bool returns_arrays = false;  // results of rank 0 as well, where the library has scalars for others
+  bool is_of_part = false;       // called with the tensor in the place of what an attribute made of it
+  bool takes_complex = true;     // StandIn: of complex numbers it computes what the library's function does
+  bool takes_strangers = false;  // a tensor of another library that comes first counts as one of its own
+  bool returns_arrays = false;   // results of rank 0 as well, where the library has scalars for others
   // Dtypes, by bit, for which the library raises and the row does not: of the first tensor, and of an argument `dtype`.
   uint32_t refused = 0, refused_results = 0;
 };

@@ -173,6 +173,9 @@ std::string condition_NO_OVERLAP(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_WRITABLE(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " is writable";
 }
+std::string condition_ALIGNED(const Guard& guard, const Bytecode& bytecode) {
+  return str_cat(name(guard.source, bytecode), " lies at a multiple of ", guard.length, " bytes");
+}
 // s0 < 4, followed by where the symbols come from: L['x'].size()[0] is s0.
 std::string condition_SHAPE(const Guard& guard, const Bytecode& bytecode) {
   const SizeExpectation& size = *guard.size;

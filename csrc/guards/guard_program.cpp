@@ -281,6 +281,10 @@ bool check_WRITABLE(const GuardInstruction& in, PyObject* const* registers, cons
   return family != nullptr && family->is_writable(registers[in.target]);
 }
 
+bool check_ALIGNED(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  return lies_at_multiple(registers[in.target], in.number);
+}
+
 bool check_TEXT_STREAM(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   return is_plain_text_stream(registers[in.target]);
 }

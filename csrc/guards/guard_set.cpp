@@ -375,6 +375,12 @@ void GuardSet::number(NumberCode code, BorrowedRef result) {
 
 void GuardSet::writable(const Source* source) { impl_->add(guard_on(GuardKind::WRITABLE, source)); }
 
+void GuardSet::aligned(const Source* source, int64_t bytes) {
+  Guard guard = guard_on(GuardKind::ALIGNED, source);
+  guard.length = bytes;
+  impl_->add(std::move(guard));
+}
+
 void GuardSet::global_state(const TensorFamily& family) {
   Guard guard = guard_on(GuardKind::GLOBAL_STATE, nullptr);
   guard.state = {&family, family.state()};

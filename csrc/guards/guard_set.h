@@ -79,6 +79,7 @@ class GuardSet {
   // The result of a computation on numbers, which are read at most at kMostSizes places, like those of shape().
   void number(NumberCode code, BorrowedRef result);
   void writable(const Source* source);
+  void aligned(const Source* source, int64_t bytes);
   void global_state(const TensorFamily& family);  // the current one
   void recursion_limit();                         // the current one
 

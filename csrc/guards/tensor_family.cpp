@@ -118,6 +118,13 @@ bool read_view(const TensorFamily& family, PyObject* object, TensorView& view) {
   return false;
 }
 
+bool lies_at_multiple(BorrowedRef object, int64_t bytes) {
+  const TensorFamily* family = object ? family_of(object) : nullptr;
+  TensorView view;
+  return family != nullptr && read_view(*family, object, view) &&
+         reinterpret_cast<uintptr_t>(view.data) % static_cast<uintptr_t>(bytes) == 0;
+}
+
 Tensor hold_memory(const TensorFamily& family, BorrowedRef object) {
   TensorView view;
   return family.read(object, view) ? tensor_over(object, view) : Tensor();

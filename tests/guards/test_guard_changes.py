@@ -474,6 +474,16 @@ def memory_that_may_not_be_written():
     return write, [writable, writable], read_only
 
 
+@case("ALIGNED")
+def bytes_that_lie_elsewhere():
+    whole = numpy.arange(64, dtype=numpy.int32)
+
+    def as_wider(x):
+        return x.view(numpy.int64) + 1
+
+    return as_wider, [whole[:8], whole[2:10]], whole[1:9]
+
+
 @case("GLOBAL_STATE")
 def grad_mode():
     def requires(x):

@@ -264,6 +264,17 @@ def test_memory_that_may_be_written():
     assert program.explain((frozen, 0)) == "L['x'] is writable"
 
 
+def test_where_memory_begins():
+    program = make_program()
+    program.aligned(program.local("x"), 8)
+    program.seal()
+    values = minidynamo.zeros(4)
+    assert program.check((values, 0)) and program.check((values[2:], 0))
+    for other in (values[1:], values[3:], 3, None):
+        assert not program.check((other, 0))
+    assert program.lines() == ["ALIGNED: L['x'] lies at a multiple of 8 bytes"]
+
+
 def test_the_recursion_limit():
     program = make_program()
     program.recursion_limit()
@@ -403,6 +414,7 @@ def test_every_row_is_tried():
         "NOT_ALIAS",
         "NO_OVERLAP",
         "WRITABLE",
+        "ALIGNED",
         "SHAPE",
         "TENSOR_MATCH",
         "GLOBAL_STATE",

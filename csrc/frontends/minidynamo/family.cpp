@@ -92,7 +92,7 @@ constexpr MethodMeaning kMethods[] = {
     {"tolist", TensorCallableKind::Elements, TensorRefusal::List},
     {"equal", TensorCallableKind::Breaks, TensorRefusal::Number},
     {"allclose", TensorCallableKind::Breaks, TensorRefusal::Number},
-    {"numpy", TensorCallableKind::Breaks, TensorRefusal::Memory},
+    {"numpy", TensorCallableKind::Converted, TensorRefusal::Memory},
     {"data_ptr", TensorCallableKind::Breaks, TensorRefusal::Memory},
     {"__array__", TensorCallableKind::Breaks, TensorRefusal::Memory},
     {"__dlpack__", TensorCallableKind::Breaks, TensorRefusal::Memory},
@@ -169,6 +169,7 @@ void add_method(PyObject* descriptor) {
   if (const TensorFact* fact = find_tensor_fact(name); fact != nullptr && fact->is_method)
     meaning = {.kind = TensorCallableKind::Fact, .fact = fact};
   meaning.name = reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method->ml_name;
+  if (meaning.kind == TensorCallableKind::Converted) meaning.function = Py_NewRef(descriptor);
   add_own_callable(descriptor, meaning);
 }
 

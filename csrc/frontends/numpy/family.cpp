@@ -248,4 +248,10 @@ void add_attribute(std::string_view name, TensorCallable meaning) {
       name, TensorAttribute{.kind = TensorAttribute::Kind::StandIn, .stand_in = new TensorCallable(meaning)});
 }
 
+void add_part(std::string_view name, PyTypeObject* type, BorrowedRef maker) {
+  attributes().emplace(name, TensorAttribute{.kind = TensorAttribute::Kind::Part,
+                                             .value = Py_NewRef(maker.get()),
+                                             .part = reinterpret_cast<PyTypeObject*>(Py_NewRef(type))});
+}
+
 }  // namespace md::numpy

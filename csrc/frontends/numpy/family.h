@@ -18,5 +18,7 @@ void add_host_call(BorrowedRef callable, TensorCallable meaning);
 void set_tracer_of_host_calls(BorrowedRef tracer);
 // An attribute that a Python function over our tensors computes.
 void add_attribute(std::string_view name, TensorCallable meaning);
+// An attribute whose value is an object that stands for the array; `maker` makes one of an array.
+void add_part(std::string_view name, PyTypeObject* type, BorrowedRef maker);
 
 }  // namespace md::numpy

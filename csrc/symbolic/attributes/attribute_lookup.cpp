@@ -24,6 +24,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/tensor_callables.h"
+#include "symbolic/tensors/tensor_parts.h"
 
 namespace md {
 
@@ -171,6 +172,10 @@ Bound AttributeLookup::on_made_object() {
   if (made->model && PyWeakref_CheckRef(made->model.get())) unknown();  // it has a callback, which the model lacks
   if (made->model) return on_model(made->model.get());
   PyTypeObject* type = type_of(object_);
+  if (BorrowedRef member = member_of_part(object_, name_)) {
+    if (!is_data_descriptor(Py_TYPE(member.get()))) return {tracer_.values().constant(member), true};
+    return {call_tensor_callable(tracer_, *find_tensor_callable(member), {{object_}, {}})};
+  }
   bool copies = type == &PyProperty_Type && (is("getter") || is("setter") || is("deleter"));
   if (copies) return {tracer_.values().constant(_PyType_Lookup(type, name_)), true};
   PyObject* of_proxy = type == &PyDictProxy_Type ? _PyType_Lookup(type, name_) : nullptr;

@@ -14,6 +14,7 @@
 #include "symbolic/facts/mapping_proxies.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/tensors/tensor_indexing.h"
+#include "symbolic/tensors/tensor_parts.h"
 #include "symbolic/trace/endings.h"
 #include "symbolic/trace/tracer.h"
 #include "symbolic/values/key_proxy.h"
@@ -308,6 +309,7 @@ ValuePtr iterator_over(Tracer& tracer, const ValuePtr& value) {
   if (auto* object = as<ObjectValue>(value); object != nullptr && PyRange_Check(object->object.get()))
     return range_iterator(tracer, value);
   if (auto* tensor = as<TensorValue>(value)) return tensor_iterator(tracer, value, tensor);
+  if (ValuePtr elements = iterated_part(tracer, value)) return any_iterator_over(tracer, elements);
   return nullptr;
 }
 

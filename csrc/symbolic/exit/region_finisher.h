@@ -46,6 +46,7 @@ class RegionFinisher {
 #undef MD_VALUE
   // The object at the source is kept.
   void pass_through(const Source* source, Recipe& recipe);
+  void describe_converted(const TensorValue& tensor, Recipe& recipe);
   void describe_size(Dim dim, Recipe& recipe);
   void bind_symbols(CapturedRegion& region);
   void describe_class(const TracedClass& made, Recipe& recipe);

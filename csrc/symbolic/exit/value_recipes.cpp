@@ -71,6 +71,7 @@ Detached detached(const TensorValue& tensor) {
 
 void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return pass_through(tensor->source, recipe);
+  if (tensor->converted_step != 0) return describe_converted(*tensor, recipe);
   recipe.kind = RecipeKind::Output;
   recipe.family = tensor->family;
   recipe.detached = detached(*tensor);
@@ -78,6 +79,16 @@ void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   bool is_counted = tensor->base != nullptr && tensor->base->source == nullptr && !recipe.detached.uncounted;
   if (is_counted) recipe.writes = tensor->base->version;
   outputs_.push_back(tracer_.builder().output_value(tensor));
+}
+
+// The function of the library makes it at the exit too. Views of it, and writes that are counted, follow there.
+void RegionFinisher::describe_converted(const TensorValue& tensor, Recipe& recipe) {
+  bool misses_writes = tensor.base->version > 0 && tensor.family->written != nullptr;
+  if (!tensor.converter || misses_writes)
+    end_before(tensor.converted_step, BreakReason::tensor_export, "a view in another library is kept");
+  recipe.kind = RecipeKind::Call;
+  recipe.object = check(PyTuple_New(0));
+  add_parts(recipe, {tensor.converter, tensor.converted_from});
 }
 
 void RegionFinisher::describe_size(Dim dim, Recipe& recipe) {
@@ -322,6 +333,8 @@ void RegionFinisher::describe(ConstructedValue* made, Recipe& recipe) {
   // Its object may die with the function.
   if (type_of(ValuePtr(made)) == &_PyWeakref_RefType && !made->model && exit_ == ExitKind::Return)
     end_before(made->creation_step, BreakReason::object_creation, "a weak reference");
+  if (made->iterated_step != 0)
+    end_before(made->iterated_step, BreakReason::unknown_iteration, "what has been iterated over is kept");
   recipe.kind = RecipeKind::Call;
   recipe.parts.push_back(recipe_of(made->maker ? made->maker : made->type));
   add_parts(recipe, made->positional);

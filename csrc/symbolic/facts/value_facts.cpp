@@ -16,6 +16,7 @@
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_parts.h"
 #include "symbolic/trace/loops.h"
 
 #include <algorithm>
@@ -417,7 +418,9 @@ std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr&, InstanceDict
 }
 std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, ConstructedValue&) {
   const ValuePtr shown = behind_proxy(tracer, value);
-  return shown != value ? length_of(tracer, shown) : std::nullopt;
+  if (shown != value) return length_of(tracer, shown);
+  ValuePtr length = call_member_of_part(tracer, value, "__len__");
+  return length ? int_of(tracer, length) : std::nullopt;
 }
 std::optional<int64_t> kind_length(Tracer& tracer, const ValuePtr& value, ObjectValue& known) {
   if (const ValuePtr shown = behind_proxy(tracer, value); shown != value) return length_of(tracer, shown);
@@ -623,7 +626,10 @@ std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, InstanceDi
   return truth_by_length(tracer, value);
 }
 std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, ConstructedValue&) {
-  return type_of(value) != &PyDictProxy_Type ? std::optional(true) : truth_by_length(tracer, value);
+  PyTypeObject* type = type_of(value);
+  bool has_length = (type->tp_as_mapping != nullptr && type->tp_as_mapping->mp_length != nullptr) ||
+                    (type->tp_as_sequence != nullptr && type->tp_as_sequence->sq_length != nullptr);
+  return has_length ? truth_by_length(tracer, value) : std::optional(true);
 }
 std::optional<bool> kind_truth(Tracer&, const ValuePtr&, NumberValue&) {
   graph_break(BreakReason::data_dependent_branch, "truth of a number taken out of a tensor");

@@ -19,6 +19,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/tensor_callables.h"
 #include "symbolic/tensors/tensor_indexing.h"
+#include "symbolic/tensors/tensor_parts.h"
 #include "symbolic/trace/loops.h"
 #include "symbolic/trace/registry.h"
 #include "symbolic/trace/tracer.h"
@@ -173,6 +174,7 @@ ValuePtr subscript(Tracer& tracer, const ValuePtr& asked, const ValuePtr& given)
   if (is_dict(tracer, container, {"__getitem__"})) return subscript_of_dict(tracer, container, key);
   if (type == &PyList_Type || is_plain_tuple(tracer, container) || is_plain_list(tracer, container))
     return subscript_of_sequence(tracer, container, key);
+  if (ValuePtr item = call_member_of_part(tracer, container, "__getitem__", {key})) return item;
   auto* made = as<ConstructedValue>(container);
   Ref whole = made != nullptr ? made->model : constant_of(tracer, container);
   Ref constant = whole ? constant_of(tracer, key) : Ref();
@@ -282,6 +284,7 @@ void store_subscr(Tracer& tracer, const Instruction&) {
   } else if (is_deque(container) && store_in_deque(tracer, container, key, value)) {
   } else if (is_tensor(container)) {
     store_into_tensor(tracer, container, key, value);
+  } else if (call_member_of_part(tracer, container, "__setitem__", {key, value})) {
   } else if (inline_item(tracer, container, {key, value}, "__setitem__", 3)) {
     return;
   } else {
@@ -312,7 +315,7 @@ void store_slice(Tracer& tracer, const Instruction&) {
     replace_elements(tracer, container, slice, &value);
   } else if (is_tensor(container)) {
     store_into_tensor(tracer, container, slice, value);
-  } else {
+  } else if (!call_member_of_part(tracer, container, "__setitem__", {slice, value})) {
     graph_break(BreakReason::store_subscript, str_cat(describe(container), "[slice]"));
   }
   tracer.frames().pop_many(4);

@@ -84,20 +84,27 @@ ValueRef GraphBuilder::scalar_input(const ValuePtr& value) {
   return ref;
 }
 
-StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
+GraphBuilder::Window GraphBuilder::window_of(const TensorValue& tensor) {
   const TensorSpec& base = graph_->info(tensor.base->original).spec;
-  StridedView view{base.sizes, base.strides, 0};
+  Window window{{base.sizes, base.strides, 0}, 0};
   ValueRef current = tensor.base->original;
   for (const ViewStep& step : tensor.views) {
     std::vector<Operand> operands = step.operands;
     operands[0] = current;
     Node* node = add_op(*step.row, std::move(operands));
     OutSpec out = view_outs(*node)[static_cast<size_t>(step.out)];
-    if (out.spec.dtype != base.dtype) graph_break(BreakReason::tensor_write, "a write beside parts of complex numbers");
-    view = {out.spec.sizes, out.spec.strides, view.offset + out.view_offset};
+    Dim item = static_cast<int64_t>(item_size(out.spec.dtype));
+    window.first_byte = window.first_byte + out.view_offset * item;
+    window.view = {out.spec.sizes, out.spec.strides, floor_divide(window.first_byte, item)};
     current = {node, step.out};
   }
-  return view;
+  return window;
+}
+
+StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
+  if (tensor.spec.dtype != graph_->info(tensor.base->original).spec.dtype)
+    graph_break(BreakReason::tensor_write, "a write beside views in another dtype");
+  return window_of(tensor).view;
 }
 
 // What the library records is left to it, with the rest of the frame.
@@ -140,6 +147,20 @@ void GraphBuilder::make_alias(TensorValue* alias, TensorValue* viewed, const Nod
   alias->views = viewed->views;
   alias->views.push_back({node.op, node.operands, out});
   alias->version = alias->base->version;
+  alias->converted_step = viewed->converted_step;
+  alias->converted_from = viewed->converted_from;
+  if (item_size(alias->spec.dtype) > item_size(viewed->spec.dtype)) require_aligned(*alias);
+}
+
+// Of elements that are wider than those of what they are a view of.
+void GraphBuilder::require_aligned(const TensorValue& alias) {
+  Dim item = static_cast<int64_t>(item_size(alias.spec.dtype));
+  const Source* owner = alias.base->source;
+  const ValuePtr input = owner != nullptr ? values_.find(owner) : nullptr;
+  bool is_aligned = known_equal(remainder(window_of(alias).first_byte, item), 0) &&
+                    (!input || lies_at_multiple(as<TensorValue>(input)->object, item.value()));
+  if (!is_aligned) graph_break(BreakReason::tensor_operands, "wider elements that are not aligned");
+  if (owner != nullptr) values_.guards().aligned(owner, item.value());
 }
 
 ValueRef GraphBuilder::derive(ValueRef base, const TensorValue& tensor) {
@@ -189,16 +210,26 @@ void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
   written_inputs_.push_back(base);
 }
 
+// The base with a value in the place of a view of it. A view in another dtype is a window of the same bytes in that dtype.
+ValueRef GraphBuilder::with_window(const TensorValue& tensor, ValueRef value) {
+  static const OpRow* const scatter = find_op("scatter_view");
+  static const OpRow* const view_dtype = find_op("view_dtype");
+  DType dtype = tensor.spec.dtype, own = graph_->info(tensor.base->original).spec.dtype;
+  auto in_dtype = [&](ValueRef whole, DType wanted) {
+    return dtype == own ? whole : ValueRef{add_op(*view_dtype, {whole, wanted}), 0};
+  };
+  StridedView view = window_of(tensor).view;
+  Node* node = add_op(*scatter, {in_dtype(tensor.base->current, dtype), value, view.sizes, view.strides,
+                                 Scalar::symbolic(view.offset)});
+  return in_dtype({node, 0}, own);
+}
+
 ValueRef GraphBuilder::whole_base(TensorValue* tensor, ValueRef value) {
   static const OpRow* const copy = find_op("copy");
-  static const OpRow* const scatter = find_op("scatter_view");
   const TensorSpec& layout = graph_->info(tensor->base->original).spec;
   ValueRef next = value;
   if (!tensor->views.empty()) {
-    StridedView view = strided_view_of(*tensor);
-    Node* node =
-        add_op(*scatter, {tensor->base->current, value, view.sizes, view.strides, Scalar::symbolic(view.offset)});
-    next = {node, 0};
+    next = with_window(*tensor, value);
   } else if (!lies_alike(graph_->info(value).spec, layout)) {
     Node* node = add_op(*copy, {tensor->base->current, value, Scalar(false)});
     next = {node, 0};
@@ -214,6 +245,8 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
   std::shared_ptr<TensorBase> base = base_of(tensor);
   for (const ViewStep& step : tensor->views)
     if (step.row->has(kUncounted)) graph_break(BreakReason::tensor_write, "a write that its tensor does not count");
+  bool is_counted = tensor->converted_from && as<TensorValue>(tensor->converted_from)->family->written != nullptr;
+  if (is_counted) graph_break(BreakReason::tensor_write, "a write that another library does not count");
   if (base->source != nullptr) note_written_input(base);
   ValueRef next;
   try {

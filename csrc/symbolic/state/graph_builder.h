@@ -65,6 +65,7 @@ class GraphBuilder {
   ValueRef output_value(TensorValue* tensor);
   // The same view of the input as it was at the region's start; only for inputs and their views.
   ValueRef original_value(TensorValue* tensor) { return derive(base_of(tensor)->original, *tensor); }
+  // In elements of its base; breaks the graph for another dtype.
   StridedView strided_view_of(const TensorValue& tensor);
 
   // --- writes
@@ -78,9 +79,17 @@ class GraphBuilder {
   std::vector<std::pair<ValueRef, ValueRef>> written_values() const;
 
  private:
+  // A view of a base, in elements of the view.
+  struct Window {
+    StridedView view;
+    Dim first_byte = 0;
+  };
+  Window window_of(const TensorValue& tensor);
   void leave_history(const TensorValue& tensor);
   ValueRef derive(ValueRef base, const TensorValue& tensor);
   ValueRef whole_base(TensorValue* tensor, ValueRef value);
+  ValueRef with_window(const TensorValue& tensor, ValueRef value);
+  void require_aligned(const TensorValue& alias);
   void note_written_input(const std::shared_ptr<TensorBase>& base);
   void check_apart(const TensorBase& written, const TensorValue& other);
   void check_apart_from_written(TensorValue* input);

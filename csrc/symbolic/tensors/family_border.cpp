@@ -85,6 +85,8 @@ class Border {
     own->base = tracer_.builder().base_of(tensor);
     own->views = tensor->views;
     own->version = own->base->version;
+    own->converted_step = tensor->converted_step;
+    own->converted_from = tensor->converted_from;
     passed_.emplace_back(value, own);
     return own;
   }

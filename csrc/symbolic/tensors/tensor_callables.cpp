@@ -14,12 +14,15 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/conversion_calls.h"
 #include "symbolic/tensors/family_border.h"
+#include "symbolic/tensors/library_borders.h"
 #include "symbolic/tensors/result_layouts.h"
 #include "symbolic/tensors/sequence_operands.h"
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/tensors/tensor_parts.h"
 #include "symbolic/tensors/tensor_writes.h"
 #include "symbolic/tensors/traced_calls.h"
+#include "tensor/memory_overlap.h"
 
 namespace md {
 namespace {
@@ -160,6 +163,28 @@ ValuePtr call_Fact(Tracer& tracer, const TensorCallable& callable, const CallArg
   }
 }
 
+ValuePtr call_Converted(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  const LibraryConversion* conversion = find_library_conversion(callable.function);
+  TensorValue* tensor = args.positional.size() == 1 && args.keywords.empty() ? tensor_in(args) : nullptr;
+  if (conversion == nullptr || tensor == nullptr || !are_kin(*tensor->family, *conversion->from)) refuse(callable);
+  return in_library(tracer, args.positional[0], *conversion);
+}
+
+// New memory may be written, and views of what may be, unless they repeat elements.
+ValuePtr call_Writable(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  TensorValue* tensor = tensor_in(args);
+  if (tensor == nullptr || args.positional.size() != 1) refuse(callable);
+  auto is_writable = [&](const ValuePtr& owner) {
+    auto* known = as<TensorValue>(owner);
+    tracer.values().guard_tensor(known);
+    return known->family->is_writable(known->object);
+  };
+  if (tensor->source != nullptr) return tracer.values().boolean(is_writable(args.positional[0]));
+  const TensorBase* base = tensor->views.empty() ? nullptr : tensor->base.get();
+  bool may = base == nullptr || base->source == nullptr || is_writable(tracer.values().find(base->source));
+  return tracer.values().boolean(may && !has_expanded_dim(tensor->spec));
+}
+
 ValuePtr call_Conversion(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   TensorValue* tensor = tensor_in(args);
   if (tensor == nullptr) refuse(callable);
@@ -244,6 +269,20 @@ ValuePtr call_Breaks(Tracer&, const TensorCallable& callable, const CallArgs&) {
 
 }  // namespace tensor_callables
 
+namespace {
+
+ValuePtr call_of_part(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  auto* part = args.positional.empty() ? nullptr : as<ConstructedValue>(args.positional[0]);
+  if (part == nullptr) refuse(callable);
+  TensorCallable of_tensor = callable;
+  of_tensor.is_of_part = false;
+  CallArgs plain = args;
+  plain.positional[0] = part->positional[0];
+  return call_tensor_callable(tracer, of_tensor, plain);
+}
+
+}  // namespace
+
 ValuePtr call_tensor_callable(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
   using Handler = ValuePtr (*)(Tracer&, const TensorCallable&, const CallArgs&);
   static constexpr Handler kHandlers[] = {
@@ -251,6 +290,13 @@ ValuePtr call_tensor_callable(Tracer& tracer, const TensorCallable& callable, co
 #include "frontends/tensor_callables.def"
 #undef MD_TENSOR_CALLABLE
   };
+  if (callable.is_of_part) return call_of_part(tracer, callable, args);
+  if (callable.kind == TensorCallableKind::Converted) return tensor_callables::call_Converted(tracer, callable, args);
+  if (callable.takes_strangers) {
+    TensorCallable own = callable;
+    own.takes_strangers = false;
+    return call_tensor_callable(tracer, own, with_kin(tracer, callable, args));
+  }
   refuse_strangers(callable, args);
   if ((callable.refused | callable.refused_results) != 0) refuse_dtypes(tracer, callable, args);
   return laid_out(tracer, callable, args, kHandlers[static_cast<size_t>(callable.kind)](tracer, callable, args));
@@ -267,6 +313,8 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
       return call_op(tracer, *attribute.row, {{value}, {}}, CallForm::Method);
     case TensorAttribute::Kind::StandIn:
       return call_stand_in(tracer, *attribute.stand_in, {{value}, {}});
+    case TensorAttribute::Kind::Part:
+      return make_part(tracer, value, attribute);
     case TensorAttribute::Kind::Constant:
       break;
   }

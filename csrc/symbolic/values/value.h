@@ -159,6 +159,10 @@ struct TensorValue : Value {
   const Source* source = nullptr;  // inputs
   std::vector<int> stride_over;    // inputs with symbolic sizes: make_symbolic()
   bool guarded = false;            // inputs: TENSOR_MATCH was added
+  // Of a tensor of one library over the memory of another's: the one that it was made of, the function that makes it, which
+  // views of it do not have, and the trace step.
+  ValuePtr converted_from, converter;
+  int64_t converted_step = 0;
 };
 
 // The own attributes of an object, in order of setting.
@@ -361,6 +365,7 @@ struct ConstructedValue : Value {
   Ref model;                  // an equal real object, for a class whose methods are pure; null if there is none
   ShownNames copied;          // of the wrapped function, at creation (copied_names.h)
   int64_t creation_step = 0;  // the trace step that created it
+  int64_t iterated_step = 0;  // the one that iterated over it, which changed it; 0: none
 };
 
 struct NumberValue : Value {

@@ -20,6 +20,8 @@ void visit_parts(const ValuePtr& value, const Visit& visit) {
     all(object->writes->appended);
     seconds(object->writes->stores);
     seconds(object->writes->attributes);
+  } else if (auto* tensor = as<TensorValue>(value)) {
+    visit(tensor->converted_from);
   } else if (auto* sequence = as<SequenceValue>(value)) {
     all(sequence->items);
     seconds(sequence->attributes);

@@ -40,6 +40,23 @@ std::string list(const DimVec& dims) {
   return text + "]";
 }
 
+// Each element as several, or several as one. Those along the last dim lie side by side.
+void change_width(const OpCall& call, TensorSpec& spec, int64_t from, int64_t to) {
+  int last = spec.rank() - 1;
+  if (last < 0) raise_op(ErrorKind::Runtime, call.row.name, "a tensor without dims keeps the width of its element");
+  if (!known_equal(spec.strides[last], 1))
+    raise_op(ErrorKind::Runtime, call.row.name, "the elements of the last dim do not lie side by side");
+  auto widened = [&](Dim number) {
+    if (from > to) return number * Dim(from / to);
+    if (!known_equal(remainder(number, Dim(to / from)), 0))
+      raise_op(ErrorKind::Runtime, call.row.name, number.str(), " elements of ", from, " bytes are no elements of ",
+               to);
+    return floor_divide(number, Dim(to / from));
+  };
+  spec.sizes[last] = widened(spec.sizes[last]);
+  for (int i = 0; i < last; ++i) spec.strides[i] = widened(spec.strides[i]);
+}
+
 // The wanted sizes with -1 replaced.
 DimVec infer_sizes(const OpCall& call, const DimVec& wanted) {
   Dim numel = self_spec(call).numel();
@@ -136,6 +153,18 @@ void view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
              str(self_spec(call).strides.span()),
              " (at least one dimension spans across two contiguous subspaces). Use .reshape(...) instead.");
   }
+  push_view(outs, std::move(spec));
+}
+
+void view_dtype_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const Tensor& tensor = tensor_arg(call, 0);
+  TensorSpec spec = tensor.spec();
+  DType dtype = arg_as<DType>(call, 1);
+  int64_t from = static_cast<int64_t>(item_size(spec.dtype)), to = static_cast<int64_t>(item_size(dtype));
+  spec.dtype = dtype;
+  if (from != to) change_width(call, spec, from, to);
+  if (tensor->kind() == TensorKind::Real && tensor->offset() * from % to != 0)
+    raise_op(ErrorKind::Runtime, call.row.name, "the first element lies inside of a wider one");
   push_view(outs, std::move(spec));
 }
 

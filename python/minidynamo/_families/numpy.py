@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from .. import _C
-from . import numpy_host_calls, numpy_rewrites, numpy_stand_ins, numpy_ufuncs
+from . import conversions, numpy_host_calls, numpy_rewrites, numpy_stand_ins, numpy_ufuncs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ def load(numpy: Any) -> str | None:
     numpy_host_calls.start()
     _C._numpy.add(numpy.ndarray.item, "ndarray.item", "Element", method=True)
     _C._numpy.add(numpy.ndarray.tolist, "ndarray.tolist", "Elements", method=True)
+    for name in ("flat", "flags"):
+        _C._numpy.add_part(name, type(getattr(numpy.zeros(1), name)), getattr(numpy.ndarray, name).__get__)
     for name, function in numpy_stand_ins.ATTRIBUTES.items():
         _C._numpy.add_attribute(name, function, takes_complex=True)
+    conversions.register()
     return None
 
 

@@ -7,6 +7,7 @@ import types
 from .. import _C
 from . import (
     add_module_wrapper,
+    conversions,
     torch_functions,
     torch_graphs,
     torch_layers,
@@ -123,6 +124,7 @@ def _register(torch: Any) -> None:
         _add_method(torch, add, name, "Conversion", name)
     _add_method(torch, add, "item", "Element")
     _add_method(torch, add, "tolist", "Elements")
+    conversions.register()
 
 
 def _add(callable: Any, name: str, kind: str, operand: Any = None, *, method: bool = False) -> None:

@@ -78,6 +78,18 @@ len({m})
 {m}.shape[0] * {v}
 float({m}[{i}, {j}])
 {m}.flat[{i}]
+{v}.flat[1:]
+{m}.flat[::-{n}] + {n}
+{m}.T.flat[{j}]
+{m}.flat[np.array([3, 0, {i}])]
+len({v}.flat) * {v}
+{m} * 2 if {m}.flags.c_contiguous else {m}
+{v}.flags.writeable
+{m}.flags["F_CONTIGUOUS"]
+{v}.view("u1")
+{m}.view("i2")[..., :2]
+{v}.copy().view("i1") + 1
+{m}.view({m}.dtype)[{i}]
 {m}[::-1]
 {v}[..., ::-1]
 {v}[..., ::-1] + {v}
@@ -193,6 +205,11 @@ STATEMENTS = """
 {m}[:, ::-1] += {n}
 {m}[::-2] *= {m}[0]
 {m}[::-1][{i}] = {n}
+{m}.flat[{j}] = {n}
+{m}.flat[1:{n}] = {n}
+{m}.flat[::5] = {m}.flat[{i}]
+x = {m}.view("u1"); x[..., 0] ^= 1
+x = {m}[{i}].view("i1"); x ^= 1
 x = {m}[::-1]; x -= {m}
 x = np.flip({m}); x[{i}] = {v}; x += {n}
 np.add({m}[::-1], {m}, out={m})

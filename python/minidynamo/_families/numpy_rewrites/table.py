@@ -23,6 +23,10 @@ if "numpy" not in sys.modules:
 numpy: Any = sys.modules["numpy"]
 
 
+# The classes of `flat` and `flags`: ours are called with the array.
+_PARTS = ("flatiter.", "_core.multiarray.flagsobj.")
+
+
 class Rewrite:
     """A function of ours over NumPy's in the place of NumPy's at `path`; a kind of tensor_callables.def."""
 
@@ -35,7 +39,8 @@ class Rewrite:
         for part in self.path.split("."):
             value = getattr(value, part, None)
         if value is not None:
-            _C._numpy.add(value, self.path, self.kind, self.function)
+            is_of_part = self.path.startswith(_PARTS)
+            _C._numpy.add(value, self.path, self.kind, self.function, of_part=is_of_part)
 
 
 TABLE: list[Rewrite] = []

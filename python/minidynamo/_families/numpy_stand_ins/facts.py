@@ -133,7 +133,7 @@ def _of_numbers(value: Any, dtype: Any) -> Any:
     return minidynamo.tensor(value, dtype=wanted)
 
 
-@stands_in("asarray asanyarray", returns_arrays=True, takes_complex=True)
+@stands_in("asarray asanyarray", returns_arrays=True, takes_complex=True, takes_strangers=True)
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
@@ -145,7 +145,7 @@ def asarray(
     return values if dtype is None else cast(values, dtype_of(dtype, takes_complex=True))
 
 
-@stands_in("array", returns_arrays=True, takes_complex=True)
+@stands_in("array", returns_arrays=True, takes_complex=True, takes_strangers=True)
 def array(
     object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False, ndmin: int = 0,
     ndmax: int = 0, like: Any = None,

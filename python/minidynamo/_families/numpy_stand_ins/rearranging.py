@@ -6,7 +6,7 @@ import minidynamo
 
 from ..._C import Tensor
 from ..._composites.registry import prims
-from .table import MOST_DIMS, all_dims, array_of, attribute, decline, is_axis, stands_in
+from .table import MOST_DIMS, all_dims, array_of, attribute, decline, dtype_of, is_axis, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +78,19 @@ def imag(self: Any) -> Any:
     if not values.is_complex():
         decline("imag of real numbers, a view that is read-only")
     return values.imag
+
+
+@stands_in("ndarray.view", returns_arrays=True, takes_complex=True)
+def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
+    values = array_of(self, "view")
+    if type is not None:
+        decline("view as another type")
+    if dtype is None:
+        return values[:]
+    wanted = dtype_of(dtype, takes_complex=True)
+    if wanted is minidynamo.bool and values.dtype is not minidynamo.bool:
+        decline("view of bytes as bools")
+    return values[:] if wanted is values.dtype else prims.view_dtype(values, wanted)
 
 
 @stands_in("swapaxes ndarray.swapaxes", returns_arrays=True, takes_complex=True)

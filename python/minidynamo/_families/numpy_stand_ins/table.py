@@ -46,11 +46,10 @@ __all__ = [
 class StandIn:
     """A function of ours, with NumPy's parameters, in the place of NumPy's at `places`."""
 
-    def __init__(self, places: str, function: Callable[..., Any], returns_arrays: bool, takes_complex: bool) -> None:
+    def __init__(self, places: str, function: Callable[..., Any], **traits: bool) -> None:
         self.places = places.split()
         self.function = function
-        self.returns_arrays = returns_arrays
-        self.takes_complex = takes_complex
+        self.traits = traits
 
     def register(self, numpy: Any) -> None:
         """Adds it for each place that this NumPy has."""
@@ -60,10 +59,7 @@ class StandIn:
                 value = getattr(value, part, None)
             if value is not None:
                 is_method = path.startswith(("ndarray.", "ufunc."))
-                _C._numpy.add(
-                    value, path, "StandIn", self.function, method=is_method, returns_arrays=self.returns_arrays,
-                    takes_complex=self.takes_complex,
-                )  # fmt: skip
+                _C._numpy.add(value, path, "StandIn", self.function, method=is_method, **self.traits)
 
 
 # NumPy has no arrays of more.
@@ -74,15 +70,17 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {}
 
 
 def stands_in(
-    places: str, *, returns_arrays: bool = False, takes_complex: bool = False
+    places: str, *, returns_arrays: bool = False, takes_complex: bool = False, takes_strangers: bool = False
 ) -> Callable[[_Function], _Function]:
     """Enters a function over our tensors; results of rank 0 are scalars unless `returns_arrays` or they are views.
 
     takes_complex: of complex numbers it computes what NumPy does; else they are left to NumPy.
+    takes_strangers: a tensor of another library that comes first counts as an array over its memory.
     """
+    traits = {"returns_arrays": returns_arrays, "takes_complex": takes_complex, "takes_strangers": takes_strangers}
 
     def enter(function: _Function) -> _Function:
-        TABLE.append(StandIn(places, function, returns_arrays, takes_complex))
+        TABLE.append(StandIn(places, function, **traits))
         return function
 
     return enter
