@@ -85,6 +85,7 @@ struct OpAlias {
 };
 constexpr OpAlias kAliases[] = {
     {"absolute", "abs"},    {"arccos", "acos"},   {"arcsin", "asin"},        {"arctan", "atan"},
+    {"arccosh", "acosh"},   {"arcsinh", "asinh"}, {"arctanh", "atanh"},
     {"arctan2", "atan2"},   {"clip", "clamp"},    {"concat", "cat"},         {"concatenate", "cat"},
     {"divide", "div"},      {"fix", "trunc"},     {"greater", "gt"},         {"greater_equal", "ge"},
     {"less", "lt"},         {"less_equal", "le"}, {"multiply", "mul"},       {"negative", "neg"},
