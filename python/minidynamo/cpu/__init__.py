@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 
 from .._missing_names import explain_missing as _explain_missing
+from . import amp
 
 __all__ = [
     "Stream",
+    "amp",
     "current_device",
     "current_stream",
     "device_count",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any, NoReturn
 
-from ._missing_names import explain_missing as _explain_missing
+from .._missing_names import explain_missing as _explain_missing
+from . import amp as amp
 
 has_half = False
 has_magma = False
