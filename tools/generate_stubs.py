@@ -353,14 +353,22 @@ def generate_package(module):
     """What python/minidynamo/__init__.py puts together at run time."""
     import minidynamo
     from minidynamo import _composites
+    from minidynamo._composites.copies import VIEWS, WRITING
     from minidynamo._tensor import names as tensor_names
 
-    imports = []
+    imports, switches, made = [], [], []
+    constants = {**module._dtypes, **tensor_names._DTYPE_ALIASES, **module._memory_formats, **module._layouts}
     for name, value in sorted(tensor_names.TENSOR_NAMES.items()):
         is_op = name in module._op_functions and name not in _composites.functions
-        if is_op or name in module._dtypes or name in tensor_names._DTYPE_ALIASES or name in module._memory_formats:
+        if is_op or name in constants:
             continue
-        if value is not None:
+        if isinstance(value, bool):
+            switches.append(f"{name}: _bool")
+        elif name in WRITING:
+            made.append(f"def {name}(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...")
+        elif name.removesuffix("_copy") in VIEWS and name.endswith("_copy"):
+            made.append(f"def {name}(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...")
+        elif value is not None:
             home = "math" if isinstance(value, float) else getattr(value, "__module__", None) or "minidynamo._C"
             home = "._C" if hasattr(module, name) else home.replace("minidynamo.", ".")
             imports.append(f"from {home} import {getattr(value, '__name__', name)} as {name}")
@@ -382,25 +390,34 @@ def generate_package(module):
         "from ._dynamo._compile import compile as compile",
         *(
             f"from {module} import {name} as {name}"
-            for module, prefix in (("._tensor.size_checks", "_check"), ("._tensor.symbolic_numbers", "sym_"))
+            for module, prefix in (
+                ("._tensor.size_checks", "_check"),
+                ("._tensor.symbolic_numbers", "Sym"),
+                ("._tensor.symbolic_numbers", "sym_"),
+            )
             for name in sorted(vars(minidynamo))
             if name.startswith(prefix)
         ),
         *(f"from . import {name} as {name}" for name in modules),
         *(f"from .nn.functional import {name} as {name}" for name in minidynamo._FUNCTIONAL_NAMES),
+        *(f"from .{module} import {name} as {name}" for name, module in sorted(minidynamo._LAZY_NAMES.items())),
         *imports,
         *(f"from ._C import {name}" for name in results),
         "from ._C import __version__ as __version__",
         "from ._C import device as _device",
         "from ._C import dtype as _dtype",
+        "from ._C import layout as _layout",
         "from ._C import memory_format as _memory_format",
         "from .library.custom_op import ops as ops",
         "",
         *(f"{name}: _dtype" for name in sorted(dtypes)),
+        *(f"{name}: _layout" for name in sorted(module._layouts)),
         *(f"{name}: _memory_format" for name in sorted(module._memory_formats)),
+        *switches,
         "newaxis: None",
         "",
         "def show_config() -> _str: ...",
+        *made,
         op_function_lines({k: v for k, v in module._op_functions.items() if k not in _composites.functions}),
         "",
     ]

@@ -11,7 +11,15 @@ from ..._C import Tensor
 from ..._composites.registry import is_narrow, prims
 from .byte_images import weigh_bytes, weigh_bytes_of_windows
 
-__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+__all__ = [
+    "channel_shuffle",
+    "interpolate",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
 
 _RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
@@ -220,6 +228,16 @@ def upsample(
 ) -> Tensor:
     """interpolate."""
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate with the nearest pixels."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate with mode "bilinear" and align_corners=True."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def _count(input: Tensor) -> int:
