@@ -1,6 +1,6 @@
 // Routines of NumPy on the tensors' own memory: decompositions of matrices, Fourier transforms.
-#include "tensor/kernels/numpy_routine.h"
 #include "base/host_hooks.h"
+#include "tensor/kernels/numpy_routine.h"
 
 #include "bindings/bindings.h"
 #include "cpython/errors.h"

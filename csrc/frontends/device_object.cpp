@@ -10,8 +10,8 @@ namespace md {
 namespace {
 
 // Types of devices that programs name; tensors are on the first alone.
-constexpr std::string_view kTypes[] = {"cpu", "cuda", "xpu", "mps",  "meta",   "mtia",    "hpu",
-                                       "xla", "ipu",  "hip", "maia", "vulkan", "mkldnn",  "opengl",
+constexpr std::string_view kTypes[] = {"cpu", "cuda", "xpu",  "mps",   "meta",   "mtia",         "hpu",
+                                       "xla", "ipu",  "hip",  "maia",  "vulkan", "mkldnn",       "opengl",
                                        "ve",  "lazy", "fpga", "ideep", "opencl", "privateuseone"};
 
 struct DeviceObject {
@@ -42,8 +42,8 @@ Device parse_device(std::string_view text) {
   if (type == std::end(kTypes)) {
     std::string all;
     for (std::string_view each : kTypes) all += str_cat(all.empty() ? "" : ", ", std::string(each));
-    raise(ErrorKind::Runtime, "Expected one of ", all, " device type at start of device string: ",
-          std::string(text.substr(0, colon)));
+    raise(ErrorKind::Runtime, "Expected one of ", all,
+          " device type at start of device string: ", std::string(text.substr(0, colon)));
   }
   Device device{static_cast<int>(type - kTypes), -1};
   if (colon == std::string_view::npos) return device;
@@ -156,7 +156,8 @@ PyTypeObject* make_type() {
   type.tp_name = "minidynamo.device";
   type.tp_basicsize = sizeof(DeviceObject);
   type.tp_flags = Py_TPFLAGS_DEFAULT;
-  type.tp_doc = "device(type, index=None)\n\nWhere a tensor is: always the CPU. Other devices can be named and compared.";
+  type.tp_doc =
+      "device(type, index=None)\n\nWhere a tensor is: always the CPU. Other devices can be named and compared.";
   type.tp_new = device_new;
   type.tp_repr = device_repr;
   type.tp_str = device_str;

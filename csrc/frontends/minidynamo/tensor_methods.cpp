@@ -391,7 +391,8 @@ PyObject* get_version(PyObject* self, void*) {
 int set_data(PyObject* self, PyObject* value, void*) {
   Ref done = Ref::steal(guarded([&] {
     if (value == nullptr) raise(ErrorKind::Runtime, "Deleting tensor data is not allowed. Delete tensor instead!");
-    if (!is_tensor(value)) raise(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    if (!is_tensor(value))
+      raise(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
     bool wants_grad = tensor_of(self).requires_grad();
     Ref detached = check(get_data(value, nullptr));
     Tensor data = tensor_of(detached);
@@ -485,7 +486,8 @@ PyGetSetDef* tensor_getset() {
     }
     all->push_back({"real", get_view, nullptr, "The real parts.", const_cast<char*>("real")});
     all->push_back({"imag", get_view, nullptr, "The imaginary parts of complex numbers.", const_cast<char*>("imag")});
-    all->push_back({"data", get_data, set_data, "A tensor over the same memory that requires no grad; settable.", nullptr});
+    all->push_back(
+        {"data", get_data, set_data, "A tensor over the same memory that requires no grad; settable.", nullptr});
     all->push_back({"grad", get_none, set_grad, "None: no gradients are computed.", nullptr});
     all->push_back({"grad_fn", get_none, nullptr, "None: no gradients are computed.", nullptr});
     all->push_back({"is_leaf", get_is_leaf, nullptr, "Whether no op with gradients made it.", nullptr});
