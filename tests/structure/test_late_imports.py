@@ -43,6 +43,7 @@ CALLED_BY_PROGRAMS = {
     "_tensor/names.py": {"set_printoptions"},
     "_families/torch_backend.py": {"minidynamo"},
     "compat/in_place.py": {"_install_in_children"},
+    "distributions/gamma_samples.py": {"_drawn"},  # NumPy draws them
     "_dynamo/__init__.py": {"optimize", "explain", "why", "__getattr__"},
     "_dynamo/_explain.py": None,
     "_dynamo/backends.py": {"lookup_backend"},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import minidynamo
+
 from .._C import Tensor
 from .registry import composite, require_tensor
 
@@ -14,9 +16,7 @@ if TYPE_CHECKING:
 def to_sparse(input: Tensor, sparse_dim: int | None = None) -> Any:
     """The sparse tensor of the elements that are not 0; with sparse_dim, of the slices of the last dims."""
     require_tensor("to_sparse", input)
-    from ..sparse.coo import sparse_of
-
-    return sparse_of(input, sparse_dim)
+    return minidynamo.sparse.sparse_of(input, sparse_dim)
 
 
 @composite("method")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from .. import _C
+from .typed_tensors import TYPED_TENSORS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,8 +121,6 @@ def get_default_device() -> _C.device:
 
 def set_default_tensor_type(t: Any) -> None:
     """set_default_dtype() by a type of tensors, or its name: FloatTensor, "torch.DoubleTensor"."""
-    from .typed_tensors import TYPED_TENSORS
-
     found = TYPED_TENSORS.get(t.rpartition(".")[2]) if isinstance(t, str) else t
     dtype = getattr(found, "dtype", None)
     if dtype is None:

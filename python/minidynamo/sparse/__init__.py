@@ -12,6 +12,7 @@ from .._missing_names import explain_missing as _explain_missing
 from .coo import DoubleTensor as DoubleTensor
 from .coo import FloatTensor as FloatTensor
 from .coo import SparseTensor
+from .coo import sparse_of as sparse_of
 
 __all__ = ["SparseTensor", "addmm", "check_sparse_tensor_invariants", "mm", "softmax", "sum"]
 
