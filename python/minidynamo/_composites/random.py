@@ -141,8 +141,8 @@ def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 @composite("method")
 def random_(input: Tensor, *limits: Any, generator: Any = None) -> Tensor:
-    """Whole numbers from [0, to) for random_(to), [from, to) for random_(from, to), written to self; without limits, up
-    to the largest that the dtype holds, of floats up to which all whole numbers are representable."""
+    """Integers from [0, to) for random_(to), [from, to) for random_(from, to), written to self; without limits, up
+    to the largest that the dtype holds, of floats up to which all integers are representable."""
     require_tensor("random_", input)
     low, high = (0, None) if not limits else (0, limits[0]) if len(limits) == 1 else limits
     if high is None:

@@ -33,7 +33,7 @@ def logspace(
     wanted = _C.get_default_dtype() if dtype is None else dtype
     if wanted.is_complex:
         raise NotImplementedError("[logspace] not implemented for complex numbers")
-    if not wanted.is_floating_point:  # between whole numbers
+    if not wanted.is_floating_point:  # between integers
         start, end = int(start), int(end)
     powers = minidynamo.linspace(start, end, steps, dtype=minidynamo.float64)
     result = minidynamo.pow(minidynamo.full((), float(base), dtype=minidynamo.float64), powers).to(wanted)

@@ -11,7 +11,7 @@ from .._C import Tensor
 
 
 class Constraint:
-    """is_discrete: whether whole numbers are meant. event_dim: how many of the last dims one bool of check() is for."""
+    """is_discrete: whether integers are meant. event_dim: how many of the last dims one bool of check() is for."""
 
     is_discrete = False
     event_dim = 0
