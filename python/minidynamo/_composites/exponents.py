@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_frexp = namedtuple("frexp", "mantissa exponent")
+_frexp = namedtuple("_frexp", "mantissa exponent")
 
 
 @composite("function method")

@@ -42,8 +42,8 @@ class autocast:
     def __enter__(self) -> autocast:
         return self
 
-    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> bool:
-        return False
+    def __exit__(self, exc_type: object, exc_value: object, traceback: object) -> None:
+        """Does nothing."""
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):

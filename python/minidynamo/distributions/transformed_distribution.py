@@ -38,7 +38,7 @@ class TransformedDistribution(Distribution):
             batch = expanded[: len(expanded) - len(base_distribution.event_shape)]
             base_distribution = base_distribution.expand(batch)
         missing = whole.domain.event_dim - len(base_distribution.event_shape)
-        self.base_dist = Independent(base_distribution, missing) if missing > 0 else base_distribution
+        self.base_dist: Any = Independent(base_distribution, missing) if missing > 0 else base_distribution
         gained = whole.codomain.event_dim - whole.domain.event_dim
         event_dim = max(whole.codomain.event_dim, len(self.base_dist.event_shape) + gained)
         cut = len(shape) - event_dim

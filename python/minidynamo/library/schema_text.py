@@ -53,7 +53,7 @@ def prototype_of(text: str) -> tuple[str, Callable[..., None], list[str]]:
         raise ValueError(f"a schema has the form 'name(Tensor x, ...) -> Tensor', not {text!r}")
     name, arguments, results = match.groups()
     parameters, hints, written = [], {}, []
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     for part in _parts(arguments):
         if part == "*":
             kind = inspect.Parameter.KEYWORD_ONLY

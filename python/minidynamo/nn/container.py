@@ -71,7 +71,7 @@ class _Ordered(Module):
         """Removes a module and returns it."""
         module = self[key]
         del self[key]
-        return module  # type: ignore[return-value]  # no slice
+        return module
 
     def insert(self, index: SupportsIndex, module: Module) -> None:
         modules = list(self._modules.values())

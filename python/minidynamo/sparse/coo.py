@@ -19,11 +19,11 @@ class SparseTensor(minidynamo.Tensor):
     _coalesced: bool
 
     @property
-    def layout(self) -> Any:  # type: ignore[override]  # a fact of other tensors
+    def layout(self) -> Any:
         return _C._layouts["sparse_coo"]
 
     @property
-    def is_sparse(self) -> bool:  # type: ignore[override]  # a fact of other tensors
+    def is_sparse(self) -> bool:
         return True
 
     def indices(self) -> Tensor:

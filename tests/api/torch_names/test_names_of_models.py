@@ -41,7 +41,9 @@ def test_devices(text):
     assert outcome(text, minidynamo) == outcome(text, torch)
 
 
-@pytest.mark.parametrize("text", ["t.ones(1).to(d)", "t.ones(1, device=d)", "t.tensor(1, device=d)", "t.ones(1).cuda()"])
+@pytest.mark.parametrize(
+    "text", ["t.ones(1).to(d)", "t.ones(1, device=d)", "t.tensor(1, device=d)", "t.ones(1).cuda()"]
+)
 def test_other_devices_have_no_tensors(text):
     with pytest.raises(RuntimeError, match="the only device is 'cpu', got 'cuda"):
         eval(text, {"t": minidynamo, "d": minidynamo.device("cuda")})

@@ -79,7 +79,7 @@ class BasePruningMethod:
         pruned = self.apply_mask(module)
         if hasattr(module, name):
             delattr(module, name)
-        original = module._parameters.pop(name + "_orig")
+        original: Any = module._parameters.pop(name + "_orig")
         del module._buffers[name + "_mask"]
         original.data = pruned.detach()
         module.register_parameter(name, original)
