@@ -140,7 +140,7 @@ OP_KINDS = {
     "Compare": "Comparisons",
     "Reduction": "Reductions and running totals",
     "Matmul": "Matrix products",
-    "Decomposition": "Decompositions of matrices",
+    "Decomposition": "Decompositions of matrices, Fourier transforms",
     "Softmax": "Along one dim",
     "View": "Views",
     "Cast": "Casts",

@@ -6,7 +6,7 @@
 //   parameter = zero       the slope is 0 everywhere
 //   let name = formula     shared by the statements behind it; computed if one of them is wanted and reads it
 //   none                   nothing flows: the results are whole numbers or bools, or depend on no tensor
-//   by function            a function of C++ computes the gradients of all arguments
+//   by function            a function of C++ computes the gradients of all arguments; by not_implemented: it raises
 // A formula is Python's expression over the row's parameters, `result` and `grad` (several results: their names, grad_NAME;
 // without names: result_0, grad_0; of those that got no gradient: None), numbers, ops by the names of their rows and the
 // functions of rule_functions.def. `x if condition else y`, `and`, `or`, `not` and `is None` decide on what is known when the

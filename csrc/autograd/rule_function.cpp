@@ -1,6 +1,8 @@
 #include "autograd/rule_function.h"
 
 #include "autograd/rules.h"
+#include "base/error.h"
+#include "tensor/ops/op_row.h"
 
 namespace md {
 namespace {
@@ -22,6 +24,14 @@ constexpr NamedRule kWholeRules[] = {
 };
 
 }  // namespace
+
+namespace rules {
+
+std::vector<Arg> not_implemented(const DifferentiatedCall& call) {
+  raise(ErrorKind::NotImplemented, "the derivative for '", call.row.name, "' is not implemented");
+}
+
+}  // namespace rules
 
 const RuleFunction* find_rule_function(std::string_view name) {
   for (const RuleFunction& function : kFunctions)

@@ -11,7 +11,7 @@ struct _typeobject;
 namespace md {
 
 enum class EventKind : uint8_t;
-struct LapackJob;
+struct NumpyRoutine;
 class Plan;
 class Graph;
 class Ref;

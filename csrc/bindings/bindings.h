@@ -23,7 +23,7 @@ void bind_frame_stress(pybind11::module_& module);
 void bind_guards(pybind11::module_& module);
 void bind_traced_calls(pybind11::module_& module);
 void bind_tensor(pybind11::module_& module);
-void bind_lapack(pybind11::module_& module);
+void bind_numpy_routines(pybind11::module_& module);
 void bind_torch(pybind11::module_& module);
 void bind_numpy(pybind11::module_& module);
 // Last: registers the functions bound by the others with the engine.

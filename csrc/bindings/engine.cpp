@@ -11,6 +11,7 @@
 #include "eval_frame/signal_service.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
+#include "frontends/layout_object.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/minidynamo/family.h"
 #include "frontends/minidynamo/tensor_object.h"
@@ -72,7 +73,8 @@ void start_engine(py::module_& module) {
   serve_signals_in_plans();
   check_status(pv_learn_annotate_names());
   skip_folders();
-  for (PyTypeObject* type : {dtype_type(), device_type(), memory_format_type()}) register_constant_type(type);
+  for (PyTypeObject* type : {dtype_type(), device_type(), layout_type(), memory_format_type()})
+    register_constant_type(type);
   register_value_type(size_type());
   register_mode_call("tensor", module.attr("tensor").ptr());
   for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",

@@ -23,7 +23,7 @@ PYBIND11_MODULE(_C_of_process, module) {
   md::bind_guards(module);
   md::bind_traced_calls(module);
   md::bind_tensor(module);
-  md::bind_lapack(module);
+  md::bind_numpy_routines(module);
   md::bind_torch(module);
   md::bind_numpy(module);
   md::start_engine(module);

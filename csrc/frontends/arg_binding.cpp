@@ -143,11 +143,16 @@ bool has_operand(const OpRow& row, std::span<const ValueForm> forms) {
   return !row.has(kNeedsTensor) || std::ranges::find(forms, ValueForm::Tensor) != forms.end();
 }
 
-bool forms_fit(const OpRow& row, const BoundCall& call, std::span<const ValueForm> forms) {
+// Which values a parameter takes: a tensor without dims stands for a number only where no other overload takes it.
+enum class TensorAs { Tensor, Number };
+
+bool forms_fit(const OpRow& row, const BoundCall& call, std::span<const ValueForm> forms, TensorAs meaning) {
   const Schema& schema = row.schema;
   for (size_t i = 0; i < schema.params.size(); ++i) {
     int value = call.value_of_param[i];
     if (value == BoundCall::kDefault || (schema.params[i].variadic_ints && call.variadic_count > 0)) continue;
+    if (meaning == TensorAs::Number && forms[value] == ValueForm::Tensor && schema.params[i].type == ParamType::Scalar)
+      continue;
     bool takes_it = forms[value] == ValueForm::Complex ? takes_complex_number(row, schema.params[i])
                                                        : accepts(schema.params[i], forms[value]);
     if (!takes_it) return false;
@@ -223,11 +228,11 @@ BoundOp bind_overload(const OpRow& row, std::span<const ValueForm> forms, Borrow
     if (!has_operand(row, forms)) raise_no_overload({&row}, forms);
     return {&row, std::move(bound)};
   }
-  for (const OpRow* candidate : rows) {
-    Binder binder(candidate->schema, nullptr);
-    bool fits = binder.bind(positional_is_int, kw_names) && forms_fit(*candidate, binder.bound, forms);
-    if (fits && has_operand(*candidate, forms)) {
-      return {candidate, std::move(binder.bound)};
+  for (TensorAs meaning : {TensorAs::Tensor, TensorAs::Number}) {
+    for (const OpRow* candidate : rows) {
+      Binder binder(candidate->schema, nullptr);
+      bool fits = binder.bind(positional_is_int, kw_names) && forms_fit(*candidate, binder.bound, forms, meaning);
+      if (fits && has_operand(*candidate, forms)) return {candidate, std::move(binder.bound)};
     }
   }
   raise_no_overload(rows, forms);

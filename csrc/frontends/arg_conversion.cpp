@@ -111,10 +111,17 @@ std::optional<Scalar> scalar_from_python(const ArgName& name, BorrowedRef value)
   return number_like(name, value);
 }
 
+// Whether a tensor stands for the number that it holds.
+bool is_number(const Tensor& tensor, bool is_whole) {
+  if (tensor->rank() != 0 || is_complex(tensor->dtype())) return false;
+  return !is_whole || (!is_floating(tensor->dtype()) && tensor->dtype() != DType::bool_);
+}
+
 std::optional<int64_t> index_from_python(const ArgName& name, BorrowedRef value, bool is_element = false) {
   if (PyBool_Check(value.get())) return std::nullopt;
   if (PyLong_Check(value.get())) return int64_from_python(name, value, is_element);
-  if (find_tensor(value).defined() || !PyIndex_Check(value.get())) return std::nullopt;
+  if (Tensor tensor = find_tensor(value); tensor.defined() && !is_number(tensor, true)) return std::nullopt;
+  if (!PyIndex_Check(value.get())) return std::nullopt;
   return int64_from_python(name, check(PyNumber_Index(value)), is_element);
 }
 
@@ -139,6 +146,9 @@ Arg tensor_list_arg(const ArgName& name, BorrowedRef value) {
 }
 
 Arg scalar_arg(const ArgName& name, BorrowedRef value) {
+  if (Tensor tensor = find_tensor(value); tensor.defined() && is_number(tensor, false)) {
+    return *scalar_from_python(name, check(PyObject_CallMethod(value, "item", nullptr)));
+  }
   if (!find_tensor(value).defined() && !is_foreign_tensor(value)) {
     if (std::optional<Scalar> scalar = scalar_from_python(name, value)) return *scalar;
   }

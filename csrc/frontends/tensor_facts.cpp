@@ -6,6 +6,7 @@
 #include "cpython/text.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
+#include "frontends/layout_object.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/size_object.h"
 #include "tensor/shapes/memory_format.h"
@@ -77,6 +78,7 @@ Ref tuple_from_dims(std::span<const Dim> dims) {
 Ref shape(const TensorSpec& spec, Args, PyObject*) { return size_from_dims(spec.sizes.span()); }
 Ref dtype(const TensorSpec& spec, Args, PyObject*) { return Ref::share(dtype_to_python(spec.dtype)); }
 Ref device(const TensorSpec&, Args, PyObject*) { return Ref::share(cpu_device()); }
+Ref layout(const TensorSpec&, Args, PyObject*) { return Ref::share(layout_object("strided")); }
 Ref rank(const TensorSpec& spec, Args, PyObject*) { return python_int(spec.rank()); }
 Ref requires_grad(const TensorSpec& spec, Args, PyObject*) { return python_bool(spec.requires_grad); }
 Ref itemsize(const TensorSpec& spec, Args, PyObject*) {
@@ -146,6 +148,7 @@ constexpr TensorFact kFacts[] = {
     {"shape", false, Sizes::Nothing, shape, "The sizes, as a minidynamo.Size."},
     {"dtype", false, Sizes::Nothing, dtype, "The type of the elements."},
     {"device", false, Sizes::Nothing, device, "Where the elements are: device(type='cpu')."},
+    {"layout", false, Sizes::Nothing, layout, "How the elements are kept: always minidynamo.strided."},
     {"ndim", false, Sizes::Nothing, rank, "The number of dimensions."},
     {"requires_grad", false, Sizes::Nothing, requires_grad,
      "Whether gradients are wanted; settable on floating tensors."},

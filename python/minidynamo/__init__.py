@@ -6,7 +6,7 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _C, _dynamo, _log_records, _torch_c_names, linalg  # noqa: F401
+from . import _C, _dynamo, _log_records, _numpy_routines, _torch_c_names, linalg  # noqa: F401
 from ._C import _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._dynamo import explain
 from ._dynamo._compile import compile
@@ -25,16 +25,28 @@ from ._tensor.size_checks import (  # noqa: F401  where torch has them
     _check_value,
     _check_with,
 )
-from ._tensor.symbolic_numbers import sym_float, sym_int, sym_ite, sym_max, sym_min, sym_not, sym_sum
-from .linalg import _lapack
+from ._tensor.symbolic_numbers import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sum,
+)
 
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = (
     "_custom_ops",
     "_jit_internal",
+    "_ops",
     "_logging",
     "accelerator",
     "amp",
+    "ao",
     "autograd",
     "backends",
     "compat",
@@ -42,6 +54,8 @@ _LAZY_MODULES = (
     "cpu",
     "cuda",
     "distributed",
+    "distributions",
+    "fft",
     "func",
     "fx",
     "hub",
@@ -55,10 +69,13 @@ _LAZY_MODULES = (
     "optim",
     "overrides",
     "profiler",
+    "quantization",
     "random",
     "return_types",
     "safetensors",
     "serialization",
+    "signal",
+    "sparse",
     "special",
     "testing",
     "torch_version",
@@ -104,7 +121,90 @@ _FUNCTIONAL_NAMES = (
     "threshold_",
 )
 
+# Of other modules, which are imported when one of these is first used.
+_NAMES_OF_MODULES = {
+    "amp.autocast_mode": (
+        "autocast",
+        "clear_autocast_cache",
+        "get_autocast_cpu_dtype",
+        "get_autocast_dtype",
+        "get_autocast_gpu_dtype",
+        "is_autocast_cache_enabled",
+        "is_autocast_cpu_enabled",
+        "is_autocast_enabled",
+        "set_autocast_enabled",
+    ),
+    "amp.grad_scaler": ("GradScaler",),
+    "func.batches": ("vmap",),
+    "jit.type_names": (
+        "AnyType",
+        "BoolType",
+        "ClassType",
+        "ComplexType",
+        "DeviceObjType",
+        "DictType",
+        "EnumType",
+        "FloatType",
+        "FutureType",
+        "IntType",
+        "InterfaceType",
+        "ListType",
+        "NoneType",
+        "NumberType",
+        "OptionalType",
+        "PyObjectType",
+        "RRefType",
+        "StreamObjType",
+        "StringType",
+        "SymBoolType",
+        "SymIntType",
+        "TensorType",
+        "TupleType",
+        "Type",
+        "UnionType",
+    ),
+    "fft.short_time": ("istft", "stft"),
+    "nn.functional.native_forms": (
+        "adaptive_max_pool1d",
+        "affine_grid_generator",
+        "alpha_dropout",
+        "alpha_dropout_",
+        "batch_norm",
+        "binary_cross_entropy_with_logits",
+        "cosine_embedding_loss",
+        "ctc_loss",
+        "embedding",
+        "embedding_bag",
+        "feature_alpha_dropout",
+        "feature_alpha_dropout_",
+        "feature_dropout",
+        "feature_dropout_",
+        "grid_sampler",
+        "grid_sampler_2d",
+        "grid_sampler_3d",
+        "hinge_embedding_loss",
+        "instance_norm",
+        "kl_div",
+        "margin_ranking_loss",
+        "poisson_nll_loss",
+        "triplet_margin_loss",
+    ),
+    "sparse": ("spmm",),
+    "sparse.coo": ("sparse_coo_tensor",),
+    "signal.periodic_windows": (
+        "bartlett_window",
+        "blackman_window",
+        "hamming_window",
+        "hann_window",
+        "kaiser_window",
+    ),
+}
+_LAZY_NAMES = {name: module for module, names in _NAMES_OF_MODULES.items() for name in names}
+
 __all__ = [
+    "SymBool",
+    "SymFloat",
+    "SymInt",
     "__version__",
     "_dynamo",
     "amp",
@@ -112,6 +212,8 @@ __all__ = [
     "compile",
     "compiler",
     "explain",
+    "distributions",
+    "fft",
     "func",
     "fx",
     "library",
@@ -150,6 +252,11 @@ def __getattr__(name):
     if name in _FUNCTIONAL_NAMES:
         __import__(f"{__name__}.nn")
         return globals()[name]
+    if name in _LAZY_NAMES:
+        module = f"{__name__}.{_LAZY_NAMES[name]}"
+        __import__(module)
+        globals()[name] = value = getattr(sys.modules[module], name)
+        return value
     if name == "ops":
         from .library.custom_op import ops
 
@@ -158,6 +265,8 @@ def __getattr__(name):
         from .func import vmap
 
         return vmap
+    if name == "torch" and sys.modules.get("torch") is sys.modules[__name__]:  # torch imports itself
+        return sys.modules[__name__]
     if name == "__version__":  # another one where this module is torch's
         from .torch_version import _version
 
@@ -166,13 +275,13 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_MODULES, *_FUNCTIONAL_NAMES, "ops", "vmap", "__version__"})
+    return sorted({*globals(), *_LAZY_MODULES, *_FUNCTIONAL_NAMES, *_LAZY_NAMES, "ops", "vmap", "__version__"})
 
 
 from . import _families  # noqa: E402, F401  their functions stand on all of the above
 
 # Modules that the extension reads while a frame runs; minidynamo.fx and the guard filters register themselves.
-for _each in (_C, _dynamo.exc, _dynamo.traced_calls, _lapack, _log_records, _printing):
+for _each in (_C, _dynamo.exc, _dynamo.traced_calls, _log_records, _numpy_routines, _printing):
     _C._hold_module(_each)
 del _each
 

@@ -22,8 +22,8 @@ from ._serialization.saving import load as _load_file
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
-_HASH = re.compile(r"-([a-f0-9]*)\.")
-_CHUNK = 128 * 1024
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+READ_DATA_CHUNK = 128 * 1024
 _HUBCONF = "hubconf.py"
 
 _directory: str | None = None
@@ -38,8 +38,13 @@ def get_dir() -> str:
         warnings.warn("TORCH_HUB is deprecated, please use env TORCH_HOME instead", stacklevel=2)
     if _directory is not None:
         return _directory
+    return os.path.join(_get_torch_home(), "hub")
+
+
+def _get_torch_home() -> str:
+    """The directory above that of the cache; torchvision asks for it."""
     default = os.path.join(os.getenv("XDG_CACHE_HOME", "~/.cache"), "torch")
-    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", default)), "hub")
+    return os.path.expanduser(os.getenv("TORCH_HOME", default))
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
@@ -123,7 +128,7 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
         with open(part, "xb") as file, urlopen(Request(url, headers={"User-Agent": "minidynamo.hub"})) as response:
             size = response.headers.get("Content-Length")
             with _bar(progress, None if size is None else int(size)) as bar:
-                while chunk := response.read(_CHUNK):
+                while chunk := response.read(READ_DATA_CHUNK):
                     file.write(chunk)
                     digest.update(chunk)
                     bar.update(len(chunk))
@@ -161,7 +166,7 @@ def load_state_dict_from_url(
     cached = os.path.join(model_dir, name)
     if not os.path.exists(cached):
         sys.stdout.write(f'Downloading: "{url}" to {cached}\n')
-        match = _HASH.search(name) if check_hash else None
+        match = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, cached, match[1] if match else None, progress)
     return _load_file(cached, map_location=map_location, weights_only=weights_only)
 

@@ -24,8 +24,61 @@ FACTOR = Data("f", 2, 2, values=[2.0, 0.0, 1.0, 1.5])
 # Orthonormal columns of either sign are right: here LAPACKs agree.
 SPREAD = Data("f", 3, 2, values=[3.0, 1.0, 0.0, 2.0, 0.0, 0.0])
 
+PIVOTS = Data("i", 2, values=[1, 2], dtype="int32")
+
+# Tested by files of their own: what is sparse, random, resized, or no tensor.
+ELSEWHERE = {
+    *("cauchy_", "geometric_", "log_normal_", "random_"),
+    *("stft", "istft", "to_sparse", "to_dense", "is_coalesced", "cuda"),
+    *("as_strided_", "resize_", "resize_as_", "new_empty_strided", "empty_permuted"),
+    *("is_conj", "is_distributed", "is_neg", "is_signed"),
+}
+
 # Variants: f(...) as a function, .f(...) as a method.
 FUNCTIONS = {
+    "alias_copy": [call(X)],
+    "detach_copy": [call(X)],
+    "diagonal_copy": [call(X), call(X, 1)],
+    "expand_copy": [call(f(3, 1), (3, 4)), call(X, (5, 4))],
+    "permute_copy": [call(X, (1, 0)), call(X, (0, 0))],
+    "select_copy": [call(X, 1, 2), call(X, 1, 9)],
+    "slice_copy": [call(X, 1, 1, 4, 2), call(X)],
+    "split_copy": [call(X, 2), call(X, 2, 1)],
+    "split_with_sizes_copy": [call(X, [1, 2]), call(X, [1, 1])],
+    "squeeze_copy": [call(f(1, 3)), call(f(1, 3), 0)],
+    "t_copy": [call(X), call(f(2, 2, 2))],
+    "transpose_copy": [call(X, 0, 1)],
+    "unbind_copy": [call(X), call(X, 1)],
+    "unfold_copy": [call(X, 1, 2, 2)],
+    "unsqueeze_copy": [call(X, 0), call(X, 7)],
+    "view_as_complex_copy": [call(f(3, 2)), call(X)],
+    "view_as_real_copy": [call(z(3)), call(X)],
+    "view_copy": [call(X, (6, 2)), call(X, (5, 2))],
+    "constant_pad_nd": [call(X, [1, 2]), call(X, [1, 2, 0, 1], 3.0)],
+    "detach": [call(X)],
+    "resolve_neg": [call(X)],
+    "frexp": [call(f(3, 4)), call(POLES), call(SMALL), call(i(3))],
+    "frobenius_norm": [call(X, [0, 1]), call(X, [1], True)],
+    "nuclear_norm": [call(X), call(X, (0, 1), True)],
+    "norm_except_dim": [call(X), call(X, 2, 1), call(X, 2, -1)],
+    "geqrf": [call(X), call(f(4, 3)), call(f(3))],
+    "gradient": [call(X), call(X, dim=1, edge_order=2), call(X, spacing=[2.0, 3.0]), call(f(1))],
+    "logspace": [call(0.0, 2.0, 4), call(1, -1, 3, 2.0), call(0, 1, 0)],
+    "range": [call(1, 4), call(0.5, 2, 0.5), call(3, 1)],
+    "lu": [call(REGULAR), call(X)],
+    "lu_solve": [call(POSITIVE, REGULAR, PIVOTS)],
+    "lu_unpack": [call(REGULAR, PIVOTS), call(REGULAR, PIVOTS, unpack_data=False), call(REGULAR, index(1, 2))],
+    "native_group_norm": [call(f(2, 4, 3), p(4), None, 2, 4, 3, 2, 1e-5)],
+    "native_layer_norm": [call(X, [4], p(4), f(4), 1e-5), call(X, [3, 4], None, None, 1e-5)],
+    "nonzero_static": [call(i(3), size=4), call(X, size=3, fill_value=7), call(X, size=-1)],
+    "orgqr": [call(f(4, 3), p(3)), call(X, p(3)), call(f(4, 3), p(4))],
+    "ormqr": [call(f(4, 3), p(3), f(4, 2)), call(f(4, 3), p(3), f(2, 4), False, True), call(f(4, 3), p(4), f(4, 2))],
+    "rsub": [call(X, 2.0), call(X, p(4), alpha=2.0), call(b(3), 1)],
+    "triangular_solve": [call(f(2, 3), FACTOR, False), call(f(2, 3), FACTOR, False, True), call(f(2, 3), FACTOR)],
+    "unsafe_chunk": [call(X, 2), call(X, 3, 1)],
+    "unsafe_split": [call(X, 2), call(X, 3, 1)],
+    "unsafe_split_with_sizes": [call(X, [1, 2]), call(X, [1, 1])],
+    "vander": [call(f(3)), call(i(3), 2), call(f(3), 2, True), call(X)],
     **dict.fromkeys("conj conj_physical resolve_conj real".split(), [call(z(4)), call(z(2, 3)), call(X)]),
     "imag": [call(z(4)), call(z(2, 3)), call(X)],
     "polar": [call(p(3), f(3))],
@@ -206,6 +259,9 @@ WRITING = {name: FUNCTIONS.pop(name) for name in [*FUNCTIONS] if name.endswith("
 FUNCTIONS["polygamma"] = [call(0, X), call(1, X), call(-1, X), call(1, p(3, 4)), call(0, i(3))]
 
 METHODS = {
+    "conj_physical_": [call(z(4)), call(X)],
+    "cfloat": [call(X), call(z(3))],
+    "cdouble": [call(X)],
     **dict.fromkeys("conj conj_physical resolve_conj".split(), [call(z(4)), call(X)]),
     **WRITING,
     "tile": [call(X, 2, 3), call(X, (2, 1))],
@@ -220,6 +276,7 @@ METHODS = {
 
 # The size depends on the data: never in one graph.
 BREAKING = {
+    "as_strided_copy": [call(X, (2, 2), (1, 2)), call(X, (9, 9), (9, 9))],
     "repeat_interleave": [
         call(X, COUNTS, 0),
         call(COUNTS),

@@ -57,6 +57,8 @@ def is_near_half(ours, theirs, exact, dtype, allowed):
 
 
 def difference_of_values(ours, theirs, exact, allowed):
+    if theirs.is_complex():
+        return difference_of_values(torch.view_as_real(ours), torch.view_as_real(theirs), lambda: None, allowed)
     if not theirs.is_floating_point():
         return "" if torch.equal(ours, theirs) else "values"
     dtype, (ours, theirs) = theirs.dtype, (ours.double(), theirs.double())
@@ -171,3 +173,20 @@ def difference_of_errors(ours, theirs, result=None):
     mine = f"{class_of(ours)}: {str(ours)[:140]}" if ours is not None else "is taken"
     torchs = f"{class_of(theirs)}: {str(theirs)[:140]}" if theirs is not None else "takes it"
     return f"{mine}; torch: {torchs}"
+
+
+def are_eigenvectors(name, sample, ours, theirs):
+    """Whether both give eigenvalues and eigenvectors of a general matrix: in any order, of any phase."""
+    if name not in ("linalg.eig", "linalg.eigvals") or sample.input.numel() == 0:
+        return False
+    (values, *vectors), (wanted, *_) = ([to_torch(part) for part in parts_of(ours)], parts_of(theirs))
+    tolerance = 1e-3 if values.dtype == torch.complex64 else 1e-8
+    apart = (values.unsqueeze(-1) - wanted.unsqueeze(-2)).abs()
+    size = wanted.abs().amax().clamp(min=1e-30)
+    if apart.amin(-1).amax() > tolerance * size or apart.amin(-2).amax() > tolerance * size:
+        return False
+    if not vectors:
+        return True
+    (v,) = vectors
+    residual = sample.input.to(v.dtype) @ v - v * values.unsqueeze(-2)
+    return bool(residual.abs().amax() <= tolerance * size)

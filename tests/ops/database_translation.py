@@ -14,6 +14,8 @@ import torch
 import minidynamo as md
 
 DTYPES = ("float32", "float64", "int64", "bool", "uint8", "int8", "int16", "int32", "bfloat16", "float16")
+# Of samples' further tensors and of results.
+HELD = (*DTYPES, "complex64", "complex128")
 
 
 class Missing(Exception):
@@ -27,6 +29,8 @@ def names_of_torch():
         "linalg": torch.linalg,
         "special": torch.special,
         "fft": torch.fft,
+        "signal.windows": torch.signal.windows,
+        "masked": torch.masked,
         "Tensor": torch.Tensor,
     }
     found = {}
@@ -95,7 +99,7 @@ def translated(function):
 COMPLEX = ("complex64", "complex128")
 
 
-def dtype_not_here(value, dtypes=DTYPES):
+def dtype_not_here(value, dtypes=HELD):
     """A dtype or layout in a value that minidynamo does not have, or that is not compared; "" if none."""
     if isinstance(value, torch.Tensor):
         if value.layout != torch.strided:
@@ -149,6 +153,8 @@ def converted(value):
         return type(value)([converted(part) for part in value])
     if isinstance(value, dict):
         return {name: converted(part) for name, part in value.items()}
+    if isinstance(value, torch.nn.Module):  # made without arguments
+        return getattr(md.nn, type(value).__name__)()
     if callable(value):
         found = named(value)
         return found if found is not None else value

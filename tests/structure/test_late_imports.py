@@ -35,7 +35,8 @@ CALLED_BY_PROGRAMS = {
     "__init__.py": {"show_config", "__getattr__"},
     "__main__.py": {"main"},
     "_dynamo/_compile.py": {"_compiled_module", "_split_options", "_chosen_backend", "_caller_of"},
-    "linalg/_lapack.py": {"_lstsq", "run"},  # NumPy computes the decompositions
+    "_numpy_routines/__init__.py": {"run"},  # NumPy computes decompositions and transforms
+    "_numpy_routines/lapack.py": {"_lstsq"},
     "_logging.py": {"_tell_steps", "_tell_summary", "_is_module"},
     "_log_records.py": {"use_logging"},
     "_serialization/saving.py": {"load", "save"},
@@ -44,6 +45,7 @@ CALLED_BY_PROGRAMS = {
     "_tensor/names.py": {"set_printoptions"},
     "_families/torch_backend.py": {"minidynamo"},
     "compat/in_place.py": {"_install_in_children"},
+    "distributions/gamma_samples.py": {"_drawn"},  # NumPy draws them
     "_dynamo/__init__.py": {"optimize", "explain", "why", "__getattr__"},
     "_dynamo/_explain.py": None,
     "_dynamo/backends.py": {"lookup_backend"},

@@ -96,7 +96,6 @@ LIES = {
     "bytes in another encoding": (zipped(call("_codecs.encode", text("a"), text("rot13"))), "with the encoding"),
     "a complex of texts": (zipped(call("__builtin__.complex", text("1"), text("2"))), "a str in place of a float"),
     "a Size of texts": (zipped(call("torch.Size", text("12"))), "in place of a tuple"),
-    "another device": (zipped(call("torch.device", text("cuda"))), "only device is 'cpu'"),
     "the state of a list": (zipped(b"]}b"), "Can only build"),
     "a state that hides a method": (
         zipped(made.EMPTY_HOOKS + b"}" + text("items") + b"Nsb"),

@@ -718,8 +718,9 @@ def test_device():
     assert md.device("cpu", 0).index == 0 and md.device("cpu").index is None
     assert md.device("cpu") != md.device("cpu:0") and hash(md.device("cpu")) == hash(md.device("cpu"))
     assert md.device(md.device("cpu")) == md.device("cpu")
-    for wrong in ("cuda", "foo", "cpu:1"):
-        with pytest.raises(RuntimeError, match="only device"):
+    assert md.device("cuda:1") == md.device("cuda", 1) != md.device("cuda")
+    for wrong in ("foo", "cpu:x", ""):
+        with pytest.raises(RuntimeError, match="device string"):
             md.device(wrong)
     with pytest.raises(TypeError):
         md.device(3)

@@ -4,6 +4,7 @@
 #include "frontends/arg_binding.h"
 #include "frontends/dtype_object.h"
 #include "frontends/indexing.h"
+#include "frontends/layout_object.h"
 #include "frontends/minidynamo/op_functions.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/minidynamo/tensor_slots.h"
@@ -25,6 +26,11 @@ bool is_writable(PyObject* object) {
 }
 
 Ref empty(const TensorView& view) { return wrap_tensor(Tensor::empty(view.spec())); }
+
+std::span<const NeutralKeyword> neutral_keywords() {
+  static const NeutralKeyword kRows[] = {{"layout", layout_object("strided").get()}, {"pin_memory", Py_False}};
+  return kRows;
+}
 
 Ref fake(const TensorSpec& spec) { return wrap_tensor(Tensor::fake(spec)); }
 
@@ -149,7 +155,7 @@ constexpr TensorFamily kFamily{
     .hash_function = nullptr,
     .form = value_form,
     .argument = arg_from_python,
-    .neutral_keywords = nullptr,
+    .neutral_keywords = neutral_keywords,
     .to_own = nullptr,
     .from_own = nullptr,
     .opaque_tracer = nullptr,

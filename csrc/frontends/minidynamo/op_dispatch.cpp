@@ -19,6 +19,7 @@
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/promotion.h"
 #include "guards/return_types.h"
+#include "guards/tensor_family.h"
 #include "tensor/ops/checked_numbers.h"
 #include "tensor/tensor_modes.h"
 
@@ -445,6 +446,15 @@ PyObject* dispatch_with_generator(const OpRow& row, PyObject* const* args, Py_ss
   return dispatched();
 }
 
+// Where a keyword is that changes nothing about a new tensor: layout=strided, pin_memory=False; -1 if there is none.
+Py_ssize_t find_neutral_keyword(PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  for (const NeutralKeyword& keyword : default_family().neutral_keywords()) {
+    Py_ssize_t at = find_keyword(keyword.name, arg_count, kw_names);
+    if (at >= 0 && (args[at] == keyword.value || args[at] == Py_None)) return at;
+  }
+  return -1;
+}
+
 // x.f_(...), where x is the first value.
 Ref dispatch_write(const OpRow& row, const CallValues& values) {
   if (values.positional_count() == 0 || !is_tensor(values[0])) {
@@ -499,6 +509,13 @@ PyObject* dispatch(const OpRow& row, PyObject* self, PyObject* const* args, Py_s
     if (kw_names != nullptr && self == nullptr && row.takes_out()) {
       Py_ssize_t out = find_keyword("out", arg_count, kw_names);
       if (out >= 0) return dispatch_with_out(row, args, arg_count, kw_names, out).release();
+    }
+    if (kw_names != nullptr && makes_leaves(row)) {
+      Py_ssize_t neutral = find_neutral_keyword(args, arg_count, kw_names);
+      if (neutral >= 0) {
+        ShorterCall without(args, arg_count, kw_names, neutral);
+        return dispatch(row, self, without.values.data(), arg_count, without.names);
+      }
     }
     CallValues values(self, args, arg_count, kw_names);
     if (Tensor result = plain_result(row, values); result.defined()) return wrap_tensor(std::move(result)).release();

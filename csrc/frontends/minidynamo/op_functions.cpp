@@ -84,12 +84,12 @@ struct OpAlias {
   const char* op;
 };
 constexpr OpAlias kAliases[] = {
-    {"absolute", "abs"},    {"arccos", "acos"},   {"arcsin", "asin"},        {"arctan", "atan"},
-    {"arctan2", "atan2"},   {"clip", "clamp"},    {"concat", "cat"},         {"concatenate", "cat"},
-    {"divide", "div"},      {"fix", "trunc"},     {"greater", "gt"},         {"greater_equal", "ge"},
-    {"less", "lt"},         {"less_equal", "le"}, {"multiply", "mul"},       {"negative", "neg"},
-    {"not_equal", "ne"},    {"subtract", "sub"},  {"swapaxes", "transpose"}, {"swapdims", "transpose"},
-    {"true_divide", "div"},
+    {"absolute", "abs"},  {"arccos", "acos"},        {"arcsin", "asin"},        {"arctan", "atan"},
+    {"arccosh", "acosh"}, {"arcsinh", "asinh"},      {"arctanh", "atanh"},      {"arctan2", "atan2"},
+    {"clip", "clamp"},    {"concat", "cat"},         {"concatenate", "cat"},    {"divide", "div"},
+    {"fix", "trunc"},     {"greater", "gt"},         {"greater_equal", "ge"},   {"less", "lt"},
+    {"less_equal", "le"}, {"multiply", "mul"},       {"negative", "neg"},       {"not_equal", "ne"},
+    {"subtract", "sub"},  {"swapaxes", "transpose"}, {"swapdims", "transpose"}, {"true_divide", "div"},
 };
 
 // A Python name in the table and the first of its rows, which the callable stands for.

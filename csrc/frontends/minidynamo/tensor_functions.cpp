@@ -10,6 +10,7 @@
 #include "frontends/eager.h"
 #include "frontends/family_api.h"
 #include "frontends/foreign_tensors.h"
+#include "frontends/layout_object.h"
 #include "frontends/memory_format_object.h"
 #include "frontends/minidynamo/extension_api.h"
 #include "frontends/minidynamo/family.h"
@@ -415,12 +416,17 @@ void add_tensor_functions(PyObject* module) {
   add_type("Generator", generator_type());
   add("_GradNode", grad_node_type());
   add_type("memory_format", memory_format_type());
+  add_type("layout", layout_type());
+  auto text = [](std::string_view name) {
+    return check(PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size())));
+  };
   Ref formats = check(PyDict_New());
-  for (const MemoryFormatRow& format : kMemoryFormats) {
-    Ref name = check(PyUnicode_FromStringAndSize(format.name.data(), static_cast<Py_ssize_t>(format.name.size())));
-    check_status(PyDict_SetItem(formats, name, memory_format_object(format.name)));
-  }
+  for (const MemoryFormatRow& format : kMemoryFormats)
+    check_status(PyDict_SetItem(formats, text(format.name), memory_format_object(format.name)));
   add("_memory_formats", formats);
+  Ref layouts = check(PyDict_New());
+  for (std::string_view name : layout_names()) check_status(PyDict_SetItem(layouts, text(name), layout_object(name)));
+  add("_layouts", layouts);
   Ref dtypes = check(PyDict_New());
   for (int i = 0; i < kDTypeCount; ++i)
     check_status(PyDict_SetItemString(dtypes, kDTypes[i].name, dtype_to_python(static_cast<DType>(i))));

@@ -147,7 +147,7 @@ Ref torch_face(BorrowedRef object) {
   if (PyType_Check(object.get())) return result_face(reinterpret_cast<PyTypeObject*>(object.get()));
   if (type == md::size_type()) return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(objects.size), object));
   if (type == md::dtype_type()) return Ref::share(dtype_object(*dtype_from_python(object)));
-  if (type == md::device_type()) return Ref::share(device_object());
+  if (md::is_cpu_device(object)) return Ref::share(device_object());
   if (type == md::memory_format_type())
     for (size_t i = 0; i < std::size(kFormats); ++i)
       if (kFormats[i] == memory_format_name(object)) return Ref::share(objects.formats[i]);

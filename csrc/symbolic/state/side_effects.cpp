@@ -14,7 +14,7 @@ namespace md {
 namespace {
 
 // Above this, comparing all objects for one write costs too much.
-constexpr size_t kMostRelations = 4096;
+constexpr size_t kMostRelations = 1 << 18;
 
 bool is_plain_instance(PyObject* object) {
   if (Py_IS_TYPE(object, simple_namespace_type())) return true;

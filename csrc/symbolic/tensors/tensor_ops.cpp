@@ -18,6 +18,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/tensor_writes.h"
 #include "tensor/fill.h"
 #include "tensor/ops/data_sizes.h"
@@ -167,8 +168,12 @@ class OpCapture {
     return operand_of_arg(*param.default_value);
   }
 
-  // Converts number enum members, and objects with __index__ or __float__, to numbers.
+  // Converts number enum members, objects with __index__ or __float__, and tensors without dims, to numbers.
   ValuePtr number_in(const Param& param, const ValuePtr& value) {
+    if (auto* tensor = as<TensorValue>(value); tensor != nullptr && tensor->spec.rank() == 0) {
+      bool is_number = param.type == ParamType::Scalar || param.type == ParamType::Int;
+      return is_number ? number_of(tracer_, tensor) : value;
+    }
     if (!has_user_type(value)) return value;
     bool takes_float = param.type == ParamType::Number || param.type == ParamType::Scalar ||
                        param.type == ParamType::Float || param.type == ParamType::Any;

@@ -104,18 +104,38 @@ void normal(const Tensor& out) {
   });
 }
 
+template <typename T>
+void copy_scaled(const Tensor& from, const Tensor& to, double factor) {
+  const T* src = from.data<T>();
+  T* dst = reinterpret_cast<T*>(to.data<char>());
+  for (int64_t i = 0; i < from->numel(); ++i) dst[i] = src[i] * static_cast<T>(factor);
+}
+
+using Fill = void (*)(const Tensor&);
+
+// A tensor of floats, or both parts of complex numbers, each times the factor.
+template <Fill fill_float, Fill fill_double>
+void fill_parts(const Tensor& out, double factor) {
+  DType dtype = part_dtype(out->dtype());
+  Fill fill = dtype == DType::float64 ? fill_double : fill_float;
+  if (dtype == out->dtype()) return fill(out);
+  const int64_t sizes[] = {2 * out->numel()};
+  Tensor parts = Tensor::empty(dtype, sizes);
+  fill(parts);
+  dtype == DType::float64 ? copy_scaled<double>(parts, out, factor) : copy_scaled<float>(parts, out, factor);
+}
+
 }  // namespace
 
 void manual_seed_kernel(const OpCall& call, std::span<Tensor>) {
   manual_seed(static_cast<uint64_t>(scalar_arg(call, 0).as_int()));
 }
 
-void rand_kernel(const OpCall&, std::span<Tensor> outs) {
-  outs[0]->dtype() == DType::float64 ? uniform<double>(outs[0]) : uniform<float>(outs[0]);
-}
+void rand_kernel(const OpCall&, std::span<Tensor> outs) { fill_parts<uniform<float>, uniform<double>>(outs[0], 1.0); }
 
+// Both parts of a complex number have half of its variance.
 void randn_kernel(const OpCall&, std::span<Tensor> outs) {
-  outs[0]->dtype() == DType::float64 ? normal<double>(outs[0]) : normal<float>(outs[0]);
+  fill_parts<normal<float>, normal<double>>(outs[0], std::numbers::sqrt2 / 2);
 }
 
 void randint_kernel(const OpCall& call, std::span<Tensor> outs) {

@@ -124,6 +124,16 @@ void eigh_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (call.row.schema.returns.size() > 1) push_matrices(outs, a.dtype, stack_sizes(a), rows_of(a), columns_of(a));
 }
 
+void eig_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& a = tensor_arg(call, 0).spec();
+  bool fits = a.rank() >= 2 && known_equal(rows_of(a), columns_of(a));
+  if (!fits || (!is_complex(a.dtype) && a.dtype != DType::float32 && a.dtype != DType::float64))
+    raise_op(ErrorKind::Runtime, call.row.name, "A must be batches of square matrices of floats", operand_shapes(call));
+  DType dtype = is_complex(a.dtype) ? a.dtype : complex_dtype(a.dtype);
+  push(outs, dtype, stack_sizes(a), {columns_of(a)});
+  if (call.row.schema.returns.size() > 1) push_matrices(outs, dtype, stack_sizes(a), rows_of(a), columns_of(a));
+}
+
 void lstsq_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = matrices_arg(call, 0);
   const TensorSpec& b = matrices_arg(call, 1);

@@ -5,13 +5,14 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, prims, require_tensor
+from .registry import composite, in_place, prims, require_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
+@in_place("conj_physical")
 @composite("function method", "conj_physical")
 def conj(input: Tensor) -> Tensor:
     """The conjugates of complex numbers, in memory of their own; real numbers are returned as they are."""

@@ -7,7 +7,7 @@ import minidynamo
 from .. import _C
 from .._C import Tensor
 from .._tensor.typed_tensors import TensorType
-from .registry import composite
+from .registry import composite, require_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,3 +30,10 @@ def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any
     if isinstance(dtype, TensorType):
         dtype = dtype.dtype
     return input.to(dtype)
+
+
+@composite("method")
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Raises RuntimeError: there is no such device."""
+    require_tensor("cuda", input)
+    return input.to("cuda" if device is None else device)

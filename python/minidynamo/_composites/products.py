@@ -445,12 +445,21 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
     return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)), beta, alpha, batch1.dtype)
 
 
-@in_place()
 @composite("function method")
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha times the sum of the products of two stacks of matrices."""
     require_tensor("addbmm", input)
     return _scaled_sum(input, minidynamo.bmm(*widened(batch1, batch2)).sum(0), beta, alpha, batch1.dtype)
+
+
+@composite("method")
+def addbmm_(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """The in-place form of addbmm. A smaller input takes the sizes of the result, as torch's does."""
+    result = addbmm(input, batch1, batch2, beta=beta, alpha=alpha)
+    if result.shape == input.shape:
+        return input.copy_(result)
+    input.data = result.to(input.dtype)
+    return input
 
 
 @in_place()

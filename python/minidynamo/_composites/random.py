@@ -5,6 +5,8 @@ Equal seeds give equal numbers on any number of threads.
 
 from __future__ import annotations
 
+import math
+
 import minidynamo
 
 from .._C import Tensor
@@ -105,6 +107,58 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Any = None) ->
     if lambd <= 0:
         raise RuntimeError(f"[exponential_] expects lambda > 0.0, but found lambda={lambd}")
     return input.copy_((-_uniform(input, generator)).log1p() * (-1 / lambd))
+
+
+@composite("method")
+def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Numbers of the Cauchy distribution, written to self."""
+    _require_floating("cauchy_", input)
+    if sigma <= 0:
+        raise RuntimeError(f"[cauchy_] expects sigma > 0.0, but found sigma={sigma}")
+    return input.copy_(median + sigma * (math.pi * (_uniform(input, generator) - 0.5)).tan())
+
+
+@composite("method")
+def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
+    """exp() of normal numbers, written to self."""
+    _require_floating("log_normal_", input)
+    if std <= 0:
+        raise RuntimeError(f"[log_normal_] expects std > 0.0, but found std={std}")
+    return input.copy_((minidynamo.randn(input.shape, dtype=input.dtype, generator=generator) * std + mean).exp())
+
+
+@composite("method")
+def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """How many trials of success p it takes until one succeeds, written to self."""
+    require_tensor("geometric_", input)
+    if not 0 < p < 1:
+        raise RuntimeError(f"[geometric_] expects p to be in (0, 1), but got p={p}")
+    if input.dtype == minidynamo.bool or input.is_complex():
+        raise NotImplementedError(f"[geometric_] not implemented for '{input.dtype}'")
+    numbers = minidynamo.rand(input.shape, dtype=minidynamo.float64, generator=generator)
+    return input.copy_(((-numbers).log1p() / math.log1p(-p)).ceil().clamp(min=1))
+
+
+@composite("method")
+def random_(input: Tensor, *limits: Any, generator: Any = None) -> Tensor:
+    """Integers from [0, to) for random_(to), [from, to) for random_(from, to), written to self; without limits, up
+    to the largest that the dtype holds, of floats up to which all integers are representable."""
+    require_tensor("random_", input)
+    low, high = (0, None) if not limits else (0, limits[0]) if len(limits) == 1 else limits
+    if high is None:
+        high = _above_largest(input, limits)
+    if low >= high:
+        raise RuntimeError(f"[random_] expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return input.copy_(minidynamo.randint(low, high, input.shape, generator=generator))
+
+
+def _above_largest(input: Tensor, limits: tuple[Any, ...]) -> int:
+    if input.is_floating_point():
+        return int(2 / minidynamo.finfo(input.dtype).eps) + 1
+    if input.dtype == minidynamo.bool:
+        return 2
+    largest = minidynamo.iinfo(input.dtype).max
+    return largest if largest == 2**63 - 1 else largest + 1
 
 
 @composite("function method")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 
 from .. import _C, _composites, linalg  # noqa: F401  linalg enters composites
+from .._composites.copies import writing_functions
 from .._composites.registry import type_of
 from .creation import CREATION
 from .dtype_info import finfo, iinfo
 from .grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .process_settings import PROCESS_SETTINGS
 from .typed_tensors import TYPED_TENSORS
 
 TYPE_CHECKING = False
@@ -108,11 +110,14 @@ TENSOR_NAMES = {
     **_composites.functions,
     **_C._dtypes,
     **_C._memory_formats,
+    **_C._layouts,
+    "layout": _C.layout,
     "memory_format": _C.memory_format,
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},
     **TYPED_TENSORS,
     **CREATION,
+    **PROCESS_SETTINGS,
     "allclose": allclose,
     "e": e,
     "enable_grad": enable_grad,
@@ -133,3 +138,4 @@ TENSOR_NAMES = {
 }
 
 _C._add_tensor_methods(_composites.methods)
+TENSOR_NAMES.update(writing_functions())

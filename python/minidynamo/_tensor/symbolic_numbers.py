@@ -62,3 +62,18 @@ def sym_ite(b: bool, t: Any, f: Any) -> Any:
     if type(t) is int:
         return f + (t - f) * int(b)
     return t if b else f
+
+
+class SymInt:
+    """torch's class of symbolic sizes, for isinstance: sizes are ints here, in captured code too."""
+
+    def __new__(cls, *args: object) -> SymInt:
+        raise TypeError(f"{cls.__name__} has no objects: minidynamo's sizes and numbers are Python's")
+
+
+class SymFloat(SymInt):
+    """The same of floats."""
+
+
+class SymBool(SymInt):
+    """The same of bools."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import linecache
 import sys
 from types import FrameType
@@ -24,6 +25,9 @@ def note_module(name: str) -> None:
 
 
 def _note(module: str, name: str) -> None:
+    is_package = "__path__" in vars(sys.modules.get(module, _missing_names))
+    if is_package and importlib.util.find_spec(f"{module}.{name}") is not None:
+        return  # a submodule, about to be imported
     _add(f"torch{module[len(__name__.partition('.')[0]) :]}.{name}")
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 
-from .._missing_names import missing as _missing
+from .._missing_names import explain_missing as _explain_missing
+from . import amp
 
 __all__ = [
     "Stream",
+    "amp",
     "current_device",
     "current_stream",
     "device_count",
@@ -66,7 +67,4 @@ def stream(stream: Stream | None) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
-def __getattr__(name: str) -> object:
-    if name == "amp":
-        return importlib.import_module(f"{__name__}.amp")
-    raise _missing(__name__, name)
+_explain_missing(__name__)

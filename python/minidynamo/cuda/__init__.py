@@ -6,10 +6,10 @@ Questions are answered, memory is 0, and what frees or resets does nothing. What
 from __future__ import annotations
 
 import contextlib
-import importlib
 from typing import Any, NoReturn
 
-from .._missing_names import missing as _missing
+from .._missing_names import explain_missing as _explain_missing
+from . import amp as amp
 
 has_half = False
 has_magma = False
@@ -219,7 +219,4 @@ def stream(stream: Stream | None) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext()
 
 
-def __getattr__(name: str) -> object:
-    if name == "amp":
-        return importlib.import_module(f"{__name__}.amp")
-    raise _missing(__name__, name)
+_explain_missing(__name__)

@@ -1,4 +1,4 @@
-"""Functions of modules: the names of torch.func that need no gradients."""
+"""Functions of modules and of batches: the names of torch.func. Those that need gradients refuse to be called."""
 
 from __future__ import annotations
 
@@ -12,8 +12,22 @@ from .._missing_names import explain_missing as _explain_missing
 from ..nn.module import Module
 from ..nn.parameter import Parameter
 from ..nn.utils.stateless import functional_call
+from .batches import vmap
+from .gradients import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 
-__all__ = ["functional_call", "stack_module_state"]
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]
 
 
 def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

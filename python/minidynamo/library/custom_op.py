@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar, overload
 
@@ -15,6 +14,7 @@ from .._dynamo.decorators import disable
 from .._dynamo.traced_calls import CannotCapture, flatten, unflatten
 from .operator_gradients import apply_with_history
 from .schema import Schema, schema_of
+from .schema_text import annotation_of, annotation_of_results
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -311,41 +311,26 @@ def custom_op(
         namespace, short = name.split("::")
         devices = [device_types] if isinstance(device_types, str) else device_types
         operator = CustomOpDef(namespace, short, found, function, mutates_args, devices and map(_device_type, devices))
-        _OPERATORS[name] = operator
-        if name in _EARLY_FAKES:
-            operator.register_fake(_EARLY_FAKES.pop(name))
-        ops.__dict__.setdefault(namespace, _Namespace(namespace)).__dict__[short] = operator
-        if _C.frame_evaluation:
-            _C._mark_new_call(operator, "traced", operator._trace)
+        defined(operator)
         return operator
 
     return make if fn is None else make(fn)
 
 
+def defined(operator: CustomOpDef) -> None:
+    """Enters an operator under its name, here and in minidynamo.ops."""
+    name = operator._qualname
+    _OPERATORS[name] = operator
+    if name in _EARLY_FAKES:
+        operator.register_fake(_EARLY_FAKES.pop(name))
+    namespace, short = name.split("::")
+    ops.__dict__.setdefault(namespace, _Namespace(namespace)).__dict__[short] = operator
+    if _C.frame_evaluation:
+        _C._mark_new_call(operator, "traced", operator._trace)
+
+
 def _given_schema(function: Callable[..., Any], text: str, mutates_args: str | Iterable[str]) -> Schema:
     """The parameters' types by name, from the text of a schema."""
-    annotations = {
-        "Tensor": _C.Tensor,
-        "int": int,
-        "SymInt": int,
-        "float": float,
-        "bool": bool,
-        "str": str,
-        "Scalar": int | float | bool,
-        "ScalarType": _C.dtype,
-        "Device": _C.device,
-    }
-
-    def annotation(word: str) -> Any:
-        if word.endswith("?"):
-            return annotation(word[:-1]) | None
-        if word.endswith("[]"):
-            return types.GenericAlias(list, annotation(word[:-2]))
-        base = word.partition("(")[0]
-        if base not in annotations:
-            raise ValueError(f"custom_op(): the schema names an unknown type {word!r}")
-        return annotations[base]
-
     arguments, arrow, returns = text[text.find("(") :].partition("->")
     if not arrow:
         raise ValueError(f"custom_op(): the schema {text!r} has no '->'")
@@ -353,11 +338,8 @@ def _given_schema(function: Callable[..., Any], text: str, mutates_args: str | I
     for part in arguments.strip().strip("()").split(","):
         if part.strip() not in ("", "*"):
             word, _, parameter = part.strip().partition(" ")
-            hints[parameter.partition("=")[0].strip()] = annotation(word)
-    results = [annotation(part.strip()) for part in returns.strip().strip("()").split(",") if part.strip()]
-    hints["return"] = (
-        results[0] if len(results) == 1 else types.GenericAlias(tuple, tuple(results)) if results else None
-    )
+            hints[parameter.partition("=")[0].strip()] = annotation_of(word)
+    hints["return"] = annotation_of_results(returns)
 
     def prototype(*args: object, **kwargs: object) -> None: ...
 

@@ -1,7 +1,8 @@
 """Linear algebra, with the names of torch.linalg. Decompositions use NumPy: without it they raise ImportError."""
 
 from .._missing_names import explain_missing as _explain_missing
-from . import composites  # noqa: F401  enters what minidynamo and Tensor have, too  # noqa: F401  enters what minidynamo and Tensor have, too
+from . import composites  # noqa: F401  enters what minidynamo and Tensor have, too
+from .checked import cholesky_ex, eig, eigvals, inv_ex, solve_ex
 from .decompositions import cholesky, det, eigh, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from .norms import (
     cond,
@@ -16,6 +17,7 @@ from .norms import (
     vector_norm,
 )
 from .solutions import inv, lstsq, matrix_power, solve, solve_triangular, tensorinv, tensorsolve
+from .triangles import householder_product, lu, lu_factor, lu_factor_ex, lu_solve
 
 
 class LinAlgError(RuntimeError):
@@ -25,14 +27,23 @@ class LinAlgError(RuntimeError):
 __all__ = [
     "LinAlgError",
     "cholesky",
+    "cholesky_ex",
     "cond",
     "cross",
     "det",
     "diagonal",
     "eigh",
+    "eig",
     "eigvalsh",
+    "eigvals",
+    "householder_product",
     "inv",
+    "inv_ex",
     "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
     "matmul",
     "matrix_norm",
     "matrix_power",
@@ -43,6 +54,7 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",

@@ -61,6 +61,18 @@ class _Ordered(Module):
             self.append(module)
         return self
 
+    def __iadd__(self, modules: Iterable[Module]) -> Self:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> Self:
+        return self._of([(str(at), module) for at, module in enumerate([*self, *other])])
+
+    def pop(self, key: SupportsIndex) -> Module:
+        """Removes a module and returns it."""
+        module = self[key]
+        del self[key]
+        return module
+
     def insert(self, index: SupportsIndex, module: Module) -> None:
         modules = list(self._modules.values())
         modules.insert(index, module)

@@ -10,7 +10,7 @@ import minidynamo
 from .._C import Tensor
 from .._composites.gamma_functions import hurwitz_zeta, in_double
 from .._composites.pointwise import in_one_dtype
-from .._composites.registry import as_floating, require_real, require_tensor
+from .._composites.registry import as_floating, require_real, require_tensor, widened
 from .._composites.special_functions import scaled_i0
 from .._missing_names import explain_missing as _explain_missing
 from . import bessel, modified_bessel, normal_distribution
@@ -170,8 +170,11 @@ def scaled_modified_bessel_k1(x: Tensor) -> Tensor:
 
 
 def ndtr(input: Tensor) -> Tensor:
-    """The normal distribution's cumulative function."""
-    return in_double("ndtr", input, normal_distribution.cumulative)
+    """The probability that a standard normal number is at most this, in the tensor's own dtype as torch computes it."""
+    require_tensor("special.ndtr", input)
+    x = as_floating(input)
+    (wide,) = widened(x)
+    return ((1.0 + (wide * math.sqrt(0.5)).erf()) * 0.5).to(x.dtype)
 
 
 def log_ndtr(input: Tensor) -> Tensor:

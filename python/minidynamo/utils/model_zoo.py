@@ -1,7 +1,8 @@
-"""The old name of minidynamo.hub.load_state_dict_from_url."""
+"""The older place of names of minidynamo.hub."""
 
 from .._missing_names import explain_missing as _explain_missing
 from ..hub import load_state_dict_from_url as load_url
+from ..hub import tqdm as tqdm
 
 __all__ = ["load_url"]
 

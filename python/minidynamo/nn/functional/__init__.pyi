@@ -117,6 +117,8 @@ from .losses import triplet_margin_loss as triplet_margin_loss
 from .margins import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from .convolution import unfold as unfold
 from .sampling import upsample as upsample
+from .sampling import upsample_bilinear as upsample_bilinear
+from .sampling import upsample_nearest as upsample_nearest
 
 def gelu(input: Tensor, *, approximate: _str = ...) -> Tensor: ...
 def layer_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., *, out: Tensor | None = ...) -> Tensor: ...

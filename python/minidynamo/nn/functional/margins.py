@@ -35,6 +35,8 @@ def multi_margin_loss(
         raise ValueError("[multi_margin_loss] only p == 1 and p == 2 supported")
     if weight is not None and weight.dim() != 1:
         raise ValueError("[multi_margin_loss] weight must be one-dimensional")
+    if input.dim() == 0:
+        input, target = input.unsqueeze(0), target.reshape(-1)[0] if target.dim() else target
     if input.dim() not in (1, 2) or input.shape[-1] == 0:
         raise RuntimeError(
             "[multi_margin_loss] Expected non-empty vector or matrix with optional 0-dim batch size, but got:"

@@ -16,7 +16,8 @@ def _constant(input: Tensor, pairs: list[Any], value: float) -> Tensor:
     sizes = list(input.shape)
     for dim, before, after in pairs:
         sizes[dim] = sizes[dim] + before + after
-        if sizes[dim] < 0:
+        # Sizes may depend on data: they are compared only where they can be too small.
+        if (before < 0 or after < 0) and sizes[dim] < 0:
             raise RuntimeError(
                 f"[pad] The input size {input.shape[dim]}, plus negative padding {before} and {after}, resulted"
                 " in a negative"
@@ -25,9 +26,10 @@ def _constant(input: Tensor, pairs: list[Any], value: float) -> Tensor:
     result = input.new_full(sizes, value) if value != 0 else input.new_zeros(sizes)
     inside, source = result, input
     for dim, before, after in pairs:
-        # Slices off what negative numbers remove.
-        cut = max(0, -before)
-        source = source.narrow(dim, cut, source.shape[dim] - cut - max(0, -after))
+        if before < 0 or after < 0:
+            # Slices off what negative numbers remove.
+            cut = max(0, -before)
+            source = source.narrow(dim, cut, source.shape[dim] - cut - max(0, -after))
         inside = inside.narrow(dim, max(0, before), source.shape[dim])
     inside.copy_(source)
     return result

@@ -12,7 +12,15 @@ from ..._composites.registry import is_narrow, prims
 from .byte_images import weigh_bytes, weigh_bytes_of_windows
 from .cubic import cubic_weights, far_weight, near_weight
 
-__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+__all__ = [
+    "channel_shuffle",
+    "interpolate",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "upsample",
+    "upsample_bilinear",
+    "upsample_nearest",
+]
 
 _RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
@@ -208,6 +216,16 @@ def upsample(
 ) -> Tensor:
     """interpolate."""
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate with the nearest pixels."""
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate with mode "bilinear" and align_corners=True."""
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def _count(input: Tensor) -> int:

@@ -1,6 +1,6 @@
-// The LAPACK of decompositions: NumPy's, on the tensors' own memory.
-#include "tensor/kernels/lapack.h"
+// Routines of NumPy on the tensors' own memory: decompositions of matrices, Fourier transforms.
 #include "base/host_hooks.h"
+#include "tensor/kernels/numpy_routine.h"
 
 #include "bindings/bindings.h"
 #include "cpython/errors.h"
@@ -33,8 +33,8 @@ Ref described(std::span<const Tensor> tensors, int access) {
   return list;
 }
 
-void call_python(const LapackJob& job) {
-  Ref run = imported("minidynamo.linalg._lapack", "run");
+void call_python(const NumpyRoutine& job) {
+  Ref run = imported("minidynamo._numpy_routines", "run");
   Ref operands = described(job.operands, PyBUF_READ), results = described(job.results, PyBUF_WRITE);
   Ref tolerance = job.tolerance ? check(PyFloat_FromDouble(*job.tolerance)) : Ref::share(Py_None);
   Ref routine = check(PyUnicode_FromStringAndSize(job.routine.data(), static_cast<Py_ssize_t>(job.routine.size())));
@@ -69,13 +69,13 @@ Failure take_failure() {
 }
 
 // A plan that fails is run again op by op, which raises the exception anew: so an interrupt must be raised again, too.
-[[noreturn]] void raise_as_error(const LapackJob& job) {
+[[noreturn]] void raise_as_error(const NumpyRoutine& job) {
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   Failure failure = take_failure();
   raise_op(failure.kind, job.routine, failure.text);
 }
 
-void run_numpy(const LapackJob& job) {
+void run_numpy(const NumpyRoutine& job) {
   GilScope gil;
   ServingCode serving;
   try {
@@ -87,6 +87,6 @@ void run_numpy(const LapackJob& job) {
 
 }  // namespace
 
-void bind_lapack(pybind11::module_&) { host_hooks.run_lapack = run_numpy; }
+void bind_numpy_routines(pybind11::module_&) { host_hooks.run_numpy_routine = run_numpy; }
 
 }  // namespace md

@@ -1,4 +1,4 @@
-"""Decompositions of matrices by NumPy's LAPACK: called by the ops named linalg_.
+"""Decompositions of matrices by NumPy's LAPACK.
 
 numpy.linalg is used because it is well maintained, available wherever arrays are, has an optimised LAPACK of its
 own, and works on stacks of matrices. Its threads are its own: minidynamo.set_num_threads does not change them.
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    _Described = tuple[memoryview, str, tuple[int, ...], tuple[int, ...]]
     _Routine = Callable[[ModuleType, list[NDArray[Any]], str, float | None], Any]
 
 _NO_INVERSE = "the inversion could not be completed because the input matrix is singular"
@@ -45,7 +44,7 @@ def _qr(linalg: ModuleType, matrices: NDArray[Any], mode: str) -> tuple[NDArray[
 
 
 # routine: the results for (numpy.linalg, operands, mode, tolerance), and the meaning of a failure.
-_ROUTINES: dict[str, tuple[_Routine, str]] = {
+ROUTINES: dict[str, tuple[_Routine, str]] = {
     "linalg_inv": (lambda linalg, a, mode, tolerance: linalg.inv(a[0]), _NO_INVERSE),
     "linalg_solve": (lambda linalg, a, mode, tolerance: linalg.solve(a[0], a[1]), _NO_SOLUTION),
     "linalg_cholesky": (lambda linalg, a, mode, tolerance: linalg.cholesky(a[0]), _NOT_POSITIVE),
@@ -56,35 +55,21 @@ _ROUTINES: dict[str, tuple[_Routine, str]] = {
     "linalg_svdvals": (lambda linalg, a, mode, tolerance: linalg.svd(a[0], compute_uv=False), _NO_CONVERGENCE),
     "linalg_eigh": (lambda linalg, a, mode, tolerance: linalg.eigh(a[0], mode), _NO_CONVERGENCE),
     "linalg_eigvalsh": (lambda linalg, a, mode, tolerance: linalg.eigvalsh(a[0], mode), _NO_CONVERGENCE),
+    "linalg_eig": (lambda linalg, a, mode, tolerance: linalg.eig(a[0]), _NO_CONVERGENCE),
+    "linalg_eigvals": (lambda linalg, a, mode, tolerance: linalg.eigvals(a[0]), _NO_CONVERGENCE),
     "linalg_lstsq": (lambda linalg, a, mode, tolerance: _lstsq(linalg, a[0], a[1], tolerance), _NO_CONVERGENCE),
 }
 
 # These iterate until they converge: with an infinity some LAPACKs never do.
-_ITERATIVE = ("linalg_svd", "linalg_svdvals", "linalg_eigh", "linalg_eigvalsh", "linalg_lstsq")
+ITERATIVE = tuple(f"linalg_{name}" for name in ("svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "lstsq"))
 
 
-def run(
-    routine: str, operands: list[_Described], mode: str, tolerance: float | None, results: list[_Described]
-) -> None:
-    """Fills results. Each operand and result is (memory, the dtype's name, sizes, strides in bytes), contiguous.
-
-    Raises numpy.linalg.LinAlgError with torch's message, ImportError without NumPy.
-    """
-    try:
-        import numpy
-    except ImportError as error:
-        raise ImportError(f"decompositions of matrices need NumPy, which cannot be imported: {error}") from None
-    arrays = [numpy.ndarray(sizes, dtype, memory, 0, strides) for memory, dtype, sizes, strides in operands]
-    function, failure = _ROUTINES[routine]
-    if routine in _ITERATIVE and not numpy.isfinite(arrays[0]).all():
+def decomposed(numpy: ModuleType, routine: str, arrays: list[NDArray[Any]], mode: str, tolerance: float | None) -> Any:
+    """The results of a routine. Raises numpy.linalg.LinAlgError with torch's message."""
+    function, failure = ROUTINES[routine]
+    if routine in ITERATIVE and not numpy.isfinite(arrays[0]).all():
         raise numpy.linalg.LinAlgError(failure)
     try:
-        # Overflow yields infinity without a warning, as in torch.
-        with numpy.errstate(all="ignore"):
-            found = function(numpy.linalg, arrays, mode, tolerance)
+        return function(numpy.linalg, arrays, mode, tolerance)
     except numpy.linalg.LinAlgError:
         raise numpy.linalg.LinAlgError(failure) from None
-    found = found if isinstance(found, tuple) else (found,)
-    for (memory, dtype, sizes, strides), values in zip(results, found):
-        if values is not None:
-            numpy.ndarray(sizes, dtype, memory, 0, strides)[...] = values

@@ -1,0 +1,19 @@
+"""GradScaler of this device."""
+
+from __future__ import annotations
+
+from ...amp import grad_scaler
+
+
+class GradScaler(grad_scaler.GradScaler):
+    """amp.GradScaler("cpu")."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

@@ -1,0 +1,69 @@
+"""The Gumbel distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import minidynamo
+
+from .._C import Tensor
+from . import constraints
+from .distribution import Distribution
+from .utils import broadcast_all
+
+_EULER = 0.57721566490153286060
+
+
+class Gumbel(Distribution):
+    """Of the largest of many samples: location loc, scale scale."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc + self.scale * _EULER
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return math.pi / math.sqrt(6) * self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.stddev.pow(2)
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        return self._expanded(batch_shape, ("loc", "scale"), _instance)
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        info = minidynamo.finfo(self.loc.dtype)
+        numbers = minidynamo.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype)
+        return self.icdf(numbers.clamp(info.tiny, 1 - info.eps))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        y = (self.loc - value) / self.scale
+        return (y - y.exp()) - self.scale.log()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        if self._validate_args:
+            self._validate_sample(value)
+        return (-((self.loc - value) / self.scale).exp()).exp()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc - self.scale * (-value.log()).log()
+
+    def entropy(self) -> Tensor:
+        return self.scale.log() + (1 + _EULER)

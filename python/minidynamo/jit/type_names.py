@@ -1,0 +1,79 @@
+"""The classes of TorchScript's types: programs import them for annotations. There are no objects of them."""
+
+from __future__ import annotations
+
+
+class Type:
+    """A type of TorchScript."""
+
+
+class AnyType(Type): ...
+
+
+class BoolType(Type): ...
+
+
+class ClassType(Type): ...
+
+
+class ComplexType(Type): ...
+
+
+class DeviceObjType(Type): ...
+
+
+class DictType(Type): ...
+
+
+class EnumType(Type): ...
+
+
+class FloatType(Type): ...
+
+
+class FutureType(Type): ...
+
+
+class InterfaceType(Type): ...
+
+
+class IntType(Type): ...
+
+
+class ListType(Type): ...
+
+
+class NoneType(Type): ...
+
+
+class NumberType(Type): ...
+
+
+class OptionalType(Type): ...
+
+
+class PyObjectType(Type): ...
+
+
+class RRefType(Type): ...
+
+
+class StreamObjType(Type): ...
+
+
+class StringType(Type): ...
+
+
+class SymBoolType(Type): ...
+
+
+class SymIntType(Type): ...
+
+
+class TensorType(Type): ...
+
+
+class TupleType(Type): ...
+
+
+class UnionType(Type): ...
