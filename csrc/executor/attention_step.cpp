@@ -149,7 +149,7 @@ class AttentionStep : public Step {
 
   // The softmax of one block of scores, in the block's own memory.
   void make_weights(const RunState& state, int64_t piece, std::byte* memory, const LoopRun* after_scores) const {
-    const MatmulBlock& block = first_->block(piece);
+    MatmulBlock block = first_->block(piece);
     const MatmulSpec& spec = first_->spec();
     first_->run_piece(piece, operands(state, scores_), nullptr, memory);
     if (after_scores != nullptr) {

@@ -9,7 +9,8 @@ namespace {
 
 // The traffic of the loop for the anchor's result stays in the cache: the anchor's estimate already includes it.
 double traffic_in_cache(const Layout& layout, int value) {
-  return 2 * static_cast<double>(span_nbytes(layout.places[static_cast<size_t>(value)].spec));
+  const TensorSpec& spec = layout.places[static_cast<size_t>(value)].spec;
+  return 2 * static_cast<double>(spec.numel().value()) * static_cast<double>(item_size(spec.dtype));
 }
 
 }  // namespace

@@ -10,15 +10,16 @@ namespace {
 
 bool has_value(const Operand& operand) { return std::holds_alternative<ValueRef>(operand); }
 
-// Dims [first, last) merged into one: its extent and stride. nullopt if they have no single stride.
+// Dims merged into one: its extent and stride. nullopt if they have no single stride.
 struct MergedDim {
   int64_t size = 1, stride = 0;
 };
-std::optional<MergedDim> merge_dims(const DimVec& sizes, const DimVec& strides, int first, int last) {
+template <typename SizeOf, typename StrideOf>
+std::optional<MergedDim> merge_dims(int count, SizeOf size_of, StrideOf stride_of) {
   MergedDim merged;
   bool started = false;
-  for (int d = last - 1; d >= first; --d) {
-    int64_t size = sizes[d].value(), stride = strides[d].value();
+  for (int d = count - 1; d >= 0; --d) {
+    int64_t size = size_of(d), stride = stride_of(d);
     if (size == 1) continue;
     if (started && stride != merged.stride * merged.size) return std::nullopt;
     if (!started) merged.stride = stride;
@@ -28,35 +29,37 @@ std::optional<MergedDim> merge_dims(const DimVec& sizes, const DimVec& strides, 
   return merged;
 }
 
-struct Batch {
-  DimVec sizes, strides;
+// Leading dims of an operand of rank >= 2, broadcast to the result's: stride 0 if repeated.
+class Batch {
+ public:
+  Batch(const TensorSpec& operand, const TensorSpec& result)
+      : operand_(operand), result_(result), lead_(result.rank() - operand.rank()) {}
+
+  int rank() const { return result_.rank() - 2; }
+  int64_t size(int d) const { return result_.sizes[d].value(); }
+  int64_t stride(int d) const {
+    bool repeated = d < lead_ || operand_.sizes[d - lead_].value() == 1;
+    return repeated ? 0 : operand_.strides[d - lead_].value();
+  }
+  std::optional<MergedDim> merged() const {
+    return merge_dims(rank(), [this](int d) { return size(d); }, [this](int d) { return stride(d); });
+  }
+
+ private:
+  const TensorSpec &operand_, &result_;
+  int lead_;
 };
 
-// Leading dims of an operand of rank >= 2, broadcast to the result's: stride 0 if repeated.
-Batch batch_of(const TensorSpec& operand, const TensorSpec& result) {
-  Batch batch;
-  int lead = result.rank() - operand.rank();
-  for (int d = 0; d < result.rank() - 2; ++d) {
-    bool repeated = d < lead || operand.sizes[d - lead].value() == 1;
-    batch.sizes.push_back(result.sizes[d]);
-    batch.strides.push_back(repeated ? Dim(0) : operand.strides[d - lead]);
-  }
-  return batch;
-}
-
 void set_batch(MatmulSpec& spec, const Batch& a, const Batch& b) {
-  int rank = a.sizes.size();
   spec.batch = 1;
-  for (Dim size : a.sizes) spec.batch *= size.value();
-  std::optional<MergedDim> a_batch = merge_dims(a.sizes, a.strides, 0, rank);
-  std::optional<MergedDim> b_batch = merge_dims(b.sizes, b.strides, 0, rank);
+  for (int d = 0; d < a.rank(); ++d) spec.batch *= a.size(d);
+  std::optional<MergedDim> a_batch = a.merged(), b_batch = b.merged();
   if (a_batch && b_batch) {
     spec.a_strides[0] = a_batch->stride;
     spec.b_strides[0] = b_batch->stride;
     return;
   }
-  for (int d = 0; d < rank; ++d)
-    spec.batch_dims.push_back({a.sizes[d].value(), a.strides[d].value(), b.strides[d].value()});
+  for (int d = 0; d < a.rank(); ++d) spec.batch_dims.push_back({a.size(d), a.stride(d), b.stride(d)});
 }
 
 void set_result(MatmulProblem& problem, const TensorSpec& result) {
@@ -70,7 +73,8 @@ std::optional<MatmulProblem> rows_times_matrix(ValueRef a, ValueRef b, std::arra
                                                const TensorSpec& result) {
   const TensorSpec& left = spec_of(a);
   int rank = left.rank();
-  std::optional<MergedDim> rows = merge_dims(left.sizes, left.strides, 0, rank - 1);
+  std::optional<MergedDim> rows = merge_dims(
+      rank - 1, [&](int d) { return left.sizes[d].value(); }, [&](int d) { return left.strides[d].value(); });
   if (rank < 2 || !rows) return std::nullopt;
   MatmulProblem problem;
   problem.a = a;
@@ -105,7 +109,7 @@ std::optional<MatmulProblem> from_matmul(const Node& node) {
   problem.spec.k = spec_of(a).sizes[spec_of(a).rank() - 1].value();
   problem.spec.a_strides = matrix_strides(spec_of(a));
   problem.spec.b_strides = matrix_strides(spec_of(b));
-  set_batch(problem.spec, batch_of(spec_of(a), result), batch_of(spec_of(b), result));
+  set_batch(problem.spec, Batch(spec_of(a), result), Batch(spec_of(b), result));
   return problem;
 }
 

@@ -58,11 +58,13 @@ class NativePlan : public SizedPlan {
   std::unique_ptr<RunState> make_state() const;
   // The permanent part of a state.
   void prepare(RunState& state) const;
-  // The steps whose inputs have changed take their sizes, or all of them; may_move: a buffer may have another place.
-  bool take_step_sizes(bool all, bool& may_move);
+  // may_move: a buffer may have another place.
+  bool take_step_sizes(size_t step, SizeChange change, bool& may_move);
+  bool take_sizes_of_steps(bool all, bool& may_move);
   // Prepares a state again: its steps whose inputs have changed, if its buffers are where they were.
   void prepare_again(RunState& state, bool has_moved) const;
-  void take_estimates();
+  void take_estimate(size_t step);
+  void add_estimates();
   void find_outputs();
   // The output that is all of an Output buffer, so that the caller may make its memory; -1: none.
   int output_over(int buffer) const;
@@ -96,7 +98,13 @@ class NativePlan : public SizedPlan {
   std::vector<OutputBuffer> output_buffers_;
   std::vector<int> made_;  // values allocated by their steps
   int call_count_;
+  struct StepEstimate {
+    double ns = 0;
+    size_t nbytes = 0;
+  };
+  std::vector<StepEstimate> estimates_;  // by step
   double estimated_ns_ = 0;
+  size_t steps_nbytes_ = 0;
   bool needs_gil_ = false;
   bool has_sizes_ = true;  // false: take_sizes() has failed, and some steps have other sizes than the layout
 

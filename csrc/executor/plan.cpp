@@ -29,7 +29,12 @@ NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, 
       changes_(std::move(changes)),
       output_values_(std::move(outputs)),
       call_count_(call_count) {
-  take_estimates();
+  estimates_.resize(steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    take_estimate(i);
+    needs_gil_ = needs_gil_ || steps_[i]->needs_gil();
+  }
+  add_estimates();
   find_outputs();
   for (const Buffer& buffer : layout_.buffers) {
     if (buffer.home == BufferHome::Made) made_.push_back(buffer.root);
@@ -38,12 +43,16 @@ NativePlan::NativePlan(Layout layout, std::vector<std::unique_ptr<Step>> steps, 
 
 NativePlan::~NativePlan() { delete spare_.load(); }
 
-void NativePlan::take_estimates() {
+void NativePlan::take_estimate(size_t step) {
+  StepEstimate& known = estimates_[step];
+  StepEstimate now = {steps_[step]->work().ns(), steps_[step]->nbytes()};
+  steps_nbytes_ += now.nbytes - known.nbytes;
+  known = now;
+}
+
+void NativePlan::add_estimates() {
   estimated_ns_ = 0;
-  for (const auto& step : steps_) {
-    estimated_ns_ += step->work().ns();
-    needs_gil_ = needs_gil_ || step->needs_gil();
-  }
+  for (const StepEstimate& each : estimates_) estimated_ns_ += each.ns;
 }
 
 void NativePlan::find_outputs() {
@@ -77,36 +86,41 @@ int NativePlan::output_over(int index) const {
   return whole == outputs_.end() ? -1 : static_cast<int>(whole - outputs_.begin());
 }
 
-bool NativePlan::take_step_sizes(bool all, bool& may_move) {
-  std::vector<StepMemory>& memory = changes_->memory();
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    SizeChange change = all ? SizeChange::Sizes : changes_->change_of(i);
-    if (change == SizeChange::None) continue;
-    std::vector<std::pair<int, int>> shares = memory[i].may_share;
-    Step& step = *steps_[i];
-    bool taken =
-        change == SizeChange::Offsets ? step.take_offsets(layout_, memory[i]) : step.take_sizes(layout_, memory[i]);
-    if (!taken) return false;
-    may_move = may_move || shares != memory[i].may_share;
+bool NativePlan::take_step_sizes(size_t i, SizeChange change, bool& may_move) {
+  if (change == SizeChange::None) return true;
+  StepMemory& memory = changes_->memory()[i];
+  std::vector<std::pair<int, int>> shares = memory.may_share;
+  Step& step = *steps_[i];
+  bool taken = change == SizeChange::Offsets ? step.take_offsets(layout_, memory) : step.take_sizes(layout_, memory);
+  may_move = may_move || shares != memory.may_share;
+  if (taken) take_estimate(i);
+  return taken;
+}
+
+// The steps whose inputs have changed take their sizes, or all of them.
+bool NativePlan::take_sizes_of_steps(bool all, bool& may_move) {
+  if (all) {
+    for (size_t i = 0; i < steps_.size(); ++i)
+      if (!take_step_sizes(i, SizeChange::Sizes, may_move)) return false;
+    return true;
   }
-  return true;
+  return std::ranges::all_of(changes_->changed_steps(), [&](int step) {
+    return take_step_sizes(static_cast<size_t>(step), changes_->change_of(step), may_move);
+  });
 }
 
 bool NativePlan::take_sizes() {
   MD_ASSERT(changes_ != nullptr, "the sizes of this plan do not change");
   bool all = !std::exchange(has_sizes_, false);
-  std::vector<int> placed;
-  for (const Place& place : layout_.places) placed.push_back(place.buffer);
-  changes_->put_sizes(layout_);
+  changes_->put_sizes(layout_, all);
   bool may_move = all || changes_->has_resized();
-  if (!take_step_sizes(all, may_move)) return false;
+  if (!take_sizes_of_steps(all, may_move)) return false;
   if (may_move) {
+    changes_->part_buffers(layout_);
     place_buffers(layout_, changes_->memory());
     find_outputs();
-  } else {
-    for (size_t value = 0; value < placed.size(); ++value) layout_.places[value].buffer = placed[value];
   }
-  take_estimates();
+  add_estimates();
   pool_.clear();
   if (RunState* spare = spare_.load()) prepare_again(*spare, may_move);
   has_sizes_ = true;
@@ -160,8 +174,8 @@ void NativePlan::prepare(RunState& state) const {
 
 void NativePlan::prepare_again(RunState& state, bool has_moved) const {
   if (has_moved) return prepare(state);
-  for (size_t i = 0; i < steps_.size(); ++i)
-    if (changes_->change_of(i) != SizeChange::None) steps_[i]->prepare(state);
+  for (int step : changes_->changed_steps())
+    if (changes_->change_of(step) != SizeChange::None) steps_[static_cast<size_t>(step)]->prepare(state);
 }
 
 std::unique_ptr<RunState> NativePlan::check_out() const {
@@ -302,9 +316,8 @@ PlanFacts NativePlan::facts() const {
 // A step with its name and operands takes about a kilobyte.
 size_t NativePlan::nbytes() const {
   size_t steps = 1024 * steps_.size();
-  for (const auto& step : steps_) steps += step->nbytes();
-  return static_cast<size_t>(layout_.arena_nbytes) + steps + layout_.places.size() * (sizeof(Place) + sizeof(Tensor)) +
-         layout_.buffers.size() * sizeof(Buffer);
+  return static_cast<size_t>(layout_.arena_nbytes) + steps + steps_nbytes_ +
+         layout_.places.size() * (sizeof(Place) + sizeof(Tensor)) + layout_.buffers.size() * sizeof(Buffer);
 }
 
 std::string NativePlan::print() const {

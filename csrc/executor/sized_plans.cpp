@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,17 @@ namespace md {
 namespace {
 
 using Sizes = std::vector<int64_t>;
+
+struct HashOfSizes {
+  size_t operator()(const Sizes& sizes) const {
+    size_t hash = 0;
+    for (int64_t size : sizes) {
+      hash = (hash ^ static_cast<size_t>(size)) * 0x9e3779b97f4a7c15U;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+};
 
 // Sizes that have been asked for this often get a plan of their own: lowering one costs about as much as this number of
 // changes of sizes. But a small plan of which only offsets change is in the caches, and one of many small ones is not.
@@ -96,7 +108,8 @@ class SizedPlans : public Plan {
   std::string print() const override {
     std::lock_guard lock(all_.mutex);
     std::string text;
-    for (const auto& [sizes, kept] : by_sizes_) text += str_cat("for ", sizes_text(sizes), "\n", kept->plan->print());
+    for (const auto& [sizes, kept] : std::map(by_sizes_.begin(), by_sizes_.end()))
+      text += str_cat("for ", sizes_text(sizes), "\n", kept->plan->print());
     return text.empty() ? "no plan yet: the sizes differ from run to run\n" : text;
   }
 
@@ -154,8 +167,8 @@ class SizedPlans : public Plan {
   mutable int misfits_ = 0;                  // sizes that no graph can change to
   mutable bool may_share_;
   bool needs_gil_;
-  mutable std::map<Sizes, KeptAt> by_sizes_;
-  mutable std::map<Sizes, int> uses_;  // for which there was no plan
+  mutable std::unordered_map<Sizes, KeptAt, HashOfSizes> by_sizes_;
+  mutable std::unordered_map<size_t, int> uses_;  // by hash of sizes for which there was no plan
 };
 
 SizedPlans::~SizedPlans() {
@@ -229,14 +242,15 @@ std::shared_ptr<const Plan> SizedPlans::find(const Sizes& sizes) const {
   KeptPlan& kept = *known->second;
   touch(known->second);
   if (kept.shared == nullptr || ++kept.uses < kUsesForOwnPlan || !kept.shared->stands_in()) return kept.plan;
-  uses_[sizes] = kUsesForOwnPlan;
+  uses_[HashOfSizes()(sizes)] = kUsesForOwnPlan;
   return nullptr;
 }
 
 // Returns whether there have been many.
 bool SizedPlans::count_use(const Sizes& sizes) const {
-  if (uses_.size() >= kMostCounted && !uses_.contains(sizes)) uses_.clear();
-  return ++uses_[sizes] > kUsesForOwnPlan;
+  size_t hash = HashOfSizes()(sizes);
+  if (uses_.size() >= kMostCounted && !uses_.contains(hash)) uses_.clear();
+  return ++uses_[hash] > kUsesForOwnPlan;
 }
 
 bool SizedPlans::is_worth_own_plan(const KeptPlan& kept) {
@@ -303,7 +317,7 @@ KeptAt SizedPlans::add(KeptPlan kept) const {
 }
 
 bool SizedPlans::are_asked_once(const Sizes& sizes) const {
-  auto known = uses_.find(sizes);
+  auto known = uses_.find(HashOfSizes()(sizes));
   return known != uses_.end() && known->second == 1;
 }
 
@@ -376,7 +390,7 @@ void SizedPlans::drop(KeptAt kept, KeptPlans& dropped) {
   owner.forget_sizes(*kept);
   for (SharedPlans& pattern : owner.patterns_) std::erase(pattern.plans, kept);
   // A plan of its own is earned again.
-  owner.uses_.erase(kept->sizes);
+  owner.uses_.erase(HashOfSizes()(kept->sizes));
   all_plans().nbytes -= kept->nbytes;
   dropped.splice(dropped.begin(), all_plans().plans, kept);
 }

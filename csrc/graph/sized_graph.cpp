@@ -11,58 +11,67 @@ SizedGraph::SizedGraph(std::shared_ptr<const Graph> symbolic, const SymbolList& 
     : symbolic_(std::move(symbolic)), graph_(with_numbers(*symbolic_, symbols, values)) {
   // Assertions are checked by with_numbers() alone.
   can_change_ = symbolic_->runtime_asserts().empty();
-  std::vector<std::pair<Dim, size_t>> known;
-  first_offset_.resize(graph_->nodes().size(), 0);
+  KnownNumbers known;
+  by_node_.resize(graph_->nodes().size());
+  offset_dims_.resize(graph_->nodes().size());
   for (size_t i = 0; can_change_ && i < graph_->nodes().size(); ++i)
     add_node(*symbolic_->nodes()[i], *graph_->nodes()[i], symbols, known);
   can_change_ = can_change_ && evaluate(values) && is_as_evaluated();
-  for (size_t i = 0; can_change_ && i < numbers_.size(); ++i) {
-    numbers_[i].value = fresh_[i];
-    numbers_[i].pattern = pattern_of(fresh_[i]);
-  }
+  if (!can_change_) return;
+  sizes_.assign(values.begin(), values.end());
+  values_ = fresh_;
+  for (size_t i = 0; i < numbers_.size(); ++i) numbers_[i].pattern = pattern_of(values_[i]);
 }
 
-size_t SizedGraph::number_of(Dim dim, const SymbolList& symbols, std::vector<std::pair<Dim, size_t>>& known) {
+size_t SizedGraph::number_of(Dim dim, const SymbolList& symbols, KnownNumbers& known) {
   auto found = std::find_if(known.begin(), known.end(), [&](const auto& pair) { return same(pair.first, dim); });
   if (found != known.end()) return found->second;
   known.emplace_back(dim, numbers_.size());
-  numbers_.push_back({.code = DimCode(dim, symbols)});
+  SymbolList own;
+  own.add(dim);
+  Number& added = numbers_.emplace_back(Number{.code = DimCode(dim, symbols), .symbols = {}});
+  for (Dim symbol : own.symbols()) added.symbols.push_back(static_cast<size_t>(symbols.find(symbol)));
   return known.back().second;
 }
 
-void SizedGraph::add_dims(const DimVec& from, DimVec& to, bool are_sizes, const SymbolList& symbols,
-                          std::vector<std::pair<Dim, size_t>>& known) {
+std::vector<size_t> SizedGraph::add_dims(const DimVec& from, DimVec& to, bool are_sizes, const SymbolList& symbols,
+                                         KnownNumbers& known) {
+  std::vector<size_t> added;
   if (from.size() != to.size()) {
     can_change_ = false;
-    return;
+    return added;
   }
   for (int i = 0; i < from.size(); ++i) {
     if (!from[i].is_symbolic()) continue;
-    size_t number = number_of(from[i], symbols, known);
-    numbers_[number].is_size |= are_sizes;
-    dims_.push_back({&to[i], number});
+    added.push_back(number_of(from[i], symbols, known));
+    numbers_[added.back()].is_size |= are_sizes;
+    numbers_[added.back()].dims.push_back(&to[i]);
   }
+  return added;
 }
 
-void SizedGraph::add_node(const Node& from, Node& to, const SymbolList& symbols,
-                          std::vector<std::pair<Dim, size_t>>& known) {
+void SizedGraph::add_node(const Node& from, Node& to, const SymbolList& symbols, KnownNumbers& known) {
+  NodeNumbers& own = by_node_[static_cast<size_t>(from.index)];
+  auto append = [](std::vector<size_t>& all, const std::vector<size_t>& added) {
+    all.insert(all.end(), added.begin(), added.end());
+  };
   for (size_t i = 0; i < from.operands.size(); ++i) {
     if (const auto* dims = std::get_if<DimVec>(&from.operands[i]))
-      add_dims(*dims, std::get<DimVec>(to.operands[i]), false, symbols, known);
+      append(own.operands, add_dims(*dims, std::get<DimVec>(to.operands[i]), false, symbols, known));
     const auto* scalar = std::get_if<Scalar>(&from.operands[i]);
-    if (scalar != nullptr && scalar->is_symbolic())
-      scalars_.push_back({&to.operands[i], number_of(scalar->as_dim(), symbols, known)});
+    if (scalar == nullptr || !scalar->is_symbolic()) continue;
+    own.operands.push_back(number_of(scalar->as_dim(), symbols, known));
+    numbers_[own.operands.back()].scalars.push_back(&to.operands[i]);
   }
   for (size_t i = 0; i < from.outs.size(); ++i) {
-    add_dims(from.outs[i].spec.sizes, to.outs[i].spec.sizes, true, symbols, known);
-    add_dims(from.outs[i].spec.strides, to.outs[i].spec.strides, false, symbols, known);
+    std::vector<size_t>& out = own.outs.emplace_back();
+    append(out, add_dims(from.outs[i].spec.sizes, to.outs[i].spec.sizes, true, symbols, known));
+    append(out, add_dims(from.outs[i].spec.strides, to.outs[i].spec.strides, false, symbols, known));
   }
   if (is_op(from, OpKind::View)) add_view(from, to, symbols, known);
 }
 
-void SizedGraph::add_view(const Node& from, const Node& to, const SymbolList& symbols,
-                          std::vector<std::pair<Dim, size_t>>& known) {
-  first_offset_[static_cast<size_t>(from.index)] = offsets_.size();
+void SizedGraph::add_view(const Node& from, const Node& to, const SymbolList& symbols, KnownNumbers& known) {
   std::vector<OutSpec> now = view_outs(to), captured;
   try {
     DecidesByHint scope;
@@ -76,53 +85,68 @@ void SizedGraph::add_view(const Node& from, const Node& to, const SymbolList& sy
       can_change_ = false;
       return;
     }
-    offsets_.push_back(number_of(captured[i].view_offset, symbols, known));
-    offset_dims_.push_back(captured[i].view_offset);
-    numbers_[offsets_.back()].value = now[i].view_offset.value();
+    by_node_[static_cast<size_t>(from.index)].offsets.push_back(number_of(captured[i].view_offset, symbols, known));
+    offset_dims_[static_cast<size_t>(from.index)].push_back(captured[i].view_offset);
   }
 }
 
 bool SizedGraph::evaluate(std::span<const int64_t> values) {
   // In the strides of an input an extent of zero counts as one.
   if (std::find(values.begin(), values.end(), 0) != values.end()) return false;
-  fresh_.clear();
-  for (const Number& number : numbers_) {
-    std::optional<int64_t> value = number.code.evaluate(values);
-    if (!value || (number.is_size && *value < 0)) return false;
-    fresh_.push_back(*value);
+  fresh_.resize(numbers_.size());
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    if (!depends_on_change(numbers_[i], values)) {
+      fresh_[i] = values_[i];
+      continue;
+    }
+    std::optional<int64_t> value = numbers_[i].code.evaluate(values);
+    if (!value || (numbers_[i].is_size && *value < 0)) return false;
+    fresh_[i] = *value;
   }
   return true;
 }
 
-// The numbers that the shape rules found, offsets of views included; keeps the evaluated ones.
+bool SizedGraph::depends_on_change(const Number& number, std::span<const int64_t> values) const {
+  return sizes_.empty() ||
+         std::ranges::any_of(number.symbols, [&](size_t symbol) { return values[symbol] != sizes_[symbol]; });
+}
+
+// The numbers that the shape rules found, offsets of views included.
 bool SizedGraph::is_as_evaluated() const {
-  bool same_offsets = std::all_of(offsets_.begin(), offsets_.end(),
-                                  [&](size_t number) { return numbers_[number].value == fresh_[number]; });
-  return same_offsets && std::all_of(dims_.begin(), dims_.end(),
-                                     [&](const DimPlace& place) { return place.dim->value() == fresh_[place.number]; });
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    for (const Dim* dim : numbers_[i].dims)
+      if (dim->value() != fresh_[i]) return false;
+  }
+  return std::ranges::all_of(graph_->nodes(), [this](const auto& node) {
+    const std::vector<size_t>& offsets = numbers_of(*node).offsets;
+    if (offsets.empty()) return true;
+    std::vector<OutSpec> now = view_outs(*node);
+    return std::ranges::equal(
+        now, offsets, [this](const OutSpec& out, size_t number) { return out.view_offset.value() == fresh_[number]; });
+  });
 }
 
 bool SizedGraph::take_sizes(std::span<const int64_t> values) {
   if (!can_change_ || !evaluate(values)) return false;
   for (size_t i = 0; i < numbers_.size(); ++i) {
-    if (numbers_[i].is_size && pattern_of(fresh_[i]) != numbers_[i].pattern) return false;
+    bool differs = fresh_[i] != values_[i] && numbers_[i].is_size;
+    if (differs && pattern_of(fresh_[i]) != numbers_[i].pattern) return false;
   }
-  for (size_t i = 0; i < numbers_.size(); ++i) numbers_[i].value = fresh_[i];
-  for (const DimPlace& place : dims_) *place.dim = numbers_[place.number].value;
-  for (const ScalarPlace& place : scalars_) *place.operand = Scalar(numbers_[place.number].value);
+  std::ranges::copy(values, sizes_.begin());
+  for (size_t i = 0; i < numbers_.size(); ++i) {
+    if (fresh_[i] == values_[i]) continue;
+    values_[i] = fresh_[i];
+    for (Dim* dim : numbers_[i].dims) *dim = fresh_[i];
+    for (Operand* scalar : numbers_[i].scalars) *scalar = Scalar(fresh_[i]);
+  }
   return true;
-}
-
-int64_t SizedGraph::view_offset(const Node& node, int out) const {
-  size_t first = first_offset_[static_cast<size_t>(node.index)];
-  return numbers_[offsets_[first + static_cast<size_t>(out)]].value;
 }
 
 SizedGraph::InBase SizedGraph::place_in_base(ValueRef value) const {
   InBase place{value, Dim(0)};
   while (is_op(*place.base.node, OpKind::View) && is_strided_view(*place.base.node)) {
-    size_t first = first_offset_[static_cast<size_t>(place.base.node->index)];
-    place.offset = place.offset + offset_dims_[first + static_cast<size_t>(place.base.out)];
+    const std::vector<Dim>& offsets = offset_dims_[static_cast<size_t>(place.base.node->index)];
+    place.offset = place.offset + offsets[static_cast<size_t>(place.base.out)];
     place.base = std::get<ValueRef>(place.base.node->operands[0]);
   }
   return place;

@@ -114,6 +114,34 @@ PROGRAMS = {
 SIZES = (5, 2, 3, 64, 63, 1, 65, 8, 0, 129, 4, 33, 100)
 
 
+def append_to_both(keys, values, x):
+    keys, values = md.cat([keys, x], 1), md.cat([values, x * 2], 1)
+    return keys, values, F.scaled_dot_product_attention(x, keys[:, 1:], keys[:, 1:]) + values.sum(1, keepdim=True)
+
+
+def write_scaled(x, y):
+    z = x * 2
+    z[1:] = x[:-1] * y.shape[0]
+    return z, y[1:] - y[:-1]
+
+
+# The same with two sizes.
+PAIRS = {
+    "apart": (lambda x, y: ((x * 2 + 1).relu(), layer(y)), lambda a, b: (drawn(a, 3), drawn(b, 16))),
+    "product": (lambda x, y: (x @ y + 1).relu(), lambda a, b: (drawn(a, 6), drawn(6, b))),
+    "attention": (
+        attention,
+        lambda a, b: (drawn(2, 3, a, 8), drawn(2, 3, b, 8), drawn(2, 3, b, 8), drawn(a, b)),
+    ),
+    "caches": (append_to_both, lambda a, b: (drawn(2, a, 8), drawn(2, b, 8), drawn(2, 1, 8))),
+    "numbers": (lambda x, y: (x / y.shape[0] + x.shape[0], y + 1), lambda a, b: (drawn(a, 3), drawn(b))),
+    "views": (lambda x, y: (x[1:] * 2 + y[-1], y[2:].exp() + x[-1, 0]), lambda a, b: (drawn(a, 3), drawn(b, 3))),
+    "outer": (lambda x, y: (x[:, None] * y).sum(0), lambda a, b: (drawn(a), drawn(b))),
+    "written window": (write_scaled, lambda a, b: (drawn(a, 3), drawn(b, 2))),
+}
+PAIRS_OF_SIZES = [(5, 7), (6, 7), (7, 9), (8, 9), (8, 10), (8, 11), (9, 12), (5, 12), (5, 7), (40, 7), (40, 70), (41, 71)]
+
+
 def outcome(function, arguments):
     """The results with their layouts, or the exception's type."""
     try:
@@ -153,6 +181,14 @@ def test_a_size_that_comes_back_often(name):
     compiled = md.compile(function, dynamic=True)
     for n in [4, 7] * 20 + [9, 4, 11]:
         check(function, compiled, make(n))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_sizes_that_change_one_at_a_time(name):
+    function, make = PAIRS[name]
+    compiled = md.compile(function, dynamic=True)
+    for sizes in [*PAIRS_OF_SIZES, *PAIRS_OF_SIZES[::-1], (1, 7), (6, 1), (3, 4), *PAIRS_OF_SIZES[::2]]:
+        check(function, compiled, make(*sizes))
 
 
 @pytest.mark.slow

@@ -484,6 +484,7 @@ class LoopBuilder {
   LoopFormPtr finish_form(const LoweredStep& lowered, double bytes, double flops) {
     if (form_ == nullptr) return nullptr;
     keep_access(&StreamForm::used);
+    form_->is_flat = !ops_.by_rows() && !is_unrolled() && is_flat(program(), form_->splats_from);
     form_->numbers = changing_;
     form_->scratch = draft_.scratch;
     form_->may_share = lowered.may_share;

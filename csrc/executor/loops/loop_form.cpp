@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "executor/loops/loop_iteration.h"
@@ -39,7 +40,13 @@ class NewSizes {
       : form_(form), layout_(layout), program_(program), sizes_(spec_of(form.sized).sizes) {}
 
   bool run() {
-    if (!keeps_nodes() || !keeps_singles()) return false;
+    if (!keeps_nodes()) return false;
+    return form_.is_flat && stays_flat() ? run_flat() : iterate_anew();
+  }
+
+ private:
+  bool iterate_anew() {
+    if (!keeps_singles()) return false;
     std::vector<Stream> splats(std::make_move_iterator(program_.inputs.begin() + splats_from()),
                                std::make_move_iterator(program_.inputs.end()));
     program_.inputs.erase(program_.inputs.begin() + splats_from(), program_.inputs.end());
@@ -54,7 +61,29 @@ class NewSizes {
     return size_scratch(program_, form_.scratch, form_.by_rows);
   }
 
- private:
+  // Whether all streams have all elements in row-major order, and single elements stay so: then only their number is new.
+  bool stays_flat() const {
+    auto is_whole = [this](const Stream& stream) {
+      const TensorSpec& spec = place(stream.value).spec;
+      return same(spec.sizes, sizes_) && spec.is_contiguous();
+    };
+    auto is_single = [this](int value) { return value < 0 || place(value).spec.numel().value() == 1; };
+    return product(sizes_.span()).value() > 1 &&
+           std::all_of(program_.inputs.begin(), program_.inputs.begin() + splats_from(), is_whole) &&
+           std::ranges::all_of(program_.outputs, is_whole) &&
+           std::all_of(program_.inputs.begin() + splats_from(), program_.inputs.end(),
+                       [&](const Stream& splat) { return is_single(splat.value); }) &&
+           std::ranges::all_of(program_.scalars, [&](const LoopScalar& scalar) { return is_single(scalar.value); });
+  }
+
+  bool run_flat() {
+    program_.numel = program_.row_length = product(sizes_.span()).value();
+    program_.sizes.assign(1, program_.numel);
+    if (!keeps_distances(form_, layout_, program_)) return false;
+    put_numbers();
+    return size_scratch(program_, form_.scratch, form_.by_rows);
+  }
+
   std::ptrdiff_t splats_from() const { return static_cast<std::ptrdiff_t>(form_.splats_from); }
   const Place& place(int value) const { return layout_.places[static_cast<size_t>(value)]; }
 
@@ -82,8 +111,8 @@ class NewSizes {
     for (size_t i = 0; i < program_.inputs.size(); ++i) {
       if (single(program_.inputs[i].value) != (i >= form_.splats_from)) return false;
     }
-    return std::all_of(program_.scalars.begin(), program_.scalars.end(),
-                       [&](const LoopScalar& scalar) { return scalar.value < 0 || single(scalar.value); });
+    return std::ranges::all_of(program_.scalars,
+                               [&](const LoopScalar& scalar) { return scalar.value < 0 || single(scalar.value); });
   }
 
   void iterate() {
@@ -162,6 +191,15 @@ void set_strides(Stream& stream, std::vector<int64_t> strides, bool is_unrolled,
   if (!is_unrolled) return;
   stream.offset = step * stream.strides.back();
   stream.strides.pop_back();
+}
+
+bool is_flat(const LoopProgram& program, size_t splats_from) {
+  auto steps_by_one = [](const Stream& stream) {
+    return stream.access == StreamAccess::Linear && stream.offset == 0 && stream.strides == std::vector<int64_t>{1};
+  };
+  return program.sizes.size() == 1 && program.choices.empty() && program.packs.empty() &&
+         std::ranges::all_of(std::span(program.inputs).first(splats_from), steps_by_one) &&
+         std::ranges::all_of(program.outputs, steps_by_one);
 }
 
 void finish_sizes(LoopProgram& program, bool by_rows, double bytes) {

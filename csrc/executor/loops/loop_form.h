@@ -36,7 +36,8 @@ struct LoopForm {
   ValueRef sized;  // has the group's sizes
   bool folds_rows = false;
   bool by_rows = false;
-  int64_t steps = 0;  // length of an unrolled row, 0: none
+  bool is_flat = false;  // one dimension, through which each stream steps by one
+  int64_t steps = 0;     // length of an unrolled row, 0: none
   std::vector<NodeForm> nodes;
   std::vector<StreamForm> inputs, outputs;
   size_t splats_from = 0;               // inputs from this one on are single elements that fill a tile
@@ -52,6 +53,8 @@ using LoopFormPtr = std::shared_ptr<const LoopForm>;
 std::vector<int64_t> broadcast_strides(const TensorSpec& spec, const DimVec& sizes, bool drops_last);
 // The strides of a stream; of an unrolled loop, of the elements that its step reads or writes.
 void set_strides(Stream& stream, std::vector<int64_t> strides, bool is_unrolled, int64_t step);
+// LoopForm::is_flat; inputs from `splats_from` on are single elements.
+bool is_flat(const LoopProgram& program, size_t splats_from);
 // What follows from the sizes once streams and scratch memory are known.
 void finish_sizes(LoopProgram& program, bool by_rows, double bytes);
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -70,13 +71,14 @@ struct ConvolutionSpec {
 OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);
 
 // The bytes of the primitives of pieces; neighbours of the same shape share one.
-template <typename Piece>
-size_t nbytes_of_primitives(const std::vector<Piece>& pieces) {
+template <typename Piece, typename PrimitiveOf>
+size_t nbytes_of_primitives(const std::vector<Piece>& pieces, PrimitiveOf primitive_of) {
   size_t bytes = 0;
   const OnednnPrimitive* last = nullptr;
   for (const Piece& piece : pieces) {
-    if (piece.primitive.get() != last) bytes += piece.primitive->nbytes();
-    last = piece.primitive.get();
+    const OnednnPrimitive* now = std::invoke(primitive_of, piece).get();
+    if (now != last) bytes += now->nbytes();
+    last = now;
   }
   return bytes;
 }

@@ -129,7 +129,9 @@ void SplitConvolution::pack(const void* weights, void* packed) const {
   }
 }
 
-size_t SplitConvolution::nbytes() const { return pieces_.size() * sizeof(Piece) + nbytes_of_primitives(pieces_); }
+size_t SplitConvolution::nbytes() const {
+  return pieces_.size() * sizeof(Piece) + nbytes_of_primitives(pieces_, &Piece::primitive);
+}
 
 std::string SplitConvolution::implementation() const {
   std::string what = pieces_[0].primitive->implementation();

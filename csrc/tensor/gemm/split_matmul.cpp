@@ -111,18 +111,21 @@ SplitMatmul::Grid SplitMatmul::choose_grid(const MatmulSpec& spec) {
   return grid;
 }
 
-SplitMatmul::SplitMatmul(const MatmulSpec& spec, Extents extents)
+SplitMatmul::SplitMatmul(const MatmulSpec& spec, const Grid& grid, Extents extents)
     : spec_(spec),
       stands_in_(stands_in_for_primitive(spec, extents)),
       engine_(takes_rows(spec)                                          ? Engine::Rows
               : takes_gemm(spec) || (stands_in_ && !spec.packs_weights) ? Engine::Gemm
-                                                                        : Engine::Primitive) {
+                                                                        : Engine::Primitive),
+      grid_(grid),
+      counts_{.matrices = ceil_div(spec.batch, grid.matrices),
+              .rows = ceil_div(spec.m, grid.rows),
+              .columns = ceil_div(spec.n, grid.columns)} {
   bool by_dots = spec.dtype == DType::float64 ? by_tiles_of_dots<double>(spec) : by_tiles_of_dots<float>(spec);
   if (engine_ == Engine::Rows && by_dots) method_ = GemmMethod::Dots;
   if (engine_ != Engine::Gemm) return;
-  MatmulBlock all = {0, spec.batch, 0, spec.m, 0, spec.n};
-  method_ = spec.dtype == DType::float64 ? choose_gemm_method(problem_of<double>(all, 0, {}))
-                                         : choose_gemm_method(problem_of<float>(all, 0, {}));
+  method_ = spec.dtype == DType::float64 ? choose_gemm_method(problem_of<double>(whole(), 0, {}))
+                                         : choose_gemm_method(problem_of<float>(whole(), 0, {}));
 }
 
 SplitMatmulPtr SplitMatmul::make(const MatmulSpec& spec, Extents extents) {
@@ -136,49 +139,50 @@ SplitMatmulPtr SplitMatmul::make_by_rows(const MatmulSpec& spec, int64_t rows, E
 SplitMatmulPtr SplitMatmul::make_with(const MatmulSpec& spec, const Grid& grid, Extents extents) {
   if (spec.batch <= 0 || spec.m <= 0 || spec.n <= 0 || spec.k <= 0) return nullptr;
   if (spec.packs_weights && (spec.batch > 1 || spec.dtype == DType::float64)) return nullptr;
-  std::shared_ptr<SplitMatmul> split(new SplitMatmul(spec, extents));
-  for (int64_t column = 0; column < spec.n; column += grid.columns) {
-    int64_t columns = std::min(grid.columns, spec.n - column);
-    if (!split->add_column(column, columns, grid.matrices, grid.rows)) return nullptr;
-  }
-  split->ns_per_piece_ = estimate_ns(spec) / static_cast<double>(split->pieces_.size());
+  std::shared_ptr<SplitMatmul> split(new SplitMatmul(spec, grid, extents));
+  if (split->engine_ == Engine::Primitive && !split->add_primitives()) return nullptr;
+  split->ns_per_piece_ = estimate_ns(spec) / static_cast<double>(split->piece_count());
   return split;
 }
 
-// Pieces of the same columns are consecutive: a thread that takes several reads the same part of b.
-bool SplitMatmul::add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows) {
-  size_t first = pieces_.size();
-  for (int64_t matrix = 0; matrix < spec_.batch; matrix += matrices) {
-    for (int64_t row = 0; row < spec_.m; row += rows) {
-      MatmulBlock block = {
-          matrix, std::min(matrices, spec_.batch - matrix), row, std::min(rows, spec_.m - row), first_column, columns};
-      if (!add_piece(block, packed_bytes_)) return false;
-    }
+MatmulBlock SplitMatmul::block(int64_t piece) const {
+  int64_t row = piece % counts_.rows * grid_.rows;
+  int64_t matrix = piece / counts_.rows % counts_.matrices * grid_.matrices;
+  int64_t column = piece / pieces_of_column() * grid_.columns;
+  return {matrix, std::min(grid_.matrices, spec_.batch - matrix), row, std::min(grid_.rows, spec_.m - row),
+          column, std::min(grid_.columns, spec_.n - column)};
+}
+
+bool SplitMatmul::add_primitives() {
+  for (int64_t i = 0; i < counts_.columns; ++i)
+    if (!add_primitives_of_column()) return false;
+  return true;
+}
+
+bool SplitMatmul::add_primitives_of_column() {
+  size_t first = primitives_.size();
+  for (int64_t i = 0; i < pieces_of_column(); ++i) {
+    primitives_.push_back(make_primitive(block(static_cast<int64_t>(primitives_.size()))));
+    if (primitives_.back() == nullptr) return false;
   }
   if (!spec_.packs_weights) return true;
-  const OnednnPacking& leader = *pieces_[first].primitive;
-  for (size_t i = first; i < pieces_.size(); ++i) {
-    if (pieces_[i].primitive->packed_layout() != leader.packed_layout()) return false;
+  const OnednnPacking& leader = *primitives_[first];
+  for (size_t i = first; i < primitives_.size(); ++i) {
+    if (primitives_[i]->packed_layout() != leader.packed_layout()) return false;
   }
+  packed_at_.push_back(packed_bytes_);
   packed_bytes_ += (leader.packed_bytes() + 63) / 64 * 64;
   packed_layout_ += leader.packed_layout() + ";";
   return true;
 }
 
-bool SplitMatmul::add_piece(const MatmulBlock& block, size_t packed_at) {
-  Piece piece = {.block = block, .primitive = nullptr, .packed_at = packed_at};
-  if (engine_ == Engine::Primitive) {
-    MatmulSpec part = spec_;
-    part.batch = block.matrices;
-    part.m = block.rows;
-    part.n = block.columns;
-    piece.is_apart = is_better_apart(spec_, block);
-    if (piece.is_apart) part.c_strides = {block.rows * block.columns, block.columns, 1};
-    piece.primitive = stands_in_ ? make_packed_gemm(part) : make_matmul(part);
-    if (piece.primitive == nullptr) return false;
-  }
-  pieces_.push_back(std::move(piece));
-  return true;
+OnednnPackingPtr SplitMatmul::make_primitive(const MatmulBlock& block) const {
+  MatmulSpec part = spec_;
+  part.batch = block.matrices;
+  part.m = block.rows;
+  part.n = block.columns;
+  if (is_better_apart(spec_, block)) part.c_strides = {block.rows * block.columns, block.columns, 1};
+  return stands_in_ ? make_packed_gemm(part) : make_matmul(part);
 }
 
 MatmulOperands SplitMatmul::starts_of(const MatmulBlock& block, size_t packed_at,
@@ -266,18 +270,18 @@ MatmulBlock SplitMatmul::share(int64_t index, int64_t count) const {
   return by_rows ? MatmulBlock{0, 1, first, length, 0, spec_.n} : MatmulBlock{0, 1, 0, spec_.m, first, length};
 }
 
-void SplitMatmul::run_piece(const Piece& piece, const MatmulOperands& starts) const {
-  if (engine_ != Engine::Primitive) return run_own_loops(piece.block, starts);
-  piece.is_apart ? run_apart(piece, starts) : run_primitive(piece, starts);
+void SplitMatmul::run_piece(int64_t piece, const MatmulBlock& block, const MatmulOperands& starts) const {
+  if (engine_ != Engine::Primitive) return run_own_loops(block, starts);
+  is_better_apart(spec_, block) ? run_apart(piece, block, starts) : run_primitive(piece, starts);
 }
 
-void SplitMatmul::run_primitive(const Piece& piece, const MatmulOperands& starts) const {
+void SplitMatmul::run_primitive(int64_t piece, const MatmulOperands& starts) const {
   const void* inputs[] = {starts.a, starts.b, starts.bias};
-  execute(*piece.primitive, {inputs, spec_.has_bias ? size_t{3} : size_t{2}}, starts.c);
+  execute(*primitives_[static_cast<size_t>(piece)], {inputs, spec_.has_bias ? size_t{3} : size_t{2}}, starts.c);
 }
 
-void SplitMatmul::run_apart(const Piece& piece, const MatmulOperands& starts) const {
-  const MatmulBlock& block = piece.block;
+// The primitive writes without gaps between rows, which are then copied to c.
+void SplitMatmul::run_apart(int64_t piece, const MatmulBlock& block, const MatmulOperands& starts) const {
   size_t item = item_size(spec_.dtype), row_bytes = static_cast<size_t>(block.columns) * item;
   StoragePtr apart = Storage::allocate(static_cast<size_t>(block.matrices * block.rows) * row_bytes);
   MatmulOperands into = starts;
@@ -293,35 +297,34 @@ void SplitMatmul::run_apart(const Piece& piece, const MatmulOperands& starts) co
 }
 
 void SplitMatmul::run_piece(int64_t piece, const MatmulOperands& operands, const void* own_a, void* own_c) const {
-  const Piece& chosen = pieces_[static_cast<size_t>(piece)];
-  MatmulOperands starts = starts_of(chosen.block, chosen.packed_at, operands);
+  MatmulBlock chosen = block(piece);
+  MatmulOperands starts = starts_of(chosen, packed_at(piece), operands);
   if (own_a != nullptr) starts.a = own_a;
   if (own_c != nullptr) starts.c = own_c;
-  run_piece(chosen, starts);
+  run_piece(piece, chosen, starts);
 }
 
 void SplitMatmul::pack(const void* b, void* packed) const {
-  std::vector<const Piece*> leaders;
-  for (const Piece& piece : pieces_) {
-    if (leaders.empty() || leaders.back()->packed_at != piece.packed_at) leaders.push_back(&piece);
-  }
-  size_t step = static_cast<size_t>(spec_.b_strides[2]) * item_size(spec_.dtype);
-  parallel_for(static_cast<int64_t>(leaders.size()), static_cast<double>(packed_bytes_), [&](int64_t i, int64_t end) {
+  size_t step = static_cast<size_t>(grid_.columns * spec_.b_strides[2]) * item_size(spec_.dtype);
+  parallel_for(counts_.columns, static_cast<double>(packed_bytes_), [&](int64_t i, int64_t end) {
     for (; i < end; ++i) {
-      const Piece& leader = *leaders[static_cast<size_t>(i)];
-      leader.primitive->pack(static_cast<const std::byte*>(b) + static_cast<size_t>(leader.block.first_column) * step,
-                             static_cast<std::byte*>(packed) + leader.packed_at);
+      auto column = static_cast<size_t>(i);
+      primitives_[static_cast<size_t>(i * pieces_of_column())]->pack(
+          static_cast<const std::byte*>(b) + column * step, static_cast<std::byte*>(packed) + packed_at_[column]);
     }
   });
 }
 
-size_t SplitMatmul::nbytes() const { return pieces_.size() * sizeof(Piece) + nbytes_of_primitives(pieces_); }
+size_t SplitMatmul::nbytes() const {
+  size_t primitives = nbytes_of_primitives(primitives_, std::identity());
+  return sizeof(SplitMatmul) + primitives_.size() * sizeof(OnednnPackingPtr) + primitives;
+}
 
 std::string SplitMatmul::implementation() const {
-  std::string what = engine_ == Engine::Primitive ? pieces_[0].primitive->implementation()
+  std::string what = engine_ == Engine::Primitive ? primitives_[0]->implementation()
                      : engine_ == Engine::Rows    ? std::string("own rows")
                                                   : str_cat("own blocks by ", name_of(method_));
-  return pieces_.size() == 1 || divides_freely() ? what : str_cat(what, " in ", pieces_.size(), " pieces");
+  return piece_count() == 1 || divides_freely() ? what : str_cat(what, " in ", piece_count(), " pieces");
 }
 
 }  // namespace md

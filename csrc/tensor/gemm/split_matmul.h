@@ -50,19 +50,19 @@ class SplitMatmul : public WeightPacking {
   template <typename Done>
   void run(const MatmulOperands& operands, const Done& done) const {
     if (divides_freely()) return run_shares(operands, done);
-    if (pieces_.size() == 1) return run_whole(operands, done);
-    parallel_for(static_cast<int64_t>(pieces_.size()), ns_per_piece_, [&](int64_t begin, int64_t end) {
+    if (piece_count() == 1) return run_whole(operands, done);
+    parallel_for(piece_count(), ns_per_piece_, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const Piece& piece = pieces_[static_cast<size_t>(i)];
-        run_piece(piece, starts_of(piece.block, piece.packed_at, operands));
-        done(piece.block);
+        MatmulBlock piece = block(i);
+        run_piece(i, piece, starts_of(piece, packed_at(i), operands));
+        done(piece);
       }
     });
   }
 
   // For callers that run the pieces themselves. A block's a or c may be elsewhere, row-major without gaps.
-  int64_t piece_count() const { return static_cast<int64_t>(pieces_.size()); }
-  const MatmulBlock& block(int64_t piece) const { return pieces_[static_cast<size_t>(piece)].block; }
+  int64_t piece_count() const { return counts_.matrices * counts_.rows * counts_.columns; }
+  MatmulBlock block(int64_t piece) const;
   void run_piece(int64_t piece, const MatmulOperands& operands, const void* own_a, void* own_c) const;
   double ns_per_piece() const { return ns_per_piece_; }
 
@@ -82,23 +82,23 @@ class SplitMatmul : public WeightPacking {
 
  private:
   enum class Engine : uint8_t { Primitive, Rows, Gemm };
-  struct Piece {
-    MatmulBlock block;
-    OnednnPackingPtr primitive;  // for Engine::Primitive
-    size_t packed_at = 0;        // byte offset of its columns in a packed b
-    bool is_apart = false;       // the primitive writes without gaps between rows, which are then copied to c
-  };
-
   struct Grid {
-    int64_t matrices, rows, columns;  // of a whole piece
+    int64_t matrices, rows, columns;  // of a whole piece, or of pieces
   };
 
-  SplitMatmul(const MatmulSpec& spec, Extents extents);
+  SplitMatmul(const MatmulSpec& spec, const Grid& grid, Extents extents);
   static std::shared_ptr<const SplitMatmul> make_with(const MatmulSpec& spec, const Grid& grid, Extents extents);
   static Grid choose_grid(const MatmulSpec& spec);
   static Grid packed_grid(const MatmulSpec& spec, int64_t wanted);
-  bool add_column(int64_t first_column, int64_t columns, int64_t matrices, int64_t rows);
-  bool add_piece(const MatmulBlock& block, size_t packed_at);
+  bool add_primitives();
+  bool add_primitives_of_column();
+  OnednnPackingPtr make_primitive(const MatmulBlock& block) const;
+  // Pieces of the same columns are consecutive: a thread that takes several reads the same part of b.
+  int64_t pieces_of_column() const { return counts_.matrices * counts_.rows; }
+  MatmulBlock whole() const { return {0, spec_.batch, 0, spec_.m, 0, spec_.n}; }
+  size_t packed_at(int64_t piece) const {
+    return packed_at_.empty() ? 0 : packed_at_[static_cast<size_t>(piece / pieces_of_column())];
+  }
   // The operands, offset to the start of the block.
   MatmulOperands starts_of(const MatmulBlock& block, size_t packed_at, const MatmulOperands& operands) const;
   // The results of our own loops are the same however rows and columns are split: into as few parts as there are
@@ -108,12 +108,12 @@ class SplitMatmul : public WeightPacking {
   MatmulBlock share(int64_t index, int64_t count) const;
   template <typename Done>
   void run_whole(const MatmulOperands& operands, const Done& done) const {
-    run_piece(pieces_.front(), operands);
-    done(pieces_.front().block);
+    run_piece(0, whole(), operands);
+    done(whole());
   }
   template <typename Done>
   void run_shares(const MatmulOperands& operands, const Done& done) const {
-    double ns = ns_per_piece_ * static_cast<double>(pieces_.size());
+    double ns = ns_per_piece_ * static_cast<double>(piece_count());
     int64_t count = share_count(ns);
     parallel_for(count, ns / static_cast<double>(count), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -124,9 +124,9 @@ class SplitMatmul : public WeightPacking {
       }
     });
   }
-  void run_piece(const Piece& piece, const MatmulOperands& starts) const;
-  void run_primitive(const Piece& piece, const MatmulOperands& starts) const;
-  void run_apart(const Piece& piece, const MatmulOperands& starts) const;
+  void run_piece(int64_t piece, const MatmulBlock& block, const MatmulOperands& starts) const;
+  void run_primitive(int64_t piece, const MatmulOperands& starts) const;
+  void run_apart(int64_t piece, const MatmulBlock& block, const MatmulOperands& starts) const;
   template <typename T>
   GemmProblem<T> problem_of(const MatmulBlock& block, int64_t matrix, const MatmulOperands& starts) const;
   template <typename T>
@@ -137,7 +137,9 @@ class SplitMatmul : public WeightPacking {
   bool stands_in_;  // our own loops, where a primitive would be made if extents were fixed
   Engine engine_;
   GemmMethod method_ = GemmMethod::Panels;  // for Engine::Gemm: of all pieces; for Engine::Rows: Dots, or by rows
-  std::vector<Piece> pieces_;
+  Grid grid_, counts_;
+  std::vector<OnednnPackingPtr> primitives_;  // for Engine::Primitive: by piece
+  std::vector<size_t> packed_at_;             // by part of the columns: its byte offset in a packed b
   double ns_per_piece_ = 0;
   size_t packed_bytes_ = 0;
   std::string packed_layout_;
