@@ -75,17 +75,20 @@ std::string op_name_of(const OpRow& row) {
 
 void check_origin(const GradHistory& history, const char* what_happened) {
   if (history.origin == ViewOrigin::NoGrad)
-    raise(ErrorKind::Runtime, "A view was created in no_grad mode and ", what_happened,
-          " with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
-          "your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the "
-          "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+    raise(
+        ErrorKind::Runtime, "A view was created in no_grad mode and ", what_happened,
+        " with grad mode enabled. Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+        "clarify "
+        "your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the "
+        "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
   if (history.origin != ViewOrigin::OneOfSeveral) return;
-  std::string made_by = history.made_by != nullptr  ? op_name_of(*history.made_by)
+  std::string made_by = history.made_by != nullptr     ? op_name_of(*history.made_by)
                         : history.edge.node != nullptr ? history.edge.node->op_name()
                                                        : "a function";
   raise(ErrorKind::Runtime, "Output ", history.made_by != nullptr ? history.made_output : history.edge.index, " of ",
         made_by, " is a view and ", what_happened,
-        ". This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+        ". This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views "
         "to be modified inplace. You should replace the inplace operation by an out-of-place one.");
 }
 

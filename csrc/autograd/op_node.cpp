@@ -10,7 +10,6 @@
 namespace md {
 namespace {
 
-
 // "torch.FloatTensor": how messages name a dtype.
 std::string tensor_type_text(const Tensor& tensor) {
   std::string name = row(tensor->dtype()).name;
@@ -164,9 +163,11 @@ class OpNode : public GradNode {
 
   // Whether gradients may flow to a parameter, which is given a tensor, a list or a number in a tensor's place.
   bool has_edges(int param, const Arg& arg) const {
-    if (derivative_ != nullptr && derivative_->whole == nullptr && derivative_->slope_of(param) == nullptr) return false;
+    if (derivative_ != nullptr && derivative_->whole == nullptr && derivative_->slope_of(param) == nullptr)
+      return false;
     return std::holds_alternative<Tensor>(arg) || std::holds_alternative<std::vector<Tensor>>(arg) ||
-           (row_.schema.params[static_cast<size_t>(param)].type == ParamType::Tensor && std::holds_alternative<Scalar>(arg));
+           (row_.schema.params[static_cast<size_t>(param)].type == ParamType::Tensor &&
+            std::holds_alternative<Scalar>(arg));
   }
 
   SavedArg saved_arg(const Arg& arg, size_t param, const Tensor& written) {
@@ -223,8 +224,8 @@ class OpNode : public GradNode {
   const OpRow& row_;
   const Derivative* derivative_;
   ReadSet reads_;
-  std::unique_ptr<bool[]> wanted_;   // by parameter
-  std::vector<bool> has_edges_;      // by parameter: one edge for each tensor, some without a node
+  std::unique_ptr<bool[]> wanted_;  // by parameter
+  std::vector<bool> has_edges_;     // by parameter: one edge for each tensor, some without a node
   std::vector<SavedArg> args_;
   std::vector<SavedTensor> results_;
   bool has_saved_ = false, is_released_ = false;

@@ -224,7 +224,8 @@ Arg scatter_factor(const DifferentiatedCall&, RuleArgs args) {
     factors = op::narrow(factors, whole(i), whole(0), Scalar::symbolic(index.spec().sizes[i]));
   Tensor is_zero = op::eq(factors, whole(0)), safe = op::where(is_zero, whole(1), factors);
   Tensor product = multiply(self, args[2], index, safe, std::string("multiply"));
-  Tensor zeros = op::scatter_add(zeros_for(gradient, self.spec().sizes), args[2], index, op::cast(is_zero, gradient->dtype()));
+  Tensor zeros =
+      op::scatter_add(zeros_for(gradient, self.spec().sizes), args[2], index, op::cast(is_zero, gradient->dtype()));
   Tensor rest = op::gather(product, args[2], index), zeros_there = op::gather(zeros, args[2], index);
   Tensor of_zero = op::where(op::eq(zeros_there, whole(1)), rest, whole(0));
   Tensor of_others = op::where(op::eq(zeros_there, whole(0)), op::div(rest, safe), whole(0));

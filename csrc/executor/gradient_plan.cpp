@@ -308,9 +308,8 @@ void RunHistory::finish(std::span<Tensor> outputs) {
   };
   // An input that a plan returns as it is stays what it is.
   auto is_input = [&](const Tensor& tensor) {
-    return std::ranges::any_of(inputs_, [&](const GraphInput& input) {
-      return input.tensor.defined() && is_same(input.tensor, tensor);
-    });
+    return std::ranges::any_of(
+        inputs_, [&](const GraphInput& input) { return input.tensor.defined() && is_same(input.tensor, tensor); });
   };
   for (size_t i = 0; i < plan_->own_outputs(); ++i) {
     if (is_written(outputs[i])) continue;

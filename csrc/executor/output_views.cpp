@@ -53,8 +53,8 @@ std::vector<OutputView> output_views(const Graph& graph) {
     }
     // The value itself comes before its views, if it is an output at all.
     for (size_t k = 0; k < outputs.size(); ++k) {
-      bool is_base = outputs[k] == chains[i].root ||
-                     (k < i && chains[k].root == chains[i].root && !(outputs[k] == outputs[i]));
+      bool is_base =
+          outputs[k] == chains[i].root || (k < i && chains[k].root == chains[i].root && !(outputs[k] == outputs[i]));
       if (k == i || !is_view(outputs[i]) || !is_base) continue;
       views.push_back({static_cast<int>(i), static_cast<int>(k), false, origin});
       break;

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import minidynamo
-import minidynamo.autograd
+import minidynamo  # noqa: E402
+import minidynamo.autograd  # noqa: E402
 
 
 def leaf(lib, *values):

@@ -14,10 +14,10 @@ TESTS = str(Path(__file__).resolve().parents[1])
 if TESTS not in sys.path:
     sys.path.insert(0, TESTS)
 
-from resident_memory import MEGABYTE, needs_proc, settled_growth
+from resident_memory import MEGABYTE, needs_proc, settled_growth  # noqa: E402
 
-import minidynamo as md
-import minidynamo.autograd
+import minidynamo as md  # noqa: E402
+import minidynamo.autograd  # noqa: E402
 
 
 def chain(x):

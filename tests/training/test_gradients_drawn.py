@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import minidynamo
-import minidynamo.autograd
+import minidynamo  # noqa: E402
+import minidynamo.autograd  # noqa: E402
 
 STEPS = 14
 SUITE = 300

@@ -9,10 +9,10 @@ OPS = str(Path(__file__).resolve().parents[1] / "ops")
 if OPS not in sys.path:
     sys.path.insert(0, OPS)
 
-from op_samples import UNDETERMINED, Data, case_id, cases, python_name, realize, variants
+from op_samples import UNDETERMINED, Data, case_id, cases, python_name, realize, variants  # noqa: E402
 
-import minidynamo as md
-import minidynamo.autograd
+import minidynamo as md  # noqa: E402
+import minidynamo.autograd  # noqa: E402
 
 STEP = 1e-6
 # Their results are drawn at random.

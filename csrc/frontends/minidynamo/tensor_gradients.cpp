@@ -29,11 +29,13 @@ std::string size_text(const Tensor& tensor) {
 void check_gradient(const Tensor& tensor, const Tensor& gradient) {
   if (is_same(tensor, gradient)) raise(ErrorKind::Runtime, "can't assign Variable as its own grad");
   if (gradient->dtype() != tensor->dtype())
-    raise(ErrorKind::Runtime, "attempting to assign a gradient with dtype '", row(gradient->dtype()).type_name,
-          "' to a tensor with grad_dtype '", scalar_type_name(tensor->dtype()),
-          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
-          "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
-          "the dtypes of a tensor and its gradient may break downstream systems that assume they match.");
+    raise(
+        ErrorKind::Runtime, "attempting to assign a gradient with dtype '", row(gradient->dtype()).type_name,
+        "' to a tensor with grad_dtype '", scalar_type_name(tensor->dtype()),
+        "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+        "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
+        "Diverging "
+        "the dtypes of a tensor and its gradient may break downstream systems that assume they match.");
   if (!same(gradient.spec().sizes, tensor.spec().sizes))
     raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", size_text(gradient),
           "' to a tensor of size '", size_text(tensor),
@@ -46,7 +48,8 @@ void warn_of_grad() {
       "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
       "populated "
       "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-      ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+      ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
+      "leaf "
       "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
       1));
 }

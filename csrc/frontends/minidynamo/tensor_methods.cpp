@@ -345,8 +345,7 @@ int set_requires_grad_attribute(PyObject* self, PyObject* value, void*) {
   try {
     if (value == nullptr) raise(ErrorKind::Attribute, "requires_grad cannot be deleted");
     if (!PyBool_Check(value)) raise(ErrorKind::Runtime, "requires_grad must be a bool");
-    set_requires_grad(self, value == Py_True,
-                      "only Tensors of floating point and complex dtype can require gradients");
+    set_requires_grad(self, value == Py_True, "only Tensors of floating point and complex dtype can require gradients");
     return 0;
   } catch (...) {
     set_error_from_current_exception();

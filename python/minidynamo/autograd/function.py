@@ -28,13 +28,18 @@ __all__ = [
 ]
 
 _FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed)."
-    " Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True"
-    " if you need to backward through the graph a second time or if you need to access saved tensors after calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already"
+    " been freed)."
+    " Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify"
+    " retain_graph=True"
+    " if you need to backward through the graph a second time or if you need to access saved tensors after calling"
+    " backward."
 )
 _CHANGED = (
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.{}Tensor {}]"
-    "{}, is at version {}; expected version {} instead. Hint: enable anomaly detection to find the operation that failed to"
+    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.{}Tensor"
+    " {}]"
+    "{}, is at version {}; expected version {} instead. Hint: enable anomaly detection to find the operation that"
+    " failed to"
     " compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
 _TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
@@ -102,7 +107,8 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What save_for_backward was given. Raises RuntimeError once the graph is freed, or if one was written since."""
+        """What save_for_backward was given. Raises RuntimeError once the graph is freed, or if one was written
+        since."""
         if self._is_freed:
             raise RuntimeError(_FREED)
         if self._saved is None:
@@ -141,7 +147,8 @@ def _fitted(ctx: Any, index: int, gradient: Tensor, sizes: Any) -> Tensor:
     fits = lead >= 0 and all(size == given or size == 1 for size, given in zip(sizes, gradient.shape[lead:]))
     if not fits:
         raise RuntimeError(
-            f"Function {type(ctx).__name__} returned an invalid gradient at index {index} - got {list(gradient.shape)} but"
+            f"Function {type(ctx).__name__} returned an invalid gradient at index {index} - got"
+            f" {list(gradient.shape)} but"
             f" expected shape compatible with {list(sizes)}"
         )
     dims = [*range(lead), *[lead + i for i, size in enumerate(sizes) if size == 1 and gradient.shape[lead + i] != 1]]
@@ -176,14 +183,16 @@ def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> l
         results = results[:count]
     if len(results) != count:
         raise RuntimeError(
-            f"function {type(ctx).__name__} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+            f"function {type(ctx).__name__} returned an incorrect number of gradients (expected {count}, got"
+            f" {len(results)})"
         )
     found: list[Tensor | None] = []
     for index, (result, fact) in enumerate(zip(results, ctx._input_facts)):
         if fact is None:
             if result is not None:
                 raise RuntimeError(
-                    f"function {type(ctx).__name__} returned a gradient different from None at position {index + 1}, but the"
+                    f"function {type(ctx).__name__} returned a gradient different from None at position {index + 1},"
+                    f" but the"
                     " corresponding forward input was not a Variable"
                 )
             continue
@@ -201,8 +210,10 @@ def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> l
 class Function(metaclass=FunctionMeta):
     """An operation with a backward of its own.
 
-    A subclass has static methods forward(ctx, *args) and backward(ctx, *gradients of outputs), which returns a gradient or
-    None for each argument of forward; or forward(*args) and setup_context(ctx, inputs, output). Its apply() is the operation.
+    A subclass has static methods forward(ctx, *args) and backward(ctx, *gradients of outputs), which returns a
+    gradient or
+    None for each argument of forward; or forward(*args) and setup_context(ctx, inputs, output). Its apply() is the
+    operation.
     """
 
     _backward_cls: type[BackwardCFunction]
@@ -219,7 +230,8 @@ class Function(metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward"
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with"
+            " backward"
             " mode AD."
         )
 
@@ -289,7 +301,8 @@ def _with_history(cls: type[Function], ctx: Any, args: tuple[Any, ...], outputs:
     for output in ctx._dirty:
         if not _is_among(output, outputs):
             raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are"
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that"
+                " are"
                 " modified inplace must all be outputs of the Function."
             )
     ctx._output_count = len(outputs)

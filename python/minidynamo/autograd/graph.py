@@ -85,8 +85,8 @@ class _Handles:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> _Handles:
-    """With "all", fn(gradients) is called once all tensors got theirs (None for those that a backward does not reach); with
-    "any", fn(gradient) for the first one."""
+    """With "all", fn(gradients) is called once all tensors got theirs (None for those that a backward does not
+    reach); with "any", fn(gradient) for the first one."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     found: list[Tensor | None] = [None] * len(tensors)
