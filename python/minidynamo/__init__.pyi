@@ -34,6 +34,8 @@ from ._tensor.symbolic_numbers import sym_sum as sym_sum
 from . import _custom_ops as _custom_ops
 from . import _jit_internal as _jit_internal
 from . import accelerator as accelerator
+from . import amp as amp
+from . import autograd as autograd
 from . import backends as backends
 from . import compat as compat
 from . import compiler as compiler
@@ -50,6 +52,7 @@ from . import mtia as mtia
 from . import multiprocessing as multiprocessing
 from . import nn as nn
 from . import onnx as onnx
+from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
 from . import random as random
