@@ -161,10 +161,10 @@ void check_write_of_history(const Tensor& target) {
   if (target.requires_grad() && is_leaf(target))
     raise(ErrorKind::Runtime, "a leaf Variable that requires grad is being used in an in-place operation.");
   if (history == nullptr) return;
-  if (!history->base.defined()) return check_origin(*history, "is being modified inplace");
+  check_origin(*history, "is being modified inplace");
+  if (!history->base.defined()) return;
   if (history->base.requires_grad() && is_leaf(history->base))
     raise(ErrorKind::Runtime, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
-  check_origin(*history, "is being modified inplace");
 }
 
 void rebase(const Tensor& target, GradEdge written) {

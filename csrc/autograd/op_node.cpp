@@ -83,8 +83,9 @@ Tensor spec_alone(const Tensor& tensor) {
 }
 
 Tensor copy_with_edge(const Tensor& tensor) {
-  Arg args[] = {tensor, std::monostate()};
   static const OpRow* const clone = find_op("clone");
+  std::vector<Arg> args = {tensor};
+  fill_defaults(*clone, args);
   return alias_with_edge(run_op(*clone, args).at(0), edge_of(tensor));
 }
 

@@ -51,7 +51,8 @@ Arg tensor_like(const DifferentiatedCall&, RuleArgs args) {
 // The slope of the magnitude: the sign, 0 at 0.
 Arg unit(const DifferentiatedCall&, RuleArgs args) {
   if (!is_complex_tensor(args[0])) return op::sign(args[0]);
-  return op::where(op::eq(args[1], whole(0)), whole(0), op::div(args[0], args[1]));
+  Tensor size = op::abs(args[0]), is_zero = op::eq(size, whole(0));
+  return op::where(is_zero, whole(0), op::div(args[0], op::where(is_zero, whole(1), size)));
 }
 
 Arg angle_slope(const DifferentiatedCall&, RuleArgs args) {

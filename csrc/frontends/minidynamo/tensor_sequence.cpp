@@ -172,7 +172,7 @@ PyMappingMethods tensor_as_mapping = {length, subscript, assign};
 namespace {
 
 // Views of one call, which under gradients may not be written in place.
-PyObject* rows_of_one_call(const Tensor& tensor) {
+PyObject* rows_of_one_call(const Tensor& tensor) try {
   static const OpRow* const unbind = find_op("unbind");
   Arg args[] = {tensor, Scalar(int64_t{0})};
   std::vector<Tensor> rows = apply_op(*unbind, args);
@@ -180,6 +180,9 @@ PyObject* rows_of_one_call(const Tensor& tensor) {
   for (size_t i = 0; i < rows.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap_tensor(std::move(rows[i])).release());
   return check(PyObject_GetIter(tuple)).release();
+} catch (...) {
+  set_error_from_current_exception();
+  return nullptr;
 }
 
 }  // namespace
@@ -190,7 +193,7 @@ PyObject* tensor_iter(PyObject* self) {
     return nullptr;
   }
   if (tensor_of(self)->kind() == TensorKind::Real && tensor_of(self).requires_grad())
-    return guarded([&] { return Ref::steal(rows_of_one_call(tensor_of(self))); });
+    return rows_of_one_call(tensor_of(self));
   // All rows at once, as in torch: a tuple of views.
   Py_ssize_t count = length(self);
   Ref rows = Ref::steal(PyTuple_New(count));
