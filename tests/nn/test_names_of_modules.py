@@ -98,12 +98,14 @@ def test_functions_about_sizes():
         assert nn.modules.module._addindent(text, 2) == torch.nn.modules.module._addindent(text, 2)
     for shape in ((3,), (3, 4), (3, 4, 5), (2, 3, 4, 5)):
         results = [
-            value_or_error(each.nn.init._calculate_fan_in_and_fan_out, each.empty(shape)) for each in (minidynamo, torch)
+            value_or_error(each.nn.init._calculate_fan_in_and_fan_out, each.empty(shape))
+            for each in (minidynamo, torch)
         ]
         assert results[0] == results[1]
         for mode in ("fan_in", "fan_out", "FAN_IN", "x"):
             results = [
-                value_or_error(each.nn.init._calculate_correct_fan, each.empty(shape), mode) for each in (minidynamo, torch)
+                value_or_error(each.nn.init._calculate_correct_fan, each.empty(shape), mode)
+                for each in (minidynamo, torch)
             ]
             assert results[0] == results[1]
 

@@ -110,8 +110,7 @@ PyObject* to_float(PyObject* self) {
 }
 PyObject* to_index(PyObject* self) {
   const Tensor& tensor = tensor_of(self);
-  if (is_inexact(tensor->dtype()) || tensor->kind() != TensorKind::Real ||
-      tensor->numel() != 1) {
+  if (is_inexact(tensor->dtype()) || tensor->kind() != TensorKind::Real || tensor->numel() != 1) {
     PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return nullptr;
   }

@@ -432,7 +432,8 @@ class Module(ModuleState):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Converts the floating and complex parameters and buffers to a dtype, in place; devices other than the CPU are refused.
+        """Converts the floating and complex parameters and buffers to a dtype, in place; devices other than the CPU are
+        refused.
 
         A memory_format applies to tensors with 4 or 5 dims.
         """

@@ -68,7 +68,8 @@ def assert_close(
 
     Tensors, NumPy arrays, numbers, None, and sequences and mappings of them. The tolerances are by dtype: float16
     (1e-3, 1e-5), bfloat16 (1.6e-2, 1e-5), float32 (1.3e-6, 1e-5), float64 (1e-7, 1e-7), complex numbers those of their
-    parts, others 0. msg is the text, or makes it from the one that is found. ValueError for one tolerance without the other, TypeError for other types.
+    parts, others 0. msg is the text, or makes it from the one that is found. ValueError for one
+    tolerance without the other, TypeError for other types.
     """
     options = _Options(rtol, atol, equal_nan, allow_subclasses, check_dtype)
     options.device, options.stride = check_device, check_stride

@@ -119,9 +119,7 @@ def _in_a_copy(name: str) -> Callable[..., Any]:
     return replaced
 
 
-TABLE.extend(
-    StandIn(both(name), _in_a_copy(name)) for name in ("select_scatter", "slice_scatter", "diagonal_scatter")
-)
+TABLE.extend(StandIn(both(name), _in_a_copy(name)) for name in ("select_scatter", "slice_scatter", "diagonal_scatter"))
 
 
 @stands_in("constant_pad_nd")

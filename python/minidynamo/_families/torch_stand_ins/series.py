@@ -6,7 +6,7 @@ import minidynamo
 
 from ..._C import Tensor
 from ..._composites.registry import wrapped_dim
-from .table import both, decline, stands_in
+from .table import decline, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
