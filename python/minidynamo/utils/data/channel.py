@@ -6,6 +6,7 @@ Tensors and NumPy's arrays of INLINE bytes and more are one anonymous file per m
 from __future__ import annotations
 
 import array
+import ctypes
 import errno
 import io
 import os
@@ -48,6 +49,7 @@ class _Pickler(pickle.Pickler):
         self.blocks: list[memoryview] = []
         self.is_tensor: list[bool] = []
         self._elements: pickle.PickleBuffer | None = None
+        self._kept: list[_C.Tensor] = []  # whose memory blocks are
 
     def _keep(self, buffer: pickle.PickleBuffer) -> bool:
         block = buffer.raw()
@@ -61,8 +63,10 @@ class _Pickler(pickle.Pickler):
         if type(obj) is not _C.Tensor or obj.nbytes < INLINE:
             return NotImplemented
         plain = obj.detach().contiguous()
-        # No format of buffers is bfloat16's own.
-        block: Any = plain.view(_C._dtypes["int16"]) if obj.dtype is _C._dtypes["bfloat16"] else plain
+        block: Any = plain
+        if obj.dtype is _C._dtypes["bfloat16"]:  # no format of buffers is its own
+            block = (ctypes.c_char * plain.nbytes).from_address(plain.data_ptr())
+            self._kept.append(plain)
         self._elements = pickle.PickleBuffer(block)
         name = str(obj.dtype).rpartition(".")[2]
         return _tensor_of_pickled, (self._elements, name, tuple(obj.shape), obj.requires_grad)
