@@ -146,10 +146,9 @@ Arg tensor_list_arg(const ArgName& name, BorrowedRef value) {
 }
 
 Arg scalar_arg(const ArgName& name, BorrowedRef value) {
-  if (Tensor tensor = find_tensor(value); tensor.defined() && is_number(tensor, false)) {
-    return *scalar_from_python(name, check(PyObject_CallMethod(value, "item", nullptr)));
-  }
-  if (!find_tensor(value).defined() && !is_foreign_tensor(value)) {
+  if (Tensor tensor = find_tensor(value); tensor.defined()) {
+    if (is_number(tensor, false)) return *scalar_from_python(name, check(PyObject_CallMethod(value, "item", nullptr)));
+  } else if (!is_foreign_tensor(value)) {
     if (std::optional<Scalar> scalar = scalar_from_python(name, value)) return *scalar;
   }
   raise_wrong_type(name, value);
