@@ -148,7 +148,7 @@ class NewSizes {
     for (size_t i = 0; i < program_.scalars.size(); ++i) {
       LoopScalar& scalar = program_.scalars[i];
       if (form_.numbers[i] == nullptr) continue;
-      scalar.bits = 0;
+      scalar.bits = {};
       store_scalar(scalar.dtype, std::get<Scalar>(*form_.numbers[i]), &scalar.bits);
     }
   }

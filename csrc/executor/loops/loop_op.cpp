@@ -102,18 +102,10 @@ bool is_converting_copy(const Node& node) {
          dtype_of(node.operands[0]) != node.outs[0].spec.dtype;
 }
 
-// The registers of loops hold no complex numbers: their steps are kernels.
-bool has_complex(const Node& node) {
-  bool found = is_complex(node.outs[0].spec.dtype);
-  for (const Operand& operand : node.operands)
-    for_each_value(operand, [&](const ValueRef& value) { found = found || is_complex(info_of(value).spec.dtype); });
-  return found;
-}
-
 }  // namespace
 
 std::optional<LoopOp> as_loop_op(const Node& node) {
-  if (node.kind != NodeKind::Op || node.outs.size() != 1 || has_complex(node)) return std::nullopt;
+  if (node.kind != NodeKind::Op || node.outs.size() != 1) return std::nullopt;
   // A result that overlaps itself has no valid loop order.
   for (int d = 0; d < node.outs[0].spec.rank(); ++d) {
     if (node.outs[0].spec.strides[d].value() == 0 && node.outs[0].spec.sizes[d].value() > 1) return std::nullopt;

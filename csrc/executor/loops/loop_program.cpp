@@ -13,7 +13,7 @@ namespace md {
 namespace {
 
 // Stores scalar operands in the type that the loops read.
-void load_scalars(const LoopProgram& program, const RunState& state, uint64_t* slots,
+void load_scalars(const LoopProgram& program, const RunState& state, LoopElement* slots,
                   std::array<std::byte*, kMaxLoopRegisters>& bases) {
   for (size_t i = 0; i < program.scalars.size(); ++i) {
     const LoopScalar& scalar = program.scalars[i];

@@ -60,13 +60,16 @@ struct PackedRow {
   int64_t place = 0;  // byte offset in the packed memory
 };
 
+// Room for an element of any dtype.
+using LoopElement = std::array<uint64_t, 2>;
+
 // A single element, read when a run starts.
 struct LoopScalar {
   int reg = -1;
   DType dtype = DType::float32;       // as read by the loop
   int value = -1;                     // a tensor of one element,
   int input = -1;                     // or a scalar input,
-  uint64_t bits = 0;                  // or this element
+  LoopElement bits = {};              // or this element
   const OpRow* checked_by = nullptr;  // a scalar input that must fit `holds`, else this op raises
   DType holds = DType::float32;
 };
@@ -144,7 +147,7 @@ class LoopRun {
   friend void run_loop(const LoopProgram& program, const RunState& state);
   const LoopProgram& program_;
   std::array<std::byte*, kMaxLoopRegisters> bases_;
-  uint64_t slots_[kMaxLoopScalars];
+  LoopElement slots_[kMaxLoopScalars];
   std::array<const int64_t*, kMaxRowChoices> indices_ = {};
   StoragePtr packed_;
 };

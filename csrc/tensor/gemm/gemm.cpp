@@ -155,6 +155,24 @@ int64_t near_bytes() {
   return bytes;
 }
 
+// A matrix whose columns are contiguous, times a column: as a row times the matrix turned round, which reads it in order.
+template <typename T>
+GemmProblem<T> in_order(const GemmProblem<T>& p) {
+  bool is_turned = p.n == 1 && p.c_row == 1 && p.a_row == 1 && p.a_step > 1;
+  if (!is_turned) return p;
+  return {.m = 1,
+          .n = p.m,
+          .k = p.k,
+          .a = p.b,
+          .a_row = p.b_step,
+          .a_step = p.b_row,
+          .b = p.a,
+          .b_row = p.a_step,
+          .b_step = p.a_row,
+          .c = p.c,
+          .c_row = p.m};
+}
+
 template <typename T>
 class MethodChoice {
  public:
@@ -199,7 +217,8 @@ class MethodChoice {
 };
 
 template <typename T>
-void run_by(GemmMethod method, const GemmProblem<T>& problem) {
+void run_by(GemmMethod method, const GemmProblem<T>& given) {
+  const GemmProblem<T> problem = in_order(given);
   switch (method) {
     case GemmMethod::Stream:
       // A part of a product may be narrower than a vector: the sums run in the same order.
@@ -259,7 +278,7 @@ bool gemm_replaces_onednn() { return loops().f32.gemm.vector * sizeof(float) >= 
 
 template <typename T>
 GemmMethod choose_gemm_method(const GemmProblem<T>& problem) {
-  return MethodChoice<T>(problem).choose();
+  return MethodChoice<T>(in_order(problem)).choose();
 }
 template GemmMethod choose_gemm_method(const GemmProblem<float>& problem);
 template GemmMethod choose_gemm_method(const GemmProblem<double>& problem);

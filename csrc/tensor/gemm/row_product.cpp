@@ -12,6 +12,8 @@ template <typename T>
 void multiply(const RowProduct& p, const T* a, const T* b, T* c, int64_t begin, int64_t end) {
   const FloatLoops<T>& run = loops_of<T>();
   bool dots = p.b_row == 1 && p.a_step == 1;
+  // Of one column, several rows of a at a time read it.
+  if (dots && p.n == 1 && p.c_row == 1) return run.dots(b, a + begin * p.a_row, p.a_row, end - begin, p.k, c + begin);
   for (int64_t i = begin; i < end; ++i) {
     T* row = c + i * p.c_row;
     if (dots) {

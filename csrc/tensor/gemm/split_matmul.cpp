@@ -270,6 +270,48 @@ MatmulBlock SplitMatmul::share(int64_t index, int64_t count) const {
   return by_rows ? MatmulBlock{0, 1, first, length, 0, spec_.n} : MatmulBlock{0, 1, 0, spec_.m, first, length};
 }
 
+bool SplitMatmul::is_symmetric(const MatmulOperands& operands) const {
+  constexpr int64_t kLeast = 128;  // columns, from which on half of the work is saved
+  return operands.a == operands.b && operands.bias == nullptr && method_ == GemmMethod::Panels && spec_.m == spec_.n &&
+         spec_.m >= kLeast && spec_.a_strides[1] == spec_.b_strides[2] && spec_.a_strides[2] == spec_.b_strides[1];
+}
+
+// Blocks on the diagonal are computed whole.
+int64_t SplitMatmul::symmetric_rows() const {
+  constexpr int64_t kStep = 48;
+  return std::max<int64_t>(round_up(spec_.m / 6, kStep), 2 * kStep);
+}
+
+void SplitMatmul::run_lower(int64_t first_row, int64_t rows, const MatmulOperands& operands) const {
+  MatmulBlock block = {0, 1, first_row, rows, 0, first_row + rows};
+  run_own_loops(block, starts_of(block, 0, operands));
+}
+
+namespace {
+
+// Square by square, so that what is read by columns stays in the cache.
+template <typename T>
+void mirror_rows(T* c, int64_t c_row, int64_t first, int64_t rows, int64_t n) {
+  constexpr int64_t kSquare = 32;
+  for (int64_t i = first; i < first + rows; i += kSquare) {
+    int64_t last = std::min(i + kSquare, first + rows);
+    for (int64_t j = first + rows; j < n; j += kSquare) {
+      for (int64_t y = i; y < last; ++y)
+        for (int64_t x = j; x < std::min(j + kSquare, n); ++x) c[y * c_row + x] = c[x * c_row + y];
+    }
+  }
+}
+
+}  // namespace
+
+void SplitMatmul::mirror(int64_t first_row, int64_t rows, const MatmulOperands& operands) const {
+  if (spec_.dtype == DType::float64) {
+    mirror_rows(static_cast<double*>(operands.c), spec_.c_strides[1], first_row, rows, spec_.n);
+  } else {
+    mirror_rows(static_cast<float*>(operands.c), spec_.c_strides[1], first_row, rows, spec_.n);
+  }
+}
+
 void SplitMatmul::run_piece(int64_t piece, const MatmulBlock& block, const MatmulOperands& starts) const {
   if (engine_ != Engine::Primitive) return run_own_loops(block, starts);
   is_better_apart(spec_, block) ? run_apart(piece, block, starts) : run_primitive(piece, starts);

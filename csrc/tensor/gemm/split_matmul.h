@@ -111,8 +111,29 @@ class SplitMatmul : public WeightPacking {
     run_piece(0, whole(), operands);
     done(whole());
   }
+  // A matrix times itself, transposed: the half of the result above the diagonal is that below it.
+  bool is_symmetric(const MatmulOperands& operands) const;
+  int64_t symmetric_rows() const;
+  void run_lower(int64_t first_row, int64_t rows, const MatmulOperands& operands) const;
+  void mirror(int64_t first_row, int64_t rows, const MatmulOperands& operands) const;
+  template <typename Done>
+  void run_symmetric(const MatmulOperands& operands, const Done& done) const {
+    int64_t rows = symmetric_rows(), count = (spec_.m + rows - 1) / rows;
+    double ns = ns_per_piece_ * static_cast<double>(piece_count()) / static_cast<double>(2 * count);
+    auto for_blocks = [&](double ns_per_block, const auto& run_block) {
+      parallel_for(count, ns_per_block, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) run_block(i * rows, std::min(rows, spec_.m - i * rows));
+      });
+    };
+    for_blocks(ns, [&](int64_t first, int64_t length) { run_lower(first, length, operands); });
+    for_blocks(ns / 16, [&](int64_t first, int64_t length) {
+      mirror(first, length, operands);
+      done(MatmulBlock{0, 1, first, length, 0, spec_.n});
+    });
+  }
   template <typename Done>
   void run_shares(const MatmulOperands& operands, const Done& done) const {
+    if (is_symmetric(operands)) return run_symmetric(operands, done);
     double ns = ns_per_piece_ * static_cast<double>(piece_count());
     int64_t count = share_count(ns);
     parallel_for(count, ns / static_cast<double>(count), [&](int64_t begin, int64_t end) {

@@ -1,7 +1,10 @@
 #include "tensor/kernels/complex_kernels.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "base/rounding.h"
 #include "tensor/dtype_dispatch.h"
 #include "tensor/fill.h"
 #include "tensor/kernels/reduction.h"
@@ -9,6 +12,7 @@
 #include "tensor/ops/shape_rules.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
@@ -20,6 +24,23 @@ std::vector<Arg> with_self(const OpCall& call, const Tensor& self) {
   int dtype = call.row.schema.find("dtype");
   if (dtype >= 0) args[static_cast<size_t>(dtype)] = Arg();
   return args;
+}
+
+constexpr int64_t kLeastInSum = 8;        // elements of a row: fewer are added by columns
+constexpr int64_t kPieceOfSum = 1 << 16;  // that one thread adds
+
+// Calls body(T()) for float or double.
+template <typename Body>
+void in_parts(DType dtype, Body body) {
+  dtype == DType::complex64 ? body(float()) : body(double());
+}
+
+Tensor matrix_transposed(const Tensor& matrix) {
+  TensorSpec spec = matrix.spec();
+  int last = spec.rank() - 1;
+  std::swap(spec.sizes[last], spec.sizes[last - 1]);
+  std::swap(spec.strides[last], spec.strides[last - 1]);
+  return Tensor::view(matrix, spec, matrix->offset());
 }
 
 Tensor like_parts(const Tensor& out) {
@@ -40,21 +61,6 @@ Tensor part_of_complex(const Tensor& tensor, int part) {
   spec.dtype = part_dtype(spec.dtype);
   for (Dim& stride : spec.strides) stride = stride * Dim(2);
   return Tensor::view(tensor, spec, offset_in(spec.dtype, tensor->offset(), tensor->dtype()) + part);
-}
-
-void run_on_parts(Kernel kernel, const OpCall& call, const Tensor& out) {
-  const Tensor& self = tensor_arg(call, 0);
-  for (int part : {0, 1}) {
-    Tensor result = like_parts(out);
-    bool is_zero = part == 1 && !is_complex(self->dtype());
-    if (is_zero) {
-      zero_kernel(call, {&result, 1});
-    } else {
-      std::vector<Arg> args = with_self(call, is_complex(self->dtype()) ? part_of_complex(self, part) : self);
-      kernel({call.row, args}, {&result, 1});
-    }
-    copy_elements(result, part_of_complex(out, part));
-  }
 }
 
 void run_on_sum_of_parts(Kernel kernel, const OpCall& call, const Tensor& out) {
@@ -87,20 +93,157 @@ void complex_product(const OpCall& call, const Tensor& out) {
   });
 }
 
-void multiply_complex(const Tensor& left, const Tensor& right, const Tensor& out,
-                      void (*multiply)(const Tensor& left, const Tensor& right, const Tensor& out)) {
-  DType dtype = part_dtype(out->dtype());
-  Tensor a[2], b[2];
+Tensor with_parts(const Tensor& tensor) {
+  TensorSpec spec = tensor.spec();
+  spec.dtype = part_dtype(spec.dtype);
+  for (Dim& stride : spec.strides) stride = stride * Dim(2);
+  spec.sizes.push_back(2);
+  spec.strides.push_back(1);
+  return Tensor::view(tensor, spec, tensor->offset() * 2);
+}
+
+Tensor with_wide_rows(const Tensor& tensor) {
+  TensorSpec spec = tensor.spec();
+  int last = spec.rank() - 1;
+  spec.dtype = part_dtype(spec.dtype);
+  for (Dim& stride : spec.strides) stride = stride * Dim(2);
+  spec.sizes[last] = spec.sizes[last] * Dim(2);
+  spec.strides[last] = 1;
+  return Tensor::view(tensor, spec, tensor->offset() * 2);
+}
+
+bool complex_sum(const Tensor& self, const std::vector<bool>& reduced, const Tensor& out, bool is_mean) {
+  if (self->dtype() != out->dtype()) return false;
+  ReductionSpace space(self, reduced);
+  if (!space.inner().is_dense(0) || space.length() < kLeastInSum) return false;
+  in_parts(out->dtype(), [&]<typename T>(T) {
+    int64_t pieces = ceil_div(space.length(), kPieceOfSum), results = space.results();
+    std::vector<T> sums(static_cast<size_t>(2 * pieces * results));
+    double ns = 0.5 * static_cast<double>(std::min(space.length(), kPieceOfSum));
+    parallel_for(pieces * results, ns, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t first = i % pieces * kPieceOfSum, count = std::min(space.length() - first, kPieceOfSum);
+        const auto* row = reinterpret_cast<const T*>(space.result_data(i / pieces));
+        complex_loops_of<T>().sum(row + 2 * first, count, &sums[static_cast<size_t>(2 * i)]);
+      }
+    });
+    T* totals = out.data<T>();
+    for (int64_t i = 0; i < results; ++i) {
+      complex_loops_of<T>().sum(&sums[static_cast<size_t>(2 * i * pieces)], pieces, totals + 2 * i);
+      for (int part = 0; is_mean && part < 2; ++part) totals[2 * i + part] /= static_cast<T>(space.length());
+    }
+  });
+  return true;
+}
+
+void complex_cumsum(const Tensor& self, int dim, const Tensor& out) {
+  Tensor from = as_contiguous(self, out->dtype());
+  if (self->rank() == 0 || out->numel() == 0) return copy_elements(from, out);
+  int64_t length = self->sizes()[dim], width = 2;  // of elements side by side, in parts
+  for (int i = dim + 1; i < self->rank(); ++i) width *= self->sizes()[i];
+  in_parts(out->dtype(), [&]<typename T>(T) {
+    auto add_up = [&](const T* src, T* dst) {
+      std::copy_n(src, width, dst);
+      for (int64_t x = width; x < length * width; ++x) dst[x] = dst[x - width] + src[x];
+    };
+    auto add_up_row = [&](const T* src, T* dst) {
+      T re = 0, im = 0;
+      for (int64_t x = 0; x < 2 * length; x += 2) {
+        dst[x] = re += src[x];
+        dst[x + 1] = im += src[x + 1];
+      }
+    };
+    double ns = static_cast<double>(length * width);
+    parallel_for(out->numel() * 2 / (length * width), ns, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const T* src = from.data<T>() + i * length * width;
+        T* dst = out.data<T>() + i * length * width;
+        width == 2 ? add_up_row(src, dst) : add_up(src, dst);
+      }
+    });
+  });
+}
+
+namespace {
+
+using Multiply = void (*)(const Tensor& left, const Tensor& right, const Tensor& out);
+
+// A matrix of rows of real numbers for one of complex numbers.
+Tensor real_rows(const Tensor& matrix) {
+  int last = matrix->rank() - 1;
+  bool is_plain = matrix->strides()[last] == 1 || matrix->sizes()[last] == 1;
+  return with_wide_rows(is_plain ? matrix : as_contiguous(matrix, matrix->dtype()));
+}
+
+// The real matrix by which real rows are multiplied in place of a complex one: of each element b, in the order of columns,
+//   re(b)  im(b)
+//  -im(b)  re(b)
+// Its columns lie one after another.
+Tensor real_pairs(const Tensor& matrix) {
+  Tensor columns = as_contiguous(matrix->rank() < 2 ? matrix : matrix_transposed(matrix), matrix->dtype());
+  int64_t k = columns->sizes()[columns->rank() - 1], n = k == 0 ? 0 : columns->numel() / k;
+  TensorSpec spec = columns.spec();
+  DimVec sizes(spec.sizes.span().first(static_cast<size_t>(std::max(spec.rank() - 2, 0))));
+  sizes.push_back(matrix->rank() < 2 ? 2 : 2 * columns->sizes()[columns->rank() - 2]);
+  sizes.push_back(2 * k);
+  Tensor pairs = Tensor::empty(TensorSpec::contiguous(part_dtype(spec.dtype), sizes));
+  in_parts(spec.dtype, [&]<typename T>(T) {
+    parallel_for(n, static_cast<double>(k), [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) {
+        const T* from = columns.data<T>() + j * 2 * k;
+        T *re = pairs.data<T>() + 2 * j * 2 * k, *im = re + 2 * k;
+        for (int64_t p = 0; p < 2 * k; p += 2) {
+          re[p] = from[p];
+          re[p + 1] = -from[p + 1];
+          im[p] = from[p + 1];
+          im[p + 1] = from[p];
+        }
+      }
+    });
+  });
+  return matrix_transposed(pairs);
+}
+
+bool is_vector(const Tensor& tensor, int dim) {
+  return tensor->rank() == 1 || tensor->sizes()[tensor->rank() + dim] == 1;
+}
+
+// Rows of a vector's real and of its imaginary parts, times the real rows of a matrix.
+void multiply_row(const Tensor& left, const Tensor& right, const Tensor& out, Multiply multiply) {
+  TensorSpec rows = TensorSpec::contiguous(part_dtype(out->dtype()), {2, left->numel()});
+  Tensor parts = Tensor::empty(rows);
   for (int part : {0, 1}) {
-    a[part] = as_contiguous(part_of_complex(left, part), dtype);
-    b[part] = as_contiguous(part_of_complex(right, part), dtype);
+    TensorSpec row = TensorSpec::contiguous(rows.dtype, left.spec().sizes);
+    copy_elements(part_of_complex(left, part), Tensor::view(parts, row, part * left->numel()));
   }
-  Tensor first = like_parts(out), second = like_parts(out);
-  for (int part : {0, 1}) {
-    multiply(a[0], b[part], first);
-    multiply(a[1], b[1 - part], second);
-    add(first, second, part_of_complex(out, part), part == 0);
-  }
+  int64_t n = out->numel();
+  Tensor products = Tensor::empty(TensorSpec::contiguous(rows.dtype, {2, 2 * n}));
+  multiply(parts, real_rows(right), products);
+  in_parts(out->dtype(), [&]<typename T>(T) {
+    const T *re = products.data<T>(), *im = re + 2 * n;
+    T* to = out.data<T>();
+    for (int64_t j = 0; j < 2 * n; j += 2) {
+      to[j] = re[j] - im[j + 1];
+      to[j + 1] = re[j + 1] + im[j];
+    }
+  });
+}
+
+void multiply_vectors(const Tensor& left, const Tensor& right, const Tensor& out) {
+  Tensor a = as_contiguous(left, out->dtype()), b = as_contiguous(right, out->dtype());
+  in_parts(out->dtype(),
+           [&]<typename T>(T) { complex_loops_of<T>().dot(a.data<T>(), b.data<T>(), a->numel(), out.data<T>()); });
+}
+
+}  // namespace
+
+void multiply_complex(const Tensor& left, const Tensor& right, const Tensor& out, Multiply multiply) {
+  bool is_row = is_vector(left, -2), is_column = is_vector(right, -1);
+  bool is_one = left->rank() <= 2 && right->rank() <= 2;
+  if (is_one && is_row && is_column) return multiply_vectors(left, right, out);
+  if (is_one && is_row) return multiply_row(left, right, out, multiply);
+  Tensor result = right->rank() == 1 ? with_parts(out) : real_rows(out);
+  multiply(real_rows(left), real_pairs(right), result);
 }
 
 void complex_number_kernel(const OpCall& call, std::span<Tensor> outs) {

@@ -11,6 +11,7 @@
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
 #include "tensor/parallel/threads.h"
+#include "tensor/simd/copy.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -290,10 +291,23 @@ void fold(const OpCall& call, const Fold& fold, const Tensor& out, bool is_mean 
   fold_over(call, reduced_dims(call, dims, tensor_arg(call, 0)->rank()), fold, out, is_mean);
 }
 
+// Of complex numbers, or of what becomes them: rows of elements at once, else their parts as a last dim that is kept.
+void complex_fold(const OpCall& call, const Tensor& out, bool is_mean) {
+  Tensor self = tensor_arg(call, 0);
+  if (self->dtype() != out->dtype()) self = as_contiguous(self, out->dtype());
+  std::vector<bool> reduced = reduced_dims(call, call.args.size() > 1 ? call.args[1] : Arg(), self->rank());
+  if (out->numel() == 0 || complex_sum(self, reduced, out, is_mean)) return;
+  bool keeps_rows = !reduced.empty() && !reduced.back() && self->strides()[self->rank() - 1] == 1;
+  if (!keeps_rows) reduced.push_back(false);
+  Arg args[] = {keeps_rows ? with_wide_rows(self) : with_parts(self)};
+  fold_over({call.row, args}, reduced, {Pointwise::add, part_dtype(out->dtype()), Scalar(int64_t{0})},
+            keeps_rows ? with_wide_rows(out) : with_parts(out), is_mean);
+}
+
 }  // namespace
 
 void sum_kernel(const OpCall& call, std::span<Tensor> outs) {
-  if (is_complex(outs[0]->dtype())) return run_on_parts(sum_kernel, call, outs[0]);
+  if (is_complex(outs[0]->dtype())) return complex_fold(call, outs[0], false);
   // For bools, true plus true is true.
   if (outs[0]->dtype() == DType::bool_) {
     return fold(call, {Pointwise::maximum, DType::bool_, Scalar(false)}, outs[0]);
@@ -307,7 +321,7 @@ void prod_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void mean_kernel(const OpCall& call, std::span<Tensor> outs) {
-  if (is_complex(outs[0]->dtype())) return run_on_parts(mean_kernel, call, outs[0]);
+  if (is_complex(outs[0]->dtype())) return complex_fold(call, outs[0], true);
   fold(call, {Pointwise::add, row(outs[0]->dtype()).accumulator, Scalar(int64_t{0})}, outs[0], true);
 }
 

@@ -158,9 +158,9 @@ void layer_norm_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
-  if (is_complex(outs[0]->dtype())) return run_on_parts(cumsum_kernel, call, outs[0]);
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (is_complex(outs[0]->dtype())) return complex_cumsum(self, dim, outs[0]);
   if (is_floating(outs[0]->dtype())) {
     return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
       const FloatLoops<T>& run = loops_of<T>();

@@ -41,8 +41,11 @@ void complex_loop(const void* const* src, void* dst, int64_t n, const Scalar* pa
   if constexpr ((Mask & 1) != 0) first = *a;
   if constexpr ((Mask & 2) != 0) second = *b;
   if constexpr ((Mask & 4) != 0) third = *c;
+  int64_t start = 0;
+  if constexpr (ComplexVectors<Row>::exists) start = run_vectors<Row, T, Mask>(a, b, out, n, p);
+  if constexpr (Row == Pointwise::abs && Mask == 0) start = run_magnitudes<T>(a, out, n);
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = start; i < n; ++i) {
     A x = first;
     C y = second, z = third;
     if constexpr ((Mask & 1) == 0) x = a[i];

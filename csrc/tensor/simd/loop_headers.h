@@ -17,6 +17,8 @@ namespace md {
   extern const PointwiseTable float_pointwise;   \
   extern const PointwiseTable integer_pointwise; \
   extern const PointwiseTable complex_pointwise; \
+  extern const ComplexLoops<float> f32_complex;  \
+  extern const ComplexLoops<double> f64_complex; \
   extern const ConvertTable conversions;         \
   extern const OrderLoops order;                 \
   extern const LoopTable table;                  \

@@ -127,6 +127,13 @@ struct FloatLoops {
   T (*exp_sum)(const T* src, T shift, T* dst, int64_t n);
 };
 
+// Rows of n elements, whose parts lie side by side. Sums are pairwise over blocks.
+template <typename T>
+struct ComplexLoops {
+  void (*sum)(const T* src, int64_t n, T* total);
+  void (*dot)(const T* a, const T* b, int64_t n, T* total);  // of the products of two rows
+};
+
 // By scalar_mask / (arity == 3 ? 2 : 1).
 using PointwiseMasks = PointwiseLoop[4];
 using ConvertRow = ConvertLoop[kDTypeCount];
@@ -157,6 +164,8 @@ struct LoopTable {
   FindLoop find[kDTypeCount];  // -1 if there is none
   FloatLoops<float> f32;
   FloatLoops<double> f64;
+  const ComplexLoops<float>* f32_complex;
+  const ComplexLoops<double>* f64_complex;
   WinogradLoops winograd;
   // Whether all of index[0..n) are in [0, extent).
   bool (*indices_fit)(const int64_t* index, int64_t n, int64_t extent);

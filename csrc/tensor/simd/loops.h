@@ -19,6 +19,16 @@ const FloatLoops<T>& loops_of() {
   }
 }
 
+// The loops for complex numbers of float or double.
+template <typename T>
+const ComplexLoops<T>& complex_loops_of() {
+  if constexpr (std::is_same_v<T, float>) {
+    return *loops().f32_complex;
+  } else {
+    return *loops().f64_complex;
+  }
+}
+
 // Levels supported by this processor, best first; use_instruction_level("baseline") selects a lower one, for tests.
 const char* instruction_level();
 void use_instruction_level(const char* name);  // Error(Value) if the processor does not support it

@@ -33,6 +33,8 @@ constexpr LoopTable make_table() {
   fill_repeats(table);
   fill_reversed(table);
   table.order = &order;
+  table.f32_complex = &f32_complex;
+  table.f64_complex = &f64_complex;
   table.random_words = random_words_run;
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();

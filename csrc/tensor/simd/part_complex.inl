@@ -2,11 +2,16 @@
 namespace md::MD_LEVEL {
 namespace {
 
+#include "tensor/simd/vectors.inl"
+
 #include "tensor/simd/complex_functions.inl"
 #include "tensor/simd/complex_loops.inl"
+#include "tensor/simd/complex_vectors.inl"
 
 }  // namespace
 
 const constinit PointwiseTable complex_pointwise = make_complex_table();
+const constinit ComplexLoops<float> f32_complex = complex_loops<float>();
+const constinit ComplexLoops<double> f64_complex = complex_loops<double>();
 
 }  // namespace md::MD_LEVEL
