@@ -441,7 +441,7 @@ PyGetSetDef* tensor_getset() {
     }
     all->push_back({"real", get_view, nullptr, "The real parts.", const_cast<char*>("real")});
     all->push_back({"imag", get_view, nullptr, "The imaginary parts of complex numbers.", const_cast<char*>("imag")});
-    all->push_back({"data", get_data, nullptr, "A tensor over the same memory that requires no grad.", nullptr});
+    all->push_back({"data", get_data, set_data, "A tensor over the same memory that requires no grad.", nullptr});
     all->push_back({"grad", get_grad, set_grad, "The gradient that backward() accumulated, or None.", nullptr});
     all->push_back({"grad_fn", get_grad_fn, nullptr, "The node that computed it; None for a leaf.", nullptr});
     all->push_back({"is_leaf", get_is_leaf, nullptr, "Whether no op with gradients made it.", nullptr});
