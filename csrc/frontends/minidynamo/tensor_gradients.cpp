@@ -11,6 +11,7 @@
 #include "frontends/minidynamo/python_grad_node.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "tensor/ops/write_op.h"
+#include "tensor/simd/room.h"
 
 namespace md {
 namespace {
@@ -115,6 +116,26 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   }
 }
 
+int set_data(PyObject* self, PyObject* value, void*) {
+  try {
+    if (value == nullptr) raise(ErrorKind::Runtime, "Deleting tensor data is not allowed. Delete tensor instead!");
+    if (!is_tensor(value)) raise(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    const Tensor& tensor = tensor_of(self);
+    const Tensor& source = tensor_of(value);
+    if (tensor->kind() != TensorKind::Real || source->kind() != TensorKind::Real)
+      raise(ErrorKind::Runtime, "data of a tensor without elements cannot be set");
+    if (tensor.requires_grad() && !is_floating(source->dtype()) && !is_complex(source->dtype()))
+      raise(ErrorKind::Runtime, "data set to a tensor that requires gradients must be floating point or complex dtype");
+    take_elements(tensor, source);
+    // A node made for other sizes or another dtype would refuse the gradients that arrive from now on.
+    if (GradHistory* history = history_of(tensor)) history->accumulator.reset();
+    return 0;
+  } catch (...) {
+    set_error_from_current_exception();
+    return -1;
+  }
+}
+
 PyObject* get_grad_fn(PyObject* self, void*) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(self);
@@ -162,6 +183,7 @@ constexpr const char* kMethods[][3] = {
      "register_post_accumulate_grad_hook(hook) -> RemovableHandle\n\nhook(self) is called behind each accumulation "
      "into grad."},
     {"retain_grad", "retain_grad", "retain_grad() -> None\n\nHas backward() set grad of a computed tensor, too."},
+    {"__deepcopy__", "deepcopy_of", "__deepcopy__(memo) -> Tensor\n\nA copy of a leaf and of its gradient."},
 };
 
 // Of a module of minidynamo.autograd, which is imported with the first use.
@@ -318,7 +340,8 @@ std::vector<PyMethodDef> gradient_methods() {
   return {fast_method(kMethods[0][0], call_method<0>, kMethods[0][2]),
           fast_method(kMethods[1][0], call_method<1>, kMethods[1][2]),
           fast_method(kMethods[2][0], call_method<2>, kMethods[2][2]),
-          fast_method(kMethods[3][0], call_method<3>, kMethods[3][2])};
+          fast_method(kMethods[3][0], call_method<3>, kMethods[3][2]),
+          fast_method(kMethods[4][0], call_method<4>, kMethods[4][2])};
 }
 
 std::vector<PyMethodDef> gradient_functions() {

@@ -11,6 +11,8 @@ void set_requires_grad(PyObject* self, bool value, const char* words);
 
 PyObject* get_grad(PyObject* self, void*);
 int set_grad(PyObject* self, PyObject* value, void*);
+// The object becomes one of other elements; gradient, hooks and requires_grad stay.
+int set_data(PyObject* self, PyObject* value, void*);
 PyObject* get_grad_fn(PyObject* self, void*);
 PyObject* get_is_leaf(PyObject* self, void*);
 PyObject* get_retains_grad(PyObject* self, void*);

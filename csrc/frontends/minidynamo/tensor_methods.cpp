@@ -365,24 +365,6 @@ PyObject* get_version(PyObject* self, void*) {
   return PyLong_FromUnsignedLongLong(tensor->kind() == TensorKind::Real ? tensor->version() : 0);
 }
 
-// The tensor takes the memory, sizes and dtype of another, and still wants gradients or not.
-int set_data(PyObject* self, PyObject* value, void*) {
-  Ref done = Ref::steal(guarded([&] {
-    if (value == nullptr) raise(ErrorKind::Runtime, "Deleting tensor data is not allowed. Delete tensor instead!");
-    if (!is_tensor(value))
-      raise(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
-    bool wants_grad = tensor_of(self).requires_grad();
-    Ref detached = check(get_data(value, nullptr));
-    Tensor data = tensor_of(detached);
-    if (wants_grad && !is_floating(data->dtype()))
-      raise(ErrorKind::Runtime, "data set to a tensor that requires gradients must be floating point");
-    if (wants_grad) data.set_requires_grad(true);
-    replace_tensor(self, std::move(data));
-    return Ref::share(Py_None);
-  }));
-  return done ? 0 : -1;
-}
-
 void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back(
       {"__complex__", to_complex, METH_NOARGS, "__complex__() -> complex\n\nThe only element, as a complex number."});

@@ -85,6 +85,21 @@ class RoomAccess {
   static bool is_apart(const TensorImpl& impl) { return impl.room_ != nullptr && impl.memory() == nullptr; }
   static RoomPtr& room(const TensorImpl& impl) { return impl.room_; }
 
+  static void take_elements(TensorImpl& impl, const TensorImpl& source) {
+    StoragePtr storage = source.storage();
+    void* first = source.data();
+    std::lock_guard lock(room_mutex());
+    bool requires_grad = impl.spec_.requires_grad;
+    impl.room_.reset();
+    impl.storage_ = std::move(storage);
+    impl.spec_ = source.spec_;
+    impl.spec_.requires_grad = requires_grad;
+    impl.offset_ = source.offset_;
+    impl.numel_ = source.numel_;
+    impl.contiguous_ = source.contiguous_;
+    impl.data_.store(first, std::memory_order_release);
+  }
+
   // The elements in their place in memory; of any tensor.
   static Tensor lying(const Tensor& tensor) {
     std::lock_guard lock(room_mutex());
@@ -169,6 +184,13 @@ class RoomAccess {
     return memory;
   }
 };
+
+void take_elements(const Tensor& tensor, const Tensor& source) {
+  MD_ASSERT(tensor->kind() == TensorKind::Real && source->kind() == TensorKind::Real, "a tensor without storage");
+  if (is_same(tensor, source)) return;
+  RoomAccess::take_elements(*tensor.impl(), *source.impl());
+  note_tensor_change();
+}
 
 void TensorImpl::settle() const { RoomAccess::settle(*this); }
 bool TensorImpl::is_apart() const {

@@ -55,6 +55,10 @@ void note_joined(const Tensor& first, const Tensor& result);
 // copy, else undefined. A Python object whose tensor is among the parts is not used by other threads meanwhile.
 Tensor join_held(std::span<const Tensor> parts, int dim, const TensorSpec& contiguous);
 
+// Every handle of a real tensor becomes one of `source`'s elements, sizes and dtype; a room that it has is left. What
+// autograd knows of it, and whether it requires grad, stays. No other thread uses it meanwhile.
+void take_elements(const Tensor& tensor, const Tensor& source);
+
 // For tests and for those who look for memory.
 struct RoomCounts {
   int64_t made, appends, copied_out;

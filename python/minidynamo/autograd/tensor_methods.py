@@ -1,6 +1,8 @@
-"""What Tensor.backward, register_hook, register_post_accumulate_grad_hook and retain_grad do."""
+"""What Tensor.backward, register_hook, register_post_accumulate_grad_hook, retain_grad and __deepcopy__ do."""
 
 from __future__ import annotations
+
+import copy
 
 from .. import _C
 from .._missing_names import explain_missing as _explain_missing
@@ -10,6 +12,7 @@ from .hook_handles import NumberedHook
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from .._C import Tensor
 
@@ -48,6 +51,22 @@ def retain_grad(self: Tensor) -> None:
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     _C._retain_gradient(self)
+
+
+def deepcopy_of(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Tensor.__deepcopy__. RuntimeError for a computed tensor: its copy would belong to no graph."""
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+            "https://github.com/pytorch/pytorch/pull/103001"
+        )
+    copied: Tensor = copy._reconstruct(self, memo, *self.__reduce_ex__(4))  # type: ignore[attr-defined]  # as deepcopy does
+    memo[id(self)] = copied
+    gradient = self.grad
+    if gradient is not None:
+        copied.grad = copy.deepcopy(gradient, memo)
+    return copied
 
 
 _explain_missing(__name__)

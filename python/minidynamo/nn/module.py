@@ -14,7 +14,18 @@ from ..utils.hooks import RemovableHandle, add_hook
 from .global_hooks import buffer_to_register, module_to_register, parameter_to_register
 from .module_hooks import ModuleHooks
 from .module_state import _type_name
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedParameter
+
+
+def _convert_elements(tensor: Tensor, convert: Callable[[Tensor], Tensor]) -> None:
+    """Has a tensor become what convert makes of it; it stays the same object, for optimizers and modules that share it."""
+    plain = tensor.detach()
+    converted = convert(plain)
+    if converted is plain:
+        return
+    tensor.data = converted
+    if isinstance(tensor, UninitializedParameter):
+        tensor._dtype = converted.dtype
 
 
 class Module(ModuleHooks):
@@ -408,16 +419,12 @@ class Module(ModuleHooks):
     def _apply(self, convert: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         for module in self.children() if recurse else ():
             module._apply(convert)
-        for name, parameter in self._parameters.items():
+        for parameter in self._parameters.values():
             if parameter is None:
                 continue
-            plain = parameter.detach()
-            converted = convert(plain)
-            # A parameter that is as wanted stays itself.
-            if converted is not plain:
-                made = self._parameters[name] = type(parameter)(converted, parameter.requires_grad)
-                if parameter.grad is not None:
-                    made.grad = convert(parameter.grad)
+            _convert_elements(parameter, convert)
+            if parameter.grad is not None:
+                _convert_elements(parameter.grad, convert)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = convert(buffer)
