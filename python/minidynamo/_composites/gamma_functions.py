@@ -148,7 +148,7 @@ def hurwitz_zeta(x: Tensor, q: Tensor) -> Tensor:
 
 
 def hurwitz_zeta_after(steps: int, x: Tensor, q: Tensor) -> Tensor:
-    """Hurwitz' zeta function of x > 1: so many terms, which bring q above 9, then the series of Euler and Maclaurin.
+    """Hurwitz' zeta function of x > 1: `steps` terms, which bring q above 9, then the series of Euler and Maclaurin.
 
     _ZETA are (2k)! over the Bernoulli numbers.
     """

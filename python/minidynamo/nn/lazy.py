@@ -77,7 +77,7 @@ class LazyModuleMixin:
 
 
 def _initialize(module: Any, args: Any, kwargs: Any) -> None:
-    # A copy of a module has tensors of its own, which have not been told where they are.
+    # A copy of a module has tensors of its own, whose places have not been noted.
     module._note_places()
     module.initialize_parameters(*args, **kwargs)
     if module.has_uninitialized_params():
