@@ -24,6 +24,9 @@ from ._tensor.size_checks import _check_tensor_all_with as _check_tensor_all_wit
 from ._tensor.size_checks import _check_type as _check_type
 from ._tensor.size_checks import _check_value as _check_value
 from ._tensor.size_checks import _check_with as _check_with
+from ._tensor.symbolic_numbers import SymBool as SymBool
+from ._tensor.symbolic_numbers import SymFloat as SymFloat
+from ._tensor.symbolic_numbers import SymInt as SymInt
 from ._tensor.symbolic_numbers import sym_float as sym_float
 from ._tensor.symbolic_numbers import sym_int as sym_int
 from ._tensor.symbolic_numbers import sym_ite as sym_ite
@@ -33,8 +36,10 @@ from ._tensor.symbolic_numbers import sym_not as sym_not
 from ._tensor.symbolic_numbers import sym_sum as sym_sum
 from . import _custom_ops as _custom_ops
 from . import _jit_internal as _jit_internal
+from . import _ops as _ops
 from . import accelerator as accelerator
 from . import amp as amp
+from . import ao as ao
 from . import autograd as autograd
 from . import backends as backends
 from . import compat as compat
@@ -42,6 +47,8 @@ from . import compiler as compiler
 from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
+from . import distributions as distributions
+from . import fft as fft
 from . import func as func
 from . import fx as fx
 from . import hub as hub
@@ -55,10 +62,13 @@ from . import onnx as onnx
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
+from . import quantization as quantization
 from . import random as random
 from . import return_types as return_types
 from . import safetensors as safetensors
 from . import serialization as serialization
+from . import signal as signal
+from . import sparse as sparse
 from . import special as special
 from . import testing as testing
 from . import torch_version as torch_version
@@ -98,6 +108,74 @@ from .nn.functional import selu as selu
 from .nn.functional import selu_ as selu_
 from .nn.functional import threshold as threshold
 from .nn.functional import threshold_ as threshold_
+from .jit.type_names import AnyType as AnyType
+from .jit.type_names import BoolType as BoolType
+from .jit.type_names import ClassType as ClassType
+from .jit.type_names import ComplexType as ComplexType
+from .jit.type_names import DeviceObjType as DeviceObjType
+from .jit.type_names import DictType as DictType
+from .jit.type_names import EnumType as EnumType
+from .jit.type_names import FloatType as FloatType
+from .jit.type_names import FutureType as FutureType
+from .amp.grad_scaler import GradScaler as GradScaler
+from .jit.type_names import IntType as IntType
+from .jit.type_names import InterfaceType as InterfaceType
+from .jit.type_names import ListType as ListType
+from .jit.type_names import NoneType as NoneType
+from .jit.type_names import NumberType as NumberType
+from .jit.type_names import OptionalType as OptionalType
+from .jit.type_names import PyObjectType as PyObjectType
+from .jit.type_names import RRefType as RRefType
+from .jit.type_names import StreamObjType as StreamObjType
+from .jit.type_names import StringType as StringType
+from .jit.type_names import SymBoolType as SymBoolType
+from .jit.type_names import SymIntType as SymIntType
+from .jit.type_names import TensorType as TensorType
+from .jit.type_names import TupleType as TupleType
+from .jit.type_names import Type as Type
+from .jit.type_names import UnionType as UnionType
+from .nn.functional.native_forms import adaptive_max_pool1d as adaptive_max_pool1d
+from .nn.functional.native_forms import affine_grid_generator as affine_grid_generator
+from .nn.functional.native_forms import alpha_dropout as alpha_dropout
+from .nn.functional.native_forms import alpha_dropout_ as alpha_dropout_
+from .amp.autocast_mode import autocast as autocast
+from .signal.periodic_windows import bartlett_window as bartlett_window
+from .nn.functional.native_forms import batch_norm as batch_norm
+from .nn.functional.native_forms import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from .signal.periodic_windows import blackman_window as blackman_window
+from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from .nn.functional.native_forms import cosine_embedding_loss as cosine_embedding_loss
+from .nn.functional.native_forms import ctc_loss as ctc_loss
+from .nn.functional.native_forms import embedding as embedding
+from .nn.functional.native_forms import embedding_bag as embedding_bag
+from .nn.functional.native_forms import feature_alpha_dropout as feature_alpha_dropout
+from .nn.functional.native_forms import feature_alpha_dropout_ as feature_alpha_dropout_
+from .nn.functional.native_forms import feature_dropout as feature_dropout
+from .nn.functional.native_forms import feature_dropout_ as feature_dropout_
+from .amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
+from .amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from .nn.functional.native_forms import grid_sampler as grid_sampler
+from .nn.functional.native_forms import grid_sampler_2d as grid_sampler_2d
+from .nn.functional.native_forms import grid_sampler_3d as grid_sampler_3d
+from .signal.periodic_windows import hamming_window as hamming_window
+from .signal.periodic_windows import hann_window as hann_window
+from .nn.functional.native_forms import hinge_embedding_loss as hinge_embedding_loss
+from .nn.functional.native_forms import instance_norm as instance_norm
+from .amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
+from .amp.autocast_mode import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
+from .fft.short_time import istft as istft
+from .signal.periodic_windows import kaiser_window as kaiser_window
+from .nn.functional.native_forms import kl_div as kl_div
+from .nn.functional.native_forms import margin_ranking_loss as margin_ranking_loss
+from .nn.functional.native_forms import poisson_nll_loss as poisson_nll_loss
+from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
+from .sparse.coo import sparse_coo_tensor as sparse_coo_tensor
+from .sparse import spmm as spmm
+from .fft.short_time import stft as stft
+from .nn.functional.native_forms import triplet_margin_loss as triplet_margin_loss
+from .func.batches import vmap as vmap
 from ._tensor.typed_tensors import BFloat16Tensor as BFloat16Tensor
 from ._tensor.typed_tensors import BoolTensor as BoolTensor
 from ._tensor.typed_tensors import ByteTensor as ByteTensor
@@ -120,6 +198,7 @@ from ._composites.products import addr as addr
 from ._composites.rearranging import adjoint as adjoint
 from ._tensor.names import allclose as allclose
 from ._composites.statistics import aminmax as aminmax
+from ._tensor.process_settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._composites.searching import argwhere as argwhere
 from ._composites.parts import as_strided_scatter as as_strided_scatter
 from ._C import as_tensor as as_tensor
@@ -144,8 +223,10 @@ from .linalg.solutions import cholesky_inverse as cholesky_inverse
 from .linalg.solutions import cholesky_solve as cholesky_solve
 from ._composites.joining import column_stack as column_stack
 from ._composites.ordering import combinations as combinations
+from ._tensor.process_settings import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from ._composites.complex_numbers import conj as conj
 from ._composites.complex_numbers import conj as conj_physical
+from ._composites.other_names import constant_pad_nd as constant_pad_nd
 from ._composites.statistics import corrcoef as corrcoef
 from ._composites.statistics import count_nonzero as count_nonzero
 from ._composites.statistics import cov as cov
@@ -153,6 +234,7 @@ from ._composites.products import cross as cross
 from ._composites.series import cumulative_trapezoid as cumulative_trapezoid
 from ._composites.pointwise import deg2rad as deg2rad
 from .linalg.decompositions import det as det
+from ._composites.other_names import detach_of as detach
 from ._C import device as device
 from ._composites.rearranging import diag as diag
 from ._composites.rearranging import diag_embed as diag_embed
@@ -167,6 +249,7 @@ from ._C import dtype as dtype
 from math import e as e
 from ._composites.products import einsum as einsum
 from ._C import empty_cache as empty_cache
+from ._composites.other_names import empty_permuted as empty_permuted
 from ._tensor.creation import empty_strided as empty_strided
 from ._tensor.grad_modes import enable_grad as enable_grad
 from ._tensor.names import equal as equal
@@ -175,15 +258,23 @@ from ._tensor.dtype_info import finfo as finfo
 from ._composites.rearranging import fliplr as fliplr
 from ._composites.rearranging import flipud as flipud
 from ._composites.whole_numbers import float_power as float_power
+from ._composites.exponents import frexp as frexp
+from ._composites.other_names import frobenius_norm as frobenius_norm
 from ._C import from_dlpack as from_dlpack
 from ._C import from_numpy as from_numpy
 from ._tensor.creation import frombuffer as frombuffer
 from ._composites.whole_numbers import gcd as gcd
+from .linalg.triangles import geqrf as geqrf
 from ._composites.products import ger as ger
 from ._C import get_cache_limit as get_cache_limit
+from ._tensor.process_settings import get_default_device as get_default_device
 from ._C import get_default_dtype as get_default_dtype
+from ._tensor.process_settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._tensor.process_settings import get_float32_matmul_precision as get_float32_matmul_precision
+from ._tensor.process_settings import get_num_interop_threads as get_num_interop_threads
 from ._C import get_num_threads as get_num_threads
 from ._C import get_rng_state as get_rng_state
+from ._composites.spacing import gradient as gradient
 from ._composites.pointwise import heaviside as heaviside
 from ._composites.statistics import histc as histc
 from ._composites.joining import hsplit as hsplit
@@ -200,19 +291,28 @@ from ._C import initial_seed as initial_seed
 from ._composites.products import inner as inner
 from .linalg.composites import inverse as inverse
 from ._tensor.names import is_complex as is_complex
+from ._composites.other_names import is_conj as is_conj
+from ._tensor.process_settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._composites.other_names import is_distributed as is_distributed
 from ._tensor.names import is_floating_point as is_floating_point
 from ._C import is_grad_enabled as is_grad_enabled
+from ._tensor.process_settings import is_inference as is_inference
 from ._C import is_inference_mode_enabled as is_inference_mode_enabled
+from ._composites.other_names import is_neg as is_neg
 from ._tensor.creation import is_nonzero as is_nonzero
 from ._tensor.creation import is_same_size as is_same_size
+from ._composites.other_names import is_signed as is_signed
 from ._tensor.creation import is_storage as is_storage
 from ._C import is_tensor as is_tensor
+from ._tensor.process_settings import is_vulkan_available as is_vulkan_available
+from ._tensor.process_settings import is_warn_always_enabled as is_warn_always_enabled
 from ._composites.comparisons import isclose as isclose
 from ._composites.comparisons import isin as isin
 from ._composites.pointwise import isneginf as isneginf
 from ._composites.pointwise import isposinf as isposinf
 from ._composites.pointwise import isreal as isreal
 from ._composites.products import kron as kron
+from ._C import layout as layout
 from ._composites.whole_numbers import lcm as lcm
 from ._composites.whole_numbers import ldexp as ldexp
 from ._composites.gamma_functions import lgamma as lgamma
@@ -221,6 +321,10 @@ from ._composites.special_functions import logaddexp2 as logaddexp2
 from ._composites.exponentials import logcumsumexp as logcumsumexp
 from .linalg.solutions import logdet as logdet
 from ._composites.pointwise import logit as logit
+from ._composites.spacing import logspace as logspace
+from .linalg.triangles import lu_of as lu
+from .linalg.triangles import lu_solve_of as lu_solve
+from .linalg.triangles import lu_unpack as lu_unpack
 from ._C import manual_seed as manual_seed
 from ._composites.scattering import masked_scatter as masked_scatter
 from ._composites.exponentials import matrix_exp as matrix_exp
@@ -240,11 +344,18 @@ from ._composites.ordering import nanmedian as nanmedian
 from ._composites.statistics import nanquantile as nanquantile
 from ._composites.statistics import nansum as nansum
 from ._composites.parts import narrow_copy as narrow_copy
+from ._composites.other_names import native_group_norm as native_group_norm
+from ._composites.other_names import native_layer_norm as native_layer_norm
 from ._composites.whole_numbers import nextafter as nextafter
 from ._tensor.grad_modes import no_grad as no_grad
 from ._composites.searching import nonzero as nonzero
+from ._composites.other_names import nonzero_static as nonzero_static
+from ._composites.other_names import norm_except_dim as norm_except_dim
 from ._composites.random import normal as normal
+from ._composites.other_names import nuclear_norm as nuclear_norm
 from ._tensor.names import numel as numel
+from .linalg.triangles import orgqr as orgqr
+from .linalg.triangles import ormqr as ormqr
 from ._composites.series import pdist as pdist
 from math import pi as pi
 from .linalg.composites import pinverse as pinverse
@@ -255,25 +366,35 @@ from ._composites.scattering import put as put
 from .linalg.composites import qr as qr
 from ._composites.statistics import quantile as quantile
 from ._composites.pointwise import rad2deg as rad2deg
+from ._composites.spacing import range_of as range
 from ._composites.rearranging import ravel as ravel
 from ._composites.complex_numbers import real as real
 from ._composites.series import renorm as renorm
 from ._composites.rearranging import repeat_interleave as repeat_interleave
 from ._composites.complex_numbers import resolve_conj as resolve_conj
+from ._composites.other_names import resolve_neg as resolve_neg
 from ._C import result_type as result_type
 from ._composites.rearranging import rot90 as rot90
 from ._composites.joining import vstack as row_stack
+from ._composites.other_names import rsub as rsub
 from ._tensor.creation import scalar_tensor as scalar_tensor
 from ._composites.scattering import scatter_reduce as scatter_reduce
 from ._composites.searching import searchsorted as searchsorted
 from ._tensor.creation import seed as seed
 from ._composites.parts import select_scatter as select_scatter
 from ._C import set_cache_limit as set_cache_limit
+from ._tensor.process_settings import set_default_device as set_default_device
 from ._C import set_default_dtype as set_default_dtype
+from ._tensor.process_settings import set_default_tensor_type as set_default_tensor_type
+from ._tensor.process_settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from ._tensor.process_settings import set_float32_matmul_precision as set_float32_matmul_precision
+from ._tensor.process_settings import set_flush_denormal as set_flush_denormal
 from ._tensor.grad_modes import set_grad_enabled as set_grad_enabled
+from ._tensor.process_settings import set_num_interop_threads as set_num_interop_threads
 from ._C import set_num_threads as set_num_threads
 from ._tensor.names import set_printoptions as set_printoptions
 from ._C import set_rng_state as set_rng_state
+from ._tensor.process_settings import set_warn_always as set_warn_always
 from ._composites.pointwise import sgn as sgn
 from ._composites.pointwise import sinc as sinc
 from ._composites.parts import slice_scatter as slice_scatter
@@ -291,6 +412,7 @@ from ._composites.rearranging import tile as tile
 from ._composites.products import trace as trace
 from ._composites.statistics import trapezoid as trapezoid
 from ._composites.statistics import trapezoid as trapz
+from .linalg.triangles import triangular_solve as triangular_solve
 from ._composites.ordering import tril_indices as tril_indices
 from ._composites.ordering import triu_indices as triu_indices
 from ._tensor.creation import typename as typename
@@ -298,6 +420,11 @@ from ._composites.rearranging import unflatten as unflatten
 from ._composites.searching import unique as unique
 from ._composites.searching import unique_consecutive as unique_consecutive
 from ._composites.ordering import unravel_index as unravel_index
+from ._composites.other_names import unsafe_chunk as unsafe_chunk
+from ._composites.other_names import unsafe_split as unsafe_split
+from ._composites.other_names import unsafe_split_with_sizes as unsafe_split_with_sizes
+from ._tensor.process_settings import use_deterministic_algorithms as use_deterministic_algorithms
+from ._composites.spacing import vander as vander
 from ._composites.statistics import var_mean as var_mean
 from ._composites.products import vdot as vdot
 from ._composites.joining import vsplit as vsplit
@@ -312,6 +439,7 @@ from ._C import _values_indices
 from ._C import __version__ as __version__
 from ._C import device as _device
 from ._C import dtype as _dtype
+from ._C import layout as _layout
 from ._C import memory_format as _memory_format
 from .library.custom_op import ops as ops
 
@@ -338,13 +466,105 @@ uint16: _dtype
 uint32: _dtype
 uint64: _dtype
 uint8: _dtype
+_mkldnn: _layout
+jagged: _layout
+sparse_bsc: _layout
+sparse_bsr: _layout
+sparse_coo: _layout
+sparse_csc: _layout
+sparse_csr: _layout
+strided: _layout
 channels_last: _memory_format
 channels_last_3d: _memory_format
 contiguous_format: _memory_format
 preserve_format: _memory_format
+has_lapack: _bool
+has_mkl: _bool
+has_openmp: _bool
+has_spectral: _bool
 newaxis: None
 
 def show_config() -> _str: ...
+def abs_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def acos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def acosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def addmv_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def alias_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def arccos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def arccosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def arcsin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def arcsinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def arctan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def arctanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def as_strided_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def as_strided_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def asin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def asinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def atan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def atanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def ceil_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def clamp_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def clamp_max_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def clamp_min_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def clip_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def conj_physical_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def cos_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def cosh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def deg2rad_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def detach_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def diagonal_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def erf_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def erfc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def exp2_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def exp_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def expand_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def expm1_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def fill_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def fix_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def floor_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def frac_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def gcd_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def i0_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def lcm_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def ldexp_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def log10_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def log1p_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def log2_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def log_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def logit_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def nan_to_num_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def neg_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def negative_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def permute_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def rad2deg_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def reciprocal_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def resize_as_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def round_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def rsqrt_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def select_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def sigmoid_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def sin_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def sinc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def sinh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def slice_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def split_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def split_with_sizes_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def sqrt_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def square_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def squeeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def t_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def tan_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def tanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def transpose_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def trunc_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def unbind_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def unfold_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def unsqueeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def view_as_complex_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def view_as_real_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def view_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+def xlogy_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
+def zero_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor: ...
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def acos(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
@@ -361,9 +581,12 @@ def arange(end: _float, *, dtype: _dtype | None = ..., device: _device | _str | 
 @overload
 def arange(start: _float, end: _float, step: _float = ..., *, dtype: _dtype | None = ..., device: _device | _str | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
 def arccos(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+def arccosh(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def arcsin(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+def arcsinh(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def arctan(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
+def arctanh(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def argmax(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
 def argmin(input: Tensor, dim: _int | None = ..., keepdim: _bool = ..., *, out: Tensor | None = ...) -> Tensor: ...
 def argsort(input: Tensor, dim: _int = ..., descending: _bool = ..., *, stable: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
@@ -399,7 +622,6 @@ def cummax(input: Tensor, dim: _int, *, out: _tuple[Tensor, ...] | None = ...) -
 def cummin(input: Tensor, dim: _int, *, out: _tuple[Tensor, ...] | None = ...) -> _values_indices: ...
 def cumprod(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor: ...
 def cumsum(input: Tensor, dim: _int, *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor: ...
-def detach(input: Tensor) -> Tensor: ...
 def diagonal(input: Tensor, offset: _int = ..., dim1: _int = ..., dim2: _int = ...) -> Tensor: ...
 @overload
 def div(input: Tensor | _complex, other: Tensor | _complex, *, out: Tensor | None = ...) -> Tensor: ...
