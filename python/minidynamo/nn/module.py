@@ -17,7 +17,7 @@ from .parameter import Buffer, Parameter, UninitializedParameter
 
 
 def _convert_elements(tensor: Tensor, convert: Callable[[Tensor], Tensor]) -> None:
-    """Has a tensor become what convert makes of it; it stays the same object, for optimizers and modules that share it."""
+    """Has a tensor become what convert makes of it; it stays the object that optimizers and other modules have."""
     plain = tensor.detach()
     converted = convert(plain)
     if converted is plain:
