@@ -88,6 +88,13 @@ class Module(ModuleHooks):
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
+    @staticmethod
+    def _look_for_every_hook() -> None:
+        """Has calls of all modules look for the hooks of ModuleHooks, too."""
+        if Module.__call__ is not ModuleHooks._call_looking_for_hooks:
+            Module.__call__ = ModuleHooks._call_looking_for_hooks  # type: ignore[method-assign]  # with more hooks
+            Module._call_uncompiled = ModuleHooks._call_uncompiled_looking_for_hooks  # type: ignore[method-assign]  # likewise
+
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._forward_hooks_always_called:
             return self._call_with_hooks_always(args, kwargs)
