@@ -47,7 +47,12 @@ def test_other_sizes_and_dtypes(library):
     x.grad = None
     x.data = library.ones(3, dtype=library.float64)
     (x * 3).sum().backward()
-    assert (tuple(x.shape), x.dtype, x.grad.dtype, x.grad.tolist()) == ((3,), library.float64, library.float64, [3.0] * 3)
+    assert (tuple(x.shape), x.dtype, x.grad.dtype, x.grad.tolist()) == (
+        (3,),
+        library.float64,
+        library.float64,
+        [3.0] * 3,
+    )
 
 
 @BOTH
@@ -128,7 +133,12 @@ def test_conversions_of_modules_keep_parameters_and_optimizers(library):
     optimizer = library.optim.SGD(net.parameters(), lr=0.5)
     net(library.ones(3, 2)).sum().backward()
     parameters, gradient = list(net.parameters()), net[0].weight.grad
-    for convert, dtype in ((net.double, "float64"), (net.half, "float16"), (net.bfloat16, "bfloat16"), (net.float, "float32")):
+    for convert, dtype in (
+        (net.double, "float64"),
+        (net.half, "float16"),
+        (net.bfloat16, "bfloat16"),
+        (net.float, "float32"),
+    ):
         convert()
         assert all(a is b for a, b in zip(net.parameters(), parameters, strict=True))
         assert net[0].weight.grad is gradient
@@ -163,6 +173,8 @@ def test_deep_copies(library):
     assert copy.deepcopy(parameter).grad is None
     assert pickle.loads(pickle.dumps(parameter)).grad is None
     assert pickle.loads(pickle.dumps(parameter)).requires_grad
-    with pytest.raises(RuntimeError, match="^Only Tensors created explicitly by the user .graph leaves. support the deepcopy"):
+    with pytest.raises(
+        RuntimeError, match="^Only Tensors created explicitly by the user .graph leaves. support the deepcopy"
+    ):
         copy.deepcopy(x * 2)
     assert copy.deepcopy((x * 2).detach()).tolist() == [2.0, 4.0]

@@ -57,11 +57,12 @@ def deepcopy_of(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """Tensor.__deepcopy__. RuntimeError for a computed tensor: its copy would belong to no graph."""
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
-            "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001"
         )
-    copied: Tensor = copy._reconstruct(self, memo, *self.__reduce_ex__(4))  # type: ignore[attr-defined]  # as deepcopy does
+    # As deepcopy() does for objects without this method.
+    copied: Tensor = copy._reconstruct(self, memo, *self.__reduce_ex__(4))  # type: ignore[attr-defined]  # not public
     memo[id(self)] = copied
     gradient = self.grad
     if gradient is not None:

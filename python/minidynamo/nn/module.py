@@ -18,7 +18,7 @@ from .parameter import Buffer, Parameter, UninitializedParameter
 
 
 def _convert_elements(tensor: Tensor, convert: Callable[[Tensor], Tensor]) -> None:
-    """Has a tensor become what convert makes of it; it stays the same object, for optimizers and modules that share it."""
+    """Has a tensor become what convert makes of it; it stays the object that optimizers and other modules have."""
     plain = tensor.detach()
     converted = convert(plain)
     if converted is plain:
@@ -88,6 +88,13 @@ class Module(ModuleHooks):
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
+
+    @staticmethod
+    def _look_for_every_hook() -> None:
+        """Has calls of all modules look for the hooks of ModuleHooks, too."""
+        if Module.__call__ is not ModuleHooks._call_looking_for_hooks:
+            Module.__call__ = ModuleHooks._call_looking_for_hooks  # type: ignore[method-assign]  # with more hooks
+            Module._call_uncompiled = ModuleHooks._call_uncompiled_looking_for_hooks  # type: ignore[method-assign]  # likewise
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._forward_hooks_always_called:

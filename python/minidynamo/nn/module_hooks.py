@@ -1,6 +1,7 @@
 """Calls of modules with hooks in backward, and with hooks of all modules.
 
-Calls look for these from the first one that is registered on (look_for_every_hook): before that they cost nothing.
+Calls look for these from the first one that is registered on (Module._look_for_every_hook): before that they cost
+nothing.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class ModuleHooks(ModuleState):
         _forward_hooks_always_called: dict[int, bool]
         _run_pre_hooks: Callable[..., Any]
         _run_hook: Callable[..., Any]
+        _look_for_every_hook: Callable[[], None]
 
     def _set_kind_of_backward_hooks(self, is_full: bool) -> None:
         if self._is_full_backward_hook is (not is_full):
@@ -46,7 +48,7 @@ class ModuleHooks(ModuleState):
         self._is_full_backward_hook = is_full
 
     def _enter_backward_hook(self, table: str, hook: Callable[..., Any], prepend: bool) -> RemovableHandle:
-        look_for_every_hook()
+        self._look_for_every_hook()
         return add_hook(self.__dict__.setdefault(table, OrderedDict()), hook, prepend=prepend)
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -145,12 +147,3 @@ class ModuleHooks(ModuleState):
     ) -> Any:
         changed = hook(self, args, kwargs, result) if takes_kwargs else hook(self, args, result)
         return result if changed is None else changed
-
-
-def look_for_every_hook() -> None:
-    """Has calls of all modules look for the hooks of this file."""
-    from .module import Module
-
-    if Module.__call__ is not ModuleHooks._call_looking_for_hooks:
-        Module.__call__ = ModuleHooks._call_looking_for_hooks  # type: ignore[method-assign]
-        Module._call_uncompiled = ModuleHooks._call_uncompiled_looking_for_hooks  # type: ignore[method-assign]

@@ -96,7 +96,7 @@ class Optimizer:
     params    tensors, (name, tensor) pairs, or dicts that each have "params" and options of a group
     defaults  the options of groups that do not have them
 
-    Raises TypeError or ValueError for what is no leaf tensor, for duplicates, and for an empty list.
+    Raises TypeError or ValueError for anything but a leaf tensor, for duplicates, and for an empty list.
     """
 
     defaults: dict[str, Any]

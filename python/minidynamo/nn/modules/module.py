@@ -15,7 +15,6 @@ from ..global_hooks import (
     register_module_parameter_registration_hook,
 )
 from ..module import Module
-from ..module_hooks import look_for_every_hook
 from ..module_state import _IncompatibleKeys as _IncompatibleKeys
 
 __all__ = [
@@ -33,7 +32,7 @@ __all__ = [
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """hook(module, args) is called before the forward() of every module, and before the module's own hooks."""
-    look_for_every_hook()
+    Module._look_for_every_hook()
     return add_hook(global_hooks.forward_pre_hooks, hook)
 
 
@@ -41,7 +40,7 @@ def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """hook(module, args[, kwargs], output) is called behind the forward() of every module."""
-    look_for_every_hook()
+    Module._look_for_every_hook()
     marks = []
     if with_kwargs:
         marks.append(global_hooks.forward_hooks_with_kwargs)
@@ -52,21 +51,21 @@ def register_module_forward_hook(
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """hook(module, grad_outputs) is called before the backward of every module."""
-    look_for_every_hook()
+    Module._look_for_every_hook()
     return add_hook(global_hooks.backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """hook(module, grad_inputs, grad_outputs) is called behind the backward of every module."""
     global_hooks.set_kind(True)
-    look_for_every_hook()
+    Module._look_for_every_hook()
     return add_hook(global_hooks.backward_hooks, hook)
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """As register_module_full_backward_hook, but at the last node of each module's forward alone."""
     global_hooks.set_kind(False)
-    look_for_every_hook()
+    Module._look_for_every_hook()
     return add_hook(global_hooks.backward_hooks, hook)
 
 

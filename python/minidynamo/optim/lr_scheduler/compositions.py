@@ -74,7 +74,7 @@ class SequentialLR(_Composition):
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def recursive_undo(self, sched: Any = None) -> None:
-        """Takes back the first steps of the schedulers of a composition (None: of this one)."""
+        """Undoes the first steps of the schedulers of a composition (None: of this one)."""
         schedulers = (self if sched is None else sched)._schedulers
         for scheduler in schedulers:
             if hasattr(scheduler, "_schedulers"):
