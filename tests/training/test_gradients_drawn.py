@@ -89,7 +89,6 @@ SEVERAL = {
     "split": lambda x, dim: x.split(1, dim),
     "chunk": lambda x, dim: x.chunk(2, dim),
     "iterate": lambda x, dim: list(x),
-    "tensor_split": lambda x, dim: x.tensor_split(2, dim),
 }
 WRITES = {
     "add_": lambda lib, x, y: x.add_(y),

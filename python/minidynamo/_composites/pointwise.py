@@ -140,7 +140,9 @@ def sinc(input: Tensor) -> Tensor:
     require_tensor("sinc", input)
     x = _as_floating(input)
     scaled = widened(x)[0] * math.pi
-    return minidynamo.where(scaled == 0, 1.0, scaled.sin() / scaled).to(x.dtype)
+    # The quotient at 0 is not taken; its slope must be finite.
+    divisor = minidynamo.where(scaled == 0, 1.0, scaled)
+    return minidynamo.where(scaled == 0, 1.0, scaled.sin() / divisor).to(x.dtype)
 
 
 @in_place()
@@ -172,8 +174,9 @@ def xlogy(input: Any, other: Any) -> Tensor:
     if not isinstance(input, Tensor):
         input = minidynamo.tensor(input, dtype=_as_floating(other).dtype)
     input, other = in_one_dtype(input, other)
-    product = input * other.log()
-    return minidynamo.where((input == 0) & ~other.isnan(), 0.0, product)
+    is_zero = (input == 0) & ~other.isnan()
+    # What is not taken must have a finite slope.
+    return minidynamo.where(is_zero, 0.0, input * minidynamo.where(is_zero, 1.0, other).log())
 
 
 @composite("function method")

@@ -106,7 +106,11 @@ def binary_cross_entropy(
             f"binary_cross_entropy(): Using a target size ({tuple(target.shape)}) that is different to the input size"
             f" ({tuple(input.shape)}) is deprecated. Please ensure they have the same size."
         )
-    loss = (target - 1) * (-input).log1p().clamp(min=-100) - target * input.log().clamp(min=-100)
+    # At 0 and 1 a logarithm is limited; its slope there must be finite.
+    is_none, is_all = input == 0, input == 1
+    of_input = minidynamo.where(is_none, -100.0, minidynamo.where(is_none, 1.0, input).log().clamp(min=-100))
+    of_rest = minidynamo.where(is_all, -100.0, (-minidynamo.where(is_all, 0.0, input)).log1p().clamp(min=-100))
+    loss = (target - 1) * of_rest - target * of_input
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
