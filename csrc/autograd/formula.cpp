@@ -245,8 +245,9 @@ FormulaNames::FormulaNames(const OpRow& row) : row_(row) {
     return;
   }
   for (size_t i = 0; i < schema.returns.size(); ++i) {
-    std::string name = schema.return_names.empty() ? std::to_string(i) : schema.return_names[i];
-    results_.push_back(schema.return_names.empty() ? "result_" + name : name);
+    bool is_named = i < schema.return_names.size() && !schema.return_names[i].empty();
+    std::string name = is_named ? schema.return_names[i] : std::to_string(i);
+    results_.push_back(is_named ? name : "result_" + name);
     gradients_.push_back("grad_" + name);
   }
 }
