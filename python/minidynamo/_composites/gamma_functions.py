@@ -78,7 +78,9 @@ def _lgamma(x: Tensor) -> Tensor:
     size = x.abs()
     found = _positive_lgamma(minidynamo.where(size == 0.0, 1.0, size))
     # |gamma(-x)| * |gamma(x)| is pi / |x * sin(pi * x)|.
-    reflected = math.log(math.pi) - (size * _sine_of_pi(x)).log() - found
+    # Elsewhere it is not taken, and must have a finite slope.
+    sine = minidynamo.where((x < 0.0) & (x != x.floor()), size * _sine_of_pi(x), 1.0)
+    reflected = math.log(math.pi) - sine.log() - found
     found = minidynamo.where(x < 0.0, reflected, found)
     pole = x.isinf() | ((x <= 0.0) & (x == x.floor()))
     return minidynamo.where(pole, math.inf, found)
@@ -101,7 +103,8 @@ def _digamma(x: Tensor) -> Tensor:
         at = minidynamo.where(short, at + 1.0, at)
     inverse = 1.0 / (at * at)
     result = result + at.log() - 0.5 / at - inverse * powers(inverse, _DIGAMMA)
-    part = x - x.round()
+    # Elsewhere the cotangent is not taken, and must have a finite slope.
+    part = minidynamo.where(below & (x != x.trunc()), x - x.round(), 0.25)
     result = minidynamo.where(below, result - math.pi / (math.pi * part).tan(), result)
     result = minidynamo.where(below & (x == x.trunc()), math.nan, result)
     return minidynamo.where(x == 0.0, minidynamo.copysign(minidynamo.full_like(x, math.inf), -x), result)

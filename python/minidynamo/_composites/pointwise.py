@@ -153,7 +153,9 @@ def sinc(input: Tensor) -> Tensor:
     require_tensor("sinc", input)
     x = as_floating(input)
     scaled = widened(x)[0] * math.pi
-    return minidynamo.where(scaled == 0, 1.0, scaled.sin() / scaled).to(x.dtype)
+    # The quotient at 0 is not taken; its slope must be finite.
+    divisor = minidynamo.where(scaled == 0, 1.0, scaled)
+    return minidynamo.where(scaled == 0, 1.0, scaled.sin() / divisor).to(x.dtype)
 
 
 @in_place()
@@ -189,8 +191,9 @@ def xlogy(input: Any, other: Any) -> Tensor:
         input = minidynamo.tensor(input, dtype=as_floating(other).dtype)
     require_real("xlogy", input, other)
     input, other = in_one_dtype(input, other)
-    product = input * other.log()
-    return minidynamo.where((input == 0) & ~other.isnan(), 0.0, product)
+    is_zero = (input == 0) & ~other.isnan()
+    # What is not taken must have a finite slope.
+    return minidynamo.where(is_zero, 0.0, input * minidynamo.where(is_zero, 1.0, other).log())
 
 
 @composite("function method")

@@ -79,6 +79,11 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     if input.dim() > 0 and input.shape[at] == 0:
         raise IndexError(f"[median] Expected reduction dim {at} to have non-zero size; shape {tuple(input.shape)}")
     values, indices = prims.middle(input, at, keepdim, False)
+    if whole and input.requires_grad:
+        # The gradient is split evenly among equal elements.
+        hit = (input == values) & input.isfinite()
+        spread = minidynamo.where(hit, input - input.detach(), 0.0).sum() / hit.sum().clamp(min=1)
+        return values.detach() + spread.to(values.dtype)
     return values if whole else _values_indices(values, indices)
 
 

@@ -216,7 +216,8 @@ def two_floating(op: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
 def xlog1py(input: Any, other: Any) -> Tensor:
     """input * log1p(other), 0 where input is 0 and other is no NaN."""
     x, y = two_floating("xlog1py", input, other)
-    return minidynamo.where((x == 0) & ~y.isnan(), 0.0, x * y.log1p())
+    is_zero = (x == 0) & ~y.isnan()
+    return minidynamo.where(is_zero, 0.0, x * minidynamo.where(is_zero, 0.0, y).log1p())
 
 
 def zeta(input: Any, other: Any) -> Tensor:

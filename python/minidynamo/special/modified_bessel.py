@@ -11,19 +11,18 @@ from .._composites.special_functions import bessel_parts, chebyshev, scaled_i0, 
 from . import coefficients as of
 
 
-def _scaled_i1(size: Tensor) -> Tensor:
+def _scaled_i1(x: Tensor) -> Tensor:
+    size = x.abs()
     below, above = bessel_parts(size, of.I1_A, of.I1_B)
-    return minidynamo.where(size <= 8.0, below * size, above)
+    return minidynamo.where(size <= 8.0, below * x, minidynamo.copysign(above, x))
 
 
 def first_kind_1(x: Tensor) -> Tensor:
-    found = unscaled(_scaled_i1(x.abs()), x.abs())
-    return minidynamo.where(x < 0.0, -found, found)
+    return unscaled(_scaled_i1(x), x.abs())
 
 
 def scaled_first_kind_1(x: Tensor) -> Tensor:
-    found = _scaled_i1(x.abs())
-    return minidynamo.where(x < 0.0, -found, found)
+    return _scaled_i1(x)
 
 
 def _second_kind(x: Tensor, near: Tensor, far: tuple[float, ...], scale: Tensor | float) -> Tensor:

@@ -117,7 +117,11 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         min_val, max_val = int(min_val), int(max_val)
         if input.dtype is minidynamo.uint8 and (min_val < 0 or max_val < 0):
             raise RuntimeError("[hardtanh] cannot do hardtanh on an unsigned type with negative limits")
-    return _into(input, input.clamp(min_val, max_val), inplace)
+    result = input.clamp(min_val, max_val)
+    if input.requires_grad:
+        # On a bound the slope is 0, that of clamp 1.
+        result = minidynamo.where((input <= min_val) | (input >= max_val), result.detach(), input)
+    return _into(input, result, inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -143,7 +147,9 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     wide = _widened(input)
     require_held(wide.dtype, beta, threshold)
     scaled = wide * beta
-    return minidynamo.where(scaled > threshold, wide, scaled.exp().log1p() / beta).to(input.dtype)
+    # Limited so that what is not taken has a finite slope.
+    near = scaled.clamp(max=threshold).exp().log1p() / beta
+    return minidynamo.where(scaled > threshold, wide, near).to(input.dtype)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -155,7 +161,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(input)), without intermediate overflow."""
     wide = _widened(input)
-    return (wide.clamp(max=0) - (-wide.abs()).exp().log1p()).to(input.dtype)
+    return (minidynamo.minimum(wide, wide.new_zeros(())) - (-wide.abs()).exp().log1p()).to(input.dtype)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:

@@ -92,6 +92,21 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return _reduced(loss.to(dtype), reduction)
 
 
+def _cross_entropy(input: Tensor, target: Tensor) -> Tensor:
+    return (target - 1) * (-input).log1p().clamp(min=-100) - target * input.log().clamp(min=-100)
+
+
+def _limited_cross_entropy(input: Tensor, target: Tensor) -> Tensor:
+    """The logarithms at least -100, the slope (input - target) / max(input * (1 - input), 1e-12)."""
+    if not input.requires_grad:
+        return _cross_entropy(input, target)
+    is_limited = (1 - input) * input < 1e-12
+    inside = _cross_entropy(minidynamo.where(is_limited, 0.5, input), target)
+    fixed = input.detach()
+    steep = _cross_entropy(fixed, target) + ((fixed - target.detach()) * 1e12) * (input - fixed)
+    return minidynamo.where(is_limited, steep, inside)
+
+
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -106,7 +121,7 @@ def binary_cross_entropy(
             f"binary_cross_entropy(): Using a target size ({tuple(target.shape)}) that is different to the input size"
             f" ({tuple(input.shape)}) is deprecated. Please ensure they have the same size."
         )
-    loss = (target - 1) * (-input).log1p().clamp(min=-100) - target * input.log().clamp(min=-100)
+    loss = _limited_cross_entropy(input, target)
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
