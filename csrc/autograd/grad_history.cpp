@@ -5,6 +5,7 @@
 #include "autograd/accumulate_node.h"
 #include "autograd/op_node.h"
 #include "autograd/rule_op.h"
+#include "autograd/saved_tensor.h"
 #include "base/error.h"
 #include "tensor/tensor_modes.h"
 
@@ -61,6 +62,15 @@ GradEdge edge_of_window(const Tensor& view, const Tensor& base) {
   return {make_op_node(*row, args, results), 0};
 }
 
+// written: what was written instead of the view.
+[[noreturn]] void raise_of_function(const GradEdge& edge, const char* written) {
+  raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? short_name(*edge.node) : "a function",
+        " is a view and ", written,
+        " modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "
+        "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
+}
+
 bool has_dtype_of(const Tensor& a, const Tensor& b) { return a->dtype() == b->dtype(); }
 
 }  // namespace
@@ -69,6 +79,8 @@ GradEdge edge_of(const Tensor& tensor) {
   if (!tensor.requires_grad()) return {};
   GradHistory& history = own_history(tensor);
   if (history.is_stale) {
+    if (history.origin == ViewOrigin::OfFunction)
+      raise_of_function(history.edge, "its base or another view of its base has been");
     history.is_stale = false;
     history.edge = edge_of_window(tensor, history.base);
   }
@@ -94,9 +106,11 @@ bool is_leaf(const Tensor& tensor) {
 
 void set_edge(const Tensor& tensor, GradEdge edge) {
   GradHistory& history = own_history(tensor);
+  bool retains = history.retains_gradient;
   history.stop_retaining();
   history.edge = std::move(edge);
   history.is_stale = false;
+  if (retains) history.retain(history.edge.index);
   tensor.set_requires_grad(true);
 }
 
@@ -138,12 +152,10 @@ void check_write_of_history(const Tensor& target) {
           "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
           "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
           "the inplace to be tracked).");
+  if (history->origin == ViewOrigin::OfFunction) raise_of_function(history->edge, "is being");
   if (history->origin == ViewOrigin::OneOfSeveral) {
     GradEdge edge = target.requires_grad() ? edge_of(target) : GradEdge{};
-    std::string name = edge.node ? edge.node->name() : "a function";
-    size_t end = name.find("Backward");
-    raise(ErrorKind::Runtime, "Output ", edge.index, " of ", name.substr(0, end),
-          edge.node ? "Backward0" : "",
+    raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? short_name(*edge.node) : "a function",
           " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
           "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an "
           "out-of-place one.");
@@ -171,7 +183,7 @@ void rebase(const Tensor& target, GradEdge written) {
   for (TensorImpl* view : own_history(written_base).views) {
     auto* of_view = static_cast<GradHistory*>(view->companion());
     of_view->stop_retaining();
-    of_view->edge = {};
+    if (of_view->origin != ViewOrigin::OfFunction) of_view->edge = {};
     of_view->is_stale = true;
     Tensor::share(view).set_requires_grad(true);
   }

@@ -109,7 +109,7 @@ namespace {
 void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tensor& result) {
   int param = row.schema.find("requires_grad");
   if (param < 0 || std::get<Scalar>(args[static_cast<size_t>(param)]).as_int() == 0) return;
-  if (!is_floating(result->dtype())) {
+  if (!is_floating(result->dtype()) && !is_complex(result->dtype())) {
     raise_op(ErrorKind::Runtime, row.name, "Only Tensors of floating point and complex dtype can require gradients");
   }
   result.set_requires_grad(true);

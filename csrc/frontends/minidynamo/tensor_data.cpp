@@ -162,7 +162,7 @@ bool is_array(BorrowedRef data) {
 }
 
 Ref wrap_leaf(Tensor tensor, bool requires_grad) {
-  if (requires_grad && !is_floating(tensor->dtype())) {
+  if (requires_grad && !is_floating(tensor->dtype()) && !is_complex(tensor->dtype())) {
     raise(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
   }
   if (tensor.requires_grad() != requires_grad) tensor.set_requires_grad(requires_grad);

@@ -31,7 +31,9 @@ void check_gradient(const Tensor& tensor, const Tensor& gradient) {
   if (gradient->dtype() != tensor->dtype())
     raise(ErrorKind::Runtime, "attempting to assign a gradient with dtype '", row(gradient->dtype()).type_name,
           "' to a tensor with grad_dtype '", scalar_type_name(tensor->dtype()),
-          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype).");
+          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+          "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
+          "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
   if (!same(gradient.spec().sizes, tensor.spec().sizes))
     raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", size_text(gradient), "' to a tensor of size '",
           size_text(tensor), "'. Please ensure that the gradient and the tensor are the same size");
@@ -43,7 +45,7 @@ void warn_of_grad() {
       "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
       "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
       ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
-      "Tensor instead.",
+      "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
       1));
 }
 
@@ -153,6 +155,7 @@ constexpr const char* kMethods[][3] = {
     {"register_post_accumulate_grad_hook", "register_accumulated_hook",
      "register_post_accumulate_grad_hook(hook) -> RemovableHandle\n\nhook(self) is called behind each accumulation into grad."},
     {"retain_grad", "retain_grad", "retain_grad() -> None\n\nHas backward() set grad of a computed tensor, too."},
+    {"__deepcopy__", "deep_copy", nullptr},
 };
 
 // Of a module of minidynamo.autograd, which is imported with the first use.
@@ -260,6 +263,35 @@ PyObject* add_accumulated_hook_function(PyObject*, PyObject* const* args, Py_ssi
   });
 }
 
+// Whether something outside of these leaves is reached from the tensors.
+PyObject* depends_on_others_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("_depends_on_others", {"tensors", "leaves"}, args, arg_count, kw_names);
+    std::vector<GradEdge> roots, leaves;
+    for (const Tensor& tensor : tensors_from(values[0])) roots.push_back(edge_of(tensor));
+    for (const Tensor& leaf : tensors_from(values[1])) leaves.push_back(edge_of(leaf));
+    return check(PyBool_FromLong(reaches_others(roots, leaves)));
+  });
+}
+
+// A result of a Function that is a view of an operand.
+PyObject* note_function_view_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("_note_function_view", {"view", "of"}, args, arg_count, kw_names);
+    note_view(tensor_of(values[0]), tensor_of(values[1]), ViewOrigin::OfFunction);
+    return Ref::share(Py_None);
+  });
+}
+
+PyObject* backward_number_function(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(backward_number()); }
+
+PyObject* will_run_function(PyObject*, PyObject* node) {
+  return guarded([&] {
+    if (!is_grad_node(node)) raise(ErrorKind::Type, "_will_run: expected a node, got ", Py_TYPE(node)->tp_name);
+    return check(PyBool_FromLong(will_run(*grad_node_of(node))));
+  });
+}
+
 PyObject* retain_function(PyObject*, PyObject* object) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(object);
@@ -301,13 +333,36 @@ PyObject* attach_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count
   });
 }
 
+PyObject* detach_in_place(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    if (tensor->kind() != TensorKind::Real) raise(ErrorKind::NotImplemented, "detach_() of a tensor without values");
+    if (GradHistory* history = history_of(tensor)) {
+      if (history->base.defined())
+        raise(ErrorKind::Runtime,
+              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+              "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+              "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+              "torch/optim/optimizer.py as the solution.");
+      history->stop_retaining();
+      history->edge = {};
+      history->is_stale = false;
+    }
+    tensor.set_requires_grad(false);
+    return Ref::share(self);
+  });
+}
+
 }  // namespace
 
 std::vector<PyMethodDef> gradient_methods() {
-  return {fast_method(kMethods[0][0], call_method<0>, kMethods[0][2]),
+  return {{"detach_", detach_in_place, METH_NOARGS,
+           "detach_() -> Tensor\n\nHas the tensor forget what it was computed from, and gives it back."},
+          fast_method(kMethods[0][0], call_method<0>, kMethods[0][2]),
           fast_method(kMethods[1][0], call_method<1>, kMethods[1][2]),
           fast_method(kMethods[2][0], call_method<2>, kMethods[2][2]),
-          fast_method(kMethods[3][0], call_method<3>, kMethods[3][2])};
+          fast_method(kMethods[3][0], call_method<3>, kMethods[3][2]),
+          fast_method(kMethods[4][0], call_method<4>, kMethods[4][2])};
 }
 
 std::vector<PyMethodDef> gradient_functions() {
@@ -319,6 +374,11 @@ std::vector<PyMethodDef> gradient_functions() {
       fast_method("_remove_gradient_hook", remove_hook_function, "Removes a hook by its number."),
       fast_method("_add_accumulated_hook", add_accumulated_hook_function,
                   "Adds a hook behind accumulation; returns its number."),
+      fast_method("_depends_on_others", depends_on_others_function,
+                  "Whether tensors were computed from other leaves than these."),
+      fast_method("_note_function_view", note_function_view_function, "Says that a Function's result is a view of an operand."),
+      {"_backward_number", backward_number_function, METH_NOARGS, "Of the backward that this thread runs; 0: none."},
+      {"_will_run", will_run_function, METH_O, "Whether the backward that this thread runs comes to a node."},
       {"_retain_gradient", retain_function, METH_O, "Has backward() keep the gradient of a computed tensor."},
       fast_method("_alias_with_history", alias_function, "The same elements with another history, (node, index) or None."),
       fast_method("_attach_function", attach_function, "Makes tensors the results of a node that runs Python's functions."),
