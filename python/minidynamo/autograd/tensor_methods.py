@@ -1,6 +1,8 @@
-"""What Tensor.backward, register_hook, register_post_accumulate_grad_hook and retain_grad do."""
+"""What Tensor.backward, register_hook, register_post_accumulate_grad_hook, retain_grad and copy.deepcopy do."""
 
 from __future__ import annotations
+
+import copy
 
 from .. import _C
 from .engine import backward
@@ -9,6 +11,7 @@ from .hook_handles import NumberedHook
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from .._C import Tensor
 
@@ -47,3 +50,20 @@ def retain_grad(self: Tensor) -> None:
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
     _C._retain_gradient(self)
+
+
+def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Tensor.__deepcopy__: of a leaf, with its gradient."""
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were"
+            " attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see"
+            " https://github.com/pytorch/pytorch/pull/103001"
+        )
+    made: Tensor = copy._reconstruct(self, memo, *self.__reduce_ex__(4))  # type: ignore[attr-defined]  # what copy itself calls
+    memo[id(self)] = made
+    if self.requires_grad and self.grad is not None:
+        made.grad = copy.deepcopy(self.grad, memo)
+    return made
