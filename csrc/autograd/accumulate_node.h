@@ -8,6 +8,7 @@ class AccumulateNode : public GradNode {
  public:
   explicit AccumulateNode(const Tensor& leaf);
   std::string name() const override { return "torch::autograd::AccumulateGrad"; }
+  bool is_leaf() const override { return true; }
   void show_gradients(std::vector<Tensor>& gradients) override;
   std::vector<Tensor> apply(std::vector<Tensor> gradients) override;
   const Tensor& leaf() const { return leaf_; }

@@ -1,6 +1,8 @@
 #include "autograd/backward.h"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,6 +29,22 @@ class GradModeScope {
   bool before_;
 };
 
+thread_local GradNode* applied_by_thread = nullptr;
+class Backward;
+thread_local const Backward* run_by_thread = nullptr;
+std::atomic<uint64_t> made_backwards{0};
+
+class AppliedScope {
+ public:
+  explicit AppliedScope(GradNode& node) : before_(std::exchange(applied_by_thread, &node)) {}
+  ~AppliedScope() { applied_by_thread = before_; }
+  AppliedScope(const AppliedScope&) = delete;
+  AppliedScope& operator=(const AppliedScope&) = delete;
+
+ private:
+  GradNode* before_;
+};
+
 struct LaterFirst {
   bool operator()(const GradNode* a, const GradNode* b) const { return a->sequence() < b->sequence(); }
 };
@@ -47,7 +65,19 @@ Tensor joined(Tensor a, const Tensor& b) {
 class Backward {
  public:
   Backward(std::span<const GradEdge> inputs, const BackwardOptions& options)
-      : inputs_(inputs), options_(options), found_(inputs.size()) {}
+      : inputs_(inputs),
+        options_(options),
+        found_(inputs.size()),
+        number_(made_backwards.fetch_add(1, std::memory_order_relaxed) + 1),
+        outer_(std::exchange(run_by_thread, this)) {}
+  ~Backward() { run_by_thread = outer_; }
+  Backward(const Backward&) = delete;
+  Backward& operator=(const Backward&) = delete;
+
+  uint64_t number() const { return number_; }
+  bool will_run(const GradNode& node) const {
+    return inputs_.empty() ? known_.contains(&node) : ways_.contains(&node) || is_input(&node);
+  }
 
   std::vector<Tensor> run(std::span<const GradEdge> roots, std::vector<Tensor> gradients) {
     GradModeScope scope(options_.creates_graph);
@@ -72,7 +102,7 @@ class Backward {
   // How many edges lead to each node.
   void count_uses(std::span<const GradEdge> roots) {
     std::vector<GradNode*> open;
-    std::unordered_set<GradNode*> seen;
+    std::unordered_set<const GradNode*>& seen = known_;
     for (const GradEdge& root : roots)
       if (seen.insert(root.node.get()).second) open.push_back(root.node.get());
     while (!open.empty()) {
@@ -121,9 +151,10 @@ class Backward {
     std::vector<Tensor> gradients = std::move(buffers_[&node]);
     buffers_.erase(&node);
     gradients.resize(node.outputs.size());
+    // As torch: hooks replace the gradient of an input only where the walk ends.
+    if (is_on_the_way(&node)) find_inputs(node, gradients);
     node.show_gradients(gradients);
-    for (size_t i = 0; i < inputs_.size(); ++i)
-      if (inputs_[i].node.get() == &node) found_[i] = gradients[static_cast<size_t>(inputs_[i].index)];
+    if (!is_on_the_way(&node)) find_inputs(node, gradients);
     std::vector<Tensor> results(node.edges.size());
     if (is_on_the_way(&node)) results = applied(node, std::move(gradients));
     for (size_t i = 0; i < node.edges.size(); ++i) {
@@ -133,9 +164,23 @@ class Backward {
       if (--uses_[edge.node.get()] == 0) ready_.push(edge.node.get());
     }
   }
+  void find_inputs(const GradNode& node, std::span<const Tensor> gradients) {
+    for (size_t i = 0; i < inputs_.size(); ++i)
+      if (inputs_[i].node.get() == &node) found_[i] = gradients[static_cast<size_t>(inputs_[i].index)];
+  }
   bool is_wanted(const GradEdge& edge) const { return is_on_the_way(edge.node.get()) || is_input(edge.node.get()); }
 
   std::vector<Tensor> applied(GradNode& node, std::vector<Tensor> gradients) {
+    AppliedScope scope(node);
+    try {
+      return results_of(node, std::move(gradients));
+    } catch (...) {
+      if (NodeObserver* observer = node_observer.load(std::memory_order_relaxed)) observer->failed(node);
+      throw;
+    }
+  }
+
+  std::vector<Tensor> results_of(GradNode& node, std::vector<Tensor> gradients) {
     bool is_any = false;
     for (const Tensor& gradient : gradients) is_any = is_any || gradient.defined();
     if (!is_any) return std::vector<Tensor>(node.edges.size());
@@ -161,6 +206,9 @@ class Backward {
   std::span<const GradEdge> inputs_;
   const BackwardOptions& options_;
   std::vector<Tensor> found_;
+  uint64_t number_;
+  const Backward* outer_;  // of this thread
+  std::unordered_set<const GradNode*> known_;
   std::vector<GradNode*> order_;
   std::unordered_map<GradNode*, int64_t> uses_;
   std::unordered_set<const GradNode*> ways_;
@@ -170,6 +218,29 @@ class Backward {
 };
 
 }  // namespace
+
+bool reaches_others(std::span<const GradEdge> roots, std::span<const GradEdge> leaves) {
+  std::unordered_set<const GradNode*> seen;
+  std::vector<const GradNode*> open;
+  auto visit = [&](const GradEdge& edge) {
+    if (edge.node && seen.insert(edge.node.get()).second) open.push_back(edge.node.get());
+  };
+  // Those that are known are never open.
+  for (const GradEdge& leaf : leaves) seen.insert(leaf.node.get());
+  for (const GradEdge& root : roots) visit(root);
+  while (!open.empty()) {
+    const GradNode* node = open.back();
+    open.pop_back();
+    if (node->is_leaf()) return true;
+    for (const GradEdge& edge : node->edges) visit(edge);
+  }
+  return false;
+}
+
+uint64_t backward_number() { return run_by_thread == nullptr ? 0 : run_by_thread->number(); }
+bool will_run(const GradNode& node) { return run_by_thread != nullptr && run_by_thread->will_run(node); }
+
+GradNode* applied_node() { return applied_by_thread; }
 
 std::vector<Tensor> run_backward(std::span<const GradEdge> roots, std::vector<Tensor> gradients,
                                  std::span<const GradEdge> inputs, const BackwardOptions& options) {

@@ -20,4 +20,15 @@ struct BackwardOptions {
 std::vector<Tensor> run_backward(std::span<const GradEdge> roots, std::vector<Tensor> gradients,
                                  std::span<const GradEdge> inputs, const BackwardOptions& options);
 
+// Whether leaves other than these are reached from the roots.
+bool reaches_others(std::span<const GradEdge> roots, std::span<const GradEdge> leaves);
+
+// Of the innermost backward that this thread runs: its number, 0 if there is none, and whether a node is going to be run or
+// to be passed.
+uint64_t backward_number();
+bool will_run(const GradNode& node);
+
+// The node that this thread applies; null outside a backward.
+GradNode* applied_node();
+
 }  // namespace md

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "autograd/accumulate_node.h"
+#include "autograd/node_names.h"
 #include "autograd/op_node.h"
 #include "autograd/rule_op.h"
+#include "autograd/saved_tensor.h"
 #include "base/error.h"
 #include "tensor/tensor_modes.h"
 
@@ -61,6 +63,15 @@ GradEdge edge_of_window(const Tensor& view, const Tensor& base) {
   return {make_op_node(*row, args, results), 0};
 }
 
+// written: what was written instead of the view.
+[[noreturn]] void raise_of_function(const GradEdge& edge, const char* what_happened) {
+  raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? short_name(*edge.node) : "a function",
+        " is a view and ", what_happened,
+        ". This view was created inside a custom Function (or because an input was returned as-is) and the "
+        "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
+}
+
 bool has_dtype_of(const Tensor& a, const Tensor& b) { return a->dtype() == b->dtype(); }
 
 }  // namespace
@@ -69,7 +80,7 @@ namespace {
 
 // Raises for a view that was made in a way in which it can have no other history than its own.
 std::string op_name_of(const OpRow& row) {
-  std::string name = node_name_of(row);
+  std::string name = default_node_name(row);
   return name.substr(0, name.find("Backward"));
 }
 
@@ -81,6 +92,7 @@ void check_origin(const GradHistory& history, const char* what_happened) {
         "clarify "
         "your code by moving both the view and the inplace either both inside the no_grad block (if you don't want the "
         "inplace to be tracked) or both outside (if you want the inplace to be tracked).");
+  if (history.origin == ViewOrigin::OfFunction) raise_of_function(history.edge, what_happened);
   if (history.origin != ViewOrigin::OneOfSeveral) return;
   std::string made_by = history.made_by != nullptr     ? op_name_of(*history.made_by)
                         : history.edge.node != nullptr ? history.edge.node->op_name()
@@ -124,9 +136,11 @@ bool is_leaf(const Tensor& tensor) {
 
 void set_edge(const Tensor& tensor, GradEdge edge) {
   GradHistory& history = own_history(tensor);
+  bool retains = history.retains_gradient;
   history.stop_retaining();
   history.edge = std::move(edge);
   history.is_stale = false;
+  if (retains) history.retain(history.edge.index);
   tensor.set_requires_grad(true);
 }
 
@@ -189,7 +203,7 @@ void rebase(const Tensor& target, GradEdge written) {
     auto* of_view = static_cast<GradHistory*>(view->companion());
     of_view->stop_retaining();
     // Messages name the op that made one of several views.
-    if (of_view->origin != ViewOrigin::OneOfSeveral) of_view->edge = {};
+    if (of_view->origin != ViewOrigin::OneOfSeveral && of_view->origin != ViewOrigin::OfFunction) of_view->edge = {};
     of_view->is_stale = true;
     Tensor::share(view).set_requires_grad(true);
   }

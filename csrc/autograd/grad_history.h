@@ -19,7 +19,7 @@ class AccumulatedHook {
 };
 
 // How a view was made, which decides whether it may be written in place under a history.
-enum class ViewOrigin : uint8_t { None, Plain, NoGrad, OneOfSeveral };
+enum class ViewOrigin : uint8_t { None, Plain, NoGrad, OneOfSeveral, OfFunction };
 
 class GradHistory : public TensorCompanion {
  public:

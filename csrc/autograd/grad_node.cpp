@@ -12,7 +12,9 @@ std::atomic<uint64_t> made_nodes{0};
 
 }  // namespace
 
-GradNode::GradNode() : sequence_(made_nodes.fetch_add(1, std::memory_order_relaxed)) {}
+GradNode::GradNode() : sequence_(made_nodes.fetch_add(1, std::memory_order_relaxed)) {
+  if (NodeObserver* observer = node_observer.load(std::memory_order_relaxed)) observer->made(*this);
+}
 
 std::string GradNode::op_name() const {
   std::string full = name();

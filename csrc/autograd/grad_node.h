@@ -1,5 +1,6 @@
 // The graph of what made tensors that require grad: nodes, from results to operands.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -35,6 +36,23 @@ class GradNodeHook {
   virtual void after(std::vector<Tensor>& of_operands, const std::vector<Tensor>& of_results) = 0;
 };
 
+// What a front end keeps with a node.
+class NodeNotes {
+ public:
+  virtual ~NodeNotes() = default;
+};
+
+// Anomaly mode: is told of nodes that are made, and of one that fails.
+class NodeObserver {
+ public:
+  virtual ~NodeObserver() = default;
+  virtual void made(GradNode& node) = 0;
+  // Called while the error is handled; raises none of its own.
+  virtual void failed(GradNode& node) = 0;
+};
+// Null while anomaly mode is off. Written under the GIL.
+inline std::atomic<NodeObserver*> node_observer{nullptr};
+
 // What a gradient of a result must be like.
 struct GradOutput {
   DType dtype;
@@ -61,6 +79,9 @@ class GradNode : public std::enable_shared_from_this<GradNode> {
   // Frees what was saved; applying the node again is an error if something was.
   virtual void release_saved() {}
 
+  // Whether it accumulates the gradient of a leaf.
+  virtual bool is_leaf() const { return false; }
+
   // Nodes made later run first.
   uint64_t sequence() const { return sequence_; }
   std::vector<GradEdge> edges;
@@ -69,6 +90,7 @@ class GradNode : public std::enable_shared_from_this<GradNode> {
   std::vector<std::shared_ptr<GradNodeHook>> node_hooks;
   // Tensors that keep their gradient, by result; they take themselves off the list when they die.
   std::vector<std::pair<int, GradHistory*>> retaining;
+  std::unique_ptr<NodeNotes> notes;  // null until something is noted
 
  protected:
   // Runs last of all.

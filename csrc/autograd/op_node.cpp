@@ -1,79 +1,13 @@
 #include "autograd/op_node.h"
 
-#include <cctype>
-
 #include "autograd/derivative.h"
 #include "autograd/grad_history.h"
+#include "autograd/node_names.h"
+#include "autograd/saved_tensor.h"
 #include "base/error.h"
-#include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
-
-// "torch.FloatTensor": how messages name a dtype.
-std::string tensor_type_text(const Tensor& tensor) {
-  std::string name = row(tensor->dtype()).name;
-  static constexpr std::pair<std::string_view, const char*> kNames[] = {
-      {"float32", "Float"}, {"float64", "Double"}, {"float16", "Half"}, {"bfloat16", "BFloat16"}};
-  for (const auto& [dtype, text] : kNames)
-    if (name == dtype) return str_cat("torch.", text, "Tensor");
-  return str_cat("torch.", name, "Tensor");
-}
-
-std::string sizes_text(const Tensor& tensor) {
-  std::string text = "[";
-  for (int i = 0; i < tensor->rank(); ++i) text += (i > 0 ? ", " : "") + tensor.spec().sizes[i].str();
-  return text + "]";
-}
-
-// A tensor as it was when the op ran.
-class SavedTensor {
- public:
-  // is_result: of the node itself, which it does not hold.
-  SavedTensor(const Tensor& tensor, bool is_result, int output) : is_result_(is_result), output_(output) {
-    if (!tensor.defined()) return;
-    if (tensor->kind() != TensorKind::Real) {
-      tensor_ = tensor;
-      return;
-    }
-    version_ = tensor->version();
-    bool is_plain_leaf = !is_result && tensor.requires_grad() && is_leaf(tensor);
-    tensor_ = is_plain_leaf ? tensor : alias_with_edge(tensor, is_result ? GradEdge{} : edge_of(tensor));
-    requires_grad_ = tensor.requires_grad() || is_result;
-  }
-  bool defined() const { return tensor_.defined(); }
-
-  Tensor unpacked(GradNode& node) const {
-    if (!tensor_.defined() || tensor_->kind() != TensorKind::Real) return tensor_;
-    if (tensor_->version() != version_) raise_changed(node);
-    if (!is_result_) return tensor_;
-    bool records = tensor_modes().grad_enabled && (is_inexact(tensor_->dtype()));
-    return records ? alias_with_edge(tensor_, {node.shared_from_this(), output_}) : tensor_;
-  }
-
- private:
-  [[noreturn]] void raise_changed(const GradNode& node) const {
-    std::string origin;
-    GradNodePtr made_by = is_result_ ? nullptr : node_of(tensor_);
-    if (is_result_ || made_by) {
-      std::string name = is_result_ ? node.op_name() : made_by->op_name();
-      int output = is_result_ ? output_ : history_of(tensor_)->edge.index;
-      origin = str_cat(", which is output ", output, " of ", name, ",");
-    }
-    raise(ErrorKind::Runtime,
-          "one of the variables needed for gradient computation has been modified by an inplace operation: [",
-          tensor_type_text(tensor_), " ", sizes_text(tensor_), "]", origin, " is at version ", tensor_->version(),
-          "; expected version ", version_,
-          " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-          "torch.autograd.set_detect_anomaly(True, check_nan=False).");
-  }
-
-  Tensor tensor_;
-  uint64_t version_ = 0;
-  bool is_result_;
-  bool requires_grad_ = false;
-  int output_;
-};
 
 Tensor spec_alone(const Tensor& tensor) {
   if (!tensor.defined()) return tensor;
@@ -93,10 +27,12 @@ class OpNode : public GradNode {
  public:
   OpNode(const OpRow& row, const Derivative* derivative) : row_(row), derivative_(derivative) {}
 
-  std::string name() const override { return node_name_of(row_); }
+  std::string name() const override { return names_ == nullptr ? default_node_name(row_) : names_->names[choice_]; }
 
   void save_args(std::span<const Arg> args, const Tensor& written) {
     find_edges(args);
+    names_ = node_names_of(row_);
+    if (names_ != nullptr) choice_ = static_cast<size_t>(names_->choose(args));
     if (derivative_ == nullptr) return;
     reads_ = derivative_->reads({wanted_.get(), args.size()});
     for (size_t i = 0; i < args.size(); ++i) args_.push_back(saved_arg(args[i], i, written));
@@ -118,9 +54,10 @@ class OpNode : public GradNode {
     if (derivative_ == nullptr)
       raise(ErrorKind::NotImplemented, "the derivative for '", row_.name, "' is not implemented");
     if (is_released_) raise_freed();
+    Running running(*this);
     std::vector<Arg> args = unpacked_args();
     std::vector<Tensor> results;
-    for (const SavedTensor& result : results_) results.push_back(result.unpacked(*this));
+    for (const SavedTensor& result : results_) results.push_back(result.unpacked(this));
     std::span<const bool> wanted(wanted_.get(), args.size());
     std::vector<Arg> slopes = gradients_of(*derivative_, {row_, args, results, gradients, wanted});
     gradients.clear();
@@ -130,11 +67,28 @@ class OpNode : public GradNode {
   void release_saved() override {
     if (!has_saved_) return;
     is_released_ = true;
+    if (running_ == 0) clear();
+  }
+
+ private:
+  // Hooks of saved tensors may let another thread run, which frees what this one reads: the last one that runs does.
+  class Running {
+   public:
+    explicit Running(OpNode& node) : node_(node) { ++node_.running_; }
+    ~Running() {
+      if (--node_.running_ == 0 && node_.is_released_) node_.clear();
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    OpNode& node_;
+  };
+  void clear() {
     args_.clear();
     results_.clear();
   }
 
- private:
   struct SavedArg {
     Arg plain;                         // no tensor
     std::vector<SavedTensor> tensors;  // of a tensor or a list
@@ -143,6 +97,7 @@ class OpNode : public GradNode {
 
   void find_edges(std::span<const Arg> args) {
     wanted_ = std::make_unique<bool[]>(args.size());
+    // An operand that gradients never flow to has no edge, one that requires none an edge to nothing.
     auto add = [&](const Tensor& tensor, size_t param) {
       bool requires_grad = tensor.defined() && tensor.requires_grad();
       wanted_[param] = wanted_[param] || requires_grad;
@@ -195,10 +150,10 @@ class OpNode : public GradNode {
     for (const SavedArg& saved : args_) {
       if (saved.is_list) {
         std::vector<Tensor> list;
-        for (const SavedTensor& tensor : saved.tensors) list.push_back(tensor.unpacked(*this));
+        for (const SavedTensor& tensor : saved.tensors) list.push_back(tensor.unpacked(this));
         args.emplace_back(std::move(list));
       } else if (!saved.tensors.empty()) {
-        args.emplace_back(saved.tensors[0].unpacked(*this));
+        args.emplace_back(saved.tensors[0].unpacked(this));
       } else {
         args.push_back(saved.plain);
       }
@@ -224,29 +179,18 @@ class OpNode : public GradNode {
 
   const OpRow& row_;
   const Derivative* derivative_;
+  const NodeNames* names_ = nullptr;
+  size_t choice_ = 0;  // of the names
   ReadSet reads_;
   std::unique_ptr<bool[]> wanted_;  // by parameter
   std::vector<bool> has_edges_;     // by parameter: one edge for each tensor, some without a node
   std::vector<SavedArg> args_;
   std::vector<SavedTensor> results_;
   bool has_saved_ = false, is_released_ = false;
+  int running_ = 0;
 };
 
 }  // namespace
-
-std::string node_name_of(const OpRow& row) {
-  std::string name;
-  bool upper = true;
-  for (char c : python_name(row)) {
-    if (c == '_') {
-      upper = true;
-      continue;
-    }
-    name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    upper = false;
-  }
-  return name + "Backward0";
-}
 
 GradNodePtr make_op_node(const OpRow& row, std::span<const Arg> args, std::span<const Tensor> results) {
   GradNodePtr node = begin_op_node(row, args);

@@ -7,8 +7,6 @@
 
 namespace md {
 
-// "MulBackward0": what the node of an op is called.
-std::string node_name_of(const OpRow& row);
 // args: as run, final dtypes; results: as the op gave them. Saves what the row's rule reads of them.
 GradNodePtr make_op_node(const OpRow& row, std::span<const Arg> args, std::span<const Tensor> results);
 // The same in two steps: what is saved of the arguments is saved before an op writes one of them, `written`, of which a copy is

@@ -135,7 +135,7 @@ _NAMES_OF_MODULES = {
         "set_autocast_enabled",
     ),
     "amp.grad_scaler": ("GradScaler",),
-    "func.batches": ("vmap",),
+    "func.batching": ("vmap",),
     "jit.type_names": (
         "AnyType",
         "BoolType",

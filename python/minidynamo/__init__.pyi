@@ -175,7 +175,7 @@ from .sparse.coo import sparse_coo_tensor as sparse_coo_tensor
 from .sparse import spmm as spmm
 from .fft.short_time import stft as stft
 from .nn.functional.native_forms import triplet_margin_loss as triplet_margin_loss
-from .func.batches import vmap as vmap
+from .func.batching import vmap as vmap
 from ._tensor.typed_tensors import BFloat16Tensor as BFloat16Tensor
 from ._tensor.typed_tensors import BoolTensor as BoolTensor
 from ._tensor.typed_tensors import ByteTensor as ByteTensor

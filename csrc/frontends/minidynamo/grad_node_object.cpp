@@ -9,6 +9,7 @@
 #include "cpython/errors.h"
 #include "frontends/minidynamo/fast_call.h"
 #include "frontends/minidynamo/gradient_hooks.h"
+#include "frontends/minidynamo/node_notes.h"
 #include "frontends/minidynamo/python_grad_node.h"
 #include "frontends/minidynamo/tensor_object.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 struct GradNodeObject {
   PyObject_HEAD GradNodePtr node;
-  PyObject* metadata;  // owned; null until it is asked for
 };
 
 GradNodeObject* own(PyObject* self) { return reinterpret_cast<GradNodeObject*>(self); }
@@ -32,7 +32,6 @@ void dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   auto found = living().find(own(self)->node.get());
   if (found != living().end() && found->second == self) living().erase(found);
-  Py_CLEAR(own(self)->metadata);
   own(self)->node.~GradNodePtr();
   type->tp_free(self);
   Py_DECREF(type);
@@ -56,10 +55,7 @@ PyObject* get_next_functions(PyObject* self, void*) {
 }
 
 PyObject* get_metadata(PyObject* self, void*) {
-  return guarded([&] {
-    if (own(self)->metadata == nullptr) own(self)->metadata = check(PyDict_New()).release();
-    return Ref::share(own(self)->metadata);
-  });
+  return guarded([&] { return metadata_of(*own(self)->node); });
 }
 
 // The leaf of an accumulating node.
@@ -132,13 +128,16 @@ Ref make_base_type() {
   return check(PyType_FromSpec(&spec));
 }
 
-// A subclass for each name of nodes.
-PyTypeObject* type_named(const std::string& name) {
+// A subclass for each name of nodes: "CopySlices" of "torch::autograd::CopySlices".
+PyTypeObject* type_named(const std::string& name, bool is_function) {
   static auto* types = new std::unordered_map<std::string, PyTypeObject*>;
-  PyTypeObject*& type = (*types)[name];
+  std::string plain = name.substr(name.rfind(':') + 1);
+  // The texts of classes in builtins have no module.
+  plain = (is_function ? "minidynamo.autograd.function." : "builtins.") + plain;
+  PyTypeObject*& type = (*types)[plain];
   if (type == nullptr) {
     static PyType_Slot no_slots[] = {{0, nullptr}};
-    auto* text = new std::string("minidynamo.autograd." + name);  // types of nodes are never freed
+    auto* text = new std::string(plain);  // types of nodes are never freed
     PyType_Spec spec = {text->c_str(), sizeof(GradNodeObject), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, no_slots};
     type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpecWithBases(&spec, grad_node_type())).release());
@@ -159,10 +158,9 @@ Ref grad_node_object(const GradNodePtr& node) {
   (void)completed;
   auto found = living().find(node.get());
   if (found != living().end()) return Ref::share(found->second);
-  PyTypeObject* type = type_named(node->name());
+  PyTypeObject* type = type_named(node->name(), dynamic_cast<PythonGradNode*>(node.get()) != nullptr);
   Ref self = check(type->tp_alloc(type, 0));
   new (&own(self)->node) GradNodePtr(node);
-  own(self)->metadata = nullptr;
   living()[node.get()] = self.get();
   return self;
 }

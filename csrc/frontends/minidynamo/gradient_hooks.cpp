@@ -8,26 +8,30 @@
 namespace md {
 namespace {
 
+std::string name_of(const Ref& function) {
+  Ref text = Ref::steal(PyObject_GetAttrString(function, "__name__"));
+  const char* name = text ? PyUnicode_AsUTF8(text) : nullptr;
+  if (name == nullptr) PyErr_Clear();
+  return name == nullptr ? function.type()->tp_name : name;
+}
+
+[[noreturn]] void raise_no_gradient(const Ref& result) {
+  raise(ErrorKind::Type, "expected Variable, but hook returned '", result.type()->tp_name, "'");
+}
+
 class PythonGradientHook : public GradientHook {
  public:
   explicit PythonGradientHook(BorrowedRef function) : function_(Ref::share(function)) {}
   Tensor call(const Tensor& gradient) override {
     Ref result = check(PyObject_CallOneArg(function_, wrap_gradient(gradient)));
-    if (result.get() != Py_None && !is_tensor(result))
-      raise(ErrorKind::Type, "expected Variable, but hook returned '", result.type()->tp_name, "'");
+    if (result.get() != Py_None && !is_tensor(result)) raise_no_gradient(result);
     Tensor replaced = gradient_from(result, "hook");
     if (replaced.defined() && !same(replaced.spec().sizes, gradient.spec().sizes))
-      raise(ErrorKind::Runtime, "hook '", name(), "' has changed the size of value");
+      raise(ErrorKind::Runtime, "hook '", name_of(function_), "' has changed the size of value");
     return replaced;
   }
 
  private:
-  std::string name() const {
-    Ref text = Ref::steal(PyObject_GetAttrString(function_, "__name__"));
-    const char* name = text ? PyUnicode_AsUTF8(text) : nullptr;
-    if (name == nullptr) PyErr_Clear();
-    return name == nullptr ? function_.type()->tp_name : name;
-  }
   Ref function_;
 };
 
@@ -43,21 +47,21 @@ class PythonNodeHook : public GradNodeHook {
   PythonNodeHook(BorrowedRef before, BorrowedRef after) : before_(Ref::share(before)), after_(Ref::share(after)) {}
   void before(std::vector<Tensor>& of_results) override {
     if (!before_) return;
-    replace(of_results, check(PyObject_CallOneArg(before_, wrap_all(of_results))));
+    replace(of_results, before_, check(PyObject_CallOneArg(before_, wrap_all(of_results))));
   }
   void after(std::vector<Tensor>& of_operands, const std::vector<Tensor>& of_results) override {
     if (!after_) return;
-    replace(of_operands, check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(),
-                                                            wrap_all(of_results).get(), nullptr)));
+    replace(of_operands, after_,
+            check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(), wrap_all(of_results).get(), nullptr)));
   }
 
  private:
-  static void replace(std::vector<Tensor>& gradients, const Ref& result) {
+  static void replace(std::vector<Tensor>& gradients, const Ref& hook, const Ref& result) {
     if (result.get() == Py_None) return;
     std::vector<Tensor> replaced = gradients_from(result, "hook");
     if (replaced.size() != gradients.size())
-      raise(ErrorKind::Runtime, "hook has returned an incorrect number of values (got ", replaced.size(),
-            ", but expected ", gradients.size(), ")");
+      raise(ErrorKind::Runtime, "hook '", name_of(hook), "' has returned an incorrect number of values (got ",
+            replaced.size(), ", but expected ", gradients.size(), ")");
     gradients = std::move(replaced);
   }
   Ref before_, after_;
@@ -71,7 +75,7 @@ class PythonAccumulatedHook : public AccumulatedHook {
     Ref leaf = Ref::share(referent_of(leaf_));
     if (leaf.get() == Py_None) return;
     Ref result = check(PyObject_CallOneArg(function_, leaf));
-    if (result.get() != Py_None) raise(ErrorKind::Runtime, "Tensor post accumulate grad hooks should return None.");
+    if (result.get() != Py_None) raise_no_gradient(result);
   }
 
  private:

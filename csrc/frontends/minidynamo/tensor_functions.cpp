@@ -1,6 +1,8 @@
 // Functions of minidynamo that are not ops: tensors from data, dtypes, modes, threads.
 #include "frontends/minidynamo/tensor_functions.h"
 #include "frontends/minidynamo/grad_node_object.h"
+#include "frontends/minidynamo/node_notes.h"
+#include "frontends/minidynamo/saved_tensor_object.h"
 #include "frontends/minidynamo/tensor_gradients.h"
 
 #include <algorithm>
@@ -391,9 +393,12 @@ PyMethodDef functions[] = {
 void add_functions(PyObject* module) {
   Ref module_name = check(PyUnicode_FromString("minidynamo"));
   static std::vector<PyMethodDef> of_gradients = gradient_functions();
+  static std::vector<PyMethodDef> of_saved = saved_tensor_functions();
+  static std::vector<PyMethodDef> of_notes = node_note_functions();
   std::vector<PyMethodDef*> all;
   for (PyMethodDef& def : functions) all.push_back(&def);
-  for (PyMethodDef& def : of_gradients) all.push_back(&def);
+  for (std::vector<PyMethodDef>* defs : {&of_gradients, &of_saved, &of_notes})
+    for (PyMethodDef& def : *defs) all.push_back(&def);
   for (PyMethodDef* entry : all) {
     PyMethodDef& def = *entry;
     def.ml_doc = doc_with_signature(def.ml_name, def.ml_doc, false);
@@ -415,6 +420,7 @@ void add_tensor_functions(PyObject* module) {
   add_type("device", device_type());
   add_type("Generator", generator_type());
   add("_GradNode", grad_node_type());
+  add("_SavedTensor", saved_tensor_type());
   add_type("memory_format", memory_format_type());
   add_type("layout", layout_type());
   auto text = [](std::string_view name) {

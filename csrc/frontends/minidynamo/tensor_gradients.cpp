@@ -292,6 +292,35 @@ PyObject* add_accumulated_hook_function(PyObject*, PyObject* const* args, Py_ssi
   });
 }
 
+// Whether something outside of these leaves is reached from the tensors.
+PyObject* depends_on_others_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("_depends_on_others", {"tensors", "leaves"}, args, arg_count, kw_names);
+    std::vector<GradEdge> roots, leaves;
+    for (const Tensor& tensor : tensors_from(values[0])) roots.push_back(edge_of(tensor));
+    for (const Tensor& leaf : tensors_from(values[1])) leaves.push_back(edge_of(leaf));
+    return check(PyBool_FromLong(reaches_others(roots, leaves)));
+  });
+}
+
+// A result of a Function that is a view of an operand.
+PyObject* note_function_view_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
+  return guarded([&] {
+    std::vector<PyObject*> values = read_args("_note_function_view", {"view", "of"}, args, arg_count, kw_names);
+    note_view(tensor_of(values[0]), tensor_of(values[1]), ViewOrigin::OfFunction);
+    return Ref::share(Py_None);
+  });
+}
+
+PyObject* backward_number_function(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(backward_number()); }
+
+PyObject* will_run_function(PyObject*, PyObject* node) {
+  return guarded([&] {
+    if (!is_grad_node(node)) raise(ErrorKind::Type, "_will_run: expected a node, got ", Py_TYPE(node)->tp_name);
+    return check(PyBool_FromLong(will_run(*grad_node_of(node))));
+  });
+}
+
 PyObject* retain_function(PyObject*, PyObject* object) {
   return guarded([&] {
     const Tensor& tensor = tensor_of(object);
@@ -334,10 +363,32 @@ PyObject* attach_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count
   });
 }
 
+PyObject* detach_in_place(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    if (tensor->kind() != TensorKind::Real) raise(ErrorKind::NotImplemented, "detach_() of a tensor without values");
+    if (GradHistory* history = history_of(tensor)) {
+      if (history->base.defined())
+        raise(ErrorKind::Runtime,
+              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+              "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+              "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
+              "torch/optim/optimizer.py as the solution.");
+      history->stop_retaining();
+      history->edge = {};
+      history->is_stale = false;
+    }
+    tensor.set_requires_grad(false);
+    return Ref::share(self);
+  });
+}
+
 }  // namespace
 
 std::vector<PyMethodDef> gradient_methods() {
-  return {fast_method(kMethods[0][0], call_method<0>, kMethods[0][2]),
+  return {{"detach_", detach_in_place, METH_NOARGS,
+           "detach_() -> Tensor\n\nHas the tensor forget what it was computed from, and gives it back."},
+          fast_method(kMethods[0][0], call_method<0>, kMethods[0][2]),
           fast_method(kMethods[1][0], call_method<1>, kMethods[1][2]),
           fast_method(kMethods[2][0], call_method<2>, kMethods[2][2]),
           fast_method(kMethods[3][0], call_method<3>, kMethods[3][2]),
@@ -354,6 +405,11 @@ std::vector<PyMethodDef> gradient_functions() {
       fast_method("_remove_gradient_hook", remove_hook_function, "Removes a hook by its number."),
       fast_method("_add_accumulated_hook", add_accumulated_hook_function,
                   "Adds a hook behind accumulation; returns its number."),
+      fast_method("_depends_on_others", depends_on_others_function,
+                  "Whether tensors were computed from other leaves than these."),
+      fast_method("_note_function_view", note_function_view_function, "Says that a Function's result is a view of an operand."),
+      {"_backward_number", backward_number_function, METH_NOARGS, "Of the backward that this thread runs; 0: none."},
+      {"_will_run", will_run_function, METH_O, "Whether the backward that this thread runs comes to a node."},
       {"_retain_gradient", retain_function, METH_O, "Has backward() keep the gradient of a computed tensor."},
       fast_method("_alias_with_history", alias_function,
                   "The same elements with another history, (node, index) or None."),

@@ -361,14 +361,25 @@ PyObject* get_data(PyObject* self, void*) {
 }
 PyObject* get_array_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 PyObject* get_version(PyObject* self, void*) {
-  const Tensor& tensor = tensor_of(self);
-  return PyLong_FromUnsignedLongLong(tensor->kind() == TensorKind::Real ? tensor->version() : 0);
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    if (tensor->kind() != TensorKind::Real) return check(PyLong_FromLong(0));
+    return check(PyLong_FromUnsignedLongLong(tensor->version()));
+  });
+}
+PyObject* increment_version(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const Tensor& tensor = tensor_of(self);
+    if (tensor->kind() == TensorKind::Real) tensor->storage()->bump_version();
+    return Ref::share(Py_None);
+  });
 }
 
 void push_own_methods(std::vector<PyMethodDef>& methods) {
   methods.push_back(
       {"__complex__", to_complex, METH_NOARGS, "__complex__() -> complex\n\nThe only element, as a complex number."});
   methods.push_back({"item", item, METH_NOARGS, "item() -> number\n\nThe only element, as a Python number."});
+  methods.push_back({"_increment_version", increment_version, METH_NOARGS, "Counts a write that nothing else counts."});
   methods.push_back({"_is_traced", is_traced, METH_NOARGS, "Whether it is fake or recording: it has no values."});
   methods.push_back({"tolist", tolist, METH_NOARGS, "tolist() -> list or number\n\nThe elements as nested lists."});
   methods.push_back({"data_ptr", data_ptr, METH_NOARGS, "data_ptr() -> int\n\nThe address of the first element."});

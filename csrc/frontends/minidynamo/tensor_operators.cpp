@@ -102,11 +102,28 @@ PyObject* convert(PyObject* self, const char* what, Convert convert_number) {
   }
 }
 
+// Once in a process.
+void warn_of_history(PyObject* self) {
+  static bool has_warned = false;
+  if (has_warned || !tensor_of(self).requires_grad() || tensor_of(self)->kind() != TensorKind::Real) return;
+  has_warned = true;
+  check_status(PyErr_WarnEx(PyExc_UserWarning,
+                            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                            "Consider using tensor.detach() first.",
+                            1));
+}
+
 PyObject* to_int(PyObject* self) {
-  return convert(self, "__int__", [](const Ref& number) { return PyNumber_Long(number); });
+  return convert(self, "__int__", [self](const Ref& number) {
+    warn_of_history(self);
+    return PyNumber_Long(number);
+  });
 }
 PyObject* to_float(PyObject* self) {
-  return convert(self, "__float__", [](const Ref& number) { return PyNumber_Float(number); });
+  return convert(self, "__float__", [self](const Ref& number) {
+    warn_of_history(self);
+    return PyNumber_Float(number);
+  });
 }
 PyObject* to_index(PyObject* self) {
   const Tensor& tensor = tensor_of(self);

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
+import warnings
+
+from .. import _C
 
 from .._missing_names import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import Any
 
 
 class _State:
@@ -24,10 +26,50 @@ def is_anomaly_enabled() -> bool:
     return state.enabled
 
 
-@contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """A backward under anomaly mode."""
-    yield
+def _stack() -> list[str]:
+    """The calls that make a node, for its metadata."""
+    import traceback
+
+    return traceback.format_list(traceback.extract_stack()[:-1])
+
+
+def _warn_of(node: Any) -> None:
+    """Says where a node was made that failed, and where those were made whose backwards made it."""
+    if "traceback_" not in node.metadata:
+        warnings.warn(
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass"
+            " for more information.",
+            stacklevel=2,
+        )
+        return
+    calls = "".join(node.metadata["traceback_"])
+    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{calls}", stacklevel=2)
+    parent = node.metadata.get("parent_")
+    while parent is not None:
+        _warn_of_parent(parent)
+        parent = parent.metadata.get("parent_")
+
+
+def _warn_of_parent(node: Any) -> None:
+    if "traceback_" not in node.metadata:
+        warnings.warn(
+            f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available. Enable detect anomaly"
+            " during forward pass for more information.",
+            stacklevel=3,
+        )
+        return
+    calls = "".join(node.metadata["traceback_"])
+    warnings.warn(
+        f"\n\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced the previous"
+        f" calculation:\n{calls}",
+        stacklevel=3,
+    )
+
+
+def _set(enabled: bool, check_nan: bool) -> None:
+    if enabled != state.enabled:
+        _C._set_node_observer(_stack if enabled else None, _warn_of)
+    state.enabled, state.check_nan = enabled, check_nan
 
 
 class set_detect_anomaly:
@@ -35,21 +77,19 @@ class set_detect_anomaly:
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._before = (state.enabled, state.check_nan)
-        state.enabled, state.check_nan = bool(mode), check_nan
+        _set(bool(mode), check_nan)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exception: object) -> None:
-        state.enabled, state.check_nan = self._before
+        _set(*self._before)
 
 
 class detect_anomaly:
     """A context manager under which a NaN in a gradient is a RuntimeError that names the function."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        import warnings
-
         self._check_nan = check_nan
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for"
@@ -59,10 +99,10 @@ class detect_anomaly:
 
     def __enter__(self) -> None:
         self._before = (state.enabled, state.check_nan)
-        state.enabled, state.check_nan = True, self._check_nan
+        _set(True, self._check_nan)
 
     def __exit__(self, *exception: object) -> None:
-        state.enabled, state.check_nan = self._before
+        _set(*self._before)
 
 
 _explain_missing(__name__)

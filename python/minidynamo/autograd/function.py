@@ -35,43 +35,6 @@ _FREED = (
     " if you need to backward through the graph a second time or if you need to access saved tensors after calling"
     " backward."
 )
-_CHANGED = (
-    "one of the variables needed for gradient computation has been modified by an inplace operation: [torch.{}Tensor"
-    " {}]"
-    "{}, is at version {}; expected version {} instead. Hint: enable anomaly detection to find the operation that"
-    " failed to"
-    " compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-)
-_TYPE_NAMES = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16"}
-
-
-class _Saved:
-    """A tensor as it was when it was saved. An output of the function is held without its history."""
-
-    def __init__(self, tensor: Tensor, output: int | None) -> None:
-        self.output = output
-        self.version = tensor._version
-        self.is_plain = output is None and tensor.is_leaf
-        self.tensor = tensor if self.is_plain else _C._alias_with_history(tensor, None)
-        self.edge = None
-        if output is None and not self.is_plain:
-            self.edge = (tensor.grad_fn, tensor.output_nr)
-
-    def unpacked(self, node: Any) -> Tensor:
-        if self.tensor._version != self.version:
-            origin = node if self.output is not None else self.edge and self.edge[0]
-            number = self.output if self.output is not None else self.edge and self.edge[1]
-            text = f", which is output {number} of {origin.name()}" if origin is not None else ""
-            name = str(self.tensor.dtype).rpartition(".")[2]
-            raise RuntimeError(
-                _CHANGED.format(
-                    _TYPE_NAMES.get(name, name), list(self.tensor.shape), text, self.tensor._version, self.version
-                )
-            )
-        if self.is_plain:
-            return self.tensor
-        edge = self.edge if self.output is None else None if node is None else (node, self.output)
-        return _C._alias_with_history(self.tensor, edge)
 
 
 class FunctionCtx:
@@ -80,7 +43,7 @@ class FunctionCtx:
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
     _to_save: tuple[Tensor | None, ...] = ()
-    _saved: list[_Saved | None] | None = None
+    _saved: list[Any] | None = None
     _dirty: tuple[Tensor, ...] = ()
     _not_differentiable: tuple[Tensor, ...] = ()
     _is_freed = False
@@ -88,6 +51,11 @@ class FunctionCtx:
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Saves tensors, and None, for `saved_tensors` in backward; one that is written meanwhile is an error there."""
+        for place, each in enumerate(tensors):
+            if each is not None and not isinstance(each, _C.Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {place} is of type {type(each).__name__}"
+                )
         self._to_save = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
@@ -114,6 +82,13 @@ class FunctionCtx:
         if self._saved is None:
             return self._to_save
         return tuple([None if each is None else each.unpacked(self._running) for each in self._saved])
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        """The saved tensors as objects with register_hooks()."""
+        if self._is_freed:
+            raise RuntimeError(_FREED)
+        return tuple(self._saved or ())
 
     saved_variables = saved_tensors
 
@@ -164,18 +139,27 @@ def _run(ctx: Any, gradients: tuple[Tensor | None, ...], node: Any) -> list[Tens
         ctx._running = None
 
 
-def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> list[Tensor | None]:
-    if ctx.materialize_grads:
-        gradients = tuple(
-            [
-                minidynamo.zeros(sizes, dtype=dtype) if each is None and sizes is not None else each
-                for each, (sizes, dtype) in zip(gradients, ctx._output_facts)
-            ]
+def _backward_of(cls: type[Function]) -> Callable[..., Any]:
+    """backward, or vjp, which is another name for it."""
+    if cls.vjp is Function.vjp:
+        return cls.backward
+    if cls.backward is not Function.backward:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
         )
-    backward = ctx._forward_cls.backward
-    by_output: list[Tensor | None] = [None] * ctx._output_count
+    return cls.vjp
+
+
+def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> list[Tensor | None]:
+    backward = _backward_of(ctx._forward_cls)
+    by_output: list[Tensor | None] = [None] * len(ctx._output_facts)
     for place, gradient in zip(ctx._output_places, gradients):
         by_output[place] = gradient
+    if ctx.materialize_grads:
+        by_output = [
+            minidynamo.zeros(fact[0], dtype=fact[1]) if each is None and fact is not None else each
+            for each, fact in zip(by_output, ctx._output_facts)
+        ]
     results = backward(ctx, *by_output)
     results = results if isinstance(results, tuple) else (results,)
     count = len(ctx._input_facts)
@@ -191,8 +175,7 @@ def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> l
         if fact is None:
             if result is not None:
                 raise RuntimeError(
-                    f"function {type(ctx).__name__} returned a gradient different from None at position {index + 1},"
-                    f" but the"
+                    f"function {type(ctx).__name__} returned a gradient different than None at position {index + 1}, but the"
                     " corresponding forward input was not a Variable"
                 )
             continue
@@ -201,7 +184,7 @@ def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> l
             found.append(None)
             continue
         if not isinstance(result, _C.Tensor):
-            raise TypeError(f"expected Variable or None (got {type(result).__name__})")
+            raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
         result = _fitted(ctx, index, result, sizes)
         found.append(result if result.dtype == dtype else result.to(dtype))
     return found
@@ -236,6 +219,15 @@ class Function(metaclass=FunctionMeta):
         )
 
     vjp = backward
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with"
+            " static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
@@ -285,8 +277,7 @@ def _with_history(cls: type[Function], ctx: Any, args: tuple[Any, ...], outputs:
     results: list[Any] = []
     for output in outputs:
         # An input that is returned as it is, and a view of one, become tensors of their own.
-        is_own = isinstance(output, _C.Tensor) and not _is_among(output, ctx._dirty)
-        if is_own and not _is_among(output, ctx._not_differentiable):
+        if isinstance(output, _C.Tensor) and not _is_among(output, ctx._dirty):
             is_input = _is_among(output, args) or output.requires_grad or output._base is not None
             results.append(_C._alias_with_history(output, None) if is_input else output)
         else:
@@ -299,32 +290,51 @@ def _with_history(cls: type[Function], ctx: Any, args: tuple[Any, ...], outputs:
         and (output.dtype.is_floating_point or output.dtype.is_complex)
     ]
     for output in ctx._dirty:
+        if output.requires_grad and output.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if not _is_among(output, outputs):
             raise RuntimeError(
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that"
                 " are"
                 " modified inplace must all be outputs of the Function."
             )
-    ctx._output_count = len(outputs)
     ctx._output_places = places
-    ctx._output_facts = [(results[i].shape, results[i].dtype) for i in places]
+    ctx._output_facts = [(each.shape, each.dtype) if isinstance(each, _C.Tensor) else None for each in results]
     ctx._input_facts = [
         (each.shape, each.dtype, each.requires_grad) if isinstance(each, _C.Tensor) else None for each in args
     ]
-    saved = [
-        None if each is None else _Saved(each, next((i for i, out in enumerate(outputs) if out is each), None))
-        for each in ctx._to_save
-    ]
+    saved = [None if each is None else _saved(ctx, each, args, outputs, places) for each in ctx._to_save]
     tensors = [each for each in args if isinstance(each, _C.Tensor)]
     if not places:
         return tuple(results)
-    _C._attach_function(cls._backward_cls.__name__, ctx, _run, _released, tensors, [results[i] for i in places])
-    for each in saved:
-        if each is not None and each.output is not None:
-            each.output = places.index(each.output) if each.output in places else None
+    _C._attach_function(
+        cls._backward_cls.__name__, ctx, _run, _released, tensors, [results[i] for i in places]
+    )
     ctx._saved = saved
     ctx._to_save = ()
+    for output, result in zip(outputs, results):
+        if result is not output and _base_among(output, args) is not None:
+            _C._note_function_view(result, _base_among(output, args))
     return tuple(results)
+
+
+def _base_among(output: Tensor, args: tuple[Any, ...]) -> Tensor | None:
+    """The argument that an output is, or that it is a view of."""
+    if _is_among(output, args):
+        return output
+    base = output._base
+    return next((each for each in args if isinstance(each, _C.Tensor) and base is not None and _is_of(each, base)), None)
+
+
+def _is_of(tensor: Tensor, base: Tensor) -> bool:
+    return tensor is base or tensor._base is base
+
+
+def _saved(ctx: Any, tensor: Tensor, args: tuple[Any, ...], outputs: tuple[Any, ...], places: list[int]) -> Any:
+    """A tensor that forward saves: one that it computed, or wrote, is a result of the node."""
+    is_computed = not _is_among(tensor, args) or _is_among(tensor, ctx._dirty)
+    place = next((number for number, i in enumerate(places) if outputs[i] is tensor), None)
+    return _C._save_tensor(tensor, place if is_computed else None)
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -353,6 +363,10 @@ class _NotAgain(Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+# Nodes of results that cannot be differentiated again are called so.
+_NotAgain._backward_cls.__name__ = "Error"
 
 
 class InplaceFunction(Function):
