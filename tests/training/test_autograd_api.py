@@ -581,7 +581,7 @@ NAMES = {
         "torch.outer(x[0], z[0])", "F.relu(x)", "F.gelu(x)", "F.silu(x)", "F.elu(x)",
         "F.leaky_relu(x)", "F.dropout(x, 0.5)", "F.layer_norm(x, (4,))",
         "F.l1_loss(x, z)",
-       
+
         "F.conv1d(b, torch.rand(2, 3, 2).requires_grad_())",
         "F.conv2d(b[None], torch.rand(2, 2, 2, 2).requires_grad_())", "F.max_pool2d(b, 2)", "F.avg_pool2d(b, 2)",
         "F.embedding(torch.tensor([0, 1]), x)",
