@@ -13,13 +13,13 @@ OPS = str(Path(__file__).resolve().parents[1] / "ops")
 if OPS not in sys.path:
     sys.path.insert(0, OPS)
 
-import database_translation as translation
-import operator_database as database
-import torch
-from database_translation import Missing, converted, parts_of, translated
+import database_translation as translation  # noqa: E402
+import operator_database as database  # noqa: E402
+import torch  # noqa: E402
+from database_translation import Missing, converted, parts_of, translated  # noqa: E402
 
-import minidynamo as md
-import minidynamo.autograd
+import minidynamo as md  # noqa: E402
+import minidynamo.autograd  # noqa: E402
 
 # Relative to the largest element of torch's gradient.
 TOLERANCE = 1e-7
@@ -233,7 +233,9 @@ def is_random(op, sample):
 
 
 def sample_outcome(op, sample, call):
-    why = translation.dtype_not_here([sample.input, sample.args, sample.kwargs], (*translation.DTYPES, *translation.COMPLEX))
+    why = translation.dtype_not_here(
+        [sample.input, sample.args, sample.kwargs], (*translation.DTYPES, *translation.COMPLEX)
+    )
     if why:
         return Outcome("left", f"dtype {why}")
     try:

@@ -6,10 +6,10 @@ import warnings
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
 import minidynamo
 import minidynamo.autograd
+
+torch = pytest.importorskip("torch")
 
 
 def leaf(lib, *values):
@@ -485,7 +485,9 @@ def result_and_warnings(call, lib):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = call(lib)
-    return result, [(each.category.__name__, str(each.message).partition(" (Triggered internally")[0]) for each in caught]
+    return result, [
+        (each.category.__name__, str(each.message).partition(" (Triggered internally")[0]) for each in caught
+    ]
 
 
 @pytest.mark.parametrize("call", TAKEN, ids=lambda call: call.__name__)

@@ -14,10 +14,10 @@ TESTS = str(Path(__file__).resolve().parents[1])
 if TESTS not in sys.path:
     sys.path.insert(0, TESTS)
 
-from resident_memory import MEGABYTE, needs_proc, settled_growth
+from resident_memory import MEGABYTE, needs_proc, settled_growth  # noqa: E402
 
-import minidynamo as md
-import minidynamo.autograd
+import minidynamo as md  # noqa: E402
+import minidynamo.autograd  # noqa: E402
 
 
 def chain(x):
@@ -121,7 +121,9 @@ def test_memory_stays_for_long(step):
 
 
 @pytest.mark.counts_python_runs
-@pytest.mark.parametrize("step", [chain, written_view, written_by_its_own_result, plain_tensor_written, twice], ids=lambda s: s.__name__)
+@pytest.mark.parametrize(
+    "step", [chain, written_view, written_by_its_own_result, plain_tensor_written, twice], ids=lambda s: s.__name__
+)
 def test_tensors_die_without_the_collector(step):
     """No cycle holds the leaf: nodes, views and written tensors are freed by their counts."""
 

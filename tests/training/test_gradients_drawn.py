@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
 import minidynamo
 import minidynamo.autograd
+
+torch = pytest.importorskip("torch")
 
 STEPS = 14
 SUITE = 300
@@ -136,10 +136,14 @@ def drawn_statement(draw, tensors):
     """(text, function of (library, tensors)) that can be run on tensors of these sizes."""
     at = draw.randrange(len(tensors))
     shape = tuple(tensors[at].shape)
-    kind = "unary" if has_overlap(tensors[at]) else draw.choices(
-        ["unary", "binary", "dim", "view", "several", "write", "write_alone", "leaf", "no_grad", "product"],
-        [18, 18, 14, 22, 4, 14, 12, 3, 4, 4],
-    )[0]
+    kind = (
+        "unary"
+        if has_overlap(tensors[at])
+        else draw.choices(
+            ["unary", "binary", "dim", "view", "several", "write", "write_alone", "leaf", "no_grad", "product"],
+            [18, 18, 14, 22, 4, 14, 12, 3, 4, 4],
+        )[0]
+    )
     if kind == "unary":
         name = draw.choice(list(UNARY))
         return f"{name}({at})", lambda lib, all: [UNARY[name](lib, all[at])]
@@ -326,7 +330,9 @@ def run_program(seed):
             continue
         flags = (a.requires_grad, a.is_leaf)
         check_equal(a, b, f"{where}\ntensor {number}")
-        assert flags == torch_flags, f"{where}\ntensor {number}: requires_grad, is_leaf {flags}, torch has {torch_flags}"
+        assert flags == torch_flags, (
+            f"{where}\ntensor {number}: requires_grad, is_leaf {flags}, torch has {torch_flags}"
+        )
     live = [number for number in range(len(theirs)) if number not in stale]
     leaves = [number for number in live if theirs[number].requires_grad and theirs[number].is_leaf]
     flowing = [number for number in live if theirs[number].requires_grad and not theirs[number].is_leaf]

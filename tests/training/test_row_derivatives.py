@@ -9,10 +9,10 @@ OPS = str(Path(__file__).resolve().parents[1] / "ops")
 if OPS not in sys.path:
     sys.path.insert(0, OPS)
 
-from op_samples import UNDETERMINED, Data, case_id, cases, python_name, realize, variants
+from op_samples import UNDETERMINED, Data, case_id, cases, python_name, realize, variants  # noqa: E402
 
-import minidynamo as md
-import minidynamo.autograd
+import minidynamo as md  # noqa: E402
+import minidynamo.autograd  # noqa: E402
 
 STEP = 1e-6
 # Their results are drawn at random.
@@ -77,7 +77,9 @@ def test_derivative_is_the_limit_of_differences(case):
         return
     weights = [like(part, 7 + number) for number, part in enumerate(results)]
     wanted = [(part, weight) for part, weight in zip(results, weights, strict=True) if part.requires_grad]
-    found = md.autograd.grad([part for part, _ in wanted], leaves, [w.to(part.dtype) for part, w in wanted], allow_unused=True)
+    found = md.autograd.grad(
+        [part for part, _ in wanted], leaves, [w.to(part.dtype) for part, w in wanted], allow_unused=True
+    )
     steps = [like(leaf, number) for number, leaf in enumerate(leaves)]
     sides = []
     for factor in (STEP, -STEP):
@@ -87,7 +89,9 @@ def test_derivative_is_the_limit_of_differences(case):
     expected = (sides[0] - sides[1]) / (2 * STEP)
     if expected != expected:
         pytest.skip("no number at this place")
-    slope = sum((each.double() * step).sum().item() for each, step in zip(found, steps, strict=True) if each is not None)
+    slope = sum(
+        (each.double() * step).sum().item() for each, step in zip(found, steps, strict=True) if each is not None
+    )
     assert slope == pytest.approx(expected, rel=2e-5, abs=2e-6)
 
 
@@ -108,7 +112,9 @@ def test_gradients_have_the_dtype_of_their_tensors(case, dtype):
         return value if at is None else narrow[at]
 
     try:
-        results = call(*[replaced(value) for value in args], **{name: replaced(value) for name, value in keywords.items()})
+        results = call(
+            *[replaced(value) for value in args], **{name: replaced(value) for name, value in keywords.items()}
+        )
     except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
         pytest.skip(f"{python_name(row)} refuses {dtype}: {error}")
     flowing = [part for part in floats(results) if part.requires_grad]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .. import _C
 from .._C import _GradNode as Node
 from .._missing_names import explain_missing as _explain_missing
 
