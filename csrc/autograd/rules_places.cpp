@@ -137,7 +137,20 @@ Arg lay_window(const DifferentiatedCall&, RuleArgs args) {
   TensorSpec view{tensor_in(args, 0)->dtype(), dims_in(args, 2), dims_in(args, 3)};
   if (!tensor_in(args, 1).spec().is_contiguous())
     raise(ErrorKind::NotImplemented, "the gradient of a window of a tensor that is not contiguous");
-  return laid_into_zeros(tensor_in(args, 0), sizes, view, std::get<Scalar>(args[4]).as_dim());
+  Tensor gradient = tensor_in(args, 0);
+  // Elements that an expanded dim repeats get the sum.
+  DimVec repeated;
+  for (int i = 0; i < view.sizes.size(); ++i) {
+    if (!known_equal(view.strides[i], 0) || known_equal(view.sizes[i], 1)) continue;
+    repeated.push_back(i);
+    view.sizes[i] = 1;
+  }
+  if (!repeated.empty()) gradient = op::sum(gradient, repeated, truth(true));
+  if (!has_fixed_layout(view) || reach_of(view).count() >= view.numel().value())
+    return laid_into_zeros(gradient, sizes, view, std::get<Scalar>(args[4]).as_dim());
+  // Windows that overlap.
+  Tensor numbers = op::reshape(op::arange(Scalar(product(sizes.span()).value())), sizes);
+  return added_at(gradient, sizes, window_of(op::contiguous(numbers), view.sizes, view.strides, args[4]));
 }
 
 // Of a source larger than its index: the gradient at its start along each dim, zero elsewhere.

@@ -2,10 +2,10 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
+import minidynamo
+import minidynamo.autograd
 
-import minidynamo  # noqa: E402
-import minidynamo.autograd  # noqa: E402
+torch = pytest.importorskip("torch")
 
 INF, NAN = float("inf"), float("nan")
 BIG = (-1000.0, -90.0, -20.0, -1.0, 0.0, 1.0, 20.0, 90.0, 720.0, 1000.0)
