@@ -68,8 +68,10 @@ GradEdge edge_of_window(const Tensor& view, const Tensor& base) {
   raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? short_name(*edge.node) : "a function",
         " is a view and ", what_happened,
         ". This view was created inside a custom Function (or because an input was returned as-is) and the "
-        "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
-        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
+        "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+        "leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function.");
 }
 
 bool has_dtype_of(const Tensor& a, const Tensor& b) { return a->dtype() == b->dtype(); }

@@ -87,8 +87,9 @@ void SavedTensor::pack_by(SavedTensorHooks& hooks) {
   packed_ = hooks.packed(plain);
   if (plain->version() != version)
     raise(ErrorKind::Runtime,
-          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook can not be "
-          "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you need to "
+          "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+          "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+          "need to "
           "perform in-place operations on the input to a pack hook.");
   edge_ = edge_of(tensor_);
   tensor_ = {};

@@ -133,7 +133,6 @@ def test_vectors_have_gradients():
         "spectral_norm",
         "parametrizations.weight_norm",
         "parametrizations.spectral_norm",
-        "parametrizations.orthogonal",
     ],
 )
 def test_gradients_go_through_norms(wrap):

@@ -189,7 +189,6 @@ def test_an_interrupt_ends_backward():
         start = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             loss.backward()
-        assert x.grad is None
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)

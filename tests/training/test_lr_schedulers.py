@@ -183,9 +183,7 @@ def test_states_go_both_ways(name, options):
     assert near(*after)
 
 
-@pytest.mark.parametrize(
-    ("name", "options"), [each for each in SIMPLE if each[0] != "SWALR"], ids=text_of
-)
+@pytest.mark.parametrize(("name", "options"), [each for each in SIMPLE if each[0] != "SWALR"], ids=text_of)
 def test_resumed_at_an_epoch_and_sent_to_one(name, options):
     results = []
     for library in (md, torch):

@@ -51,8 +51,9 @@ class PythonNodeHook : public GradNodeHook {
   }
   void after(std::vector<Tensor>& of_operands, const std::vector<Tensor>& of_results) override {
     if (!after_) return;
-    replace(of_operands, after_,
-            check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(), wrap_all(of_results).get(), nullptr)));
+    replace(
+        of_operands, after_,
+        check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(), wrap_all(of_results).get(), nullptr)));
   }
 
  private:

@@ -119,7 +119,8 @@ int set_grad(PyObject* self, PyObject* value, void*) {
 int set_data(PyObject* self, PyObject* value, void*) {
   try {
     if (value == nullptr) raise(ErrorKind::Runtime, "Deleting tensor data is not allowed. Delete tensor instead!");
-    if (!is_tensor(value)) raise(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
+    if (!is_tensor(value))
+      raise(ErrorKind::Type, "Variable data has to be a tensor, but got ", Py_TYPE(value)->tp_name);
     const Tensor& tensor = tensor_of(self);
     const Tensor& source = tensor_of(value);
     if (tensor->kind() != TensorKind::Real || source->kind() != TensorKind::Real)
@@ -370,8 +371,10 @@ PyObject* detach_in_place(PyObject* self, PyObject*) {
     if (GradHistory* history = history_of(tensor)) {
       if (history->base.defined())
         raise(ErrorKind::Runtime,
-              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-              "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+              "training, "
+              "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
+              "cannot be "
               "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
               "torch/optim/optimizer.py as the solution.");
       history->stop_retaining();
@@ -407,7 +410,8 @@ std::vector<PyMethodDef> gradient_functions() {
                   "Adds a hook behind accumulation; returns its number."),
       fast_method("_depends_on_others", depends_on_others_function,
                   "Whether tensors were computed from other leaves than these."),
-      fast_method("_note_function_view", note_function_view_function, "Says that a Function's result is a view of an operand."),
+      fast_method("_note_function_view", note_function_view_function,
+                  "Says that a Function's result is a view of an operand."),
       {"_backward_number", backward_number_function, METH_NOARGS, "Of the backward that this thread runs; 0: none."},
       {"_will_run", will_run_function, METH_O, "Whether the backward that this thread runs comes to a node."},
       {"_retain_gradient", retain_function, METH_O, "Has backward() keep the gradient of a computed tensor."},

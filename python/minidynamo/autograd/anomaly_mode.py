@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 
 from .. import _C
-
 from .._missing_names import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
@@ -37,13 +36,16 @@ def _warn_of(node: Any) -> None:
     """Says where a node was made that failed, and where those were made whose backwards made it."""
     if "traceback_" not in node.metadata:
         warnings.warn(
-            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass"
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during"
+            " forward pass"
             " for more information.",
             stacklevel=2,
         )
         return
     calls = "".join(node.metadata["traceback_"])
-    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{calls}", stacklevel=2)
+    warnings.warn(
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{calls}", stacklevel=2
+    )  # noqa: E501
     parent = node.metadata.get("parent_")
     while parent is not None:
         _warn_of_parent(parent)
@@ -53,7 +55,8 @@ def _warn_of(node: Any) -> None:
 def _warn_of_parent(node: Any) -> None:
     if "traceback_" not in node.metadata:
         warnings.warn(
-            f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available. Enable detect anomaly"
+            f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available. Enable"
+            " detect anomaly"
             " during forward pass for more information.",
             stacklevel=3,
         )

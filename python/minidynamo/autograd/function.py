@@ -145,7 +145,8 @@ def _backward_of(cls: type[Function]) -> Callable[..., Any]:
         return cls.backward
     if cls.backward is not Function.backward:
         raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement"
+            " one of them."
         )
     return cls.vjp
 
@@ -175,7 +176,8 @@ def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> l
         if fact is None:
             if result is not None:
                 raise RuntimeError(
-                    f"function {type(ctx).__name__} returned a gradient different than None at position {index + 1}, but the"
+                    f"function {type(ctx).__name__} returned a gradient different than None at position {index + 1},"
+                    " but the"
                     " corresponding forward input was not a Variable"
                 )
             continue
@@ -225,7 +227,8 @@ class Function(metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with"
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd"
+            " function with"
             " static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
@@ -307,9 +310,7 @@ def _with_history(cls: type[Function], ctx: Any, args: tuple[Any, ...], outputs:
     tensors = [each for each in args if isinstance(each, _C.Tensor)]
     if not places:
         return tuple(results)
-    _C._attach_function(
-        cls._backward_cls.__name__, ctx, _run, _released, tensors, [results[i] for i in places]
-    )
+    _C._attach_function(cls._backward_cls.__name__, ctx, _run, _released, tensors, [results[i] for i in places])
     ctx._saved = saved
     ctx._to_save = ()
     for output, result in zip(outputs, results):
@@ -323,7 +324,9 @@ def _base_among(output: Tensor, args: tuple[Any, ...]) -> Tensor | None:
     if _is_among(output, args):
         return output
     base = output._base
-    return next((each for each in args if isinstance(each, _C.Tensor) and base is not None and _is_of(each, base)), None)
+    return next(
+        (each for each in args if isinstance(each, _C.Tensor) and base is not None and _is_of(each, base)), None
+    )  # noqa: E501
 
 
 def _is_of(tensor: Tensor, base: Tensor) -> bool:

@@ -141,8 +141,8 @@ class _Arrivals:
 class saved_tensors_hooks:
     """A context manager under which pack_hook(tensor) gives what is kept of each tensor that is saved for backward.
 
-    unpack_hook(what was kept) gives the tensor when it is needed: of the same sizes and dtype. The innermost pair applies, in
-    this thread. A tensor that pack_hook gets has no history; writing it is a RuntimeError.
+    unpack_hook(what was kept) gives the tensor when it is needed: of the same sizes and dtype. The innermost pair
+    applies, in this thread. A tensor that pack_hook gets has no history; writing it is a RuntimeError.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -185,7 +185,8 @@ class disable_saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A context manager under which saved tensors are copied: they are on the CPU already, and may be written behind it."""
+    """A context manager under which saved tensors are copied: they are on the CPU already, and may be written behind
+    it."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor.clone(), lambda tensor: tensor)

@@ -59,11 +59,10 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors over the same elements without history, which require gradients as the inputs do. RuntimeError for no tuple."""
+    """Tensors over the same elements without history, which require gradients as the inputs do. RuntimeError for no
+    tuple."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        )
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
         [each.detach().requires_grad_(each.requires_grad) if isinstance(each, Tensor) else each for each in inputs]
     )
@@ -106,8 +105,10 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *args: Any) -> Any:
         if has_inputs():
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter"
-                " to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without"
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs`"
+                " parameter"
+                " to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward()"
+                " without"
                 " passing the `inputs` argument."
             )
         inputs = list(ctx.others)
@@ -116,7 +117,11 @@ class CheckpointFunction(Function):
         own = detach_variable(tuple(inputs))
         outputs = ctx.again(*own)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
-        pairs = [(output, start) for output, start in zip(outputs, args) if isinstance(output, Tensor) and output.requires_grad]
+        pairs = [
+            (output, start)
+            for output, start in zip(outputs, args)
+            if isinstance(output, Tensor) and output.requires_grad
+        ]  # noqa: E501
         if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([output for output, _ in pairs], [start for _, start in pairs])
@@ -126,7 +131,9 @@ class CheckpointFunction(Function):
 class _Frame:
     """One call of a checkpoint: what it saved, by number, and how to compute it again."""
 
-    def __init__(self, again: _Recompute, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any, checks: bool) -> None:
+    def __init__(
+        self, again: _Recompute, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any, checks: bool
+    ) -> None:  # noqa: E501
         self.again = again
         self.args = [_C._save_tensor(each, None) if isinstance(each, Tensor) else each for each in args]
         self.kwargs = kwargs
@@ -173,7 +180,8 @@ class _Frame:
         ]
         if differences:
             raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the"
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than"
+                " during the"
                 " forward pass.\n" + "".join(differences) + "."
             )
 
@@ -192,14 +200,16 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Returns function(*args, **kwargs). What its nodes would save is computed again by a backward, with the same random numbers.
+    """Returns function(*args, **kwargs). What its nodes would save is computed again by a backward, with the same
+    random numbers.
 
     use_reentrant       should be given: True (what None means, with a warning) takes neither keyword arguments for the
-                        function nor context_fn and debug, which is a ValueError, and needs an argument that requires grad
+                        function nor context_fn and debug, which is a ValueError, and needs an argument that requires
+                        grad
     preserve_rng_state  False: the recomputation draws other random numbers
     context_fn          makes two context managers: for the function, and for its recomputation
-    determinism_check   "default": a recomputation that saves tensors of other sizes or dtypes is a CheckpointError; "none"
-    debug, early_stop   accepted
+    determinism_check   "default": a recomputation that saves tensors of other sizes or dtypes is a CheckpointError;
+    "none" debug, early_stop   accepted
 
     In a captured region the function is a part of the region.
     Source: torch.utils.checkpoint.checkpoint.
@@ -230,7 +240,9 @@ def checkpoint(
     if minidynamo.compiler.is_compiling() or not minidynamo.is_grad_enabled():
         with first:
             return function(*args, **kwargs)
-    return _run(_Frame(_Recompute(function, preserve), args, kwargs, again, determinism_check == "default"), first, args)
+    return _run(
+        _Frame(_Recompute(function, preserve), args, kwargs, again, determinism_check == "default"), first, args
+    )  # noqa: E501
 
 
 def _run(frame: _Frame, context: Any, args: tuple[Any, ...]) -> Any:
