@@ -82,10 +82,8 @@ void SavedTensor::pack_by(SavedTensorHooks& hooks) {
   if (!tensor_.defined())
     raise(ErrorKind::Runtime, "Calling register_hooks on a saved tensor whose value is None is not permitted");
   NoGradScope scope;
-  Tensor plain = tensor_.requires_grad() ? alias_with_edge(tensor_, {}) : tensor_;
-  uint64_t version = plain->version();
-  packed_ = hooks.packed(plain);
-  if (plain->version() != version)
+  packed_ = hooks.packed(tensor_);
+  if (tensor_->version() != version_)
     raise(ErrorKind::Runtime,
           "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
           "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "

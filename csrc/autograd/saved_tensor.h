@@ -17,7 +17,7 @@ class PackedTensor {
 class SavedTensorHooks {
  public:
   virtual ~SavedTensorHooks() = default;
-  // The tensor has no history.
+  // Called without grad mode. A result of the node that saves it has no history.
   virtual std::unique_ptr<PackedTensor> packed(const Tensor& tensor) = 0;
 };
 

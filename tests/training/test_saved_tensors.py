@@ -15,7 +15,7 @@ HOOKS = {
     "pack and unpack": """
         seen = []
         def pack(x):
-            seen.append(("pack", x.tolist(), x.requires_grad)); return x * 1
+            seen.append(("pack", x.tolist(), x.requires_grad, torch.is_grad_enabled())); return x * 1
         def unpack(x):
             seen.append(("unpack", x.tolist())); return x
         a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 5.0], requires_grad=True)
@@ -23,7 +23,7 @@ HOOKS = {
             y = a * b
         z = y * y
         z.sum().backward()
-        result = seen, a.grad, b.grad
+        result = sorted(seen), a.grad, b.grad
     """,
     "replaced": """
         x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -362,7 +362,7 @@ ANOMALIES = {
             x = torch.tensor([2.0], requires_grad=True)
             y = x * 1
             z = y * y
-            y.add_(1)
+            y.mul_(1)
             z.sum().backward()
     """,
     "a Function that raises": """

@@ -33,7 +33,12 @@ def outcome(source, library, names=None):
             end = "result", _plain(space.get("result"), library)
         except Exception as error:
             end = type(error).__name__, str(error).replace("minidynamo", "torch")
-    return (*end, [_warning(each) for each in seen if each.category is not DeprecationWarning])
+    return (*end, [_warning(each) for each in seen if not _is_of_tools(each)])
+
+
+def _is_of_tools(seen):
+    """What torch's own tracers, in which some transforms run, say of themselves."""
+    return seen.category is DeprecationWarning or "get_attr Node" in str(seen.message)
 
 
 def _warning(seen):

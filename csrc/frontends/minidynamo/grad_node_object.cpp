@@ -141,6 +141,7 @@ PyTypeObject* type_named(const std::string& name, bool is_function) {
     PyType_Spec spec = {text->c_str(), sizeof(GradNodeObject), 0,
                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, no_slots};
     type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpecWithBases(&spec, grad_node_type())).release());
+    if (!is_function) type->tp_name = text->c_str() + text->rfind('.') + 1;
   }
   return type;
 }

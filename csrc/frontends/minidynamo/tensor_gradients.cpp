@@ -304,11 +304,24 @@ PyObject* depends_on_others_function(PyObject*, PyObject* const* args, Py_ssize_
   });
 }
 
-// A result of a Function that is a view of an operand.
+// Whether an output is an operand, or a view of what an operand is, too.
+bool shares_base(const Tensor& output, const Tensor& operand) {
+  auto base_of = [](const Tensor& tensor) {
+    GradHistory* history = history_of(tensor);
+    return history != nullptr && history->base.defined() ? history->base : tensor;
+  };
+  return is_same(base_of(output), base_of(operand));
+}
+
+// A result of a Function whose output is one of the operands, or a view of one.
 PyObject* note_function_view_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
-    std::vector<PyObject*> values = read_args("_note_function_view", {"view", "of"}, args, arg_count, kw_names);
-    note_view(tensor_of(values[0]), tensor_of(values[1]), ViewOrigin::OfFunction);
+    std::vector<PyObject*> values = read_args("_note_function_view", {"result", "output", "operands"}, args, arg_count, kw_names);
+    for (const Tensor& operand : tensors_from(values[2])) {
+      if (!shares_base(tensor_of(values[1]), operand)) continue;
+      note_view(tensor_of(values[0]), operand, ViewOrigin::OfFunction);
+      break;
+    }
     return Ref::share(Py_None);
   });
 }

@@ -314,23 +314,9 @@ def _with_history(cls: type[Function], ctx: Any, args: tuple[Any, ...], outputs:
     ctx._saved = saved
     ctx._to_save = ()
     for output, result in zip(outputs, results):
-        if result is not output and _base_among(output, args) is not None:
-            _C._note_function_view(result, _base_among(output, args))
+        if result is not output:
+            _C._note_function_view(result, output, tensors)
     return tuple(results)
-
-
-def _base_among(output: Tensor, args: tuple[Any, ...]) -> Tensor | None:
-    """The argument that an output is, or that it is a view of."""
-    if _is_among(output, args):
-        return output
-    base = output._base
-    return next(
-        (each for each in args if isinstance(each, _C.Tensor) and base is not None and _is_of(each, base)), None
-    )  # noqa: E501
-
-
-def _is_of(tensor: Tensor, base: Tensor) -> bool:
-    return tensor is base or tensor._base is base
 
 
 def _saved(ctx: Any, tensor: Tensor, args: tuple[Any, ...], outputs: tuple[Any, ...], places: list[int]) -> Any:
