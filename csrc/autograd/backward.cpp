@@ -139,7 +139,7 @@ class Backward {
     return false;
   }
 
-  void arrive(const GradEdge& edge, Tensor gradient) {
+  void arrive(const GradEdge& edge, const Tensor& gradient) {
     std::vector<Tensor>& buffer = buffers_[edge.node.get()];
     buffer.resize(std::max(buffer.size(), edge.node->outputs.size()));
     Tensor& place = buffer[static_cast<size_t>(edge.index)];
@@ -160,7 +160,7 @@ class Backward {
     for (size_t i = 0; i < node.edges.size(); ++i) {
       const GradEdge& edge = node.edges[i];
       if (!edge.node) continue;
-      if (results[i].defined() && is_wanted(edge)) arrive(edge, std::move(results[i]));
+      if (results[i].defined() && is_wanted(edge)) arrive(edge, results[i]);
       if (--uses_[edge.node.get()] == 0) ready_.push(edge.node.get());
     }
   }
