@@ -66,9 +66,12 @@ GradEdge edge_of_window(const Tensor& view, const Tensor& base) {
 [[noreturn]] void raise_of_function(const GradEdge& edge, const char* written) {
   raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? short_name(*edge.node) : "a function",
         " is a view and ", written,
-        " modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "
-        "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
-        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.");
+        " modified inplace. This view was created inside a custom Function (or because an input was returned as-is) "
+        "and the "
+        "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
+        "leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "Function.");
 }
 
 bool has_dtype_of(const Tensor& a, const Tensor& b) { return a->dtype() == b->dtype(); }
@@ -148,16 +151,21 @@ void check_write_of_history(const Tensor& target) {
     raise(ErrorKind::Runtime, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   if (history->origin == ViewOrigin::NoGrad)
     raise(ErrorKind::Runtime,
-          "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case "
-          "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace "
-          "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want "
+          "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this "
+          "use case "
+          "is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
+          "inplace "
+          "either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you "
+          "want "
           "the inplace to be tracked).");
   if (history->origin == ViewOrigin::OfFunction) raise_of_function(history->edge, "is being");
   if (history->origin == ViewOrigin::OneOfSeveral) {
     GradEdge edge = target.requires_grad() ? edge_of(target) : GradEdge{};
     raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? short_name(*edge.node) : "a function",
-          " is a view and is being modified inplace. This view is the output of a function that returns multiple views. Such "
-          "functions do not allow the output views to be modified inplace. You should replace the inplace operation by an "
+          " is a view and is being modified inplace. This view is the output of a function that returns multiple "
+          "views. Such "
+          "functions do not allow the output views to be modified inplace. You should replace the inplace operation by "
+          "an "
           "out-of-place one.");
   }
 }

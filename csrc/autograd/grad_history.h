@@ -22,9 +22,9 @@ enum class ViewOrigin : uint8_t { None, Plain, NoGrad, OneOfSeveral, OfFunction 
 class GradHistory : public TensorCompanion {
  public:
   ~GradHistory() override;
-  GradEdge edge;                          // of a computed tensor; no node: a leaf, or nothing requires grad
-  std::weak_ptr<GradNode> accumulator;    // of a leaf
-  Tensor gradient;                        // may be undefined
+  GradEdge edge;                                     // of a computed tensor; no node: a leaf, or nothing requires grad
+  std::weak_ptr<GradNode> accumulator;               // of a leaf
+  Tensor gradient;                                   // may be undefined
   std::vector<std::shared_ptr<GradientHook>> hooks;  // of a leaf; a computed tensor's are at its node
   std::vector<std::shared_ptr<AccumulatedHook>> accumulated_hooks;
   bool retains_gradient = false;

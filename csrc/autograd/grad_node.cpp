@@ -46,11 +46,14 @@ void free_grad_node(GradNode* node) {
 }
 
 void raise_freed() {
-  raise(ErrorKind::Runtime,
-        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-        "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-        "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-        "after calling backward.");
+  raise(
+      ErrorKind::Runtime,
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+      "been "
+      "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+      "retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+      "tensors "
+      "after calling backward.");
 }
 
 }  // namespace md

@@ -27,7 +27,9 @@ int by_numbers(std::span<const Arg> args) {
   return tensor_at(args, 1) == nullptr ? 0 : 1;
 }
 int by_dims(std::span<const Arg> args) { return is_none_at(args, 1) ? 0 : 1; }
-int by_bounds(std::span<const Arg> args) { return tensor_at(args, 1) != nullptr || tensor_at(args, 2) != nullptr ? 1 : 0; }
+int by_bounds(std::span<const Arg> args) {
+  return tensor_at(args, 1) != nullptr || tensor_at(args, 2) != nullptr ? 1 : 0;
+}
 int by_ranks(std::span<const Arg> args) {
   int left = rank_at(args, 0), right = rank_at(args, 1);
   if (left == 2 && right == 2) return 0;

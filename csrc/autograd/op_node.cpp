@@ -83,7 +83,7 @@ class OpNode : public GradNode {
   }
 
   struct SavedArg {
-    Arg plain;                        // no tensor
+    Arg plain;                         // no tensor
     std::vector<SavedTensor> tensors;  // of a tensor or a list
     bool is_list = false;
   };
@@ -195,6 +195,8 @@ GradNodePtr begin_op_node(const OpRow& row, std::span<const Arg> args) {
   return node;
 }
 
-void finish_op_node(GradNode& node, std::span<const Tensor> results) { static_cast<OpNode&>(node).save_results(results); }
+void finish_op_node(GradNode& node, std::span<const Tensor> results) {
+  static_cast<OpNode&>(node).save_results(results);
+}
 
 }  // namespace md

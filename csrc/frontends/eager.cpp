@@ -87,7 +87,8 @@ bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
 }  // namespace
 
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype) {
-  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled && (is_floating(dtype) || is_complex(dtype));
+  return some_input_does && passes_gradient(row) && tensor_modes().grad_enabled &&
+         (is_floating(dtype) || is_complex(dtype));
 }
 
 void cast_args(const OpRow& row, std::span<Arg> args) {

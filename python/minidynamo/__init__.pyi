@@ -34,6 +34,7 @@ from ._tensor.symbolic_numbers import sym_sum as sym_sum
 from . import _custom_ops as _custom_ops
 from . import _jit_internal as _jit_internal
 from . import accelerator as accelerator
+from . import autograd as autograd
 from . import backends as backends
 from . import compat as compat
 from . import compiler as compiler

@@ -66,5 +66,3 @@ def check(source, torch):
     """The program does the same with both libraries."""
     theirs, ours = outcome(source, torch), outcome(source, minidynamo)
     assert is_close(ours, theirs), f"\nours:   {ours}\ntorch:  {theirs}"
-
-

@@ -62,7 +62,8 @@ PyObject* get_metadata(PyObject* self, void*) {
 PyObject* get_variable(PyObject* self, void*) {
   return guarded([&] {
     auto* node = dynamic_cast<AccumulateNode*>(own(self)->node.get());
-    if (node == nullptr) raise(ErrorKind::Attribute, "'", own(self)->node->name(), "' object has no attribute 'variable'");
+    if (node == nullptr)
+      raise(ErrorKind::Attribute, "'", own(self)->node->name(), "' object has no attribute 'variable'");
     return wrap_tensor(node->leaf());
   });
 }
@@ -108,7 +109,8 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 PyGetSetDef getset[] = {
-    {"next_functions", get_next_functions, nullptr, "(node, index) of each operand; (None, 0) for one without.", nullptr},
+    {"next_functions", get_next_functions, nullptr, "(node, index) of each operand; (None, 0) for one without.",
+     nullptr},
     {"metadata", get_metadata, nullptr, "A dict for the user.", nullptr},
     {"variable", get_variable, nullptr, "The leaf whose gradient is accumulated.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},

@@ -51,8 +51,9 @@ class PythonNodeHook : public GradNodeHook {
   }
   void after(std::vector<Tensor>& of_operands, const std::vector<Tensor>& of_results) override {
     if (!after_) return;
-    replace(of_operands, after_,
-            check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(), wrap_all(of_results).get(), nullptr)));
+    replace(
+        of_operands, after_,
+        check(PyObject_CallFunctionObjArgs(after_, wrap_all(of_operands).get(), wrap_all(of_results).get(), nullptr)));
   }
 
  private:
@@ -96,9 +97,7 @@ std::shared_ptr<AccumulatedHook> accumulated_hook(BorrowedRef function, Borrowed
   return std::make_shared<PythonAccumulatedHook>(function, leaf);
 }
 
-Ref wrap_gradient(const Tensor& gradient) {
-  return gradient.defined() ? wrap_tensor(gradient) : Ref::share(Py_None);
-}
+Ref wrap_gradient(const Tensor& gradient) { return gradient.defined() ? wrap_tensor(gradient) : Ref::share(Py_None); }
 
 Tensor gradient_from(BorrowedRef object, const char* what) {
   if (object.get() == Py_None) return {};

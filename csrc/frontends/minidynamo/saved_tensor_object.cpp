@@ -71,7 +71,8 @@ void require_callable(PyObject* object, const char* what) {
 
 PyObject* register_hooks(PyObject* self, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
-    std::vector<PyObject*> values = read_args("register_hooks", {"pack_hook", "unpack_hook"}, args, arg_count, kw_names);
+    std::vector<PyObject*> values =
+        read_args("register_hooks", {"pack_hook", "unpack_hook"}, args, arg_count, kw_names);
     PythonSavedTensorHooks hooks(values[0], values[1]);
     saved_of(self).pack_by(hooks);
     return Ref::share(Py_None);

@@ -1,5 +1,5 @@
-#include "autograd/grad_history.h"
 #include "frontends/minidynamo/tensor_data.h"
+#include "autograd/grad_history.h"
 
 #include <vector>
 

@@ -1,9 +1,9 @@
 // Functions of minidynamo that are not ops: tensors from data, dtypes, modes, threads.
+#include "frontends/minidynamo/tensor_functions.h"
 #include "frontends/minidynamo/grad_node_object.h"
 #include "frontends/minidynamo/node_notes.h"
 #include "frontends/minidynamo/saved_tensor_object.h"
 #include "frontends/minidynamo/tensor_gradients.h"
-#include "frontends/minidynamo/tensor_functions.h"
 
 #include <algorithm>
 

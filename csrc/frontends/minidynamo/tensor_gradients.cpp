@@ -29,22 +29,27 @@ std::string size_text(const Tensor& tensor) {
 void check_gradient(const Tensor& tensor, const Tensor& gradient) {
   if (is_same(tensor, gradient)) raise(ErrorKind::Runtime, "can't assign Variable as its own grad");
   if (gradient->dtype() != tensor->dtype())
-    raise(ErrorKind::Runtime, "attempting to assign a gradient with dtype '", row(gradient->dtype()).type_name,
-          "' to a tensor with grad_dtype '", scalar_type_name(tensor->dtype()),
-          "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
-          "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the "
-          "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
+    raise(
+        ErrorKind::Runtime, "attempting to assign a gradient with dtype '", row(gradient->dtype()).type_name,
+        "' to a tensor with grad_dtype '", scalar_type_name(tensor->dtype()),
+        "'. The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+        "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. "
+        "Diverging the "
+        "dtypes of a tensor and its gradient may break downstream systems that assume they match.");
   if (!same(gradient.spec().sizes, tensor.spec().sizes))
-    raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", size_text(gradient), "' to a tensor of size '",
-          size_text(tensor), "'. Please ensure that the gradient and the tensor are the same size");
+    raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", size_text(gradient),
+          "' to a tensor of size '", size_text(tensor),
+          "'. Please ensure that the gradient and the tensor are the same size");
 }
 
 void warn_of_grad() {
   check_status(PyErr_WarnEx(
       PyExc_UserWarning,
-      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+      "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+      "populated "
       "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use "
-      ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf "
+      ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the "
+      "leaf "
       "Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
       1));
 }
@@ -97,7 +102,8 @@ int set_grad(PyObject* self, PyObject* value, void*) {
       return 0;
     }
     if (!is_tensor(value))
-      raise(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ", Py_TYPE(value)->tp_name);
+      raise(ErrorKind::Type, "assigned grad expected to be a Tensor or None but got grad of type ",
+            Py_TYPE(value)->tp_name);
     check_gradient(tensor, tensor_of(value));
     set_gradient(tensor, tensor_of(value));
     Py_XSETREF(as_tensor_object(self)->grad, Py_NewRef(value));
@@ -153,7 +159,8 @@ constexpr const char* kMethods[][3] = {
     {"register_hook", "register_tensor_hook",
      "register_hook(hook) -> RemovableHandle\n\nhook(gradient) is called with each gradient; a Tensor replaces it."},
     {"register_post_accumulate_grad_hook", "register_accumulated_hook",
-     "register_post_accumulate_grad_hook(hook) -> RemovableHandle\n\nhook(self) is called behind each accumulation into grad."},
+     "register_post_accumulate_grad_hook(hook) -> RemovableHandle\n\nhook(self) is called behind each accumulation "
+     "into grad."},
     {"retain_grad", "retain_grad", "retain_grad() -> None\n\nHas backward() set grad of a computed tensor, too."},
     {"__deepcopy__", "deep_copy", nullptr},
 };
@@ -226,7 +233,8 @@ PyObject* run_backward_function(PyObject*, PyObject* const* args, Py_ssize_t arg
 // Adds a gradient as backward() does at a leaf.
 PyObject* accumulate_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
-    std::vector<PyObject*> values = read_args("_accumulate_gradient", {"tensor", "gradient"}, args, arg_count, kw_names);
+    std::vector<PyObject*> values =
+        read_args("_accumulate_gradient", {"tensor", "gradient"}, args, arg_count, kw_names);
     const Tensor& tensor = tensor_of(values[0]);
     AccumulateNode(tensor).apply({gradient_from(values[1], "gradient")});
     return Ref::share(Py_None);
@@ -286,7 +294,8 @@ bool shares_base(const Tensor& output, const Tensor& operand) {
 // A result of a Function whose output is one of the operands, or a view of one.
 PyObject* note_function_view_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
-    std::vector<PyObject*> values = read_args("_note_function_view", {"result", "output", "operands"}, args, arg_count, kw_names);
+    std::vector<PyObject*> values =
+        read_args("_note_function_view", {"result", "output", "operands"}, args, arg_count, kw_names);
     for (const Tensor& operand : tensors_from(values[2])) {
       if (!shares_base(tensor_of(values[1]), operand)) continue;
       note_view(tensor_of(values[0]), operand, ViewOrigin::OfFunction);
@@ -335,7 +344,8 @@ PyObject* attach_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count
     for (const Tensor& output : outputs) node->outputs.push_back({output->dtype(), output.spec().sizes});
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!is_floating(outputs[i]->dtype()) && !is_complex(outputs[i]->dtype())) continue;
-      bool is_written = outputs[i].requires_grad() || (history_of(outputs[i]) && history_of(outputs[i])->base.defined());
+      bool is_written =
+          outputs[i].requires_grad() || (history_of(outputs[i]) && history_of(outputs[i])->base.defined());
       if (is_written) {
         rebase(outputs[i], {node, static_cast<int>(i)});
       } else {
@@ -353,8 +363,10 @@ PyObject* detach_in_place(PyObject* self, PyObject*) {
     if (GradHistory* history = history_of(tensor)) {
       if (history->base.defined())
         raise(ErrorKind::Runtime,
-              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-              "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+              "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+              "training, "
+              "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() "
+              "cannot be "
               "called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in "
               "torch/optim/optimizer.py as the solution.");
       history->stop_retaining();
@@ -380,8 +392,9 @@ std::vector<PyMethodDef> gradient_methods() {
 
 std::vector<PyMethodDef> gradient_functions() {
   return {
-      fast_method("_run_backward", run_backward_function,
-                  "Runs nodes back from roots; without inputs leaves accumulate, with some their gradients are returned."),
+      fast_method(
+          "_run_backward", run_backward_function,
+          "Runs nodes back from roots; without inputs leaves accumulate, with some their gradients are returned."),
       fast_method("_accumulate_gradient", accumulate_function, "Adds to a tensor's grad as backward() does."),
       fast_method("_add_gradient_hook", add_hook_function, "Adds a hook of a tensor's gradient; returns its number."),
       fast_method("_remove_gradient_hook", remove_hook_function, "Removes a hook by its number."),
@@ -389,12 +402,15 @@ std::vector<PyMethodDef> gradient_functions() {
                   "Adds a hook behind accumulation; returns its number."),
       fast_method("_depends_on_others", depends_on_others_function,
                   "Whether tensors were computed from other leaves than these."),
-      fast_method("_note_function_view", note_function_view_function, "Says that a Function's result is a view of an operand."),
+      fast_method("_note_function_view", note_function_view_function,
+                  "Says that a Function's result is a view of an operand."),
       {"_backward_number", backward_number_function, METH_NOARGS, "Of the backward that this thread runs; 0: none."},
       {"_will_run", will_run_function, METH_O, "Whether the backward that this thread runs comes to a node."},
       {"_retain_gradient", retain_function, METH_O, "Has backward() keep the gradient of a computed tensor."},
-      fast_method("_alias_with_history", alias_function, "The same elements with another history, (node, index) or None."),
-      fast_method("_attach_function", attach_function, "Makes tensors the results of a node that runs Python's functions."),
+      fast_method("_alias_with_history", alias_function,
+                  "The same elements with another history, (node, index) or None."),
+      fast_method("_attach_function", attach_function,
+                  "Makes tensors the results of a node that runs Python's functions."),
   };
 }
 

@@ -456,9 +456,11 @@ PyGetSetDef* tensor_getset() {
     all->push_back({"grad", get_grad, set_grad, "The gradient that backward() accumulated, or None.", nullptr});
     all->push_back({"grad_fn", get_grad_fn, nullptr, "The node that computed it; None for a leaf.", nullptr});
     all->push_back({"is_leaf", get_is_leaf, nullptr, "Whether no op with gradients made it.", nullptr});
-    all->push_back({"retains_grad", get_retains_grad, nullptr, "Whether backward() sets grad though it is no leaf.", nullptr});
+    all->push_back(
+        {"retains_grad", get_retains_grad, nullptr, "Whether backward() sets grad though it is no leaf.", nullptr});
     all->push_back({"output_nr", get_output_nr, nullptr, "Which result of grad_fn it is.", nullptr});
-    all->push_back({"_base", get_base, nullptr, "The tensor that it is a view of, as far as gradients need that.", nullptr});
+    all->push_back(
+        {"_base", get_base, nullptr, "The tensor that it is a view of, as far as gradients need that.", nullptr});
     all->push_back({"_version", get_version, nullptr, "How often its storage was written in place.", nullptr});
     all->push_back({"__array_priority__", get_array_priority, nullptr, nullptr, nullptr});
     all->push_back({"__dict__", tensor_get_dict, tensor_set_dict, nullptr, nullptr});

@@ -41,7 +41,9 @@ def _warn_of(node: Any) -> None:
         )
         return
     calls = "".join(node.metadata["traceback_"])
-    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{calls}", stacklevel=2)
+    warnings.warn(
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{calls}", stacklevel=2
+    )
     parent = node.metadata.get("parent_")
     while parent is not None:
         _warn_of_parent(parent)

@@ -89,7 +89,11 @@ def _starts(outputs: tuple[Any, ...], given: tuple[Any, ...]) -> list[Tensor]:
 
 
 def _run(
-    outputs: tuple[Any, ...], starts: list[Tensor], inputs: tuple[Any, ...] | None, keeps_graph: bool, creates_graph: bool
+    outputs: tuple[Any, ...],
+    starts: list[Tensor],
+    inputs: tuple[Any, ...] | None,
+    keeps_graph: bool,
+    creates_graph: bool,
 ) -> tuple[Tensor | None, ...]:
     roots = tuple([_edge(output) for output in outputs])
     ends = None if inputs is None else tuple([_edge(each) for each in inputs])
@@ -188,7 +192,9 @@ def grad(
             stacklevel=2,
         )
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     allows_unused = materialize_grads if allow_unused is None else allow_unused
     results, ends = as_tuple(outputs), as_tuple(inputs)
     if not ends:

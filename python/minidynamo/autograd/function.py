@@ -114,9 +114,7 @@ def _fitted(ctx: Any, index: int, gradient: Tensor, sizes: Any) -> Tensor:
     if gradient.shape == sizes:
         return gradient
     lead = gradient.dim() - len(sizes)
-    fits = lead >= 0 and all(
-        size == given or size == 1 for size, given in zip(sizes, gradient.shape[lead:])
-    )
+    fits = lead >= 0 and all(size == given or size == 1 for size, given in zip(sizes, gradient.shape[lead:]))
     if not fits:
         raise RuntimeError(
             f"Function {type(ctx).__name__} returned an invalid gradient at index {index} - got {list(gradient.shape)} but"
@@ -300,9 +298,7 @@ def _with_history(cls: type[Function], ctx: Any, args: tuple[Any, ...], outputs:
     tensors = [each for each in args if isinstance(each, _C.Tensor)]
     if not places:
         return tuple(results)
-    _C._attach_function(
-        cls._backward_cls.__name__, ctx, _run, _released, tensors, [results[i] for i in places]
-    )
+    _C._attach_function(cls._backward_cls.__name__, ctx, _run, _released, tensors, [results[i] for i in places])
     ctx._saved = saved
     ctx._to_save = ()
     for output, result in zip(outputs, results):

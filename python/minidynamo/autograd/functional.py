@@ -153,9 +153,7 @@ def _checked_vector(v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: st
     for index, (vector, other) in enumerate(zip(vectors, like)):
         if vector.shape != other.shape:
             entry = f"Entry {index} in " if is_tuple else ""
-            raise RuntimeError(
-                f"{entry}v has invalid size: should be {_sizes(other)} but got {_sizes(vector)}."
-            )
+            raise RuntimeError(f"{entry}v has invalid size: should be {_sizes(other)} but got {_sizes(vector)}.")
     return vectors
 
 
@@ -163,7 +161,9 @@ def _sizes(tensor: Tensor) -> str:
     return f"torch.Size({list(tensor.shape)})"
 
 
-def _own_vector(v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str, create_graph: bool) -> tuple[Tensor, ...]:
+def _own_vector(
+    v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str, create_graph: bool
+) -> tuple[Tensor, ...]:
     _, vectors = _tensors(v, "v", caller)
     kept = [each.view_as(each) if create_graph and each.requires_grad else each.detach() for each in vectors]
     return _checked_vector(tuple(kept), like, is_tuple, caller)

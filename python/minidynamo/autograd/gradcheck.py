@@ -49,9 +49,7 @@ If the test
 - is a Module test (e.g., in common_nn.py), then modify the corresponding
   module_test entry to have `gradcheck_nondet_tol=<tol>`
 """
-_UNDEFINED = (
-    'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
-)
+_UNDEFINED = 'Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -144,9 +142,7 @@ def _stacked(row: list[Tensor | None], like: Tensor) -> Tensor:
     return minidynamo.stack([zeros if each is None else each.reshape(-1).to(like.dtype) for each in row], 1)
 
 
-def _analytical(
-    output: Tensor, inputs: list[Tensor], nondet_tol: float, check_grad_dtypes: bool
-) -> list[Tensor]:
+def _analytical(output: Tensor, inputs: list[Tensor], nondet_tol: float, check_grad_dtypes: bool) -> list[Tensor]:
     first, second = _rows(output, inputs), _rows(output, inputs)
     for row, each in zip(first, inputs):
         for gradient in row:
@@ -166,9 +162,7 @@ def _is_close(a: Tensor, b: Tensor, rtol: float, atol: float) -> bool:
     return minidynamo.allclose(a.to(common), b.to(common), rtol=rtol, atol=atol)
 
 
-def _check_real(
-    func: Callable[..., Any], inputs: tuple[Any, ...], part: str | None, options: dict[str, Any]
-) -> None:
+def _check_real(func: Callable[..., Any], inputs: tuple[Any, ...], part: str | None, options: dict[str, Any]) -> None:
     """Compares the gradients of a function with real outputs."""
     # Differences write the inputs, which outputs made before could not be differentiated behind.
     numerical = _numerical(func, inputs, options["eps"])
@@ -194,7 +188,9 @@ def _check_real(
 def _part_of(func: Callable[..., Any], part: str) -> Callable[..., Any]:
     def function(*inputs: Any) -> Any:
         outputs = _as_tuple(func(*inputs))
-        return tuple([getattr(each, part) for each in outputs if each.is_complex()] if part == "imag" else _reals(outputs))
+        return tuple(
+            [getattr(each, part) for each in outputs if each.is_complex()] if part == "imag" else _reals(outputs)
+        )
 
     return function
 
@@ -243,11 +239,14 @@ def _check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: 
             found = grad(outputs, wanted, [minidynamo.zeros_like(each) for each in outputs], allow_unused=True)
         except RuntimeError as error:
             _warn_of_undefined()
-            raise GradcheckError("Expected backward function to handle undefined output grads. " + _UNDEFINED) from error
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. " + _UNDEFINED
+            ) from error
         if any(each is not None and not (each == 0).all() for each in found):
             _warn_of_undefined()
             raise GradcheckError(
-                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. " + _UNDEFINED
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. "
+                + _UNDEFINED
             )
 
 
@@ -268,7 +267,9 @@ def _check_batched(outputs: tuple[Tensor, ...], wanted: list[Tensor]) -> None:
             alone = grad(output, wanted, starts[place], retain_graph=True, allow_unused=True)
             for one, other in zip(together, alone):
                 if one is not None and other is not None and not minidynamo.allclose(one[place], other):
-                    raise GradcheckError("gradcheck or gradgradcheck failed while testing batched gradient computation.")
+                    raise GradcheckError(
+                        "gradcheck or gradgradcheck failed while testing batched gradient computation."
+                    )
 
 
 def _check(func: Callable[..., Any], given: Any, options: dict[str, Any]) -> bool:

@@ -93,9 +93,7 @@ class _Batch:
         self.size = sizes[0]
 
     def element(self, index: int) -> Any:
-        values = [
-            value if dim is None else value.select(dim, index) for dim, value in zip(self.dims, self.values)
-        ]
+        values = [value if dim is None else value.select(dim, index) for dim, value in zip(self.dims, self.values)]
         return pytree.tree_unflatten(values, self.spec)
 
     def stand_in(self) -> Any:

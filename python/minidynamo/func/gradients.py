@@ -219,9 +219,7 @@ _JVP = "jvp(f, primals, tangents)"
 
 def _check_tangents(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Tensor]]:
     if not isinstance(primals, tuple):
-        raise RuntimeError(
-            f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
-        )
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     flat, spec = pytree.tree_flatten(primals)
     given, given_spec = pytree.tree_flatten(tangents)
     if spec != given_spec:
@@ -238,9 +236,7 @@ def _check_tangents(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Ten
     return flat, given
 
 
-def jvp(
-    func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False
-) -> Any:
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """(func(*primals), the derivative along the tangents), and aux as a third where func gives (output, aux). By two backwards.
 
     Raises RuntimeError if the structures of primals and tangents differ, and, with `strict`, for an independent output.
@@ -280,9 +276,7 @@ def _along(level: _Level, outputs: list[Tensor], tangents: list[Tensor], strict:
 def _depends(output: Tensor, level: _Level) -> bool:
     if not output.requires_grad:
         return False
-    found = _autograd_grad(
-        output, level.variables, minidynamo.ones_like(output), retain_graph=True, allow_unused=True
-    )
+    found = _autograd_grad(output, level.variables, minidynamo.ones_like(output), retain_graph=True, allow_unused=True)
     return any(each is not None for each in found)
 
 

@@ -11,6 +11,7 @@ from .._C import Tensor
 from ..nn.module import Module
 from ..nn.parameter import Parameter
 
+
 def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """(parameters, buffers) by name, each stacked over the models along a new first dim.
 
@@ -29,6 +30,7 @@ def stack_module_state(models: Sequence[Module] | Any) -> tuple[dict[str, Tensor
         {name: _stacked([each[name] for each in parameters], True) for name in parameters[0]},
         {name: _stacked([each[name] for each in buffers], False) for name in buffers[0]},
     )
+
 
 def _stacked(tensors: list[Any], as_parameter: bool) -> Tensor:
     needs_grad = [tensor.requires_grad for tensor in tensors]

@@ -61,9 +61,7 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Tensors over the same elements without history, which require gradients as the inputs do. RuntimeError for no tuple."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(
-            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
-        )
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
         [each.detach().requires_grad_(each.requires_grad) if isinstance(each, Tensor) else each for each in inputs]
     )
@@ -116,7 +114,11 @@ class CheckpointFunction(Function):
         own = detach_variable(tuple(inputs))
         outputs = ctx.again(*own)
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
-        pairs = [(output, start) for output, start in zip(outputs, args) if isinstance(output, Tensor) and output.requires_grad]
+        pairs = [
+            (output, start)
+            for output, start in zip(outputs, args)
+            if isinstance(output, Tensor) and output.requires_grad
+        ]
         if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([output for output, _ in pairs], [start for _, start in pairs])
@@ -126,7 +128,9 @@ class CheckpointFunction(Function):
 class _Frame:
     """One call of a checkpoint: what it saved, by number, and how to compute it again."""
 
-    def __init__(self, again: _Recompute, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any, checks: bool) -> None:
+    def __init__(
+        self, again: _Recompute, args: tuple[Any, ...], kwargs: dict[str, Any], context: Any, checks: bool
+    ) -> None:
         self.again = again
         self.args = [_C._save_tensor(each, None) if isinstance(each, Tensor) else each for each in args]
         self.kwargs = kwargs
@@ -230,7 +234,9 @@ def checkpoint(
     if minidynamo.compiler.is_compiling() or not minidynamo.is_grad_enabled():
         with first:
             return function(*args, **kwargs)
-    return _run(_Frame(_Recompute(function, preserve), args, kwargs, again, determinism_check == "default"), first, args)
+    return _run(
+        _Frame(_Recompute(function, preserve), args, kwargs, again, determinism_check == "default"), first, args
+    )
 
 
 def _run(frame: _Frame, context: Any, args: tuple[Any, ...]) -> Any:
