@@ -328,10 +328,8 @@ def _blocks(
         for number, (column, gradient, each) in enumerate(zip(columns, found, inputs)):
             if gradient is None and strict:
                 raise RuntimeError(
-                    f"Output {index} of the user-provided function is independent of input {number}. This is not
-    allowed"
-                    " in"
-                    " strict mode."
+                    f"Output {index} of the user-provided function is independent of input {number}. This is"
+                    " not allowed in strict mode."
                 )
             if gradient is not None and strict and create_graph and not gradient.requires_grad:
                 raise RuntimeError(
