@@ -114,12 +114,16 @@ void SavedTensor::check_version(const GradNode* node) const {
   if (made_by != nullptr)
     origin = str_cat(", which is output ", is_result_ ? output_ : history_of(tensor_)->edge.index, " of ",
                      short_name(*made_by), ",");
+  const char* hint =
+      node_observer.load(std::memory_order_relaxed) == nullptr
+          ? "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+          : "the backtrace further above shows the operation that failed to compute its gradient. The variable "
+            "in question was changed in there or anywhere later. Good luck!";
   raise(ErrorKind::Runtime,
         "one of the variables needed for gradient computation has been modified by an inplace operation: [",
         tensor_type_text(tensor_), " ", sizes_text(tensor_), "]", origin, " is at version ", tensor_->version(),
-        "; expected version ", version_,
-        " instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False).");
+        "; expected version ", version_, " instead. Hint: ", hint);
 }
 
 }  // namespace md

@@ -316,7 +316,8 @@ bool shares_base(const Tensor& output, const Tensor& operand) {
 // A result of a Function whose output is one of the operands, or a view of one.
 PyObject* note_function_view_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
-    std::vector<PyObject*> values = read_args("_note_function_view", {"result", "output", "operands"}, args, arg_count, kw_names);
+    std::vector<PyObject*> values =
+        read_args("_note_function_view", {"result", "output", "operands"}, args, arg_count, kw_names);
     for (const Tensor& operand : tensors_from(values[2])) {
       if (!shares_base(tensor_of(values[1]), operand)) continue;
       note_view(tensor_of(values[0]), operand, ViewOrigin::OfFunction);
