@@ -83,7 +83,7 @@ class Backward {
     GradModeScope scope(options_.creates_graph);
     count_uses(roots);
     if (!inputs_.empty()) find_ways();
-    for (size_t i = 0; i < roots.size(); ++i) arrive(roots[i], std::move(gradients[i]));
+    for (size_t i = 0; i < roots.size(); ++i) arrive(roots[i], gradients[i]);
     gradients.clear();
     for (const GradEdge& root : roots)
       if (uses_[root.node.get()] == 0 && queued_.insert(root.node.get()).second) ready_.push(root.node.get());
