@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 from ...amp import grad_scaler
 
 
 class GradScaler(grad_scaler.GradScaler):
-    """amp.GradScaler("cpu")."""
+    """amp.GradScaler("cpu"); warns that torch has deprecated the name."""
 
     def __init__(
         self,
@@ -16,4 +18,10 @@ class GradScaler(grad_scaler.GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
+        warnings.warn(
+            "`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('cpu', args...)` "
+            "instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
