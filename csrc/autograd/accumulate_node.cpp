@@ -10,7 +10,7 @@ namespace {
 
 const RuleOp clone("clone"), add("add");
 
-// A gradient that nobody else holds, and that lies as the leaf does, is taken as it is.
+// A gradient without another owner, and that lies as the leaf does, is taken as it is.
 Tensor taken(Tensor gradient, const Tensor& leaf) {
   bool records = tensor_modes().grad_enabled;
   if (records) return gradient;

@@ -40,9 +40,13 @@ class RuleRun {
         return operated(formula);
       case Formula::Kind::Choice:
         return value(*formula.of[holds(*formula.of[0]) ? 1 : 2]);
-      default:
+      case Formula::Kind::Both:
+      case Formula::Kind::Either:
+      case Formula::Kind::Not:
+      case Formula::Kind::IsNone:
         return Scalar(holds(formula));
     }
+    __builtin_unreachable();
   }
 
  private:
@@ -59,9 +63,16 @@ class RuleRun {
         const Tensor* tensor = std::get_if<Tensor>(&tested);
         return is_none(tested) || (tensor != nullptr && !tensor->defined());
       }
-      default:
+      case Formula::Kind::Name:
+      case Formula::Kind::Constant:
+      case Formula::Kind::List:
+      case Formula::Kind::Call:
+      case Formula::Kind::RowCall:
+      case Formula::Kind::Operator:
+      case Formula::Kind::Choice:
         return is_true(value(formula));
     }
+    __builtin_unreachable();
   }
 
   Arg named(const FormulaName& name) {

@@ -14,17 +14,17 @@ struct BackwardOptions {
   bool checks_nan = false;
 };
 
-// roots: where gradients start, one for each; gradients: theirs. Without inputs the gradients of all leaves are accumulated;
-// with some, theirs are returned, undefined for those that were not reached, and only nodes on the way run.
-// Called under the GIL; may be called by a node that runs. Serves interrupts between nodes.
+// roots: where gradients start, one for each; gradients: theirs. Without inputs the gradients of all leaves are
+// accumulated; with some, theirs are returned, undefined for those that were not reached, and only nodes on the way
+// run. Called under the GIL; may be called by a node that runs. Serves interrupts between nodes.
 std::vector<Tensor> run_backward(std::span<const GradEdge> roots, std::vector<Tensor> gradients,
                                  std::span<const GradEdge> inputs, const BackwardOptions& options);
 
 // Whether leaves other than these are reached from the roots.
 bool reaches_others(std::span<const GradEdge> roots, std::span<const GradEdge> leaves);
 
-// Of the innermost backward that this thread runs: its number, 0 if there is none, and whether a node is going to be run or
-// to be passed.
+// Of the innermost backward that this thread runs: its number, 0 if there is none, and whether a node is going to be
+// run or to be passed.
 uint64_t backward_number();
 bool will_run(const GradNode& node);
 

@@ -1,16 +1,16 @@
 // How gradients flow through an op: the text of its row, parsed once.
 //
 // The language: statements, separated by ";".
-//   parameter = formula    the gradient of an argument. One that is larger than the argument by broadcasting is summed to its
-//                          sizes, and cast to its dtype, by whoever applies the rule: no formula does.
+//   parameter = formula    the gradient of an argument. One that is larger than the argument by broadcasting is summed
+//                          to its sizes, and cast to its dtype, by what applies the rule: no formula does.
 //   parameter = zero       the slope is 0 everywhere
-//   let name = formula     shared by the statements behind it; computed if one of them is wanted and reads it
-//   none                   nothing flows: the results are whole numbers or bools, or depend on no tensor
+//   let name = formula     shared by the statements behind it; computed if one that is computed reads it
+//   none                   nothing flows: the results are integers or bools, or depend on no tensor
 //   by function            a function of C++ computes the gradients of all arguments; by not_implemented: it raises
-// A formula is Python's expression over the row's parameters, `result` and `grad` (several results: their names, grad_NAME;
-// without names: result_0, grad_0; of those that got no gradient: None), numbers, ops by the names of their rows and the
-// functions of rule_functions.def. `x if condition else y`, `and`, `or`, `not` and `is None` decide on what is known when the
-// rule is applied. A gradient that reads only gradients which are None is None.
+// A formula is Python's expression over the row's parameters, `result` and `grad` (several results: their names,
+// grad_NAME; without names: result_0, grad_0; of those that got no gradient: None), numbers, ops by the names of their
+// rows and the functions of rule_functions.def. `x if condition else y`, `and`, `or`, `not` and `is None` decide on
+// what is known when the rule is applied. A gradient that reads only gradients which are None is None.
 #pragma once
 #include <span>
 #include <string>
@@ -52,8 +52,8 @@ struct Derivative {
 // Null: the row was made at run time and says nothing. Raises Error(Internal) for a text that is not in the language.
 const Derivative* derivative_of(const OpRow& row);
 
-// The gradients of the wanted arguments, by parameter: a tensor, a list for a list, None where nothing flows. They have the
-// sizes and dtypes of the arguments. Ops in formulas run as all ops do: on recording tensors they are recorded.
+// The gradients of the wanted arguments, by parameter: a tensor, a list for a list, None where nothing flows. They have
+// the sizes and dtypes of the arguments. Ops in formulas run as all ops do: on recording tensors they are recorded.
 std::vector<Arg> gradients_of(const Derivative& derivative, const DifferentiatedCall& call);
 
 }  // namespace md

@@ -44,7 +44,7 @@ class FormulaNames {
   std::vector<std::string> lets_;
 };
 
-// Raises Error(Internal) with the position of what is no formula.
+// Raises Error(Internal) with the position of text that does not parse.
 FormulaPtr parse_formula(std::string_view text, const FormulaNames& names);
 
 }  // namespace md

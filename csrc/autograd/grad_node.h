@@ -1,4 +1,4 @@
-// The graph of what made tensors that require grad: nodes, from results to operands.
+// The history of tensors that require grad: nodes, from results to operands.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -42,7 +42,7 @@ class NodeNotes {
   virtual ~NodeNotes() = default;
 };
 
-// Anomaly mode: is told of nodes that are made, and of one that fails.
+// Anomaly mode: sees each new node, and one that fails.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;
@@ -71,8 +71,8 @@ class GradNode : public std::enable_shared_from_this<GradNode> {
   virtual std::string name() const = 0;
   // How messages name the op: "Mul".
   std::string op_name() const;
-  // The gradients of the operands, one for each edge, undefined where there is none. gradients: of the results, some undefined.
-  // Under this thread's grad mode the results have a history of their own.
+  // The gradients of the operands, one for each edge, undefined where there is none. gradients: of the results, some
+  // undefined. Under this thread's grad mode the results have a history of their own.
   virtual std::vector<Tensor> apply(std::vector<Tensor> gradients) = 0;
   // Lets hooks of tensors see the gradients of the results, before anything else.
   virtual void show_gradients(std::vector<Tensor>& gradients);

@@ -10,13 +10,13 @@ namespace md {
 
 struct OpRow;
 
-// A call whose gradients are wanted.
+// A call to differentiate.
 struct DifferentiatedCall {
   const OpRow& row;
   std::span<const Arg> args;          // as given to run_op; of a tensor that only its sizes are read of, a fake one
   std::span<const Tensor> results;    // likewise
   std::span<const Tensor> gradients;  // of the results; undefined: zero
-  // Of which parameters gradients are wanted.
+  // The parameters that take a gradient.
   std::span<const bool> wanted;
 };
 

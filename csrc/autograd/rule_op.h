@@ -8,11 +8,12 @@
 
 namespace md {
 
-// Runs an op on arguments of final dtypes and keeps its history, as eager code does; real operands beside complex ones, and
-// narrow floats beside wide ones, are cast first. args: complete, in schema order.
+// Runs an op on arguments of final dtypes and keeps its history, as eager code does; real operands beside complex ones,
+// and narrow floats beside wide ones, are cast first. args: complete, in schema order.
 std::vector<Tensor> run_with_history(const OpRow& row, std::span<Arg> args);
 
-// An op by the name of its row, which is looked up once. Calls give its first result; omitted trailing arguments are defaults.
+// An op by the name of its row, which is looked up once. Calls give its first result; omitted trailing arguments are
+// defaults.
 class RuleOp {
  public:
   constexpr explicit RuleOp(const char* name) : name_(name) {}

@@ -78,8 +78,8 @@ Arg prod_slope(const DifferentiatedCall&, RuleArgs args) {
   return op::mul(gradient, op::where(is_zero, of_zero, of_others));
 }
 
-// The sum over later products of their gradient times the product of their other factors: n * n products, right also where
-// factors are zero.
+// The sum over later products of their gradient times the product of their other factors: n * n products, right also
+// where factors are zero.
 Arg cumprod_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& gradient = tensor_in(args, 0);
   if (gradient->rank() == 0) return gradient;

@@ -1,6 +1,6 @@
-// Functions of formulas for decompositions of matrices. Sources: M. Giles, "An extended collection of matrix derivative results
-// for forward and reverse mode automatic differentiation" (2008); I. Murray, "Differentiation of the Cholesky decomposition"
-// (2016); G. Golub and V. Pereyra, "The differentiation of pseudo-inverses" (1973).
+// Functions of formulas for decompositions of matrices. Sources: M. Giles, "An extended collection of matrix derivative
+// results for forward and reverse mode automatic differentiation" (2008); I. Murray, "Differentiation of the Cholesky
+// decomposition" (2016); G. Golub and V. Pereyra, "The differentiation of pseudo-inverses" (1973).
 #include <algorithm>
 
 #include "autograd/rule_op.h"

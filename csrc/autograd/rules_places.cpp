@@ -231,7 +231,8 @@ Arg unrepeat(const DifferentiatedCall&, RuleArgs args) {
   return op::reshape(op::sum(op::reshape(gradient, apart), dims), sizes);
 }
 
-// Of scatter's products with respect to the factors: at each place the product of the others, right where some are zero, too.
+// Of scatter's products with respect to the factors: at each place the product of the others, right where some are
+// zero, too.
 Arg scatter_factor(const DifferentiatedCall&, RuleArgs args) {
   static const RuleOp multiply("scatter.reduce");
   const Tensor &gradient = tensor_in(args, 0), &self = tensor_in(args, 1), &index = tensor_in(args, 3);

@@ -1,5 +1,5 @@
-// The rule of recurrent layers. All states are results, so that the gates of all steps come back from one product; then one
-// product for each step, backwards, and one for the weight.
+// The rule of recurrent layers. All states are results, so that the gates of all steps come back from one product; then
+// one product for each step, backwards, and one for the weight.
 #include "autograd/rule_op.h"
 #include "autograd/rules.h"
 #include "base/error.h"
@@ -23,8 +23,9 @@ Tensor joined(std::vector<Tensor> parts) { return op::cat(std::move(parts), whol
 Tensor sigmoid_slope(const Tensor& gate) { return times(gate, one_minus(gate)); }
 Tensor tanh_slope(const Tensor& gate) { return one_minus(times(gate, gate)); }
 
-// What a step's rule is given, and what it gives: gradients of the sums that the gates are of, of the part of them that comes
-// from the state (another one in a GRU), of the cell before, and what of the state before does not come through the product.
+// What a step's rule takes, and what it returns: gradients of the sums that the gates are of, of the part of them that
+// comes from the state (another one in a GRU), of the cell before, and what of the state before does not come through
+// the product.
 struct StepSlopes {
   Tensor from_input, from_state, cell, state;
 };

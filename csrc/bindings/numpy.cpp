@@ -31,14 +31,7 @@ py::object facts_of(const py::object& object) {
 
 }  // namespace
 
-void bind_numpy(py::module_& module) {
-  py::module_ numpy = module.def_submodule("_numpy");
-  numpy.def("load", [](const py::object& library, const py::object& umath) {
-    numpy::load(library.ptr(), umath.ptr());
-    return numpy::can_read_state();
-  });
-  numpy.def("start", [] { numpy::start(); });
-  numpy.def("facts", facts_of);
+static void bind_callables(py::module_& numpy) {
   numpy.def(
       "add",
       [](const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
@@ -73,6 +66,17 @@ void bind_numpy(py::module_& module) {
         return kinds;
       },
       "The rows of tensor_callables.def that the callable is.");
+}
+
+void bind_numpy(py::module_& module) {
+  py::module_ numpy = module.def_submodule("_numpy");
+  numpy.def("load", [](const py::object& library, const py::object& umath) {
+    numpy::load(library.ptr(), umath.ptr());
+    return numpy::can_read_state();
+  });
+  numpy.def("start", [] { numpy::start(); });
+  numpy.def("facts", facts_of);
+  bind_callables(numpy);
   numpy.def("set_tracer_of_host_calls",
             [](const py::function& tracer) { numpy::set_tracer_of_host_calls(tracer.ptr()); });
   numpy.def(

@@ -72,6 +72,24 @@ void add(const py::object& callable, const std::string& name, const std::string&
 
 }  // namespace
 
+static py::dict layout_words() {
+  const torch::WordLayout& layout = torch::library().layout;
+  py::dict words;
+  words["is_known"] = layout.is_known;
+  words["impl_in_object"] = layout.impl_in_object;
+  words["key_set"] = layout.key_set;
+  words["dims"] = layout.dims;
+  words["offset"] = layout.offset;
+  words["dtype"] = layout.dtype;
+  words["storage"] = layout.storage;
+  words["autograd"] = layout.autograd;
+  words["version_counter"] = layout.version_counter;
+  words["data_in_storage"] = layout.data_in_storage;
+  words["checked_in_storage"] = layout.checked_in_storage;
+  words["version"] = layout.version;
+  return words;
+}
+
 void bind_torch(py::module_& module) {
   py::module_ torch = module.def_submodule("_torch");
   torch.def("prepare", [](const py::object& library) -> py::object {
@@ -101,23 +119,7 @@ void bind_torch(py::module_& module) {
     torch::add_results(reinterpret_cast<PyTypeObject*>(own.ptr()), reinterpret_cast<PyTypeObject*>(theirs.ptr()),
                        names);
   });
-  torch.def("layout", [] {
-    const torch::WordLayout& layout = torch::library().layout;
-    py::dict words;
-    words["is_known"] = layout.is_known;
-    words["impl_in_object"] = layout.impl_in_object;
-    words["key_set"] = layout.key_set;
-    words["dims"] = layout.dims;
-    words["offset"] = layout.offset;
-    words["dtype"] = layout.dtype;
-    words["storage"] = layout.storage;
-    words["autograd"] = layout.autograd;
-    words["version_counter"] = layout.version_counter;
-    words["data_in_storage"] = layout.data_in_storage;
-    words["checked_in_storage"] = layout.checked_in_storage;
-    words["version"] = layout.version;
-    return words;
-  });
+  torch.def("layout", layout_words);
   py::list facts, conversions;
   for (const TensorFact& fact : tensor_facts())
     if (fact.is_method) facts.append(fact.name);

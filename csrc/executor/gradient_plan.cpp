@@ -21,8 +21,8 @@ size_t index_of(const std::vector<ValueRef>& values, ValueRef value) {
   return static_cast<size_t>(std::find(values.begin(), values.end(), value) - values.begin());
 }
 
-// A node between a run's backward and what its inputs come from: gradients of the backward end here, so that none goes on to
-// an input by way of another one.
+// A node between a run's backward and what its inputs come from: gradients of the backward end here, so that none goes
+// on to an input by way of another one.
 class PassingNode : public GradNode {
  public:
   explicit PassingNode(const Tensor& tensor, GradEdge to) {
@@ -130,7 +130,8 @@ bool requires_grad(const Graph& graph, size_t output) {
   return !info.is_scalar && info.spec.requires_grad;
 }
 
-// Values that are written to inputs under no_grad, and require grad because the inputs do: nothing goes back through them.
+// Values that are written to inputs under no_grad, and require grad because the inputs do: nothing goes back through
+// them.
 std::vector<ValueRef> cut_values(const Graph& graph, const std::vector<InputWrite>& writes) {
   std::vector<ValueRef> values;
   for (const InputWrite& write : writes)

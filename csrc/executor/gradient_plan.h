@@ -1,5 +1,5 @@
-// Regions whose results require grad: the forward graph also returns what the backward reads, and one node of the tape stands
-// for the whole run.
+// Regions whose results require grad: the forward graph also returns what the backward reads, and one node of the tape
+// stands for the whole run.
 #pragma once
 #include <map>
 #include <memory>
@@ -23,8 +23,8 @@ enum class GradientWay : uint8_t {
 // Of one region; shared by the nodes of its runs.
 class GradientPlan {
  public:
-  // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not, and the backward
-  // runs the graph again.
+  // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not, and the
+  // backward runs the graph again.
   enum class Forward : uint8_t { Saves, RunsAgain };
   struct Chosen {
     GradientWay way = GradientWay::None;

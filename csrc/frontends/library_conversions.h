@@ -1,4 +1,5 @@
-// Functions that make a tensor of one library of a tensor of another, over the same memory: from_numpy(), tensor.numpy().
+// Functions that make a tensor of one library of a tensor of another, over the same memory: from_numpy(),
+// tensor.numpy().
 #pragma once
 #include "guards/tensor_family.h"
 

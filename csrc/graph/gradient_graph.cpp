@@ -17,7 +17,8 @@ struct HashValue {
   }
 };
 
-// Builds the graph: rules run on recording tensors, each of which stands for a value of the forward graph or of the new one.
+// Builds the graph: rules run on recording tensors, each of which stands for a value of the forward graph or of the new
+// one.
 class GradientBuilder : public Recorder {
  public:
   GradientBuilder(const Graph& forward, std::span<const bool> has_gradient)
@@ -263,7 +264,8 @@ class GradientBuilder : public Recorder {
   std::unordered_map<ValueRef, ValueRef, HashValue> in_graph_;
 };
 
-// A rule that must know more of a symbolic size than follows from its expression cannot be captured: no guard is left to add.
+// A rule that must know more of a symbolic size than follows from its expression cannot be captured: no guard is left
+// to add.
 class RefusingSink : public ShapeGuardSink {
  public:
   RefusingSink() : before_(exchange_shape_guard_sink(this)) {}

@@ -8,8 +8,8 @@
 
 namespace md {
 
-// Computes the gradients of tensor inputs from those of outputs. Its inputs are, in this order: inputs of the forward graph,
-// results of its ops that the rules read, and a contiguous gradient for each output that has one.
+// Computes the gradients of tensor inputs from those of outputs. Its inputs are, in this order: inputs of the forward
+// graph, results of its ops that the rules read, and a contiguous gradient for each output that has one.
 struct GradientGraph {
   std::shared_ptr<Graph> graph;
   std::vector<int> inputs;        // positions among the inputs of the forward graph
@@ -18,8 +18,8 @@ struct GradientGraph {
   std::vector<int> outputs;       // by input of the forward graph: its gradient among the outputs; -1: none arrives
 };
 
-// has_gradient: by output. Raises Error for an op without a derivative, and where a rule needs a number that is known at run
-// time only.
+// has_gradient: by output. Raises Error for an op without a derivative, and where a rule needs a number that is known
+// at run time only.
 GradientGraph gradient_graph(const Graph& forward, std::span<const bool> has_gradient);
 
 }  // namespace md

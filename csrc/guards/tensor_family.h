@@ -267,7 +267,7 @@ inline bool is_alike(const TensorView& one, const TensorView& other) {
 }
 // False: the object is not captured, for the reason in `view`.
 bool read_view(const TensorFamily& family, PyObject* object, TensorView& view);
-// Whether the object is a tensor whose first element is at a multiple of so many bytes.
+// Whether the object is a tensor whose first element is at a multiple of that number of bytes.
 bool lies_at_multiple(BorrowedRef object, int64_t bytes);
 // The same for any object; undefined if it is not a tensor.
 Tensor tensor_of_object(BorrowedRef object);

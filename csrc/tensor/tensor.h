@@ -175,7 +175,7 @@ class Tensor {
     if (value && impl_->kind_ == TensorKind::Real) gradients_in_use.store(true, std::memory_order_relaxed);
     note_tensor_change();
   }
-  // Another handle of a tensor that somebody else holds.
+  // Another handle of a tensor that has another owner.
   static Tensor share(TensorImpl* impl) {
     impl->count_.add();
     return Tensor(impl);

@@ -55,6 +55,7 @@ CALLED_BY_PROGRAMS = {
     "_dynamo/eval_frame.py": {"enable_everywhere"},
     "_dynamo/exc.py": {"real_stack", "__init__"},
     "hub.py": {"_bar"},
+    "library/operator_gradients.py": {"_mapped"},
     "library/opcheck.py": {"_check_capture"},
     "nn/init.py": None,
     "nn/module.py": {"compile"},

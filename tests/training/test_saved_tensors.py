@@ -102,7 +102,7 @@ HOOKS = {
             y = x.exp()
         y.sum().backward()
     """,
-    "versions are not looked at": """
+    "versions are not checked": """
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         with torch.autograd.graph.saved_tensors_hooks(lambda x: x.clone(), lambda x: x):
             y = x * 1

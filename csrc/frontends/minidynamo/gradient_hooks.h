@@ -17,7 +17,7 @@ std::shared_ptr<AccumulatedHook> accumulated_hook(BorrowedRef function, Borrowed
 
 // A gradient as Python sees it: None where there is none.
 Ref wrap_gradient(const Tensor& gradient);
-// Undefined for None. Raises TypeError for what is no Tensor.
+// Undefined for None. Raises TypeError for anything but a Tensor.
 Tensor gradient_from(BorrowedRef object, const char* what);
 std::vector<Tensor> gradients_from(BorrowedRef sequence, const char* what);
 

@@ -210,7 +210,8 @@ void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
   written_inputs_.push_back(base);
 }
 
-// The base with a value in the place of a view of it. A view in another dtype is a window of the same bytes in that dtype.
+// The base with a value in the place of a view of it. A view in another dtype is a window of the same bytes in that
+// dtype.
 ValueRef GraphBuilder::with_window(const TensorValue& tensor, ValueRef value) {
   static const OpRow* const scatter = find_op("scatter_view");
   static const OpRow* const view_dtype = find_op("view_dtype");

@@ -1,5 +1,5 @@
-// Objects that a library makes of a tensor at each read of an attribute, and that stand for it: NumPy's flat and flags. Their
-// methods and fields are callables of the family, called with the tensor.
+// Objects that a library makes of a tensor at each read of an attribute, and that stand for it: NumPy's flat and flags.
+// Their methods and fields are callables of the family, called with the tensor.
 #pragma once
 #include "symbolic/trace/tracer.h"
 

@@ -41,7 +41,8 @@ bool agrees_with_library(const OpRow& row, const TensorFamily& family, const Str
   return is_same ? row.pointwise >= 0 : !meet(read, written);
 }
 
-// Under a history a view of several, as chunk makes them, and a view made under no_grad are not written: plain code raises.
+// Under a history a view of several, as chunk makes them, and a view made under no_grad are not written: plain code
+// raises.
 void refuse_views(Tracer& tracer, const std::string& op, TensorValue* target) {
   if (target->views.empty() || !tracer.builder().modes(*target->family).records_gradient()) return;
   bool is_one_of_several =

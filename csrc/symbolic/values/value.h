@@ -159,8 +159,8 @@ struct TensorValue : Value {
   const Source* source = nullptr;  // inputs
   std::vector<int> stride_over;    // inputs with symbolic sizes: make_symbolic()
   bool guarded = false;            // inputs: TENSOR_MATCH was added
-  // Of a tensor of one library over the memory of another's: the one that it was made of, the function that makes it, which
-  // views of it do not have, and the trace step.
+  // Of a tensor of one library over the memory of another's: the one that it was made of, the function that makes it,
+  // which views of it do not have, and the trace step.
   ValuePtr converted_from, converter;
   int64_t converted_step = 0;
 };

@@ -155,7 +155,8 @@ int64_t near_bytes() {
   return bytes;
 }
 
-// A matrix whose columns are contiguous, times a column: as a row times the matrix turned round, which reads it in order.
+// A matrix whose columns are contiguous, times a column: as a row times the matrix turned round, which reads it in
+// order.
 template <typename T>
 GemmProblem<T> in_order(const GemmProblem<T>& p) {
   bool is_turned = p.n == 1 && p.c_row == 1 && p.a_row == 1 && p.a_step > 1;

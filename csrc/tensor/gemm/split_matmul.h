@@ -5,6 +5,7 @@
 // loops with b as it comes). Packed matrices are split by columns depending on k and n only, so products with any
 // number of rows share them.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>

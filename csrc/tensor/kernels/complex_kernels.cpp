@@ -175,10 +175,11 @@ Tensor real_rows(const Tensor& matrix) {
   return with_wide_rows(is_plain ? matrix : as_contiguous(matrix, matrix->dtype()));
 }
 
-// The real matrix by which real rows are multiplied in place of a complex one: of each element b, in the order of columns,
+// The real matrix by which real rows are multiplied in place of a complex one: of each element b, in the order of
+// columns,
 //   re(b)  im(b)
 //  -im(b)  re(b)
-// Its columns lie one after another.
+// Its columns are contiguous.
 Tensor real_pairs(const Tensor& matrix) {
   Tensor columns = as_contiguous(matrix->rank() < 2 ? matrix : matrix_transposed(matrix), matrix->dtype());
   int64_t k = columns->sizes()[columns->rank() - 1], n = k == 0 ? 0 : columns->numel() / k;

@@ -40,7 +40,7 @@ std::string list(const DimVec& dims) {
   return text + "]";
 }
 
-// Each element as several, or several as one. Those along the last dim lie side by side.
+// Each element as several, or several as one. The last dim is contiguous.
 void change_width(const OpCall& call, TensorSpec& spec, int64_t from, int64_t to) {
   int last = spec.rank() - 1;
   if (last < 0) raise_op(ErrorKind::Runtime, call.row.name, "a tensor without dims keeps the width of its element");

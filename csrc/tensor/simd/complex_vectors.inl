@@ -1,4 +1,4 @@
-// Arithmetic of complex numbers by vectors, in which the parts of each element lie side by side.
+// Arithmetic of complex numbers by vectors, in which the parts of each element are adjacent.
 
 // Of real and imaginary parts in turn: the parts changed over, the real or the imaginary ones twice, signs changed.
 template <typename T, size_t... I>

@@ -127,7 +127,7 @@ struct FloatLoops {
   T (*exp_sum)(const T* src, T shift, T* dst, int64_t n);
 };
 
-// Rows of n elements, whose parts lie side by side. Sums are pairwise over blocks.
+// Rows of n elements, whose parts are adjacent. Sums are pairwise over blocks.
 template <typename T>
 struct ComplexLoops {
   void (*sum)(const T* src, int64_t n, T* total);

@@ -94,7 +94,7 @@ class GradScaler:
         if not isinstance(value, Iterable):
             raise ValueError("outputs must be a Tensor or an iterable of Tensors")
         scaled = (self._scaled(each, scale) for each in value)
-        return type(value)(scaled) if isinstance(value, list | tuple) else scaled  # type: ignore[call-arg]  # one of both
+        return type(value)(scaled) if isinstance(value, list | tuple) else scaled
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divides the gradients of an optimizer by the scale: to look at them, or clip them, before step().

@@ -5,7 +5,7 @@ have no
 history unless `create_graph`, and follow the structure of inputs and outputs: a tensor for one, a tuple for a tuple.
 With
 `strict` an output that does not depend on an input is a RuntimeError, otherwise its derivative is zeros. TypeError
-for what is no tensor.
+for anything but a tensor.
 
 Source of the trick by which a product with the Jacobian is two backwards: J. Townsend, "A new trick for calculating
 Jacobian vector products" (2017).

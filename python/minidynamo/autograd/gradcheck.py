@@ -100,7 +100,7 @@ def _values(func: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
 
 
 def _slopes(func: Callable[..., Any], inputs: tuple[Any, ...], data: Tensor, place: Any, step: Any) -> list[Tensor]:
-    """The central differences of all outputs for one step of an element, which is put back."""
+    """The central differences of all outputs for one step of an element, which is then restored."""
     before = data[place].item()
     try:
         data[place] = before + step

@@ -139,7 +139,7 @@ class _Arrivals:
 
 
 class saved_tensors_hooks:
-    """A context manager under which pack_hook(tensor) gives what is kept of each tensor that is saved for backward.
+    """A context manager under which pack_hook(tensor) returns what is kept of each tensor that is saved for backward.
 
     unpack_hook(what was kept) gives the tensor when it is needed: of the same sizes and dtype. The innermost pair
     applies, in this thread. A tensor that pack_hook gets has no history; writing it is a RuntimeError.

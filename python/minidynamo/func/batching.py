@@ -159,7 +159,8 @@ class _Randomness:
             minidynamo.set_rng_state(self._before)
 
     def end(self) -> None:
-        if self._kind == "error" and not minidynamo.equal(self._before, minidynamo.get_rng_state()):
+        before = self._before
+        if before is not None and self._kind == "error" and not minidynamo.equal(before, minidynamo.get_rng_state()):
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or"
                 " 'different'"

@@ -1,6 +1,6 @@
 """Gradients of functions as functions: grad, vjp, jvp, Jacobians and Hessians, which may be nested.
 
-Each call gives the function tensors of its own over the elements of its arguments, so that what a closure holds is
+Each call passes the function tensors of its own over the elements of its arguments, so that what a closure holds is
 constant to it. A result has a history only with respect to what requires gradients outside of the call.
 """
 
@@ -115,8 +115,8 @@ def _split_aux(output: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
 def grad_and_value(
     func: Callable[..., Any], argnums: _Argnums = 0, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that gives (the gradients of func, its value), or (gradients, (value, aux)) where func gives (value,
-    aux).
+    """A function that returns (the gradients of func, its value), or (gradients, (value, aux)) where func returns
+    (value, aux).
 
     func's value is a tensor without dims. Gradients have the structure of the argument that `argnums` names, or are a
     tuple of those of several. Raises RuntimeError for a value of another kind and for an argnum that is not there.
@@ -151,7 +151,7 @@ def _check_scalar(value: Any) -> None:
 
 
 def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradients of func, or (gradients, aux) where func gives (value, aux). See
+    """A function that returns the gradients of func, or (gradients, aux) where func returns (value, aux). See
     grad_and_value."""
     with_value = grad_and_value(func, argnums, has_aux)
 
@@ -182,7 +182,7 @@ def _spec_text(spec: pytree.TreeSpec) -> str:
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), a function of cotangents), and aux as a third where func gives (output, aux).
+    """(func(*primals), a function of cotangents), and aux as a third where func returns (output, aux).
 
     The function takes cotangents in the structure of the output and gives a tuple of gradients, one for each of the
     primals.
@@ -243,7 +243,7 @@ def _check_tangents(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Ten
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """(func(*primals), the derivative along the tangents), and aux as a third where func gives (output, aux). By two
+    """(func(*primals), the derivative along the tangents), and aux as a third where func returns (output, aux). By two
     backwards.
 
     Raises RuntimeError if the structures of primals and tangents differ, and, with `strict`, for an independent output.
@@ -289,7 +289,7 @@ def _depends(output: Tensor, level: _Level) -> bool:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(func(*primals), a function of tangents that gives the derivative along them); func runs once."""
+    """(func(*primals), a function of tangents that returns the derivative along them); func runs once."""
     level = _Level()
     own = level.enter(primals)
     with minidynamo.enable_grad():
@@ -359,7 +359,7 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the derivatives of func's outputs: of shape output.shape + argument.shape, in the
+    """A function that returns the derivatives of func's outputs: of shape output.shape + argument.shape, in the
     structure of the
     outputs, in each of them in that of the arguments. With `has_aux` (derivatives, aux). One backward for each
     element."""
@@ -381,5 +381,5 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of func: jacfwd(jacrev(func))."""
+    """A function that returns the second derivatives of func: jacfwd(jacrev(func))."""
     return jacfwd(jacrev(func, argnums), argnums)

@@ -70,7 +70,8 @@ class ModuleHooks(ModuleState):
 
     def _get_backward_hooks(self) -> tuple[list[Callable[..., Any]], list[Callable[..., Any]]]:
         """Full hooks and others, those of all modules first."""
-        full, others = [], []
+        full: list[Callable[..., Any]] = []
+        others: list[Callable[..., Any]] = []
         (full if global_hooks.kind.is_full else others).extend(global_hooks.backward_hooks.values())
         (full if self._is_full_backward_hook else others).extend((self._backward_hooks or {}).values())
         return full, others

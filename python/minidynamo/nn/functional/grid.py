@@ -156,7 +156,8 @@ def grid_sample(
     _check_sizes(input, grid, mode)
     if input.numel() == 0 or grid.numel() == 0:
         return input.new_zeros((*input.shape[:2], *grid.shape[1:-1]))
-    return sampled(*widened(input, grid), mode, padding_mode, align_corners).to(input.dtype)
+    wide_input, wide_grid = widened(input, grid)
+    return sampled(wide_input, wide_grid, mode, padding_mode, align_corners).to(input.dtype)
 
 
 def sampled(image: Tensor, grid: Tensor, mode: str, padding: str, align_corners: bool) -> Tensor:
