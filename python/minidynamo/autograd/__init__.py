@@ -1,6 +1,7 @@
 """Gradients of tensors: torch.autograd's names at torch's places.
 
-Sources: the PyTorch documentation of torch.autograd; A. Griewank and A. Walther, "Evaluating Derivatives" (2008), for reverse mode.
+Sources: the PyTorch documentation of torch.autograd; A. Griewank and A. Walther, "Evaluating Derivatives" (2008), for
+reverse mode.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ def _warn_of(node: Any) -> None:
     """Says where a node was made that failed, and where those were made whose backwards made it."""
     if "traceback_" not in node.metadata:
         warnings.warn(
-            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass"
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during"
+            " forward pass"
             " for more information.",
             stacklevel=2,
         )
@@ -53,7 +54,8 @@ def _warn_of(node: Any) -> None:
 def _warn_of_parent(node: Any) -> None:
     if "traceback_" not in node.metadata:
         warnings.warn(
-            f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available. Enable detect anomaly"
+            f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available. Enable"
+            " detect anomaly"
             " during forward pass for more information.",
             stacklevel=3,
         )
@@ -92,7 +94,8 @@ class detect_anomaly:
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for"
+            " debugging.",
             stacklevel=2,
         )
 

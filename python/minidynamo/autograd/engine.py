@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from .graph import GradientEdge
 
 _UNUSED = (
-    "The differentiated Tensor at index {} appears to not have been used in the graph. Set allow_unused=True if this is "
+    "The differentiated Tensor at index {} appears to not have been used in the graph. Set allow_unused=True if this"
+    " is "
     "the desired behavior."
 )
 
@@ -71,7 +72,8 @@ def _start(index: int, output: Any, given: Tensor | None) -> Tensor:
             )
         if given.dtype.is_complex != output.dtype.is_complex:
             raise RuntimeError(
-                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype:"
+                "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in"
+                " dtype:"
                 f" grad_output[{index}] has a dtype of {given.dtype} and output[{index}] has a dtype of {output.dtype}."
             )
         if given.dtype != output.dtype:
@@ -116,15 +118,18 @@ def backward(
 ) -> None:
     """Adds the gradients of tensors to the `grad` of the leaves that they were computed from, or of `inputs` alone.
 
-    `grad_tensors` has one gradient for each tensor, of its shape; None stands for 1 and needs a tensor of one element. What the
-    graph saved is freed unless `retain_graph`, which is `create_graph` by default: then gradients can be differentiated.
+    `grad_tensors` has one gradient for each tensor, of its shape; None stands for 1 and needs a tensor of one
+    element. What the
+    graph saved is freed unless `retain_graph`, which is `create_graph` by default: then gradients can be
+    differentiated.
     Raises RuntimeError for a tensor without history, a gradient of another shape, and a graph that was freed.
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
             raise RuntimeError(
-                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use"
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only"
+                " use"
                 " `grad_tensors`."
             )
         grad_tensors = grad_variables
@@ -157,9 +162,12 @@ def _warn_of_cycle() -> None:
         return
     _has_warned = True
     warnings.warn(
-        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can"
-        " cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this"
-        " function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the"
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its"
+        " gradient which can"
+        " cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have"
+        " to use this"
+        " function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and"
+        " avoid the"
         " leak.",
         stacklevel=4,
     )
@@ -181,12 +189,14 @@ def grad(
 ) -> tuple[Tensor, ...]:
     """The sums of the gradients of outputs with respect to each of the inputs, as a tuple; no `grad` changes.
 
-    An input that the outputs do not depend on is an error, None if `allow_unused`, and zeros if `materialize_grads`. With
+    An input that the outputs do not depend on is an error, None if `allow_unused`, and zeros if `materialize_grads`.
+    With
     `is_grads_batched` each of `grad_outputs` has a first dim of several gradients, and so have the results.
     """
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of"
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for"
+            " other parts of"
             " the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
@@ -224,10 +234,14 @@ def _batched(
         if each is not None and isinstance(output, _C.Tensor) and each.shape[1:] != output.shape:
             # As torch says it: of one gradient of the batch, which then is indexed once more.
             raise RuntimeError(
-                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The"
-                " sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was"
-                f" detected: grad_output[{index}] has a shape of torch.Size({list(each.shape[2:])}) and output[{index}] has a"
-                f" shape of {_sizes_text(output)}. If you only want some tensors in `grad_output` to be considered batched,"
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch"
+                " dimension. The"
+                " sizes of the remaining dimensions are expected to match the shape of corresponding output, but a"
+                " mismatch was"
+                f" detected: grad_output[{index}] has a shape of torch.Size({list(each.shape[2:])}) and"
+                f" output[{index}] has a"
+                f" shape of {_sizes_text(output)}. If you only want some tensors in `grad_output` to be considered"
+                " batched,"
                 " consider using vmap."
             )
     sizes = {len(each) for each in given if each is not None}

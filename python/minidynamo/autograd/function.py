@@ -27,9 +27,12 @@ __all__ = [
 ]
 
 _FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed)."
-    " Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True"
-    " if you need to backward through the graph a second time or if you need to access saved tensors after calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already"
+    " been freed)."
+    " Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify"
+    " retain_graph=True"
+    " if you need to backward through the graph a second time or if you need to access saved tensors after calling"
+    " backward."
 )
 
 
@@ -71,7 +74,8 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What save_for_backward was given. Raises RuntimeError once the graph is freed, or if one was written since."""
+        """What save_for_backward was given. Raises RuntimeError once the graph is freed, or if one was written
+        since."""
         if self._is_freed:
             raise RuntimeError(_FREED)
         if self._saved is None:
@@ -117,7 +121,8 @@ def _fitted(ctx: Any, index: int, gradient: Tensor, sizes: Any) -> Tensor:
     fits = lead >= 0 and all(size == given or size == 1 for size, given in zip(sizes, gradient.shape[lead:]))
     if not fits:
         raise RuntimeError(
-            f"Function {type(ctx).__name__} returned an invalid gradient at index {index} - got {list(gradient.shape)} but"
+            f"Function {type(ctx).__name__} returned an invalid gradient at index {index} - got"
+            f" {list(gradient.shape)} but"
             f" expected shape compatible with {list(sizes)}"
         )
     dims = [*range(lead), *[lead + i for i, size in enumerate(sizes) if size == 1 and gradient.shape[lead + i] != 1]]
@@ -139,7 +144,8 @@ def _backward_of(cls: type[Function]) -> Callable[..., Any]:
         return cls.backward
     if cls.backward is not Function.backward:
         raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement"
+            " one of them."
         )
     return cls.vjp
 
@@ -161,14 +167,16 @@ def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> l
         results = results[:count]
     if len(results) != count:
         raise RuntimeError(
-            f"function {type(ctx).__name__} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+            f"function {type(ctx).__name__} returned an incorrect number of gradients (expected {count}, got"
+            f" {len(results)})"
         )
     found: list[Tensor | None] = []
     for index, (result, fact) in enumerate(zip(results, ctx._input_facts)):
         if fact is None:
             if result is not None:
                 raise RuntimeError(
-                    f"function {type(ctx).__name__} returned a gradient different than None at position {index + 1}, but the"
+                    f"function {type(ctx).__name__} returned a gradient different than None at position {index + 1},"
+                    " but the"
                     " corresponding forward input was not a Variable"
                 )
             continue
@@ -186,8 +194,10 @@ def _gradients_of_arguments(ctx: Any, gradients: tuple[Tensor | None, ...]) -> l
 class Function(metaclass=FunctionMeta):
     """An operation with a backward of its own.
 
-    A subclass has static methods forward(ctx, *args) and backward(ctx, *gradients of outputs), which returns a gradient or
-    None for each argument of forward; or forward(*args) and setup_context(ctx, inputs, output). Its apply() is the operation.
+    A subclass has static methods forward(ctx, *args) and backward(ctx, *gradients of outputs), which returns a
+    gradient or
+    None for each argument of forward; or forward(*args) and setup_context(ctx, inputs, output). Its apply() is the
+    operation.
     """
 
     _backward_cls: type[BackwardCFunction]
@@ -204,7 +214,8 @@ class Function(metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward"
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with"
+            " backward"
             " mode AD."
         )
 
@@ -215,7 +226,8 @@ class Function(metaclass=FunctionMeta):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with"
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd"
+            " function with"
             " static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
@@ -286,7 +298,8 @@ def _with_history(cls: type[Function], ctx: Any, args: tuple[Any, ...], outputs:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if not _is_among(output, outputs):
             raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are"
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs"
+                " that are"
                 " modified inplace must all be outputs of the Function."
             )
     ctx._output_places = places

@@ -1,11 +1,15 @@
 """Derivatives of functions of tensors, by one or two backwards: torch.autograd.functional's names.
 
-`func` takes tensors and returns one or a tuple of them; `inputs` is its argument or a tuple of its arguments. Results have no
-history unless `create_graph`, and follow the structure of inputs and outputs: a tensor for one, a tuple for a tuple. With
-`strict` an output that does not depend on an input is a RuntimeError, otherwise its derivative is zeros. TypeError for what is
+`func` takes tensors and returns one or a tuple of them; `inputs` is its argument or a tuple of its arguments. Results
+have no
+history unless `create_graph`, and follow the structure of inputs and outputs: a tensor for one, a tuple for a tuple.
+With
+`strict` an output that does not depend on an input is a RuntimeError, otherwise its derivative is zeros. TypeError
+for what is
 no tensor.
 
-Source of the trick by which a product with the Jacobian is two backwards: J. Townsend, "A new trick for calculating Jacobian
+Source of the trick by which a product with the Jacobian is two backwards: J. Townsend, "A new trick for calculating
+Jacobian
 vector products" (2017).
 """
 
@@ -28,14 +32,20 @@ __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
 # What a strict call says of a derivative that is missing, by the stage that found it.
 _INDEPENDENT = {
-    "output": "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "output": (
+        "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+    ),
     "trick": (
-        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward"
+        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using"
+        " the double backward"
         " trick to compute forward mode gradients. This is not allowed in strict mode."
     ),
-    "jacobian": "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+    "jacobian": (
+        "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode."
+    ),
     "hessian": (
-        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not allowed in"
+        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is"
+        " not allowed in"
         " strict mode as it prevents from using the double backward trick to replace forward mode AD."
     ),
 }
@@ -48,17 +58,20 @@ _CONSTANT = {
 }
 _NO_GRADIENT = {
     "outputs": (
-        "Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable"
+        "Output {} of the user-provided function does not require gradients. The outputs must be computed in"
+        " a differentiable"
         " manner from the input when running in strict mode."
     ),
     "gradients": (
-        "The gradient with respect to input {} is independent of the inputs of the user-provided function. This is not allowed"
+        "The gradient with respect to input {} is independent of the inputs of the user-provided function."
+        " This is not allowed"
         " in strict mode."
     ),
     "jacobian": (
         "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is"
         " independent of the input. This is not allowed in strict mode. You should ensure that your function is twice"
-        " differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example)."
+        " differentiable and that the jacobian depends on the inputs (this would be violated by a linear"
+        " function for example)."
     ),
 }
 
@@ -68,14 +81,16 @@ def _tensors(value: Any, what: str, caller: str) -> tuple[bool, tuple[Tensor, ..
     if not isinstance(value, tuple):
         if not isinstance(value, _C.Tensor):
             raise TypeError(
-                f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but the given {what} has type"
+                f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but the given {what} has"
+                " type"
                 f" {type(value)}."
             )
         return False, (value,)
     for index, each in enumerate(value):
         if not isinstance(each, _C.Tensor):
             raise TypeError(
-                f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but the value at index {index} has"
+                f"The {what} given to {caller} must be either a Tensor or a tuple of Tensors but the value at index"
+                f" {index} has"
                 f" type {type(each)}."
             )
     return True, value
@@ -192,7 +207,8 @@ def vjp(
             vectors = None
         else:
             raise RuntimeError(
-                "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+                "The vector v can only be None if the user-provided function returns a single Tensor with a single"
+                " element."
             )
     creates = create_graph or minidynamo.is_grad_enabled()
     with minidynamo.set_grad_enabled(creates):
@@ -207,7 +223,8 @@ def vjp(
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(*inputs), the product of the Jacobian and v), by two backwards. v is like the inputs, and None for a single element."""
+    """(func(*inputs), the product of the Jacobian and v), by two backwards. v is like the inputs, and None for a
+    single element."""
     with minidynamo.enable_grad():
         is_inputs_tuple, inputs = _tensors(inputs, "inputs", "jvp")
         inputs = _as_variables(inputs, create_graph)
@@ -217,7 +234,8 @@ def jvp(
             vectors = None
         else:
             raise RuntimeError(
-                "The vector v can only be None if the input to the user-provided function is a single Tensor with a single"
+                "The vector v can only be None if the input to the user-provided function is a single Tensor with a"
+                " single"
                 " element."
             )
         is_outputs_tuple, outputs = _tensors(func(*inputs), "outputs of the user-provided function", "jvp")
@@ -248,7 +266,8 @@ def jacobian(
     vectorize: bool = False,
     strategy: str = "reverse-mode",
 ) -> Any:
-    """The derivatives of each element of the outputs with respect to each of the inputs: of shape output.shape + input.shape.
+    """The derivatives of each element of the outputs with respect to each of the inputs: of shape output.shape +
+    input.shape.
 
     A tuple of outputs by a tuple of inputs, without the level of what is one tensor. One backward for each element;
     `vectorize` and the strategy "forward-mode" give the same values.
@@ -269,23 +288,27 @@ def jacobian(
 def _check_strategy(strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more'
+            " outputs than"
             ' inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         if create_graph:
             raise NotImplementedError(
-                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported'
+                'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not'
+                " supported"
                 ' together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
             )
         if strict:
             raise RuntimeError(
-                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported together'
+                'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported'
+                " together"
                 ' (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
             )
         if not vectorize:
             raise NotImplementedError(
-                "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
+                "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for"
+                " `vectorize=True`."
             )
     elif strict and vectorize:
         raise RuntimeError(
@@ -305,8 +328,8 @@ def _blocks(
         for number, (column, gradient, each) in enumerate(zip(columns, found, inputs)):
             if gradient is None and strict:
                 raise RuntimeError(
-                    f"Output {index} of the user-provided function is independent of input {number}. This is not allowed in"
-                    " strict mode."
+                    f"Output {index} of the user-provided function is independent of input {number}. This is"
+                    " not allowed in strict mode."
                 )
             if gradient is not None and strict and create_graph and not gradient.requires_grad:
                 raise RuntimeError(
@@ -380,7 +403,8 @@ def _vector_for_inputs(v: Any, inputs: tuple[Tensor, ...], is_tuple: bool, calle
         return _own_vector(v, inputs, is_tuple, caller, create_graph)
     if len(inputs) != 1 or inputs[0].numel() != 1:
         raise RuntimeError(
-            "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+            "The vector v can only be None if the input to the user-provided function is a single Tensor with a"
+            " single element."
         )
     return None
 
@@ -388,7 +412,8 @@ def _vector_for_inputs(v: Any, inputs: tuple[Tensor, ...], is_tuple: bool, calle
 def vhp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(*inputs), the product of v and the Hessian) of a function with a result of one element. v is like the inputs."""
+    """(func(*inputs), the product of v and the Hessian) of a function with a result of one element. v is like the
+    inputs."""
     with minidynamo.enable_grad():
         is_inputs_tuple, inputs = _tensors(inputs, "inputs", "vhp")
         inputs = _as_variables(inputs, create_graph)
@@ -406,7 +431,8 @@ def vhp(
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(*inputs), the product of the Hessian and v), by three backwards; vhp() needs two, and gives the same where the
+    """(func(*inputs), the product of the Hessian and v), by three backwards; vhp() needs two, and gives the same
+    where the
     Hessian is symmetric."""
     with minidynamo.enable_grad():
         is_inputs_tuple, inputs = _tensors(inputs, "inputs", "hvp")

@@ -1,6 +1,7 @@
 """gradcheck and gradgradcheck: gradients against central differences.
 
-Every element of every input that requires grad is moved by eps to both sides; for complex inputs along both axes, for complex
+Every element of every input that requires grad is moved by eps to both sides; for complex inputs along both axes, for
+complex
 outputs the two parts are functions of their own. Source: the PyTorch documentation of torch.autograd.gradcheck.
 """
 
@@ -30,7 +31,8 @@ class GradcheckError(RuntimeError):
 
 
 _NOT_REENTRANT = (
-    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values,"
+    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives"
+    " different values,"
     " although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {}."
 )
 _NONDETERMINISM_NOTE = """
@@ -70,14 +72,17 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
             continue
         if each.dtype not in (minidynamo.float64, minidynamo.complex128):
             warnings.warn(
-                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check will"
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This"
+                " check will"
                 " likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=4,
             )
         if not all(stride > 0 or size <= 1 for stride, size in zip(each.stride(), each.shape)):
             raise RuntimeError(
-                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping"
-                " to be able to compute the numerical gradients correctly. You should call .contiguous on the input before"
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are"
+                " non-overlapping"
+                " to be able to compute the numerical gradients correctly. You should call .contiguous on the input"
+                " before"
                 " passing it to gradcheck."
             )
     if not _wanted(inputs):
@@ -252,9 +257,10 @@ def _check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...], wanted: 
 
 def _warn_of_undefined() -> None:
     warnings.warn(
-        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break"
-        ' existing callers of this function. If this is true for you, you can call this function with "check_undefined_grad=False"'
-        " to disable the feature",
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may"
+        " break"
+        " existing callers of this function. If this is true for you, you can call this function with"
+        ' "check_undefined_grad=False" to disable the feature',
         stacklevel=5,
     )
 

@@ -98,7 +98,8 @@ class _Handles:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> _Handles:
-    """With "all", fn(gradients) is called once all tensors got theirs (None for those that a backward does not reach); with
+    """With "all", fn(gradients) is called once all tensors got theirs (None for those that a backward does not
+    reach); with
     "any", fn(gradient) for the first one."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -141,7 +142,8 @@ class _Arrivals:
 class saved_tensors_hooks:
     """A context manager under which pack_hook(tensor) gives what is kept of each tensor that is saved for backward.
 
-    unpack_hook(what was kept) gives the tensor when it is needed: of the same sizes and dtype. The innermost pair applies, in
+    unpack_hook(what was kept) gives the tensor when it is needed: of the same sizes and dtype. The innermost pair
+    applies, in
     this thread. A tensor that pack_hook gets has no history; writing it is a RuntimeError.
     """
 
@@ -185,7 +187,8 @@ class disable_saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A context manager under which saved tensors are copied: they are on the CPU already, and may be written behind it."""
+    """A context manager under which saved tensors are copied: they are on the CPU already, and may be written behind
+    it."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor.clone(), lambda tensor: tensor)

@@ -8,9 +8,7 @@ from itertools import count
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
-
-    from typing_extensions import Self
+    from typing import Any, Self
 
 
 class NumberedHook:

@@ -8,9 +8,7 @@ from .._missing_names import explain_missing as _explain_missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from typing_extensions import Self
+    from typing import Any, Self
 
 __all__ = ["emit_itt", "emit_nvtx", "profile", "record_function"]
 

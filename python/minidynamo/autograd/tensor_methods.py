@@ -58,7 +58,8 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(self)]
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+            "  If you were"
             " attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see"
             " https://github.com/pytorch/pytorch/pull/103001"
         )

@@ -1,6 +1,7 @@
 """vmap: a function over single elements as a function over batches.
 
-The function runs once for each element of the batch, and the results are stacked: right for every operation, and no faster than
+The function runs once for each element of the batch, and the results are stacked: right for every operation, and no
+faster than
 a loop in Python.
 """
 
@@ -32,7 +33,8 @@ def _check_out_dims(func: Any, out_dims: Any) -> None:
     for each in [out_dims] if isinstance(out_dims, int) else pytree.tree_leaves(out_dims):
         if not isinstance(each, int) and each is not None:
             raise ValueError(
-                f"vmap({_name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of"
+                f"vmap({_name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python"
+                " collection of"
                 " ints representing where in the outputs the vmapped dimension should appear."
             )
 
@@ -47,13 +49,15 @@ def _check_in_dim(shown: str, in_dim: Any, value: Any) -> int | None:
         return None
     if not isinstance(value, Tensor):
         raise ValueError(
-            f"{shown}: Got in_dim={in_dim} for an input but the input is of type {type(value)}. We cannot vmap over non-Tensor"
+            f"{shown}: Got in_dim={in_dim} for an input but the input is of type {type(value)}. We cannot vmap over"
+            " non-Tensor"
             " arguments, please use None as the respective in_dim"
         )
     rank = value.dim()
     if not -rank <= in_dim < rank:
         raise ValueError(
-            f"{shown}: Got in_dim={in_dim} for some input, but that input is a Tensor of dimensionality {rank} so expected"
+            f"{shown}: Got in_dim={in_dim} for some input, but that input is a Tensor of dimensionality {rank} so"
+            " expected"
             f" in_dim to satisfy -{rank} <= in_dim < {rank}."
         )
     return in_dim % rank
@@ -66,12 +70,14 @@ class _Batch:
         shown = f"vmap({_name_of(func)}, in_dims={in_dims}, ...)(<inputs>)"
         if not isinstance(in_dims, (int, tuple)):
             raise ValueError(
-                f"{shown}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got:"
+                f"{shown}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of"
+                " inputs, got:"
                 f" {type(in_dims)}."
             )
         if not args:
             raise ValueError(
-                f"vmap({_name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap"
+                f"vmap({_name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying"
+                " to vmap"
                 " over a function with no inputs. The latter is unsupported."
             )
         self.values, self.spec = pytree.tree_flatten(args)
@@ -114,7 +120,8 @@ def _dims_of_outputs(func: Any, out_dims: Any, output: Any, spec: pytree.TreeSpe
         found = pytree._broadcast_to_and_flatten(out_dims, spec)
     if found is None:
         raise ValueError(
-            f"vmap({_name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of"
+            f"vmap({_name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the"
+            " structure of"
             f" `outputs`. out_dims has structure {pytree.tree_flatten(out_dims)[1]} but outputs has structure {spec}."
         )
     return found
@@ -130,7 +137,8 @@ def _joined(func: Any, values: list[Any], dim: int | None, is_empty: bool) -> An
     for value in values:
         if not isinstance(value, Tensor):
             raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set out_dims="
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you mean to set"
+                " out_dims="
                 " to None for output?"
             )
     rank = values[0].dim()
@@ -154,7 +162,8 @@ class _Randomness:
     def end(self) -> None:
         if self._kind == "error" and not minidynamo.equal(self._before, minidynamo.get_rng_state()):
             raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different'"
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or"
+                " 'different'"
                 " randomness flags on vmap or perform the randomness operation out of vmap"
             )
 
@@ -169,7 +178,8 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that maps func over a dim of its arguments.
 
-    in_dims     the dim of each argument that is mapped, None for one that is the same for all; an int stands for all of them
+    in_dims     the dim of each argument that is mapped, None for one that is the same for all; an int stands for all
+                        of them
     out_dims    where that dim is in each output; None for an output that is the same for all
     randomness  what draws of func do: "error", "different" or "same" for all elements
     chunk_size  accepted: the function runs for one element at a time

@@ -1,6 +1,7 @@
 """Gradients of functions as functions: grad, vjp, jvp, Jacobians and Hessians, which may be nested.
 
-Each call gives the function tensors of its own over the elements of its arguments, so that what a closure holds is constant to
+Each call gives the function tensors of its own over the elements of its arguments, so that what a closure holds is
+constant to
 it. A result has a history only with respect to what requires gradients outside of the call.
 """
 
@@ -115,9 +116,11 @@ def _split_aux(output: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
 def grad_and_value(
     func: Callable[..., Any], argnums: _Argnums = 0, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that gives (the gradients of func, its value), or (gradients, (value, aux)) where func gives (value, aux).
+    """A function that gives (the gradients of func, its value), or (gradients, (value, aux)) where func gives (value,
+    aux).
 
-    func's value is a tensor without dims. Gradients have the structure of the argument that `argnums` names, or are a tuple of
+    func's value is a tensor without dims. Gradients have the structure of the argument that `argnums` names, or are a
+    tuple of
     those of several. Raises RuntimeError for a value of another kind and for an argnum that is not there.
     """
 
@@ -150,7 +153,8 @@ def _check_scalar(value: Any) -> None:
 
 
 def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradients of func, or (gradients, aux) where func gives (value, aux). See grad_and_value."""
+    """A function that gives the gradients of func, or (gradients, aux) where func gives (value, aux). See
+    grad_and_value."""
     with_value = grad_and_value(func, argnums, has_aux)
 
     @wraps(func)
@@ -182,7 +186,8 @@ def _spec_text(spec: pytree.TreeSpec) -> str:
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), a function of cotangents), and aux as a third where func gives (output, aux).
 
-    The function takes cotangents in the structure of the output and gives a tuple of gradients, one for each of the primals.
+    The function takes cotangents in the structure of the output and gives a tuple of gradients, one for each of the
+    primals.
     """
     level = _Level()
     own = level.enter(primals)
@@ -193,7 +198,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         for each in outputs:
             if not (each.dtype.is_floating_point or each.dtype.is_complex):
                 raise RuntimeError(
-                    f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {each.dtype}"
+                    "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype"
+                    f" {each.dtype}"
                 )
         level.note(*outputs)
     structure = pytree.tree_structure(own)
@@ -224,8 +230,10 @@ def _check_tangents(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Ten
     given, given_spec = pytree.tree_flatten(tangents)
     if spec != given_spec:
         raise RuntimeError(
-            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3"
-            f" tensors, tangents also must be. Got primals with structure {spec} and tangents with structure {given_spec}"
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a"
+            " tuple of 3"
+            f" tensors, tangents also must be. Got primals with structure {spec} and tangents with structure"
+            f" {given_spec}"
         )
     for what, values in (("primals", flat), ("tangents", given)):
         if not values:
@@ -237,7 +245,8 @@ def _check_tangents(primals: Any, tangents: Any) -> tuple[list[Tensor], list[Ten
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
-    """(func(*primals), the derivative along the tangents), and aux as a third where func gives (output, aux). By two backwards.
+    """(func(*primals), the derivative along the tangents), and aux as a third where func gives (output, aux). By two
+    backwards.
 
     Raises RuntimeError if the structures of primals and tangents differ, and, with `strict`, for an independent output.
     """
@@ -259,7 +268,8 @@ def _along(level: _Level, outputs: list[Tensor], tangents: list[Tensor], strict:
     """The derivatives of outputs along the tangents of the level's variables."""
     if strict and not all(_depends(output, level) for output in outputs):
         raise RuntimeError(
-            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with"
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not"
+            " allowed with"
             " strict=True."
         )
     starts = [minidynamo.zeros_like(each, requires_grad=True) for each in outputs]
@@ -351,8 +361,10 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the derivatives of func's outputs: of shape output.shape + argument.shape, in the structure of the
-    outputs, in each of them in that of the arguments. With `has_aux` (derivatives, aux). One backward for each element."""
+    """A function that gives the derivatives of func's outputs: of shape output.shape + argument.shape, in the
+    structure of the
+    outputs, in each of them in that of the arguments. With `has_aux` (derivatives, aux). One backward for each
+    element."""
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
     return _jacobian_of(func, argnums, has_aux, "jacrev", "vjp(f, *primals)")

@@ -59,7 +59,8 @@ def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Tensors over the same elements without history, which require gradients as the inputs do. RuntimeError for no tuple."""
+    """Tensors over the same elements without history, which require gradients as the inputs do. RuntimeError for no
+    tuple."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
@@ -104,8 +105,10 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *args: Any) -> Any:
         if has_inputs():
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter"
-                " to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without"
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs`"
+                " parameter"
+                " to .backward(). To resolve this error, you can either set use_reentrant=False, or call .backward()"
+                " without"
                 " passing the `inputs` argument."
             )
         inputs = list(ctx.others)
@@ -177,7 +180,8 @@ class _Frame:
         ]
         if differences:
             raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the"
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than"
+                " during the"
                 " forward pass.\n" + "".join(differences) + "."
             )
 
@@ -196,13 +200,16 @@ def checkpoint(
     early_stop: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Returns function(*args, **kwargs). What its nodes would save is computed again by a backward, with the same random numbers.
+    """Returns function(*args, **kwargs). What its nodes would save is computed again by a backward, with the same
+    random numbers.
 
     use_reentrant       should be given: True (what None means, with a warning) takes neither keyword arguments for the
-                        function nor context_fn and debug, which is a ValueError, and needs an argument that requires grad
+                        function nor context_fn and debug, which is a ValueError, and needs an argument that requires
+                        grad
     preserve_rng_state  False: the recomputation draws other random numbers
     context_fn          makes two context managers: for the function, and for its recomputation
-    determinism_check   "default": a recomputation that saves tensors of other sizes or dtypes is a CheckpointError; "none"
+    determinism_check   "default": a recomputation that saves tensors of other sizes or dtypes is a CheckpointError;
+                        "none"
     debug, early_stop   accepted
 
     In a captured region the function is a part of the region.
