@@ -150,7 +150,7 @@ class Backward {
     std::vector<Tensor> gradients = std::move(buffers_[&node]);
     buffers_.erase(&node);
     gradients.resize(node.outputs.size());
-    // As torch: hooks replace the gradient of an input only where the walk ends.
+    // As torch: hooks replace the gradient of an input only where the backward ends.
     if (is_on_the_way(&node)) find_inputs(node, gradients);
     node.show_gradients(gradients);
     if (!is_on_the_way(&node)) find_inputs(node, gradients);

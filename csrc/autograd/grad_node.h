@@ -42,7 +42,7 @@ class NodeNotes {
   virtual ~NodeNotes() = default;
 };
 
-// Anomaly mode: is told of nodes that are made, and of one that fails.
+// Anomaly mode: is notified of nodes that are made, and of one that fails.
 class NodeObserver {
  public:
   virtual ~NodeObserver() = default;

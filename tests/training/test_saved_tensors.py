@@ -102,7 +102,7 @@ HOOKS = {
             y = x.exp()
         y.sum().backward()
     """,
-    "versions are not looked at": """
+    "versions are not compared": """
         x = torch.tensor([1.0, 2.0], requires_grad=True)
         with torch.autograd.graph.saved_tensors_hooks(lambda x: x.clone(), lambda x: x):
             y = x * 1
@@ -345,7 +345,7 @@ ANOMALIES = {
         with torch.autograd.set_detect_anomaly(True):
             y.sum().backward()
     """,
-    "nan is not looked for": """
+    "nan is not searched": """
         with torch.autograd.set_detect_anomaly(True, check_nan=False):
             x = torch.tensor([-1.0], requires_grad=True)
             x.sqrt().sum().backward()

@@ -118,11 +118,10 @@ def backward(
 ) -> None:
     """Adds the gradients of tensors to the `grad` of the leaves that they were computed from, or of `inputs` alone.
 
-    `grad_tensors` has one gradient for each tensor, of its shape; None stands for 1 and needs a tensor of one
-    element. What the
-    graph saved is freed unless `retain_graph`, which is `create_graph` by default: then gradients can be
-    differentiated.
-    Raises RuntimeError for a tensor without history, a gradient of another shape, and a graph that was freed.
+    `grad_tensors` has one gradient for each tensor, of its shape; None stands for 1 and needs a tensor of one element.
+    What the graph saved is freed unless `retain_graph`, which is `create_graph` by default: then gradients can be
+    differentiated. Raises RuntimeError for a tensor without history, a gradient of another shape, and a graph that was
+    freed.
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
@@ -190,8 +189,7 @@ def grad(
     """The sums of the gradients of outputs with respect to each of the inputs, as a tuple; no `grad` changes.
 
     An input that the outputs do not depend on is an error, None if `allow_unused`, and zeros if `materialize_grads`.
-    With
-    `is_grads_batched` each of `grad_outputs` has a first dim of several gradients, and so have the results.
+    With `is_grads_batched` each of `grad_outputs` has a first dim of several gradients, and so have the results.
     """
     if not only_inputs:
         warnings.warn(

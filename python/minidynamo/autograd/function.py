@@ -195,9 +195,8 @@ class Function(metaclass=FunctionMeta):
     """An operation with a backward of its own.
 
     A subclass has static methods forward(ctx, *args) and backward(ctx, *gradients of outputs), which returns a
-    gradient or
-    None for each argument of forward; or forward(*args) and setup_context(ctx, inputs, output). Its apply() is the
-    operation.
+    gradient or None for each argument of forward; or forward(*args) and setup_context(ctx, inputs, output). Its
+    apply() is the operation.
     """
 
     _backward_cls: type[BackwardCFunction]

@@ -1,16 +1,12 @@
 """Derivatives of functions of tensors, by one or two backwards: torch.autograd.functional's names.
 
 `func` takes tensors and returns one or a tuple of them; `inputs` is its argument or a tuple of its arguments. Results
-have no
-history unless `create_graph`, and follow the structure of inputs and outputs: a tensor for one, a tuple for a tuple.
-With
-`strict` an output that does not depend on an input is a RuntimeError, otherwise its derivative is zeros. TypeError
-for what is
-no tensor.
+have no history unless `create_graph`, and follow the structure of inputs and outputs: a tensor for one, a tuple for a
+tuple. With `strict` an output that does not depend on an input is a RuntimeError, otherwise its derivative is zeros.
+TypeError for anything but a tensor.
 
 Source of the trick by which a product with the Jacobian is two backwards: J. Townsend, "A new trick for calculating
-Jacobian
-vector products" (2017).
+Jacobian vector products" (2017).
 """
 
 from __future__ import annotations
@@ -431,9 +427,8 @@ def vhp(
 def hvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(func(*inputs), the product of the Hessian and v), by three backwards; vhp() needs two, and gives the same
-    where the
-    Hessian is symmetric."""
+    """(func(*inputs), the product of the Hessian and v), by three backwards; vhp() needs two, and gives the same where
+    the Hessian is symmetric."""
     with minidynamo.enable_grad():
         is_inputs_tuple, inputs = _tensors(inputs, "inputs", "hvp")
         inputs = _as_variables(inputs, create_graph)

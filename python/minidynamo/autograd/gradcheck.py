@@ -1,8 +1,8 @@
 """gradcheck and gradgradcheck: gradients against central differences.
 
 Every element of every input that requires grad is moved by eps to both sides; for complex inputs along both axes, for
-complex
-outputs the two parts are functions of their own. Source: the PyTorch documentation of torch.autograd.gradcheck.
+complex outputs the two parts are functions of their own. Source: the PyTorch documentation of
+torch.autograd.gradcheck.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _values(func: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
 
 
 def _slopes(func: Callable[..., Any], inputs: tuple[Any, ...], data: Tensor, place: Any, step: Any) -> list[Tensor]:
-    """The central differences of all outputs for one step of an element, which is put back."""
+    """The central differences of all outputs for one step of an element, which is restored."""
     before = data[place].item()
     try:
         data[place] = before + step

@@ -98,9 +98,8 @@ class _Handles:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[..., None], *, mode: Literal["all", "any"] = "all"
 ) -> _Handles:
-    """With "all", fn(gradients) is called once all tensors got theirs (None for those that a backward does not
-    reach); with
-    "any", fn(gradient) for the first one."""
+    """With "all", fn(gradients) is called once all tensors got theirs (None for those that a backward does not reach);
+    with "any", fn(gradient) for the first one."""
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     arrivals = _Arrivals(tensors, fn, mode)
@@ -140,11 +139,10 @@ class _Arrivals:
 
 
 class saved_tensors_hooks:
-    """A context manager under which pack_hook(tensor) gives what is kept of each tensor that is saved for backward.
+    """A context manager under which pack_hook(tensor) returns what is kept of each tensor that is saved for backward.
 
     unpack_hook(what was kept) gives the tensor when it is needed: of the same sizes and dtype. The innermost pair
-    applies, in
-    this thread. A tensor that pack_hook gets has no history; writing it is a RuntimeError.
+    applies, in this thread. A tensor that pack_hook gets has no history; writing it is a RuntimeError.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:

@@ -1,8 +1,7 @@
 """vmap: a function over single elements as a function over batches.
 
 The function runs once for each element of the batch, and the results are stacked: right for every operation, and no
-faster than
-a loop in Python.
+faster than a loop in Python.
 """
 
 from __future__ import annotations

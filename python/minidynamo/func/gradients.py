@@ -1,8 +1,7 @@
 """Gradients of functions as functions: grad, vjp, jvp, Jacobians and Hessians, which may be nested.
 
-Each call gives the function tensors of its own over the elements of its arguments, so that what a closure holds is
-constant to
-it. A result has a history only with respect to what requires gradients outside of the call.
+Each call passes the function tensors of its own over the elements of its arguments, so that what a closure holds is
+constant to it. A result has a history only with respect to what requires gradients outside of the call.
 """
 
 from __future__ import annotations
@@ -116,12 +115,11 @@ def _split_aux(output: Any, has_aux: bool, caller: str) -> tuple[Any, Any]:
 def grad_and_value(
     func: Callable[..., Any], argnums: _Argnums = 0, has_aux: bool = False
 ) -> Callable[..., tuple[Any, Any]]:
-    """A function that gives (the gradients of func, its value), or (gradients, (value, aux)) where func gives (value,
+    """A function that returns (the gradients of func, its value), or (gradients, (value, aux)) where func gives (value,
     aux).
 
     func's value is a tensor without dims. Gradients have the structure of the argument that `argnums` names, or are a
-    tuple of
-    those of several. Raises RuntimeError for a value of another kind and for an argnum that is not there.
+    tuple of those of several. Raises RuntimeError for a value of another kind and for an argnum that is not there.
     """
 
     @wraps(func)
@@ -153,7 +151,7 @@ def _check_scalar(value: Any) -> None:
 
 
 def grad(func: Callable[..., Any], argnums: _Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that gives the gradients of func, or (gradients, aux) where func gives (value, aux). See
+    """A function that returns the gradients of func, or (gradients, aux) where func gives (value, aux). See
     grad_and_value."""
     with_value = grad_and_value(func, argnums, has_aux)
 
@@ -291,7 +289,7 @@ def _depends(output: Tensor, level: _Level) -> bool:
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(func(*primals), a function of tangents that gives the derivative along them); func runs once."""
+    """(func(*primals), a function of tangents that returns the derivative along them); func runs once."""
     level = _Level()
     own = level.enter(primals)
     with minidynamo.enable_grad():
@@ -361,10 +359,9 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
-    """A function that gives the derivatives of func's outputs: of shape output.shape + argument.shape, in the
-    structure of the
-    outputs, in each of them in that of the arguments. With `has_aux` (derivatives, aux). One backward for each
-    element."""
+    """A function that returns the derivatives of func's outputs: of shape output.shape + argument.shape, in the
+    structure of the outputs, in each of them in that of the arguments. With `has_aux` (derivatives, aux). One backward
+    for each element."""
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
     return _jacobian_of(func, argnums, has_aux, "jacrev", "vjp(f, *primals)")
@@ -383,5 +380,5 @@ def jacfwd(
 
 
 def hessian(func: Callable[..., Any], argnums: _Argnums = 0) -> Callable[..., Any]:
-    """A function that gives the second derivatives of func: jacfwd(jacrev(func))."""
+    """A function that returns the second derivatives of func: jacfwd(jacrev(func))."""
     return jacfwd(jacrev(func, argnums), argnums)

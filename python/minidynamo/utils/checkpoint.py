@@ -212,8 +212,7 @@ def checkpoint(
                         "none"
     debug, early_stop   accepted
 
-    In a captured region the function is a part of the region.
-    Source: torch.utils.checkpoint.checkpoint.
+    In a captured region the function is a part of the region. Source: torch.utils.checkpoint.checkpoint.
     """
     if use_reentrant is None:
         warnings.warn(
