@@ -351,7 +351,7 @@ ANOMALIES = {
         with torch.autograd.set_detect_anomaly(True):
             y.sum().backward()
     """,
-    "nan is not looked for": """
+    "nan is not searched": """
         with torch.autograd.set_detect_anomaly(True, check_nan=False):
             x = torch.tensor([-1.0], requires_grad=True)
             x.sqrt().sum().backward()

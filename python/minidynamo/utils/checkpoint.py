@@ -211,8 +211,7 @@ def checkpoint(
     determinism_check   "default": a recomputation that saves tensors of other sizes or dtypes is a CheckpointError;
     "none" debug, early_stop   accepted
 
-    In a captured region the function is a part of the region.
-    Source: torch.utils.checkpoint.checkpoint.
+    In a captured region the function is a part of the region. Source: torch.utils.checkpoint.checkpoint.
     """
     if use_reentrant is None:
         warnings.warn(
