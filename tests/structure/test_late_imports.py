@@ -44,6 +44,7 @@ CALLED_BY_PROGRAMS = {
     "_serialization/stored_tensors.py": {"_rebuild_parameter"},
     "_tensor/names.py": {"set_printoptions"},
     "_families/torch_backend.py": {"minidynamo"},
+    "autograd/anomaly_mode.py": {"_stack"},  # a program turned the mode on
     "compat/in_place.py": {"_install_in_children"},
     "distributions/gamma_samples.py": {"_drawn"},  # NumPy draws them
     "_dynamo/__init__.py": {"optimize", "explain", "why", "__getattr__"},
