@@ -292,7 +292,7 @@ def test_views_are_captured():
 
 
 def test_wider_elements_that_are_not_aligned():
-    whole = np.arange(9, dtype="i4")
+    whole = np.arange(12, dtype="i4")
     compiled = minidynamo.compile(lambda x: x.view("i8") + 1)
     for first in (0, 1, 2, 1, 0):
         x = whole[first : first + 8]
