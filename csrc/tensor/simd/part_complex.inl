@@ -5,8 +5,10 @@ namespace {
 #include "tensor/simd/vectors.inl"
 
 #include "tensor/simd/complex_functions.inl"
-#include "tensor/simd/complex_loops.inl"
+
 #include "tensor/simd/complex_vectors.inl"
+
+#include "tensor/simd/complex_loops.inl"
 
 }  // namespace
 
