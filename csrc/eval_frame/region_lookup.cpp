@@ -198,7 +198,12 @@ std::optional<int> header_closed_by(const RegionPlace& place, const CodeCache& c
   auto follows = [&](int index) {
     return loop->contains(index) && (index == end + 1 || (has_target(code[end].op) && index == code[end].arg));
   };
-  bool is_closed = region.exit == ExitKind::Loop ? end == loop->first : follows(place.index);
+  // What lies between the header and the region came from before the loop, unless a region begins there: it may be worth more.
+  bool begins_iteration = std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
+    int at = static_cast<const RegionEntry&>(*each).instruction;
+    return at >= loop->first && at < place.index;
+  });
+  bool is_closed = region.exit == ExitKind::Loop ? end == loop->first && begins_iteration : follows(place.index);
   is_closed = is_closed || std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
                 return follows(static_cast<const RegionEntry&>(*each).instruction);
               });

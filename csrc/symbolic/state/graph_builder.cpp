@@ -215,7 +215,11 @@ void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
 ValueRef GraphBuilder::with_window(const TensorValue& tensor, ValueRef value) {
   static const OpRow* const scatter = find_op("scatter_view");
   static const OpRow* const view_dtype = find_op("view_dtype");
-  DType dtype = tensor.spec.dtype, own = graph_->info(tensor.base->original).spec.dtype;
+  const TensorSpec& base = graph_->info(tensor.base->original).spec;
+  DType dtype = tensor.spec.dtype, own = base.dtype;
+  auto steps_back = [](Dim stride) { return !stride.is_symbolic() && stride.value() < 0; };
+  if (dtype != own && std::ranges::any_of(base.strides.span(), steps_back))
+    graph_break(BreakReason::tensor_write, "a view in another dtype of an array that steps backwards");
   auto in_dtype = [&](ValueRef whole, DType wanted) {
     return dtype == own ? whole : ValueRef{add_op(*view_dtype, {whole, wanted}), 0};
   };

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 _LIBRARIES = {
     **{"torch": "torch", "torch._dynamo": "torch_dynamo", "numpy": "numpy", "pandas": "pandas"},
     **{"numpy.fft": "numpy_host_calls.functions", "numpy.random": "numpy_host_calls.generators"},
+    **dict.fromkeys(
+        ("scipy.linalg", "scipy.fft", "scipy.signal", "scipy.ndimage", "scipy.integrate", "scipy.spatial.distance"),
+        "numpy_host_calls.scipy",
+    ),
 }
 
 

@@ -160,7 +160,8 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
+# Of nothing, the strides are any, and so is what follows from them.
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "nothing"])
 @pytest.mark.parametrize("made", MADE)
 def test_flags(layout, made):
     make, array = MADE[made], layouts("f8")[layout]
@@ -251,6 +252,12 @@ def flip_sign(x):
     return x
 
 
+def last_bit(x):
+    bits = x.view("i8")
+    bits[1:] ^= 1
+    return x * 2
+
+
 CHANGES = {
     "whole": lambda v: v.__setitem__(Ellipsis, 1),
     "one": lambda v: v.__setitem__(0, 0),
@@ -284,7 +291,7 @@ def test_programs_of_bits(layout):
 def test_views_are_captured():
     x = array_of("f8", (8,))
     for function in (
-        flip_sign, read_after_write, lambda x: x.flat[1:3] * 2, lambda x: x.view("i8") >> 3, lambda x: x.view("u1").sum(),
+        last_bit, read_after_write, lambda x: x.flat[1:3] * 2, lambda x: x.view("i8") >> 3, lambda x: x.view("u1").sum(),
         lambda x: x.view("D").real * 2, lambda x: x.flags.c_contiguous and x * 2, lambda x: x.flat[0] + x.flat[-1],
         kept, all_elements, written(slice(1, 3), 2.5), written(0, 1.0), lambda x: len(x.flat) * x,
     ):  # fmt: skip
@@ -292,7 +299,7 @@ def test_views_are_captured():
 
 
 def test_wider_elements_that_are_not_aligned():
-    whole = np.arange(9, dtype="i4")
+    whole = np.arange(12, dtype="i4")
     compiled = minidynamo.compile(lambda x: x.view("i8") + 1)
     for first in (0, 1, 2, 1, 0):
         x = whole[first : first + 8]

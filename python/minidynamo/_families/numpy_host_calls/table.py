@@ -21,7 +21,10 @@ MOST_ELEMENTS = 1 << 20
 MOST_OF_MATRICES = 1 << 16
 
 # Parameters through which a function writes to its arguments.
-_WRITTEN = ("out", "overwrite_input")
+_WRITTEN = (
+    *("out", "output", "overwrite_input", "overwrite_a", "overwrite_b", "overwrite_c", "overwrite_x", "overwrite_ab"),
+    "overwrite_data",
+)
 
 
 class HostCall:
