@@ -139,7 +139,9 @@ PAIRS = {
     "outer": (lambda x, y: (x[:, None] * y).sum(0), lambda a, b: (drawn(a), drawn(b))),
     "written window": (write_scaled, lambda a, b: (drawn(a, 3), drawn(b, 2))),
 }
-PAIRS_OF_SIZES = [(5, 7), (6, 7), (7, 9), (8, 9), (8, 10), (8, 11), (9, 12), (5, 12), (5, 7), (40, 7), (40, 70), (41, 71)]
+PAIRS_OF_SIZES = [
+    (5, 7), (6, 7), (7, 9), (8, 9), (8, 10), (8, 11), (9, 12), (5, 12), (5, 7), (40, 7), (40, 70), (41, 71),
+]  # fmt: skip
 
 
 def outcome(function, arguments):

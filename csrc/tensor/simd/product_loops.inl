@@ -14,7 +14,7 @@ struct StreamColumns {
   int64_t first, vectors, last;  // `last`: where the last vector begins, counted from `first`
 };
 
-// sums[r] += a[r, 0..Steps) @ b[0..Steps), each row of sums by vectors. Ahead: prefetches the Steps rows of b behind these.
+// sums[r] += a[r, 0..Steps) @ b[0..Steps), each row of sums by vectors. Ahead: prefetches as many rows of b behind.
 template <typename T, int Rows, int Steps, bool Ahead = false>
 inline void stream_step(const GemmProblem<T>& problem, const T* a, const T* b, const StreamColumns& columns, T* sums) {
   int64_t sums_row = columns.vectors * kVector<T>;
