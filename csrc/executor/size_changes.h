@@ -19,8 +19,8 @@ class SizeChanges {
   SizeChanges(std::shared_ptr<const SizedGraph> sized, const BufferAssignment& places, std::vector<StepMemory> memory,
               std::span<const std::vector<const Node*>> nodes, std::span<const WritePlacement::Moved> moved);
 
-  // The specs and offsets that the graph's present sizes give, and the sizes of buffers. all: whatever has changed
-  // since the last time; needed after a failure.
+  // The specs and offsets that the graph's present sizes give, and the sizes of buffers. all: of everything, whatever
+  // has changed since the last time; needed after a failure.
   void put_sizes(Layout& layout, bool all);
   // The buffers of all values, before they share memory.
   void part_buffers(Layout& layout) const;

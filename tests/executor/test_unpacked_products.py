@@ -89,6 +89,16 @@ def test_odd_shapes_in_every_layout(sizes, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("depth", (1, 7, 8, 9, 15, 16, 17, 383, 384, 385, 391, 392, 400, 777))
+def test_one_row_of_any_length(depth, dtype):
+    """Several rows of the matrix are added in one step; what is left of them is added by itself."""
+    left, right = noise(1, depth, dtype, 5), noise(depth, 3100, dtype, 6)
+    for columns in (4, 8, 9, 17, 31, 64, 65, 256, 1023, 3100):
+        for layout in (by_rows, in_a_wider_one):
+            near(product(left, layout(right[:, :columns])), left, right[:, :columns])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("sizes", ODD, ids=str)
 def test_a_bias_and_what_follows_it(sizes, dtype):
     m, k, n = sizes

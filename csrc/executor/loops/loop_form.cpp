@@ -61,8 +61,7 @@ class NewSizes {
     return size_scratch(program_, form_.scratch, form_.by_rows);
   }
 
-  // Whether all streams have all elements in row-major order, and single elements stay so: then only their number is
-  // new.
+  // Whether all streams have all elements in row-major order, and single elements stay so: only their number is new.
   bool stays_flat() const {
     auto is_whole = [this](const Stream& stream) {
       const TensorSpec& spec = place(stream.value).spec;

@@ -4,14 +4,18 @@
 // Rows of sums and rows of b in one step of a streamed product: their factors stay in registers.
 constexpr int kStreamRows = MD_LEVEL_BYTES >= 64 ? 4 : 2;
 constexpr int kStreamSteps = MD_LEVEL_BYTES >= 64 ? 6 : 4;
+// Of a single row of sums. Where rows of b are short, the next ones come into the L2 cache meanwhile: the processor
+// follows addresses no further than the end of a row.
+constexpr int kLoneRowSteps = 8;
+constexpr int64_t kMostBytesAhead = 64 << 10;
 
 // The columns of b in one block: whole vectors, the last of which may begin within the one before.
 struct StreamColumns {
   int64_t first, vectors, last;  // `last`: where the last vector begins, counted from `first`
 };
 
-// sums[r] += a[r, 0..Steps) @ b[0..Steps), each row of sums by vectors.
-template <typename T, int Rows, int Steps>
+// sums[r] += a[r, 0..Steps) @ b[0..Steps), each row of sums by vectors. Ahead: prefetches as many rows of b behind.
+template <typename T, int Rows, int Steps, bool Ahead = false>
 inline void stream_step(const GemmProblem<T>& problem, const T* a, const T* b, const StreamColumns& columns, T* sums) {
   int64_t sums_row = columns.vectors * kVector<T>;
   Vector<T> factors[Rows][Steps];
@@ -34,8 +38,17 @@ inline void stream_step(const GemmProblem<T>& problem, const T* a, const T* b, c
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) *reinterpret_cast<Vector<T>*>(to + r * sums_row) = totals[r];
   };
-  int64_t whole = (columns.vectors - 1) * kVector<T>;
-  for (int64_t x = 0; x < whole; x += kVector<T>) add(b + x, sums + x);
+  int64_t whole = (columns.vectors - 1) * kVector<T>, x = 0;
+  if constexpr (Ahead) {
+    constexpr int kVectorsPerLine = 64 / MD_LEVEL_BYTES;
+    for (; x + kVectorsPerLine * kVector<T> <= whole; x += kVectorsPerLine * kVector<T>) {
+#pragma GCC unroll 8
+      for (int s = 0; s < Steps; ++s) __builtin_prefetch(b + (Steps + s) * b_row + x, 0, 2);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectorsPerLine; ++v) add(b + x + v * kVector<T>, sums + x + v * kVector<T>);
+    }
+  }
+  for (; x < whole; x += kVector<T>) add(b + x, sums + x);
   add(b + columns.last, sums + whole);
 }
 
@@ -46,6 +59,23 @@ inline void stream_rows(const GemmProblem<T>& problem, int64_t p, const StreamCo
                                 problem.b + p * problem.b_row + columns.first, columns,
                                 sums + at * columns.vectors * kVector<T>);
   });
+}
+
+// Rows [first, end) of b, as far as they fill whole steps; returns the first one that is left.
+template <typename T>
+inline int64_t stream_lone_row(const GemmProblem<T>& problem, int64_t first, int64_t end, const StreamColumns& columns,
+                               T* sums) {
+  bool is_short = columns.vectors * MD_LEVEL_BYTES * kLoneRowSteps <= kMostBytesAhead;
+  for (; first + kLoneRowSteps <= end; first += kLoneRowSteps) {
+    const T* a = problem.a + first * problem.a_step;
+    const T* b = problem.b + first * problem.b_row + columns.first;
+    if (is_short && first + 2 * kLoneRowSteps <= end) {
+      stream_step<T, 1, kLoneRowSteps, true>(problem, a, b, columns, sums);
+    } else {
+      stream_step<T, 1, kLoneRowSteps>(problem, a, b, columns, sums);
+    }
+  }
+  return first;
 }
 
 template <typename T>
@@ -73,6 +103,7 @@ void stream_run(const GemmProblem<T>& problem, T* sums) {
     for (int64_t p = 0; p < problem.k; p += kGemmDepth) {
       int64_t end = p + least(problem.k - p, kGemmDepth), q = p;
       for (int64_t i = 0; i < problem.m * columns.vectors * kVector<T>; ++i) sums[i] = 0;
+      if (problem.m == 1) q = stream_lone_row(problem, p, end, columns, sums);
       for (; q + kStreamSteps <= end; q += kStreamSteps) stream_rows<T, kStreamSteps>(problem, q, columns, sums);
       for (; q + 2 <= end; q += 2) stream_rows<T, 2>(problem, q, columns, sums);
       for (; q < end; ++q) stream_rows<T, 1>(problem, q, columns, sums);
