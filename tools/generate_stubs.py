@@ -42,6 +42,7 @@ LEFT_OUT = {
     "__weakref__",
     "_pybind11_conduit_v1_",
 }
+COMPLETING_MODULES = {"minidynamo.autograd.graph"}
 MODULE_LEFT_OUT = {"__doc__", "__file__", "__loader__", "__name__", "__package__", "__spec__"}
 DESCRIPTORS = ("getset_descriptor", "member_descriptor", "property")
 FUNCTIONS = (
@@ -270,7 +271,9 @@ def class_lines(name, cls):
     bases = [base.__name__ for base in cls.__bases__ if base is not object and not base.__name__.startswith("pybind11")]
     lines = []
     for member_name, member in sorted(vars(cls).items()):
-        if member_name not in LEFT_OUT:
+        # Modules of the package complete some types when they are imported: _C does not say what they add.
+        is_added = inspect.isfunction(member) and member.__module__ in COMPLETING_MODULES
+        if member_name not in LEFT_OUT and not is_added:
             lines += member_lines(member_name, member)
     if "__new__" in vars(cls) and "__init__" not in vars(cls):  # what a type of C takes is not written anywhere
         lines.insert(0, "def __init__(self, *args: Any, **kwargs: Any) -> None: ...")

@@ -198,7 +198,8 @@ std::optional<int> header_closed_by(const RegionPlace& place, const CodeCache& c
   auto follows = [&](int index) {
     return loop->contains(index) && (index == end + 1 || (has_target(code[end].op) && index == code[end].arg));
   };
-  // What lies between the header and the region came from before the loop, unless a region begins there: it may be worth more.
+  // What lies between the header and the region came from before the loop, unless a region begins there: it may be
+  // worth more.
   bool begins_iteration = std::ranges::any_of(cache.all_entries(), [&](const CacheEntryPtr& each) {
     int at = static_cast<const RegionEntry&>(*each).instruction;
     return at >= loop->first && at < place.index;

@@ -169,7 +169,7 @@ def test_the_missing_names_are_reported(tmp_path):
             if hasattr(torch, "no_such") or getattr(torch, "nor_this", None):
                 pass
             try:
-                from torch.quantization import QuantStub
+                from torch.package import PackageImporter
             except ImportError:
                 pass
             for i in range(2):
@@ -197,8 +197,8 @@ def test_the_missing_names_are_reported(tmp_path):
     assert (status, output) == (0, "goes on\n")
     assert error.splitlines() == [
         "Names of torch that are not in minidynamo:",
-        "  torch.quantization",
-        f"    {tmp_path}/script.py:7: from torch.quantization import QuantStub",
+        "  torch.package",
+        f"    {tmp_path}/script.py:7: from torch.package import PackageImporter",
         "  torch.quantize_per_tensor (and 1 more)",
         f"    {tmp_path}/script.py:12: torch.quantize_per_tensor",
         "  torch.nn.NoLayer",

@@ -6,6 +6,7 @@ and numbers of the first call, and the callable takes such inputs and returns th
 
 from __future__ import annotations
 
+from .._missing_names import explain_missing as _explain_missing
 from ._overload import overload
 
 TYPE_CHECKING = False
@@ -100,3 +101,6 @@ def lookup_backend(compiler_fn: str | Callable[..., Any]) -> Callable[..., Any]:
     if not callable(compiler_fn):
         raise TypeError(f"a backend must be a name or a callable, not {type(compiler_fn).__name__}")
     return compiler_fn
+
+
+_explain_missing(__name__)

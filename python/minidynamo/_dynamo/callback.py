@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from .._missing_names import explain_missing as _explain_missing
 from . import _events
 
 
@@ -115,3 +116,6 @@ def on_compile_start(callback: _Callback) -> _Callback:
 def on_compile_end(callback: _Callback) -> _Callback:
     """Decorator: callback(args) is called when a capture is done or has failed."""
     return callback_handler.register_end_callback(callback)
+
+
+_explain_missing(__name__)

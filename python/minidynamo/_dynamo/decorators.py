@@ -11,6 +11,7 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from .. import _C
 from .._C import PolicyFunction
 from .._C import _exchange_error_on_graph_break as _exchange
+from .._missing_names import explain_missing as _explain_missing
 from ._overload import overload
 from .module_wrapper import changed_module, is_module
 from .traced_calls import trace_nonstrict, trace_opaque
@@ -351,3 +352,6 @@ def _decorate_class(cls: type, change: dict[str, Any]) -> type:
             continue
         setattr(cls, name, changed)
     return cls
+
+
+_explain_missing(__name__)

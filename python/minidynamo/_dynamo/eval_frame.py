@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 
 
 class _Everywhere:
@@ -86,3 +87,6 @@ def execution_counters() -> dict[str, Any]:
 
 def _nothing() -> None:
     pass
+
+
+_explain_missing(__name__)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
+from .._missing_names import explain_missing as _explain_missing
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -163,3 +165,6 @@ def _name_of(backend: str | Callable[..., Any]) -> str:
 # TorchDynamo's names of the same classes.
 TorchDynamoException = DynamoException
 InternalTorchDynamoError = InternalError
+
+
+_explain_missing(__name__)

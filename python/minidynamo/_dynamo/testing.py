@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._missing_names import explain_missing as _explain_missing
 from ..fx import GraphModule
 from .backends import lookup_backend
 
@@ -101,3 +102,6 @@ def _same_numbers(a: float, b: float, tol: float, equal_nan: bool) -> bool:
         return equal_nan and a != a and b != b
     distance = abs(a - b)
     return a == b or distance != float("inf") and distance <= tol * max(1.0, abs(a), abs(b))
+
+
+_explain_missing(__name__)

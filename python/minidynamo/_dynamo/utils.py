@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 from ..fx import GraphModule
 from . import _events, config
 from .backends import lookup_backend
@@ -179,3 +180,6 @@ class CompilationProfiler:
 
 # Its name in later versions of torchdynamo.
 CompileProfiler = CompilationProfiler
+
+
+_explain_missing(__name__)

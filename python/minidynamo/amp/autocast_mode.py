@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 
 # The dtypes that torch's autocast would compute in.
 _FAST = {"cpu": "bfloat16", "cuda": "float16", "xpu": "float16", "mps": "float16", "mtia": "float16", "hpu": "bfloat16"}
@@ -128,3 +129,6 @@ def is_autocast_cache_enabled() -> bool:
 
 def clear_autocast_cache() -> None:
     """Does nothing: there is no cache."""
+
+
+_explain_missing(__name__)

@@ -13,6 +13,7 @@ import warnings
 import minidynamo
 
 from .. import _C
+from .._missing_names import explain_missing as _explain_missing
 from .engine import grad
 from .function import Function
 
@@ -413,3 +414,6 @@ def gradgradcheck(
         fast_mode=fast_mode,
         masked=masked,
     )
+
+
+_explain_missing(__name__)

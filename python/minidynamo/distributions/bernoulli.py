@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import ProbabilitiesOrLogits
 from .utils import broadcast_all
@@ -63,3 +64,6 @@ class Bernoulli(ProbabilitiesOrLogits):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = minidynamo.arange(2, dtype=self._param.dtype).reshape(-1, *[1] * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution, ProbabilitiesOrLogits
 
@@ -74,3 +75,6 @@ class Categorical(ProbabilitiesOrLogits):
     def enumerate_support(self, expand: bool = True) -> Tensor:
         values = minidynamo.arange(self._num_events).reshape(-1, *[1] * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values
+
+
+_explain_missing(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all
@@ -58,3 +59,6 @@ class Cauchy(Distribution):
 
     def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .gamma_samples import standard_gamma
@@ -60,3 +61,6 @@ class Dirichlet(Distribution):
         a = self.concentration
         k, total = a.shape[-1], a.sum(-1)
         return a.lgamma().sum(-1) - total.lgamma() - (k - total) * total.digamma() - ((a - 1.0) * a.digamma()).sum(-1)
+
+
+_explain_missing(__name__)

@@ -9,6 +9,7 @@ import minidynamo
 
 from .. import _C
 from .._C import Size, Tensor
+from .._missing_names import explain_missing as _explain_missing
 from .constraints import Constraint, is_dependent
 from .utils import lazy_property, logits_to_probs, probs_to_logits
 
@@ -196,3 +197,6 @@ class ProbabilitiesOrLogits(Distribution):
     @property
     def _param(self) -> Tensor:
         return self.probs if self._is_probs else self.logits
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .gamma_samples import standard_gamma
@@ -69,3 +70,6 @@ class Chi2(Gamma):
     @property
     def df(self) -> Tensor:
         return self.concentration * 2
+
+
+_explain_missing(__name__)

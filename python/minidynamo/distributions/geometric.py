@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import ProbabilitiesOrLogits
 from .utils import broadcast_all
@@ -60,3 +61,6 @@ class Geometric(ProbabilitiesOrLogits):
             minidynamo.nn.functional.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
             / self.probs
         )
+
+
+_explain_missing(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all
@@ -67,3 +68,6 @@ class Gumbel(Distribution):
 
     def entropy(self) -> Tensor:
         return self.scale.log() + (1 + _EULER)
+
+
+_explain_missing(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 
@@ -89,3 +90,6 @@ class Independent(Distribution):
 def sum_rightmost(value: Tensor, count: int) -> Tensor:
     """The sum over the last dims."""
     return value if count == 0 else value.sum(list(range(-count, 0)))
+
+
+_explain_missing(__name__)

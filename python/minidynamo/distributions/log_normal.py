@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .normal import Normal
 from .transformed_distribution import TransformedDistribution
@@ -47,3 +48,6 @@ class LogNormal(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
+
+
+_explain_missing(__name__)

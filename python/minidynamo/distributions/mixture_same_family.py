@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
@@ -88,3 +89,6 @@ class MixtureSameFamily(Distribution):
         index = chosen.reshape([*chosen.shape, *[1] * (len(self._event_shape) + 1)])
         sizes = [*chosen.shape, 1, *self._event_shape]
         return samples.gather(self._dim, index.expand(sizes)).squeeze(self._dim)
+
+
+_explain_missing(__name__)

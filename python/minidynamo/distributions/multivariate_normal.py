@@ -9,6 +9,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .utils import lazy_property
@@ -120,3 +121,6 @@ def _precision_to_scale_tril(precision: Any) -> Tensor:
     upper = flipped.flip((-2, -1)).mT
     identity = minidynamo.eye(precision.shape[-1], dtype=precision.dtype)
     return minidynamo.linalg.solve_triangular(upper, identity, upper=False)
+
+
+_explain_missing(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all
@@ -65,3 +66,6 @@ class Normal(Distribution):
 
     def entropy(self) -> Tensor:
         return 0.5 + _HALF_LOG_TAU + self.scale.log()
+
+
+_explain_missing(__name__)

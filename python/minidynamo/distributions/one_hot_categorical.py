@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
@@ -82,3 +83,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
+_explain_missing(__name__)

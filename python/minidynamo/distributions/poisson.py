@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .gamma_samples import poisson
@@ -45,3 +46,6 @@ class Poisson(Distribution):
             self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import ProbabilitiesOrLogits
 from .transformed_distribution import TransformedDistribution
@@ -78,3 +79,6 @@ class RelaxedBernoulli(TransformedDistribution):
     @property
     def probs(self) -> Tensor:
         return self.base_dist.probs
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .independent import Independent, sum_rightmost
@@ -111,3 +112,6 @@ class TransformedDistribution(Distribution):
         if isinstance(sign, int) and sign == 1:
             return value
         return sign * (value - 0.5) + 0.5
+
+
+_explain_missing(__name__)

@@ -9,6 +9,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .independent import sum_rightmost
 
@@ -475,3 +476,6 @@ class LowerCholeskyTransform(_WithoutFields):
 
 
 identity_transform = ComposeTransform([])
+
+
+_explain_missing(__name__)

@@ -9,6 +9,7 @@ import minidynamo
 
 from .. import _C
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
 from .utils import broadcast_all
@@ -72,3 +73,6 @@ class Uniform(Distribution):
 
     def entropy(self) -> Tensor:
         return (self.high - self.low).log()
+
+
+_explain_missing(__name__)

@@ -8,6 +8,7 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._missing_names import explain_missing as _explain_missing
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -65,3 +66,6 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
     rows, columns = minidynamo.tril_indices(n, n, diag).unbind(0)
     return mat[..., rows, columns]
+
+
+_explain_missing(__name__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import _C
+from ..._missing_names import explain_missing as _explain_missing
 from ...amp import autocast_mode
 
 
@@ -13,3 +14,6 @@ class autocast(autocast_mode.autocast):
         self, enabled: bool = True, dtype: _C.dtype = _C._dtypes["bfloat16"], cache_enabled: bool = True
     ) -> None:
         super().__init__("cpu", dtype, enabled, cache_enabled)
+
+
+_explain_missing(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import _C
+from ..._missing_names import explain_missing as _explain_missing
 from ...amp import autocast_mode
 
 
@@ -26,3 +27,6 @@ def custom_fwd(fwd: Callable[..., Any] | None = None, *, cast_inputs: _C.dtype |
 def custom_bwd(bwd: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """amp.custom_bwd(device_type="cuda")."""
     return autocast_mode.custom_bwd(bwd, device_type="cuda")
+
+
+_explain_missing(__name__)

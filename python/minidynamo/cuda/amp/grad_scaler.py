@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from ..._missing_names import explain_missing as _explain_missing
 from ...amp import grad_scaler
 
 
@@ -25,3 +26,6 @@ class GradScaler(grad_scaler.GradScaler):
             stacklevel=2,
         )
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+_explain_missing(__name__)
