@@ -165,7 +165,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     return solve(matrix, B.reshape(-1)).reshape(sizes)
 
 
-def cholesky_solve(B: Tensor, L: Tensor, *, upper: bool = False) -> Tensor:
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X of A @ X = B (..., n, k), where L (..., n, n) is A's Cholesky factor, lower triangular unless upper=True."""
     require_tensor("cholesky_solve", B, "B")
     require_tensor("cholesky_solve", L, "L")
