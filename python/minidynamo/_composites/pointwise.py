@@ -174,7 +174,7 @@ def xlogy(input: Any, other: Any) -> Tensor:
     if not isinstance(input, Tensor):
         input = minidynamo.tensor(input, dtype=_as_floating(other).dtype)
     input, other = in_one_dtype(input, other)
-    is_zero = (input == 0) & ~other.isnan()
+    is_zero = (input == 0) & ~other.isnan() & ~((other > 0) & (other < math.inf))
     # What is not taken must have a finite slope.
     return minidynamo.where(is_zero, 0.0, input * minidynamo.where(is_zero, 1.0, other).log())
 
