@@ -29,7 +29,7 @@ OPEN = {
     "nn.functional.instance_norm": "running statistics that require grad are written from detached values",
 }
 ENTRIES = {name: op for name, op in database.entries() if name not in OPEN}
-# One in so many samples is compared here, and the first.
+# Every n-th sample is compared here, and the first.
 SPARSE = 12
 
 
