@@ -14,7 +14,7 @@ SUITE = 300
 TOLERANCE = 1e-9
 
 
-# ---- statements: each draws its numbers and returns a function of (library, tensors) that returns the new tensors ----
+# Each statement draws its numbers and returns a function of (library, tensors) that returns the new tensors.
 
 UNARY = {
     "sin": lambda lib, x: x.sin(),

@@ -191,8 +191,8 @@ def xlogy(input: Any, other: Any) -> Tensor:
         input = minidynamo.tensor(input, dtype=as_floating(other).dtype)
     require_real("xlogy", input, other)
     input, other = in_one_dtype(input, other)
-    # Elsewhere 0 * log(other) is 0, with a slope; what is not taken must have a finite one.
-    is_zero = (input == 0) & ((other <= 0) | (other == float("inf")))
+    is_zero = (input == 0) & ~other.isnan() & ~((other > 0) & (other < math.inf))
+    # What is not taken must have a finite slope.
     return minidynamo.where(is_zero, 0.0, input * minidynamo.where(is_zero, 1.0, other).log())
 
 

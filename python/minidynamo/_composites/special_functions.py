@@ -35,8 +35,8 @@ def _erfinv(y: Tensor) -> Tensor:
         apart = minidynamo.where(size <= 0.5, x.erf() - size, rest - x.erfc())
         x = x - apart / ((2.0 / math.sqrt(math.pi)) * (-x * x).exp())
     x = minidynamo.where(size == 1.0, math.inf, minidynamo.where(size < 1.0, x, math.nan))
-    # copysign has no slope at zero: there the inverse is sqrt(pi) / 2 times y.
-    return minidynamo.where(size == 0.0, math.sqrt(math.pi) / 2.0 * y, minidynamo.copysign(x, y))
+    # At 0 the slope is that of the series, sqrt(pi) / 2.
+    return minidynamo.where(size == 0.0, y * (math.sqrt(math.pi) / 2.0), minidynamo.copysign(x, y))
 
 
 @in_place()
