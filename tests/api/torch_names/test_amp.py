@@ -97,14 +97,7 @@ def test_warning_on_the_cpu():
         assert (minidynamo.autocast("cpu").__enter__(), minidynamo.is_autocast_enabled("cpu"))[1] is False
 
 
-def test_scaler_steps():
-    class Optimizer:
-        def step(self, closure=None):
-            return closure()
-
-    scaler = minidynamo.amp.GradScaler("cpu")
-    scaler.unscale_(Optimizer())
-    assert scaler.step(Optimizer(), lambda: 7) == 7
+def test_functions_with_casts_are_returned_as_they_are():
     assert minidynamo.amp.custom_fwd(len, device_type="cpu") is len
     assert minidynamo.amp.custom_bwd(device_type="cpu")(len) is len
     assert minidynamo.cuda.amp.custom_fwd(len) is minidynamo.cuda.amp.custom_bwd(len) is len

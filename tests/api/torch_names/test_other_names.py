@@ -219,9 +219,3 @@ def test_methods_as_functions():
         assert library.sqrt_(value) is value and value.tolist()[0] == 0.5
         assert library.clamp_(value, max=0.6).tolist() == pytest.approx([0.5, 0.6])
         assert library.fill_(value, 3).tolist() == [3, 3] and library.zero_(value).tolist() == [0, 0]
-
-
-def test_what_needs_gradients_refuses():
-    for name in ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian"):
-        with pytest.raises(NotImplementedError, match=f"func.{name}"):
-            getattr(minidynamo.func, name)(len)
