@@ -215,7 +215,7 @@ def two_floating(op: str, input: Any, other: Any) -> tuple[Tensor, Tensor]:
 
 def xlog1py(input: Any, other: Any) -> Tensor:
     """input * log1p(other), 0 where input is 0 and other is no NaN."""
-    x, y = _two("xlog1py", input, other)
+    x, y = two_floating("xlog1py", input, other)
     is_zero = (x == 0) & ~y.isnan() & ~((y > -1) & (y < math.inf))
     return minidynamo.where(is_zero, 0.0, x * minidynamo.where(is_zero, 0.0, y).log1p())
 
