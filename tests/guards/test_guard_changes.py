@@ -481,7 +481,7 @@ def bytes_that_lie_elsewhere():
     def as_wider(x):
         return x.view(numpy.int64) + 1
 
-    return as_wider, [whole[:8], whole[2:10]], whole[1:9]
+    return as_wider, [(whole[:8],), (whole[2:10],)], (whole[1:9],)
 
 
 @case("GLOBAL_STATE")

@@ -28,7 +28,7 @@ MAKERS = {
 STATEFUL = set(
     "manual_seed seed compile save load input breakpoint help open print copyright credits license exit quit id hash "
     "bernoulli rand_like randn_like empty_like randperm rand randn empty multinomial normal poisson exponential uniform "
-    "random randint_like new_empty gumbel_softmax memoryview iter reversed enumerate zip map filter object super vars dir "
+    "cauchy geometric log_normal random randint_like new_empty gumbel_softmax memoryview iter reversed enumerate zip map filter object super vars dir "
     "globals locals".split()
 )
 

@@ -282,6 +282,8 @@ SAMPLES = {
         call(T(2, 4, 0, 9), (3, 3), mode="bilinear"),
     ],
     "upsample": [call(IMAGE, scale_factor=2)],
+    "upsample_bilinear": [call(IMAGE, scale_factor=2), call(IMAGE, size=(5, 3))],
+    "upsample_nearest": [call(IMAGE, scale_factor=2), call(IMAGE, size=(5, 3))],
     "pixel_shuffle": [call(T(2, 8, 3, 4), 2), call(T(2, 7, 3, 4), 2)],
     "pixel_unshuffle": [call(T(2, 2, 6, 4), 2), call(T(2, 2, 5, 4), 2)],
     "channel_shuffle": [call(T(2, 6, 3), 3), call(T(2, 5, 3), 3)],

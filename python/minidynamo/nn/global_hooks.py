@@ -55,15 +55,15 @@ def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> Rem
 
 
 def parameter_to_register(module: Any, name: str, parameter: Any) -> Any:
-    return _replaced(_parameter_hooks, module, name, parameter)
+    return _replaced(_parameter_hooks, module, name, parameter) if _parameter_hooks else parameter
 
 
 def buffer_to_register(module: Any, name: str, buffer: Any) -> Any:
-    return _replaced(_buffer_hooks, module, name, buffer)
+    return _replaced(_buffer_hooks, module, name, buffer) if _buffer_hooks else buffer
 
 
 def module_to_register(module: Any, name: str, submodule: Any) -> Any:
-    return _replaced(_module_hooks, module, name, submodule)
+    return _replaced(_module_hooks, module, name, submodule) if _module_hooks else submodule
 
 
 def _replaced(hooks: dict[int, Callable[..., Any]], module: Any, name: str, value: Any) -> Any:
