@@ -479,7 +479,7 @@ def bytes_that_lie_elsewhere():
     whole = numpy.arange(64, dtype=numpy.int32)
 
     def as_wider(x):
-        return x.view(numpy.int64) + 1
+        return x * 2 + 1, x.view(numpy.int64) + 1  # the product is captured with any place
 
     return as_wider, [(whole[:8],), (whole[2:10],)], (whole[1:9],)
 
