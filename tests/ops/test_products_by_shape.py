@@ -95,3 +95,12 @@ def test_sums_of_complex_numbers(dtype):
     turned = drawn((20, 30), dtype)
     assert np.allclose(md.from_numpy(turned).T.sum(0).numpy(), turned.T.sum(0), atol=1e-4)
     assert np.allclose(md.from_numpy(turned)[:, ::2].sum().numpy(), turned[:, ::2].sum(), atol=1e-4)
+
+
+def test_what_follows_a_symmetric_product_runs_once():
+    """Steps fused behind it change blocks in place: none may run before all others have read what they mirror."""
+    a = md.from_numpy(drawn((600, 200), "float32"))
+    program = md.compile(lambda a: (a @ a.T) * 2 + 1)
+    expected = a.numpy().astype("float64") @ a.numpy().T.astype("float64") * 2 + 1
+    for _ in range(200):
+        assert np.allclose(program(a).numpy(), expected, rtol=0, atol=1e-4)

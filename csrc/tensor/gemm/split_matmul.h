@@ -127,10 +127,9 @@ class SplitMatmul : public WeightPacking {
       });
     };
     for_blocks(ns, [&](int64_t first, int64_t length) { run_lower(first, length, operands); });
-    for_blocks(ns / 16, [&](int64_t first, int64_t length) {
-      mirror(first, length, operands);
-      done(MatmulBlock{0, 1, first, length, 0, spec_.n});
-    });
+    for_blocks(ns / 16, [&](int64_t first, int64_t length) { mirror(first, length, operands); });
+    // Only now: what `done` writes in one block, mirror() reads in others.
+    for_blocks(ns / 16, [&](int64_t first, int64_t length) { done(MatmulBlock{0, 1, first, length, 0, spec_.n}); });
   }
   template <typename Done>
   void run_shares(const MatmulOperands& operands, const Done& done) const {
