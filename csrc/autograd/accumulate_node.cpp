@@ -2,21 +2,20 @@
 
 #include "autograd/grad_history.h"
 #include "autograd/rule_op.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/ops/write_op.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
 
-const RuleOp clone("clone"), add("add");
-
 // A gradient without another owner, and that lies as the leaf does, is taken as it is.
 Tensor taken(Tensor gradient, const Tensor& leaf) {
   bool records = tensor_modes().grad_enabled;
   if (records) return gradient;
   bool lies_so = gradient->kind() != TensorKind::Real || same(gradient.spec().strides, leaf.spec().strides);
-  if (lies_so && gradient.is_sole()) return gradient;
-  if (gradient->kind() != TensorKind::Real || leaf->kind() != TensorKind::Real) return clone(gradient);
+  if (lies_so && gradient.is_sole() && !has_expanded_dim(gradient.spec())) return gradient;
+  if (gradient->kind() != TensorKind::Real || leaf->kind() != TensorKind::Real) return rule_ops::clone(gradient);
   TensorSpec spec = leaf.spec();
   spec.requires_grad = false;
   Reach reach = reach_of(spec);
@@ -31,11 +30,8 @@ Tensor taken(Tensor gradient, const Tensor& leaf) {
 
 // In place, but for a gradient that has a history.
 Tensor sum_of(const Tensor& before, const Tensor& gradient) {
-  if (tensor_modes().grad_enabled || before->kind() != TensorKind::Real) return add(before, gradient);
-  static const OpRow* const row = find_op("add");
-  Arg args[] = {before, gradient, Scalar(int64_t{1})};
-  write_op(*row, args, before);
-  return before;
+  if (!tensor_modes().grad_enabled && add_in_place(before, gradient)) return before;
+  return rule_ops::add(before, gradient);
 }
 
 }  // namespace

@@ -12,22 +12,10 @@
 #include "autograd/rule_op.h"
 #include "base/error.h"
 #include "base/interrupts.h"
-#include "tensor/ops/write_op.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
-
-class GradModeScope {
- public:
-  explicit GradModeScope(bool enabled) : before_(tensor_modes().grad_enabled) { tensor_modes().grad_enabled = enabled; }
-  ~GradModeScope() { tensor_modes().grad_enabled = before_; }
-  GradModeScope(const GradModeScope&) = delete;
-  GradModeScope& operator=(const GradModeScope&) = delete;
-
- private:
-  bool before_;
-};
 
 thread_local GradNode* applied_by_thread = nullptr;
 class Backward;
@@ -53,13 +41,8 @@ struct LaterFirst {
 Tensor joined(Tensor a, const Tensor& b) {
   if (!a.defined()) return b;
   if (!b.defined()) return a;
-  bool in_place = !tensor_modes().grad_enabled && a.is_sole() && b->kind() == TensorKind::Real &&
-                  a->dtype() == b->dtype() && same(a.spec().sizes, b.spec().sizes);
-  if (!in_place) return rule_ops::add(a, b);
-  static const OpRow* const row = find_op("add");
-  Arg args[] = {a, b, Scalar(int64_t{1})};
-  write_op(*row, args, a);
-  return a;
+  if (!tensor_modes().grad_enabled && a.is_sole() && add_in_place(a, b)) return a;
+  return rule_ops::add(a, b);
 }
 
 class Backward {

@@ -14,9 +14,12 @@ namespace md {
 
 GradHistory::~GradHistory() {
   stop_retaining();
+  leave_base();
+}
+
+void GradHistory::leave_base() {
   if (!base.defined()) return;
-  if (GradHistory* of_base = history_of(base))
-    std::erase_if(of_base->views, [&](TensorImpl* view) { return view->companion() == this; });
+  if (GradHistory* of_base = history_of(base)) of_base->views.erase(this);
 }
 
 void GradHistory::retain(int output) {
@@ -65,7 +68,7 @@ GradEdge edge_of_window(const Tensor& view, const Tensor& base) {
 
 // written: what was written instead of the view.
 [[noreturn]] void raise_of_function(const GradEdge& edge, const char* what_happened) {
-  raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? short_name(*edge.node) : "a function",
+  raise(ErrorKind::Runtime, "Output ", edge.index, " of ", edge.node ? edge.node->op_name() : "a function",
         " is a view and ", what_happened,
         ". This view was created inside a custom Function (or because an input was returned as-is) and the "
         "autograd logic to handle view+inplace would override the custom backward associated with the custom Function, "
@@ -74,18 +77,12 @@ GradEdge edge_of_window(const Tensor& view, const Tensor& base) {
         "Function.");
 }
 
-bool has_dtype_of(const Tensor& a, const Tensor& b) { return a->dtype() == b->dtype(); }
-
-}  // namespace
-
-namespace {
-
-// Raises for a view that was made in a way in which it can have no other history than its own.
 std::string op_name_of(const OpRow& row) {
   std::string name = default_node_name(row);
   return name.substr(0, name.find("Backward"));
 }
 
+// Raises for a view that was made in a way in which it can have no other history than its own.
 void check_origin(const GradHistory& history, const char* what_happened) {
   if (history.origin == ViewOrigin::NoGrad)
     raise(
@@ -165,11 +162,12 @@ void note_view(const Tensor& view, const Tensor& of, ViewOrigin origin) {
   bool is_of_view = of_history != nullptr && of_history->base.defined();
   Tensor base = is_of_view ? of_history->base : of;
   GradHistory& history = own_history(view);
+  history.leave_base();
   history.base = base;
   history.origin = origin;
   if (origin == ViewOrigin::Plain && of_history != nullptr && of_history->origin != ViewOrigin::None)
     history.origin = of_history->origin;
-  own_history(base).views.push_back(view.impl());
+  own_history(base).views.insert_or_assign(&history, view.impl());
 }
 
 void check_write_of_history(const Tensor& target) {
@@ -191,7 +189,7 @@ void rebase(const Tensor& target, GradEdge written) {
     // The base with the new value in the view's place.
     static const OpRow* const row = find_op("scatter_view");
     Tensor base = history.base;
-    if (!has_dtype_of(base, target))
+    if (base->dtype() != target->dtype())
       raise(ErrorKind::NotImplemented, "a write under a history into a view of another dtype than its base");
     Place place = place_in(target, base);
     GradEdge of_base = base.requires_grad() ? edge_of(base) : GradEdge{};
@@ -201,8 +199,7 @@ void rebase(const Tensor& target, GradEdge written) {
     set_edge(base, {make_op_node(*row, args, results), 0});
   }
   const Tensor& written_base = history.base.defined() ? history.base : target;
-  for (TensorImpl* view : own_history(written_base).views) {
-    auto* of_view = static_cast<GradHistory*>(view->companion());
+  for (const auto& [of_view, view] : own_history(written_base).views) {
     of_view->stop_retaining();
     // Messages name the op that made one of several views.
     if (of_view->origin != ViewOrigin::OneOfSeveral && of_view->origin != ViewOrigin::OfFunction) of_view->edge = {};
@@ -228,14 +225,16 @@ void add_hook(const Tensor& tensor, std::shared_ptr<GradientHook> hook) {
   }
   GradEdge edge = edge_of(tensor);
   edge.node->tensor_hooks.emplace_back(edge.index, std::move(hook));
+  own_history(tensor).hooked_nodes.push_back(edge.node);
 }
 
 void remove_hook(const Tensor& tensor, const GradientHook* hook) {
   GradHistory* history = history_of(tensor);
   if (history == nullptr) return;
   std::erase_if(history->hooks, [&](const auto& entry) { return entry.get() == hook; });
-  if (!history->edge.node) return;
-  std::erase_if(history->edge.node->tensor_hooks, [&](const auto& entry) { return entry.second.get() == hook; });
+  for (const auto& hooked : history->hooked_nodes)
+    if (GradNodePtr node = hooked.lock())
+      std::erase_if(node->tensor_hooks, [&](const auto& entry) { return entry.second.get() == hook; });
 }
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "autograd/grad_node.h"
@@ -28,6 +29,8 @@ class GradHistory : public TensorCompanion {
   std::weak_ptr<GradNode> accumulator;               // of a leaf
   Tensor gradient;                                   // may be undefined
   std::vector<std::shared_ptr<GradientHook>> hooks;  // of a leaf; a computed tensor's are at its node
+  // Where hooks of a computed tensor are: a write in place gives it another node.
+  std::vector<std::weak_ptr<GradNode>> hooked_nodes;
   std::vector<std::shared_ptr<AccumulatedHook>> accumulated_hooks;
   bool retains_gradient = false;
 
@@ -38,8 +41,10 @@ class GradHistory : public TensorCompanion {
   const OpRow* made_by = nullptr;
   int made_output = 0;
   bool is_stale = false;  // the base has another history since: `edge` is made anew when it is asked for
-  std::vector<TensorImpl*> views;
+  std::unordered_map<GradHistory*, TensorImpl*> views;
 
+  // Takes itself off its base's list of views.
+  void leave_base();
   void retain(int output);
   void stop_retaining();
   // Adds to the gradient that is retained.

@@ -4,33 +4,11 @@
 #include "autograd/op_node.h"
 #include "base/error.h"
 #include "tensor/ops/gradient_flow.h"
+#include "tensor/ops/tensor_args.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
 namespace {
-
-template <typename Predicate>
-bool any_tensor(std::span<const Arg> args, Predicate predicate) {
-  for (const Arg& arg : args) {
-    if (const auto* tensor = std::get_if<Tensor>(&arg)) {
-      if (tensor->defined() && predicate(*tensor)) return true;
-    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
-      for (const Tensor& element : *list)
-        if (predicate(element)) return true;
-    }
-  }
-  return false;
-}
-
-bool requires_grad(std::span<const Arg> args) {
-  return any_tensor(args, [](const Tensor& tensor) { return tensor.requires_grad(); });
-}
-
-bool has_gradient(DType dtype) { return is_inexact(dtype); }
-
-bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
-  return any_tensor(args, [&](const Tensor& tensor) { return is_same(tensor, result); });
-}
 
 void follow_views(const OpRow& row, std::span<const Arg> args, std::span<const Tensor> results) {
   const auto* of = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
@@ -39,7 +17,7 @@ void follow_views(const OpRow& row, std::span<const Arg> args, std::span<const T
                       : row.returns_list()         ? ViewOrigin::OneOfSeveral
                                                    : ViewOrigin::Plain;
   for (const Tensor& result : results)
-    if (has_gradient(result->dtype()) && result->storage().get() == (*of)->storage().get())
+    if (is_inexact(result->dtype()) && result->storage().get() == (*of)->storage().get())
       note_view(result, *of, origin);
 }
 
@@ -48,13 +26,13 @@ void follow_views(const OpRow& row, std::span<const Arg> args, std::span<const T
 void note_history(const OpRow& row, std::span<const Arg> args, std::span<const Tensor> results) {
   if (!gradients_in_use.load(std::memory_order_relaxed) || tensor_modes().inference_mode) return;
   if (row.kind == OpKind::View && passes_gradient(row)) follow_views(row, args, results);
-  if (!tensor_modes().grad_enabled || !passes_gradient(row) || !requires_grad(args)) return;
+  if (!tensor_modes().grad_enabled || !passes_gradient(row) || !any_requires_grad(args)) return;
   std::vector<size_t> places;
   for (size_t i = 0; i < results.size(); ++i) {
     const Tensor& result = results[i];
     // A host call's function may have given it one.
     bool has_history = row.kind == OpKind::HostCall && result.requires_grad();
-    if (result->kind() == TensorKind::Real && has_gradient(result->dtype()) && !is_an_argument(result, args) &&
+    if (result->kind() == TensorKind::Real && is_inexact(result->dtype()) && !is_an_argument(result, args) &&
         !has_history)
       places.push_back(i);
   }
@@ -66,8 +44,8 @@ void note_history(const OpRow& row, std::span<const Arg> args, std::span<const T
 bool writes_history(const OpRow& row, std::span<const Arg> args, const Tensor& target) {
   const TensorModes& modes = tensor_modes();
   if (!gradients_in_use.load(std::memory_order_relaxed) || !modes.grad_enabled || modes.inference_mode) return false;
-  if (target->kind() != TensorKind::Real || !has_gradient(target->dtype())) return false;
-  bool is_wanted = target.requires_grad() || (passes_gradient(row) && requires_grad(args));
+  if (target->kind() != TensorKind::Real || !is_inexact(target->dtype())) return false;
+  bool is_wanted = target.requires_grad() || (passes_gradient(row) && any_requires_grad(args));
   GradHistory* history = history_of(target);
   bool is_view_of_wanted = history != nullptr && history->base.defined() && history->base.requires_grad();
   if (is_wanted || is_view_of_wanted) check_write_of_history(target);

@@ -3,6 +3,8 @@
 #include "autograd/record.h"
 #include "base/error.h"
 #include "tensor/dtype.h"
+#include "tensor/memory_overlap.h"
+#include "tensor/ops/write_op.h"
 
 namespace md {
 namespace {
@@ -24,7 +26,7 @@ std::optional<DType> common_float(const OpRow& row, std::span<const Arg> args) {
   bool differs = false;
   for (size_t i = 0; i < args.size(); ++i) {
     const Tensor* tensor = row.schema.params[i].promotes ? tensor_of(args[i]) : nullptr;
-    if (tensor == nullptr || !(is_floating((*tensor)->dtype()) || is_complex((*tensor)->dtype()))) continue;
+    if (tensor == nullptr || !is_inexact((*tensor)->dtype())) continue;
     differs = differs || (widest && *widest != (*tensor)->dtype());
     if (!widest || is_wider((*tensor)->dtype(), *widest)) widest = (*tensor)->dtype();
   }
@@ -44,6 +46,16 @@ std::vector<Tensor> run_with_history(const OpRow& row, std::span<Arg> args) {
   std::vector<Tensor> results = run_op(row, args);
   note_history(row, args, results);
   return results;
+}
+
+bool add_in_place(const Tensor& sum, const Tensor& added) {
+  bool fits = sum->kind() == TensorKind::Real && added->kind() == TensorKind::Real && sum->dtype() == added->dtype() &&
+              same(sum.spec().sizes, added.spec().sizes) && !has_expanded_dim(sum.spec());
+  if (!fits) return false;
+  static const OpRow* const row = find_op("add");
+  Arg args[] = {sum, added, Scalar(int64_t{1})};
+  write_op(*row, args, sum);
+  return true;
 }
 
 std::vector<Tensor> RuleOp::run(std::vector<Arg> args) const {

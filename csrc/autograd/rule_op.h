@@ -12,6 +12,10 @@ namespace md {
 // and narrow floats beside wide ones, are cast first. args: complete, in schema order.
 std::vector<Tensor> run_with_history(const OpRow& row, std::span<Arg> args);
 
+// Adds to `sum` in place, without a history, if each of its elements has memory of its own and the result has its dtype
+// and sizes; returns whether it did.
+bool add_in_place(const Tensor& sum, const Tensor& added);
+
 // An op by the name of its row, which is looked up once. Calls give its first result; omitted trailing arguments are
 // defaults.
 class RuleOp {
@@ -37,18 +41,15 @@ class RuleOp {
 
 namespace rule_ops {
 inline const RuleOp abs("abs"), add("add"), arange("arange"), cast("cast"), cat("cat"), clone("clone"), conj("conj"),
-    contiguous("contiguous"), convolution("convolution"), cumprod("cumprod"), cumsum("cumsum"), diagonal("diagonal"),
-    div("div"), eq("eq"), exp("exp"), expand("expand"), eye("eye"), flip("flip"), full_like("full_like"),
-    gather("gather"), ge("ge"), gt("gt"), index_add("index_add"), index_put("index_put"), isfinite("isfinite"),
-    le("le"), linalg_eigh("linalg_eigh"), linalg_inv("linalg_inv"), linalg_solve("linalg_solve"),
-    linalg_svd("linalg_svd"), log("log"), logical_and("logical_and"), logical_or("logical_or"), lt("lt"),
-    matmul("matmul"), mean("mean"), movedim("movedim"), mT("mT"), mul("mul"), narrow("narrow"), ne("ne"), neg("neg"),
-    nonzero("nonzero"), ones("ones"), outer("outer"), pow("pow"), prod("prod"), reshape("reshape"), scatter("scatter"),
-    scatter_add("scatter_add"), scatter_view("scatter_view"), select("select"), sigmoid("sigmoid"), sign("sign"),
-    split_sizes("split.sizes"), stack("stack"), sub("sub"), sum("sum"), t("t"), tanh("tanh"), transpose("transpose"),
-    tril("tril"), triu("triu"), unbind("unbind"), unfold("unfold"), unsqueeze("unsqueeze"),
-    view_as_real("view_as_real"), where("where"), zeros("zeros"), zeros_like("zeros_like"), complex("complex"),
-    real_part("real_part"), imag_part("imag_part"), squeeze("squeeze"), permute("permute"), relu("relu");
+    contiguous("contiguous"), convolution("convolution"), cumprod("cumprod"), div("div"), eq("eq"), expand("expand"),
+    eye("eye"), full_like("full_like"), gather("gather"), gt("gt"), index_add("index_add"), index_put("index_put"),
+    isfinite("isfinite"), linalg_eigh("linalg_eigh"), linalg_inv("linalg_inv"), linalg_solve("linalg_solve"),
+    linalg_svd("linalg_svd"), matmul("matmul"), movedim("movedim"), mT("mT"), mul("mul"), narrow("narrow"), neg("neg"),
+    ones("ones"), outer("outer"), pow("pow"), prod("prod"), reshape("reshape"), scatter_add("scatter_add"),
+    scatter_view("scatter_view"), select("select"), sigmoid("sigmoid"), sign("sign"), stack("stack"), sub("sub"),
+    sum("sum"), t("t"), tanh("tanh"), transpose("transpose"), tril("tril"), triu("triu"), unbind("unbind"),
+    unfold("unfold"), unsqueeze("unsqueeze"), where("where"), zeros("zeros"), zeros_like("zeros_like"),
+    complex("complex"), real_part("real_part"), imag_part("imag_part"), squeeze("squeeze");
 }  // namespace rule_ops
 
 inline Scalar whole(int64_t value) { return Scalar(value); }

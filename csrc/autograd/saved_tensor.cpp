@@ -19,35 +19,6 @@ HookStack& hook_stack() {
   return stack;
 }
 
-// "torch.FloatTensor": how messages name a dtype.
-std::string tensor_type_text(const Tensor& tensor) {
-  std::string name = row(tensor->dtype()).name;
-  static constexpr std::pair<std::string_view, const char*> kNames[] = {
-      {"float32", "Float"}, {"float64", "Double"}, {"float16", "Half"}, {"bfloat16", "BFloat16"}};
-  for (const auto& [dtype, text] : kNames)
-    if (name == dtype) return str_cat("torch.", text, "Tensor");
-  return str_cat("torch.", name, "Tensor");
-}
-
-std::string sizes_text(const Tensor& tensor) {
-  std::string text = "[";
-  for (int i = 0; i < tensor->rank(); ++i) text += (i > 0 ? ", " : "") + tensor.spec().sizes[i].str();
-  return text + "]";
-}
-
-bool may_have_history(const Tensor& tensor) { return is_floating(tensor->dtype()) || is_complex(tensor->dtype()); }
-
-class NoGradScope {
- public:
-  NoGradScope() : before_(tensor_modes().grad_enabled) { tensor_modes().grad_enabled = false; }
-  ~NoGradScope() { tensor_modes().grad_enabled = before_; }
-  NoGradScope(const NoGradScope&) = delete;
-  NoGradScope& operator=(const NoGradScope&) = delete;
-
- private:
-  bool before_;
-};
-
 }  // namespace
 
 void push_saved_tensor_hooks(std::unique_ptr<SavedTensorHooks> hooks) {
@@ -57,11 +28,6 @@ void push_saved_tensor_hooks(std::unique_ptr<SavedTensorHooks> hooks) {
 
 void pop_saved_tensor_hooks() {
   if (!hook_stack().empty()) hook_stack().pop_back();
-}
-
-std::string short_name(const GradNode& node) {
-  std::string name = node.name();
-  return name.substr(0, name.find("Backward"));
 }
 
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_result, int output) : is_result_(is_result), output_(output) {
@@ -81,7 +47,7 @@ void SavedTensor::pack_by(SavedTensorHooks& hooks) {
     raise(ErrorKind::Runtime, "Calling register_hooks on a saved tensor with existing hooks is not permitted.");
   if (!tensor_.defined())
     raise(ErrorKind::Runtime, "Calling register_hooks on a saved tensor whose value is None is not permitted");
-  NoGradScope scope;
+  GradModeScope scope(false);
   packed_ = hooks.packed(tensor_);
   if (tensor_->version() != version_)
     raise(ErrorKind::Runtime,
@@ -102,7 +68,7 @@ Tensor SavedTensor::unpacked(GradNode* node) const {
 
 Tensor SavedTensor::with_history(const Tensor& tensor, GradNode* node) const {
   if (!is_result_) return edge_.node ? alias_with_edge(tensor, edge_) : tensor;
-  bool records = node != nullptr && tensor_modes().grad_enabled && may_have_history(tensor);
+  bool records = node != nullptr && tensor_modes().grad_enabled && is_inexact(tensor->dtype());
   return records ? alias_with_edge(tensor, {node->shared_from_this(), output_}) : tensor;
 }
 
@@ -113,7 +79,7 @@ void SavedTensor::check_version(const GradNode* node) const {
   std::string origin;
   if (made_by != nullptr)
     origin = str_cat(", which is output ", is_result_ ? output_ : history_of(tensor_)->edge.index, " of ",
-                     short_name(*made_by), ",");
+                     made_by->op_name(), ",");
   const char* hint =
       node_observer.load(std::memory_order_relaxed) == nullptr
           ? "enable anomaly detection to find the operation that failed to compute its gradient, with "
@@ -121,9 +87,9 @@ void SavedTensor::check_version(const GradNode* node) const {
           : "the backtrace further above shows the operation that failed to compute its gradient. The variable "
             "in question was changed in there or anywhere later. Good luck!";
   raise(ErrorKind::Runtime,
-        "one of the variables needed for gradient computation has been modified by an inplace operation: [",
-        tensor_type_text(tensor_), " ", sizes_text(tensor_), "]", origin, " is at version ", tensor_->version(),
-        "; expected version ", version_, " instead. Hint: ", hint);
+        "one of the variables needed for gradient computation has been modified by an inplace operation: [", "torch.",
+        row(tensor_->dtype()).names.torch, " ", list_str(tensor_.spec().sizes.span()), "]", origin, " is at version ",
+        tensor_->version(), "; expected version ", version_, " instead. Hint: ", hint);
 }
 
 }  // namespace md

@@ -51,7 +51,4 @@ class SavedTensor {
   int output_ = 0;
 };
 
-// "Mul" of "MulBackward0": how messages name a node.
-std::string short_name(const GradNode& node);
-
 }  // namespace md

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <string_view>
 
 #include "base/error.h"
+#include "cpython/errors.h"
 
 namespace md {
 namespace {
@@ -84,6 +86,7 @@ PyObject* device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   }
   long index = given == Py_None ? -1 : PyLong_AsLong(given);
   if (index == -1 && PyErr_Occurred()) return nullptr;
+  if (index > INT_MAX) return PyErr_Format(PyExc_OverflowError, "device(): index %ld is too large", index);
   Py_ssize_t length = 0;
   const char* chars = PyUnicode_AsUTF8AndSize(text, &length);
   if (chars == nullptr) return nullptr;
@@ -94,8 +97,9 @@ PyObject* device_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     if (given != Py_None && index < 0) raise(ErrorKind::Runtime, "Device index must not be negative");
     if (given != Py_None) device.index = static_cast<int>(index);
     return make_device(type, device);
-  } catch (const Error& error) {
-    return PyErr_Format(PyExc_RuntimeError, "%s", error.what());
+  } catch (...) {
+    set_error_from_current_exception();
+    return nullptr;
   }
 }
 
@@ -122,8 +126,9 @@ PyObject* device_reduce(PyObject* self, PyObject*) {
 PyObject* device_enter(PyObject* self, PyObject*) {
   try {
     require_cpu(device_of(self), "device()");
-  } catch (const Error& error) {
-    return PyErr_Format(PyExc_RuntimeError, "%s", error.what());
+  } catch (...) {
+    set_error_from_current_exception();
+    return nullptr;
   }
   return Py_NewRef(self);
 }

@@ -7,6 +7,7 @@
 #include "frontends/promotion.h"
 #include "tensor/kernels/pointwise_fast_path.h"
 #include "tensor/ops/gradient_flow.h"
+#include "tensor/ops/tensor_args.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -62,26 +63,8 @@ void cast_to(Tensor& tensor, DType dtype) {
   if (tensor.defined() && tensor->dtype() != dtype) tensor = cast(tensor, dtype);
 }
 
-template <typename Visit>
-void for_each_tensor(std::span<const Arg> args, Visit visit) {
-  for (const Arg& arg : args) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&arg)) {
-      if (tensor->defined()) visit(*tensor);
-    } else if (const auto* tensors = std::get_if<std::vector<Tensor>>(&arg)) {
-      for (const Tensor& element : *tensors) visit(element);
-    }
-  }
-}
-
 void tell_listener() {
   if (auto* listener = host_hooks.operation_listener.load()) listener();
-}
-
-// A result that is itself an argument keeps its requires_grad: it is the user's tensor.
-bool is_an_argument(const Tensor& result, std::span<const Arg> args) {
-  bool found = false;
-  for_each_tensor(args, [&](const Tensor& tensor) { found = found || is_same(tensor, result); });
-  return found;
 }
 
 }  // namespace
@@ -117,12 +100,6 @@ void apply_requires_grad_param(const OpRow& row, std::span<const Arg> args, Tens
 
 }  // namespace
 
-bool any_requires_grad(std::span<const Arg> args) {
-  bool found = false;
-  for_each_tensor(args, [&](const Tensor& tensor) { found = found || tensor.requires_grad(); });
-  return found;
-}
-
 std::vector<Tensor> apply_op(const OpRow& row, std::span<Arg> args) {
   tell_listener();
   bool some_input_does = any_requires_grad(args);
@@ -152,6 +129,7 @@ bool keeps_dtype(const OpRow& row, DType dtype, const Scalar& number) {
 }
 
 Tensor with_history(const OpRow& row, std::initializer_list<Arg> given, const Tensor& result) {
+  if (!tensor_modes().grad_enabled || !passes_gradient(row)) return result;
   std::vector<Arg> args(given);
   fill_defaults(row, args);
   note_history(row, args, {&result, 1});

@@ -24,8 +24,6 @@ Tensor apply_fast_path(const OpRow& row, const Scalar& a, const Tensor& b);
 // Whether a result of this dtype requires grad if some input does, under this thread's grad mode.
 bool result_requires_grad(const OpRow& row, bool some_input_does, DType dtype);
 
-// Of the tensors among the arguments.
-bool any_requires_grad(std::span<const Arg> args);
 // Casts args to their final dtypes: the first step of apply_op, also applied by a capture to recording tensors.
 void cast_args(const OpRow& row, std::span<Arg> args);
 

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "frontends/eager.h"
 #include "tensor/memory_overlap.h"
+#include "tensor/ops/tensor_args.h"
 #include "tensor/ops/write_op.h"
 #include "tensor/simd/copy.h"
 #include "tensor/tensor_modes.h"

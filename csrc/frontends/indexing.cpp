@@ -157,8 +157,9 @@ class IndexParser {
     }
     for (int i = 0; i < mask->rank(); ++i) {
       if (known_equal(mask.spec().sizes[i], spec_.sizes[in_dim_ + i])) continue;
-      raise(ErrorKind::Index, "The shape of the mask ", list(mask.spec().sizes), " at index ", i,
-            " does not match the shape of the indexed tensor ", list(spec_.sizes), " at index ", in_dim_ + i);
+      raise(ErrorKind::Index, "The shape of the mask ", list_str(mask.spec().sizes.span()), " at index ", i,
+            " does not match the shape of the indexed tensor ", list_str(spec_.sizes.span()), " at index ",
+            in_dim_ + i);
     }
     Arg args[] = {mask};
     Tensor rows = run_op(*nonzero, args).at(0);
@@ -170,12 +171,6 @@ class IndexParser {
       add_indices(Tensor::view(rows, column, i), i);
     }
     skip(mask->rank());
-  }
-
-  static std::string list(const DimVec& dims) {
-    std::string text = "[";
-    for (int i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
-    return text + "]";
   }
 
   void add_slice(BorrowedRef slice) {

@@ -55,21 +55,10 @@ namespace {
 // By its graph, or by the operands of each op.
 enum class History : uint8_t { None, ByGraph, ByOperands };
 
-class GradMode {
- public:
-  explicit GradMode(bool enabled) : before_(std::exchange(tensor_modes().grad_enabled, enabled)) {}
-  ~GradMode() { tensor_modes().grad_enabled = before_; }
-  GradMode(const GradMode&) = delete;
-  GradMode& operator=(const GradMode&) = delete;
-
- private:
-  bool before_;
-};
-
 // A host call's function keeps the history itself.
 std::vector<Tensor> run_keeping_history(const Node& node, std::span<const Arg> args, History history) {
   bool by_graph = std::ranges::any_of(node.outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
-  GradMode mode(history == History::ByOperands || by_graph);
+  GradModeScope mode(history == History::ByOperands || by_graph);
   std::vector<Tensor> results = run_op(*node.op, args);
   note_history(*node.op, args, results);
   return results;

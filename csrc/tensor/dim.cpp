@@ -432,6 +432,12 @@ std::string str(std::span<const Dim> dims) {
   return text + (dims.size() == 1 ? ",)" : ")");
 }
 
+std::string list_str(std::span<const Dim> dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
+  return text + "]";
+}
+
 // As in torch, an extent of zero counts as one.
 DimVec contiguous_strides(std::span<const Dim> sizes) {
   DimVec strides;

@@ -182,7 +182,8 @@ class DimVec {
 bool same(const DimVec& a, const DimVec& b);
 Dim product(std::span<const Dim> dims);
 bool any_symbolic(std::span<const Dim> dims);
-std::string str(std::span<const Dim> dims);  // "(2, 3)", "(4,)", "()"
+std::string str(std::span<const Dim> dims);       // "(2, 3)", "(4,)", "()"
+std::string list_str(std::span<const Dim> dims);  // "[2, 3]"
 DimVec contiguous_strides(std::span<const Dim> sizes);
 
 }  // namespace md

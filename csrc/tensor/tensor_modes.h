@@ -1,5 +1,7 @@
 // Modes visible to ops and guards.
 #pragma once
+#include <utility>
+
 #include "tensor/dtype.h"
 
 namespace md {
@@ -9,6 +11,18 @@ struct TensorModes {
   bool inference_mode = false;
 };
 TensorModes& tensor_modes();  // of this thread
+
+// Sets this thread's grad mode until the end of the scope.
+class GradModeScope {
+ public:
+  explicit GradModeScope(bool enabled) : before_(std::exchange(tensor_modes().grad_enabled, enabled)) {}
+  ~GradModeScope() { tensor_modes().grad_enabled = before_; }
+  GradModeScope(const GradModeScope&) = delete;
+  GradModeScope& operator=(const GradModeScope&) = delete;
+
+ private:
+  bool before_;
+};
 
 // Process-wide, written under the GIL.
 DType default_dtype();

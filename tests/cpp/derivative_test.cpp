@@ -44,7 +44,8 @@ Tensor leaf(std::vector<int64_t> sizes, const std::vector<double>& elements) {
 TEST(chain) {
   Tensor x = leaf({3}, {1, 2, 3});
   Tensor y = rule_ops::mul(x, x);
-  Tensor z = rule_ops::sum(rule_ops::exp(y));
+  static const RuleOp exp("exp");
+  Tensor z = rule_ops::sum(exp(y));
   CHECK(z.requires_grad() && !is_leaf(z) && is_leaf(x));
   GradEdge root = edge_of(z);
   run_backward({&root, 1}, {make(DType::float64, {}, {1})}, {}, {});

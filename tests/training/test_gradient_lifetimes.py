@@ -198,3 +198,59 @@ def test_modes_are_restored_behind_an_error():
         y.sum().backward()
     assert md.is_grad_enabled()
     assert (x * 2).requires_grad
+
+
+# Functions of four numbers, and their gradients. The gradient of sum() is one number, expanded: nothing may be added to
+# it in place.
+SUMS = {
+    "sum first": (lambda x: (x * x).sum() + x.sum(), lambda v: 2 * v + 1),
+    "sum last": (lambda x: x.sum() + (x * x).sum(), lambda v: 2 * v + 1),
+    "a multiple first": (lambda x: (x * x).sum() + x.sum() * 6, lambda v: 2 * v + 6),
+    "two multiples": (lambda x: (x * x).sum() + x.sum() * 2 + x.sum() * 3, lambda v: 2 * v + 5),
+    "a multiple alone": (lambda x: x.sum() * 6, lambda v: 6),
+    "of rows": (lambda x: x.expand(3, 4).sum() + (x * x).expand(3, 4).sum() + x.sum(), lambda v: 6 * v + 4),
+    "of a slice": (lambda x: x[:4].sum() + (x[:4] * x).sum(), lambda v: 2 * v + 1),
+}
+
+
+@pytest.mark.parametrize("is_leaf", [True, False], ids=["leaf", "computed"])
+@pytest.mark.parametrize("calls", [1, 3])
+@pytest.mark.parametrize("name", SUMS)
+def test_gradients_that_are_one_number(name, calls, is_leaf):
+    program, slope = SUMS[name]
+    x = md.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    for _ in range(calls):
+        program(x if is_leaf else x * 1).backward()
+    assert x.grad.tolist() == [calls * slope(v) for v in [1.0, 2.0, 3.0, 4.0]]
+    x.grad.add_(1)
+    assert x.grad.tolist() == [calls * slope(v) + 1 for v in [1.0, 2.0, 3.0, 4.0]]
+
+
+def test_nothing_is_added_in_place_to_an_expanded_gradient():
+    x = md.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    x.grad = md.tensor([6.0]).expand(4)
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [8.0, 10.0, 12.0, 14.0]
+
+
+def test_a_hook_is_removed_where_it_was_put():
+    """A write in place gives the tensor another node; the hook is at the former one."""
+    x = md.ones(3, requires_grad=True)
+    y = x * 2
+    seen = []
+    handle = y.register_hook(seen.append)
+    y.mul_(3)
+    handle.remove()
+    y.sum().backward()
+    assert not seen and x.grad.tolist() == [6.0] * 3
+
+
+def test_views_of_a_tensor_that_is_written():
+    """A view noted again as a view of another tensor leaves the list of the first one."""
+    base = md.zeros(1000)
+    views = [base[i : i + 2] for i in range(900)]
+    base.add_(md.ones(1000, requires_grad=True))
+    assert all(view.requires_grad for view in views)
+    del views
+    base.mul_(2)
+    base.sum().backward()

@@ -21,12 +21,6 @@ bool is_user_leaf(PyObject* self) {
   return tensor->kind() == TensorKind::Real ? is_leaf(tensor) : as_tensor_object(self)->user_leaf;
 }
 
-std::string size_text(const Tensor& tensor) {
-  std::string text = "[";
-  for (int i = 0; i < tensor->rank(); ++i) text += (i > 0 ? ", " : "") + tensor.spec().sizes[i].str();
-  return text + "]";
-}
-
 void check_gradient(const Tensor& tensor, const Tensor& gradient) {
   if (is_same(tensor, gradient)) raise(ErrorKind::Runtime, "can't assign Variable as its own grad");
   if (gradient->dtype() != tensor->dtype())
@@ -38,8 +32,8 @@ void check_gradient(const Tensor& tensor, const Tensor& gradient) {
         "Diverging "
         "the dtypes of a tensor and its gradient may break downstream systems that assume they match.");
   if (!same(gradient.spec().sizes, tensor.spec().sizes))
-    raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", size_text(gradient),
-          "' to a tensor of size '", size_text(tensor),
+    raise(ErrorKind::Runtime, "attempting to assign a gradient of size '", list_str(gradient.spec().sizes.span()),
+          "' to a tensor of size '", list_str(tensor.spec().sizes.span()),
           "'. Please ensure that the gradient and the tensor are the same size");
 }
 

@@ -6,27 +6,11 @@
 #include "tensor/memory_overlap.h"
 #include "tensor/ops/fake_views.h"
 #include "tensor/ops/kernels.h"
+#include "tensor/ops/tensor_args.h"
 #include "tensor/simd/copy.h"
 
 namespace md {
 namespace {
-
-template <typename Visit>
-void for_each_tensor(std::span<const Arg> args, Visit visit) {
-  for (const Arg& arg : args) {
-    if (const Tensor* tensor = std::get_if<Tensor>(&arg)) {
-      if (tensor->defined()) visit(*tensor);
-    } else if (const auto* list = std::get_if<std::vector<Tensor>>(&arg)) {
-      for (const Tensor& tensor : *list) visit(tensor);
-    }
-  }
-}
-
-std::string list(const DimVec& dims) {
-  std::string text = "[";
-  for (int i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
-  return text + "]";
-}
 
 // Elements that share memory may all be assigned the same value.
 bool writes_one_value(const OpRow& row) {
@@ -91,8 +75,8 @@ void check_write(const OpRow& op, const TensorSpec& result, const TensorSpec& ta
   bool fits = result.rank() == target.rank();
   for (int i = 0; fits && i < result.rank(); ++i) fits = known_equal(result.sizes[i], target.sizes[i]);
   if (!fits) {
-    raise_op(ErrorKind::Runtime, op.name, "output with shape ", list(target.sizes),
-             " doesn't match the broadcast shape ", list(result.sizes));
+    raise_op(ErrorKind::Runtime, op.name, "output with shape ", list_str(target.sizes.span()),
+             " doesn't match the broadcast shape ", list_str(result.sizes.span()));
   }
   if (!can_write(result.dtype, target.dtype)) {
     raise_op(ErrorKind::Runtime, op.name, "result type ", scalar_type_name(result.dtype),

@@ -31,7 +31,7 @@ void push(const OpCall& call, std::vector<OutSpec>& outs, DType dtype, DimVec si
   bool are_integers = call.row.shape_rule == randint_shape || call.row.shape_rule == randint_like_shape ||
                       call.row.shape_rule == randperm_shape;
   bool random = call.row.kind == OpKind::Random;
-  if (random && !are_integers && !is_floating(dtype) && !is_complex(dtype)) {
+  if (random && !are_integers && !is_inexact(dtype)) {
     raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
   }
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});

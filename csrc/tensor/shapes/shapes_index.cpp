@@ -12,12 +12,6 @@
 namespace md {
 namespace {
 
-std::string list(const DimVec& dims) {
-  std::string text = "[";
-  for (int i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
-  return text + "]";
-}
-
 bool steps_back(const TensorSpec& spec) {
   return std::ranges::any_of(spec.strides, [](Dim stride) { return known_less(stride, 0); });
 }
@@ -49,8 +43,8 @@ void check_broadcasts_to(const OpCall& call, const TensorSpec& value, const DimV
     fits = expands_to(value.sizes[i], target);
   }
   if (!fits) {
-    raise_op(ErrorKind::Runtime, call.row.name, "shape mismatch: ", what, " of shape ", list(value.sizes),
-             " cannot be broadcast to ", list(sizes));
+    raise_op(ErrorKind::Runtime, call.row.name, "shape mismatch: ", what, " of shape ", list_str(value.sizes.span()),
+             " cannot be broadcast to ", list_str(sizes.span()));
   }
 }
 
@@ -60,13 +54,13 @@ void check_expands(const OpCall& call, const TensorSpec& value, const DimVec& si
   if (shift < 0) {
     raise_op(ErrorKind::Runtime, call.row.name, "The number of sizes provided (", sizes.size(),
              ") must be greater or equal to the number of dimensions in the tensor (", value.rank(),
-             "). Target sizes: ", list(sizes), ". Tensor sizes: ", list(value.sizes));
+             "). Target sizes: ", list_str(sizes.span()), ". Tensor sizes: ", list_str(value.sizes.span()));
   }
   for (int i = value.rank() - 1; i >= 0; --i) {
     if (expands_to(value.sizes[i], sizes[shift + i])) continue;
     raise_op(ErrorKind::Runtime, call.row.name, "The expanded size of the tensor (", sizes[shift + i].str(),
              ") must match the existing size (", value.sizes[i].str(), ") at non-singleton dimension ", shift + i,
-             ".  Target sizes: ", list(sizes), ".  Tensor sizes: ", list(value.sizes));
+             ".  Target sizes: ", list_str(sizes.span()), ".  Tensor sizes: ", list_str(value.sizes.span()));
   }
 }
 
@@ -94,7 +88,7 @@ DimVec broadcast_indices(const OpCall& call, const std::vector<Tensor>& indices)
   }
   if (fits) return sizes;
   std::string shapes;
-  for (const Tensor& index : indices) shapes += (shapes.empty() ? "" : ", ") + list(index.spec().sizes);
+  for (const Tensor& index : indices) shapes += (shapes.empty() ? "" : ", ") + list_str(index.spec().sizes.span());
   raise_op(ErrorKind::Index, call.row.name,
            "shape mismatch: indexing tensors could not be broadcast together with shapes ", shapes);
 }
@@ -176,8 +170,8 @@ void scatter_view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   bool fits = src.dtype == self_spec(call).dtype && src.rank() == window.size();
   for (int i = 0; fits && i < window.size(); ++i) fits = known_equal(src.sizes[i], window[i]);
   if (!fits) {
-    raise_op(ErrorKind::Runtime, call.row.name, "src is ", src.str(), ", the view has ", list(dims_arg(call, 2)),
-             " of ", row(self_spec(call).dtype).name);
+    raise_op(ErrorKind::Runtime, call.row.name, "src is ", src.str(), ", the view has ",
+             list_str(dims_arg(call, 2).span()), " of ", row(self_spec(call).dtype).name);
   }
   push_written(call, outs);
 }

@@ -34,12 +34,6 @@ void erase_dim(TensorSpec& spec, int at) {
   spec.strides.erase(at);
 }
 
-std::string list(const DimVec& dims) {
-  std::string text = "[";
-  for (int i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ", ") + dims[i].str();
-  return text + "]";
-}
-
 // Each element as several, or several as one. The last dim is contiguous.
 void change_width(const OpCall& call, TensorSpec& spec, int64_t from, int64_t to) {
   int last = spec.rank() - 1;
@@ -61,8 +55,8 @@ void change_width(const OpCall& call, TensorSpec& spec, int64_t from, int64_t to
 DimVec infer_sizes(const OpCall& call, const DimVec& wanted) {
   Dim numel = self_spec(call).numel();
   auto invalid = [&] {
-    raise_op(ErrorKind::Runtime, call.row.name, "shape '", list(wanted), "' is invalid for input of size ", numel.str(),
-             " (shape ", str(self_spec(call).sizes.span()), ")");
+    raise_op(ErrorKind::Runtime, call.row.name, "shape '", list_str(wanted.span()), "' is invalid for input of size ",
+             numel.str(), " (shape ", str(self_spec(call).sizes.span()), ")");
   };
   DimVec sizes = wanted;
   int inferred = -1;
@@ -70,12 +64,13 @@ DimVec infer_sizes(const OpCall& call, const DimVec& wanted) {
   for (int i = 0; i < sizes.size(); ++i) {
     if (same(sizes[i], Dim(-1))) {
       if (inferred >= 0)
-        raise_op(ErrorKind::Runtime, call.row.name, "only one dimension can be inferred; shape '", list(wanted), "'");
+        raise_op(ErrorKind::Runtime, call.row.name, "only one dimension can be inferred; shape '",
+                 list_str(wanted.span()), "'");
       inferred = i;
     } else {
       if (!sizes[i].is_symbolic() && sizes[i].value() < 0) {
-        raise_op(ErrorKind::Runtime, call.row.name, "invalid shape dimension ", sizes[i].str(), " in '", list(wanted),
-                 "'");
+        raise_op(ErrorKind::Runtime, call.row.name, "invalid shape dimension ", sizes[i].str(), " in '",
+                 list_str(wanted.span()), "'");
       }
       known = known * sizes[i];
     }
@@ -83,8 +78,8 @@ DimVec infer_sizes(const OpCall& call, const DimVec& wanted) {
   if (inferred >= 0) {
     if (known_equal(known, 0)) {
       if (!known_equal(numel, 0)) invalid();
-      raise_op(ErrorKind::Runtime, call.row.name, "cannot reshape tensor of 0 elements into shape ", list(wanted),
-               " because the unspecified dimension size -1 can be any value and is ambiguous");
+      raise_op(ErrorKind::Runtime, call.row.name, "cannot reshape tensor of 0 elements into shape ",
+               list_str(wanted.span()), " because the unspecified dimension size -1 can be any value and is ambiguous");
     }
     sizes[inferred] = floor_divide(numel, known);
     known = known * sizes[inferred];
@@ -316,8 +311,9 @@ void as_strided_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   spec.sizes = dims_arg(call, 1);
   spec.strides = dims_arg(call, 2);
   if (spec.sizes.size() != spec.strides.size()) {
-    raise_op(ErrorKind::Runtime, call.row.name, "mismatch in length of strides and shape: ", list(spec.sizes), " and ",
-             list(spec.strides));
+    raise_op(ErrorKind::Runtime, call.row.name,
+             "mismatch in length of strides and shape: ", list_str(spec.sizes.span()), " and ",
+             list_str(spec.strides.span()));
   }
   int64_t own = self->kind() == TensorKind::Real ? self->offset() : 0;
   int64_t offset = optional_int_arg(call, 3).value_or(own);
@@ -328,12 +324,13 @@ void as_strided_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   bool is_empty = false;
   for (int i = 0; i < spec.rank(); ++i) {
     if (spec.sizes[i].value() < 0) {
-      raise_op(ErrorKind::Runtime, call.row.name, "Storage size calculation overflowed with sizes=", list(spec.sizes),
-               " and strides=", list(spec.strides));
+      raise_op(ErrorKind::Runtime, call.row.name,
+               "Storage size calculation overflowed with sizes=", list_str(spec.sizes.span()),
+               " and strides=", list_str(spec.strides.span()));
     }
     if (spec.strides[i].value() < 0) {
       raise_op(ErrorKind::Runtime, call.row.name,
-               "Negative strides are not supported at the moment, got strides: ", list(spec.strides));
+               "Negative strides are not supported at the moment, got strides: ", list_str(spec.strides.span()));
     }
     is_empty = is_empty || spec.sizes[i].value() == 0;
     if (!is_empty) last = last + (spec.sizes[i] - 1) * spec.strides[i];
@@ -341,8 +338,8 @@ void as_strided_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   Dim needed = is_empty ? Dim(0) : (last + Dim(offset) + 1) * Dim(static_cast<int64_t>(item_size(spec.dtype)));
   int64_t there = self->kind() == TensorKind::Real ? static_cast<int64_t>(self->storage()->nbytes()) : INT64_MAX;
   if (needed.value() > there) {
-    raise_op(ErrorKind::Runtime, call.row.name, "setStorage: sizes ", list(spec.sizes), ", strides ",
-             list(spec.strides), ", storage offset ", offset, ", and itemsize ", item_size(spec.dtype),
+    raise_op(ErrorKind::Runtime, call.row.name, "setStorage: sizes ", list_str(spec.sizes.span()), ", strides ",
+             list_str(spec.strides.span()), ", storage offset ", offset, ", and itemsize ", item_size(spec.dtype),
              " requiring a storage size of ", needed.str(), " are out of bounds for storage of size ", there,
              operand_shapes(call));
   }
@@ -354,7 +351,8 @@ void window_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   spec.sizes = dims_arg(call, 1);
   spec.strides = dims_arg(call, 2);
   if (spec.sizes.size() != spec.strides.size())
-    raise_op(ErrorKind::Runtime, call.row.name, "sizes ", list(spec.sizes), " and strides ", list(spec.strides));
+    raise_op(ErrorKind::Runtime, call.row.name, "sizes ", list_str(spec.sizes.span()), " and strides ",
+             list_str(spec.strides.span()));
   push_view(outs, std::move(spec), dim_arg(call, 3));
 }
 
@@ -446,14 +444,14 @@ void split_sizes_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   for (Dim length : lengths) {
     if (known_less(length, 0)) {
       raise_op(ErrorKind::Runtime, call.row.name, "expects split_sizes have only non-negative entries, but got ",
-               list(lengths));
+               list_str(lengths.span()));
     }
     push_part(self, dim, start, length, outs);
     start = start + length;
   }
   if (!known_equal(start, self.sizes[dim])) {
     raise_op(ErrorKind::Runtime, call.row.name, "expects split_sizes to sum exactly to ", self.sizes[dim].str(),
-             " (input tensor's size at dimension ", dim, "), but got split_sizes=", list(lengths),
+             " (input tensor's size at dimension ", dim, "), but got split_sizes=", list_str(lengths.span()),
              operand_shapes(call));
   }
 }
