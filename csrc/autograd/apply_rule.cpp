@@ -1,4 +1,6 @@
 // Applies the rule of a row to a call.
+#include <algorithm>
+
 #include "autograd/derivative.h"
 #include "autograd/rule_numbers.h"
 #include "autograd/rule_op.h"
@@ -141,10 +143,10 @@ class RuleRun {
   std::vector<bool> have_let_;
 };
 
-// Whether all that a slope reads of gradients is None.
+// Whether all that a slope reads of gradients is None. A slope names one of the first 64, or all of them.
 bool gets_none(const ReadSet& reads, std::span<const Tensor> gradients) {
   for (size_t i = 0; i < gradients.size(); ++i)
-    if ((reads.gradients >> i & 1) && gradients[i].defined()) return false;
+    if ((reads.gradients >> std::min(i, size_t{63}) & 1) && gradients[i].defined()) return false;
   return true;
 }
 

@@ -176,7 +176,7 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
     GradientGraph gradients = gradient_graph(*forward, {given.get(), plan->own_outputs_});
     for (const ValueRef& value : cut_values(*forward, writes))
       if (std::ranges::find(gradients.reached, value) != gradients.reached.end()) return {GradientWay::Python, nullptr};
-    plan->save(gradients, std::move(forward));
+    plan->save(std::move(gradients), std::move(forward));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
     bool is_ours = cut.empty() && saves == Forward::Saves;
@@ -185,7 +185,7 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
   return {GradientWay::Plan, std::move(plan)};
 }
 
-void GradientPlan::save(const GradientGraph& gradients, std::shared_ptr<Graph> graph) {
+void GradientPlan::save(GradientGraph gradients, std::shared_ptr<Graph> graph) {
   std::vector<ValueRef> outputs = graph->outputs();
   for (const ValueRef& saved : gradients.saved)
     if (index_of(outputs, saved) == outputs.size()) outputs.push_back(saved);
@@ -195,8 +195,21 @@ void GradientPlan::save(const GradientGraph& gradients, std::shared_ptr<Graph> g
   reads_output_.assign(outputs.size(), false);
   for (const ValueRef& saved : gradients.saved) reads_output_[index_of(outputs, saved)] = true;
   for (size_t i = 0; i < own_outputs_; ++i) is_one_of_several_.push_back(views_one_of_several(outputs[i]));
+  std::vector<bool> given = has_history_;
+  given.resize(outputs.size());
   while (has_history_.size() < outputs.size()) has_history_.push_back(requires_grad(*graph, has_history_.size()));
   forward_ = std::move(graph);
+  keep(std::move(given), std::move(gradients));
+}
+
+GradientPlan::Backward& GradientPlan::keep(std::vector<bool> given, GradientGraph gradients) {
+  Backward backward{std::move(gradients), {}, nullptr};
+  for (const ValueRef& saved : backward.gradients.saved) {
+    size_t output = index_of(forward_->outputs(), saved);
+    MD_ASSERT(output < forward_->outputs().size(), "what a backward reads was saved");
+    backward.saved.push_back(output);
+  }
+  return backwards_.emplace(std::move(given), std::move(backward)).first->second;
 }
 
 GradientPlan::Backward& GradientPlan::backward_for(std::span<const Tensor> given) {
@@ -206,13 +219,7 @@ GradientPlan::Backward& GradientPlan::backward_for(std::span<const Tensor> given
   std::lock_guard lock(mutex_);
   auto found = backwards_.find(key);
   if (found != backwards_.end()) return found->second;
-  Backward backward{gradient_graph(*forward_, {has.get(), given.size()}), {}, nullptr};
-  for (const ValueRef& saved : backward.gradients.saved) {
-    size_t output = index_of(forward_->outputs(), saved);
-    MD_ASSERT(output < forward_->outputs().size(), "what a backward reads was saved");
-    backward.saved.push_back(output);
-  }
-  return backwards_.emplace(std::move(key), std::move(backward)).first->second;
+  return keep(std::move(key), gradient_graph(*forward_, {has.get(), given.size()}));
 }
 
 std::vector<Tensor> GradientPlan::run(std::span<const GraphInput> inputs, std::span<const Tensor> outputs,

@@ -56,7 +56,8 @@ class GradientPlan {
     std::shared_ptr<const Plan> plan;
   };
   GradientPlan() = default;
-  void save(const GradientGraph& gradients, std::shared_ptr<Graph> graph);
+  void save(GradientGraph gradients, std::shared_ptr<Graph> graph);
+  Backward& keep(std::vector<bool> given, GradientGraph gradients);
   Backward& backward_for(std::span<const Tensor> given);
   std::vector<Tensor> run_again(std::span<const GraphInput> inputs);
 

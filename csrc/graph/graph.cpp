@@ -239,10 +239,9 @@ Node* Graph::prepend_tensor_input(const std::string& name, const TensorSpec& spe
 
 void Graph::order_inputs(std::span<Node* const> order) {
   MD_ASSERT(order.size() == inputs_.size(), "each input has a place");
-  auto place_of = [&](const std::unique_ptr<Node>& node) {
-    auto found = std::find(order.begin(), order.end(), node.get());
-    return found - order.begin();
-  };
+  std::vector<size_t> places(nodes_.size(), order.size());
+  for (size_t i = 0; i < order.size(); ++i) places[static_cast<size_t>(order[i]->index)] = i;
+  auto place_of = [&](const std::unique_ptr<Node>& node) { return places[static_cast<size_t>(node->index)]; };
   std::stable_sort(nodes_.begin(), nodes_.end(),
                    [&](const auto& a, const auto& b) { return place_of(a) < place_of(b); });
   inputs_.assign(order.begin(), order.end());

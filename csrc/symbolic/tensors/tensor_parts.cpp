@@ -32,6 +32,7 @@ BorrowedRef member_of_part(const ValuePtr& value, BorrowedRef name) {
 }
 
 ValuePtr call_member_of_part(Tracer& tracer, const ValuePtr& value, const char* name, std::vector<ValuePtr> more) {
+  if (!is_part(value)) return nullptr;
   Ref text = check(PyUnicode_InternFromString(name));
   BorrowedRef member = member_of_part(value, text);
   if (!member) return nullptr;
