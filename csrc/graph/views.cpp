@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/symbols.h"
 #include "tensor/ops/kernels.h"
 
 namespace md {
@@ -24,6 +25,7 @@ std::vector<OutSpec> view_outs(const Node& node) {
 
 bool is_strided_view(const Node& node) {
   if (!is_op(node, OpKind::View)) return false;
+  DecidesByHint decides;  // as the capture of the view did, whose guards hold
   std::vector<OutSpec> outs = view_outs(node);
   return std::none_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; });
 }

@@ -48,6 +48,13 @@ NORMED = [f(3, 4), f(2, 3, 3)]
 ORDERS = ["fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")]
 VECTOR_ORDERS = [0, 1, 2, 3.5, float("inf"), -float("inf"), -1, 0.5]
 
+SINGULAR = Data("f", 2, 2, values=[1.0, 2, 2, 4])
+WITHOUT_PIVOT = Data("f", 2, 2, values=[0.0, 2, 3, 4])
+RECTANGLES = [call(tall(5, 3)), call(tall(3, 5)), call(tall(2, 4, 3)), call(f(0, 3)), call(f(3, 0))]
+# Complex pairs of eigenvalues, real ones, none.
+SPECTRA = [call(Data("f", 2, 2, values=[0.0, -1, 1, 0])), *SQUARES, call(Data("f", 2, 2, values=[1.0, 0, 0, 2]))]
+PIVOTS = Data("i", 3, values=[2, 3, 3], dtype="int32")
+
 SAMPLES = {
     "cholesky": [call(spd(3, 3)), call(spd(2, 4, 4), upper=True), call(spd(0, 0)), call(Data("f", 2, 2, values=[1.0, 2, 2, 1])),
                  *NOT_SQUARE],
@@ -99,4 +106,17 @@ SAMPLES = {
     "vander": [call(f(3)), call(f(2, 3), N=5), call(f(), N=3)],
     "tensorinv": [call(regular(6, 6)), call(regular(24, 24, view=(4, 6, 8, 3))), call(f(3, 4, 5))],
     "tensorsolve": [call(regular(6, 6, view=(2, 3, 6)), f(2, 3)), call(regular(6, 6, view=(2, 3, 6)), f(3))],
+    "cholesky_ex": [call(spd(3, 3)), call(spd(2, 4, 4), upper=True), call(spd(0, 0)), call(spd(3, 3), check_errors=True),
+                    call(Data("f", 2, 2, values=[1.0, 2, 2, 1]), check_errors=True), *NOT_SQUARE],
+    "inv_ex": [*SQUARES, call(regular(3, 3), check_errors=True), call(SINGULAR, check_errors=True), *NOT_SQUARE],
+    "solve_ex": [call(regular(3, 3), f(3, 2)), call(regular(3, 3), f(3)), call(regular(2, 3, 3), f(2, 3, 1)), call(regular(3, 3), f(2, 3), left=False),
+                 call(SINGULAR, f(2, 1), check_errors=True), call(regular(3, 3), f(4, 2))],
+    "lu": [*SQUARES, *RECTANGLES, call(WITHOUT_PIVOT), call(regular(3, 3), pivot=True), *BAD],
+    "lu_factor": [*SQUARES, *RECTANGLES[:3], call(WITHOUT_PIVOT), call(SINGULAR), *BAD],
+    "lu_factor_ex": [*SQUARES, *RECTANGLES, call(SINGULAR), call(SINGULAR, check_errors=True), *BAD],
+    "lu_solve": [call(regular(3, 3), PIVOTS, f(3, 2)), call(regular(3, 3), PIVOTS, f(2, 3), left=False), call(regular(3, 3), PIVOTS, f(3, 2), adjoint=True),
+                 call(regular(3, 3), PIVOTS, f(4, 2))],
+    "eig": [*SPECTRA, *NOT_SQUARE],
+    "eigvals": [*SPECTRA, *NOT_SQUARE],
+    "householder_product": [call(tall(5, 3), f(3)), call(tall(2, 4, 3), f(2, 2)), call(tall(3, 3), f(0)), call(tall(3, 5), f(3)), call(f(3), f(3))],
 }  # fmt: skip

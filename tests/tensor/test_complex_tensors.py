@@ -247,7 +247,7 @@ REFUSED = {
     "complex of ints": lambda x: md.complex(md.tensor([1]), md.tensor([1])),
     "halves": lambda x: md.zeros(2, dtype=md.float16) * 1j,
     "bits": lambda x: x & x,
-    "random": lambda x: md.rand(2, dtype=md.complex64),
+    "random integers": lambda x: md.randint(3, (2,), dtype=md.complex64),
     "H": lambda x: x.unsqueeze(0).H,
     "isposinf": lambda x: md.isposinf(x),
     "isneginf": lambda x: md.isneginf(x),

@@ -298,9 +298,10 @@ void expand_shape(const OpCall& call, std::vector<OutSpec>& outs) {
                ".  Target sizes: ", str(wanted.span()), ".  Tensor sizes: ", str(self.sizes.span()));
     }
   }
-  // A new dim of size one steps over the dims behind it, as unsqueeze's does.
+  // A new dim of size one steps over the dims behind it, as unsqueeze's does. No guard is worth the stride of one that
+  // varies and happens to be one.
   for (int i = self.rank() == 0 ? -1 : shift - 1; i >= 0; --i)
-    if (known_equal(wanted[i], 1)) spec.strides[i] = spec.sizes[i + 1] * spec.strides[i + 1];
+    if (same(wanted[i], Dim(1))) spec.strides[i] = spec.sizes[i + 1] * spec.strides[i + 1];
   push_view(outs, std::move(spec));
 }
 

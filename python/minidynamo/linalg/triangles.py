@@ -53,8 +53,8 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
         at_column = minidynamo.arange(columns) == k
         kept = minidynamo.where(places > k, factors, matrix[..., k])
         matrix = minidynamo.where(at_column, kept.unsqueeze(-1), matrix)
-    if check_errors and bool((info != 0).any()):
-        raise _singular("linalg.lu_factor_ex", info)
+    if check_errors:
+        _check_divisors("torch.linalg.lu_factor_ex", info)
     pivots = minidynamo.stack(chosen, -1) if chosen else minidynamo.zeros((*A.shape[:-2], 0))
     return _lu_factor_ex(matrix.mT.contiguous().mT, pivots.to(minidynamo.int32), info.to(minidynamo.int32))
 
@@ -67,16 +67,24 @@ def _swapped(matrix: Tensor, k: int, at: Tensor) -> Tensor:
     return matrix.gather(-2, order.unsqueeze(-1).expand(matrix.shape))
 
 
-def _singular(op: str, info: Tensor) -> Exception:
-    where = int(info.reshape(-1).amax().item())
-    return minidynamo.linalg.LinAlgError(
-        f"{op}: U[{where},{where}] is zero and using it on lu_solve would result in a division by zero."
+def _check_divisors(op: str, info: Tensor) -> None:
+    """Raises RuntimeError, as torch, for the first matrix with a zero on the diagonal of U."""
+    failed = info.reshape(-1).nonzero()
+    if failed.numel() == 0:
+        return
+    first = int(failed[0])
+    where = int(info.reshape(-1)[first])
+    element = f" (Batch element {first}):" if info.ndim else ""
+    raise RuntimeError(
+        f"{op}:{element} U[{where},{where}] is zero and using it on lu_solve would result in a division by zero. If you "
+        "still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
     )
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """L below the diagonal and U in one matrix, and the rows that were exchanged, counted from 1. A: (..., m, n)."""
     LU, pivots, info = lu_factor_ex(A, pivot=pivot)
+    _check_divisors("torch.linalg.lu_factor", info)
     return _lu_factor(LU, pivots)
 
 
@@ -111,7 +119,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 @composite("function method")
 def lu_of(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """(LU, pivots), and with get_infos what lu_factor_ex() says of each matrix."""
-    LU, pivots, info = lu_factor_ex(A, pivot=pivot)
+    LU, pivots, info = lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 
