@@ -77,7 +77,7 @@ class RunNode : public GradNode {
     std::vector<Tensor> results;
     for (size_t i = 0; i < results_.size(); ++i)
       results.push_back(read(results_[i], records && plan_->has_history(i), true, static_cast<int>(i)));
-    // The plan of a callable backend has no further outputs.
+    // A plan that runs again has no further outputs.
     gradients.resize(plan_->forward()->outputs().size());
     results.resize(gradients.size());
     std::vector<Tensor> by_input = plan_->run(inputs, results, gradients, records);
@@ -159,7 +159,8 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
                                           const std::vector<InputWrite>& writes, Forward saves) {
   std::vector<ValueRef> cut = cut_values(*graph, writes);
   auto plan = std::shared_ptr<GradientPlan>(new GradientPlan);
-  plan->saves_ = saves;
+  // In the plan of a callable backend what is drawn, or done once, cannot be had again: its graph has further outputs.
+  plan->saves_ = runs_once(*graph) ? Forward::Saves : saves;
   plan->own_outputs_ = graph->outputs().size();
   auto given = std::make_unique<bool[]>(plan->own_outputs_);
   bool any = false;
@@ -169,8 +170,6 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
     any = any || given[i];
   }
   if (!any) return {};
-  // In the plan of a callable backend what is drawn, or done once, cannot be had again.
-  if (saves == Forward::RunsAgain && runs_once(*graph)) return {GradientWay::Python, nullptr};
   std::shared_ptr<Graph> forward = graph->clone();
   try {
     GradientGraph gradients = gradient_graph(*forward, {given.get(), plan->own_outputs_});

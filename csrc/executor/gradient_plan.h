@@ -23,8 +23,8 @@ enum class GradientWay : uint8_t {
 // Of one region; shared by the nodes of its runs.
 class GradientPlan {
  public:
-  // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not, and the
-  // backward runs the graph again.
+  // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not if it can
+  // be run again by the backward.
   enum class Forward : uint8_t { Saves, RunsAgain };
   struct Chosen {
     GradientWay way = GradientWay::None;

@@ -267,11 +267,21 @@ def test_dropout_has_one_mask():
 
 
 def test_random_numbers_in_a_callable():
-    compiled = torch.compile(lambda x: F.dropout(x, 0.5) * x, backend=lambda gm, inputs: gm.forward)
+    """What is drawn cannot be drawn again: the callable's graph returns what the backward reads."""
+    graphs = []
+
+    def backend(gm, inputs):
+        graphs.append(gm)
+        return gm.forward
+
+    compiled = torch.compile(lambda x: F.dropout(x, 0.5) * x, backend=backend)
     x = numbers(50)
     result = compiled(x)
     mask = (result != 0).double() * 2
     assert torch.allclose(torch.autograd.grad(result.sum(), x)[0], 2 * mask * x)
+    assert len(graphs) == 1
+    explained = torch._dynamo.explain(lambda x: F.dropout(x.exp().sin(), 0.5) * x)(x)
+    assert (explained.graph_count, explained.graph_break_count) == (1, 0)
 
 
 def test_graphs_are_kept():
