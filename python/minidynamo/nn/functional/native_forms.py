@@ -11,8 +11,6 @@ from ..._C import Tensor
 from . import activation, connectionist, grid, losses, normalization, pooling, sparse
 
 _REDUCTIONS = ("none", "mean", "sum")
-_MODES = ("bilinear", "nearest", "bicubic")
-_PADDINGS = ("zeros", "border", "reflection")
 _BAG_MODES = ("sum", "mean", "max")
 
 
@@ -105,7 +103,7 @@ def grid_sampler_3d(
 
 
 def _sampled(input: Tensor, places: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:
-    return grid.grid_sample(input, places, _MODES[mode], _PADDINGS[padding], align_corners)
+    return grid.grid_sample(input, places, grid.MODES[mode], grid.PADDINGS[padding], align_corners)
 
 
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
