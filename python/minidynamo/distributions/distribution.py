@@ -47,7 +47,8 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if is_dependent(constraint) or name not in self.__dict__:
+            lazy = name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property)
+            if is_dependent(constraint) or lazy:
                 continue  # a lazy one is derived from what was checked
             value = getattr(self, name)
             if not _C._data_holds(constraint.check(value).all()):
