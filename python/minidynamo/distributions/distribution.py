@@ -10,8 +10,8 @@ import minidynamo
 from .. import _C
 from .._C import Size, Tensor
 from .._missing_names import explain_missing as _explain_missing
-from .constraints import Constraint, is_dependent
-from .utils import lazy_property, logits_to_probs, probs_to_logits
+from .constraints import Constraint, is_dependent, real, unit_interval
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 
 class Distribution:
@@ -155,7 +155,7 @@ class Distribution:
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         return Size([*sample_shape, *self._batch_shape, *self._event_shape])
 
-    def _expanded(self, batch_shape: Sequence[int], names: Sequence[str], instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int], names: Sequence[str] = (), instance: Any = None) -> Any:
         """A copy in which the parameters of these names, and what was derived from them, are broadcast."""
         new = type(self).__new__(type(self)) if instance is None else instance
         for name in names:
@@ -198,6 +198,22 @@ class ProbabilitiesOrLogits(Distribution):
     @property
     def _param(self) -> Tensor:
         return self.probs if self._is_probs else self.logits
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        new = self._expanded(batch_shape, ("probs", "logits"), _instance)
+        new._is_probs = self._is_probs
+        return new
+
+
+class BinaryProbabilities(ProbabilitiesOrLogits):
+    """Distributions of one probability for each element of the batch."""
+
+    arg_constraints = {"probs": unit_interval, "logits": real}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        (parameter,) = broadcast_all(self._set_parameter(probs, logits))
+        setattr(self, "probs" if self._is_probs else "logits", parameter)
+        super().__init__(parameter.shape, validate_args=validate_args)
 
 
 _explain_missing(__name__)
