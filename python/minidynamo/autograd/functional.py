@@ -152,8 +152,10 @@ def _filled(
     return tuple(results)
 
 
-def _checked_vector(v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str) -> tuple[Tensor, ...]:
-    """The tensors of v without history, of the same sizes as others."""
+def _own_vector(
+    v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str, create_graph: bool
+) -> tuple[Tensor, ...]:
+    """The tensors of v, of the same sizes as others; without history unless create_graph."""
     _, vectors = _tensors(v, "v", caller)
     if len(vectors) != len(like):
         if is_tuple:
@@ -163,19 +165,11 @@ def _checked_vector(v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: st
         if vector.shape != other.shape:
             entry = f"Entry {index} in " if is_tuple else ""
             raise RuntimeError(f"{entry}v has invalid size: should be {_sizes(other)} but got {_sizes(vector)}.")
-    return vectors
+    return tuple([each.view_as(each) if create_graph and each.requires_grad else each.detach() for each in vectors])
 
 
 def _sizes(tensor: Tensor) -> str:
     return f"torch.Size({list(tensor.shape)})"
-
-
-def _own_vector(
-    v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str, create_graph: bool
-) -> tuple[Tensor, ...]:
-    _, vectors = _tensors(v, "v", caller)
-    kept = [each.view_as(each) if create_graph and each.requires_grad else each.detach() for each in vectors]
-    return _checked_vector(tuple(kept), like, is_tuple, caller)
 
 
 def _scalar_output(outputs: tuple[Tensor, ...], is_tuple: bool, caller: str) -> None:
@@ -222,16 +216,7 @@ def jvp(
     with minidynamo.enable_grad():
         is_inputs_tuple, inputs = _tensors(inputs, "inputs", "jvp")
         inputs = _as_variables(inputs, create_graph)
-        if v is not None:
-            vectors = _own_vector(v, inputs, is_inputs_tuple, "jvp", create_graph)
-        elif len(inputs) == 1 and inputs[0].numel() == 1:
-            vectors = None
-        else:
-            raise RuntimeError(
-                "The vector v can only be None if the input to the user-provided function is a single Tensor with a"
-                " single"
-                " element."
-            )
+        vectors = _vector_for_inputs(v, inputs, is_inputs_tuple, "jvp", create_graph)
         is_outputs_tuple, outputs = _tensors(func(*inputs), "outputs of the user-provided function", "jvp")
         if strict:
             _check_requires_grad(outputs, "outputs")
