@@ -54,8 +54,8 @@ class Distribution:
             if not _C._data_holds(constraint.check(value).all()):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
-                    f"of distribution {type(self).__name__} to satisfy the constraint {constraint!r}, "
-                    "but found invalid values"
+                    f"of distribution {self!r} to satisfy the constraint {constraint!r}, "
+                    f"but found invalid values:\n{value}"
                 )
 
     def _validate_sample(self, value: Any) -> None:
@@ -79,8 +79,8 @@ class Distribution:
         if not _C._data_holds(support.check(value).all()):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
-                f"to be within the support ({support!r}) of the distribution {type(self).__name__}, "
-                "but found invalid values"
+                f"to be within the support ({support!r}) of the distribution {self!r}, "
+                f"but found invalid values:\n{value}"
             )
 
     @property
