@@ -89,7 +89,7 @@ def test_the_parameter_stays_the_same_object(library):
     prune = library.nn.utils.prune
     module = linear(library)
     weight = module.weight
-    for _ in range(2):
+    for each in range(2):
         prune.l1_unstructured(module, "weight", 3)
         assert module.weight_orig is weight and module.weight is not weight
     prune.remove(module, "weight")
