@@ -152,6 +152,21 @@ def _filled(
     return tuple(results)
 
 
+def _products(
+    outputs: tuple[Tensor | None, ...],
+    inputs: tuple[Tensor, ...],
+    vectors: tuple[Tensor, ...] | None,
+    like: tuple[Tensor, ...],
+    strict: bool,
+    create_graph: bool,
+    stage: str,
+) -> tuple[Any, ...]:
+    """The gradients of the inputs by a last backward from vectors, zeros like others where there are none."""
+    with minidynamo.set_grad_enabled(create_graph or minidynamo.is_grad_enabled()):
+        found = _gradients(outputs, inputs, vectors, create_graph)
+        return _finished(_filled(found, like, strict, create_graph, stage), create_graph)
+
+
 def _own_vector(
     v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str, create_graph: bool
 ) -> tuple[Tensor, ...]:
@@ -198,14 +213,8 @@ def vjp(
                 "The vector v can only be None if the user-provided function returns a single Tensor with a single"
                 " element."
             )
-    creates = create_graph or minidynamo.is_grad_enabled()
-    with minidynamo.set_grad_enabled(creates):
-        found = _gradients(outputs, inputs, vectors, create_graph)
-        products = _filled(found, inputs, strict, create_graph, "output")
-    return (
-        _unpacked(_finished(outputs, create_graph), is_outputs_tuple),
-        _unpacked(_finished(products, create_graph), is_inputs_tuple),
-    )
+    products = _products(outputs, inputs, vectors, inputs, strict, create_graph, "output")
+    return _unpacked(_finished(outputs, create_graph), is_outputs_tuple), _unpacked(products, is_inputs_tuple)
 
 
 def jvp(
@@ -224,17 +233,8 @@ def jvp(
         gradients = _gradients(outputs, inputs, starts, create_graph=True)
         if strict:
             _check_requires_grad(gradients, "gradients")
-    if create_graph:
-        with minidynamo.enable_grad():
-            found = _gradients(gradients, starts, vectors, create_graph)
-            products = _filled(found, outputs, strict, create_graph, "trick")
-    else:
-        found = _gradients(gradients, starts, vectors, create_graph)
-        products = _filled(found, outputs, strict, create_graph, "trick")
-    return (
-        _unpacked(_finished(outputs, create_graph), is_outputs_tuple),
-        _unpacked(_finished(products, create_graph), is_outputs_tuple),
-    )
+    products = _products(gradients, starts, vectors, outputs, strict, create_graph, "trick")
+    return _unpacked(_finished(outputs, create_graph), is_outputs_tuple), _unpacked(products, is_outputs_tuple)
 
 
 def jacobian(
@@ -399,13 +399,8 @@ def vhp(
         inputs = _as_variables(inputs, create_graph)
         vectors = _vector_for_inputs(v, inputs, is_inputs_tuple, "vhp", create_graph)
         outputs, slopes = _slopes_of_scalar(func, inputs, "vhp", strict)
-    with minidynamo.set_grad_enabled(create_graph or minidynamo.is_grad_enabled()):
-        found = _gradients(slopes, inputs, vectors, create_graph)
-        products = _filled(found, inputs, strict, create_graph, "jacobian")
-    return (
-        _unpacked(_finished(outputs, create_graph), False),
-        _unpacked(_finished(products, create_graph), is_inputs_tuple),
-    )
+    products = _products(slopes, inputs, vectors, inputs, strict, create_graph, "jacobian")
+    return _unpacked(_finished(outputs, create_graph), False), _unpacked(products, is_inputs_tuple)
 
 
 def hvp(
@@ -422,13 +417,8 @@ def hvp(
         double = _gradients(slopes, inputs, starts, create_graph=True)
         if strict:
             _check_requires_grad(double, "gradients")
-    with minidynamo.set_grad_enabled(create_graph or minidynamo.is_grad_enabled()):
-        found = _gradients(double, starts, vectors, create_graph)
-        products = _filled(found, inputs, strict, create_graph, "hessian")
-    return (
-        _unpacked(_finished(outputs, create_graph), False),
-        _unpacked(_finished(products, create_graph), is_inputs_tuple),
-    )
+    products = _products(double, starts, vectors, inputs, strict, create_graph, "hessian")
+    return _unpacked(_finished(outputs, create_graph), False), _unpacked(products, is_inputs_tuple)
 
 
 _explain_missing(__name__)
