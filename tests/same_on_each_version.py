@@ -16,5 +16,5 @@ SAME_ON_EACH_VERSION = {
         "structure/test_types.py",
         "structure/test_words.py",
     ),
-    "structure/test_length_of_functions.py",
+    *("structure/test_length_of_functions.py", "structure/test_names_of_tests.py"),
 }

@@ -223,7 +223,8 @@ are float32 or float64; inverses, solutions and determinants of float32 matrices
 matrix without inverse or decomposition raises `linalg.LinAlgError`, a `RuntimeError`. NumPy's LAPACK has threads of its
 own, which `set_num_threads` does not affect.
 
-`eig` and `eigvals`, whose results are complex numbers, are missing, and so are LU factors, which NumPy does not offer.
+`eig` and `eigvals` return complex numbers and have no derivative. LU factors, which NumPy does not offer, are computed
+here, a step for each column.
 """
 
 

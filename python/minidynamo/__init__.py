@@ -261,10 +261,6 @@ def __getattr__(name):
         from .library.custom_op import ops
 
         return ops
-    if name == "vmap":
-        from .func import vmap
-
-        return vmap
     if name == "torch" and sys.modules.get("torch") is sys.modules[__name__]:  # torch imports itself
         return sys.modules[__name__]
     if name == "__version__":  # another one where this module is torch's
@@ -275,7 +271,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY_MODULES, *_FUNCTIONAL_NAMES, *_LAZY_NAMES, "ops", "vmap", "__version__"})
+    return sorted({*globals(), *_LAZY_MODULES, *_FUNCTIONAL_NAMES, *_LAZY_NAMES, "ops", "__version__"})
 
 
 from . import _families  # noqa: E402, F401  their functions stand on all of the above

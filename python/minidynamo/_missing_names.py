@@ -12,13 +12,22 @@ if TYPE_CHECKING:
 listener: Callable[[str, str], None] | None = None
 
 
-def explain_missing(module: str) -> None:
-    """Gives a module that is being imported a `__getattr__`, which raises what missing() returns."""
+def explain_missing(module: str, submodules: tuple[str, ...] = ()) -> None:
+    """Gives a module that is being imported a `__getattr__`, which raises what missing() returns.
+
+    submodules: those that it imports when they are first used.
+    """
+    names = vars(sys.modules[module])
 
     def __getattr__(name: str) -> object:
+        if name in submodules:
+            __import__(f"{module}.{name}")
+            return sys.modules[f"{module}.{name}"]
         raise missing(module, name)
 
-    vars(sys.modules[module])["__getattr__"] = __getattr__
+    names["__getattr__"] = __getattr__
+    if submodules:
+        names["__dir__"] = lambda: sorted({*names, *submodules})
 
 
 def missing(module: str, name: str) -> AttributeError:

@@ -39,7 +39,7 @@ DISTRIBUTIONS = {
     "categorical_logits": "d.Categorical(logits=t.tensor([[0.1, 0.2, 0.7], [3.0, -3.0, 4.0]]))",
     "one_hot": "d.OneHotCategorical(t.tensor([[0.1, 0.2, 0.7], [3.0, 3.0, 4.0]]))",
     "one_hot_straight": "d.OneHotCategoricalStraightThrough(logits=t.tensor([[0.1, 0.2, 0.7]]))",
-    "relaxed_bernoulli": "d.RelaxedBernoulli(0.5, t.tensor([0.3, 0.9]))",
+    "relaxed_bernoulli": "d.RelaxedBernoulli(t.tensor(0.5), t.tensor([0.3, 0.9]))",
     "multivariate": "d.MultivariateNormal(t.tensor([0.5, -1.0]), t.tensor([[2.0, 0.5], [0.5, 1.0]]))",
     "multivariate_precision": "d.MultivariateNormal(t.zeros(2), precision_matrix=t.tensor([[2.0, 0.5], [0.5, 1.0]]))",
     "multivariate_tril": "d.MultivariateNormal(t.zeros(3, 2), scale_tril=t.tensor([[2.0, 0.0], [0.5, 1.0]]))",
@@ -100,8 +100,8 @@ def test_values(name):
     torch.manual_seed(2)
     value = theirs.sample((5,))
     own = minidynamo.from_numpy(value.numpy())
-    # Some cumulative functions are not minidynamo's; torch cannot expand RelaxedBernoulli.
-    own_only = ("gamma", "chi2", "relaxed_bernoulli")
+    # Some cumulative functions are not minidynamo's.
+    own_only = ("gamma", "chi2")
     for text in ("log_prob(v)", "cdf(v)", "icdf(v.clamp(0.1, 0.9))", "expand([4, *p.batch_shape]).log_prob(v[0])"):
         if name in own_only and text != "log_prob(v)":
             continue
@@ -212,6 +212,31 @@ def test_refused(text):
         except Exception as error:
             found.append(type(error))
     assert found[0] is found[1] is not None
+
+
+INVALID = [
+    "d.Chi2(t.tensor([2.0, -1.0]))",
+    "d.Chi2(t.tensor(-1.0))",
+    "d.HalfNormal(-1.0)",
+    "d.HalfNormal(t.tensor([1.0, -1.0]))",
+    "d.LogNormal(0.0, t.tensor([-1.0]))",
+    "d.Normal(t.zeros(2), t.tensor([1.0, -1.0]))",
+    "d.Gamma(t.tensor([1.0, -1.0]), 1.0)",
+    "d.Bernoulli(t.tensor([0.5, 1.5]))",
+    "d.Exponential(t.tensor([1.0])).log_prob(t.tensor([-1.0]))",
+]
+
+
+@pytest.mark.parametrize("text", INVALID)
+def test_messages_of_validation(text):
+    theirs, ours = [eval(f"lambda: {text}", {"t": lib, "d": lib.distributions}) for lib in (torch, minidynamo)]
+    found = []
+    for function in (theirs, ours, minidynamo.compile(ours)):
+        with pytest.raises(ValueError) as error:
+            function()
+        found.append(str(error.value).replace("minidynamo.Size", "torch.Size"))
+    assert found[1] == found[0]
+    assert found[2] == found[0]
 
 
 def test_validation_can_be_off():

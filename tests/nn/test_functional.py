@@ -55,6 +55,8 @@ SIGNS = T(values=[1.0, -1.0, 1.0])
 GRID = T(2, 3, 5, 2)
 SPACE_GRID = T(2, 2, 3, 4, 3)
 WHOLE = T(2, 3, 4, 2, below=3)
+# Places (4, 2, 2) of which none occurs twice: there torch's threads would race.
+APART = [[[8 * i + 4 * j + 2 * k for k in range(2)] for j in range(2)] for i in range(4)]
 STEPS = T(7, 3, 5)
 
 POINTWISE = (
@@ -107,7 +109,8 @@ SAMPLES = {
     "max_unpool1d": [call(T(2, 3, 4), T(values=[[[0, 2, 5, 7]] * 3] * 2, dtype="int64"), 2), call(T(3, 4), T(values=[[0, 2, 5, 7]] * 3, dtype="int64"), 2, output_size=(9,)), call(T(3, 4), T(values=[[0, 2, 5, 70]] * 3, dtype="int64"), 2),
                      call(T(3, 4), T(values=[[0, 2, 5, 7]] * 3, dtype="int64"), 2, output_size=(90,)), call(T(3, 4), T(3, 3, below=4), 2), call(T(3, 4), T(3, 4), 2)],
     "max_unpool2d": [call(T(2, 3, 4, 2), WHOLE, 2), call(T(2, 3, 4, 2), WHOLE, (2, 3), 2, 1, (2, 3, 7, 3)), call(T(4, 2), T(4, 2, below=3), 2)],
-    "max_unpool3d": [call(T(2, 3, 4, 2, 2), T(2, 3, 4, 2, 2, below=4), 2), call(T(3, 4, 2, 2), T(3, 4, 2, 2, below=4), 2, 1)],
+    "max_unpool3d": [
+        call(T(2, 3, 4, 2, 2), T(values=[[APART] * 3] * 2, dtype="int64"), 2), call(T(3, 4, 2, 2), T(values=[APART] * 3, dtype="int64"), 2, 1)],
     **dict.fromkeys(POINTWISE.split(), [call(X), call(T(values=[-30.0, -3.0, 0.0, 3.0, 30.0]))]),
     "threshold": [call(X, 0.1, 20.0)],
     "prelu": [call(T(2, 3, 4), T(3)), call(X, T(1)), call(X, T(2))],

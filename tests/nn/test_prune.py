@@ -84,6 +84,34 @@ def test_as_torch(text):
     assert outcome(text, minidynamo) == outcome(text, torch)
 
 
+@pytest.mark.parametrize("library", [minidynamo, torch], ids=["minidynamo", "torch"])
+def test_the_parameter_stays_the_same_object(library):
+    prune = library.nn.utils.prune
+    module = linear(library)
+    weight = module.weight
+    for each in range(2):
+        prune.l1_unstructured(module, "weight", 3)
+        assert module.weight_orig is weight and module.weight is not weight
+    prune.remove(module, "weight")
+    assert module.weight is weight and (weight == 0).sum().item() == 6
+
+
+def test_an_optimizer_trains_what_is_pruned():
+    found = []
+    for library in (minidynamo, torch):
+        module = linear(library)
+        optimizer = library.optim.SGD(module.parameters(), lr=0.1)
+        library.nn.utils.prune.l1_unstructured(module, "weight", 5)
+        for step in range(4):
+            if step == 2:
+                library.nn.utils.prune.remove(module, "weight")
+            optimizer.zero_grad()
+            module(library.ones(2, 6)).square().sum().backward()
+            optimizer.step()
+        found.append(module.weight.detach().numpy())
+    np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-6)
+
+
 def test_random_removes_as_many():
     module = minidynamo.nn.utils.prune.random_unstructured(linear(minidynamo), "weight", 7)
     assert (module.weight == 0).sum().item() == 7

@@ -39,7 +39,7 @@ FUNCTIONS = {
     "alias_copy": [call(X)],
     "detach_copy": [call(X)],
     "diagonal_copy": [call(X), call(X, 1)],
-    "expand_copy": [call(f(3, 1), (3, 4)), call(X, (5, 4))],
+    "expand_copy": [call(f(3, 1), (3, 4)), call(X, (5, 4)), call(X, (2, 3, 4), implicit=False)],
     "permute_copy": [call(X, (1, 0)), call(X, (0, 0))],
     "select_copy": [call(X, 1, 2), call(X, 1, 9)],
     "slice_copy": [call(X, 1, 1, 4, 2), call(X)],

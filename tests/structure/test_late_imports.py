@@ -39,6 +39,7 @@ CALLED_BY_PROGRAMS = {
     "_numpy_routines/lapack.py": {"_lstsq"},
     "_logging.py": {"_tell_steps", "_tell_summary", "_is_module"},
     "_log_records.py": {"use_logging"},
+    "_missing_names.py": {"explain_missing", "__getattr__"},
     "_serialization/saving.py": {"load", "save"},
     "_serialization/checkpoint_writing.py": {"_tensor"},
     "_serialization/stored_tensors.py": {"_rebuild_parameter"},
@@ -60,7 +61,6 @@ CALLED_BY_PROGRAMS = {
     "library/opcheck.py": {"_check_capture"},
     "nn/init.py": None,
     "nn/module.py": {"compile"},
-    "utils/__init__.py": {"__getattr__"},
     "utils/data/dataloader.py": {"_get_iterator", "_checked_context"},
 }
 # Reached while frames run.

@@ -253,6 +253,37 @@ def test_a_module_trains(dynamic):
     assert torch.allclose(plain.norm.running_mean, compiled.norm.running_mean)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("layer", ["BatchNorm2d", "InstanceNorm2d"])
+def test_running_statistics_have_no_history(layer, compiled):
+    torch.manual_seed(2)
+    convolution, norm = nn.Conv2d(2, 3, 2), getattr(nn, layer)(3, affine=True, track_running_stats=True)
+    parameters = [*convolution.parameters(), *norm.parameters()]
+    graphs = []
+
+    def backend(gm, inputs):
+        graphs.append(gm)
+        return gm.forward
+
+    def forward(x):
+        return norm(convolution(x))
+
+    call = torch.compile(forward, backend=backend) if compiled else forward
+    for step in range(4):
+        x = numbers(5, 2, 4, 4, seed=step, requires_grad=False).float()
+        before = norm.running_mean.clone()
+        loss = call(x).square().sum() + norm.weight.sum()
+        assert not norm.running_mean.requires_grad and not norm.running_var.requires_grad
+        assert not torch.equal(before, norm.running_mean)
+        for parameter in parameters:
+            parameter.grad = None
+        loss.backward()
+        with torch.no_grad():
+            for parameter in parameters:
+                parameter.sub_(parameter.grad, alpha=0.01)
+    assert len(graphs) == compiled
+
+
 def test_dropout_has_one_mask():
     def drop(x):
         return F.dropout(x, 0.5) * x

@@ -15,13 +15,22 @@ if TYPE_CHECKING:
 
 # By what is copied: methods, and functions over parts of a tensor.
 _METHODS = (
-    *("as_strided", "detach", "diagonal", "expand", "permute", "select", "split", "split_with_sizes", "squeeze", "t"),
-    *("transpose", "unbind", "unfold", "unsqueeze", "view"),
+    *("as_strided", "detach", "diagonal", "permute", "select", "split", "split_with_sizes", "squeeze", "t"),
+    *("transpose", "unbind", "unfold", "unsqueeze"),
 )
 
 
 def _alias(input: Tensor) -> Tensor:
     return input
+
+
+def _expand(input: Tensor, size: Any, *, implicit: bool = False) -> Tensor:
+    return input.expand(size)
+
+
+def _view(input: Tensor, size: Any) -> Tensor:
+    """The copy needs no strides that fit the sizes."""
+    return input.reshape(size)
 
 
 def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
@@ -46,7 +55,9 @@ def _method(name: str) -> Callable[..., Any]:
 
 VIEWS: dict[str, Callable[..., Any]] = {
     "alias": _alias,
+    "expand": _expand,
     "slice": _slice,
+    "view": _view,
     "view_as_complex": _view_as_complex,
     "view_as_real": _view_as_real,
     **{name: _method(name) for name in _METHODS},

@@ -93,4 +93,4 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     require_tensor("narrow_copy", input)
     if dim >= input.dim():
         raise RuntimeError(f"[narrow_copy] Expected dim < {input.dim()}, but got {dim}")
-    return input.narrow(dim, start, length).clone()
+    return input.narrow(dim, start, length).clone(memory_format=minidynamo.contiguous_format)

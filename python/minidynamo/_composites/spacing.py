@@ -8,7 +8,7 @@ import minidynamo
 
 from .. import _C
 from .._C import Tensor
-from .registry import composite, require_tensor, wrapped_dim, written
+from .registry import as_floating, composite, is_inexact, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError("[vander] N must be non-negative.")
     columns = minidynamo.linalg.vander(x, N=count) if count > 1 else None
     if columns is None:
-        whole = x if x.is_floating_point() or x.is_complex() else x.long()
+        whole = x if is_inexact(x) else x.long()
         columns = whole.new_ones((x.shape[0], count))
     return columns if increasing else columns.flip(1)
 
@@ -100,7 +100,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     dims = [wrapped_dim("gradient", each, input.dim()) for each in dims]
     _check_gradient(input, dims, spacing, edge_order)
     steps = [spacing] * len(dims) if isinstance(spacing, (int, float, complex)) else list(spacing)
-    x = input if input.is_floating_point() or input.is_complex() else input.to(_C.get_default_dtype())
+    x = as_floating(input)
     return [_slopes(x, each, step, edge_order) for each, step in zip(dims, steps)]
 
 

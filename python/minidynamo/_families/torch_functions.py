@@ -8,6 +8,7 @@ import minidynamo
 
 from .. import _C
 from .._composites import registry
+from ..nn.functional import native_forms
 from . import torch_stand_ins
 from .torch_stand_ins.table import StandIn, decline
 
@@ -87,23 +88,7 @@ def batch_norm(
 ) -> Any:
     if training and running_mean is not None:
         decline("batch_norm, which writes its statistics without a new version")
-    return minidynamo.nn.functional.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
-
-
-def instance_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Any:
-    return minidynamo.nn.functional.instance_norm(
-        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
-    )
+    return native_forms.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 def group_norm(
@@ -115,12 +100,6 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Any:
     return minidynamo.nn.functional.group_norm(input, num_groups, weight, bias, eps)
-
-
-def embedding(
-    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Any:
-    return minidynamo.nn.functional.embedding(indices, weight)
 
 
 def dropout(input: Any, p: float, train: bool) -> Any:
@@ -150,9 +129,9 @@ def max_pool3d(
 TABLE = (
     StandIn("layer_norm", layer_norm),
     StandIn("batch_norm", batch_norm),
-    StandIn("instance_norm", instance_norm),
+    StandIn("instance_norm", native_forms.instance_norm),
     StandIn("group_norm", group_norm),
-    StandIn("embedding", embedding),
+    StandIn("embedding", native_forms.embedding),
     StandIn("dropout feature_dropout alpha_dropout feature_alpha_dropout", dropout),
     StandIn("max_pool1d", max_pool1d),
     StandIn("max_pool2d", max_pool2d),

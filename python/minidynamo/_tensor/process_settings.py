@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 _settings: dict[str, Any] = {
     "deterministic": False,
     "deterministic_warn_only": False,
-    "fill_uninitialized_memory": True,
     "matmul_precision": "highest",
     "warn_always": False,
     "interop_threads": None,

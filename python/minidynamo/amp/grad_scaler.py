@@ -255,4 +255,27 @@ class GradScaler:
             self._forget_optimizers()
 
 
+class _DeviceGradScaler(GradScaler):
+    """GradScaler of the device that a subclass names; warns that torch has deprecated such classes."""
+
+    _device_of_class: str
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        device = self._device_of_class
+        warnings.warn(
+            f"`torch.{device}.amp.GradScaler(args...)` is deprecated. Please use `torch.amp.GradScaler('{device}', "
+            "args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        super().__init__(device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
 _explain_missing(__name__)

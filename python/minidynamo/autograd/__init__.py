@@ -9,16 +9,19 @@ from __future__ import annotations
 from .._missing_names import explain_missing as _explain_missing
 from .._tensor.grad_modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import anomaly_mode as anomaly_mode
-from . import forward_ad as forward_ad
 from . import function as function
-from . import functional as functional
 from . import graph as graph
-from . import profiler as profiler
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .engine import backward, grad
 from .function import Function, NestedIOFunction
 from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from . import forward_ad as forward_ad
+    from . import functional as functional
+    from . import profiler as profiler
 
 __all__ = [
     "Function",
@@ -36,4 +39,5 @@ __all__ = [
     "set_grad_enabled",
 ]
 
-_explain_missing(__name__)
+# Imported when they are first used: modules and training need none of them.
+_explain_missing(__name__, ("forward_ad", "functional", "profiler"))

@@ -34,39 +34,20 @@ def _stack() -> list[str]:
 
 def _warn_of(node: Any) -> None:
     """Says where a node was made that failed, and where those were made whose backwards made it."""
-    if "traceback_" not in node.metadata:
-        warnings.warn(
-            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during"
-            " forward pass"
-            " for more information.",
-            stacklevel=2,
-        )
-        return
-    calls = "".join(node.metadata["traceback_"])
-    warnings.warn(
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{calls}", stacklevel=2
-    )  # noqa: E501
-    parent = node.metadata.get("parent_")
+    _warn(node, f"Error detected in {node.name()}.", "caused the error")
+    parent = node.metadata.get("parent_") if "traceback_" in node.metadata else None
     while parent is not None:
-        _warn_of_parent(parent)
+        _warn(parent, f"\n\nPrevious calculation was induced by {parent.name()}.", "induced the previous calculation")
         parent = parent.metadata.get("parent_")
 
 
-def _warn_of_parent(node: Any) -> None:
-    if "traceback_" not in node.metadata:
-        warnings.warn(
-            f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available. Enable"
-            " detect anomaly"
-            " during forward pass for more information.",
-            stacklevel=3,
-        )
-        return
-    calls = "".join(node.metadata["traceback_"])
-    warnings.warn(
-        f"\n\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced the previous"
-        f" calculation:\n{calls}",
-        stacklevel=3,
-    )
+def _warn(node: Any, what: str, effect: str) -> None:
+    if "traceback_" in node.metadata:
+        calls = "".join(node.metadata["traceback_"])
+        text = f"Traceback of forward call that {effect}:\n{calls}"
+    else:
+        text = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+    warnings.warn(f"{what} {text}", stacklevel=3)
 
 
 def _set(enabled: bool, check_nan: bool) -> None:

@@ -152,8 +152,25 @@ def _filled(
     return tuple(results)
 
 
-def _checked_vector(v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str) -> tuple[Tensor, ...]:
-    """The tensors of v without history, of the same sizes as others."""
+def _products(
+    outputs: tuple[Tensor | None, ...],
+    inputs: tuple[Tensor, ...],
+    vectors: tuple[Tensor, ...] | None,
+    like: tuple[Tensor, ...],
+    strict: bool,
+    create_graph: bool,
+    stage: str,
+) -> tuple[Any, ...]:
+    """The gradients of the inputs by a last backward from vectors, zeros like others where there are none."""
+    with minidynamo.set_grad_enabled(create_graph or minidynamo.is_grad_enabled()):
+        found = _gradients(outputs, inputs, vectors, create_graph)
+        return _finished(_filled(found, like, strict, create_graph, stage), create_graph)
+
+
+def _own_vector(
+    v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str, create_graph: bool
+) -> tuple[Tensor, ...]:
+    """The tensors of v, of the same sizes as others; without history unless create_graph."""
     _, vectors = _tensors(v, "v", caller)
     if len(vectors) != len(like):
         if is_tuple:
@@ -163,19 +180,11 @@ def _checked_vector(v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: st
         if vector.shape != other.shape:
             entry = f"Entry {index} in " if is_tuple else ""
             raise RuntimeError(f"{entry}v has invalid size: should be {_sizes(other)} but got {_sizes(vector)}.")
-    return vectors
+    return tuple([each.view_as(each) if create_graph and each.requires_grad else each.detach() for each in vectors])
 
 
 def _sizes(tensor: Tensor) -> str:
     return f"torch.Size({list(tensor.shape)})"
-
-
-def _own_vector(
-    v: Any, like: tuple[Tensor, ...], is_tuple: bool, caller: str, create_graph: bool
-) -> tuple[Tensor, ...]:
-    _, vectors = _tensors(v, "v", caller)
-    kept = [each.view_as(each) if create_graph and each.requires_grad else each.detach() for each in vectors]
-    return _checked_vector(tuple(kept), like, is_tuple, caller)
 
 
 def _scalar_output(outputs: tuple[Tensor, ...], is_tuple: bool, caller: str) -> None:
@@ -204,14 +213,8 @@ def vjp(
                 "The vector v can only be None if the user-provided function returns a single Tensor with a single"
                 " element."
             )
-    creates = create_graph or minidynamo.is_grad_enabled()
-    with minidynamo.set_grad_enabled(creates):
-        found = _gradients(outputs, inputs, vectors, create_graph)
-        products = _filled(found, inputs, strict, create_graph, "output")
-    return (
-        _unpacked(_finished(outputs, create_graph), is_outputs_tuple),
-        _unpacked(_finished(products, create_graph), is_inputs_tuple),
-    )
+    products = _products(outputs, inputs, vectors, inputs, strict, create_graph, "output")
+    return _unpacked(_finished(outputs, create_graph), is_outputs_tuple), _unpacked(products, is_inputs_tuple)
 
 
 def jvp(
@@ -222,16 +225,7 @@ def jvp(
     with minidynamo.enable_grad():
         is_inputs_tuple, inputs = _tensors(inputs, "inputs", "jvp")
         inputs = _as_variables(inputs, create_graph)
-        if v is not None:
-            vectors = _own_vector(v, inputs, is_inputs_tuple, "jvp", create_graph)
-        elif len(inputs) == 1 and inputs[0].numel() == 1:
-            vectors = None
-        else:
-            raise RuntimeError(
-                "The vector v can only be None if the input to the user-provided function is a single Tensor with a"
-                " single"
-                " element."
-            )
+        vectors = _vector_for_inputs(v, inputs, is_inputs_tuple, "jvp", create_graph)
         is_outputs_tuple, outputs = _tensors(func(*inputs), "outputs of the user-provided function", "jvp")
         if strict:
             _check_requires_grad(outputs, "outputs")
@@ -239,17 +233,8 @@ def jvp(
         gradients = _gradients(outputs, inputs, starts, create_graph=True)
         if strict:
             _check_requires_grad(gradients, "gradients")
-    if create_graph:
-        with minidynamo.enable_grad():
-            found = _gradients(gradients, starts, vectors, create_graph)
-            products = _filled(found, outputs, strict, create_graph, "trick")
-    else:
-        found = _gradients(gradients, starts, vectors, create_graph)
-        products = _filled(found, outputs, strict, create_graph, "trick")
-    return (
-        _unpacked(_finished(outputs, create_graph), is_outputs_tuple),
-        _unpacked(_finished(products, create_graph), is_outputs_tuple),
-    )
+    products = _products(gradients, starts, vectors, outputs, strict, create_graph, "trick")
+    return _unpacked(_finished(outputs, create_graph), is_outputs_tuple), _unpacked(products, is_outputs_tuple)
 
 
 def jacobian(
@@ -414,13 +399,8 @@ def vhp(
         inputs = _as_variables(inputs, create_graph)
         vectors = _vector_for_inputs(v, inputs, is_inputs_tuple, "vhp", create_graph)
         outputs, slopes = _slopes_of_scalar(func, inputs, "vhp", strict)
-    with minidynamo.set_grad_enabled(create_graph or minidynamo.is_grad_enabled()):
-        found = _gradients(slopes, inputs, vectors, create_graph)
-        products = _filled(found, inputs, strict, create_graph, "jacobian")
-    return (
-        _unpacked(_finished(outputs, create_graph), False),
-        _unpacked(_finished(products, create_graph), is_inputs_tuple),
-    )
+    products = _products(slopes, inputs, vectors, inputs, strict, create_graph, "jacobian")
+    return _unpacked(_finished(outputs, create_graph), False), _unpacked(products, is_inputs_tuple)
 
 
 def hvp(
@@ -437,13 +417,8 @@ def hvp(
         double = _gradients(slopes, inputs, starts, create_graph=True)
         if strict:
             _check_requires_grad(double, "gradients")
-    with minidynamo.set_grad_enabled(create_graph or minidynamo.is_grad_enabled()):
-        found = _gradients(double, starts, vectors, create_graph)
-        products = _filled(found, inputs, strict, create_graph, "hessian")
-    return (
-        _unpacked(_finished(outputs, create_graph), False),
-        _unpacked(_finished(products, create_graph), is_inputs_tuple),
-    )
+    products = _products(double, starts, vectors, inputs, strict, create_graph, "hessian")
+    return _unpacked(_finished(outputs, create_graph), False), _unpacked(products, is_inputs_tuple)
 
 
 _explain_missing(__name__)

@@ -10,21 +10,15 @@ import minidynamo
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from . import constraints
-from .distribution import ProbabilitiesOrLogits
+from .distribution import BinaryProbabilities
 from .utils import broadcast_all
 
 
-class Bernoulli(ProbabilitiesOrLogits):
+class Bernoulli(BinaryProbabilities):
     """1 with probability probs, or sigmoid(logits), else 0."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.boolean
     has_enumerate_support = True
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        (parameter,) = broadcast_all(self._set_parameter(probs, logits))
-        setattr(self, "probs" if self._is_probs else "logits", parameter)
-        super().__init__(parameter.shape, validate_args=validate_args)
 
     @property
     def param_shape(self) -> Any:
@@ -42,11 +36,6 @@ class Bernoulli(ProbabilitiesOrLogits):
     @property
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._expanded(batch_shape, ("probs", "logits"), _instance)
-        new._is_probs = self._is_probs
-        return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         with minidynamo.no_grad():

@@ -49,10 +49,8 @@ class Beta(Distribution):
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = type(self).__new__(type(self)) if _instance is None else _instance
+        new = self._expanded(batch_shape, instance=_instance)
         new._dirichlet = self._dirichlet.expand(batch_shape)
-        Distribution.__init__(new, batch_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -52,8 +52,8 @@ class Categorical(ProbabilitiesOrLogits):
         return minidynamo.full(self._extended_shape(), minidynamo.nan, dtype=self.probs.dtype)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._expanded(batch_shape, ("probs", "logits"), _instance)
-        new._is_probs, new._num_events = self._is_probs, self._num_events
+        new = super().expand(batch_shape, _instance)
+        new._num_events = self._num_events
         return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

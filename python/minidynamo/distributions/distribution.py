@@ -10,8 +10,8 @@ import minidynamo
 from .. import _C
 from .._C import Size, Tensor
 from .._missing_names import explain_missing as _explain_missing
-from .constraints import Constraint, is_dependent
-from .utils import lazy_property, logits_to_probs, probs_to_logits
+from .constraints import Constraint, is_dependent, real, unit_interval
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
 
 
 class Distribution:
@@ -47,14 +47,15 @@ class Distribution:
 
     def _check_parameters(self) -> None:
         for name, constraint in self.arg_constraints.items():
-            if is_dependent(constraint) or name not in self.__dict__:
+            lazy = name not in self.__dict__ and isinstance(getattr(type(self), name, None), lazy_property)
+            if is_dependent(constraint) or lazy:
                 continue  # a lazy one is derived from what was checked
             value = getattr(self, name)
             if not _C._data_holds(constraint.check(value).all()):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) "
-                    f"of distribution {type(self).__name__} to satisfy the constraint {constraint!r}, "
-                    "but found invalid values"
+                    f"of distribution {self!r} to satisfy the constraint {constraint!r}, "
+                    f"but found invalid values:\n{value}"
                 )
 
     def _validate_sample(self, value: Any) -> None:
@@ -78,8 +79,8 @@ class Distribution:
         if not _C._data_holds(support.check(value).all()):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {tuple(value.shape)}) "
-                f"to be within the support ({support!r}) of the distribution {type(self).__name__}, "
-                "but found invalid values"
+                f"to be within the support ({support!r}) of the distribution {self!r}, "
+                f"but found invalid values:\n{value}"
             )
 
     @property
@@ -154,7 +155,7 @@ class Distribution:
     def _extended_shape(self, sample_shape: Sequence[int] = ()) -> Size:
         return Size([*sample_shape, *self._batch_shape, *self._event_shape])
 
-    def _expanded(self, batch_shape: Sequence[int], names: Sequence[str], instance: Any = None) -> Any:
+    def _expanded(self, batch_shape: Sequence[int], names: Sequence[str] = (), instance: Any = None) -> Any:
         """A copy in which the parameters of these names, and what was derived from them, are broadcast."""
         new = type(self).__new__(type(self)) if instance is None else instance
         for name in names:
@@ -197,6 +198,22 @@ class ProbabilitiesOrLogits(Distribution):
     @property
     def _param(self) -> Tensor:
         return self.probs if self._is_probs else self.logits
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        new = self._expanded(batch_shape, ("probs", "logits"), _instance)
+        new._is_probs = self._is_probs
+        return new
+
+
+class BinaryProbabilities(ProbabilitiesOrLogits):
+    """Distributions of one probability for each element of the batch."""
+
+    arg_constraints = {"probs": unit_interval, "logits": real}
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        (parameter,) = broadcast_all(self._set_parameter(probs, logits))
+        setattr(self, "probs" if self._is_probs else "logits", parameter)
+        super().__init__(parameter.shape, validate_args=validate_args)
 
 
 _explain_missing(__name__)

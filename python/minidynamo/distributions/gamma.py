@@ -64,9 +64,6 @@ class Chi2(Gamma):
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
 
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        return self._expanded(batch_shape, ("concentration", "rate"), _instance)
-
     @property
     def df(self) -> Tensor:
         return self.concentration * 2

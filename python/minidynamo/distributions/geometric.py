@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import minidynamo
 
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from . import constraints
-from .distribution import ProbabilitiesOrLogits
+from .distribution import BinaryProbabilities
 from .utils import broadcast_all
 
 
-class Geometric(ProbabilitiesOrLogits):
+class Geometric(BinaryProbabilities):
     """The number of failures before the first success, of probability probs."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        (parameter,) = broadcast_all(self._set_parameter(probs, logits))
-        setattr(self, "probs" if self._is_probs else "logits", parameter)
-        super().__init__(parameter.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
@@ -36,11 +29,6 @@ class Geometric(ProbabilitiesOrLogits):
     @property
     def variance(self) -> Tensor:
         return (1.0 / self.probs - 1.0) / self.probs
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._expanded(batch_shape, ("probs", "logits"), _instance)
-        new._is_probs = self._is_probs
-        return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         tiny = minidynamo.finfo(self.probs.dtype).tiny

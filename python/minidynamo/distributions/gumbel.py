@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import minidynamo
 
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
-from . import constraints
-from .distribution import Distribution
-from .utils import broadcast_all
+from .location_scale import LocationScale
 
 _EULER = 0.57721566490153286060
 
 
-class Gumbel(Distribution):
+class Gumbel(LocationScale):
     """Of the largest of many samples: location loc, scale scale."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
 
     @property
     def mean(self) -> Tensor:
         return self.loc + self.scale * _EULER
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def stddev(self) -> Tensor:
@@ -43,9 +28,6 @@ class Gumbel(Distribution):
     @property
     def variance(self) -> Tensor:
         return self.stddev.pow(2)
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         info = minidynamo.finfo(self.loc.dtype)

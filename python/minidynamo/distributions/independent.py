@@ -55,12 +55,10 @@ class Independent(Distribution):
         return self.base_dist.variance
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = type(self).__new__(type(self)) if _instance is None else _instance
+        new = self._expanded(batch_shape, instance=_instance)
         inner = self._event_shape[: self.reinterpreted_batch_ndims]
         new.base_dist = self.base_dist.expand([*batch_shape, *inner])
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
-        Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import minidynamo
 
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
-from . import constraints
-from .distribution import Distribution
-from .utils import broadcast_all
+from .location_scale import LocationScale
 
 
-class Laplace(Distribution):
+class Laplace(LocationScale):
     """About loc, falling by exp(-distance / scale) on both sides."""
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
-    has_rsample = True
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -40,9 +21,6 @@ class Laplace(Distribution):
     @property
     def stddev(self) -> Tensor:
         return 2**0.5 * self.scale
-
-    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         # Never -1, whose logarithm below would be of 0.

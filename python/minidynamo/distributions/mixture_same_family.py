@@ -47,12 +47,10 @@ class MixtureSameFamily(Distribution):
         return self._component_distribution.support
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = type(self).__new__(type(self)) if _instance is None else _instance
+        new = self._expanded(batch_shape, instance=_instance)
         new._component_distribution = self._component_distribution.expand([*batch_shape, self._num_component])
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._num_component = self._num_component
-        Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def _weights(self) -> Tensor:

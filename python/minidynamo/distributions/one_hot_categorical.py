@@ -53,10 +53,8 @@ class OneHotCategorical(Distribution):
         return minidynamo.nn.functional.one_hot(index, self._event_shape[0]).to(self.probs.dtype)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = type(self).__new__(type(self)) if _instance is None else _instance
+        new = self._expanded(batch_shape, instance=_instance)
         new._categorical = self._categorical.expand(batch_shape)
-        Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

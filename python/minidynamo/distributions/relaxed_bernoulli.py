@@ -10,16 +10,15 @@ import minidynamo
 from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from . import constraints
-from .distribution import ProbabilitiesOrLogits
+from .distribution import BinaryProbabilities
 from .transformed_distribution import TransformedDistribution
 from .transforms import SigmoidTransform
 from .utils import broadcast_all, clamp_probs
 
 
-class LogitRelaxedBernoulli(ProbabilitiesOrLogits):
+class LogitRelaxedBernoulli(BinaryProbabilities):
     """The logits of RelaxedBernoulli."""
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.real
     has_rsample = True
 
@@ -27,17 +26,15 @@ class LogitRelaxedBernoulli(ProbabilitiesOrLogits):
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
         self.temperature = temperature
-        (parameter,) = broadcast_all(self._set_parameter(probs, logits))
-        setattr(self, "probs" if self._is_probs else "logits", parameter)
-        super().__init__(parameter.shape, validate_args=validate_args)
+        super().__init__(probs, logits, validate_args)
 
     @property
     def param_shape(self) -> Any:
         return self._param.shape
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = self._expanded(batch_shape, ("probs", "logits"), _instance)
-        new._is_probs, new.temperature = self._is_probs, self.temperature
+        new = super().expand(batch_shape, _instance)
+        new.temperature = self.temperature
         return new
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:

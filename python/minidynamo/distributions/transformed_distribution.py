@@ -58,13 +58,11 @@ class TransformedDistribution(Distribution):
         return constraints.independent(support, missing) if missing > 0 else support
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        new = type(self).__new__(type(self)) if _instance is None else _instance
+        new = self._expanded(batch_shape, instance=_instance)
         whole = ComposeTransform(self.transforms)
         shape = whole.inverse_shape([*batch_shape, *self._event_shape])
         new.base_dist = self.base_dist.expand(shape[: len(shape) - len(self.base_dist.event_shape)])
         new.transforms = self.transforms
-        Distribution.__init__(new, batch_shape, self._event_shape, validate_args=False)
-        new._validate_args = self._validate_args
         return new
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:

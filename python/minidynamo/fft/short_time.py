@@ -7,7 +7,7 @@ import warnings
 import minidynamo
 
 from .._C import Tensor
-from .._composites.registry import require_data, require_tensor
+from .._composites.registry import is_inexact, require_data, require_tensor
 from .transforms import fft, ifft, irfft, rfft
 
 
@@ -75,7 +75,7 @@ def _padded(input: Tensor, width: int, mode: str) -> Tensor:
 
 
 def _check_stretches(input: Tensor, signal: Tensor, n_fft: int, hop: int, length: int, window: Tensor | None) -> None:
-    if not (input.is_floating_point() or input.is_complex()):
+    if not is_inexact(input):
         raise RuntimeError(f"[stft] expected a tensor of floating point or complex values, got {input.dtype}")
     if not 1 <= input.dim() <= 2:
         raise RuntimeError(f"[stft] expected a 1D or 2D tensor, got {input.dim()}D")

@@ -14,7 +14,7 @@ from .._dynamo.decorators import disable
 from .._dynamo.traced_calls import CannotCapture, flatten, unflatten
 from .operator_gradients import apply_with_history
 from .schema import Schema, schema_of
-from .schema_text import annotation_of, annotation_of_results
+from .schema_text import annotation_of, annotation_of_results, parts_of
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -335,9 +335,9 @@ def _given_schema(function: Callable[..., Any], text: str, mutates_args: str | I
     if not arrow:
         raise ValueError(f"custom_op(): the schema {text!r} has no '->'")
     hints = {}
-    for part in arguments.strip().strip("()").split(","):
-        if part.strip() not in ("", "*"):
-            word, _, parameter = part.strip().partition(" ")
+    for part in parts_of(arguments.strip().strip("()")):
+        if part != "*":
+            word, _, parameter = part.partition(" ")
             hints[parameter.partition("=")[0].strip()] = annotation_of(word)
     hints["return"] = annotation_of_results(returns)
 

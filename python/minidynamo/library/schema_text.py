@@ -54,7 +54,7 @@ def prototype_of(text: str) -> tuple[str, Callable[..., None], list[str]]:
     name, arguments, results = match.groups()
     parameters, hints, written = [], {}, []
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    for part in _parts(arguments):
+    for part in parts_of(arguments):
         if part == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
             continue
@@ -74,7 +74,7 @@ def prototype_of(text: str) -> tuple[str, Callable[..., None], list[str]]:
     return name, prototype, written
 
 
-def _parts(arguments: str) -> list[str]:
+def parts_of(arguments: str) -> list[str]:
     """Divided at the commas that no bracket encloses."""
     parts, depth, start = [], 0, 0
     for at, character in enumerate(arguments):

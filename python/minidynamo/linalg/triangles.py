@@ -7,7 +7,7 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
-from .._composites.registry import composite, require_tensor
+from .._composites.registry import composite, is_inexact, is_narrow, require_tensor
 from .solutions import _one_stack, solve_triangular
 
 TYPE_CHECKING = False
@@ -155,7 +155,7 @@ def triangular_solve(
     """(X, A) with A @ X = b, or A^T @ X = b with transpose, for a triangular A."""
     require_tensor("triangular_solve", b, "b")
     require_tensor("triangular_solve", A, "A")
-    if A.dtype == minidynamo.float16 or A.dtype == minidynamo.bfloat16 or not (A.is_floating_point() or A.is_complex()):
+    if is_narrow(A) or not is_inexact(A):
         raise RuntimeError(f"[triangular_solve] not implemented for {A.dtype}")
     A, b = _one_stack(A, b)
     matrix = A.mT if transpose else A

@@ -80,14 +80,7 @@ class HookedCall:
         all_gradients = _spread(gradients, self._output_places, self._output_count)
         for hook in self._pre_hooks:
             changed = hook(self._module, all_gradients)
-            if changed is None:
-                continue
-            if len(changed) != len(all_gradients):
-                raise RuntimeError(
-                    f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected "
-                    f"{len(all_gradients)}"
-                )
-            all_gradients = changed
+            all_gradients = _replaced(all_gradients, changed, "Backward pre hook", "grad_output")
         if self._input_places is None:
             self._call_without_inputs(all_gradients)
         else:
@@ -117,16 +110,20 @@ class HookedCall:
         all_gradients = _spread(known, self._input_places, self._input_count)
         for hook in self._hooks:
             changed = hook(self._module, all_gradients, self._grad_outputs)
-            if changed is None:
-                continue
-            if len(changed) != len(all_gradients):
-                raise RuntimeError(
-                    f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected "
-                    f"{len(all_gradients)}"
-                )
-            all_gradients = changed
+            all_gradients = _replaced(all_gradients, changed, "Backward hook", "grad_input")
         self._grad_outputs = None
         return tuple(all_gradients[place] for place in self._input_places)
+
+
+def _replaced(gradients: tuple[Any, ...], changed: Any, hook: str, what: str) -> Any:
+    """What a hook returned, or the gradients for None; RuntimeError for another number of them."""
+    if changed is None:
+        return gradients
+    if len(changed) != len(gradients):
+        raise RuntimeError(
+            f"{hook} returned an invalid number of {what}, got {len(changed)}, but expected {len(gradients)}"
+        )
+    return changed
 
 
 def _spread(gradients: tuple[Any, ...], places: list[int], count: int) -> tuple[Any, ...]:

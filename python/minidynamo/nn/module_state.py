@@ -10,6 +10,7 @@ import minidynamo
 
 from .._C import Tensor
 from ..utils.hooks import RemovableHandle as RemovableHandle
+from ..utils.hooks import add_hook
 from .parameter import Parameter, UninitializedTensor
 
 
@@ -51,10 +52,7 @@ class ModuleState:
         _non_persistent_buffers_set: set[str]
 
     def _enter_state_hook(self, table: str, hook: Callable[..., Any]) -> RemovableHandle:
-        hooks = self.__dict__.setdefault(table, OrderedDict())
-        handle = RemovableHandle(hooks)
-        hooks[handle.id] = hook
-        return handle
+        return add_hook(self.__dict__.setdefault(table, OrderedDict()), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """hook(module, prefix, keep_vars) is called before state_dict reads the module."""

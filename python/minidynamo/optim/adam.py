@@ -12,7 +12,7 @@ from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from .fused_options import check_fused, check_tensor_option
 from .optimizer import ParamsT
-from .parameter_optimizer import ParameterOptimizer, corrected, shrink_, with_decay
+from .parameter_optimizer import ParameterOptimizer, corrected
 from .step_numbers import (
     add_quotient_,
     check_at_least_zero,
@@ -44,8 +44,6 @@ class Adam(ParameterOptimizer):
     amsgrad: the largest v so far. weight_decay adds to g, or with decoupled_weight_decay shrinks p by lr *
     weight_decay. Raises ValueError for options that make no sense.
     """
-
-    _decays_in_gradient = False
 
     def __init__(
         self,
@@ -98,10 +96,6 @@ class Adam(ParameterOptimizer):
     def _update(self, parameter: Tensor, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         step, lr = next_step(state), number_of(group["lr"])
         beta1, beta2 = (number_of(beta) for beta in group["betas"])
-        if group["decoupled_weight_decay"]:
-            shrink_(parameter, lr, group["weight_decay"])
-        elif group["weight_decay"] != 0:
-            gradient = with_decay(gradient, parameter, group["weight_decay"])
         mean, square = update_moments_(state, gradient, beta1, beta2)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]

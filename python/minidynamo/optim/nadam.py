@@ -10,7 +10,7 @@ from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from .adam import update_moments_
 from .optimizer import ParamsT
-from .parameter_optimizer import ParameterOptimizer, corrected, shrink_, with_decay
+from .parameter_optimizer import ParameterOptimizer, corrected
 from .step_numbers import (
     add_quotient_,
     check_at_least_zero,
@@ -26,8 +26,6 @@ __all__ = ["NAdam"]
 
 class NAdam(ParameterOptimizer):
     """Adam with Nesterov's momentum, which grows to beta1 by beta1 * (1 - 0.96 ** (t * momentum_decay) / 2)."""
-
-    _decays_in_gradient = False
 
     def __init__(
         self,
@@ -75,10 +73,6 @@ class NAdam(ParameterOptimizer):
         step, lr = next_step(state), number_of(group["lr"])
         beta1, beta2 = group["betas"]
         decay = group["momentum_decay"]
-        if group["decoupled_weight_decay"]:
-            shrink_(parameter, lr, group["weight_decay"])
-        elif group["weight_decay"] != 0:
-            gradient = with_decay(gradient, parameter, group["weight_decay"])
         momentum = beta1 * (1 - 0.5 * 0.96 ** (step * decay))
         next_momentum = beta1 * (1 - 0.5 * 0.96 ** ((step + 1) * decay))
         state["mu_product"] *= momentum

@@ -19,9 +19,6 @@ class ParameterOptimizer(Optimizer):
     nothing; maximize and weight_decay are dealt with here.
     """
 
-    # Whether weight_decay adds to the gradient: False where a subclass applies it otherwise.
-    _decays_in_gradient = True
-
     def _initial_state(self, parameter: Tensor, group: dict[str, Any]) -> dict[str, Any]:
         """The state before the first step; an entry for each tensor that is kept."""
         raise NotImplementedError
@@ -68,28 +65,31 @@ class ParameterOptimizer(Optimizer):
         self._update_with(parameter, gradient, state, group)
 
     def _update_with(self, parameter: Tensor, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        if group["maximize"]:
-            gradient = -gradient
-        if self._decays_in_gradient and group.get("weight_decay", 0) != 0:
-            gradient = with_decay(gradient, parameter, group["weight_decay"])
+        gradient = decayed(parameter, gradient, group)
         if parameter.is_complex():
             state = {name: real_parts(value) for name, value in state.items()}
             parameter, gradient = real_parts(parameter), real_parts(gradient)
         self._update(parameter, gradient, state, group)
 
 
-def with_decay(gradient: Tensor, parameter: Tensor, weight_decay: Any) -> Tensor:
-    """The gradient of the loss with half the squared norm of the parameter added, times weight_decay."""
+def decayed(parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> Tensor:
+    """The gradient to descend along, its negative to maximize, with weight_decay times the parameter.
+
+    With decoupled_weight_decay the parameter shrinks instead: Loshchilov and Hutter, "Decoupled weight decay
+    regularization" (2019).
+    """
+    if group["maximize"]:
+        gradient = -gradient
+    weight_decay = group.get("weight_decay", 0)
+    if weight_decay == 0:
+        return gradient
+    if group.get("decoupled_weight_decay", False):
+        parameter.mul_(1 - number_of(group["lr"]) * weight_decay)
+        return gradient
     factor = number_of(weight_decay)
     if isinstance(factor, Tensor):
         return gradient + parameter * factor
     return gradient.add(parameter, alpha=factor)
-
-
-def shrink_(parameter: Tensor, lr: Any, weight_decay: Any) -> None:
-    """Weight decay apart from the gradient: Loshchilov and Hutter, "Decoupled weight decay regularization" (2019)."""
-    if weight_decay != 0:
-        parameter.mul_(1 - lr * weight_decay)
 
 
 def real_parts(value: Any) -> Any:

@@ -10,7 +10,7 @@ from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from .adam import update_moments_
 from .optimizer import ParamsT
-from .parameter_optimizer import ParameterOptimizer, corrected, shrink_, take_step_, with_decay
+from .parameter_optimizer import ParameterOptimizer, corrected, take_step_
 from .step_numbers import check_at_least_zero, check_betas, checked_rate, new_number, next_step, number_of
 
 __all__ = ["RAdam"]
@@ -18,8 +18,6 @@ __all__ = ["RAdam"]
 
 class RAdam(ParameterOptimizer):
     """Adam from the step on where the variance of its averages of squares is known; before it, momentum alone."""
-
-    _decays_in_gradient = False
 
     def __init__(
         self,
@@ -62,10 +60,6 @@ class RAdam(ParameterOptimizer):
     def _update(self, parameter: Tensor, gradient: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         step, lr = next_step(state), number_of(group["lr"])
         beta1, beta2 = group["betas"]
-        if group["decoupled_weight_decay"]:
-            shrink_(parameter, lr, group["weight_decay"])
-        elif group["weight_decay"] != 0:
-            gradient = with_decay(gradient, parameter, group["weight_decay"])
         mean, square = update_moments_(state, gradient, beta1, beta2)
         mean = mean / corrected(beta1, step)
         adapted = _rectified(square, step, beta2, group["eps"])

@@ -9,7 +9,7 @@ from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from .fused_options import check_fused
 from .optimizer import ParamsT
-from .parameter_optimizer import ParameterOptimizer, take_step_, with_decay
+from .parameter_optimizer import ParameterOptimizer, decayed, take_step_
 from .step_numbers import number_of
 
 __all__ = ["SGD"]
@@ -61,10 +61,7 @@ class SGD(ParameterOptimizer):
     # linear.
     def _update_one(self, parameter: Tensor, gradient: Tensor, group: dict[str, Any]) -> None:
         momentum = group["momentum"]
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"] != 0:
-            gradient = with_decay(gradient, parameter, group["weight_decay"])
+        gradient = decayed(parameter, gradient, group)
         if momentum != 0:
             average = self._momentum_of(parameter, gradient, group)
             gradient = gradient.add(average, alpha=momentum) if group["nesterov"] else average

@@ -13,6 +13,7 @@ import minidynamo
 
 from .. import nn
 from .._C import Tensor
+from .._composites.registry import is_inexact
 from .._missing_names import explain_missing as _explain_missing
 from .lr_scheduler.base import LRScheduler, check_optimizer, value_of_each_group
 from .optimizer import Optimizer
@@ -40,7 +41,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Callable[..., None]:
     @minidynamo.no_grad()
     def ema_update(ema_param_list: Sequence[Tensor], current_param_list: Sequence[Tensor], _: Any) -> None:
         for average, value in zip(ema_param_list, current_param_list, strict=True):
-            if average.is_floating_point() or average.is_complex():
+            if is_inexact(average):
                 average.lerp_(value, 1 - decay)
             else:
                 average.copy_(average * decay + value * (1 - decay))
@@ -56,7 +57,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
         averaged_param_list: Sequence[Tensor], current_param_list: Sequence[Tensor], num_averaged: Any
     ) -> None:
         for average, value in zip(averaged_param_list, current_param_list, strict=True):
-            if average.is_floating_point() or average.is_complex():
+            if is_inexact(average):
                 average.lerp_(value, 1 / (float(num_averaged) + 1))
             else:
                 average.copy_(average + (value - average) / (float(num_averaged) + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import minidynamo
 
+from ..._composites.registry import is_inexact
 from .table import cast, decline, dtype_of, holds, may_store, repeats_nothing, stands_in, tensor
 
 TYPE_CHECKING = False
@@ -40,7 +41,7 @@ def astype(
 
 @stands_in("ndarray.fill", takes_complex=True)
 def fill(self: Any, value: Any, /) -> None:
-    is_held = isinstance(value, (int, float)) and (self.is_floating_point() or self.is_complex())
+    is_held = isinstance(value, (int, float)) and is_inexact(self)
     if not holds(self.dtype, value) and not is_held and not (isinstance(value, complex) and self.is_complex()):
         decline("fill by such a number")
     self.fill_(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.registry import is_inexact
 from ..numbers import is_number
 from .table import (
     UNSIGNED,
@@ -158,7 +159,7 @@ def _floats(a: Any, name: str, dtype: Any) -> Tensor:
     if values.numel() == 0:
         decline(f"{name} of nothing")
     if dtype is None:
-        return values if values.is_floating_point() or values.is_complex() else values.to(minidynamo.float64)
+        return values if is_inexact(values) else values.to(minidynamo.float64)
     wanted = dtype_of(dtype)
     if wanted not in (minidynamo.float32, minidynamo.float64) or values.is_complex():
         decline(f"{name} in such a dtype")

@@ -6,6 +6,7 @@ import minidynamo
 
 from ..._C import Tensor
 from ..._composites import registry
+from ..._composites.copies import VIEWS
 from .table import TABLE, StandIn, both, decline, stands_in
 
 TYPE_CHECKING = False
@@ -14,98 +15,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def _copied(view: Callable[..., Tensor]) -> Callable[..., Any]:
-    def copy(*args: Any, **keywords: Any) -> Any:
-        return view(*args, **keywords).clone(memory_format=minidynamo.contiguous_format)
+def _copied(name: str) -> Callable[..., Any]:
+    """The function of that name without out=, whose memory torch may resize."""
+    whole = registry.functions[name]
+
+    def copy(input: Tensor, *args: Any, **keywords: Any) -> Any:
+        if "out" in keywords:
+            decline(f"{name} with out=")
+        if name == "view_copy" and isinstance([*args, *keywords.values()][0], minidynamo.dtype):
+            decline("view_copy in another dtype")
+        return whole(input, *args, **keywords)
 
     return copy
 
 
-def _all_copied(views: Callable[..., Any]) -> Callable[..., Any]:
-    def copy(*args: Any, **keywords: Any) -> Any:
-        return tuple([view.clone(memory_format=minidynamo.contiguous_format) for view in views(*args, **keywords)])
-
-    return copy
-
-
-def _alias(self: Tensor) -> Tensor:
-    return self
-
-
-def _as_strided(self: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return self.as_strided(size, stride, storage_offset)
-
-
-def _diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    return self.diagonal(offset, dim1, dim2)
-
-
-def _expand(self: Tensor, size: Any, *, implicit: bool = False) -> Tensor:
-    return self.expand(size)
-
-
-def _narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    return self.narrow(dim, start, length)
-
-
-def _permute(self: Tensor, dims: Any) -> Tensor:
-    return self.permute(dims)
-
-
-def _select(self: Tensor, dim: int, index: int) -> Tensor:
-    return self.select(dim, index)
-
-
-def _squeeze(self: Tensor, dim: Any = None) -> Tensor:
-    return self.squeeze() if dim is None else self.squeeze(dim)
-
-
-def _t(self: Tensor) -> Tensor:
-    return self.t()
-
-
-def _transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    return self.transpose(dim0, dim1)
-
-
-def _unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return self.unfold(dimension, size, step)
-
-
-def _unsqueeze(self: Tensor, dim: int) -> Tensor:
-    return self.unsqueeze(dim)
-
-
-def _view(self: Tensor, size: Any) -> Tensor:
-    if not isinstance(size, (tuple, list)):
-        decline("view_copy in another dtype")
-    return self.reshape(size)
-
-
-def _unbind(self: Tensor, dim: int = 0) -> Any:
-    return self.unbind(dim)
-
-
-def _split(self: Tensor, split_size: int, dim: int = 0) -> Any:
-    return self.split(split_size, dim)
-
-
-def _split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> Any:
-    return self.split(split_sizes, dim)
-
-
-TABLE.extend(
-    StandIn(f"{view.__name__[1:]}_copy", _copied(view))
-    for view in (
-        *(_alias, _as_strided, _diagonal, _expand, _narrow, _permute, _select, _squeeze, _t, _transpose, _unfold),
-        *(_unsqueeze, _view),
-    )
-)
-TABLE.append(StandIn("detach_copy", _copied(_alias)))
-TABLE.append(StandIn("Tensor.narrow_copy", _copied(_narrow)))
-TABLE.extend(
-    StandIn(f"{views.__name__[1:]}_copy", _all_copied(views)) for views in (_unbind, _split, _split_with_sizes)
-)
+TABLE.extend(StandIn(f"{name}_copy", _copied(f"{name}_copy")) for name in VIEWS if not name.startswith("view_as_"))
+TABLE.append(StandIn("Tensor.narrow_copy", _copied("narrow_copy")))
 
 
 def _in_a_copy(name: str) -> Callable[..., Any]:

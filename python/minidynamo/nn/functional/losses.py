@@ -32,8 +32,12 @@ __all__ = [
 ]
 
 
+# In the order of torch's numbers for them.
+REDUCTIONS = ("none", "mean", "sum")
+
+
 def _require_reduction(reduction: str) -> None:
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction")
 
 

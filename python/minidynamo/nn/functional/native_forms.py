@@ -10,9 +10,6 @@ import minidynamo
 from ..._C import Tensor
 from . import activation, connectionist, grid, losses, normalization, pooling, sparse
 
-_REDUCTIONS = ("none", "mean", "sum")
-_MODES = ("bilinear", "nearest", "bicubic")
-_PADDINGS = ("zeros", "border", "reflection")
 _BAG_MODES = ("sum", "mean", "max")
 
 
@@ -105,7 +102,7 @@ def grid_sampler_3d(
 
 
 def _sampled(input: Tensor, places: Tensor, mode: int, padding: int, align_corners: bool) -> Tensor:
-    return grid.grid_sample(input, places, _MODES[mode], _PADDINGS[padding], align_corners)
+    return grid.grid_sample(input, places, grid.MODES[mode], grid.PADDINGS[padding], align_corners)
 
 
 def affine_grid_generator(theta: Tensor, size: Any, align_corners: bool) -> Tensor:
@@ -123,19 +120,19 @@ def binary_cross_entropy_with_logits(
 ) -> Tensor:
     """The loss of nn.functional; reduction as of all losses here: 0 none, as by default, 1 mean, 2 sum."""
     return losses.binary_cross_entropy_with_logits(
-        input, target, weight, reduction=_REDUCTIONS[reduction], pos_weight=pos_weight
+        input, target, weight, reduction=losses.REDUCTIONS[reduction], pos_weight=pos_weight
     )
 
 
 def kl_div(input: Tensor, target: Tensor, reduction: int = 0, *, log_target: bool = False) -> Tensor:
     """The loss of nn.functional."""
-    return losses.kl_div(input, target, reduction=_REDUCTIONS[reduction], log_target=log_target)
+    return losses.kl_div(input, target, reduction=losses.REDUCTIONS[reduction], log_target=log_target)
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """The loss of nn.functional."""
     return losses.poisson_nll_loss(
-        input, target, log_input=log_input, full=full, eps=eps, reduction=_REDUCTIONS[reduction]
+        input, target, log_input=log_input, full=full, eps=eps, reduction=losses.REDUCTIONS[reduction]
     )
 
 
@@ -143,19 +140,19 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """The loss of nn.functional."""
-    return losses.cosine_embedding_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+    return losses.cosine_embedding_loss(input1, input2, target, margin, reduction=losses.REDUCTIONS[reduction])
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 0) -> Tensor:
     """The loss of nn.functional."""
-    return losses.hinge_embedding_loss(input, target, margin, reduction=_REDUCTIONS[reduction])
+    return losses.hinge_embedding_loss(input, target, margin, reduction=losses.REDUCTIONS[reduction])
 
 
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 0
 ) -> Tensor:
     """The loss of nn.functional."""
-    return losses.margin_ranking_loss(input1, input2, target, margin, reduction=_REDUCTIONS[reduction])
+    return losses.margin_ranking_loss(input1, input2, target, margin, reduction=losses.REDUCTIONS[reduction])
 
 
 def triplet_margin_loss(
@@ -170,7 +167,7 @@ def triplet_margin_loss(
 ) -> Tensor:
     """The loss of nn.functional."""
     return losses.triplet_margin_loss(
-        anchor, positive, negative, margin, p, eps, swap, reduction=_REDUCTIONS[reduction]
+        anchor, positive, negative, margin, p, eps, swap, reduction=losses.REDUCTIONS[reduction]
     )
 
 
@@ -185,7 +182,7 @@ def ctc_loss(
 ) -> Tensor:
     """The loss of nn.functional."""
     return connectionist.ctc_loss(
-        log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity
+        log_probs, targets, input_lengths, target_lengths, blank, losses.REDUCTIONS[reduction], zero_infinity
     )
 
 

@@ -15,7 +15,6 @@ import minidynamo
 from ..._C import Tensor
 from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module
-from ..parameter import Parameter
 
 
 class BasePruningMethod:
@@ -52,8 +51,8 @@ class BasePruningMethod:
         if before is None:
             mask = method.compute_mask(scores, minidynamo.ones_like(original))
             used = method
-            del module._parameters[name]
-            module.register_parameter(name + "_orig", Parameter(original.detach()))
+            # The same object, which an optimizer may hold.
+            module.register_parameter(name + "_orig", module._parameters.pop(name))
         else:
             key, earlier = before
             used = PruningContainer(*(earlier if isinstance(earlier, PruningContainer) else [earlier]))

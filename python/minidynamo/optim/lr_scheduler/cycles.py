@@ -17,10 +17,20 @@ class _WithMomentum(LRScheduler):
 
     use_beta1: bool
 
-    def _find_momentum(self, optimizer: Optimizer) -> None:
-        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+    def _start_momenta(self, base_momentum: Any, max_momentum: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+        """Enters momenta in the groups, unless the schedule continues; returns the lowest and the highest of each."""
+        defaults, groups = self.optimizer.defaults, self.optimizer.param_groups
+        if "momentum" not in defaults and "betas" not in defaults:
             raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-        self.use_beta1 = "betas" in optimizer.defaults
+        self.use_beta1 = "betas" in defaults
+        lowest = value_of_each_group("base_momentum", self.optimizer, base_momentum)
+        highest = value_of_each_group("max_momentum", self.optimizer, max_momentum)
+        if last_epoch == -1:
+            for least, most, group in zip(lowest, highest, groups, strict=True):
+                self._set_momentum(group, most)
+                group["max_momentum"] = most
+                group["base_momentum"] = least
+        return lowest, highest
 
     def _set_momentum(self, group: dict[str, Any], momentum: Any) -> None:
         if self.use_beta1:
@@ -74,21 +84,9 @@ class CyclicLR(_WithMomentum):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._start_momenta(base_momentum, max_momentum, last_epoch)
+            self.base_momentums, self.max_momentums = self._start_momenta(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
-
-    def _start_momenta(self, base_momentum: Any, max_momentum: Any, last_epoch: int) -> None:
-        self._find_momentum(self.optimizer)
-        self.base_momentums = value_of_each_group("base_momentum", self.optimizer, base_momentum)
-        self.max_momentums = value_of_each_group("max_momentum", self.optimizer, max_momentum)
-        if last_epoch != -1:
-            return
-        groups = self.optimizer.param_groups
-        for highest, lowest, group in zip(self.max_momentums, self.base_momentums, groups, strict=True):
-            self._set_momentum(group, highest)
-            group["max_momentum"] = highest
-            group["base_momentum"] = lowest
 
     def scale_fn(self, x: float) -> float:
         """The height of a cycle, or at a step."""
@@ -206,17 +204,6 @@ class OneCycleLR(_WithMomentum):
             _phase(float(2 * pct_start * self.total_steps) - 2, "max_lr", "initial_lr", *down),
             _phase(last, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
         ]
-
-    def _start_momenta(self, base_momentum: Any, max_momentum: Any, last_epoch: int) -> None:
-        self._find_momentum(self.optimizer)
-        highest = value_of_each_group("max_momentum", self.optimizer, max_momentum)
-        lowest = value_of_each_group("base_momentum", self.optimizer, base_momentum)
-        if last_epoch != -1:
-            return
-        for most, least, group in zip(highest, lowest, self.optimizer.param_groups, strict=True):
-            self._set_momentum(group, most)
-            group["max_momentum"] = most
-            group["base_momentum"] = least
 
     def get_lr(self) -> list[Any]:
         self._check_within_step()
