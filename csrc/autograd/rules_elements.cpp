@@ -83,7 +83,6 @@ Arg prod_slope(const DifferentiatedCall&, RuleArgs args) {
 Arg cumprod_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& gradient = tensor_in(args, 0);
   if (gradient->rank() == 0) return gradient;
-  const Arg& dim = args[2];
   auto list = DimVec{int_in(args, 2)};
   Tensor x = op::movedim(args[1], list, DimVec{-1}), g = op::movedim(gradient, list, DimVec{-1});
   Dim n = x.spec().sizes[x->rank() - 1];
@@ -91,13 +90,26 @@ Arg cumprod_slope(const DifferentiatedCall&, RuleArgs args) {
   Tensor running = op::cumprod(others, whole(-1));                                     // [..., j, k]
   Tensor later = op::triu(op::ones(DimVec{n, n}, DType::bool_));                       // k >= j
   Tensor terms = op::mul(op::where(later, running, whole(0)), op::unsqueeze(g, whole(-2)));
-  (void)dim;
   return op::movedim(op::sum(terms, DimVec{-1}), DimVec{-1}, list);
 }
 
+// U @ Vh of the matrices.
+Tensor nuclear_slope(const Tensor& self, const Arg& dims) {
+  DimVec places;
+  for (int dim : reduced_dims(dims, self->rank())) places.push_back(dim);
+  std::vector<Tensor> parts =
+      op::linalg_svd.all(op::movedim(self, places, DimVec{-2, -1}), std::string("some"));
+  return op::movedim(op::matmul(parts[0], parts[2]), DimVec{-2, -1}, places);
+}
+
+// p: a number, "fro" or "nuc".
 Arg norm_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& self = tensor_in(args, 1);
-  double p = has(args, 3) ? std::get<Scalar>(args[3]).as_double() : 2;
+  const auto* name = std::get_if<std::string>(&args[3]);
+  if (name != nullptr && *name == "nuc")
+    return op::mul(spread_over(tensor_in(args, 0), self.spec().sizes, args[4], truth_in(args, 5)),
+                   nuclear_slope(self, args[4]));
+  double p = name == nullptr && has(args, 3) ? std::get<Scalar>(args[3]).as_double() : 2;
   const DimVec& sizes = self.spec().sizes;
   Tensor g = spread_over(tensor_in(args, 0), sizes, args[4], truth_in(args, 5));
   Tensor r = spread_over(tensor_in(args, 2), sizes, args[4], truth_in(args, 5));
