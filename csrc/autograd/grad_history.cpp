@@ -77,8 +77,10 @@ GradEdge edge_of_window(const Tensor& view, const Tensor& base) {
         "Function.");
 }
 
+// Rows of several views have one name each.
 std::string op_name_of(const OpRow& row) {
-  std::string name = default_node_name(row);
+  const NodeNames* names = node_names_of(row);
+  std::string name = names != nullptr ? names->names.at(0) : default_node_name(row);
   return name.substr(0, name.find("Backward"));
 }
 

@@ -97,8 +97,7 @@ Arg cumprod_slope(const DifferentiatedCall&, RuleArgs args) {
 Tensor nuclear_slope(const Tensor& self, const Arg& dims) {
   DimVec places;
   for (int dim : reduced_dims(dims, self->rank())) places.push_back(dim);
-  std::vector<Tensor> parts =
-      op::linalg_svd.all(op::movedim(self, places, DimVec{-2, -1}), std::string("some"));
+  std::vector<Tensor> parts = op::linalg_svd.all(op::movedim(self, places, DimVec{-2, -1}), std::string("some"));
   return op::movedim(op::matmul(parts[0], parts[2]), DimVec{-2, -1}, places);
 }
 

@@ -39,9 +39,7 @@ class IndexParser {
       items.push_back(read(PyTuple_Check(key.get()) ? PyTuple_GET_ITEM(key.get(), i) : key.get()));
       consumed += dims_of(items.back());
     }
-    if (consumed > spec_.rank()) {
-      raise(ErrorKind::Index, "too many indices for tensor of dimension ", spec_.rank());
-    }
+    if (consumed > spec_.rank()) refuse_count(items);
     ellipsis_dims_ = spec_.rank() - consumed;
     for (const Item& item : items) add(item);
     if (count == 1 && items[0].kind == Item::Kind::Tensor && items[0].tensor->dtype() == DType::bool_) {
@@ -51,6 +49,15 @@ class IndexParser {
   }
 
  private:
+  [[noreturn]] void refuse_count(const std::vector<Item>& items) const {
+    if (spec_.rank() == 0 && items.size() == 1 && items[0].kind == Item::Kind::Slice)
+      raise(ErrorKind::Index, "slice() cannot be applied to a 0-dim tensor.");
+    if (spec_.rank() == 0 && items.size() == 1 && items[0].kind == Item::Kind::Int && !items[0].tensor.defined())
+      raise(ErrorKind::Index,
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number");
+    raise(ErrorKind::Index, "too many indices for tensor of dimension ", spec_.rank());
+  }
   static int dims_of(const Item& item) {
     switch (item.kind) {
       case Item::Kind::Int:

@@ -113,7 +113,9 @@ def test_every_function_has_samples():
 def test_one_graph(case):
     plain, error = ran(md, case)
     function = getattr(md.linalg, case[0])
-    captured, captured_error = ran(md, case, call=md.compile(lambda *a, **k: function(*a, **k), fullgraph=is_whole(case[0], case[3])))
+    captured, captured_error = ran(
+        md, case, call=md.compile(lambda *a, **k: function(*a, **k), fullgraph=is_whole(case[0], case[3]))
+    )
     assert type(error) is type(captured_error) and str(error) == str(captured_error)
     if error is None:
         assert type(plain).__name__ == type(captured).__name__
