@@ -76,8 +76,9 @@ def _check_divisors(op: str, info: Tensor) -> None:
     where = int(info.reshape(-1)[first])
     element = f" (Batch element {first}):" if info.ndim else ""
     raise RuntimeError(
-        f"{op}:{element} U[{where},{where}] is zero and using it on lu_solve would result in a division by zero. If "
-        "you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        f"{op}:{element} U[{where},{where}] is zero and using it on lu_solve would result in a division by zero. "
+        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+        "linalg.lu_factor_ex(A, pivot)"
     )
 
 
