@@ -101,6 +101,12 @@ def test_datasets(program):
     random=lambda t: sorted(t.utils.data.RandomSampler(range(10))),
     random_more=lambda t: sorted(t.utils.data.RandomSampler(range(5), num_samples=10)),
     random_count=lambda t: len(list(t.utils.data.RandomSampler(range(5), True, 70))),
+    random_endless=lambda t: len(
+        [next(it) for it in [iter(t.utils.data.RandomSampler(range(5), True, 10**15))] for _ in range(3)]
+    ),
+    random_endless_rounds=lambda t: len(
+        [next(it) for it in [iter(t.utils.data.RandomSampler(range(5), False, 10**15))] for _ in range(7)]
+    ),
     random_kind=lambda t: t.utils.data.RandomSampler(range(5), 1),
     random_none=lambda t: t.utils.data.RandomSampler(range(5), num_samples=0),
     random_empty=lambda t: t.utils.data.RandomSampler([]),

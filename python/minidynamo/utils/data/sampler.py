@@ -97,9 +97,9 @@ class RandomSampler(Sampler[int]):
             generator.manual_seed(random_seed(None))
         n, count = len(self.data_source), self.num_samples
         if self.replacement:
-            sizes = [_BLOCK] * (count // _BLOCK) + [count % _BLOCK]
-            for size in sizes:
-                yield from minidynamo.randint(n, (size,), generator=generator).tolist()
+            for _ in range(count // _BLOCK):
+                yield from minidynamo.randint(n, (_BLOCK,), generator=generator).tolist()
+            yield from minidynamo.randint(n, (count % _BLOCK,), generator=generator).tolist()
             return
         for _ in range(count // n):
             yield from minidynamo.randperm(n, generator=generator).tolist()
