@@ -29,10 +29,22 @@ OTHER_MEANINGS = {
     # In Python, with a parameter of its own.
     "softmin",
     # Decompositions that are not unique: torch's library chooses.
+    "eig",
     "eigh",
+    "eigvals",
     "lstsq",
     "qr",
     "svd",
+    # And those that are a call of LAPACK there, a step for each column here.
+    "geqrf",
+    "householder_product",
+    "lu",
+    "lu_factor",
+    "lu_factor_ex",
+    "lu_solve",
+    "lu_unpack",
+    "orgqr",
+    "ormqr",
 }
 
 
