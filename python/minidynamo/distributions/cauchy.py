@@ -42,7 +42,8 @@ class Cauchy(Distribution):
         return self._expanded(batch_shape, ("loc", "scale"), _instance)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return self.icdf(minidynamo.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype))
+        numbers = minidynamo.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
+        return self.loc + numbers * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
