@@ -250,4 +250,40 @@ TEST(random) {
   CHECK(low >= 0 && high < 1 && std::fabs(sum / 1001 - 0.5) < 0.05);
 }
 
+// The number that the C++ standard gives for its mt19937.
+TEST(mersenne_twister) {
+  MersenneTwister twister(5489);
+  std::vector<uint32_t> words(9999);
+  twister.draw(words.data(), 9999);
+  CHECK(twister.draw() == 4123659995u);
+  MersenneTwister other(5489);
+  for (int i = 0; i < 3; ++i) other.draw();
+  CHECK(other.draw() == words[3] && !(other == twister));
+}
+
+TEST(random_transactions) {
+  manual_seed(1);
+  RandomState start = random_state();
+  uint64_t version = random_version();
+  {
+    RandomTransaction outer;
+    RandomDraws().word();
+    RandomState between = random_state();
+    {
+      RandomTransaction inner;
+      RandomDraws().normal();
+      CHECK(!(random_state() == between));
+      inner.roll_back();
+    }
+    CHECK(random_state() == between);
+    {
+      RandomTransaction kept;
+      RandomDraws().word();
+    }
+    CHECK(!(random_state() == between) && random_version() != version);
+    outer.roll_back();
+  }
+  CHECK(random_state() == start && random_version() == version);
+}
+
 }  // namespace

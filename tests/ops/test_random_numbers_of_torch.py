@@ -259,6 +259,53 @@ def test_initial_weights(name):
     assert_alike(next_ours, next_theirs, None)
 
 
+# Layers that draw in training: made, and called with a tensor of sizes (5, 3, 8).
+DRAWING = {
+    "LSTM": lambda lib, x: lib.nn.LSTM(8, 6, 3, dropout=0.4)(x)[0],
+    "GRU": lambda lib, x: lib.nn.GRU(8, 6, 2, dropout=0.4, bidirectional=True)(x)[0],
+    "MultiheadAttention": lambda lib, x: lib.nn.MultiheadAttention(8, 2, dropout=0.3)(x, x, x)[0],
+    "MultiheadAttention alone": lambda lib, x: lib.nn.MultiheadAttention(8, 2, dropout=0.3)(
+        x, x, x, need_weights=False
+    )[0],
+    "scaled_dot_product_attention": lambda lib, x: lib.nn.functional.scaled_dot_product_attention(x, x, x, None, 0.3),
+    "TransformerEncoderLayer": lambda lib, x: lib.nn.TransformerEncoderLayer(8, 2, 16)(x),
+    "TransformerDecoderLayer": lambda lib, x: lib.nn.TransformerDecoderLayer(8, 2, 16)(x, x),
+    "RReLU": lambda lib, x: lib.nn.RReLU()(x),
+    "AlphaDropout": lambda lib, x: lib.nn.AlphaDropout(0.3)(x),
+}
+
+
+@pytest.mark.parametrize("name", DRAWING)
+def test_layers_in_training(name):
+    torch = pytest.importorskip("torch")
+    made = []
+    for lib in (md, torch):
+        lib.manual_seed(23)
+        x = lib.randn(5, 3, 8)
+        made.append((DRAWING[name](lib, x).detach(), lib.rand(3)))
+    for ours, theirs in zip(*made):
+        assert_alike(ours, theirs, 1e-5)
+
+
+def test_training_follows_the_same_path():
+    torch = pytest.importorskip("torch")
+    made = []
+    for lib in (md, torch):
+        lib.manual_seed(29)
+        model = lib.nn.Sequential(lib.nn.Linear(6, 16), lib.nn.ReLU(), lib.nn.Dropout(0.2), lib.nn.Linear(16, 1))
+        optimizer = lib.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        losses = []
+        for _ in range(20):
+            x = lib.randn(8, 6)[lib.randperm(8)]
+            loss = ((model(x) - x.sum(1, keepdim=True)) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        made.append(losses)
+    assert made[0] == pytest.approx(made[1], rel=1e-4)
+
+
 INITIAL = {
     "uniform_": lambda init, w: init.uniform_(w, -1, 2),
     "normal_": lambda init, w: init.normal_(w, 1, 2),
@@ -387,6 +434,20 @@ def test_compiled_code_draws_the_same():
         made = compiled(), md.get_rng_state()
         assert all(md.equal(a, b) for a, b in zip(made[0], plain[0]))
         assert md.equal(made[1], plain[1])
+
+
+def test_numbers_that_vary_in_compiled_code():
+    """Limits and probabilities that are inputs of a graph."""
+
+    def run(low, high, p):
+        return md.empty(9).uniform_(low, high), md.empty(20).normal_(low, high), md.zeros(9).bernoulli_(p)
+
+    compiled = md.compile(run, fullgraph=True, dynamic=True)
+    for low, high, p in ((0.0, 1.0, 0.5), (-0.25, 2.5, 0.1), (1.0, 3.0, 1.0)):
+        md.manual_seed(31)
+        plain = run(low, high, p)
+        md.manual_seed(31)
+        assert all(md.equal(a, b) for a, b in zip(compiled(low, high, p), plain))
 
 
 # What torch 2.13 gives after manual_seed(0), for where it is not installed.
