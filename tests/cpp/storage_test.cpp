@@ -15,6 +15,7 @@
 #include "tensor/ops/schema.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/scalar.h"
+#include "tensor/simd/loops.h"
 #include "tensor_values.h"
 
 namespace {
@@ -259,6 +260,28 @@ TEST(mersenne_twister) {
   MersenneTwister other(5489);
   for (int i = 0; i < 3; ++i) other.draw();
   CHECK(other.draw() == words[3] && !(other == twister));
+}
+
+// Each instruction-set level makes the same words, and the same numbers of them.
+TEST(random_loops) {
+  std::vector<std::vector<double>> made;
+  for (const char* level : {"baseline", "avx2", "avx512"}) {
+    try {
+      use_instruction_level(level);
+    } catch (const Error&) {
+      continue;
+    }
+    std::vector<uint32_t> words(3000);
+    MersenneTwister(77).draw(words.data(), 3000);
+    std::vector<float> floats(3000);
+    std::vector<double> numbers(1500);
+    loops().random.floats(words.data(), 3000, -0.37f, 0.11f, floats.data());
+    loops().random.doubles(words.data(), 1500, -0.37, 0.11, numbers.data());
+    numbers.insert(numbers.end(), floats.begin(), floats.end());
+    numbers.insert(numbers.end(), words.begin(), words.end());
+    made.push_back(std::move(numbers));
+    CHECK(made.back() == made.front());
+  }
 }
 
 TEST(random_transactions) {

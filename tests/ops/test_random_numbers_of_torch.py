@@ -20,11 +20,11 @@ def filled(method, *args):
 # Name: function of the library, size, dtype and generator; dtypes; whether no bit differs.
 DRAWS = {
     "rand": (lambda lib, n, dtype, g: lib.rand(n, dtype=dtype, generator=g), FLOATS + COMPLEX, EXACT),
-    "uniform_": (filled("uniform_"), FLOATS, EXACT),
+    "uniform_": (filled("uniform_"), FLOATS + COMPLEX, EXACT),
     "uniform_ of a range": (filled("uniform_", -0.37, 0.11), FLOATS, EXACT),
     "uniform_ of a number": (filled("uniform_", 2.0, 2.0), FLOATS, EXACT),
     "randn": (lambda lib, n, dtype, g: lib.randn(n, dtype=dtype, generator=g), FLOATS + COMPLEX, ROUNDED),
-    "normal_": (filled("normal_", 0.5, 1.25), FLOATS, ROUNDED),
+    "normal_": (filled("normal_", 0.5, 1.25), FLOATS + COMPLEX, ROUNDED),
     "normal": (lambda lib, n, dtype, g: lib.normal(1.0, 0.5, (n,), dtype=dtype, generator=g), FLOATS, ROUNDED),
     "log_normal_": (filled("log_normal_", -1.0, 0.25), FLOATS, ROUNDED),
     "exponential_": (filled("exponential_", 1.7), FLOATS, ROUNDED),
@@ -416,6 +416,12 @@ def test_an_invalid_state_is_refused(change):
     state[change[0]] = change[1]
     with pytest.raises(RuntimeError, match="random state"):
         md.Generator().set_state(state)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "bool"])
+def test_a_start_beyond_the_dtype(dtype):
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        md.zeros(3, dtype=getattr(md, dtype)).random_(3000, None)
 
 
 def test_compiled_code_draws_the_same():

@@ -167,10 +167,19 @@ def random_(input: Tensor, *limits: Any, generator: Any = None) -> Tensor:
         return input.copy_(prims.integers_from(input, generator=generator))
     low, high = (0, limits[0]) if len(limits) == 1 else limits
     if high is None:
+        if low > _largest(input.dtype):
+            raise RuntimeError(f"[random_] from is out of bounds for {input.dtype}")
         return input.copy_(prims.integers_from(input, low, generator=generator))
     if low >= high:
         raise RuntimeError(f"[random_] expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return input.copy_(minidynamo.randint_like(input, low, high, generator=generator))
+
+
+def _largest(dtype: Any) -> int:
+    """The largest integer below which the dtype holds all."""
+    if dtype == minidynamo.bool:
+        return 1
+    return int(2 / minidynamo.finfo(dtype).eps) if dtype.is_floating_point else minidynamo.iinfo(dtype).max
 
 
 @composite("function method")
