@@ -191,6 +191,7 @@ def test_calls_one_after_another(name, seed):
         assert_alike(ours, theirs, None if exact else tolerance)
 
 
+# Functions of nn.functional, or of the library itself.
 DROPOUTS = {
     "dropout": lambda F, x: F.dropout(x, 0.3),
     "dropout, transposed": lambda F, x: F.dropout(x.transpose(0, 1), 0.3),
@@ -198,6 +199,11 @@ DROPOUTS = {
     "dropout2d": lambda F, x: F.dropout2d(x, 0.3),
     "dropout3d": lambda F, x: F.dropout3d(x[..., None], 0.3),
     "alpha_dropout": lambda F, x: F.alpha_dropout(x, 0.3, True),
+    "torch.dropout": lambda lib, x: lib.dropout(x, 0.3, True),
+    "torch.alpha_dropout": lambda lib, x: lib.alpha_dropout(x, 0.3, True),
+    "torch.feature_dropout": lambda lib, x: lib.feature_dropout(x, 0.3, True),
+    "torch.feature_alpha_dropout": lambda lib, x: lib.feature_alpha_dropout(x, 0.3, True),
+    "torch.rrelu": lambda lib, x: lib.rrelu(x - 200, 0.1, 0.4, True),
     "all of it": lambda F, x: F.dropout(x, 1.0),
     "none of it": lambda F, x: F.dropout(x, 0.0),
 }
@@ -210,7 +216,7 @@ def test_dropout(name):
     for lib in (md, torch):
         lib.manual_seed(7)
         x = lib.arange(1.0, 2 * 8 * 5 * 6 + 1).reshape(2, 8, 5, 6)
-        made.append((DROPOUTS[name](lib.nn.functional, x), lib.rand(2)))
+        made.append((DROPOUTS[name](lib if "torch" in name else lib.nn.functional, x), lib.rand(2)))
     for ours, theirs in zip(*made):
         assert_alike(ours, theirs, 1e-6)
 
