@@ -126,7 +126,7 @@ class CaptureCheck {
   HeldExit held_;
   ValueComparison comparison_;
   PredictedState predicted_;
-  RandomState drawn_;
+  std::optional<RandomState> drawn_;
   std::vector<Start> starts_;  // the region's own frame and its suspended callers
   size_t returned_ = 0;        // number of frames that have returned
   size_t level_ = 0;           // index of the running frame among the snapshot's

@@ -15,6 +15,7 @@
 #include "tensor/ops/schema.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/scalar.h"
+#include "tensor/simd/loops.h"
 #include "tensor_values.h"
 
 namespace {
@@ -248,6 +249,64 @@ TEST(random) {
   double low = 1, high = 0, sum = 0;
   for (double value : md_test::values(b)) low = std::min(low, value), high = std::max(high, value), sum += value;
   CHECK(low >= 0 && high < 1 && std::fabs(sum / 1001 - 0.5) < 0.05);
+}
+
+// The number that the C++ standard gives for its mt19937.
+TEST(mersenne_twister) {
+  MersenneTwister twister(5489);
+  std::vector<uint32_t> words(9999);
+  twister.draw(words.data(), 9999);
+  CHECK(twister.draw() == 4123659995u);
+  MersenneTwister other(5489);
+  for (int i = 0; i < 3; ++i) other.draw();
+  CHECK(other.draw() == words[3] && !(other == twister));
+}
+
+// Each instruction-set level makes the same words, and the same numbers of them.
+TEST(random_loops) {
+  std::vector<std::vector<double>> made;
+  for (const char* level : {"baseline", "avx2", "avx512"}) {
+    try {
+      use_instruction_level(level);
+    } catch (const Error&) {
+      continue;
+    }
+    std::vector<uint32_t> words(3000);
+    MersenneTwister(77).draw(words.data(), 3000);
+    std::vector<float> floats(3000);
+    std::vector<double> numbers(1500);
+    loops().random.floats(words.data(), 3000, -0.37f, 0.11f, floats.data());
+    loops().random.doubles(words.data(), 1500, -0.37, 0.11, numbers.data());
+    numbers.insert(numbers.end(), floats.begin(), floats.end());
+    numbers.insert(numbers.end(), words.begin(), words.end());
+    made.push_back(std::move(numbers));
+    CHECK(made.back() == made.front());
+  }
+}
+
+TEST(random_transactions) {
+  manual_seed(1);
+  RandomState start = random_state();
+  uint64_t version = random_version();
+  {
+    RandomTransaction outer;
+    RandomDraws().word();
+    RandomState between = random_state();
+    {
+      RandomTransaction inner;
+      RandomDraws().normal();
+      CHECK(!(random_state() == between));
+      inner.roll_back();
+    }
+    CHECK(random_state() == between);
+    {
+      RandomTransaction kept;
+      RandomDraws().word();
+    }
+    CHECK(!(random_state() == between) && random_version() != version);
+    outer.roll_back();
+  }
+  CHECK(random_state() == start && random_version() == version);
 }
 
 }  // namespace

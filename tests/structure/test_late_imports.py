@@ -47,7 +47,6 @@ CALLED_BY_PROGRAMS = {
     "_families/torch_backend.py": {"minidynamo"},
     "autograd/anomaly_mode.py": {"_stack"},  # a program turned the mode on
     "compat/in_place.py": {"_install_in_children"},
-    "distributions/gamma_samples.py": {"_drawn"},  # NumPy draws them
     "_dynamo/__init__.py": {"optimize", "explain", "why", "__getattr__"},
     "_dynamo/_explain.py": None,
     "_dynamo/backends.py": {"lookup_backend"},

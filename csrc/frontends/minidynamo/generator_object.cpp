@@ -1,14 +1,12 @@
 #include "frontends/minidynamo/generator_object.h"
 
-#include <cstring>
 #include <new>
 #include <random>
 
 #include "cpython/errors.h"
 #include "frontends/device_object.h"
 #include "frontends/minidynamo/fast_call.h"
-#include "frontends/minidynamo/tensor_object.h"
-#include "tensor/simd/copy.h"
+#include "frontends/minidynamo/random_bytes.h"
 
 namespace md {
 namespace {
@@ -38,17 +36,17 @@ void generator_dealloc(PyObject* self) {
 
 PyObject* manual_seed(PyObject* self, PyObject* value) {
   return guarded([&] {
-    own(self).set_state({seed_from_python(value), 0});
+    own(self).set_state(RandomState(seed_from_python(value)));
     return Ref::share(self);
   });
 }
 
-PyObject* initial_seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(own(self).state().seed); }
+PyObject* initial_seed(PyObject* self, PyObject*) { return PyLong_FromUnsignedLongLong(own(self).initial_seed()); }
 
 PyObject* seed(PyObject* self, PyObject*) {
   std::random_device device;
   uint64_t value = (uint64_t{device()} << 32) | device();
-  own(self).set_state({value, 0});
+  own(self).set_state(RandomState(value));
   return PyLong_FromUnsignedLongLong(value);
 }
 
@@ -136,24 +134,6 @@ uint64_t seed_from_python(BorrowedRef value) {
     raise(ErrorKind::Value, "manual_seed(): Overflow when unpacking long long");
   }
   return seed;
-}
-
-Ref random_state_to_tensor(const RandomState& state) {
-  const int64_t size = sizeof state;
-  Tensor bytes = Tensor::empty(DType::uint8, {&size, 1});
-  std::memcpy(bytes->data(), &state, sizeof state);
-  return wrap_tensor(std::move(bytes));
-}
-
-RandomState random_state_from_tensor(BorrowedRef value) {
-  if (!is_tensor(value)) raise(ErrorKind::Type, "a random state must be Tensor, not ", value.type()->tp_name);
-  Tensor bytes = tensor_of(value);
-  RandomState state;
-  bool fits = bytes->kind() == TensorKind::Real && bytes->dtype() == DType::uint8 &&
-              bytes->numel() == static_cast<int64_t>(sizeof state);
-  if (!fits) raise(ErrorKind::Runtime, "a random state is a uint8 tensor of ", sizeof state, " elements");
-  std::memcpy(&state, as_contiguous(bytes, DType::uint8)->data(), sizeof state);
-  return state;
 }
 
 }  // namespace md

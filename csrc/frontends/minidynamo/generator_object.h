@@ -12,8 +12,5 @@ PyTypeObject* generator_type();  // lives as long as the process
 RandomGenerator& generator_of(BorrowedRef object, std::string_view op);
 // A seed as accepted by manual_seed: negative ones count down from 2**64. Throws Error(Type), Error(Value).
 uint64_t seed_from_python(BorrowedRef value);
-// The state as bytes in a uint8 tensor, and back; throws Error(Type), Error(Runtime).
-Ref random_state_to_tensor(const RandomState& state);
-RandomState random_state_from_tensor(BorrowedRef value);
 
 }  // namespace md

@@ -19,6 +19,7 @@
 #include "frontends/minidynamo/fast_call.h"
 #include "frontends/minidynamo/generator_object.h"
 #include "frontends/minidynamo/op_functions.h"
+#include "frontends/minidynamo/random_bytes.h"
 #include "frontends/minidynamo/tensor_buffer.h"
 #include "frontends/minidynamo/tensor_data.h"
 #include "frontends/minidynamo/tensor_dlpack.h"
@@ -251,13 +252,9 @@ PyObject* set_rng_state(PyObject*, PyObject* value) {
     return Ref::share(Py_None);
   });
 }
-PyObject* initial_seed(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(random_state().seed); }
+PyObject* initial_seed(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(md::initial_seed()); }
 
-PyObject* random_position(PyObject*, PyObject*) {
-  RandomState state = random_state();
-  return Py_BuildValue("KK", static_cast<unsigned long long>(state.seed),
-                       static_cast<unsigned long long>(state.position));
-}
+PyObject* random_version(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(md::random_version()); }
 
 // The type's attributes cannot be set from Python code.
 PyObject* add_tensor_methods(PyObject*, PyObject* methods) {
@@ -374,8 +371,8 @@ PyMethodDef functions[] = {
      "Sets inference mode of this thread; returns what it was."},
     {"is_grad_enabled", is_grad_enabled, METH_NOARGS, "is_grad_enabled() -> bool"},
     {"is_inference_mode_enabled", is_inference_mode_enabled, METH_NOARGS, "is_inference_mode_enabled() -> bool"},
-    {"_random_position", random_position, METH_NOARGS,
-     "The generator's seed and how many blocks of numbers were drawn since."},
+    {"_random_version", random_version, METH_NOARGS,
+     "Equal ones: nothing has been drawn from the generator in between."},
     {"manual_seed", seed_generator, METH_O,
      "manual_seed(seed) -> None\n\nStarts the generator of random numbers anew."},
     {"get_rng_state", get_rng_state, METH_NOARGS,

@@ -1,18 +1,18 @@
 #include "tensor/kernels/random.h"
 
-#include <mutex>
+#include <cmath>
+#include <numbers>
 #include <random>
 #include <utility>
-
-#include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
 
 std::mutex state_mutex;
+uint64_t version = 0, last_version = 0;  // guarded by it
 
 RandomState& state() {
-  static RandomState instance{(uint64_t{std::random_device()()} << 32) | std::random_device()(), 0};
+  static RandomState instance((uint64_t{std::random_device()()} << 32) | std::random_device()());
   return instance;
 }
 
@@ -21,10 +21,14 @@ thread_local RandomGenerator* drawn_from = nullptr;
 
 }  // namespace
 
-// The lock must be held.
-void change_random(const RandomState& value) {
-  state() = value;
-  if (innermost != nullptr) innermost->after_ = value;
+// Before the process-wide state changes. The lock must be held.
+void note_change() {
+  if (innermost != nullptr && !innermost->before_) {
+    innermost->before_ = state();
+    innermost->version_before_ = version;
+  }
+  version = ++last_version;
+  if (innermost != nullptr) innermost->version_after_ = version;
 }
 
 RandomState random_state() {
@@ -34,10 +38,21 @@ RandomState random_state() {
 
 void set_random_state(const RandomState& value) {
   std::lock_guard lock(state_mutex);
-  change_random(value);
+  note_change();
+  state() = value;
 }
 
-void manual_seed(uint64_t seed) { set_random_state({seed, 0}); }
+void manual_seed(uint64_t seed) { set_random_state(RandomState(seed)); }
+
+uint64_t initial_seed() {
+  std::lock_guard lock(state_mutex);
+  return state().twister.seed;
+}
+
+uint64_t random_version() {
+  std::lock_guard lock(state_mutex);
+  return version;
+}
 
 RandomState RandomGenerator::state() const {
   std::lock_guard lock(mutex_);
@@ -49,43 +64,55 @@ void RandomGenerator::set_state(const RandomState& state) {
   state_ = state;
 }
 
-RandomState RandomGenerator::draw(uint64_t blocks) {
+uint64_t RandomGenerator::initial_seed() const {
   std::lock_guard lock(mutex_);
-  RandomState before = state_;
-  state_.position += blocks;
-  return before;
+  return state_.twister.seed;
 }
 
 RandomGeneratorScope::RandomGeneratorScope(RandomGenerator& generator)
     : previous_(std::exchange(drawn_from, &generator)) {}
 RandomGeneratorScope::~RandomGeneratorScope() { drawn_from = previous_; }
 
-RandomState draw_random(uint64_t blocks) {
-  if (drawn_from != nullptr) return drawn_from->draw(blocks);
-  std::lock_guard lock(state_mutex);
-  RandomState before = state();
-  change_random({before.seed, before.position + blocks});
-  return before;
+RandomDraws::RandomDraws()
+    : lock_(drawn_from != nullptr ? drawn_from->mutex_ : state_mutex),
+      state_(drawn_from != nullptr ? &drawn_from->state_ : &state()) {
+  if (drawn_from == nullptr) note_change();
 }
 
-RandomTransaction::RandomTransaction()
-    : before_(random_state()), after_(before_), outer_(std::exchange(innermost, this)) {}
+uint64_t RandomDraws::long_word() {
+  uint64_t above = word();
+  return (above << 32) | word();
+}
+
+double RandomDraws::uniform() { return static_cast<double>(long_word() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
+
+// Two independent normal numbers from two uniform ones (Box and Muller 1958), of which the second is kept.
+double RandomDraws::normal() {
+  if (state_->normal) return *std::exchange(state_->normal, std::nullopt);
+  double angle = 2 * std::numbers::pi * uniform();
+  double radius = std::sqrt(-2 * std::log1p(-uniform()));
+  state_->normal = radius * std::sin(angle);
+  return radius * std::cos(angle);
+}
+
+RandomTransaction::RandomTransaction() : outer_(std::exchange(innermost, this)) {}
 
 RandomTransaction::~RandomTransaction() {
   innermost = outer_;
-  if (outer_ == nullptr || after_ == before_) return;
-  outer_->after_ = after_;
+  if (outer_ == nullptr || !before_) return;
+  if (!outer_->before_) {
+    outer_->before_ = before_;
+    outer_->version_before_ = version_before_;
+  }
+  outer_->version_after_ = version_after_;
 }
 
 void RandomTransaction::roll_back() {
   std::lock_guard lock(state_mutex);
-  if (state() == after_) change_random(before_);
-}
-
-RandomBlock random_block(uint64_t seed, uint64_t position) {
-  RandomBlock block;
-  loops().random_words(seed, position, 1, block.words);
-  return block;
+  if (!before_ || version != version_after_) return;
+  state() = *before_;
+  version = version_before_;
+  before_.reset();
 }
 
 }  // namespace md

@@ -1,128 +1,124 @@
-// rand, randn, randint, randperm. Each block of the generator yields two elements, each from 64 bits.
-#include <algorithm>
+// Uniform numbers, integers and permutations: the numbers of torch's kernels for CPUs, in the order of memory.
 #include <cmath>
-#include <numbers>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "tensor/fill.h"
-#include "tensor/kernels/dim_slices.h"
-#include "tensor/kernels/random.h"
+#include "tensor/kernels/random_fill.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
-#include "tensor/parallel/threads.h"
 #include "tensor/shapes/creation.h"
-#include "tensor/simd/loops.h"
-#include "tensor/simd/pointwise.h"
 
 namespace md {
 namespace {
 
-uint64_t word_of(uint32_t low, uint32_t high) { return (uint64_t{high} << 32) | low; }
+uint64_t long_word(const uint32_t* words) { return (uint64_t{words[0]} << 32) | words[1]; }
 
-// In [0, count): the word's share of the range, exact to 64 bits.
-uint64_t below(uint64_t count, uint64_t word) {
-  return static_cast<uint64_t>((static_cast<unsigned __int128>(word) * count) >> 64);
+// A 16-bit number may be rounded to high: it becomes low.
+template <typename T>
+void replace_high(const Tensor& out, double low, double high) {
+  T* numbers = reinterpret_cast<T*>(out.data<char>());
+  T from = T::from_float(static_cast<float>(low));
+  float end = T::from_float(static_cast<float>(high)).to_float();
+  for (int64_t i = 0; i < out->numel(); ++i) {
+    if (numbers[i].to_float() == end) numbers[i] = from;
+  }
 }
 
-// Words of consecutive blocks.
-struct Words {
-  const uint32_t* words;
-  int64_t n;
-  uint32_t operator()(int number, int64_t block) const { return words[number * n + block]; }
-  uint64_t pair(int number, int64_t block) const { return word_of((*this)(number, block), (*this)(number + 1, block)); }
-};
-
-// fill(words, values) computes two values per block. Blocks are processed in chunks of fixed length, so results do not
-// depend on the number of threads.
-template <typename T, typename Fill>
-void generate(const Tensor& out, const Fill& fill) {
-  constexpr int64_t kBlocks = 256;
-  int64_t blocks = (out->numel() + 1) / 2;
-  RandomState state = draw_random(static_cast<uint64_t>(blocks));
-  ConvertLoop convert = loops().convert[static_cast<int>(dtype_of<T>())][static_cast<int>(out->dtype())];
-  size_t item = item_size(out->dtype());
-  parallel_for((blocks + kBlocks - 1) / kBlocks, 4.0 * kBlocks, [&](int64_t begin, int64_t end) {
-    alignas(64) uint32_t words[4 * kBlocks];
-    alignas(64) T values[2 * kBlocks];
-    for (int64_t part = begin; part < end; ++part) {
-      int64_t first = part * kBlocks, n = std::min(kBlocks, blocks - first);
-      loops().random_words(state.seed, state.position + static_cast<uint64_t>(first), n, words);
-      fill(Words{words, n}, values);
-      int64_t count = std::min(2 * n, out->numel() - 2 * first);
-      convert(values, out.data<char>() + static_cast<size_t>(2 * first) * item, count);
-    }
+void uniform_floats(const Tensor& out, DType dtype, int64_t count, double low, double high) {
+  fill_from_words<float>(dtype, out.data<char>(), count, 1, [=](const uint32_t* words, int64_t n, float* numbers) {
+    loops().random.floats(words, n, static_cast<float>(low), static_cast<float>(high), numbers);
   });
 }
 
-// In [0, 1), with as many bits as the dtype's significand, so that rounding never yields 1.
-template <typename T>
-void uniform(const Tensor& out) {
-  int bits = row(out->dtype()).digits;
-  T scale = static_cast<T>(std::ldexp(1.0, -bits));
-  generate<T>(out, [=](Words words, T* values) {
-    for (int64_t i = 0; i < words.n; ++i) {
-      for (int half = 0; half < 2; ++half) {
-        uint64_t whole = words.pair(2 * half, i) >> (64 - bits);
-        values[2 * i + half] = static_cast<T>(static_cast<int64_t>(whole)) * scale;
-      }
-    }
+void uniform_doubles(const Tensor& out, DType dtype, int64_t count, double low, double high) {
+  fill_from_words<double>(dtype, out.data<char>(), count, 2, [=](const uint32_t* words, int64_t n, double* numbers) {
+    loops().random.doubles(words, n, low, high, numbers);
   });
 }
 
-template <typename T>
-void apply(Pointwise function, T* values, int64_t n) {
-  const void* src[] = {values};
-  pointwise_loop(static_cast<int>(function), dtype_of<T>())(src, values, n, nullptr);
-}
-
-// Box-Muller: the first half of a block is the radius, the second the angle. float32 uses 32 bits of each, which reach
-// up to 6.7 standard deviations, and float64 uses 53.
-template <typename T>
-void normal(const Tensor& out) {
-  constexpr int kBits = std::is_same_v<T, double> ? 53 : 32;
-  const T scale = static_cast<T>(std::ldexp(1.0, -kBits)), turn = static_cast<T>(2 * std::numbers::pi) * scale;
-  generate<T>(out, [=](Words words, T* values) {
-    constexpr int64_t kMost = 256;
-    alignas(64) T radius[kMost], cosine[kMost], sine[kMost];
-    int64_t n = words.n;
-    for (int64_t i = 0; i < n; ++i) {
-      uint64_t first = words.pair(0, i) >> (64 - kBits), second = words.pair(2, i) >> (64 - kBits);
-      radius[i] = static_cast<T>(static_cast<int64_t>((uint64_t{1} << kBits) - first)) * scale;  // in (0, 1]
-      cosine[i] = sine[i] = static_cast<T>(static_cast<int64_t>(second)) * turn;
-    }
-    apply(Pointwise::log, radius, n);
-    for (int64_t i = 0; i < n; ++i) radius[i] *= T(-2);
-    apply(Pointwise::sqrt, radius, n);
-    apply(Pointwise::cos, cosine, n);
-    apply(Pointwise::sin, sine, n);
-    for (int64_t i = 0; i < n; ++i) {
-      values[2 * i] = radius[i] * cosine[i];
-      values[2 * i + 1] = radius[i] * sine[i];
-    }
-  });
-}
-
-template <typename T>
-void copy_scaled(const Tensor& from, const Tensor& to, double factor) {
-  const T* src = from.data<T>();
-  T* dst = reinterpret_cast<T*>(to.data<char>());
-  for (int64_t i = 0; i < from->numel(); ++i) dst[i] = src[i] * static_cast<T>(factor);
-}
-
-using Fill = void (*)(const Tensor&);
-
-// A tensor of floats, or both parts of complex numbers, each times the factor.
-template <Fill fill_float, Fill fill_double>
-void fill_parts(const Tensor& out, double factor) {
+// In [low, high); both parts of complex numbers.
+void uniform(const Tensor& out, double low, double high) {
   DType dtype = part_dtype(out->dtype());
-  Fill fill = dtype == DType::float64 ? fill_double : fill_float;
-  if (dtype == out->dtype()) return fill(out);
-  const int64_t sizes[] = {2 * out->numel()};
-  Tensor parts = Tensor::empty(dtype, sizes);
-  fill(parts);
-  dtype == DType::float64 ? copy_scaled<double>(parts, out, factor) : copy_scaled<float>(parts, out, factor);
+  int64_t count = is_complex(out->dtype()) ? 2 * out->numel() : out->numel();
+  dtype == DType::float64 ? uniform_doubles(out, dtype, count, low, high)
+                          : uniform_floats(out, dtype, count, low, high);
+  if (dtype == DType::float16) replace_high<Half>(out, low, high);
+  if (dtype == DType::bfloat16) replace_high<BFloat16>(out, low, high);
+}
+
+// From `low` on, `count` of them; 0 for 2^64. From 2^28 on, a remainder of 32 bits would be too uneven.
+void integers(const Tensor& out, int64_t low, uint64_t count) {
+  bool is_long = count == 0 || count >= uint64_t{1} << 28;
+  auto number = [=](uint64_t word) {
+    return static_cast<int64_t>(count == 0 ? word : static_cast<uint64_t>(low) + word % count);
+  };
+  auto short_number = [low, n = static_cast<uint32_t>(count)](uint32_t word) { return low + int64_t{word % n}; };
+  auto make = [=](const uint32_t* words, int64_t n, int64_t* numbers) {
+    for (int64_t i = 0; i < n; ++i) numbers[i] = is_long ? number(long_word(words + 2 * i)) : short_number(words[i]);
+  };
+  fill_from_words<int64_t>(out->dtype(), out.data<char>(), out->numel(), is_long ? 2 : 1, make);
+}
+
+// The nearest number that the dtype holds, as an integer; from 2^63 on what processors convert it to.
+int64_t rounded(DType dtype, int64_t value) {
+  alignas(8) char element[8];
+  store_scalar(dtype, Scalar(value), element);
+  double held = load_scalar(dtype, element).as_double();
+  return held < 0x1p63 ? static_cast<int64_t>(held) : INT64_MIN;
+}
+
+// The distance of numbers as large as this one: their highest digit's number less the digits that are held.
+int64_t spacing(DType dtype, int64_t value) {
+  int above = static_cast<int>(std::ilogb(static_cast<double>(std::abs(value)))) - row(dtype).digits + 1;
+  return int64_t{1} << std::max(above, 0);
+}
+
+// A floating dtype rounds numbers of a range, which must not leave it.
+IntRange held_range(DType dtype, IntRange range) {
+  if (!is_floating(dtype)) return range;
+  int64_t first = rounded(dtype, range.low + 1), last = rounded(dtype, range.high - 1);
+  if (first < range.low) range.low = first + spacing(dtype, range.low + 1);
+  if (last >= range.high) range.high = last - spacing(dtype, range.high - 1);
+  return range;
+}
+
+// Without a range: up to the largest integer below which all are held, from 31 or 63 bits.
+void any_integers(const Tensor& out) {
+  DType dtype = out->dtype();
+  uint64_t count = static_cast<uint64_t>(largest_exact(dtype)) + 1;
+  bool is_long = row(dtype).size == 8;
+  auto make = [=](const uint32_t* words, int64_t n, int64_t* numbers) {
+    for (int64_t i = 0; i < n; ++i)
+      numbers[i] = static_cast<int64_t>((is_long ? long_word(words + 2 * i) : words[i]) % count);
+  };
+  fill_from_words<int64_t>(dtype, out.data<char>(), out->numel(), is_long ? 2 : 1, make);
+}
+
+// Fisher and Yates's shuffle.
+std::vector<int64_t> permutation(int64_t n) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  if (n < 2) return order;
+  RandomDraws draws;
+  for (int64_t i = 0; i < n - 1; ++i) {
+    size_t other = draws.word() % static_cast<uint64_t>(n - i);
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(i) + other]);
+  }
+  return order;
+}
+
+// For so many that a remainder of 32 bits would be too uneven: each number to a place among those before it.
+std::vector<int64_t> long_permutation(int64_t n) {
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  RandomDraws draws;
+  for (int64_t i = 0; i < n; ++i) {
+    size_t other = draws.long_word() % static_cast<uint64_t>(i + 1);
+    order[static_cast<size_t>(i)] = order[other];
+    order[other] = i;
+  }
+  return order;
 }
 
 }  // namespace
@@ -131,40 +127,40 @@ void manual_seed_kernel(const OpCall& call, std::span<Tensor>) {
   manual_seed(static_cast<uint64_t>(scalar_arg(call, 0).as_int()));
 }
 
-void rand_kernel(const OpCall&, std::span<Tensor> outs) { fill_parts<uniform<float>, uniform<double>>(outs[0], 1.0); }
+void rand_kernel(const OpCall&, std::span<Tensor> outs) { uniform(outs[0], 0, 1); }
 
-// Both parts of a complex number have half of its variance.
-void randn_kernel(const OpCall&, std::span<Tensor> outs) {
-  fill_parts<normal<float>, normal<double>>(outs[0], std::numbers::sqrt2 / 2);
+void uniform_kernel(const OpCall& call, std::span<Tensor> outs) {
+  uniform(outs[0], scalar_arg(call, 1).as_double(), scalar_arg(call, 2).as_double());
 }
 
 void randint_kernel(const OpCall& call, std::span<Tensor> outs) {
-  IntRange range = randint_range(call);
-  uint64_t low = static_cast<uint64_t>(range.low);
-  uint64_t count = static_cast<uint64_t>(range.high) - low;  // wraps: up to 2^64 - 1
-  generate<int64_t>(outs[0], [low, count](Words words, int64_t* values) {
-    for (int64_t i = 0; i < words.n; ++i) {
-      for (int half = 0; half < 2; ++half) {
-        values[2 * i + half] = static_cast<int64_t>(low + below(count, words.pair(2 * half, i)));
-      }
-    }
-  });
+  IntRange range = held_range(outs[0]->dtype(), randint_range(call));
+  integers(outs[0], range.low, static_cast<uint64_t>(range.high) - static_cast<uint64_t>(range.low));
 }
 
-// Fisher-Yates shuffle.
+void integers_from_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  if (arg_is_none(call, 1)) return any_integers(out);
+  int64_t low = int_arg(call, 1);
+  uint64_t last = static_cast<uint64_t>(largest_exact(out->dtype()));
+  integers(out, low, last - static_cast<uint64_t>(low) + 1);
+}
+
+// 1 where the 53 bits of a uniform number are below p's.
+void bernoulli_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& out = outs[0];
+  uint64_t below = static_cast<uint64_t>(std::ceil(scalar_arg(call, 1).as_double() * 0x1p53));
+  auto make = [below](const uint32_t* words, int64_t n, bool* numbers) {
+    for (int64_t i = 0; i < n; ++i) numbers[i] = (long_word(words + 2 * i) & ((uint64_t{1} << 53) - 1)) < below;
+  };
+  fill_from_words<bool>(out->dtype(), out.data<char>(), out->numel(), 2, make);
+}
+
 void randperm_kernel(const OpCall&, std::span<Tensor> outs) {
   int64_t n = outs[0]->numel();
-  std::vector<int64_t> order(static_cast<size_t>(n));
-  std::iota(order.begin(), order.end(), 0);
-  RandomState state = draw_random(static_cast<uint64_t>(n));
-  size_t item = item_size(outs[0]->dtype());
-  for (int64_t i = 0; i < n; ++i) {
-    RandomBlock block = random_block(state.seed, state.position + static_cast<uint64_t>(i));
-    uint64_t other = below(static_cast<uint64_t>(n - i), word_of(block.words[0], block.words[1]));
-    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(i) + other]);
-    store_scalar(outs[0]->dtype(), Scalar(order[static_cast<size_t>(i)]),
-                 outs[0].data<char>() + static_cast<size_t>(i) * item);
-  }
+  std::vector<int64_t> order = n < int64_t{UINT32_MAX} / 20 ? permutation(n) : long_permutation(n);
+  loops().convert[static_cast<int>(DType::int64)][static_cast<int>(outs[0]->dtype())](order.data(),
+                                                                                      outs[0].data<char>(), n);
 }
 
 }  // namespace md

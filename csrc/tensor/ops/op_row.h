@@ -149,7 +149,7 @@ struct OpRow {
   OpRole role() const { return traits.role; }
   bool is_pure() const { return kind != OpKind::Random && kind != OpKind::HostCall; }
   // Whether minidynamo.f(..., generator=g) draws from g.
-  bool takes_generator() const { return kind == OpKind::Random && (variants & kFunction); }
+  bool takes_generator() const { return kind == OpKind::Random && !schema.returns.empty(); }
   // Whether minidynamo.f(..., out=t) writes the result to t.
   bool takes_out() const { return (variants & kFunction) && kind != OpKind::View && !returns_list(); }
   bool returns_list() const { return !schema.returns.empty() && schema.returns[0] == ParamType::TensorList; }

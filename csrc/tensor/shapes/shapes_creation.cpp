@@ -28,13 +28,13 @@ void check_sizes(const OpCall& call, const DimVec& sizes, size_t item) {
 
 void push(const OpCall& call, std::vector<OutSpec>& outs, DType dtype, DimVec sizes) {
   check_sizes(call, sizes, item_size(dtype));
-  bool are_integers = call.row.shape_rule == randint_shape || call.row.shape_rule == randint_like_shape ||
-                      call.row.shape_rule == randperm_shape;
-  bool random = call.row.kind == OpKind::Random;
-  if (random && !are_integers && !is_inexact(dtype)) {
-    raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
-  }
   outs.push_back({TensorSpec::contiguous(dtype, std::move(sizes)), 0});
+}
+
+// The numbers of rand and randn are no integers.
+void check_floats(const OpCall& call, DType dtype) {
+  if (call.row.kind != OpKind::Random || is_inexact(dtype)) return;
+  raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for '", row(dtype).name, "'");
 }
 
 std::optional<DType> dtype_arg(const OpCall& call) { return optional_dtype_arg(call, call.row.schema.find("dtype")); }
@@ -44,6 +44,7 @@ std::optional<DType> dtype_arg(const OpCall& call) { return optional_dtype_arg(c
 // empty, zeros, ones, rand, randn.
 void creation_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push(call, outs, dtype_arg(call).value_or(default_dtype()), dims_arg(call, 0));
+  check_floats(call, outs.back().spec.dtype);
   const MemoryFormatRow* format = memory_format_arg(call);
   if (format == nullptr) return;
   if (format->name == "preserve_format") {
@@ -175,16 +176,29 @@ void randperm_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push(call, outs, dtype, {Dim(n)});
 }
 
-// zeros_like, ...: preserves a dense layout.
-void like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+// poisson, ...: contiguous.
+void sampled_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  check_floats(call, self->dtype());
+  push(call, outs, self->dtype(), self.spec().sizes);
+}
+
+// bernoulli_, ...: preserves a dense layout, in any dtype.
+void drawn_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const Tensor& self = tensor_arg(call, 0);
   push(call, outs, dtype_arg(call).value_or(self->dtype()), self.spec().sizes);
   outs.back().spec.strides = strides_in_format(call, self.spec().sizes, preserved_strides(self));
 }
 
+// zeros_like, rand_like, ...
+void like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  drawn_shape(call, outs);
+  check_floats(call, outs.back().spec.dtype);
+}
+
 void randint_like_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   check_range(call, dtype_arg(call).value_or(tensor_arg(call, 0)->dtype()));
-  like_shape(call, outs);
+  drawn_shape(call, outs);
 }
 
 // new_zeros, ...

@@ -13,6 +13,15 @@ inline constexpr int kPointwiseCount = 0
 #undef MD_POINTWISE
     ;
 
+// Of the Mersenne Twister: the next 624 words in place of the previous ones; words as they are handed out; numbers of
+// [low, high), made of a word or two each.
+struct RandomLoops {
+  void (*twist)(uint32_t* words);
+  void (*temper)(const uint32_t* words, int64_t n, uint32_t* out);
+  void (*floats)(const uint32_t* words, int64_t n, float low, float high, float* out);
+  void (*doubles)(const uint32_t* words, int64_t n, double low, double high, double* out);
+};
+
 // dst[i] = To(src[i]).
 using ConvertLoop = void (*)(const void* src, void* dst, int64_t n);
 
@@ -178,8 +187,7 @@ struct LoopTable {
   RepeatLoop repeat[4];                      // a word of 1, 2, 4, 8 bytes, n times
   ReversedLoop reversed[4];                  // words of 1, 2, 4, 8 bytes
   PickLoop pick[4][kPickSteps][kMostPicks];  // words of 1, 2, 4, 8 bytes; steps from 2 on; operands
-  // n blocks of the random generator from a position on: word k of block i is at words[k * n + i].
-  void (*random_words)(uint64_t seed, uint64_t position, int64_t n, uint32_t* words);
+  RandomLoops random;
   ProductLoops<float> f32_products;
   ProductLoops<double> f64_products;
   const OrderLoops* order;

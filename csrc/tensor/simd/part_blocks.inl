@@ -35,7 +35,7 @@ constexpr LoopTable make_table() {
   table.order = &order;
   table.f32_complex = &f32_complex;
   table.f64_complex = &f64_complex;
-  table.random_words = random_words_run;
+  table.random = {twist_words_run, temper_words_run, uniform_floats_run, uniform_doubles_run};
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();
   return table;

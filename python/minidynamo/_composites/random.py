@@ -1,6 +1,7 @@
-"""Random numbers of other distributions, derived from uniform and normal ones.
+"""Random numbers of other distributions, made as torch makes them on CPUs: equal seeds give torch's numbers.
 
-Equal seeds give equal numbers on any number of threads.
+Most are functions of uniform numbers in float64, also in narrower dtypes. Numbers that are written to a tensor are
+drawn in the order of its memory.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_data, require_tensor, written
+from .registry import composite, is_inexact, prims, require_data, require_tensor, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
 
 
 def _uniform(like: Tensor, generator: Any) -> Tensor:
-    """Numbers in [0, 1) with the sizes and dtype of a tensor, the default dtype for integer tensors."""
-    dtype = like.dtype if like.is_floating_point() else minidynamo.get_default_dtype()
-    return minidynamo.rand(like.shape, dtype=dtype, generator=generator)
+    """Numbers of [0, 1) in float64 in the order of a tensor's memory."""
+    return minidynamo.rand_like(like, dtype=minidynamo.float64, generator=generator)
+
+
+def _below(like: Tensor, p: Tensor, generator: Any) -> Tensor:
+    """Where uniform numbers, of float64 if p is, else of float32, are below p."""
+    dtype = minidynamo.float64 if p.dtype == minidynamo.float64 else minidynamo.float32
+    return minidynamo.rand_like(like, dtype=dtype, generator=generator) < p.to(dtype)
 
 
 def _require_floating(op: str, input: Tensor) -> None:
@@ -29,25 +35,38 @@ def _require_floating(op: str, input: Tensor) -> None:
         raise RuntimeError(f"[{op}] expects floating point dtypes, got {input.dtype}")
 
 
+def _require_inexact(op: str, input: Tensor) -> None:
+    require_tensor(op, input)
+    if not is_inexact(input):
+        raise RuntimeError(f"[{op}] expects floating point dtypes, got {input.dtype}")
+
+
+def _in_row_order(like: Tensor) -> Tensor:
+    """A contiguous tensor of these sizes."""
+    return like if like.is_contiguous() else minidynamo.empty(like.shape, dtype=like.dtype)
+
+
 @composite("function method")
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability given by each element, or with p; else 0. In the dtype of input."""
     require_tensor("bernoulli", input)
     if p is None:
         _require_floating("bernoulli", input)
-        return written((_uniform(input, generator) < input).to(input.dtype), out)
+        return written(_below(_in_row_order(input), input, generator).to(input.dtype), out)
     if not 0 <= p <= 1:
         raise RuntimeError(f"[bernoulli] expects p to be in [0, 1], but got p={p}")
-    return written((_uniform(input, generator) < p).to(input.dtype), out)
+    return written(prims.bernoulli_numbers(_in_row_order(input), p, generator=generator), out)
 
 
 @composite("method")
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """1 with probability p, a number or a tensor, else 0, written to self."""
     require_tensor("bernoulli_", input)
-    if not isinstance(p, Tensor) and not 0 <= p <= 1:
+    if isinstance(p, Tensor):
+        return input.copy_(_below(input, p, generator))
+    if not 0 <= p <= 1:
         raise RuntimeError(f"[bernoulli_] expects p to be in [0, 1], but got p={p}")
-    return input.copy_(_uniform(input, generator) < p)
+    return input.copy_(prims.bernoulli_numbers(input, p, generator=generator))
 
 
 @composite("function")
@@ -85,19 +104,19 @@ def normal(
 @composite("method")
 def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Normal numbers, written to self."""
-    _require_floating("normal_", input)
+    _require_inexact("normal_", input)
     if std < 0:
         raise RuntimeError(f"[normal_] expects std >= 0.0, but found std {std}")
-    return input.copy_(minidynamo.randn(input.shape, dtype=input.dtype, generator=generator) * std + mean)
+    return input.copy_(prims.normal_numbers(input, mean, std, generator=generator))
 
 
 @composite("method")
 def uniform_(input: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
     """Numbers from [a, b), written to self."""
-    _require_floating("uniform_", input)
+    _require_inexact("uniform_", input)
     if a > b:
         raise RuntimeError(f"[uniform_] expects to return a [from, to) range, but found from={a} > to={b}")
-    return input.copy_(_uniform(input, generator) * (b - a) + a)
+    return input.copy_(prims.uniform_numbers(input, a, b, generator=generator))
 
 
 @composite("method")
@@ -106,7 +125,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Any = None) ->
     _require_floating("exponential_", input)
     if lambd <= 0:
         raise RuntimeError(f"[exponential_] expects lambda > 0.0, but found lambda={lambd}")
-    return input.copy_((-_uniform(input, generator)).log1p() * (-1 / lambd))
+    return input.copy_((1 - _uniform(input, generator)).log() * (-1 / lambd))
 
 
 @composite("method")
@@ -124,7 +143,8 @@ def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator
     _require_floating("log_normal_", input)
     if std <= 0:
         raise RuntimeError(f"[log_normal_] expects std > 0.0, but found std={std}")
-    return input.copy_((minidynamo.randn(input.shape, dtype=input.dtype, generator=generator) * std + mean).exp())
+    numbers = prims.normal_numbers(input, mean, std, dtype=minidynamo.float64, in_turn=True, generator=generator)
+    return input.copy_(numbers.exp())
 
 
 @composite("method")
@@ -135,8 +155,7 @@ def geometric_(input: Tensor, p: float, *, generator: Any = None) -> Tensor:
         raise RuntimeError(f"[geometric_] expects p to be in (0, 1), but got p={p}")
     if input.dtype == minidynamo.bool or input.is_complex():
         raise NotImplementedError(f"[geometric_] not implemented for '{input.dtype}'")
-    numbers = minidynamo.rand(input.shape, dtype=minidynamo.float64, generator=generator)
-    return input.copy_(((-numbers).log1p() / math.log1p(-p)).ceil().clamp(min=1))
+    return input.copy_((_uniform(input, generator).log() / math.log(1 - p)).ceil())
 
 
 @composite("method")
@@ -144,21 +163,23 @@ def random_(input: Tensor, *limits: Any, generator: Any = None) -> Tensor:
     """Integers from [0, to) for random_(to), [from, to) for random_(from, to), written to self; without limits, up
     to the largest that the dtype holds, of floats up to which all integers are representable."""
     require_tensor("random_", input)
-    low, high = (0, None) if not limits else (0, limits[0]) if len(limits) == 1 else limits
+    if not limits:
+        return input.copy_(prims.integers_from(input, generator=generator))
+    low, high = (0, limits[0]) if len(limits) == 1 else limits
     if high is None:
-        high = _above_largest(input, limits)
+        if low > _largest(input.dtype):
+            raise RuntimeError(f"[random_] from is out of bounds for {input.dtype}")
+        return input.copy_(prims.integers_from(input, low, generator=generator))
     if low >= high:
         raise RuntimeError(f"[random_] expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return input.copy_(minidynamo.randint(low, high, input.shape, generator=generator))
+    return input.copy_(minidynamo.randint_like(input, low, high, generator=generator))
 
 
-def _above_largest(input: Tensor, limits: tuple[Any, ...]) -> int:
-    if input.is_floating_point():
-        return int(2 / minidynamo.finfo(input.dtype).eps) + 1
-    if input.dtype == minidynamo.bool:
-        return 2
-    largest = minidynamo.iinfo(input.dtype).max
-    return largest if largest == 2**63 - 1 else largest + 1
+def _largest(dtype: Any) -> int:
+    """The largest integer below which the dtype holds all."""
+    if dtype == minidynamo.bool:
+        return 1
+    return int(2 / minidynamo.finfo(dtype).eps) if dtype.is_floating_point else minidynamo.iinfo(dtype).max
 
 
 @composite("function method")
@@ -189,16 +210,16 @@ def multinomial(
     require_data(
         (input.sum(-1) > 0).all(), "[multinomial] invalid multinomial distribution (sum of probabilities <= 0)"
     )
-    if replacement:
-        totals = input.double().cumsum(-1)
+    if replacement and num_samples > 1:
+        totals = (input if input.dtype == minidynamo.float64 else input.float()).cumsum(-1)
         shape = (*input.shape[:-1], num_samples)
-        drawn = minidynamo.rand(shape, dtype=minidynamo.float64, generator=generator) * totals[..., -1:]
-        return written(minidynamo.searchsorted(totals, drawn, right=True).clamp(max=input.shape[-1] - 1), out)
-    # The first of exponential waiting times with these rates; outcomes without probability never occur.
-    waiting = -(-minidynamo.rand(input.shape, dtype=minidynamo.float64, generator=generator)).log1p() / input.double()
+        drawn = minidynamo.rand(shape, dtype=minidynamo.float64, generator=generator)
+        return written(minidynamo.searchsorted((totals / totals[..., -1:]).double(), drawn), out)
     require_data(
         ((input > 0).sum(-1) >= num_samples).all(),
         "[multinomial] invalid multinomial distribution (with replacement=False, not enough non-negative category to"
         " sample)",
     )
-    return written(waiting.topk(num_samples, -1, False).indices, out)
+    # The first of exponential waiting times with these rates: outcomes without probability never occur.
+    rates = input / minidynamo.empty_like(input).exponential_(generator=generator)
+    return written(rates.topk(num_samples, -1).indices, out)

@@ -29,14 +29,14 @@ def call_nonstrict(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -
 
 def trace_nonstrict(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     name = getattr(function, "__qualname__", type(function).__name__)
-    position = _C._random_position()
+    version = _C._random_version()
     try:
         result = function(*args, **kwargs)
     except CannotCapture:
         raise
     except Exception as error:
         raise CannotCapture("traced_call", f"{name} raised {type(error).__name__}: {error}") from error
-    if _C._random_position() != position:
+    if _C._random_version() != version:
         raise CannotCapture("traced_call", f"{name} draws random numbers that no argument has a part in")
     return result
 

@@ -24,7 +24,8 @@ class Cauchy(LocationScale):
         return minidynamo.full_like(self.loc, math.inf)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return self.icdf(minidynamo.rand(self._extended_shape(sample_shape), dtype=self.loc.dtype))
+        numbers = minidynamo.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
+        return self.loc + numbers * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -8,10 +8,10 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._composites.registry import prims
 from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
-from .gamma_samples import standard_gamma
 
 
 class Dirichlet(Distribution):
@@ -48,8 +48,8 @@ class Dirichlet(Distribution):
         return self._expanded(batch_shape, ("concentration",), _instance)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        numbers = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-        return numbers / numbers.sum(-1, True)
+        numbers = prims.gamma_numbers(self.concentration.expand(self._extended_shape(sample_shape)).double())
+        return (numbers / numbers.sum(-1, True)).to(self.concentration.dtype)
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -45,8 +45,8 @@ class Exponential(Distribution):
         return self._expanded(batch_shape, ("rate",), _instance)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        numbers = minidynamo.rand(self._extended_shape(sample_shape), dtype=self.rate.dtype)
-        return -(-numbers).log1p() / self.rate
+        numbers = minidynamo.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_()
+        return numbers / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

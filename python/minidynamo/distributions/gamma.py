@@ -8,10 +8,10 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
+from .._composites.registry import prims
 from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
-from .gamma_samples import standard_gamma
 from .utils import broadcast_all
 
 
@@ -42,7 +42,7 @@ class Gamma(Distribution):
         return self._expanded(batch_shape, ("concentration", "rate"), _instance)
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        value = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
+        value = prims.gamma_numbers(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
         return value.clamp(min=minidynamo.finfo(value.dtype).tiny)
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._C import Tensor
+from .._composites.registry import prims
 from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .distribution import Distribution
-from .gamma_samples import poisson
 from .utils import broadcast_all
 
 
@@ -39,7 +39,7 @@ class Poisson(Distribution):
         return self._expanded(batch_shape, ("rate",), _instance)
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
-        return poisson(self.rate.expand(self._extended_shape(sample_shape)))
+        return prims.poisson_numbers(self.rate.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:

@@ -66,21 +66,45 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
     """Normal, redrawn until it is in [a, b]."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        import warnings
+
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. "
+            "The distribution of values may be incorrect.",
+            stacklevel=2,
+        )
 
     def below(x: float) -> float:
         return (1 + math.erf(x / math.sqrt(2))) / 2
 
-    low, high = below((a - mean) / std), below((b - mean) / std)
     with minidynamo.no_grad():
-        part = minidynamo.rand(tensor.shape, dtype=minidynamo.float64, generator=generator) * (high - low) + low
-        # Bisection: 60 steps exhaust the precision.
-        left = minidynamo.full(tensor.shape, -9.0, dtype=minidynamo.float64)
-        right = minidynamo.full(tensor.shape, 9.0, dtype=minidynamo.float64)
-        for _ in range(60):
-            middle = (left + right) / 2
-            under = (1 + minidynamo.erf(middle / math.sqrt(2))) / 2 < part
-            left, right = minidynamo.where(under, middle, left), minidynamo.where(under, right, middle)
-        return tensor.copy_((left * std + mean).clamp(a, b))
+        if below((b - mean) / std) - below((a - mean) / std) > 0.3:
+            return tensor.copy_(_redrawn_normal(tensor, mean, std, a, b, generator))
+        return tensor.copy_(_accepted_uniform(tensor, mean, std, a, b, generator))
+
+
+def _redrawn_normal(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Normal numbers, those outside of [a, b] replaced by others."""
+    low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+    result = tensor.normal_(mean, std, generator=generator)
+    while (outside := (result < low) | (result > high)).any():
+        others = minidynamo.empty_like(result).normal_(mean, std, generator=generator)
+        result = minidynamo.where(outside, others, result)
+    return result
+
+
+def _accepted_uniform(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Uniform numbers, each replaced until it is accepted, with a probability in proportion to its normal density."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    result, pending = tensor, minidynamo.ones_like(tensor, dtype=minidynamo.bool)
+    while pending.any():
+        candidates = minidynamo.empty_like(tensor).uniform_(a, b, generator=generator)
+        result = minidynamo.where(pending, candidates, result)
+        density = (((candidates - mean) / std) ** 2) * -0.5 - peak
+        refused = minidynamo.empty_like(tensor).uniform_(generator=generator).log() > density
+        pending = pending & refused
+    return result
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -165,15 +189,15 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if tensor.numel() == 0:
         return tensor
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
-    count, length = min(rows, columns), max(rows, columns)
     with minidynamo.no_grad():
-        vectors = minidynamo.randn(count, length, dtype=minidynamo.float64, generator=generator)
-        for at in range(count):
+        drawn = tensor.new_empty((rows, columns)).normal_(generator=generator).double()
+        vectors = (drawn if rows < columns else drawn.t()).contiguous()
+        for at in range(min(rows, columns)):
             vector = vectors[at]
             for _ in range(2):
                 vector = vector - (vectors[:at] @ vector) @ vectors[:at]
             vectors[at] = vector / vector.norm()
-        made = vectors if rows <= columns else vectors.t()
+        made = vectors if rows < columns else vectors.t()
         return tensor.copy_((made * gain).reshape(tensor.shape))
 
 

@@ -237,8 +237,7 @@ def rrelu(
         raise RuntimeError(f"[rrelu] Lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
     if not training:
         return _into(input, prims.leaky_relu(input, (lower + upper) / 2), inplace)
-    slope = minidynamo.rand_like(input) * (upper - lower) + lower
-    return _into(input, minidynamo.where(input >= 0, input, input * slope), inplace)
+    return _into(input, input * prims.rrelu_slopes(input, lower, upper), inplace)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -257,7 +256,7 @@ def softmin(input: Tensor, dim: int | None = None, dtype: Any = None) -> Tensor:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution; hard: one-hot."""
-    noise = -(-(1 - minidynamo.rand_like(logits)).log()).log()
+    noise = -minidynamo.empty(logits.shape, dtype=logits.dtype).exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)
     if not hard:
         return soft
@@ -276,8 +275,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         return input
     if p == 1:
         return _into(input, input * 0, inplace)
-    kept = minidynamo.rand_like(input) >= p
-    return _into(input, input * kept * (1 / (1 - p)), inplace)
+    noise = prims.bernoulli_numbers(input, 1 - p) / (1 - p)
+    return _into(input, input * noise, inplace)
 
 
 def _channel_dropout(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:
@@ -285,8 +284,10 @@ def _channel_dropout(op: str, input: Tensor, p: float, training: bool, inplace: 
     if not training or p == 0:
         return input
     shape = (*input.shape[: input.dim() - dims], *([1] * dims))
-    kept = minidynamo.rand(shape, dtype=input.dtype) >= p
-    return _into(input, input * kept * (1 / (1 - p) if p < 1 else 1.0), inplace)
+    if p == 1:
+        return _into(input, input * 0, inplace)
+    noise = prims.bernoulli_numbers(minidynamo.empty(shape, dtype=input.dtype), 1 - p) / (1 - p)
+    return _into(input, input * noise, inplace)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -315,6 +316,6 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         return input
     saturation = -1.7580993408473766
     scale = ((1 - p) * (1 + p * saturation**2)) ** -0.5 if p < 1 else 0.0
-    kept = minidynamo.rand_like(input) >= p
+    kept = prims.bernoulli_numbers(input, 1 - p, dtype=minidynamo.bool)
     dropped = minidynamo.where(kept, input, saturation)
     return _into(input, dropped * scale - scale * p * saturation, inplace)

@@ -28,7 +28,7 @@ _BLOCK = 32
 
 def random_seed(generator: _C.Generator | None) -> int:
     """A seed of 63 bits: the number of `empty((), dtype=int64).random_(generator=generator)`."""
-    drawn = minidynamo.randint(-(2**63), 2**63 - 1, (1,), generator=generator)
+    drawn = minidynamo.empty((), dtype=minidynamo.int64).random_(generator=generator)
     return drawn.item() & (2**63 - 1)
 
 
