@@ -1,11 +1,27 @@
 #include "executor/run_state.h"
 
+#include "base/error.h"
+
 namespace md {
 
 namespace {
 
 bool is_same(const TensorSpec& a, const TensorSpec& b) {
   return a.dtype == b.dtype && a.requires_grad == b.requires_grad && same_layout(a, b);
+}
+
+// Of a place in the tensor's memory, whose elements may be wider or narrower ones: from the start of the storage.
+int64_t offset_from(const Tensor& tensor, const Place& place) {
+  auto width = static_cast<int64_t>(item_size(place.spec.dtype));
+  if (tensor->offset() * static_cast<int64_t>(item_size(tensor->dtype())) % width != 0)
+    raise(ErrorKind::Runtime, "the first element of a view lies inside of a wider one");
+  return offset_in(place.spec.dtype, tensor->offset(), tensor->dtype()) + place.offset;
+}
+
+// Of a place in a buffer of its own.
+int64_t offset_in_buffer(const Layout& layout, const Buffer& buffer, const Place& place) {
+  DType of_root = layout.places[static_cast<size_t>(buffer.root)].spec.dtype;
+  return offset_in(place.spec.dtype, buffer.lead, of_root) + place.offset;
 }
 
 }  // namespace
@@ -24,7 +40,7 @@ Tensor RunState::handle(int value) const {
 Tensor RunState::handle(const Place& place) const {
   const Buffer& buffer = layout->buffers[static_cast<size_t>(place.buffer)];
   auto part_of = [&](const Tensor& tensor) {
-    return Tensor::from_storage(tensor->storage(), tensor->offset() + place.offset, place.spec);
+    return Tensor::from_storage(tensor->storage(), offset_from(tensor, place), place.spec);
   };
   switch (buffer.home) {
     case BufferHome::Input:
@@ -33,10 +49,11 @@ Tensor RunState::handle(const Place& place) const {
       return part_of(layout->constants[static_cast<size_t>(buffer.index)]);
     case BufferHome::Arena: {
       int64_t start = buffer.arena_offset / static_cast<int64_t>(item_size(place.spec.dtype));
-      return Tensor::from_storage(arena, start + buffer.lead + place.offset, place.spec);
+      return Tensor::from_storage(arena, start + offset_in_buffer(*layout, buffer, place), place.spec);
     }
     case BufferHome::Output:
-      return Tensor::from_storage(owned[static_cast<size_t>(place.buffer)], buffer.lead + place.offset, place.spec);
+      return Tensor::from_storage(owned[static_cast<size_t>(place.buffer)], offset_in_buffer(*layout, buffer, place),
+                                  place.spec);
     case BufferHome::Made:
       return part_of(made[static_cast<size_t>(buffer.root)]);
   }
@@ -62,7 +79,7 @@ const Tensor& RunState::owner(int value) const {
 Tensor RunState::take_given(const Place& place) {
   Tensor tensor = std::move(given[static_cast<size_t>(place.buffer)]);
   StoragePtr storage = std::move(owned[static_cast<size_t>(place.buffer)]);
-  int64_t offset = layout->buffers[static_cast<size_t>(place.buffer)].lead + place.offset;
+  int64_t offset = offset_in_buffer(*layout, layout->buffers[static_cast<size_t>(place.buffer)], place);
   bool is_it = tensor.defined() && tensor->offset() == offset && is_same(tensor.spec(), place.spec);
   return is_it ? std::move(tensor) : Tensor::from_storage(std::move(storage), offset, place.spec);
 }
@@ -70,7 +87,7 @@ Tensor RunState::take_given(const Place& place) {
 Tensor RunState::take(int value) {
   const Place& place = layout->places[static_cast<size_t>(value)];
   if (!given.empty()) return take_given(place);
-  int64_t offset = layout->buffers[static_cast<size_t>(place.buffer)].lead + place.offset;
+  int64_t offset = offset_in_buffer(*layout, layout->buffers[static_cast<size_t>(place.buffer)], place);
   return Tensor::from_storage(std::move(owned[static_cast<size_t>(place.buffer)]), offset, place.spec);
 }
 

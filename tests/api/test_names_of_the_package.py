@@ -1,6 +1,7 @@
 """Each module of the package: what dir() lists is there, and a name of torch's that is missing is explained."""
 
 import importlib
+import importlib.util
 import pkgutil
 
 import pytest
@@ -9,6 +10,8 @@ import minidynamo
 
 # They run when they are imported.
 PROGRAMS = {"minidynamo.compat.torch"}
+if importlib.util.find_spec("tensorboard") is None:
+    PROGRAMS.add("minidynamo.utils.tensorboard")
 
 
 def modules_below(package):

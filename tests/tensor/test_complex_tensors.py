@@ -329,3 +329,35 @@ def test_modules_convert_complex_parameters():
     layer.register_buffer("count", md.tensor([3]))
     layer.to(md.complex128)
     assert layer.weight.dtype is md.complex128 and layer.count.dtype is md.int64
+
+
+# Views of another dtype of a tensor behind the start of its memory: the offset counts other elements.
+WIDTHS = {
+    "pairs": ("float32", lambda x: md.view_as_complex(x.reshape(-1, 2))),
+    "pairs and more": ("float32", lambda x: md.view_as_complex(x.reshape(-1, 2))[1:]),
+    "parts": ("complex64", lambda x: md.view_as_real(x)),
+    "parts and more": ("complex64", lambda x: md.view_as_real(x)[1:, 1]),
+    "real": ("complex128", lambda x: x.real),
+    "imag": ("complex128", lambda x: x.imag[1:]),
+    "there and back": ("complex64", lambda x: md.view_as_complex(md.view_as_real(x)[2:])),
+}
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["argument", "computed"])
+@pytest.mark.parametrize("offset", [0, 2, 4, 6])
+@pytest.mark.parametrize("name", WIDTHS)
+def test_offsets_of_views_of_another_dtype(name, offset, made):
+    dtype, view = WIDTHS[name]
+
+    def program(base):
+        memory = base + 1 if made else base
+        return view(memory[offset:14])
+
+    base = md.arange(16.0).to(getattr(md, dtype))
+    part = base[offset:14]
+    for compiled, given in ((md.compile(program), base), (md.compile(view), part)):
+        for _ in range(2):
+            expected = (program if given is base else view)(given)
+            found = compiled(given)
+            assert found.tolist() == expected.tolist()
+            assert found.storage_offset() == expected.storage_offset() or made

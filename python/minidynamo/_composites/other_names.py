@@ -89,13 +89,6 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
-@composite("function")
-def detach_of(input: Tensor) -> Tensor:
-    """Tensor.detach."""
-    require_tensor("detach", input)
-    return input.detach()
-
-
 @composite("method")
 def cfloat(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor as complex64."""
