@@ -188,7 +188,9 @@ def polygamma_by(zeta: Callable[[Tensor, Tensor], Tensor], n: int, input: Tensor
         return in_double("polygamma", input, _digamma)
     if n == 1:
         return in_double("polygamma", input, _trigamma)
-    factor = math.exp(math.lgamma(n + 1.0)) * (1.0 if n % 2 else -1.0)
+    # From 171! on beyond the largest float64.
+    size = math.exp(math.lgamma(n + 1.0)) if n <= 170 else math.inf
+    factor = size if n % 2 else -size
 
     def compute(x: Tensor) -> Tensor:
         return factor * zeta(minidynamo.full((), n + 1.0, dtype=minidynamo.float64), x)

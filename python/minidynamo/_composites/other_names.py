@@ -174,9 +174,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
         raise RuntimeError("[nonzero_static] 'size' must be an non-negative number")
     flat = (input != 0).reshape(-1)
     if input.dim() == 0 or flat.numel() == 0 or size == 0:
-        rows = input.nonzero()[:size] if flat.numel() else input.nonzero()
-        missing = minidynamo.full((size - rows.shape[0], input.dim()), fill_value)
-        return minidynamo.cat([rows, missing])
+        return minidynamo.full((size, input.dim()), fill_value, dtype=minidynamo.int64)
     rank = flat.long().cumsum(0) - 1
     place = minidynamo.where(flat & (rank < size), rank, size)
     found = minidynamo.full((size + 1,), -1).index_copy(0, place, minidynamo.arange(flat.shape[0]))[:size]

@@ -168,7 +168,7 @@ SETTINGS = [
     "t.get_float32_matmul_precision(), t.set_float32_matmul_precision('high'), t.get_float32_matmul_precision()",
     "t.set_float32_matmul_precision('highest'), t.get_float32_matmul_precision()",
     "t.set_num_interop_threads(-1)",
-    "t.is_warn_always_enabled()",
+    "t.set_warn_always(False), t.is_warn_always_enabled()",
     "t.set_default_device('cpu'), t.get_default_device(), t.set_default_device(None)",
     "t.set_default_tensor_type(t.DoubleTensor), t.ones(1).dtype, t.set_default_tensor_type('torch.FloatTensor')",
     "t.set_default_tensor_type(t.IntTensor)",
