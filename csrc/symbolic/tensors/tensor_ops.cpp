@@ -1,6 +1,8 @@
 // Ops on symbolic tensors: arguments become operands, type promotion becomes cast nodes, the shape rule determines the
 // result.
 #include "symbolic/tensors/tensor_ops.h"
+
+#include "autograd/saved_tensor.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
 #include "frontends/promotion.h"
@@ -573,6 +575,7 @@ class OpCapture {
         tracer_.builder().modes(*family_).records_gradient() && passes_gradient(*row_) && any_requires_grad(operands_);
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
+    if (grad && has_saved_tensor_hooks()) graph_break(BreakReason::backward, "hooks of saved tensors");
     if (base && node->outs.size() == 1 && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec))
       return base;
     for (size_t i = 0; i < node->outs.size(); ++i) {
