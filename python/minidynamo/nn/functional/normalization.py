@@ -52,6 +52,11 @@ def _require_channels(op: str, input: Tensor, *parameters: Any) -> None:
             )
 
 
+def _move_towards(running: Tensor, of_batch: Tensor, momentum: float) -> None:
+    """Writes a running number in place, without a history."""
+    running.copy_(running.to(of_batch.dtype) * (1 - momentum) + of_batch.detach() * momentum)
+
+
 def batch_norm(
     input: Tensor,
     running_mean: Tensor | None,
@@ -84,9 +89,9 @@ def batch_norm(
     dims = [0, *range(2, input.dim())]
     mean, var = input.mean(dims), input.var(dims, correction=0)
     if running_mean is not None:
-        running_mean.copy_(running_mean.to(mean.dtype) * (1 - momentum) + mean * momentum)
+        _move_towards(running_mean, mean, momentum)
     if running_var is not None:
-        running_var.copy_(running_var.to(var.dtype) * (1 - momentum) + var * (count / (count - 1)) * momentum)
+        _move_towards(running_var, var * (count / (count - 1)), momentum)
     return _scaled(input, mean, var, weight, bias, eps).to(dtype)
 
 
@@ -116,12 +121,9 @@ def instance_norm(
         )
     mean, var = input.mean(dims, keepdim=True), input.var(dims, correction=0, keepdim=True)
     if running_mean is not None:
-        running_mean.copy_(
-            running_mean.to(mean.dtype) * (1 - momentum) + mean.reshape(input.shape[:2]).mean(0) * momentum
-        )
+        _move_towards(running_mean, mean.reshape(input.shape[:2]).mean(0), momentum)
     if running_var is not None:
-        batch = var.reshape(input.shape[:2]).mean(0) * (count / (count - 1))
-        running_var.copy_(running_var.to(mean.dtype) * (1 - momentum) + batch * momentum)
+        _move_towards(running_var, var.reshape(input.shape[:2]).mean(0) * (count / (count - 1)), momentum)
     result = (input - mean) * (var + eps).rsqrt()
     if weight is not None:
         result = result * _per_channel(weight, input.dim())
