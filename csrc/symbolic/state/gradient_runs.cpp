@@ -26,6 +26,10 @@ void GradientRuns::note_run(const AppendedGradients& run, int64_t step) {
   saving_.insert(run.saving.begin(), run.saving.end());
 }
 
+bool GradientRuns::is_leaf_value(ValueRef value) const {
+  return std::ranges::any_of(leaf_values_, [&](const auto& each) { return each.first == value; });
+}
+
 GradientRuns::History GradientRuns::history_of(ValueRef value) const {
   bool any_applied = false, any_other = false, any_saving = false;
   std::unordered_set<const Node*> seen;
@@ -34,7 +38,7 @@ GradientRuns::History GradientRuns::history_of(ValueRef value) const {
     ValueRef next = pending.back();
     pending.pop_back();
     const ValueInfo& info = next.node->outs[static_cast<size_t>(next.out)];
-    if (info.is_scalar || !info.spec.requires_grad || next.node->kind != NodeKind::Op) continue;
+    if (info.is_scalar || !info.spec.requires_grad || next.node->kind != NodeKind::Op || is_leaf_value(next)) continue;
     if (!seen.insert(next.node).second) continue;
     (was_applied(next.node) ? any_applied : any_other) = true;
     any_saving = any_saving || saving_.contains(next.node);

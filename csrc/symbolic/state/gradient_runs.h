@@ -38,6 +38,8 @@ class GradientRuns {
   void drop_histories() const;
 
  private:
+  bool is_leaf_value(ValueRef value) const;
+
   std::vector<ValueRef> overwritten_;
   std::vector<std::pair<ValueRef, const Source*>> leaf_values_;
   std::vector<ValuePtr> touched_;
