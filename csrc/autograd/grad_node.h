@@ -103,9 +103,9 @@ class GradNode : public std::enable_shared_from_this<GradNode> {
 
 // Frees a node, and the nodes that only it held, one after another.
 void free_grad_node(GradNode* node);
-template <typename Node, typename... Args>
-std::shared_ptr<Node> make_grad_node(Args&&... args) {
-  return std::shared_ptr<Node>(new Node(std::forward<Args>(args)...), free_grad_node);
+template <typename Made, typename... Args>
+std::shared_ptr<Made> make_grad_node(Args&&... args) {
+  return std::shared_ptr<Made>(new Made(std::forward<Args>(args)...), free_grad_node);
 }
 
 // Raises the error of a node whose saved tensors were freed.

@@ -30,6 +30,8 @@ void pop_saved_tensor_hooks() {
   if (!hook_stack().empty()) hook_stack().pop_back();
 }
 
+bool has_saved_tensor_hooks() { return hooks_in_use.load(std::memory_order_relaxed) && !hook_stack().empty(); }
+
 SavedTensor::SavedTensor(const Tensor& tensor, bool is_result, int output) : is_result_(is_result), output_(output) {
   if (!tensor.defined()) return;
   if (tensor->kind() != TensorKind::Real) {
@@ -39,7 +41,7 @@ SavedTensor::SavedTensor(const Tensor& tensor, bool is_result, int output) : is_
   version_ = tensor->version();
   bool is_plain_leaf = !is_result && tensor.requires_grad() && is_leaf(tensor);
   tensor_ = is_plain_leaf ? tensor : alias_with_edge(tensor, is_result ? GradEdge{} : edge_of(tensor));
-  if (hooks_in_use.load(std::memory_order_relaxed) && !hook_stack().empty()) pack_by(*hook_stack().back());
+  if (has_saved_tensor_hooks()) pack_by(*hook_stack().back());
 }
 
 void SavedTensor::pack_by(SavedTensorHooks& hooks) {

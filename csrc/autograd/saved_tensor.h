@@ -24,6 +24,7 @@ class SavedTensorHooks {
 // Of this thread: the innermost hooks pack whatever is saved.
 void push_saved_tensor_hooks(std::unique_ptr<SavedTensorHooks> hooks);
 void pop_saved_tensor_hooks();
+bool has_saved_tensor_hooks();
 
 // The tensor as it was when it was saved.
 class SavedTensor {

@@ -78,12 +78,12 @@ void start_engine(py::module_& module) {
   register_value_type(size_type());
   register_mode_call("tensor", module.attr("tensor").ptr());
   for (const char* name : {"exchange_grad_mode", "exchange_inference_mode", "exchange_error_on_graph_break",
-                           "error_on_graph_break", "holds", "data_holds", "as_size"})
+                           "error_on_graph_break", "is_tracing", "run_backward", "holds", "data_holds", "as_size"})
     register_mode_call(name, module.attr((std::string("_") + name).c_str()).ptr());
   for (const char* name :
        {"is_grad_enabled", "get_default_dtype", "set_default_dtype", "is_tensor", "as_tensor", "manual_seed", "Tensor"})
     register_mode_call(name, module.attr(name).ptr());
-  for (const char* name : {"new_tensor", "requires_grad_"})
+  for (const char* name : {"new_tensor", "requires_grad_", "backward"})
     register_mode_call(name, module.attr("Tensor").attr(name).ptr());
   register_pure_call(module.attr("promote_types").ptr());
   register_mode_call("PolicyFunction", reinterpret_cast<PyObject*>(policy_function_type()));

@@ -1,5 +1,6 @@
 #include "eval_frame/callable_plan.h"
 
+#include "autograd/grad_history.h"
 #include "base/error.h"
 #include "cpython/errors.h"
 #include "cpython/gil_scope.h"
@@ -104,6 +105,8 @@ class CallablePlan : public Plan {
       raise(ErrorKind::Runtime, "backend '", backend_, "': output ", i, " must be ", expected.str(), ", not ",
             tensor.spec().str());
     }
+    // The backend's own operations are not the program's.
+    if (tensor.requires_grad() && !expected.requires_grad) tensor = alias_with_edge(tensor, {});
     // The program may have asked for the strides.
     if (family_.wrap == nullptr && !any_symbolic(expected.strides.span()) && !same_places(tensor.spec(), expected))
       return copy_as(tensor, expected);

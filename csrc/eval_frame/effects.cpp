@@ -105,6 +105,10 @@ void apply_WriteTensor(const HeldEffect& held, EffectSite*) {
   write_tensor(held.target, held.value, held.effect->count);
 }
 
+void apply_GradientSet(const HeldEffect& held, EffectSite*) {
+  family_of(held.target)->gradients->set(held.target, held.value);
+}
+
 void apply_CacheHit(const HeldEffect& held, EffectSite*) { count_hit(held.target, held.key); }
 
 void apply_CacheMiss(const HeldEffect& held, EffectSite*) { count_miss(held.target, held.key, held.value); }

@@ -87,7 +87,10 @@ class RunNode : public GradNode {
     return by_edge;
   }
 
+  // A node that has saved nothing may be applied again, as those of single ops.
   void release_saved() override {
+    auto is_there = [](const Saved& saved) { return saved.tensor.defined(); };
+    if (std::ranges::none_of(inputs_, is_there) && std::ranges::none_of(results_, is_there)) return;
     is_released_ = true;
     inputs_.clear();
     results_.clear();

@@ -22,6 +22,9 @@ struct TensorAttribute {
     Constant,  // always `value`
     StandIn,   // what a Python function over our tensors returns
     Part,      // a new object of the library's that stands for the tensor
+    Gradient,  // the gradient of a leaf
+    GradNode,  // the node of its history
+    Leaf,      // whether it has none
   };
   Kind kind;
   const TensorFact* fact = nullptr;

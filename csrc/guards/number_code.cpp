@@ -4,25 +4,13 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cpython/no_collections.h"
 #include "cpython/text.h"
 #include "guards/constants.h"
 
 namespace md {
 
 namespace {
-
-// A collection would run finalizers in Python.
-class NoCollections {
- public:
-  NoCollections() : were_enabled_(PyGC_Disable() != 0) {}
-  ~NoCollections() {
-    if (were_enabled_) PyGC_Enable();
-  }
-  NoCollections(const NoCollections&) = delete;
-
- private:
-  const bool were_enabled_;
-};
 
 bool is_number(PyObject* object) {
   return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object);

@@ -18,6 +18,7 @@
 #include "guards/constants.h"
 #include "guards/fetch_step.h"
 #include "guards/object_fields.h"
+#include "guards/tensor_family.h"
 #include "guards/weak_keys.h"
 
 namespace md {
@@ -276,6 +277,11 @@ Fetched fetch_Referent(const Source&, PyObject* base, const LocalsView&) {
   return {Presence::Found, referent_of(base)};
 }
 
+Fetched fetch_Gradient(const Source&, PyObject* base, const LocalsView&) {
+  const TensorFamily* family = base != nullptr ? find_family(Py_TYPE(base)) : nullptr;
+  return family != nullptr && family->gradients != nullptr ? found_or_unknown(family->gradients->get(base)) : kUnknown;
+}
+
 Fetched fetch_WeakItem(const Source& source, PyObject* base, const LocalsView&) {
   if (!is_exactly(base, &PyDict_Type) || !source.subject()) return kUnknown;
   PyObject* value = nullptr;
@@ -407,6 +413,7 @@ std::string name_ContextValue(const Source& source, const std::string& base, con
 }
 std::string name_HandledException(const Source&, const std::string&, const Bytecode&) { return "sys.exception()"; }
 std::string name_Referent(const Source&, const std::string& base, const Bytecode&) { return base + "()"; }
+std::string name_Gradient(const Source&, const std::string& base, const Bytecode&) { return base + ".grad"; }
 std::string name_WeakItem(const Source& source, const std::string& base, const Bytecode&) {
   PyObject* subject = source.subject();
   return str_cat(base, "[ref(", subject != nullptr ? Py_TYPE(subject)->tp_name : "?", ")]");

@@ -79,6 +79,16 @@ struct Detached {
   bool uncounted = false;
 };
 
+// The gradients that a library keeps with its tensors.
+struct GradientAccess {
+  // Borrowed, without running code: what the attribute `grad` of a leaf is, None or a tensor. Null: it is no leaf, or
+  // hooks see its gradients.
+  PyObject* (*get)(PyObject* object);
+  void (*set)(PyObject* object, PyObject* gradient);
+  // Whether something in the state of this thread watches how gradients are computed.
+  bool (*are_watched)();
+};
+
 struct TensorFamily {
   const char* name;  // in texts
   int rank;          // of two families in one operation, the higher one answers
@@ -123,6 +133,7 @@ struct TensorFamily {
   const char* (*unusual_state)();
   GradModes (*modes)();
   void (*set_modes)(const GradModes& modes);
+  const GradientAccess* gradients;  // null: they are not captured
   // How many threads the library uses; null: as many as we do.
   int (*thread_count)();
   // Whether the library records operations on tensors that require grad: these are left to it while grad mode is on.

@@ -1,4 +1,5 @@
 // Recipes of what the region computed or found: outputs of the graph, numbers, sizes, constants.
+#include "autograd/freed_node.h"
 #include "frontends/arg_binding.h"
 #include "guards/object_memory.h"
 #include "guards/tensor_family.h"
@@ -38,6 +39,7 @@ Ref make_Source(ValueBuilder&, const Recipe&, RecipeId) {
 
 Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   const TensorFamily& family = *recipe.family;
+  if (recipe.is_freed) builder.output(recipe.index) = with_freed_history(builder.output(recipe.index));
   Ref object = object_of_result(family, std::move(builder.output(recipe.index)), recipe.detached);
   // Views of one memory share its counter.
   if (recipe.writes == 0 || family.writes == nullptr) return object;

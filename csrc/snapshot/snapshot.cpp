@@ -37,6 +37,7 @@ void print_recipe(std::ostream& out, const Snapshot& snapshot, RecipeId id, cons
     out << " " << scalar_op_name(static_cast<ScalarOp>(recipe.index));
   else if (recipe.kind == RecipeKind::Output || recipe.index != 0)
     out << " #" << recipe.index;
+  if (recipe.is_freed) out << " freed";
   if (recipe.source != nullptr) out << " " << name(recipe.source, bytecode);
   if (recipe.object && recipe.kind != RecipeKind::Set) out << " " << repr_text(recipe.object);
   for (RecipeId part : recipe.parts) out << " %" << part;

@@ -56,6 +56,7 @@ struct Recipe {
   const Source* source = nullptr;        // Source
   const TensorFamily* family = nullptr;  // Output
   Detached detached;                     // Output
+  bool is_freed = false;                 // Output: the region has gone back through its history
   Ref object;                            // Constant: an atom, or a code object nested in the captured code
   std::vector<RecipeId> parts;
 };

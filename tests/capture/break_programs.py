@@ -606,3 +606,16 @@ def clears_a_list(x, objects, deaths):
     y = x + 1
     objects.clear()
     return y * 2, list(deaths)
+
+
+def with_a_hook():
+    x = minidynamo.ones(3, requires_grad=True)
+    x.register_hook(lambda gradient: gradient * 2)
+    return (x,)
+
+
+@meets("MD0070", with_a_hook)
+def goes_back_twice(x):
+    loss = (x * x).sum()
+    loss.backward(retain_graph=True)
+    return x + 1

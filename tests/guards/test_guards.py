@@ -354,6 +354,21 @@ RESULTS = next(held for held in gc.get_referents(cached) if isinstance(held, dic
 VARIABLE = contextvars.ContextVar("variable")
 VARIABLE.set("set")
 
+GRADIENT = minidynamo.ones(2)
+
+
+def with_gradient(gradient):
+    leaf = minidynamo.ones(2, requires_grad=True)
+    leaf.grad = gradient
+    return leaf
+
+
+def hooked():
+    leaf = with_gradient(None)
+    leaf.register_hook(print)
+    return leaf
+
+
 SOURCES = {
     "Local": ("L['x']", None, lambda p: p.local("x"), 5, 5, [], []),
     "CallerSlot": ("C['f']['y']", None, lambda p: p.source("CallerSlot", None, "C['f']['y']", 0), 5, 5, [], []),
@@ -402,6 +417,7 @@ SOURCES = {
     "ContextValue": ("L['x'].get(...)", None, on_x("ContextValue"), VARIABLE, "set", [contextvars.ContextVar("unset")],
                      [other_function, 3]),
     "Referent": ("L['x']()", None, on_x("Referent"), weakref.ref(Point), Point, [], [Point, 3]),
+    "Gradient": ("L['x'].grad", None, on_x("Gradient"), with_gradient(GRADIENT), GRADIENT, [], [hooked(), 3]),
     "WeakItem": ("L['x'][ref(type)]", None, on_x("WeakItem", Point), {weakref.ref(Point): 9}, 9,
                  [{}, {weakref.ref(Slotted): 9}], [[1], None]),
     "WrappedFunction": ("L['x'].__func__", None, on_x("WrappedFunction"), STATIC, other_function, [], [METHOD, 3]),

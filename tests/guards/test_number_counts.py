@@ -22,7 +22,7 @@ BEYOND = "a number beyond 64 bits is guarded by another guard than one that may 
 CHOICE = "the choice between two sizes is a guard"
 NOT_A_SIZE = "a size computed through a float, or by abs(), is specialised"
 OF_BOOL = "a bool that becomes an operand is specialised"
-OPERAND = "the operand is a part of the capture"
+HELD = "a number that the dtype does not hold, or that is not finite, is specialised"
 LARGE = "the results may be huge"
 SEVERAL = "a function that returns, or takes, several numbers is called at capture"
 SUM = "sum() of floats is called at capture: since Python 3.12 it compensates for rounding"
@@ -58,7 +58,7 @@ MORE = {
     **dict.fromkeys(("size of_max", "size of_min", "tuple largest", "shape largest"), CHOICE),
     "size of_int_of_half": NOT_A_SIZE,
     "size of_abs": NOT_A_SIZE,
-    **dict.fromkeys(("int add_alpha", "float add_alpha"), OPERAND),
+    "float add_alpha": HELD,
     **dict.fromkeys(("int math.factorial", "int math.comb", "int math.perm"), LARGE),
     **dict.fromkeys(("float math.modf", "float math.frexp", "float fsum"), SEVERAL),
     **dict.fromkeys(

@@ -1,11 +1,14 @@
 #include "frontends/minidynamo/family.h"
 
+#include "autograd/grad_node.h"
+#include "autograd/saved_tensor.h"
 #include "cpython/text.h"
 #include "frontends/arg_binding.h"
 #include "frontends/dtype_object.h"
 #include "frontends/indexing.h"
 #include "frontends/layout_object.h"
 #include "frontends/minidynamo/op_functions.h"
+#include "frontends/minidynamo/tensor_gradients.h"
 #include "frontends/minidynamo/tensor_object.h"
 #include "frontends/minidynamo/tensor_slots.h"
 #include "frontends/operators.h"
@@ -41,6 +44,8 @@ Ref alias(PyObject* owner, const TensorView& view, Detached) {
       Tensor::from_storage(tensor->storage(), bytes / static_cast<int64_t>(item_size(view.dtype)), view.spec()));
 }
 
+void put_gradient(PyObject* object, PyObject* gradient) { check_status(set_grad(object, gradient, nullptr)); }
+
 void note_written(PyObject* object, int count) {
   for (int i = 0; i < count; ++i) tensor_of(object)->storage()->bump_version();
 }
@@ -55,11 +60,15 @@ Ref size_object(std::span<const int64_t> sizes) {
 
 PyTypeObject* result_type(DType, int) { return &tensor_type; }
 
-// ---- state: the modes of this thread, then the default dtype
+// ---- state: the modes of this thread, the default dtype, and whether gradients are watched
+
+bool watches_gradients() { return node_observer.load() != nullptr || has_saved_tensor_hooks(); }
+
+constexpr GradientAccess kGradients{.get = plain_gradient, .set = put_gradient, .are_watched = watches_gradients};
 
 StateWords state() {
   const TensorModes& modes = tensor_modes();
-  return {modes.grad_enabled, modes.inference_mode, static_cast<uint64_t>(default_dtype())};
+  return {modes.grad_enabled, modes.inference_mode, static_cast<uint64_t>(default_dtype()), watches_gradients()};
 }
 
 std::string state_text(const StateWords& words) {
@@ -69,7 +78,7 @@ std::string state_text(const StateWords& words) {
 }
 
 std::string state_difference(const StateWords& expected, const StateWords& now) {
-  static constexpr const char* kNames[] = {" grad_mode", " inference_mode", " default_dtype"};
+  static constexpr const char* kNames[] = {" grad_mode", " inference_mode", " default_dtype", " watched_gradients"};
   std::string text;
   for (size_t i = 0; i < std::size(kNames); ++i)
     if (expected[i] != now[i]) text += kNames[i];
@@ -104,7 +113,16 @@ constexpr MethodMeaning kMethods[] = {
     {"__dlpack__", TensorCallableKind::Breaks, TensorRefusal::Memory},
 };
 
-const TensorAttribute* attribute(std::string_view name) { return find_attribute(common_attributes(), name); }
+const TensorAttribute* attribute(std::string_view name) {
+  static const auto* const rows = [] {
+    auto* all = new TensorAttributes(common_attributes());
+    all->emplace("grad", TensorAttribute{.kind = TensorAttribute::Kind::Gradient});
+    all->emplace("grad_fn", TensorAttribute{.kind = TensorAttribute::Kind::GradNode});
+    all->emplace("is_leaf", TensorAttribute{.kind = TensorAttribute::Kind::Leaf});
+    return all;
+  }();
+  return find_attribute(*rows, name);
+}
 
 const TensorCallable* find(PyObject* callable) { return callables().find(callable); }
 
@@ -129,6 +147,7 @@ constexpr TensorFamily kFamily{
     .unusual_state = nullptr,
     .modes = modes,
     .set_modes = set_modes,
+    .gradients = &kGradients,
     .thread_count = nullptr,
     .records_history = false,
     .watched_flags = nullptr,

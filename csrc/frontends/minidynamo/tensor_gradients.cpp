@@ -1,10 +1,13 @@
 #include "frontends/minidynamo/tensor_gradients.h"
 
+#include <utility>
+
 #include "autograd/accumulate_node.h"
 #include "autograd/backward.h"
 #include "autograd/grad_history.h"
 #include "base/error.h"
 #include "cpython/errors.h"
+#include "cpython/no_collections.h"
 #include "frontends/minidynamo/fast_call.h"
 #include "frontends/minidynamo/grad_node_object.h"
 #include "frontends/minidynamo/gradient_hooks.h"
@@ -86,6 +89,37 @@ PyObject* get_grad(PyObject* self, void*) {
     if (tensor.requires_grad() && !is_kept && !is_leaf(tensor)) warn_of_grad();
     return grad_object(self, gradient_of(tensor));
   });
+}
+
+namespace {
+
+bool has_hooks(const GradHistory& history) {
+  if (!history.hooks.empty() || !history.accumulated_hooks.empty() || history.retains_gradient) return true;
+  GradNodePtr node = history.accumulator.lock();
+  return node && (!node->node_hooks.empty() || !node->tensor_hooks.empty() || !node->retaining.empty());
+}
+
+// The object of a gradient that is replaced may run code when it dies.
+bool may_run_code_at_its_end(PyObject* tensor) {
+  auto* object = as_tensor_object(tensor);
+  return Py_REFCNT(tensor) == 1 && (object->dict != nullptr || object->weak_list != nullptr ||
+                                    object->grad != nullptr || !Py_IS_TYPE(tensor, &tensor_type));
+}
+
+}  // namespace
+
+PyObject* plain_gradient(PyObject* self) {
+  const Tensor& tensor = tensor_of(self);
+  if (tensor->kind() != TensorKind::Real) return nullptr;
+  GradHistory* history = history_of(tensor);
+  if (history == nullptr) return Py_None;
+  if (tensor.requires_grad() && (!is_leaf(tensor) || has_hooks(*history))) return nullptr;
+  PyObject* kept = as_tensor_object(self)->grad;
+  if (!history->gradient.defined()) return Py_None;
+  if (kept != nullptr && is_same(tensor_of(kept), history->gradient)) return kept;
+  if (kept != nullptr && may_run_code_at_its_end(kept)) return nullptr;
+  const NoCollections no_collections;
+  return grad_object(self, history->gradient).get();
 }
 
 int set_grad(PyObject* self, PyObject* value, void*) {
@@ -227,6 +261,22 @@ std::vector<GradEdge> edges_from(BorrowedRef sequence, const char* what) {
   return edges;
 }
 
+// Whether the backward that this thread runs ends at given tensors, not at the leaves.
+thread_local bool backward_has_ends = false;
+
+class EndsScope {
+ public:
+  explicit EndsScope(bool has_ends) : before_(std::exchange(backward_has_ends, has_ends)) {}
+  ~EndsScope() { backward_has_ends = before_; }
+  EndsScope(const EndsScope&) = delete;
+  EndsScope& operator=(const EndsScope&) = delete;
+
+ private:
+  const bool before_;
+};
+
+PyObject* backward_has_ends_function(PyObject*, PyObject*) { return PyBool_FromLong(backward_has_ends); }
+
 PyObject* run_backward_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
     std::vector<PyObject*> values =
@@ -238,6 +288,7 @@ PyObject* run_backward_function(PyObject*, PyObject* const* args, Py_ssize_t arg
     BackwardOptions options{PyObject_IsTrue(values[3]) == 1, PyObject_IsTrue(values[4]) == 1,
                             PyObject_IsTrue(values[5]) == 1};
     std::vector<Tensor> gradients = gradients_from(values[1], "gradients");
+    EndsScope ends(values[2] != Py_None);
     std::vector<Tensor> found = run_backward(roots, std::move(gradients), inputs, options);
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(found.size())));
     for (size_t i = 0; i < found.size(); ++i)
@@ -421,6 +472,8 @@ std::vector<PyMethodDef> gradient_functions() {
       fast_method("_note_function_view", note_function_view_function,
                   "Says that a Function's result is a view of an operand."),
       {"_backward_number", backward_number_function, METH_NOARGS, "Of the backward that this thread runs; 0: none."},
+      {"_backward_has_ends", backward_has_ends_function, METH_NOARGS,
+       "Whether the backward that this thread runs ends at given tensors, not at the leaves."},
       {"_will_run", will_run_function, METH_O, "Whether the backward that this thread runs comes to a node."},
       {"_retain_gradient", retain_function, METH_O, "Has backward() keep the gradient of a computed tensor."},
       fast_method("_alias_with_history", alias_function,

@@ -13,6 +13,8 @@ PyObject* get_grad(PyObject* self, void*);
 int set_grad(PyObject* self, PyObject* value, void*);
 // The object becomes one of other elements; gradient, hooks and requires_grad stay.
 int set_data(PyObject* self, PyObject* value, void*);
+// GradientAccess::get.
+PyObject* plain_gradient(PyObject* self);
 PyObject* get_grad_fn(PyObject* self, void*);
 PyObject* get_is_leaf(PyObject* self, void*);
 PyObject* get_retains_grad(PyObject* self, void*);

@@ -165,6 +165,7 @@ constexpr TensorFamily family_row(int rank) {
       .unusual_state = unusual_state,
       .modes = modes,
       .set_modes = set_modes,
+      .gradients = nullptr,
       .thread_count = nullptr,
       .records_history = false,
       .watched_flags = watched_flags,

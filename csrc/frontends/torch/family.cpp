@@ -134,6 +134,7 @@ constexpr TensorFamily kFamily{
     .unusual_state = unusual_state,
     .modes = modes,
     .set_modes = set_modes,
+    .gradients = nullptr,
     .thread_count = thread_count,
     .records_history = true,
     .watched_flags = nullptr,

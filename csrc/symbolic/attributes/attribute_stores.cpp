@@ -1,6 +1,7 @@
 // Setting and deleting attributes: directly on objects created in the trace, as pending writes on pre-existing ones.
 #include "cpython/imports.h"
 #include "cpython/library_types.h"
+#include "frontends/tensor_language.h"
 #include "guards/guard_set.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/breaks/outcomes.h"
@@ -8,6 +9,7 @@
 #include "symbolic/effects/class_writes.h"
 #include "symbolic/effects/pending_writes.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/tensors/gradient_attributes.h"
 #include "symbolic/trace/registry.h"
 
 #include <structmember.h>
@@ -237,8 +239,27 @@ bool store_on_outside_function(Tracer& tracer, const ValuePtr& object, BorrowedR
   return true;
 }
 
-// Stores on a class or function. Null value: deleted. Returns false for other objects, or if left to the interpreter.
+// Stores the gradient of a tensor whose class does it as Tensor does (guarded).
+bool store_on_tensor(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  auto* tensor = as<TensorValue>(object);
+  const TensorAttribute* known = value ? tensor->family->attribute(text_of(name)) : nullptr;
+  if (known == nullptr || known->kind != TensorAttribute::Kind::Gradient) return false;
+  auto* plain = tensor->family->result_type(tensor->spec.dtype, tensor->spec.rank());
+  if (type_of(object)->tp_setattro != plain->tp_setattro) return false;
+  if (may_change(type_of(object))) {
+    ValuePtr found = type_attribute(tracer, object, name);
+    bool is_own = found && existing_object(found).get() == _PyType_Lookup(plain, name);
+    if (!is_own) return false;
+    tracer.values().identity_of(found);
+  }
+  store_gradient(tracer, object, value);
+  return true;
+}
+
+// Stores on a class, function or tensor. Null value: deleted. Returns false for other objects, or if left to the
+// interpreter.
 bool store_on_definition(Tracer& tracer, const ValuePtr& object, BorrowedRef name, const ValuePtr& value) {
+  if (is_tensor(object)) return store_on_tensor(tracer, object, name, value);
   if (object->kind == ValueKind::Function) return value && store_on_function(tracer, object, name, value);
   auto* known = as<ObjectValue>(object);
   if (known == nullptr) return false;

@@ -12,6 +12,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/backward_calls.h"
 #include "symbolic/tensors/tensor_data_calls.h"
 #include "symbolic/tensors/tensor_numbers.h"
 #include "symbolic/tensors/traced_calls.h"
@@ -301,6 +302,7 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"call_nonstrict", call_nonstrict},
                                  {"PolicyFunction", decorate},
                                  {"is_compiling", without_arguments<always_true>},
+                                 {"is_tracing", without_arguments<always_true>},
                                  {"is_compiling_for_library", without_arguments<is_compiling_for_library>},
                                  {"is_exporting", without_arguments<always_false>},
                                  {"is_tensor", is_tensor},
@@ -314,6 +316,8 @@ constexpr ModeCallRow kRows[] = {{"exchange_grad_mode", exchange_grad_mode},
                                  {"manual_seed", seed_generator},
                                  {"decline", decline},
                                  {"load_families", without_arguments<nothing>},
+                                 {"backward", call_backward},
+                                 {"run_backward", call_run_backward},
                                  {"holds", holds},
                                  {"data_holds", data_holds},
                                  {"as_size", as_size}};

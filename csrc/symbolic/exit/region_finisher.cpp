@@ -366,6 +366,7 @@ CapturedRegion RegionFinisher::finish(RegionEnd end) {
   region.watched_flags = flags_of_region(tracer_.builder().families(), graph);
   if (region.watched_flags != 0) keep_what_is_seen(graph, outputs_);
   graph.set_outputs(outputs_);
+  tracer_.builder().gradient_runs().drop_histories();
   region.met_operations = graph.op_count() > 0;
   region.answers_as_capture = tracer_.builder().answers_as_capture();
   if (region.met_operations) {

@@ -77,6 +77,7 @@ class RegionFinisher {
   void add_tensor_writes();
   std::vector<InputWrite> input_writes() const;
   RecipeId output_recipe(ValueRef value);
+  bool is_freed(ValueRef output);
   void add_frames_at_call(const std::vector<ValuePtr>& stack, bool goes_on);
   void check_outputs();
   void add_outputs(CapturedRegion& region);

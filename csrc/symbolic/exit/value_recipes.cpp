@@ -69,6 +69,16 @@ Detached detached(const TensorValue& tensor) {
 
 }  // namespace
 
+// Whether the region has gone back through the history of an output. What it has left of one in part is not described.
+bool RegionFinisher::is_freed(ValueRef output) {
+  const GradientRuns& runs = tracer_.builder().gradient_runs();
+  if (!runs.any()) return false;
+  GradientRuns::History history = runs.history_of(output);
+  if (history == GradientRuns::History::Mixed)
+    end_before(runs.first_step(), BreakReason::backward, "a result whose history is freed in part is kept");
+  return history == GradientRuns::History::Freed;
+}
+
 void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   if (tensor->source != nullptr) return pass_through(tensor->source, recipe);
   if (tensor->converted_step != 0) return describe_converted(*tensor, recipe);
@@ -79,6 +89,7 @@ void RegionFinisher::describe(TensorValue* tensor, Recipe& recipe) {
   bool is_counted = tensor->base != nullptr && tensor->base->source == nullptr && !recipe.detached.uncounted;
   if (is_counted) recipe.writes = tensor->base->version;
   outputs_.push_back(tracer_.builder().output_value(tensor));
+  recipe.is_freed = tensor->spec.requires_grad && is_freed(outputs_.back());
 }
 
 // The function of the library makes it at the exit too. Views of it, and writes that are counted, follow there.

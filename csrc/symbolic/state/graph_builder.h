@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "graph/views.h"
 #include "symbolic/state/frame_stack.h"
+#include "symbolic/state/gradient_runs.h"
 #include "symbolic/state/value_reader.h"
 
 namespace md {
@@ -78,6 +79,9 @@ class GraphBuilder {
   // The pairs (original value, current value) of all written inputs.
   std::vector<std::pair<ValueRef, ValueRef>> written_values() const;
 
+  GradientRuns& gradient_runs() { return gradient_runs_; }
+  const GradientRuns& gradient_runs() const { return gradient_runs_; }
+
  private:
   // A view of a base, in elements of the view.
   struct Window {
@@ -103,6 +107,7 @@ class GraphBuilder {
   std::unordered_map<const Value*, ValueRef> scalar_inputs_;
   std::vector<std::shared_ptr<TensorBase>> written_inputs_;
   std::deque<TracedModes> modes_;
+  GradientRuns gradient_runs_;
 };
 
 }  // namespace md

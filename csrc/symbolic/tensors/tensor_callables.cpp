@@ -14,6 +14,7 @@
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/tensors/conversion_calls.h"
 #include "symbolic/tensors/family_border.h"
+#include "symbolic/tensors/gradient_attributes.h"
 #include "symbolic/tensors/library_borders.h"
 #include "symbolic/tensors/result_layouts.h"
 #include "symbolic/tensors/sequence_operands.h"
@@ -315,6 +316,12 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
       return call_stand_in(tracer, *attribute.stand_in, {{value}, {}});
     case TensorAttribute::Kind::Part:
       return make_part(tracer, value, attribute);
+    case TensorAttribute::Kind::Gradient:
+      return gradient_attribute(tracer, value);
+    case TensorAttribute::Kind::GradNode:
+      return grad_node_attribute(tracer, value);
+    case TensorAttribute::Kind::Leaf:
+      return leaf_attribute(tracer, value);
     case TensorAttribute::Kind::Constant:
       break;
   }

@@ -1,6 +1,8 @@
 // Ops on symbolic tensors: arguments become operands, type promotion becomes cast nodes, the shape rule determines the
 // result.
 #include "symbolic/tensors/tensor_ops.h"
+
+#include "autograd/saved_tensor.h"
 #include "frontends/arg_binding.h"
 #include "frontends/eager.h"
 #include "frontends/promotion.h"
@@ -16,6 +18,7 @@
 #include "symbolic/facts/enum_values.h"
 #include "symbolic/facts/number_objects.h"
 #include "symbolic/facts/value_facts.h"
+#include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
 #include "symbolic/tensors/tensor_numbers.h"
@@ -28,6 +31,7 @@
 #include "tensor/tensor_modes.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace md {
 
@@ -443,12 +447,53 @@ class OpCapture {
     for (auto& [at, value] : runtime_scalars_) operands_[at] = constant_operand(row_->schema.params[at], value);
   }
 
+  // Whether the dtype holds the number, guarded: a constant that it does not hold raises.
+  bool is_in_range(const ValuePtr& number, DType dtype) {
+    const double most =
+        dtype == DType::float64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
+    auto holds = [&](ScalarOp comparison, double bound) {
+      ValuePtr limit = tracer_.values().constant(check(PyFloat_FromDouble(bound)));
+      ValuePtr outcome = computed(tracer_, comparison, {number, limit});
+      return outcome && truth_of(tracer_, outcome).value_or(false);
+    };
+    return holds(ScalarOp::GreaterEqual, -most) && holds(ScalarOp::LessEqual, most);
+  }
+
+  // A factor that varies from run to run multiplies its operand in an op of its own: the row takes a constant one.
+  bool takes_factor_apart() {
+    static const OpRow* const mul = find_op("mul");
+    struct Factor {
+      const OpRow* row;
+      const char* name;
+      size_t operand;
+    };
+    static const Factor kFactors[] = {{find_op("add"), "alpha", 1},
+                                      {find_op("sub"), "alpha", 1},
+                                      {find_op("addcmul"), "value", 1},
+                                      {find_op("addcdiv"), "value", 1}};
+    auto factor = std::ranges::find(kFactors, row_, &Factor::row);
+    if (factor == std::end(kFactors) || runtime_scalars_.size() != 1) return false;
+    const auto& [at, value] = runtime_scalars_[0];
+    auto* scaled = std::get_if<ValueRef>(&operands_[factor->operand]);
+    bool varies = value->kind == ValueKind::Computed || is_dynamic(value);
+    if (!varies || scaled == nullptr || static_cast<int>(at) != row_->schema.find(factor->name)) return false;
+    const ValueInfo& info = tracer_.graph().info(*scaled);
+    if (info.is_scalar || (info.spec.dtype != DType::float32 && info.spec.dtype != DType::float64)) return false;
+    if (!is_in_range(value, info.spec.dtype)) return false;
+    Node* product = tracer_.builder().add_op(*mul, {*scaled, operands_[at]});
+    product->outs[0].spec.requires_grad =
+        info.spec.requires_grad && tracer_.builder().modes(*family_).records_gradient();
+    operands_[factor->operand] = ValueRef{product, 0};
+    operands_[at] = Scalar(int64_t{1});
+    return true;
+  }
+
   Node* append() {
     try {
       try {
         return tracer_.builder().add_op(*row_, operands_);
       } catch (const UnknownScalarError&) {
-        fix_runtime_scalars();
+        if (!takes_factor_apart()) fix_runtime_scalars();
         return tracer_.builder().add_op(*row_, operands_);
       }
     } catch (const Error& error) {
@@ -573,6 +618,7 @@ class OpCapture {
         tracer_.builder().modes(*family_).records_gradient() && passes_gradient(*row_) && any_requires_grad(operands_);
     std::vector<ValuePtr> results;
     ValuePtr base = viewed(*node);
+    if (grad && has_saved_tensor_hooks()) graph_break(BreakReason::backward, "hooks of saved tensors");
     if (base && node->outs.size() == 1 && row_->is_argument(as<TensorValue>(base)->spec, node->outs[0].spec))
       return base;
     for (size_t i = 0; i < node->outs.size(); ++i) {

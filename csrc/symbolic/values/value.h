@@ -159,6 +159,9 @@ struct TensorValue : Value {
   const Source* source = nullptr;  // inputs
   std::vector<int> stride_over;    // inputs with symbolic sizes: make_symbolic()
   bool guarded = false;            // inputs: TENSOR_MATCH was added
+  ValuePtr gradient;               // inputs: what the region has stored as `grad`; null: nothing
+  size_t gradient_effect = 0;      // its position in the log of effects
+  bool gradient_read = false;      // inputs: `grad` was read or stored
   // Of a tensor of one library over the memory of another's: the one that it was made of, the function that makes it,
   // which views of it do not have, and the trace step.
   ValuePtr converted_from, converter;

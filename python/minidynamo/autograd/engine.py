@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 
 import minidynamo
@@ -33,16 +32,9 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-class _Running(threading.local):
-    has_inputs = False
-
-
-_running = _Running()
-
-
 def has_inputs() -> bool:
     """Whether the backward that this thread runs ends at given inputs, not at the leaves."""
-    return _running.has_inputs
+    return _C._backward_has_ends()
 
 
 def _edge(value: Any) -> Any:
@@ -101,12 +93,7 @@ def _run(
     roots = tuple([_edge(output) for output in outputs])
     ends = None if inputs is None else tuple([_edge(each) for each in inputs])
     checks_nan = anomaly_mode.state.enabled and anomaly_mode.state.check_nan
-    before = _running.has_inputs
-    _running.has_inputs = ends is not None
-    try:
-        return _C._run_backward(roots, starts, ends, keeps_graph, creates_graph, checks_nan)
-    finally:
-        _running.has_inputs = before
+    return _C._run_backward(roots, starts, ends, keeps_graph, creates_graph, checks_nan)
 
 
 def backward(

@@ -1,0 +1,57 @@
+#include "symbolic/state/gradient_runs.h"
+
+#include <algorithm>
+
+#include "graph/views.h"
+
+namespace md {
+namespace {
+
+bool contains(const std::vector<ValueRef>& values, ValueRef value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+}  // namespace
+
+bool GradientRuns::is_overwritten(ValueRef value) const {
+  for (;; value = std::get<ValueRef>(value.node->operands[0])) {
+    if (contains(overwritten_, value)) return true;
+    if (value.node->kind != NodeKind::Op || !is_strided_view(*value.node)) return false;
+  }
+}
+
+void GradientRuns::note_run(const AppendedGradients& run, int64_t step) {
+  if (!any()) first_step_ = step;
+  applied_.insert(run.applied.begin(), run.applied.end());
+  saving_.insert(run.saving.begin(), run.saving.end());
+}
+
+bool GradientRuns::is_leaf_value(ValueRef value) const {
+  return std::ranges::any_of(leaf_values_, [&](const auto& each) { return each.first == value; });
+}
+
+GradientRuns::History GradientRuns::history_of(ValueRef value) const {
+  bool any_applied = false, any_other = false, any_saving = false;
+  std::unordered_set<const Node*> seen;
+  std::vector<ValueRef> pending{value};
+  while (!pending.empty()) {
+    ValueRef next = pending.back();
+    pending.pop_back();
+    const ValueInfo& info = next.node->outs[static_cast<size_t>(next.out)];
+    if (info.is_scalar || !info.spec.requires_grad || next.node->kind != NodeKind::Op || is_leaf_value(next)) continue;
+    if (!seen.insert(next.node).second) continue;
+    (was_applied(next.node) ? any_applied : any_other) = true;
+    any_saving = any_saving || saving_.contains(next.node);
+    for (const Operand& operand : next.node->operands)
+      for_each_value(operand, [&](const ValueRef& each) { pending.push_back(each); });
+  }
+  if (!any_applied) return History::Live;
+  return any_other || !any_saving ? History::Mixed : History::Freed;
+}
+
+void GradientRuns::drop_histories() const {
+  for (const Node* node : applied_)
+    for (ValueInfo& info : const_cast<Node*>(node)->outs) info.spec.requires_grad = false;
+}
+
+}  // namespace md

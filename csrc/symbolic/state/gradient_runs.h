@@ -1,0 +1,50 @@
+// What a trace knows of gradients: which values were written since rules may have saved them, and through which nodes
+// the region has gone back itself.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "graph/appended_gradients.h"
+#include "symbolic/values/value.h"
+
+namespace md {
+
+class GradientRuns {
+ public:
+  // --- writes
+  void note_overwritten(ValueRef value) { overwritten_.push_back(value); }
+  // What was written into a leaf.
+  void note_leaf_value(ValueRef value, const Source* leaf) { leaf_values_.emplace_back(value, leaf); }
+  // Whether the value, or what it is a view of, has been overwritten since.
+  bool is_overwritten(ValueRef value) const;
+  // The values that were written into leaves, where gradients end.
+  const std::vector<std::pair<ValueRef, const Source*>>& leaf_values() const { return leaf_values_; }
+
+  // --- tensors whose attribute grad was read or stored
+  std::vector<ValuePtr>& touched() { return touched_; }
+
+  // --- runs
+  void note_run(const AppendedGradients& run, int64_t step);
+  bool any() const { return first_step_ != 0; }
+  int64_t first_step() const { return first_step_; }
+  bool was_applied(const Node* node) const { return applied_.contains(node); }
+  // The history of a value: the tape's; freed, so that a backward through it raises; or partly so.
+  enum class History : uint8_t { Live, Freed, Mixed };
+  History history_of(ValueRef value) const;
+  // Nothing else goes back through the nodes of the runs.
+  void drop_histories() const;
+
+ private:
+  bool is_leaf_value(ValueRef value) const;
+
+  std::vector<ValueRef> overwritten_;
+  std::vector<std::pair<ValueRef, const Source*>> leaf_values_;
+  std::vector<ValuePtr> touched_;
+  std::unordered_set<const Node*> applied_, saving_;
+  int64_t first_step_ = 0;
+};
+
+}  // namespace md

@@ -1,0 +1,260 @@
+// The gradients of what the graph has computed so far are appended to it. Those of leaves become pending values of
+// their attribute grad.
+#include "symbolic/tensors/backward_calls.h"
+
+#include <algorithm>
+
+#include "cpython/text.h"
+#include "graph/appended_gradients.h"
+#include "graph/views.h"
+#include "guards/guard_set.h"
+#include "symbolic/breaks/break_reason.h"
+#include "symbolic/breaks/outcomes.h"
+#include "symbolic/facts/value_facts.h"
+#include "symbolic/tensors/gradient_attributes.h"
+#include "symbolic/tensors/tensor_writes.h"
+#include "tensor/memory_overlap.h"
+
+namespace md {
+namespace {
+
+[[noreturn]] void refuse(std::string what) { graph_break(BreakReason::backward, std::move(what)); }
+
+// Where a gradient ends.
+struct Leaf {
+  ValuePtr tensor;
+  ValueRef gradient;
+};
+
+class BackwardCapture {
+ public:
+  explicit BackwardCapture(Tracer& tracer)
+      : tracer_(tracer), builder_(tracer.builder()), runs_(builder_.gradient_runs()) {
+    if (tracer.outputs().has_output() || tracer.graph().has_host_call()) refuse("after a call of the program's code");
+    if (builder_.modes().inference) refuse("inference mode");
+    tracer.guards().global_state(default_family());
+    if (default_family().gradients->are_watched()) refuse("anomaly mode, or hooks of saved tensors");
+  }
+
+  // gradient: a tensor or None.
+  void add_root(const ValuePtr& root, const ValuePtr& gradient) {
+    auto* tensor = own_tensor(root);
+    tracer_.values().guard_tensor(tensor);
+    if (!tensor->spec.requires_grad) raise_here();
+    ValueRef value = builder_.graph_value(tensor);
+    starts_.push_back({value, same_object(tracer_, gradient, tracer_.values().none()) ? ones_like(tensor->spec)
+                                                                                      : given(gradient, *tensor)});
+  }
+
+  void run_to_leaves() {
+    AppendedGradients found = run(std::nullopt);
+    std::vector<Leaf> leaves;
+    for (auto [value, gradient] : found.leaves) leaves.push_back({leaf_of(value), gradient});
+    for (const Leaf& leaf : leaves) accumulate(leaf);
+  }
+
+  // A tensor or None for each end.
+  ValuePtr run_to(const std::vector<ValuePtr>& ends) {
+    std::vector<ValueRef> values;
+    for (const ValuePtr& end : ends) {
+      auto* tensor = own_tensor(end);
+      if (!tensor->spec.requires_grad) raise_here();
+      values.push_back(builder_.graph_value(tensor));
+      if (tensor->source == nullptr) continue;
+      require_plain_leaf(tracer_, *tensor);
+      relate_to_inputs(*tensor);
+    }
+    AppendedGradients found = run(values);
+    std::vector<ValuePtr> results;
+    for (const ValueRef& gradient : found.ends) {
+      if (gradient.node != nullptr && !is_sole(gradient)) refuse("a gradient that shares memory");
+      results.push_back(gradient.node != nullptr ? new_tensor(gradient) : tracer_.values().none());
+    }
+    return make_value<SequenceValue>(false, std::move(results));
+  }
+
+ private:
+  TensorValue* own_tensor(const ValuePtr& value) {
+    auto* tensor = as<TensorValue>(value);
+    if (tensor == nullptr) refuse("a node in the place of a tensor");
+    if (tensor->family != &default_family()) refuse(str_cat("a tensor of ", tensor->family->name));
+    return tensor;
+  }
+
+  // Of a real number.
+  ValueRef ones_like(const TensorSpec& spec) {
+    static const OpRow* const ones = find_op("ones");
+    if (!known_equal(spec.numel(), 1) || !is_floating(spec.dtype)) raise_here();
+    return {builder_.add_op(*ones, {spec.sizes, spec.dtype}), 0};
+  }
+
+  ValueRef given(const ValuePtr& gradient, const TensorValue& root) {
+    static const OpRow* const cast = find_op("cast");
+    auto* tensor = as<TensorValue>(gradient);
+    if (tensor == nullptr) raise_here();
+    own_tensor(gradient);
+    bool fits =
+        tensor->spec.rank() == root.spec.rank() && is_complex(tensor->spec.dtype) == is_complex(root.spec.dtype);
+    for (int dim = 0; fits && dim < root.spec.rank(); ++dim)
+      fits = known_equal(tensor->spec.sizes[dim], root.spec.sizes[dim]);
+    if (!fits) raise_here();
+    ValueRef value = builder_.graph_value(tensor);
+    if (tensor->spec.dtype == root.spec.dtype) return value;
+    return {builder_.add_op(*cast, {value, root.spec.dtype}), 0};
+  }
+
+  AppendedGradients run(std::optional<std::span<const ValueRef>> ends) {
+    first_new_ = tracer_.graph().nodes().size();
+    std::vector<ValueRef> stops;
+    for (const auto& [value, source] : runs_.leaf_values()) stops.push_back(value);
+    auto append = [this](const OpRow& row, std::vector<Operand> operands) {
+      return builder_.add_op(row, std::move(operands));
+    };
+    try {
+      AppendedGradients found = append_gradients(tracer_.graph(), starts_, ends, stops, append);
+      check(found);
+      runs_.note_run(found, tracer_.instruction_step());
+      return found;
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Internal) throw;
+      refuse(error.what());
+    }
+  }
+
+  // Where eager code raises, or goes another way than the graph.
+  void check(const AppendedGradients& found) const {
+    auto is_overwritten = [this](ValueRef value) { return runs_.is_overwritten(value); };
+    auto was_applied = [this](const Node* node) { return runs_.was_applied(node); };
+    if (std::ranges::any_of(found.saved, is_overwritten)) refuse("a tensor that was written since");
+    if (std::ranges::any_of(found.applied, was_applied)) refuse("a second time through the same operations");
+  }
+
+  // The same tensor, elsewhere in the graph, would have the gradient of both.
+  void relate_to_inputs(const TensorValue& end) {
+    for (const GraphBuilder::Input& input : builder_.inputs()) {
+      ValuePtr value = input.source != nullptr ? tracer_.values().find(input.source) : nullptr;
+      auto* other = as<TensorValue>(value);
+      if (other == nullptr || other == &end || !other->spec.requires_grad) continue;
+      if (other->object.get() == end.object.get()) throw SharedTensorSignal{};
+      tracer_.guards().alias(end.source, input.source, false);
+    }
+  }
+
+  ValuePtr leaf_of(ValueRef value) const {
+    const std::vector<Node*>& inputs = tracer_.graph().inputs();
+    auto input = std::ranges::find(inputs, value.node);
+    const Source* source = nullptr;
+    if (input != inputs.end()) source = builder_.inputs()[static_cast<size_t>(input - inputs.begin())].source;
+    for (const auto& [written, leaf] : runs_.leaf_values())
+      if (written == value) source = leaf;
+    ValuePtr tensor = source != nullptr ? tracer_.values().find(source) : nullptr;
+    if (as<TensorValue>(tensor) == nullptr) refuse("a leaf that is no argument");
+    return tensor;
+  }
+
+  ValuePtr new_tensor(ValueRef value) const {
+    return make_value<TensorValue>(value, tracer_.graph().info(value).spec, default_family());
+  }
+
+  // Adds in place, as eager code does without create_graph.
+  void accumulate(const Leaf& leaf) {
+    static const OpRow* const add = find_op("add");
+    auto* tensor = own_tensor(leaf.tensor);
+    if (tensor->gradient) require_plain_leaf(tracer_, *tensor);
+    ValuePtr before = gradient_attribute(tracer_, leaf.tensor);
+    if (auto* sum = as<TensorValue>(before)) {
+      bool fits = sum->family == tensor->family && !sum->spec.requires_grad && sum->spec.dtype == tensor->spec.dtype;
+      if (!fits || has_expanded_dim(sum->spec)) refuse("a gradient that is not added to in place");
+      call_in_place(tracer_, *add, {{before, new_tensor(leaf.gradient)}, {}});
+    } else if (same_object(tracer_, before, tracer_.values().none())) {
+      put_gradient(tracer_, leaf.tensor, new_tensor(laid_out(leaf.gradient, *tensor)));
+    } else {
+      refuse("a gradient of another type");
+    }
+  }
+
+  // Whether it is memory of its own, which no other result has.
+  bool is_sole(ValueRef value) {
+    const Node& node = *value.node;
+    bool is_new = node.kind == NodeKind::Op && static_cast<size_t>(node.index) >= first_new_;
+    if (!is_new || is_strided_view(node) || std::ranges::find(taken_, value) != taken_.end()) return false;
+    taken_.push_back(value);
+    return true;
+  }
+
+  // As the gradient of a leaf lies: as the leaf does if that has no gaps.
+  ValueRef laid_out(ValueRef value, const TensorValue& leaf) {
+    static const OpRow* const clone = find_op("clone");
+    static const OpRow* const copy = find_op("copy");
+    const TensorSpec& spec = leaf.spec;
+    bool is_symbolic = any_symbolic(spec.sizes.span()) || any_symbolic(spec.strides.span());
+    if (is_symbolic && !spec.is_contiguous()) refuse("a leaf whose elements do not lie one after another");
+    bool is_dense = spec.is_contiguous() || reach_of(spec).count() == spec.numel().value();
+    TensorSpec wanted = is_dense ? spec : TensorSpec::contiguous(spec.dtype, spec.sizes);
+    auto lies_so = [&](ValueRef each) { return same(tracer_.graph().info(each).spec.strides, wanted.strides); };
+    if (lies_so(value) && is_sole(value)) return value;
+    ValueRef laid = {builder_.add_op(*clone, {value, std::string("contiguous_format")}), 0};
+    if (lies_so(laid)) return laid;
+    ValueRef place = {builder_.add_op(*clone, {leaf.ref, std::string("preserve_format")}), 0};
+    laid = {builder_.add_op(*copy, {place, value, Scalar(false)}), 0};
+    laid.node->outs[0].spec.requires_grad = place.node->outs[0].spec.requires_grad = false;
+    if (!lies_so(laid)) refuse("a leaf whose elements do not lie one after another");
+    return laid;
+  }
+
+  Tracer& tracer_;
+  GraphBuilder& builder_;
+  GradientRuns& runs_;
+  std::vector<GradientStart> starts_;
+  std::vector<ValueRef> taken_;
+  size_t first_new_ = 0;
+};
+
+bool flag_of(Tracer& tracer, const ValuePtr& value) {
+  Ref flag = constant_of(tracer, value);
+  if (!flag) refuse("an option that is not known");
+  return flag.get() != Py_None && flag.get() != Py_False;
+}
+
+}  // namespace
+
+ValuePtr call_backward(Tracer& tracer, const CallArgs& args) {
+  static constexpr const char* kNames[] = {"gradient", "retain_graph", "create_graph", "inputs"};
+  if (args.positional.empty() || args.positional.size() > 5 || !is_tensor(args.positional[0])) raise_here();
+  ValuePtr gradient = tracer.values().none();
+  auto take = [&](size_t at, const ValuePtr& value) {
+    if (at == 0) {
+      gradient = value;
+    } else if (flag_of(tracer, value)) {
+      refuse(kNames[at]);
+    }
+  };
+  for (size_t i = 1; i < args.positional.size(); ++i) take(i - 1, args.positional[i]);
+  for (const auto& [name, value] : args.keywords) {
+    auto found = std::ranges::find(kNames, text_of(name));
+    if (found == std::end(kNames)) raise_here();
+    take(static_cast<size_t>(found - std::begin(kNames)), value);
+  }
+  BackwardCapture capture(tracer);
+  capture.add_root(args.positional[0], gradient);
+  capture.run_to_leaves();
+  return tracer.values().none();
+}
+
+ValuePtr call_run_backward(Tracer& tracer, const CallArgs& args) {
+  if (args.positional.size() != 6 || !args.keywords.empty()) raise_here();
+  static constexpr const char* kOptions[] = {"retain_graph", "create_graph", "anomaly mode"};
+  for (size_t i = 0; i < std::size(kOptions); ++i)
+    if (flag_of(tracer, args.positional[3 + i])) refuse(kOptions[i]);
+  auto roots = elements_of(tracer, args.positional[0]), starts = elements_of(tracer, args.positional[1]);
+  if (!roots || !starts || roots->size() != starts->size()) raise_here();
+  BackwardCapture capture(tracer);
+  for (size_t i = 0; i < roots->size(); ++i) capture.add_root((*roots)[i], (*starts)[i]);
+  auto ends = elements_of(tracer, args.positional[2]);
+  if (ends) return capture.run_to(*ends);
+  if (!same_object(tracer, args.positional[2], tracer.values().none())) raise_here();
+  capture.run_to_leaves();
+  return make_value<SequenceValue>(false, std::vector<ValuePtr>{});
+}
+
+}  // namespace md
