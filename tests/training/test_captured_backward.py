@@ -295,6 +295,28 @@ def writes_without_a_history(s):
 
 
 @broken
+def writes_through_a_detached_view(s):
+    y = s.a * s.x
+    y.detach().mul_(2)
+    y.sum().backward()
+
+
+@broken
+def keeps_what_was_written_without_a_history(s):
+    y = s.a * s.x
+    y.detach().mul_(2)
+    return y * y
+
+
+@captured
+def writes_to_a_detached_result(s):
+    y = (s.a * s.x).detach()
+    y.relu_()
+    (y * s.b).square().sum().backward()
+    return y
+
+
+@broken
 def keeps_half_a_history(s):
     hidden = (s.a * s.x).tanh()
     hidden.sum().backward()

@@ -113,7 +113,7 @@ class BackwardCapture {
     try {
       AppendedGradients found = append_gradients(tracer_.graph(), starts_, ends, stops, append);
       check(found);
-      runs_.note_run(found, tracer_.instruction_step());
+      runs_.note_run(found);
       return found;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
@@ -125,6 +125,8 @@ class BackwardCapture {
   void check(const AppendedGradients& found) const {
     auto is_overwritten = [this](ValueRef value) { return runs_.is_overwritten(value); };
     auto was_applied = [this](const Node* node) { return runs_.was_applied(node); };
+    auto is_unrecorded = [this](ValueRef value) { return runs_.is_unrecorded(value); };
+    if (std::ranges::any_of(found.reached, is_unrecorded)) refuse("a tensor that was written without a history");
     if (std::ranges::any_of(found.saved, is_overwritten)) refuse("a tensor that was written since");
     if (std::ranges::any_of(found.applied, was_applied)) refuse("a second time through the same operations");
   }
