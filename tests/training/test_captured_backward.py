@@ -287,6 +287,20 @@ def from_outside(s):
 
 
 @broken
+def gradients_through_the_outside(s):
+    loss = (s.a * s.b).tanh().sum()
+    torch._dynamo.graph_break()
+    return torch.autograd.grad(loss, (s.a, s.b))
+
+
+@broken
+def gradients_by_two_ways(s):
+    y = s.a * 2
+    torch._dynamo.graph_break()
+    return torch.autograd.grad((y.exp() * s.a).sum(), s.a)
+
+
+@broken
 def writes_without_a_history(s):
     y = s.a * s.x
     with torch.no_grad():
