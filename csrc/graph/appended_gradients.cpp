@@ -20,6 +20,7 @@ class GradientAppender : public GradientWalk {
       arrive(start.value, standing_for_built(start.gradient, graph_.info(start.gradient).spec));
     for (size_t i = count; i-- > 0;)
       if (leads[i]) apply(*graph_.nodes()[i]);
+    for (const auto& [value, gradient] : gradients()) result_.reached.push_back(value);
     if (ends) {
       for (const ValueRef& end : *ends) result_.ends.push_back(gradient_of(end));
     } else {

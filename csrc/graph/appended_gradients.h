@@ -16,6 +16,7 @@ struct AppendedGradients {
   std::vector<const Node*> applied;                   // whose results' gradients were handed on
   std::vector<const Node*> saving;                    // those of them for which eager code saves elements
   std::vector<ValueRef> saved;                        // what it saves
+  std::vector<ValueRef> reached;                      // values that gradients arrive at
 };
 
 struct GradientStart {

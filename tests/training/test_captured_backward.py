@@ -287,11 +287,47 @@ def from_outside(s):
 
 
 @broken
+def gradients_through_the_outside(s):
+    loss = (s.a * s.b).tanh().sum()
+    torch._dynamo.graph_break()
+    return torch.autograd.grad(loss, (s.a, s.b))
+
+
+@broken
+def gradients_by_two_ways(s):
+    y = s.a * 2
+    torch._dynamo.graph_break()
+    return torch.autograd.grad((y.exp() * s.a).sum(), s.a)
+
+
+@broken
 def writes_without_a_history(s):
     y = s.a * s.x
     with torch.no_grad():
         y.mul_(2)
     y.sum().backward()
+
+
+@broken
+def writes_through_a_detached_view(s):
+    y = s.a * s.x
+    y.detach().mul_(2)
+    y.sum().backward()
+
+
+@broken
+def keeps_what_was_written_without_a_history(s):
+    y = s.a * s.x
+    y.detach().mul_(2)
+    return y * y
+
+
+@captured
+def writes_to_a_detached_result(s):
+    y = (s.a * s.x).detach()
+    y.relu_()
+    (y * s.b).square().sum().backward()
+    return y
 
 
 @broken

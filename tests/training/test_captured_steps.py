@@ -89,7 +89,13 @@ def texts(number):
 
 
 def convolutional():
-    layers = [nn.Conv2d(1, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3)]
+    layers = [
+        nn.Conv2d(1, 4, 3, padding=1, bias=False),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(4, 6, 3),
+    ]
     return nn.Sequential(*layers, nn.Tanh(), nn.Flatten(), nn.Linear(24, 3))
 
 

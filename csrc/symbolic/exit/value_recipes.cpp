@@ -72,6 +72,8 @@ Detached detached(const TensorValue& tensor) {
 // Whether the region has gone back through the history of an output. What it has left of one in part is not described.
 bool RegionFinisher::is_freed(ValueRef output) {
   const GradientRuns& runs = tracer_.builder().gradient_runs();
+  if (int64_t step = runs.unrecorded_step(output))
+    end_before(step, BreakReason::tensor_write, "a write without a history into a result that has one");
   if (!runs.any()) return false;
   GradientRuns::History history = runs.history_of(output);
   if (history == GradientRuns::History::Mixed)

@@ -9,7 +9,7 @@ namespace md {
 namespace {
 
 // Each is compared with all others.
-constexpr size_t kMostTensors = 64;
+constexpr size_t kMostTensors = 192;
 
 bool is_hashed_by_identity(Tracer& tracer, const ValuePtr& tensor) {
   static PyObject* const kHash = PyUnicode_InternFromString("__hash__");

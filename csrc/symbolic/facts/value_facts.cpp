@@ -42,7 +42,7 @@ bool is_known_constant(const ObjectValue& value) {
 }
 
 // The position of a key that is not a constant is found by counting.
-constexpr Py_ssize_t kMostKeysByPlace = 64;
+constexpr Py_ssize_t kMostKeysByPlace = 192;
 
 // Returns true if dicts and sets raise the same TypeError for a list as hash(): since 3.14 they name the intended use.
 bool containers_speak_as_hash() {

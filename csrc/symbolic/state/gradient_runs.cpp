@@ -20,8 +20,12 @@ bool GradientRuns::is_overwritten(ValueRef value) const {
   }
 }
 
-void GradientRuns::note_run(const AppendedGradients& run, int64_t step) {
-  if (!any()) first_step_ = step;
+bool GradientRuns::is_unrecorded(ValueRef value) const {
+  return std::ranges::any_of(unrecorded_, [&](const auto& each) { return each.first == value; });
+}
+
+void GradientRuns::note_run(const AppendedGradients& run) {
+  if (!any()) first_step_ = step_;
   applied_.insert(run.applied.begin(), run.applied.end());
   saving_.insert(run.saving.begin(), run.saving.end());
 }
@@ -30,8 +34,8 @@ bool GradientRuns::is_leaf_value(ValueRef value) const {
   return std::ranges::any_of(leaf_values_, [&](const auto& each) { return each.first == value; });
 }
 
-GradientRuns::History GradientRuns::history_of(ValueRef value) const {
-  bool any_applied = false, any_other = false, any_saving = false;
+template <typename Visit>
+void GradientRuns::visit_history(ValueRef value, Visit visit) const {
   std::unordered_set<const Node*> seen;
   std::vector<ValueRef> pending{value};
   while (!pending.empty()) {
@@ -40,11 +44,28 @@ GradientRuns::History GradientRuns::history_of(ValueRef value) const {
     const ValueInfo& info = next.node->outs[static_cast<size_t>(next.out)];
     if (info.is_scalar || !info.spec.requires_grad || next.node->kind != NodeKind::Op || is_leaf_value(next)) continue;
     if (!seen.insert(next.node).second) continue;
-    (was_applied(next.node) ? any_applied : any_other) = true;
-    any_saving = any_saving || saving_.contains(next.node);
+    visit(next);
     for (const Operand& operand : next.node->operands)
       for_each_value(operand, [&](const ValueRef& each) { pending.push_back(each); });
   }
+}
+
+int64_t GradientRuns::unrecorded_step(ValueRef value) const {
+  if (unrecorded_.empty()) return 0;
+  int64_t first = 0;
+  visit_history(value, [&](ValueRef met) {
+    for (const auto& [written, step] : unrecorded_)
+      if (written == met && (first == 0 || step < first)) first = step;
+  });
+  return first;
+}
+
+GradientRuns::History GradientRuns::history_of(ValueRef value) const {
+  bool any_applied = false, any_other = false, any_saving = false;
+  visit_history(value, [&](ValueRef met) {
+    (was_applied(met.node) ? any_applied : any_other) = true;
+    any_saving = any_saving || saving_.contains(met.node);
+  });
   if (!any_applied) return History::Live;
   return any_other || !any_saving ? History::Mixed : History::Freed;
 }

@@ -16,6 +16,12 @@ class GradientRuns {
  public:
   // --- writes
   void note_overwritten(ValueRef value) { overwritten_.push_back(value); }
+  // Written into a computed value without being recorded: gradients pass over the write.
+  void note_unrecorded(ValueRef value) { unrecorded_.emplace_back(value, step_); }
+  bool is_unrecorded(ValueRef value) const;
+  // The step of such a write in the history of a value; 0: there is none.
+  int64_t unrecorded_step(ValueRef value) const;
+  void enter_step(int64_t step) { step_ = step; }
   // What was written into a leaf.
   void note_leaf_value(ValueRef value, const Source* leaf) { leaf_values_.emplace_back(value, leaf); }
   // Whether the value, or what it is a view of, has been overwritten since.
@@ -27,7 +33,7 @@ class GradientRuns {
   std::vector<ValuePtr>& touched() { return touched_; }
 
   // --- runs
-  void note_run(const AppendedGradients& run, int64_t step);
+  void note_run(const AppendedGradients& run);
   bool any() const { return first_step_ != 0; }
   int64_t first_step() const { return first_step_; }
   bool was_applied(const Node* node) const { return applied_.contains(node); }
@@ -39,12 +45,16 @@ class GradientRuns {
 
  private:
   bool is_leaf_value(ValueRef value) const;
+  // Calls visit(value) for each computed value that gradients would go through.
+  template <typename Visit>
+  void visit_history(ValueRef value, Visit visit) const;
 
   std::vector<ValueRef> overwritten_;
+  std::vector<std::pair<ValueRef, int64_t>> unrecorded_;
   std::vector<std::pair<ValueRef, const Source*>> leaf_values_;
   std::vector<ValuePtr> touched_;
   std::unordered_set<const Node*> applied_, saving_;
-  int64_t first_step_ = 0;
+  int64_t step_ = 0, first_step_ = 0;
 };
 
 }  // namespace md

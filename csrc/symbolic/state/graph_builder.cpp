@@ -253,11 +253,8 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
     if (step.row->has(kUncounted)) graph_break(BreakReason::tensor_write, "a write that its tensor does not count");
   bool is_counted = tensor->converted_from && as<TensorValue>(tensor->converted_from)->family->written != nullptr;
   if (is_counted) graph_break(BreakReason::tensor_write, "a write that another library does not count");
-  // Gradients pass over a write that has no history.
   bool is_recorded = tensor->spec.requires_grad && modes(*tensor->family).records_gradient();
   bool is_silent = !is_recorded && graph_->info(base->original).spec.requires_grad;
-  if (is_silent && base->source == nullptr)
-    graph_break(BreakReason::tensor_write, "a write without a history into a result that has one");
   if (base->source != nullptr) note_written_input(base);
   ValueRef next;
   try {
@@ -268,6 +265,7 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
   // A write under no_grad keeps the requires_grad of the target, whatever mode its values were computed in.
   next.node->outs[static_cast<size_t>(next.out)].spec.requires_grad = graph_->info(base->original).spec.requires_grad;
   if (is_silent && base->source != nullptr) gradient_runs_.note_leaf_value(next, base->source);
+  if (is_silent && base->source == nullptr) gradient_runs_.note_unrecorded(next);
   gradient_runs_.note_overwritten(std::exchange(base->current, next));
   ++base->version;
   if (tensor->views.empty()) {

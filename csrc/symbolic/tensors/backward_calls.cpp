@@ -3,6 +3,7 @@
 #include "symbolic/tensors/backward_calls.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "cpython/text.h"
 #include "graph/appended_gradients.h"
@@ -64,6 +65,7 @@ class BackwardCapture {
       require_plain_leaf(tracer_, *tensor);
       relate_to_inputs(*tensor);
     }
+    require_leaves();
     AppendedGradients found = run(values);
     std::vector<ValuePtr> results;
     for (const ValueRef& gradient : found.ends) {
@@ -113,7 +115,7 @@ class BackwardCapture {
     try {
       AppendedGradients found = append_gradients(tracer_.graph(), starts_, ends, stops, append);
       check(found);
-      runs_.note_run(found, tracer_.instruction_step());
+      runs_.note_run(found);
       return found;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Internal) throw;
@@ -125,8 +127,29 @@ class BackwardCapture {
   void check(const AppendedGradients& found) const {
     auto is_overwritten = [this](ValueRef value) { return runs_.is_overwritten(value); };
     auto was_applied = [this](const Node* node) { return runs_.was_applied(node); };
+    auto is_unrecorded = [this](ValueRef value) { return runs_.is_unrecorded(value); };
+    if (std::ranges::any_of(found.reached, is_unrecorded)) refuse("a tensor that was written without a history");
     if (std::ranges::any_of(found.saved, is_overwritten)) refuse("a tensor that was written since");
     if (std::ranges::any_of(found.applied, was_applied)) refuse("a second time through the same operations");
+  }
+
+  // All that the roots were computed from: the history of another input goes on outside, and may come to an end there.
+  void require_leaves() {
+    std::unordered_set<const Node*> seen;
+    std::vector<ValueRef> pending;
+    for (const GradientStart& start : starts_) pending.push_back(start.value);
+    while (!pending.empty()) {
+      ValueRef value = pending.back();
+      pending.pop_back();
+      const ValueInfo& info = tracer_.graph().info(value);
+      if (info.is_scalar || !info.spec.requires_grad || !seen.insert(value.node).second) continue;
+      if (value.node->kind != NodeKind::Op) {
+        const ValuePtr leaf = leaf_of(value);
+        require_plain_leaf(tracer_, *as<TensorValue>(leaf));
+      }
+      for (const Operand& operand : value.node->operands)
+        for_each_value(operand, [&](const ValueRef& each) { pending.push_back(each); });
+    }
   }
 
   // The same tensor, elsewhere in the graph, would have the gradient of both.

@@ -75,6 +75,7 @@ CapturedRegion Tracer::run() {
     current.index = current.next;
     frames_.note_stack();
     instruction_step_ = steps_ + 1;
+    builder_.gradient_runs().enter_step(instruction_step_);
     instruction_depth_ = frames_.depth();
     advanced_ = false;
     Extent before = extent();
