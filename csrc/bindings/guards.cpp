@@ -176,6 +176,10 @@ void add_ABSENT(TestProgram& program, int source) { program.guards().absent(prog
 void add_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(program.at(a), program.at(b), true); }
 void add_NOT_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(program.at(a), program.at(b), false); }
 void add_NO_OVERLAP(TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); }
+// The first is written. More pairs than have a guard of their own.
+void add_APART(TestProgram& program, int a, int b) {
+  for (int i = 0; i < 20; ++i) program.guards().no_overlap(program.at(a), program.at(b));
+}
 void add_WRITABLE(TestProgram& program, int source) { program.guards().writable(program.at(source)); }
 void add_ALIGNED(TestProgram& program, int source, int64_t bytes) {
   program.guards().aligned(program.at(source), bytes);

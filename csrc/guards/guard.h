@@ -55,7 +55,7 @@ struct Guard {
   Py_ssize_t length = 0;
   std::vector<GuardedRef> keys;  // DICT_KEYS
   TensorExpectation tensor;
-  std::unique_ptr<SizeExpectation> size;  // SHAPE; of NUMBER only the places and registers
+  std::unique_ptr<SizeExpectation> size;  // SHAPE; of NUMBER and APART only the places and registers
   std::unique_ptr<NumberCode> number;     // NUMBER
   StateExpectation state;
 

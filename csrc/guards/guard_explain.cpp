@@ -170,6 +170,10 @@ std::string condition_NOT_ALIAS(const Guard& guard, const Bytecode& bytecode) {
 std::string condition_NO_OVERLAP(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " shares no memory with " + name(guard.other, bytecode);
 }
+std::string condition_APART(const Guard& guard, const Bytecode& bytecode) {
+  return str_cat(name(guard.source, bytecode), " and ", guard.length - 1,
+                 " more that are written share no memory with ", guard.size->places.size(), " tensors");
+}
 std::string condition_WRITABLE(const Guard& guard, const Bytecode& bytecode) {
   return name(guard.source, bytecode) + " is writable";
 }

@@ -276,6 +276,17 @@ bool check_NO_OVERLAP(const GuardInstruction& in, PyObject* const* registers, co
   return a.defined() && b.defined() && !ranges_meet(a, b);
 }
 
+// As NO_OVERLAP of all pairs with a written tensor.
+bool check_APART(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
+  std::vector<Tensor> tensors;
+  tensors.reserve(in.operand->size->registers.size());
+  for (uint32_t which : in.operand->size->registers) {
+    tensors.push_back(tensor_of_object(registers[which]));
+    if (!tensors.back().defined()) return false;
+  }
+  return !any_ranges_meet(tensors, static_cast<size_t>(in.operand->length));
+}
+
 bool check_WRITABLE(const GuardInstruction& in, PyObject* const* registers, const LocalsView&) {
   const TensorFamily* family = family_of(registers[in.target]);
   return family != nullptr && family->is_writable(registers[in.target]);

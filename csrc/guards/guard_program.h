@@ -45,7 +45,9 @@ struct GuardInstruction {
 };
 
 // A check that reads the registers of its guard's places.
-inline bool reads_places(const GuardInstruction& in) { return in.op == GuardOp::SHAPE || in.op == GuardOp::NUMBER; }
+inline bool reads_places(const GuardInstruction& in) {
+  return in.op == GuardOp::SHAPE || in.op == GuardOp::NUMBER || in.op == GuardOp::APART;
+}
 
 class GuardProgram {
  public:

@@ -31,6 +31,8 @@ bool same_relation(const Guard& a, const Guard& b) {
          a.size->right_text == b.size->right_text;
 }
 
+bool same_places(const Guard& a, const Guard& b) { return a.length == b.length && a.size->places == b.size->places; }
+
 bool same_computation(const Guard& a, const Guard& b) { return same_constant(a, b) && same(*a.number, *b.number); }
 
 namespace {

@@ -12,7 +12,7 @@ enum class GuardSubject : uint8_t {
   Object,   // the object at `source`, which is fetched before the check
   Place,    // `source` itself: the check looks it up in its base
   Pair,     // the objects at `source` and `other`
-  Sizes,    // the objects at the places of `size`
+  Sizes,    // the objects at the places of `size`: numbers, or the tensors of APART
   Process,  // no source
 };
 
@@ -49,6 +49,7 @@ bool same_constant(const Guard& a, const Guard& b);
 bool same_length(const Guard& a, const Guard& b);
 bool same_keys(const Guard& a, const Guard& b);
 bool same_relation(const Guard& a, const Guard& b);
+bool same_places(const Guard& a, const Guard& b);
 bool same_computation(const Guard& a, const Guard& b);
 bool same_state(const Guard& a, const Guard& b);
 bool same_without_operand(const Guard& a, const Guard& b);

@@ -13,6 +13,18 @@
 
 namespace md {
 
+// Tensors of which none that is written may share memory with another.
+struct ApartTensors {
+  std::vector<const Source*> sources;
+  std::unordered_map<const Source*, bool> is_written;
+  void add(const Source* source, bool writes) {
+    auto [known, is_new] = is_written.try_emplace(source, writes);
+    if (is_new) sources.push_back(source);
+    known->second = known->second || writes;
+  }
+};
+inline constexpr int kMostPairs = 16;  // with a guard of their own
+
 struct GuardSet::Impl {
   // The weak references in `guards` and the notice refer to each other; the notice is destroyed last.
   DeathNotice notice;
@@ -20,6 +32,8 @@ struct GuardSet::Impl {
   std::vector<Guard> guards;
   std::vector<std::vector<int>> guards_on;  // by source id, until simplified
   std::vector<int> process_guards;          // those without a source, likewise
+  int pairs_apart = 0;
+  ApartTensors apart;  // of the pairs beyond kMostPairs, until they are a guard
   bool sealed = false;
   GuardProgram program;
   GuardMemos memories;
@@ -27,6 +41,7 @@ struct GuardSet::Impl {
   void add(Guard guard);
   void add_object(GuardKind kind, const Source* source, BorrowedRef object);
   void add_keys(GuardKind kind, const Source* source, BorrowedRef tuple);
+  void add_apart();
   void share_types();
   void drop_implied();
   void fold_absent_dicts();
@@ -67,6 +82,19 @@ void GuardSet::Impl::add_object(GuardKind kind, const Source* source, BorrowedRe
   MD_ASSERT(GuardSet::can_hold(object), "a guard cannot hold a ", object.type()->tp_name);
   Guard guard = guard_on(kind, source);
   guard.object = GuardedRef(object);
+  add(std::move(guard));
+}
+
+// The written ones first, as check_APART reads them.
+void GuardSet::Impl::add_apart() {
+  ApartTensors tensors = std::exchange(apart, {});
+  if (tensors.sources.empty()) return;
+  auto others =
+      std::ranges::stable_partition(tensors.sources, [&](auto* source) { return tensors.is_written[source]; });
+  Guard guard = guard_on(GuardKind::APART, tensors.sources[0]);
+  guard.length = others.begin() - tensors.sources.begin();
+  guard.size = std::make_unique<SizeExpectation>();
+  for (const Source* source : tensors.sources) guard.size->places.push_back({source, SizePlace::kNumber});
   add(std::move(guard));
 }
 
@@ -195,6 +223,7 @@ std::string GuardSet::Impl::text(const GuardProgram::Miss& miss, const Bytecode&
 }
 
 std::vector<GuardSet::Fact> GuardSet::facts() {
+  impl_->add_apart();
   impl_->drop_implied();
   std::vector<Fact> facts;
   for (const Guard& guard : impl_->guards) facts.push_back({guard.kind, guard.source});
@@ -331,9 +360,17 @@ void GuardSet::alias(const Source* a, const Source* b, bool same) {
   impl_->add(std::move(guard));
 }
 
-void GuardSet::no_overlap(const Source* a, const Source* b) {
-  Guard guard = guard_on(GuardKind::NO_OVERLAP, a->id() < b->id() ? a : b);
-  guard.other = a->id() < b->id() ? b : a;
+void GuardSet::no_overlap(const Source* written, const Source* other) {
+  const auto& [first, second] = std::minmax(written, other, [](auto* a, auto* b) { return a->id() < b->id(); });
+  if (is_in_stand_in(first)) return;
+  if (impl_->pairs_apart == kMostPairs) {
+    impl_->apart.add(written, true);
+    impl_->apart.add(other, false);
+    return;
+  }
+  ++impl_->pairs_apart;
+  Guard guard = guard_on(GuardKind::NO_OVERLAP, first);
+  guard.other = second;
   impl_->add(std::move(guard));
 }
 
@@ -389,6 +426,7 @@ void GuardSet::global_state(const TensorFamily& family) {
 
 void GuardSet::seal(GuardDeathListener* listener) {
   MD_ASSERT(!impl_->sealed, "sealed once");
+  impl_->add_apart();
   impl_->share_types();
   impl_->drop_implied();
   impl_->fold_absent_dicts();

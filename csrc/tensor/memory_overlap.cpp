@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace md {
@@ -114,6 +115,34 @@ bool ranges_meet(const Tensor& a, const Tensor& b) {
   if (a->is_apart() || b->is_apart()) return is_same(a, b) && a->numel() > 0;
   ByteRange x = range_of(a), y = range_of(b);
   return x.begin < y.end && y.begin < x.end;
+}
+
+bool any_ranges_meet(std::span<const Tensor> tensors, size_t written) {
+  struct Place {
+    ByteRange range;
+    bool is_written;
+  };
+  std::vector<Place> places;
+  places.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    // Without memory that others could share: they meet themselves alone.
+    if (tensors[i]->is_apart()) {
+      const auto* self = reinterpret_cast<const char*>(tensors[i].impl());
+      if (tensors[i]->numel() > 0) places.push_back({{self, self + 1}, i < written});
+    } else {
+      places.push_back({range_of(tensors[i]), i < written});
+    }
+  }
+  std::ranges::sort(places, [](const Place& a, const Place& b) {
+    return std::tie(a.range.begin, a.range.end) < std::tie(b.range.begin, b.range.end);
+  });
+  const char *end = nullptr, *end_of_written = nullptr;
+  for (const Place& place : places) {
+    if (place.range.begin < (place.is_written ? end : end_of_written)) return true;
+    end = std::max(end, place.range.end);
+    if (place.is_written) end_of_written = std::max(end_of_written, place.range.end);
+  }
+  return false;
 }
 
 bool is_same_view(const Tensor& a, const Tensor& b) {

@@ -1,6 +1,7 @@
 // Which tensors share memory: decided by address, since two storages may cover the same bytes.
 #pragma once
 #include <cstdint>
+#include <span>
 
 #include "tensor/tensor.h"
 
@@ -8,6 +9,8 @@ namespace md {
 
 // For real tensors: whether the byte ranges from first to last element intersect; false means definitely disjoint.
 bool ranges_meet(const Tensor& a, const Tensor& b);
+// Whether ranges_meet() for one of the first `written` tensors and any other one.
+bool any_ranges_meet(std::span<const Tensor> tensors, size_t written);
 // Whether they are the same strided view of memory: the same elements in the same order.
 bool is_same_view(const Tensor& a, const Tensor& b);
 // Whether two indices refer to the same element, as far as single strides tell: an expanded dim.

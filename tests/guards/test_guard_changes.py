@@ -376,6 +376,24 @@ def two_lists():
     return write, [lambda: (ones(1), [], []), lambda: (ones(1), [], [])], one
 
 
+@case("APART")
+def many_tensors_that_share_memory():
+    def write(tensors):
+        for tensor in tensors:
+            tensor.mul_(2)
+        return tensors[0] + 1
+
+    def shared():
+        whole = ones(20)
+        return ([whole[:3], whole[2:4], *[whole[2 * k : 2 * k + 2] for k in range(2, 10)]],)
+
+    def apart():
+        whole = ones(20)
+        return ([whole[2 * k : 2 * k + 2] for k in range(10)],)
+
+    return write, [apart, apart], shared
+
+
 @case("NO_OVERLAP")
 def tensors_that_share_memory():
     def write(x, y):
