@@ -58,9 +58,11 @@ enum class History : uint8_t { None, ByGraph, ByOperands };
 // A host call's function keeps the history itself.
 std::vector<Tensor> run_keeping_history(const Node& node, std::span<const Arg> args, History history) {
   bool by_graph = std::ranges::any_of(node.outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
-  GradModeScope mode(history == History::ByOperands || by_graph);
+  bool keeps = history == History::ByOperands || by_graph;
+  GradModeScope mode(keeps);
   std::vector<Tensor> results = run_op(*node.op, args);
-  note_history(*node.op, args, results);
+  // What the graph has no history of is no view that was made under no_grad, either.
+  if (keeps) note_history(*node.op, args, results);
   return results;
 }
 

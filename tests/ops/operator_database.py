@@ -330,6 +330,8 @@ def layout_difference(op, here, sample, strides):
         return None
     if error is not None or our_error is not None or difference(ours, theirs, values=False):
         return None
+    if any(tensor.layout is not torch.strided for tensor in tensors_in(theirs, torch.Tensor)):
+        return None
     a, b = layout(ours, ours_given, md.Tensor), layout(theirs, given, torch.Tensor)
     if not strides:
         a, b = [row[1:] for row in a], [row[1:] for row in b]

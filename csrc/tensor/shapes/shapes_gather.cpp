@@ -130,6 +130,12 @@ void masked_fill_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (mask->dtype() != DType::bool_) {
     raise_op(ErrorKind::Runtime, call.row.name, "expects mask to be bool, but got ", row(mask->dtype()).name);
   }
+  bool fills_complex = arg_is<Scalar>(call, 2)   ? scalar_arg(call, 2).category() == DTypeCategory::Complex
+                       : arg_is<Tensor>(call, 2) ? is_complex(tensor_arg(call, 2)->dtype())
+                                                 : false;
+  if (fills_complex && !is_complex(self->dtype()))
+    raise_op(ErrorKind::Runtime, call.row.name, "value cannot be converted to type ", row(self->dtype()).name,
+             " without overflow");
   const Tensor* tensors[] = {&self, &mask};
   DimVec sizes = broadcast_sizes(call, tensors);
   OutSpec out;

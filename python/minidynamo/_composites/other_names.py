@@ -135,7 +135,9 @@ def native_layer_norm(
     require_tensor("native_layer_norm", input)
     found = minidynamo.nn.functional.layer_norm(input, normalized_shape, weight, bias, eps)
     dims = list(range(input.dim() - len(normalized_shape), input.dim()))
-    return (found, *_moments(input, dims, eps))
+    mean, scale = _moments(input, dims, eps)
+    is_mixed = any(each is not None and each.dtype != input.dtype for each in (weight, bias))
+    return (found, mean, scale) if is_mixed else (found, mean.to(input.dtype), scale.to(input.dtype))
 
 
 def _moments(input: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor]:

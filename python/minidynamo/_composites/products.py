@@ -502,7 +502,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     power = minidynamo.eye(input.shape[-1], dtype=input.dtype).expand(input.shape)
     if n == 0:
         # Of input, with a slope of 0.
-        return input.masked_fill(minidynamo.ones(input.shape, dtype=minidynamo.bool), 0) + power
+        return input.masked_fill(minidynamo.ones(input.shape, dtype=minidynamo.bool), 0).contiguous() + power
     result: Any
     base, result = input, None
     while n > 0:

@@ -10,7 +10,10 @@ from typing import Any
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.summary.writer.event_file_writer import EventFileWriter
 
+from ..._missing_names import explain_missing as _explain_missing
 from . import summaries
+
+__all__ = ["FileWriter", "SummaryWriter"]
 
 _Step = int | None
 
@@ -152,3 +155,6 @@ class SummaryWriter:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+_explain_missing(__name__)
