@@ -24,7 +24,7 @@ thread_local RandomGenerator* drawn_from = nullptr;
 // Before the process-wide state changes. The lock must be held.
 void note_change() {
   if (innermost != nullptr && !innermost->before_) {
-    innermost->before_ = state();
+    innermost->before_ = std::make_unique<RandomState>(state());
     innermost->version_before_ = version;
   }
   version = ++last_version;
@@ -101,7 +101,7 @@ RandomTransaction::~RandomTransaction() {
   innermost = outer_;
   if (outer_ == nullptr || !before_) return;
   if (!outer_->before_) {
-    outer_->before_ = before_;
+    outer_->before_ = std::move(before_);
     outer_->version_before_ = version_before_;
   }
   outer_->version_after_ = version_after_;

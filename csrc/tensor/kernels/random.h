@@ -2,6 +2,7 @@
 // hand out does not depend on the number of threads: a draw has the generator for itself.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 
@@ -77,7 +78,7 @@ class RandomTransaction {
 
  private:
   friend void note_change();
-  std::optional<RandomState> before_;  // once something has changed
+  std::unique_ptr<RandomState> before_;  // once something has changed; apart, as most transactions draw nothing
   uint64_t version_before_ = 0, version_after_ = 0;
   RandomTransaction* outer_;
 };
