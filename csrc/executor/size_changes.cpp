@@ -84,8 +84,11 @@ void SizeChanges::put_sizes(Layout& layout, bool all) {
     int64_t start = offset_of(view->base) * item_of(view->base) / item_of(view->value);
     put_offset(layout, view->value, start + dependence_->sized->view_offset(*view->node, view->out));
   }
-  for (const InWindow* each : affected_.in_windows)
-    put_offset(layout, each->value, offset_of(each->base) + written_view(*each->update).offset.value());
+  for (const InWindow* each : affected_.in_windows) {
+    // A copy writes all of its target.
+    int64_t within = writes_view(*each->update->op) ? written_view(*each->update).offset.value() : 0;
+    put_offset(layout, each->value, offset_of(each->base) + within);
+  }
   std::span<const int64_t> numbers = dependence_->sized->numbers();
   std::ranges::copy(numbers, numbers_.begin());
 }

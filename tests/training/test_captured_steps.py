@@ -2,6 +2,7 @@
 the eager run, captures are few, and what changes between two steps is noticed."""
 
 import copy
+import itertools
 
 import pytest
 
@@ -434,3 +435,35 @@ def test_changes_are_noticed(changing, name):
         return losses + run.state() + [each.grad for each in run.model.parameters() if each.grad is not None]
 
     assert_close(outcome(False), outcome(True))
+
+
+def test_models_of_other_sizes_in_one_step():
+    """A plan that is bound anew to its sizes keeps results in the memory of what they are copied to."""
+
+    def run(widths, rows, loss, kind, calls, compiles):
+        layers = [layer for pair in itertools.pairwise(widths) for layer in (nn.Linear(*pair), nn.ReLU())][:-1]
+        model = nn.Sequential(*layers).double()
+        optimizer = kind(model.parameters(), lr=0.01)
+
+        def step(x, y):
+            optimizer.zero_grad()
+            result = loss(model(x), y)
+            result.backward()
+            optimizer.step()
+            return result.detach()
+
+        step = torch.compile(step) if compiles else step
+        x = torch.linspace(-1, 1, rows * widths[0]).double().reshape(rows, widths[0])
+        y = torch.ones(rows, 1).double() if widths[-1] == 1 else torch.arange(rows) % widths[-1]
+        return [step(x, y).item() for _ in range(calls)]
+
+    losses = []
+    for compiles in (False, True):
+        torch.manual_seed(0)
+        found = []
+        for calls in (5, 30):
+            found += run((30, 1), 64, F.binary_cross_entropy_with_logits, optim.SGD, calls, compiles)
+        for calls in (5, 40):
+            found += run((20, 12, 8, 4), 128, F.cross_entropy, optim.Adam, calls, compiles)
+        losses.append(found)
+    assert all(abs(a - b) < 1e-10 * max(1, abs(a)) for a, b in zip(*losses, strict=True))
