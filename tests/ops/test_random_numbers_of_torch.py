@@ -191,6 +191,15 @@ def test_calls_one_after_another(name, seed):
         assert_alike(ours, theirs, None if exact else tolerance)
 
 
+def in_both(seed, draw):
+    """[ours, torch's] of draw(library), from the same seed."""
+    found = []
+    for library in (md, pytest.importorskip("torch")):
+        library.manual_seed(seed)
+        found.append(draw(library))
+    return found
+
+
 # Functions of nn.functional, or of the library itself.
 DROPOUTS = {
     "dropout": lambda F, x: F.dropout(x, 0.3),
@@ -211,13 +220,11 @@ DROPOUTS = {
 
 @pytest.mark.parametrize("name", DROPOUTS)
 def test_dropout(name):
-    torch = pytest.importorskip("torch")
-    made = []
-    for lib in (md, torch):
-        lib.manual_seed(7)
+    def draw(lib):
         x = lib.arange(1.0, 2 * 8 * 5 * 6 + 1).reshape(2, 8, 5, 6)
-        made.append((DROPOUTS[name](lib if "torch" in name else lib.nn.functional, x), lib.rand(2)))
-    for ours, theirs in zip(*made):
+        return DROPOUTS[name](lib if "torch" in name else lib.nn.functional, x), lib.rand(2)
+
+    for ours, theirs in zip(*in_both(7, draw)):
         assert_alike(ours, theirs, 1e-6)
 
 
@@ -252,12 +259,7 @@ MODULES = {
 
 @pytest.mark.parametrize("name", MODULES)
 def test_initial_weights(name):
-    torch = pytest.importorskip("torch")
-    made = []
-    for lib in (md, torch):
-        lib.manual_seed(11)
-        made.append((MODULES[name](lib.nn), lib.rand(3)))
-    (ours, next_ours), (theirs, next_theirs) = made
+    (ours, next_ours), (theirs, next_theirs) = in_both(11, lambda lib: (MODULES[name](lib.nn), lib.rand(3)))
     ours, theirs = dict(ours.named_parameters()), dict(theirs.named_parameters())
     assert list(ours) == list(theirs)
     for parameter in ours:
@@ -283,21 +285,12 @@ DRAWING = {
 
 @pytest.mark.parametrize("name", DRAWING)
 def test_layers_in_training(name):
-    torch = pytest.importorskip("torch")
-    made = []
-    for lib in (md, torch):
-        lib.manual_seed(23)
-        x = lib.randn(5, 3, 8)
-        made.append((DRAWING[name](lib, x).detach(), lib.rand(3)))
-    for ours, theirs in zip(*made):
+    for ours, theirs in zip(*in_both(23, lambda lib: (DRAWING[name](lib, lib.randn(5, 3, 8)).detach(), lib.rand(3)))):
         assert_alike(ours, theirs, 1e-5)
 
 
 def test_training_follows_the_same_path():
-    torch = pytest.importorskip("torch")
-    made = []
-    for lib in (md, torch):
-        lib.manual_seed(29)
+    def draw(lib):
         model = lib.nn.Sequential(lib.nn.Linear(6, 16), lib.nn.ReLU(), lib.nn.Dropout(0.2), lib.nn.Linear(16, 1))
         optimizer = lib.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
         losses = []
@@ -308,8 +301,10 @@ def test_training_follows_the_same_path():
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
-        made.append(losses)
-    assert made[0] == pytest.approx(made[1], rel=1e-4)
+        return losses
+
+    ours, theirs = in_both(29, draw)
+    assert ours == pytest.approx(theirs, rel=1e-4)
 
 
 INITIAL = {
@@ -331,12 +326,7 @@ INITIAL = {
 
 @pytest.mark.parametrize("name", INITIAL)
 def test_init(name):
-    torch = pytest.importorskip("torch")
-    made = []
-    for lib in (md, torch):
-        lib.manual_seed(13)
-        made.append((INITIAL[name](lib.nn.init, lib.zeros(6, 9)), lib.rand(3)))
-    for ours, theirs in zip(*made):
+    for ours, theirs in zip(*in_both(13, lambda lib: (INITIAL[name](lib.nn.init, lib.zeros(6, 9)), lib.rand(3)))):
         assert_alike(ours, theirs, 1e-5 if "orthogonal" in name else 1e-6)
 
 
@@ -364,13 +354,11 @@ DISTRIBUTIONS = {
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_distributions(name):
-    torch = pytest.importorskip("torch")
-    made = []
-    for lib in (md, torch):
-        lib.manual_seed(17)
+    def draw(lib):
         distribution = DISTRIBUTIONS[name](lib.distributions, lib.tensor)
-        made.append([distribution.sample((n,)) for n in (1, 7, 40)] + [lib.rand(3)])
-    for ours, theirs in zip(*made):
+        return [distribution.sample((n,)) for n in (1, 7, 40)] + [lib.rand(3)]
+
+    for ours, theirs in zip(*in_both(17, draw)):
         assert_alike(ours, theirs, 1e-5)
 
 
@@ -387,14 +375,9 @@ ORDERS = {
 
 @pytest.mark.parametrize("name", ORDERS)
 def test_orders_of_data(name):
-    pytest.importorskip("torch")
-    import torch.utils.data
-
-    made = []
-    for lib in (md, torch):
-        lib.manual_seed(19)
-        made.append(([ORDERS[name](lib.utils.data) for _ in range(2)], lib.rand(2).tolist()))
-    assert made[0] == made[1]
+    pytest.importorskip("torch.utils.data")
+    ours, theirs = in_both(19, lambda lib: ([ORDERS[name](lib.utils.data) for _ in range(2)], lib.rand(2).tolist()))
+    assert ours == theirs
 
 
 def test_states_are_exchanged():

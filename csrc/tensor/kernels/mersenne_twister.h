@@ -18,4 +18,9 @@ struct MersenneTwister {
   std::array<uint32_t, kWords> words;
 };
 
+// Two words as one, the first one above.
+inline uint64_t long_word(const uint32_t* words) { return (uint64_t{words[0]} << 32) | words[1]; }
+// The 53 bits of a uniform number of float64, in units of 2^-53.
+inline uint64_t bits_of_uniform(uint64_t word) { return word & ((uint64_t{1} << 53) - 1); }
+
 }  // namespace md

@@ -48,22 +48,14 @@ void pair_up(T* numbers, int64_t groups, Normal normal) {
 }
 
 void uniform_numbers(RandomDraws& draws, float* out, int64_t n) {
-  constexpr int64_t kChunk = 1024;
-  alignas(64) uint32_t words[kChunk];
-  for (int64_t first = 0; first < n; first += kChunk) {
-    int64_t part = std::min(kChunk, n - first);
-    draws.words(words, part);
+  for_parts_of_words(draws, n, 1, [&](const uint32_t* words, int64_t first, int64_t part) {
     loops().random.floats(words, part, 0, 1, out + first);
-  }
+  });
 }
 void uniform_numbers(RandomDraws& draws, double* out, int64_t n) {
-  constexpr int64_t kChunk = 1024;
-  alignas(64) uint32_t words[2 * kChunk];
-  for (int64_t first = 0; first < n; first += kChunk) {
-    int64_t part = std::min(kChunk, n - first);
-    draws.words(words, 2 * part);
+  for_parts_of_words(draws, n, 2, [&](const uint32_t* words, int64_t first, int64_t part) {
     loops().random.doubles(words, part, 0, 1, out + first);
-  }
+  });
 }
 
 // At least a group. The last group is drawn again unless the groups are whole; `drawn`: how many numbers are before

@@ -80,11 +80,12 @@ RandomDraws::RandomDraws()
 }
 
 uint64_t RandomDraws::long_word() {
-  uint64_t above = word();
-  return (above << 32) | word();
+  uint32_t pair[2];
+  words(pair, 2);
+  return md::long_word(pair);
 }
 
-double RandomDraws::uniform() { return static_cast<double>(long_word() & ((uint64_t{1} << 53) - 1)) * 0x1p-53; }
+double RandomDraws::uniform() { return static_cast<double>(bits_of_uniform(long_word())) * 0x1p-53; }
 
 // Two independent normal numbers from two uniform ones (Box and Muller 1958), of which the second is kept.
 double RandomDraws::normal() {

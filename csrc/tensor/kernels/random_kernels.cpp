@@ -13,8 +13,6 @@
 namespace md {
 namespace {
 
-uint64_t long_word(const uint32_t* words) { return (uint64_t{words[0]} << 32) | words[1]; }
-
 // A 16-bit number may be rounded to high: it becomes low.
 template <typename T>
 void replace_high(const Tensor& out, double low, double high) {
@@ -151,7 +149,7 @@ void bernoulli_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   uint64_t below = static_cast<uint64_t>(std::ceil(scalar_arg(call, 1).as_double() * 0x1p53));
   auto make = [below](const uint32_t* words, int64_t n, bool* numbers) {
-    for (int64_t i = 0; i < n; ++i) numbers[i] = (long_word(words + 2 * i) & ((uint64_t{1} << 53) - 1)) < below;
+    for (int64_t i = 0; i < n; ++i) numbers[i] = bits_of_uniform(long_word(words + 2 * i)) < below;
   };
   fill_from_words<bool>(out->dtype(), out.data<char>(), out->numel(), 2, make);
 }
