@@ -58,6 +58,7 @@ class Backward {
   Backward& operator=(const Backward&) = delete;
 
   uint64_t number() const { return number_; }
+  bool has_inputs() const { return !inputs_.empty(); }
   bool will_run(const GradNode& node) const {
     return inputs_.empty() ? known_.contains(&node) : ways_.contains(&node) || is_input(&node);
   }
@@ -221,6 +222,7 @@ bool reaches_others(std::span<const GradEdge> roots, std::span<const GradEdge> l
 }
 
 uint64_t backward_number() { return run_by_thread == nullptr ? 0 : run_by_thread->number(); }
+bool backward_has_inputs() { return run_by_thread != nullptr && run_by_thread->has_inputs(); }
 bool will_run(const GradNode& node) { return run_by_thread != nullptr && run_by_thread->will_run(node); }
 
 GradNode* applied_node() { return applied_by_thread; }

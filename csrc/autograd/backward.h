@@ -23,9 +23,10 @@ std::vector<Tensor> run_backward(std::span<const GradEdge> roots, std::vector<Te
 // Whether leaves other than these are reached from the roots.
 bool reaches_others(std::span<const GradEdge> roots, std::span<const GradEdge> leaves);
 
-// Of the innermost backward that this thread runs: its number, 0 if there is none, and whether a node is going to be
-// run or to be passed.
+// Of the innermost backward that this thread runs: its number, 0 if there is none, whether it ends at inputs, and
+// whether a node is going to be run or to be passed.
 uint64_t backward_number();
+bool backward_has_inputs();
 bool will_run(const GradNode& node);
 
 // The node that this thread applies; null outside a backward.

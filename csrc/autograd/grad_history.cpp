@@ -227,7 +227,8 @@ void add_hook(const Tensor& tensor, std::shared_ptr<GradientHook> hook) {
   }
   GradEdge edge = edge_of(tensor);
   edge.node->tensor_hooks.emplace_back(edge.index, std::move(hook));
-  own_history(tensor).hooked_nodes.push_back(edge.node);
+  auto& nodes = own_history(tensor).hooked_nodes;
+  if (nodes.empty() || nodes.back().lock() != edge.node) nodes.push_back(edge.node);
 }
 
 void remove_hook(const Tensor& tensor, const GradientHook* hook) {

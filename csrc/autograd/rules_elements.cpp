@@ -105,12 +105,10 @@ Tensor nuclear_slope(const Tensor& self, const Arg& dims) {
 Arg norm_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& self = tensor_in(args, 1);
   const auto* name = std::get_if<std::string>(&args[3]);
-  if (name != nullptr && *name == "nuc")
-    return op::mul(spread_over(tensor_in(args, 0), self.spec().sizes, args[4], truth_in(args, 5)),
-                   nuclear_slope(self, args[4]));
-  double p = name == nullptr && has(args, 3) ? std::get<Scalar>(args[3]).as_double() : 2;
   const DimVec& sizes = self.spec().sizes;
   Tensor g = spread_over(tensor_in(args, 0), sizes, args[4], truth_in(args, 5));
+  if (name != nullptr && *name == "nuc") return op::mul(g, nuclear_slope(self, args[4]));
+  double p = name == nullptr && has(args, 3) ? std::get<Scalar>(args[3]).as_double() : 2;
   Tensor r = spread_over(tensor_in(args, 2), sizes, args[4], truth_in(args, 5));
   if (p == 0) return {};
   Tensor is_zero = op::eq(r, whole(0));

@@ -12,7 +12,7 @@ namespace {
 
 namespace op = rule_ops;
 
-const RuleOp tril("tril"), amax("amax");
+const RuleOp amax("amax");
 
 Tensor mul_all(const Tensor& a, const Tensor& b, const Tensor& c) { return op::matmul(op::matmul(a, b), c); }
 Dim last_size(const Tensor& tensor) { return tensor.spec().sizes[tensor->rank() - 1]; }
@@ -56,7 +56,7 @@ Arg cholesky_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& L = tensor_in(args, 1);
   Tensor product = op::matmul(op::mT(L), args[0]);
   Tensor half =
-      op::sub(tril(product), op::mul(op::where(diagonal_mask(last_size(product)), product, whole(0)), Scalar(0.5)));
+      op::sub(op::tril(product), op::mul(op::where(diagonal_mask(last_size(product)), product, whole(0)), Scalar(0.5)));
   Tensor inverse = op::linalg_inv(L);
   Tensor slope = mul_all(op::mT(inverse), half, inverse);
   return op::mul(op::add(slope, op::mT(slope)), Scalar(0.5));
@@ -93,8 +93,8 @@ Arg qr_slope(const DifferentiatedCall&, RuleArgs args) {
   Sum inner;
   if (gradient_u.defined()) inner.add(op::matmul(U, op::mT(gradient_u)));
   if (gradient_q.total().defined()) inner.add(op::neg(op::matmul(op::mT(gradient_q.total()), Q)));
-  Tensor lower = tril(inner.total());
-  Tensor symmetric = op::add(lower, op::mT(tril(inner.total(), whole(-1))));
+  Tensor lower = op::tril(inner.total());
+  Tensor symmetric = op::add(lower, op::mT(op::tril(inner.total(), whole(-1))));
   Sum outer;
   if (gradient_q.total().defined()) outer.add(gradient_q.total());
   outer.add(op::matmul(Q, symmetric));

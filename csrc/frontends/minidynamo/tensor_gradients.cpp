@@ -1,7 +1,5 @@
 #include "frontends/minidynamo/tensor_gradients.h"
 
-#include <utility>
-
 #include "autograd/accumulate_node.h"
 #include "autograd/backward.h"
 #include "autograd/grad_history.h"
@@ -261,21 +259,7 @@ std::vector<GradEdge> edges_from(BorrowedRef sequence, const char* what) {
   return edges;
 }
 
-// Whether the backward that this thread runs ends at given tensors, not at the leaves.
-thread_local bool backward_has_ends = false;
-
-class EndsScope {
- public:
-  explicit EndsScope(bool has_ends) : before_(std::exchange(backward_has_ends, has_ends)) {}
-  ~EndsScope() { backward_has_ends = before_; }
-  EndsScope(const EndsScope&) = delete;
-  EndsScope& operator=(const EndsScope&) = delete;
-
- private:
-  const bool before_;
-};
-
-PyObject* backward_has_ends_function(PyObject*, PyObject*) { return PyBool_FromLong(backward_has_ends); }
+PyObject* backward_has_inputs_function(PyObject*, PyObject*) { return PyBool_FromLong(backward_has_inputs()); }
 
 PyObject* run_backward_function(PyObject*, PyObject* const* args, Py_ssize_t arg_count, PyObject* kw_names) {
   return guarded([&] {
@@ -288,7 +272,6 @@ PyObject* run_backward_function(PyObject*, PyObject* const* args, Py_ssize_t arg
     BackwardOptions options{PyObject_IsTrue(values[3]) == 1, PyObject_IsTrue(values[4]) == 1,
                             PyObject_IsTrue(values[5]) == 1};
     std::vector<Tensor> gradients = gradients_from(values[1], "gradients");
-    EndsScope ends(values[2] != Py_None);
     std::vector<Tensor> found = run_backward(roots, std::move(gradients), inputs, options);
     Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(found.size())));
     for (size_t i = 0; i < found.size(); ++i)
@@ -472,7 +455,7 @@ std::vector<PyMethodDef> gradient_functions() {
       fast_method("_note_function_view", note_function_view_function,
                   "Says that a Function's result is a view of an operand."),
       {"_backward_number", backward_number_function, METH_NOARGS, "Of the backward that this thread runs; 0: none."},
-      {"_backward_has_ends", backward_has_ends_function, METH_NOARGS,
+      {"_backward_has_inputs", backward_has_inputs_function, METH_NOARGS,
        "Whether the backward that this thread runs ends at given tensors, not at the leaves."},
       {"_will_run", will_run_function, METH_O, "Whether the backward that this thread runs comes to a node."},
       {"_retain_gradient", retain_function, METH_O, "Has backward() keep the gradient of a computed tensor."},

@@ -34,7 +34,7 @@ def as_tuple(value: Any) -> tuple[Any, ...]:
 
 def has_inputs() -> bool:
     """Whether the backward that this thread runs ends at given inputs, not at the leaves."""
-    return _C._backward_has_ends()
+    return _C._backward_has_inputs()
 
 
 def _edge(value: Any) -> Any:
