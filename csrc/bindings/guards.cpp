@@ -178,7 +178,7 @@ void add_NOT_ALIAS(TestProgram& program, int a, int b) { program.guards().alias(
 void add_NO_OVERLAP(TestProgram& program, int a, int b) { program.guards().no_overlap(program.at(a), program.at(b)); }
 // The first is written. More pairs than have a guard of their own.
 void add_APART(TestProgram& program, int a, int b) {
-  for (int i = 0; i < 20; ++i) program.guards().no_overlap(program.at(a), program.at(b));
+  for (int i = 0; i <= GuardSet::kMostPairs; ++i) program.guards().no_overlap(program.at(a), program.at(b));
 }
 void add_WRITABLE(TestProgram& program, int source) { program.guards().writable(program.at(source)); }
 void add_ALIGNED(TestProgram& program, int source, int64_t bytes) {

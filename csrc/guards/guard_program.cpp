@@ -335,6 +335,10 @@ bool is_expected_key(PyObject* key, const GuardedRef& expected) {
   return key == object.get() || (is_guardable_constant(object) && identical_constants(key, object));
 }
 
+bool reads_places(const GuardInstruction& in) {
+  return in.op < GuardOp::Fetch && guard_row(static_cast<GuardKind>(in.op)).subject == GuardSubject::Sizes;
+}
+
 class GuardProgram::Emitter {
  public:
   Emitter(GuardProgram& program, const std::vector<Guard*>& guards) : program_(program) {

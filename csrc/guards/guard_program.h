@@ -45,9 +45,7 @@ struct GuardInstruction {
 };
 
 // A check that reads the registers of its guard's places.
-inline bool reads_places(const GuardInstruction& in) {
-  return in.op == GuardOp::SHAPE || in.op == GuardOp::NUMBER || in.op == GuardOp::APART;
-}
+bool reads_places(const GuardInstruction& in);
 
 class GuardProgram {
  public:

@@ -23,7 +23,6 @@ struct ApartTensors {
     known->second = known->second || writes;
   }
 };
-inline constexpr int kMostPairs = 16;  // with a guard of their own
 
 struct GuardSet::Impl {
   // The weak references in `guards` and the notice refer to each other; the notice is destroyed last.

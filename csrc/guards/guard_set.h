@@ -69,8 +69,9 @@ class GuardSet {
   void present(const Source* source);
   void absent(const Source* source);
   void alias(const Source* a, const Source* b, bool same);
-  // Both sources need a tensor_match. From many pairs on one guard holds them all: each written tensor is then paired
+  // Both sources need a tensor_match. One guard holds all pairs beyond kMostPairs: each written tensor is then paired
   // with each other one.
+  static constexpr int kMostPairs = 16;
   void no_overlap(const Source* written, const Source* other);
   // A relation between dims whose symbols are read at `places`, the symbols in order. Tensors among them need a
   // tensor_match, ints a type_match.
