@@ -145,8 +145,7 @@ std::vector<ValueRef> cut_values(const Graph& graph, const std::vector<InputWrit
 
 // Whether the value is a view, or a view of a view, that an op made together with others.
 bool views_one_of_several(ValueRef value) {
-  for (; value.node->kind == NodeKind::Op && is_strided_view(*value.node);
-       value = std::get<ValueRef>(value.node->operands[0]))
+  for (ValueRef viewed; (viewed = viewed_by(value)).node != nullptr; value = viewed)
     if (value.node->op->returns_list()) return true;
   return false;
 }

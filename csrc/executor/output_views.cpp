@@ -9,11 +9,7 @@
 namespace md {
 namespace {
 
-bool is_view(ValueRef value) {
-  return value.node->kind == NodeKind::Op && is_strided_view(*value.node) && passes_gradient(*value.node->op);
-}
-
-ValueRef viewed_by(ValueRef value) { return std::get<ValueRef>(value.node->operands[0]); }
+bool is_view(ValueRef value) { return viewed_by(value).node != nullptr && passes_gradient(*value.node->op); }
 
 struct Chain {
   ValueRef root;

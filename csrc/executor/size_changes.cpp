@@ -76,12 +76,10 @@ void SizeChanges::put_sizes(Layout& layout, bool all) {
   has_resized_ = false;
   for (const Result* result : affected_.results) put_result(layout, *result);
   for (int buffer : affected_.buffers) put_size(layout, buffer);
-  auto item_of = [&](int value) {
-    return static_cast<int64_t>(item_size(layout.places[static_cast<size_t>(value)].spec.dtype));
-  };
+  auto dtype_of = [&](int value) { return layout.places[static_cast<size_t>(value)].spec.dtype; };
   auto offset_of = [&](int value) { return layout.places[static_cast<size_t>(value)].offset; };
   for (const View* view : affected_.views) {
-    int64_t start = offset_of(view->base) * item_of(view->base) / item_of(view->value);
+    int64_t start = offset_in(dtype_of(view->value), offset_of(view->base), dtype_of(view->base));
     put_offset(layout, view->value, start + dependence_->sized->view_offset(*view->node, view->out));
   }
   for (const InWindow* each : affected_.in_windows) {

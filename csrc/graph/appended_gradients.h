@@ -26,8 +26,7 @@ struct GradientStart {
 using AppendOp = std::function<Node*(const OpRow& row, std::vector<Operand> operands)>;
 
 // ends: go no further than needed for their gradients; nullopt: to all inputs. stops: values that count as inputs.
-// Raises Error for an op without a
-// derivative, and where a rule needs a number that is known at run time only.
+// Raises Error for an op without a derivative, and where a rule needs a number that is known at run time only.
 AppendedGradients append_gradients(Graph& graph, std::span<const GradientStart> starts,
                                    std::optional<std::span<const ValueRef>> ends, std::span<const ValueRef> stops,
                                    const AppendOp& append);

@@ -30,6 +30,11 @@ bool is_strided_view(const Node& node) {
   return std::none_of(outs.begin(), outs.end(), [](const OutSpec& out) { return out.copies; });
 }
 
+ValueRef viewed_by(ValueRef value) {
+  bool is_view = value.node->kind == NodeKind::Op && is_strided_view(*value.node);
+  return is_view ? std::get<ValueRef>(value.node->operands[0]) : ValueRef{};
+}
+
 bool same_view(const StridedView& a, const StridedView& b) {
   return same(a.sizes, b.sizes) && same(a.strides, b.strides) && same(a.offset, b.offset);
 }

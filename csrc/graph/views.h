@@ -10,6 +10,8 @@ namespace md {
 std::vector<OutSpec> view_outs(const Node& node);
 // All results alias operand 0.
 bool is_strided_view(const Node& node);
+// What the value is a strided view of; no node: it is none.
+ValueRef viewed_by(ValueRef value);
 
 // Elements of a tensor by strides, from an offset on.
 struct StridedView {

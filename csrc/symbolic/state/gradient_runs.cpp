@@ -14,10 +14,9 @@ bool contains(const std::vector<ValueRef>& values, ValueRef value) {
 }  // namespace
 
 bool GradientRuns::is_overwritten(ValueRef value) const {
-  for (;; value = std::get<ValueRef>(value.node->operands[0])) {
+  for (; value.node != nullptr; value = viewed_by(value))
     if (contains(overwritten_, value)) return true;
-    if (value.node->kind != NodeKind::Op || !is_strided_view(*value.node)) return false;
-  }
+  return false;
 }
 
 bool GradientRuns::is_unrecorded(ValueRef value) const {

@@ -158,8 +158,7 @@ class BackwardCapture {
       ValuePtr value = input.source != nullptr ? tracer_.values().find(input.source) : nullptr;
       auto* other = as<TensorValue>(value);
       if (other == nullptr || other == &end || !other->spec.requires_grad) continue;
-      if (other->object.get() == end.object.get()) throw SharedTensorSignal{};
-      tracer_.guards().alias(end.source, input.source, false);
+      require_distinct(tracer_, end, *other);
     }
   }
 

@@ -16,24 +16,23 @@ const Source* source_of_gradient(Tracer& tracer, const TensorValue& tensor) {
   return tracer.sources().get(SourceKind::Gradient, tensor.source, nullptr);
 }
 
-// Two values may be one tensor, which has one gradient.
-void relate(Tracer& tracer, const TensorValue& stored, const TensorValue& other) {
-  if (stored.object.get() == other.object.get()) throw SharedTensorSignal{};
-  tracer.guards().alias(stored.source, other.source, false);
-}
-
 void note_touched(Tracer& tracer, const ValuePtr& value, bool is_stored) {
   auto* tensor = as<TensorValue>(value);
   if (tensor->gradient_read && (tensor->gradient || !is_stored)) return;
   for (const ValuePtr& each : tracer.builder().gradient_runs().touched()) {
     auto* other = as<TensorValue>(each);
-    if (other != tensor && (is_stored || other->gradient)) relate(tracer, *tensor, *other);
+    if (other != tensor && (is_stored || other->gradient)) require_distinct(tracer, *tensor, *other);
   }
   if (!tensor->gradient_read) tracer.builder().gradient_runs().touched().push_back(value);
   tensor->gradient_read = true;
 }
 
 }  // namespace
+
+void require_distinct(Tracer& tracer, const TensorValue& tensor, const TensorValue& other) {
+  if (tensor.object.get() == other.object.get()) throw SharedTensorSignal{};
+  tracer.guards().alias(tensor.source, other.source, false);
+}
 
 void require_plain_leaf(Tracer& tracer, const TensorValue& tensor) {
   if (tensor.source == nullptr || tensor.family->gradients == nullptr) refuse("grad of a tensor that is no leaf");
