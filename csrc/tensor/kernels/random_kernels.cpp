@@ -69,7 +69,7 @@ int64_t rounded(DType dtype, int64_t value) {
 
 // The distance of numbers as large as this one: their highest digit's number less the digits that are held.
 int64_t spacing(DType dtype, int64_t value) {
-  int above = static_cast<int>(std::ilogb(static_cast<double>(std::abs(value)))) - row(dtype).digits + 1;
+  int above = std::ilogb(static_cast<double>(std::abs(value))) - row(dtype).digits + 1;
   return int64_t{1} << std::max(above, 0);
 }
 

@@ -38,7 +38,10 @@ void sample_each(const Tensor& parameters, const Tensor& out, const Number& numb
 int64_t poisson_of_product(double rate, RandomDraws& draws) {
   double least = std::exp(-rate), product = draws.uniform();
   int64_t count = 0;
-  for (; product > least; product *= draws.uniform()) ++count;
+  while (product > least) {
+    product *= draws.uniform();
+    ++count;
+  }
   return count;
 }
 
