@@ -17,6 +17,7 @@ from .generators import GENERATORS, TESTS, load
 # Modules that draw something other than programs, calls or files, with what.
 NO_GENERATORS = {
     "guards/test_guard_index.py": "the order of calls",
+    "guards/test_guards.py": "where tensors lie in one memory",
     "ops/test_integer_convolutions.py": "elements",
     "api/test_check_captures.py": "programs of a generator of the table",
     "capture/test_random_numbers.py": "numbers, which are what it is about",
