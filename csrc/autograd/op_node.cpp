@@ -13,7 +13,7 @@ Tensor spec_alone(const Tensor& tensor) {
   if (!tensor.defined()) return tensor;
   TensorSpec spec = tensor.spec();
   spec.requires_grad = false;
-  return Tensor::fake(spec);
+  return Tensor::fake(spec, tensor->offset());
 }
 
 Tensor copy_with_edge(const Tensor& tensor) {

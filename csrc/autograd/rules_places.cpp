@@ -108,13 +108,14 @@ Arg lay_from(const DifferentiatedCall& call, RuleArgs args) { return lay(call, a
 Arg lay_strided(const DifferentiatedCall&, RuleArgs args) {
   const Tensor &gradient = tensor_in(args, 0), &self = tensor_in(args, 1);
   const TensorSpec& spec = self.spec();
-  if (self->kind() != TensorKind::Real || !spec.is_contiguous())
+  if (self->kind() == TensorKind::Recording || !spec.is_contiguous())
     raise(ErrorKind::NotImplemented, "the gradient of as_strided of a tensor that is not contiguous");
   int64_t offset = has(args, 4) ? int_in(args, 4) - self->offset() : 0;
   Reach reach = reach_of({DType::int64, dims_in(args, 2), dims_in(args, 3)});
-  if (reach.count() > 0 && (offset + reach.low < 0 || offset + reach.end > self->numel()))
+  int64_t count = spec.numel().value();
+  if (reach.count() > 0 && (offset + reach.low < 0 || offset + reach.end > count))
     raise(ErrorKind::NotImplemented, "the gradient of as_strided to elements beyond those of its tensor");
-  Tensor numbers = op::reshape(op::arange(Scalar(self->numel())), spec.sizes);
+  Tensor numbers = op::reshape(op::arange(Scalar(count)), spec.sizes);
   Tensor places = window_of(op::contiguous(numbers), dims_in(args, 2), dims_in(args, 3), Scalar(offset));
   return added_at(gradient, spec.sizes, places);
 }

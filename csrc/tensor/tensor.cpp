@@ -131,7 +131,9 @@ Tensor Tensor::from_storage(StoragePtr storage, int64_t offset, const TensorSpec
   return Tensor(new TensorImpl(std::move(storage), offset, spec, TensorKind::Real));
 }
 
-Tensor Tensor::fake(const TensorSpec& spec) { return Tensor(new TensorImpl({}, 0, spec, TensorKind::Fake)); }
+Tensor Tensor::fake(const TensorSpec& spec, int64_t offset) {
+  return Tensor(new TensorImpl({}, offset, spec, TensorKind::Fake));
+}
 
 Tensor Tensor::recording(const TensorSpec& spec, Recorder* recorder, void* value) {
   Tensor tensor(new TensorImpl({}, 0, spec, TensorKind::Recording));

@@ -160,7 +160,7 @@ class Tensor {
   static Tensor from_storage(StoragePtr storage, int64_t offset, const TensorSpec& spec);
   // Its elements lie in the room; contiguous.
   static Tensor in_room(std::shared_ptr<Room> room, const TensorSpec& spec);
-  static Tensor fake(const TensorSpec& spec);
+  static Tensor fake(const TensorSpec& spec, int64_t offset = 0);
   static Tensor recording(const TensorSpec& spec, Recorder* recorder, void* value);
   static Tensor scalar(DType dtype, const Scalar& value);  // 0-d
 
