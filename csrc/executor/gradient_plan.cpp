@@ -172,6 +172,9 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
     any = any || given[i];
   }
   if (!any) return {};
+  bool is_ours = cut.empty() && saves == Forward::Saves;
+  Chosen other{is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
+  if (graph->keeps_histories()) return other;
   std::shared_ptr<Graph> forward = graph->clone();
   try {
     GradientGraph gradients = gradient_graph(*forward, {given.get(), plan->own_outputs_});
@@ -180,8 +183,7 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
     plan->save(std::move(gradients), std::move(forward));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
-    bool is_ours = cut.empty() && saves == Forward::Saves;
-    return {is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
+    return other;
   }
   return {GradientWay::Plan, std::move(plan)};
 }

@@ -342,6 +342,7 @@ std::unique_ptr<Graph> Graph::clone() const {
   auto copy = std::make_unique<Graph>();
   copy->dim_table_ = dim_table_;
   copy->watches_float_flags_ = watches_float_flags_;
+  copy->keeps_histories_ = keeps_histories_;
   copy->host_calls_ = host_calls_;
   auto in_copy = [&](ValueRef& value) { value.node = copy->nodes_[static_cast<size_t>(value.node->index)].get(); };
   copy->nodes_.reserve(nodes_.size());

@@ -138,6 +138,9 @@ class Graph {
   // Floating-point exceptions are seen: what may meet one is computed at each run, used or not.
   void watch_float_flags() { watches_float_flags_ = true; }
   bool watches_float_flags() const { return watches_float_flags_; }
+  // Results may be gone back to from others: each operation has a history of its own.
+  void keep_histories(bool keeps) { keeps_histories_ = keeps; }
+  bool keeps_histories() const { return keeps_histories_; }
   const ValueInfo& info(ValueRef value) const { return value.node->outs[static_cast<size_t>(value.out)]; }
   // Scans the whole graph; to query all nodes, use all_users().
   std::vector<Node*> users(const Node* node) const;
@@ -166,6 +169,7 @@ class Graph {
   void move_last_to(size_t at);
   std::shared_ptr<const void> dim_table_;
   bool watches_float_flags_ = false;
+  bool keeps_histories_ = false;
   int64_t host_calls_ = 0;  // nodes of this kind
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> inputs_;

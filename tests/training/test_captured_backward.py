@@ -207,6 +207,44 @@ def gradients_of_computed(s):
     return torch.autograd.grad(loss, y, allow_unused=True)
 
 
+# What a gradient is a view of, all of it or a part.
+@captured
+def gradients_that_are_views(s):
+    w, k = s.model[0].weight, s.model[0].bias
+    loss = (s.x @ w.t() + k).tanh().sum() + s.s.exp()
+    found = torch.autograd.grad(loss, [w, k, s.s])
+    turned = torch.autograd.grad((s.a.t().exp() * s.x.t()).sum(), s.a)
+    folded = torch.autograd.grad((s.b.reshape(2, 6).exp() * s.x.reshape(2, 6)).sum(), s.b)
+    lifted = torch.autograd.grad((s.x.sum(1) - k[:3, None]).square().sum(), k)
+    return (*found, *turned, *folded, *lifted, [g.stride() for g in (*found, *turned, *folded, *lifted)])
+
+
+@captured
+def writes_gradients_that_are_views(s):
+    y = s.a * 2
+    g, h = torch.autograd.grad((y.t().exp()).sum() + s.b.t().sin().sum(), [y, s.b])
+    g.mul_(2)
+    h += g
+    return g, h
+
+
+@broken
+def second_gradients_of_computed(s):
+    y = (s.a * s.x).sin()
+    (g,) = torch.autograd.grad((y.exp() * s.b).sum(), y, create_graph=True)
+    penalty = (g.square().sum(1) - 1).square().mean()
+    penalty.backward()
+    return y.detach(), g.detach(), penalty
+
+
+@broken
+def gradients_with_one_memory(s):
+    y, z = s.a * 2, s.b * 3
+    g, h = torch.autograd.grad(((y + z) * s.x).sum(), [y, z])
+    g.mul_(2)
+    return g, h
+
+
 @captured
 def gradients_of_unused(s):
     found = torch.autograd.grad((s.a * s.a).sum(), [s.a, s.b], allow_unused=True)

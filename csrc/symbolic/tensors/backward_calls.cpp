@@ -69,8 +69,7 @@ class BackwardCapture {
     AppendedGradients found = run(values);
     std::vector<ValuePtr> results;
     for (const ValueRef& gradient : found.ends) {
-      if (gradient.node != nullptr && !is_sole(gradient)) refuse("a gradient that shares memory");
-      results.push_back(gradient.node != nullptr ? new_tensor(gradient) : tracer_.values().none());
+      results.push_back(gradient.node != nullptr ? new_tensor(apart(gradient)) : tracer_.values().none());
     }
     return make_value<SequenceValue>(false, std::move(results));
   }
@@ -195,13 +194,27 @@ class BackwardCapture {
     }
   }
 
-  // Whether it is memory of its own, which no other result has.
-  bool is_sole(ValueRef value) {
+  // Whether it lies in new memory, in which no other result does.
+  bool is_alone(ValueRef value) {
+    for (ValueRef base = viewed_by(value); base.node != nullptr; base = viewed_by(value)) value = base;
     const Node& node = *value.node;
     bool is_new = node.kind == NodeKind::Op && static_cast<size_t>(node.index) >= first_new_;
-    if (!is_new || is_strided_view(node) || std::ranges::find(taken_, value) != taken_.end()) return false;
+    if (!is_new || std::ranges::find(taken_, value) != taken_.end()) return false;
     taken_.push_back(value);
     return true;
+  }
+
+  bool is_sole(ValueRef value) { return !is_strided_view(*value.node) && is_alone(value); }
+
+  // As eager code has it, which may be all of what it is a view of: nobody sees the rest.
+  ValueRef apart(ValueRef value) {
+    static const OpRow* const clone = find_op("clone");
+    if (!is_alone(value)) refuse("a gradient that shares memory");
+    if (!is_strided_view(*value.node)) return value;
+    ValueRef copy = {builder_.add_op(*clone, {value, std::string("preserve_format")}), 0};
+    const auto strides_of = [&](ValueRef each) -> const DimVec& { return tracer_.graph().info(each).spec.strides; };
+    if (!same(strides_of(copy), strides_of(value))) refuse("a gradient that shares memory");
+    return copy;
   }
 
   // As the gradient of a leaf lies: as the leaf does if that has no gaps.
@@ -231,6 +244,11 @@ class BackwardCapture {
   std::vector<ValueRef> taken_;
   size_t first_new_ = 0;
 };
+
+bool is_computed(const ValuePtr& value) {
+  auto* tensor = as<TensorValue>(value);
+  return tensor != nullptr && tensor->source == nullptr;
+}
 
 bool flag_of(Tracer& tracer, const ValuePtr& value) {
   Ref flag = constant_of(tracer, value);
@@ -265,6 +283,10 @@ ValuePtr call_backward(Tracer& tracer, const CallArgs& args) {
 
 ValuePtr call_run_backward(Tracer& tracer, const CallArgs& args) {
   if (args.positional.size() != 6 || !args.keywords.empty()) raise_here();
+  auto ends = elements_of(tracer, args.positional[2]);
+  // Where this breaks, what was computed so far are results of one region, of which one is gone back to from another.
+  bool kept = tracer.graph().keeps_histories();
+  tracer.graph().keep_histories(kept || (ends && std::ranges::any_of(*ends, is_computed)));
   static constexpr const char* kOptions[] = {"retain_graph", "create_graph", "anomaly mode"};
   for (size_t i = 0; i < std::size(kOptions); ++i)
     if (flag_of(tracer, args.positional[3 + i])) refuse(kOptions[i]);
@@ -272,11 +294,15 @@ ValuePtr call_run_backward(Tracer& tracer, const CallArgs& args) {
   if (!roots || !starts || roots->size() != starts->size()) raise_here();
   BackwardCapture capture(tracer);
   for (size_t i = 0; i < roots->size(); ++i) capture.add_root((*roots)[i], (*starts)[i]);
-  auto ends = elements_of(tracer, args.positional[2]);
-  if (ends) return capture.run_to(*ends);
-  if (!same_object(tracer, args.positional[2], tracer.values().none())) raise_here();
-  capture.run_to_leaves();
-  return make_value<SequenceValue>(false, std::vector<ValuePtr>{});
+  if (!ends && !same_object(tracer, args.positional[2], tracer.values().none())) raise_here();
+  ValuePtr gradients = make_value<SequenceValue>(false, std::vector<ValuePtr>{});
+  if (ends) {
+    gradients = capture.run_to(*ends);
+  } else {
+    capture.run_to_leaves();
+  }
+  tracer.graph().keep_histories(kept);
+  return gradients;
 }
 
 }  // namespace md

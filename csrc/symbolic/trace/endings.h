@@ -83,7 +83,8 @@ struct DeclinedSignal {
 // What a repeated trace does in another way than the first.
 struct TraceChoices {
   OperatorSites declined;
-  bool unites_tensors = false;  // sources of one tensor share its value, under an ALIAS guard
+  bool unites_tensors = false;   // sources of one tensor share its value, under an ALIAS guard
+  bool keeps_histories = false;  // Graph::keeps_histories(), for a break that a trace before has met
 };
 
 }  // namespace md

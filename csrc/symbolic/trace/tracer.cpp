@@ -50,6 +50,7 @@ Tracer::Tracer(const TraceStart& start, const RestartSignal* restart, const Trac
       effects_(values_, keys_),
       builder_(values_, frames_) {
   if (choices.unites_tensors) values_.unite_tensors();
+  graph().keep_histories(choices.keeps_histories);
   start_root(*this);
 }
 
@@ -322,6 +323,7 @@ CapturedRegion capture_region(const TraceStart& start, bool ends_at_loops) {
     } catch (const RestartSignal& signal) {
       // The break is inside a call that cannot be interrupted: trace again and end before that call.
       restart = signal;
+      choices.keeps_histories = tracer.graph().keeps_histories();
     } catch (const DeclinedSignal& signal) {
       choices.declined.insert(signal.site);
     } catch (const SharedTensorSignal&) {
