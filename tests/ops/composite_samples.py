@@ -42,7 +42,7 @@ FUNCTIONS = {
     "expand_copy": [call(f(3, 1), (3, 4)), call(X, (5, 4)), call(X, (2, 3, 4), implicit=False)],
     "permute_copy": [call(X, (1, 0)), call(X, (0, 0))],
     "select_copy": [call(X, 1, 2), call(X, 1, 9)],
-    "slice_copy": [call(X, 1, 1, 4, 2), call(X)],
+    "slice_copy": [call(X, 1, 1, 4, 2), call(X), call(X, -2, 1), call(X, 2), call(X, -3), call(f(), 0), call(X, 0, 0, 2, 0), call(X, 0, 0, 2, -1)],
     "split_copy": [call(X, 2), call(X, 2, 1)],
     "split_with_sizes_copy": [call(X, [1, 2]), call(X, [1, 1])],
     "squeeze_copy": [call(f(1, 3)), call(f(1, 3), 0)],
@@ -60,8 +60,8 @@ FUNCTIONS = {
     "frexp": [call(f(3, 4)), call(POLES), call(SMALL), call(i(3))],
     "frobenius_norm": [call(X, [0, 1]), call(X, [1], True)],
     "nuclear_norm": [call(X), call(X, (0, 1), True)],
-    "norm_except_dim": [call(X), call(X, 2, 1), call(X, 2, -1)],
-    "geqrf": [call(X), call(f(4, 3)), call(f(3))],
+    "norm_except_dim": [call(X), call(X, 2, 1), call(X, 2, -1), call(f(4)), call(f(4), 1, 0), call(X, 2, -2), call(X, 2, 2), call(f(), 2, 0)],
+    "geqrf": [call(X), call(f(4, 3)), call(Data("f", 3, 2, values=[0.0, 2.25, 0.75, 3.0, -0.5, 1.0], dtype="float32")), call(f(3))],
     "gradient": [call(X), call(X, dim=1, edge_order=2), call(X, spacing=[2.0, 3.0]), call(f(1))],
     "logspace": [call(0.0, 2.0, 4), call(1, -1, 3, 2.0), call(0, 1, 0)],
     "range": [call(1, 4), call(0.5, 2, 0.5), call(3, 1)],
@@ -182,7 +182,7 @@ FUNCTIONS = {
                 call(f(1), f(2, 3, 4), f(2, 4, 5), beta=0)],
     "addbmm": [call(f(3, 5), f(2, 3, 4), f(2, 4, 5))],
     "addmv": [call(f(3), f(3, 4), f(4), alpha=0.5)],
-    "addr": [call(f(3, 2), f(3), f(2), beta=2.0)],
+    "addr": [call(f(3, 2), f(3), f(2), beta=2.0), call(f(3, 2), Data("i", 3, values=[-1, -100, 2], dtype="int8"), Data("i", 2, values=[0, 2], dtype="int8"))],
     "matrix_power": [call(f(3, 3), 3), call(f(2, 2, 2), 0), call(f(3, 3), 1), call(X, 2)],
     **dict.fromkeys(("inverse", "det", "slogdet", "logdet", "pinverse"), [call(REGULAR), call(Data("f", 2, 2, 2, values=[2.0, 1.0, -1.0, 3.0, 1.0, 0.5, 0.0, 4.0])), call(f(3))]),
     "cholesky": [call(POSITIVE), call(POSITIVE, True), call(f(3))],
@@ -198,10 +198,13 @@ FUNCTIONS = {
     "logaddexp2": [call(X, p(4)), call(special(math.inf, -math.inf, 900.0), special(math.inf, -math.inf, 899.0)), call(i(3), f(3))],
     **dict.fromkeys(("gcd", "lcm"), [call(i(3, 4), i(4)), call(index(12, -18, 0, 0), index(18, 4, 5, 0)), call(X, X), call(b(3), b(3)),
                                   call(Data("i", 3, values=[3, 6, 127], dtype="int8"), Data("i", 3, values=[2, 9, 1], dtype="int8"))]),
-    "ldexp": [call(X, i(4)), call(p(3), f(3)), call(i(3), i(3))],
+    "ldexp": [call(X, i(4)), call(p(3), f(3)), call(i(3), i(3)), call(X, b(4)), call(SMALL, index(200)), call(special(3e38, 1e-30, 0.0, math.inf, math.nan), index(-300)),
+              *(call(Data("f", 3, dtype=dtype), Data("i", 3, values=[-3, 2, 9], dtype="int64")) for dtype in ("float16", "bfloat16", "float64")),
+              call(Data("f", dtype="float64"), i(3)), call(Data("f", 4, values=[1e-310, -1e-5, 1e300, 5e-324], dtype="float64"), Data("i", 4, values=[1100, -1060, -2100, 2000], dtype="int64"))],
     "float_power": [call(X, 2), call(2.0, X), call(i(3), i(3)), call(p(3), f(3))],
     "nextafter": [call(X, p(4)), call(POLES, special(0.0)), call(special(1.0, 2.0, 0.5, -1.0), special(math.inf)), call(special(1.0, 2.0, -1.0), special(-math.inf)),
-                  call(i(3), i(3)), call(Data("f", 2, 3, dtype="float64"), Data("f", 3, dtype="float64")), call(SMALL, special(0.0)), call(SMALL, special(9.0))],
+                  call(i(3), i(3)), call(Data("f", 2, 3, dtype="float64"), Data("f", 3, dtype="float64")), call(SMALL, special(0.0)), call(SMALL, special(9.0)),
+                  *(call(Data("f", 2, 3, dtype=dtype), Data("f", 3, dtype=dtype)) for dtype in ("float16", "bfloat16"))],
     "logcumsumexp": [call(X, 0), call(X, -1), call(f(), 0), call(ODD, 0), call(i(3), 0), call(X, 3), call(special(-math.inf, -math.inf, 0.0), 0)],
     **dict.fromkeys(("put", "put_"), [call(X, index(0, 5, -1), f(3)), call(X, index(1, 1), f(2), True), call(X, index(1), f(2)), call(X, f(1), f(1)), call(X, index(1), i(1))]),
     **dict.fromkeys(("masked_scatter", "masked_scatter_"), [call(X, b(3, 4), p(12)), call(X, b(4), p(12)), call(X, b(3, 4), p(2)), call(X, i(3, 4), p(12)), call(X, b(3, 4), i(12))]),
@@ -211,7 +214,7 @@ FUNCTIONS = {
     "narrow_copy": [call(X, 1, 1, 2), call(X, 0, 2, 2)],
     **dict.fromkeys(
         ("scatter_reduce", "scatter_reduce_"),
-        [call(X, 0, index(0, 2, 1, 1, 0, 0, 2, 2, shape=(2, 4)), f(2, 4), how, include_self=own)
+        [call(f(10), 0, i(), f(3), "sum"), call(f(), 0, Data("i", 2, 0, dtype="int64"), f(2), "amax"), call(f(), 0, index(0), f(3), "amin")] + [call(X, 0, index(0, 2, 1, 1, 0, 0, 2, 2, shape=(2, 4)), f(2, 4), how, include_self=own)
          for how in ("sum", "prod", "mean", "amax", "amin") for own in (True, False)]
         + [call(i(4), 0, index(0, 0, 2), i(3), how) for how in ("sum", "prod", "mean", "amax", "amin")]
         + [call(f(), 0, index(0, 0), f(2), "amax"), call(X, 0, index(0), f(1), "sum"), call(X, 0, index(0, shape=(1, 1)), i(1, 1), "sum"),
@@ -244,9 +247,10 @@ FUNCTIONS = {
     "polygamma": [call(X, 1)],
     "polygamma_": [call(X, 1)],
     "combinations": [call(f(4)), call(f(4), 3), call(f(3), 2, True), call(f(3), 0), call(f(2), 3), call(X), call(f(3), -1)],
-    "tril_indices": [call(3, 4), call(4, 3, 1), call(0, 3), call(-1, 2), call(3, 3, -2, dtype=Named("int32"))],
-    "triu_indices": [call(3, 4), call(4, 3, 1), call(3, 3, -2), call(2, -1)],
-    "unravel_index": [call(index(0, 5, 11), (3, 4)), call(index(7), (2, 2, 2)), call(f(2), (2,)), call(index(1), (-2,))],
+    "tril_indices": [call(3, 4), call(4, 3, 1), call(0, 3), call(-1, 2), call(3, 3, -2, dtype=Named("int32")), call(2, 5, 9), call(5, 2, -9), call(2**62, 3, -2), call(3, 2**62, -2)],
+    "triu_indices": [call(3, 4), call(4, 3, 1), call(3, 3, -2), call(2, -1), call(5, 2, -9), call(2, 5, 9), call(2**62, 3, -2), call(3, 2**62, -2), call(2**40, 0)],
+    "unravel_index": [call(index(0, 5, 11), (3, 4)), call(index(7), (2, 2, 2)), call(f(2), (2,)), call(index(1), (-2,)), call(index(1), (2.0,)), call(index(1), "2"),
+                      call(Data("i", 2, values=[1, 200], dtype="uint8"), (100, 20))],
     "cumulative_trapezoid": [call(X), call(X, dx=0.5, dim=0), call(X, f(4)), call(f(2, 3, 4), f(3, 4)), call(f(3), f(3)), call(X, f(3))],
     "pdist": [call(X), call(X, 1.0), call(X, math.inf), call(X, 0.0), call(f(1, 3)), call(f(3)), call(X, -1.0)],
     "square": [call(X)],
@@ -275,7 +279,7 @@ METHODS = {
 
 # The size depends on the data: never in one graph.
 BREAKING = {
-    "lu": [call(REGULAR), call(X)],
+    "lu": [call(REGULAR), call(X), call(f(3, 3))],
     "as_strided_copy": [call(X, (2, 2), (1, 2)), call(X, (9, 9), (9, 9))],
     "repeat_interleave": [
         call(X, COUNTS, 0),
@@ -294,7 +298,11 @@ BREAKING = {
     ],
     "unique_consecutive": [call(index(1, 1, 2, 2, 2, 1), return_inverse=True, return_counts=True), call(index(3))],
     "bincount": [call(i(7)), call(i(3), f(3)), call(i(3), minlength=20), call(index(-1)), call(f(3)), call(i(2, 2))],
-    "as_strided_scatter": [call(X, f(2, 2), (2, 2), (1, 2)), call(X, f(2), (2,), (3,), 1)],
+    "as_strided_scatter": [
+        call(X, f(2, 2), (2, 2), (1, 2)),
+        call(X, f(2), (2,), (3,), 1),
+        call(f(2), f(2), (2,), (3,)),
+    ],
     "polygamma": [call(2, X), call(3, p(3, 4)), call(4, X)],
     "matrix_exp": [
         call(f(3, 3)),

@@ -19,7 +19,7 @@ import operator_gradients as database
 OPEN = {
     "linalg.pinv.singular": "here through the singular value decomposition, which has no derivative at equal singular values",
     "as_strided.partial_views": "gradients of elements beyond the tensor that it was called on are refused",
-    "as_strided_scatter": "as_strided reads the memory of its tensor, which is written behind it",
+    "as_strided_scatter": "torch has gradients of the elements that src replaces, none of the others",
     "index_reduce.prod": "second derivatives differ where factors are zero",
     "scatter_reduce.prod": "as index_reduce.prod",
     "i0": "second derivative at 0",

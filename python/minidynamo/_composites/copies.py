@@ -6,7 +6,7 @@ import minidynamo
 
 from .. import _C
 from .._C import Tensor
-from .registry import functions, require_tensor, written
+from .registry import functions, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,11 @@ def _view(input: Tensor, size: Any) -> Tensor:
 
 
 def _slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    at = dim % input.dim()
+    if not input.dim():
+        raise IndexError("[slice_copy] slice() cannot be applied to a 0-dim tensor.")
+    if step <= 0:
+        raise RuntimeError("[slice_copy] slice step must be positive")
+    at = wrapped_dim("slice_copy", dim, input.dim())
     return input[(slice(None),) * at + (slice(start, end, step),)]
 
 

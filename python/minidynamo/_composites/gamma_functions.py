@@ -217,9 +217,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
         raise RuntimeError("[mvlgamma] p has to be greater than or equal to 1")
 
     def compute(x: Tensor) -> Tensor:
-        total = minidynamo.full_like(x, 0.25 * p * (p - 1) * math.log(math.pi))
-        for at in range(p):
-            total = total + _lgamma(x - 0.5 * at)
-        return total
+        terms = _lgamma(x.unsqueeze(-1) - 0.5 * minidynamo.arange(p, dtype=x.dtype))
+        return terms.sum(-1) + 0.25 * p * (p - 1) * math.log(math.pi)
 
     return in_double("mvlgamma", input, compute)

@@ -62,9 +62,22 @@ def _triangle(op: str, row: int, col: int, offset: int, dtype: Any, upper: bool)
     if row < 0 or col < 0:
         name, value = ("row", row) if row < 0 else ("col", col)
         raise RuntimeError(f"[{op}] {name} must be non-negative, got{value}")
-    places = [(i, j) for i in range(row) for j in range(col) if (j - i >= offset if upper else j - i <= offset)]
-    flat = [i for i, _ in places] + [j for _, j in places]
-    return minidynamo.tensor(flat, dtype=minidynamo.int64 if dtype is None else dtype).reshape(2, len(places))
+    # The rows that have elements, and of them those whose number grows or shrinks with the row.
+    first, last = (0, min(row, col - offset)) if upper else (min(max(0, -offset), row), row)
+    last = max(first, last) if col else first
+    bent = min(max(first, -offset if upper else col - offset), last)
+    rows = last - bent if upper else bent - first
+    widest = (col - offset - bent if upper else bent + offset) if rows else 0
+    total = rows * widest - rows * (rows - 1) // 2 + (bent - first if upper else last - bent) * col
+    if total >= 2**59:
+        raise RuntimeError(f"[{op}] Storage size calculation overflowed with sizes=[2, {total}]")
+    at = minidynamo.arange(first, last)
+    starts = (at + offset).clamp(min=0) if upper else minidynamo.zeros_like(at)
+    counts = (minidynamo.full_like(at, col) if upper else (at + offset + 1).clamp(max=col)) - starts
+    shifts = starts - (counts.cumsum(0) - counts)
+    columns = minidynamo.arange(total) + minidynamo.repeat_interleave(shifts, counts, output_size=total)
+    found = minidynamo.stack((minidynamo.repeat_interleave(at, counts, output_size=total), columns))
+    return found if dtype is None else found.to(dtype)
 
 
 @composite("function")
@@ -89,10 +102,15 @@ def unravel_index(indices: Tensor, shape: Any) -> Any:
     require_tensor("unravel_index", indices, "indices")
     if indices.is_floating_point() or indices.dtype == minidynamo.bool:
         raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, list, tuple)):
+        raise TypeError(f"unravel_index(): expected 'shape' to be int or sequence of ints, but got {type(shape)}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"unravel_index(): expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {sizes}")
-    found, step = [], 1
+    indices, found, step = indices.long(), [], 1
     for size in reversed(sizes):
         found.append(indices.div(step, rounding_mode="floor") % size)
         step = step * size

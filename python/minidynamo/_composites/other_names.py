@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, require_tensor, written
+from .registry import composite, require_tensor, wrapped_dim, written
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,11 +120,16 @@ def nuclear_norm(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tenso
 
 @composite("function")
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
-    """The norms over all dims but one."""
+    """The norms over all dims but one, with sizes 1 for those; of everything, 0-d, for dim -1."""
     require_tensor("norm_except_dim", v, "v")
     if dim == -1:
         return v.norm(pow)
-    return v.norm(pow, [each for each in range(v.dim()) if each != dim % v.dim()], keepdim=True)
+    if v.dim() == 0:
+        raise IndexError(f"[norm_except_dim] Dimension specified as {dim} but tensor has no dimensions")
+    at = wrapped_dim("norm_except_dim", dim, v.dim())
+    rows = v.unsqueeze(-1) if v.dim() == 1 else v
+    norms = rows.norm(pow, [each for each in range(rows.dim()) if each != at], keepdim=True)
+    return norms.squeeze(-1) if v.dim() == 1 else norms
 
 
 @composite("function")
@@ -154,7 +159,8 @@ def native_group_norm(
     require_tensor("native_group_norm", input)
     found = minidynamo.nn.functional.group_norm(input, group, weight, bias, eps)
     mean, rstd = _moments(input.reshape(N, group, C // group * HxW), [2], eps)
-    return found, mean.squeeze(2).to(input.dtype), rstd.squeeze(2).to(input.dtype)
+    dtype = minidynamo.float32 if weight is not None and weight.dtype != input.dtype else input.dtype
+    return found, mean.squeeze(2).to(dtype), rstd.squeeze(2).to(dtype)
 
 
 @composite("function")

@@ -59,9 +59,15 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 def as_strided_scatter(input: Tensor, src: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A copy in which as_strided(size, stride, storage_offset) is src."""
     require_tensor("as_strided_scatter", input)
-    copy = input.clone()
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    return _replaced("as_strided_scatter", copy, copy.as_strided(size, stride, offset), src)
+    if input.numel() == 0 or any(step == 0 and length > 1 for length, step in zip(input.shape, input.stride())):
+        copy = input.clone()
+        return _replaced("as_strided_scatter", copy, copy.as_strided(size, stride, offset), src)
+    # Places count from the beginning of the memory, of which the copy has as much as input needs.
+    last = sum([(length - 1) * step for length, step in zip(input.shape, input.stride())])
+    whole = input.as_strided((input.storage_offset() + last + 1,), (1,), 0).clone()
+    whole = _replaced("as_strided_scatter", whole, whole.as_strided(size, stride, offset), src)
+    return whole.as_strided(input.shape, input.stride(), input.storage_offset())
 
 
 @composite("method")

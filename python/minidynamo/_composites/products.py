@@ -475,10 +475,11 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 @composite("function method")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta * input + alpha * outer(vec1, vec2)."""
-    require_tensor("addr", input)
-    product = minidynamo.outer(vec1, vec2)
+    for name, tensor in (("input", input), ("vec1", vec1), ("vec2", vec2)):
+        require_tensor("addr", tensor, name)
     # 0-d tensors are treated like any other here.
-    dtype = minidynamo.promote_types(input.dtype, product.dtype)
+    dtype = minidynamo.promote_types(input.dtype, minidynamo.promote_types(vec1.dtype, vec2.dtype))
+    product = minidynamo.outer(vec1.to(dtype), vec2.to(dtype))
     for name, number in (("beta", beta), ("alpha", alpha)):
         if isinstance(number, bool) and dtype is not minidynamo.bool:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
@@ -487,7 +488,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     require_held(dtype, beta, alpha)
     if dtype is minidynamo.bool:
         beta, alpha = bool(beta), bool(alpha)
-    return _scaled_sum(input.to(dtype), product.to(dtype), beta, alpha)
+    return _scaled_sum(input.to(dtype), product, beta, alpha)
 
 
 @composite("function method")

@@ -75,23 +75,22 @@ def scatter_reduce(
             f"[scatter_reduce] reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
         )
     at = wrapped_dim("scatter_reduce", dim, input.dim())
-    if index.dtype not in (minidynamo.int64, minidynamo.int32):
-        raise RuntimeError("[scatter_reduce] Expected dtype int32 or int64 for index")
-    if input.dim() == 0:
-        rows = [each.reshape(-1) for each in (input, index, src)]
-        return _reduced(rows[0], 0, rows[1], rows[2], reduce, include_self).reshape(())
     if index.numel() == 0:
         return input.clone()
-    if index.dim() != input.dim() or src.dim() != input.dim():
+    if index.dtype not in (minidynamo.int64, minidynamo.int32):
+        raise RuntimeError("[scatter_reduce] Expected dtype int32 or int64 for index")
+    # A 0-d tensor is a vector of one element.
+    rows, index, src = (each.reshape(-1) if each.dim() == 0 else each for each in (input, index, src))
+    if index.dim() != rows.dim() or src.dim() != rows.dim():
         raise RuntimeError("[scatter_reduce] Index tensor must have the same number of dimensions as self tensor")
-    for each in range(input.dim()):
-        if index.shape[each] > src.shape[each] or (each != at and index.shape[each] > input.shape[each]):
+    for each in range(rows.dim()):
+        if index.shape[each] > src.shape[each] or (each != at and index.shape[each] > rows.shape[each]):
             raise RuntimeError(
                 f"[scatter_reduce] Expected index {list(index.shape)} to be no larger than self {list(input.shape)}"
                 f" apart from dimension {dim} and to be no larger size than src {list(src.shape)}"
             )
     src = src[tuple([slice(0, size) for size in index.shape])]
-    return _laid_out_as(input, _reduced(input, at, index, src, reduce, include_self))
+    return _laid_out_as(input, _reduced(rows, at, index, src, reduce, include_self).reshape(input.shape))
 
 
 @in_place()

@@ -66,8 +66,11 @@ def range_of(
         raise RuntimeError("[range] upper bound and lower bound inconsistent with step sign")
     count = int((end - start) / step) + 1
     wanted = _C.get_default_dtype() if dtype is None else dtype
-    result = minidynamo.arange(count, dtype=minidynamo.float64) * step + start
-    result = written(result.to(wanted), out)
+    if wanted.is_floating_point:
+        result = minidynamo.arange(start, start + (count - 0.5) * step, step, dtype=wanted)
+    else:
+        result = (minidynamo.arange(count, dtype=minidynamo.float64) * step + start).to(wanted)
+    result = written(result, out)
     return result.requires_grad_() if requires_grad else result
 
 

@@ -8,7 +8,7 @@ import minidynamo
 
 from .._C import Tensor
 from .pointwise import in_one_dtype
-from .registry import composite, in_place, require_tensor
+from .registry import composite, in_place, is_inexact, require_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,17 +50,30 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of integers, 0 where one of them is 0."""
     a, b = _integers("lcm", input, other)
     divisor = _gcd(a, b)
-    multiple = (a.div(minidynamo.where(divisor == 0, 1, divisor), rounding_mode="trunc") * b).abs()
+    # C++ multiplies shorter integers as int, so that their absolute value is taken before they wrap.
+    wide = a.dtype if a.dtype.itemsize >= 4 else minidynamo.int32
+    quotient = a.div(minidynamo.where(divisor == 0, 1, divisor), rounding_mode="trunc")
+    multiple = (quotient.to(wide) * b.to(wide)).abs().to(a.dtype)
     return minidynamo.where(divisor == 0, 0, multiple)
 
 
 @in_place()
 @composite("function method")
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """input * 2**other."""
+    """input * 2**other; integers by which floats are scaled do so exactly, in the dtype of the floats."""
     require_tensor("ldexp", input)
     require_tensor("ldexp", other, "other")
-    return input * minidynamo.pow(2.0, other)
+    if not input.is_floating_point() or is_inexact(other):
+        return input * minidynamo.pow(2.0, other)
+    if other.dtype == minidynamo.bool:
+        raise NotImplementedError('[ldexp] "ldexp_cpu" not implemented for Bool')
+    if input.dtype != minidynamo.float64:
+        return (input.double() * minidynamo.pow(2.0, other.double())).to(input.dtype)
+    # In two steps, of which only the second may leave the numbers that are not subnormal.
+    mantissa, exponent = minidynamo.frexp(input)
+    power = (other.double() + exponent).clamp(-1100.0, 1100.0)
+    half = (power / 2.0).trunc()
+    return mantissa * minidynamo.pow(2.0, half) * minidynamo.pow(2.0, power - half)
 
 
 def _double(value: Any) -> Any:
@@ -87,13 +100,13 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
 @in_place()
 @composite("function method")
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The float after input towards other, of float32, float64 and bfloat16."""
+    """The float after input towards other."""
     require_tensor("nextafter", input)
     require_tensor("nextafter", other, "other")
     x, to = minidynamo.broadcast_tensors(*in_one_dtype(input, other))
-    if not x.is_floating_point() or x.dtype == minidynamo.float16:
+    if not x.is_floating_point():
         raise NotImplementedError(f'[nextafter] "nextafter_cpu" not implemented for {x.dtype}')
-    if x.dtype == minidynamo.bfloat16:
+    if x.dtype.itemsize == 2:
         return _neighbour(x.float(), to.float(), minidynamo.finfo(x.dtype)).to(x.dtype)
     return _neighbour(x, to, minidynamo.finfo(x.dtype))
 

@@ -120,7 +120,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 @composite("function method")
 def lu_of(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """(LU, pivots), and with get_infos what lu_factor_ex() says of each matrix."""
-    LU, pivots, info = lu_factor_ex(A, pivot=pivot, check_errors=not get_infos)
+    LU, pivots, info = lu_factor_ex(A, pivot=pivot)
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 
@@ -231,7 +231,7 @@ def geqrf(input: Tensor) -> Any:
         rest = (column.abs() ** 2).sum(-1) - head.abs() ** 2
         norm = (column.abs() ** 2).sum(-1).sqrt()
         real = head.real if head.is_complex() else head
-        beta = minidynamo.where(real > 0, -norm, norm).to(input.dtype)
+        beta = minidynamo.where(real.signbit(), norm, -norm).to(input.dtype)  # LAPACK's: 0 is positive
         plain = rest <= 0
         if head.is_complex():
             plain = plain & (head.imag == 0)

@@ -7,12 +7,13 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
+from ..._composites.other_names import norm_except_dim
 from ..._missing_names import explain_missing as _explain_missing
 from .. import functional as F
 from ..module import Module
 from . import parametrize
 from .spectral_norm import as_matrix, default_dim
-from .weight_norm import norm_except_dim, scaled_to
+from .weight_norm import scaled_to
 
 
 class _WeightNorm(Module):
@@ -24,7 +25,7 @@ class _WeightNorm(Module):
         return scaled_to(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return norm_except_dim(weight, self.dim), weight
+        return norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:

@@ -6,22 +6,15 @@ import warnings
 from typing import Any
 
 from ..._C import Tensor
+from ..._composites.other_names import norm_except_dim
 from ..._missing_names import explain_missing as _explain_missing
 from ..module import Module
 from ..parameter import Parameter
 
 
-def norm_except_dim(v: Tensor, dim: int) -> Tensor:
-    """The 2-norms over all dims but one, with sizes 1 for those; of everything, 0-d, for dim -1."""
-    if dim == -1:
-        return v.norm()
-    at = dim % v.dim()
-    return v.norm(2, [each for each in range(v.dim()) if each != at], keepdim=True) if v.dim() > 1 else v.abs()
-
-
 def scaled_to(v: Tensor, g: Tensor, dim: int) -> Tensor:
     """v with the norms g."""
-    return v * (g / norm_except_dim(v, dim))
+    return v * (g / norm_except_dim(v, 2, dim))
 
 
 class WeightNorm:
@@ -42,7 +35,7 @@ class WeightNorm:
         made = WeightNorm(name, dim)
         weight = getattr(module, name)
         del module._parameters[name]
-        module.register_parameter(name + "_g", Parameter(norm_except_dim(weight.detach(), made.dim)))
+        module.register_parameter(name + "_g", Parameter(norm_except_dim(weight.detach(), 2, made.dim)))
         module.register_parameter(name + "_v", Parameter(weight.detach()))
         setattr(module, name, made.compute_weight(module))
         module.register_forward_pre_hook(made)
