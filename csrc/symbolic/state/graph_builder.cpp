@@ -215,7 +215,7 @@ void GraphBuilder::note_written_input(const std::shared_ptr<TensorBase>& base) {
 // dtype.
 ValueRef GraphBuilder::with_window(const TensorValue& tensor, ValueRef value) {
   static const OpRow* const scatter = find_op("scatter_view");
-  static const OpRow* const view_dtype = find_op("view_dtype");
+  static const OpRow* const view_dtype = find_op("view.dtype");
   const TensorSpec& base = graph_->info(tensor.base->original).spec;
   DType dtype = tensor.spec.dtype, own = base.dtype;
   auto steps_back = [](Dim stride) { return !stride.is_symbolic() && stride.value() < 0; };

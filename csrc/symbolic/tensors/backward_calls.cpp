@@ -206,7 +206,7 @@ class BackwardCapture {
 
   bool is_sole(ValueRef value) { return !is_strided_view(*value.node) && is_alone(value); }
 
-  // As eager code has it, which may be all of what it is a view of: nobody sees the rest.
+  // As eager code has it, which may be all of what it is a view of: no one sees the rest.
   ValueRef apart(ValueRef value) {
     static const OpRow* const clone = find_op("clone");
     if (!is_alone(value)) refuse("a gradient that shares memory");

@@ -35,20 +35,25 @@ void erase_dim(TensorSpec& spec, int at) {
 }
 
 // Each element as several, or several as one. The last dim is contiguous.
-void change_width(const OpCall& call, TensorSpec& spec, int64_t from, int64_t to) {
+void change_width(const OpCall& call, TensorSpec& spec, int64_t from, int64_t to, std::string_view types) {
+  auto require = [&](bool holds, std::string_view what, const std::string& found) {
+    if (!holds)
+      raise_op(ErrorKind::Runtime, call.row.name, what, " to view ", types, " (different element sizes)", found);
+  };
   int last = spec.rank() - 1;
-  if (last < 0) raise_op(ErrorKind::Runtime, call.row.name, "a tensor without dims keeps the width of its element");
-  if (!known_equal(spec.strides[last], 1))
-    raise_op(ErrorKind::Runtime, call.row.name, "the elements of the last dim do not lie side by side");
-  auto widened = [&](Dim number) {
+  require(last >= 0, "self.dim() cannot be 0", "");
+  require(known_equal(spec.strides[last], 1), "self.stride(-1) must be 1",
+          str_cat(", but got ", spec.strides[last].str()));
+  auto widened = [&](Dim number, const std::string& name) {
     if (from > to) return number * Dim(from / to);
-    if (!known_equal(remainder(number, Dim(to / from)), 0))
-      raise_op(ErrorKind::Runtime, call.row.name, number.str(), " elements of ", from, " bytes are no elements of ",
-               to);
+    require(known_equal(remainder(number, Dim(to / from)), 0), str_cat(name, " must be divisible by ", to / from),
+            str_cat(", but got ", number.str()));
     return floor_divide(number, Dim(to / from));
   };
-  spec.sizes[last] = widened(spec.sizes[last]);
-  for (int i = 0; i < last; ++i) spec.strides[i] = widened(spec.strides[i]);
+  spec.sizes[last] = widened(spec.sizes[last], "self.size(-1)");
+  for (int i = 0; i < last; ++i) spec.strides[i] = widened(spec.strides[i], str_cat("self.stride(", i, ")"));
+  const Tensor& tensor = tensor_arg(call, 0);
+  if (tensor->kind() == TensorKind::Real) widened(tensor->offset(), "self.storage_offset()");
 }
 
 // The wanted sizes with -1 replaced.
@@ -152,14 +157,15 @@ void view_shape(const OpCall& call, std::vector<OutSpec>& outs) {
 }
 
 void view_dtype_shape(const OpCall& call, std::vector<OutSpec>& outs) {
-  const Tensor& tensor = tensor_arg(call, 0);
-  TensorSpec spec = tensor.spec();
+  TensorSpec spec = self_spec(call);
   DType dtype = arg_as<DType>(call, 1);
+  if (dtype == DType::bool_ && spec.dtype != dtype)
+    raise_op(ErrorKind::NotImplemented, call.row.name, "bytes as bools, of which all but 0 and 1 are undefined");
   int64_t from = static_cast<int64_t>(item_size(spec.dtype)), to = static_cast<int64_t>(item_size(dtype));
+  std::string types = str_cat(row(spec.dtype).name, " as ", row(dtype).name);
   spec.dtype = dtype;
-  if (from != to) change_width(call, spec, from, to);
-  if (tensor->kind() == TensorKind::Real && tensor->offset() * from % to != 0)
-    raise_op(ErrorKind::Runtime, call.row.name, "the first element lies inside of a wider one");
+  spec.requires_grad = false;
+  if (from != to) change_width(call, spec, from, to, types);
   push_view(outs, std::move(spec));
 }
 

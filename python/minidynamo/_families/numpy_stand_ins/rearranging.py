@@ -90,7 +90,7 @@ def view(self: Any, dtype: Any = None, type: Any = None) -> Any:
     wanted = dtype_of(dtype, takes_complex=True)
     if wanted is minidynamo.bool and values.dtype is not minidynamo.bool:
         decline("view of bytes as bools")
-    return values[:] if wanted is values.dtype else prims.view_dtype(values, wanted)
+    return values[:] if wanted is values.dtype else values.view(wanted)
 
 
 @stands_in("swapaxes ndarray.swapaxes", returns_arrays=True, takes_complex=True)
