@@ -120,11 +120,11 @@ class Training:
 
     def check_settings(self, saved: dict[str, Any]) -> None:
         path = self.options.checkpoint
-        if saved["text"] != self.settings["text"]:
+        if saved.get("text") != self.settings["text"]:
             raise InputError(f"{path} was trained on another text; give another --checkpoint")
         for name, value in self.settings.items():
-            if saved[name] != value:
-                raise InputError(f"{path} was made with --{name} {saved[name]}, not {value}")
+            if saved.get(name) != value:
+                raise InputError(f"{path} was made with --{name} {saved.get(name)}, not {value}")
 
     def next_odds(self, ids: Any) -> Any:
         """Of each character after the ids [1, length]."""
