@@ -9,15 +9,15 @@ agree within 1 %.
 
 import argparse
 import importlib
-import importlib.util
 import random
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "digits"))
+sys.path[:0] = [str(Path(__file__).parents[1] / "digits"), str(Path(__file__).parents[1])]
 from files import read_digits, read_expected  # noqa: E402  of the example beside this one
+from progress import draw_curve, say, with_bar  # noqa: E402
 
 BATCH = 64
 
@@ -118,33 +118,6 @@ class Training:
         return float((found == digits.labels[digits.held_out]).float().mean().item())
 
 
-def draw_curve(losses: list[float], path: Path) -> None:
-    """The losses by step as an SVG picture of 640 x 320 pixels."""
-    width, height, margin = 640, 320, 40
-    top = max(losses)
-    points = []
-    for step, loss in enumerate(losses):
-        x = margin + (width - 2 * margin) * step / max(len(losses) - 1, 1)
-        y = height - margin - (height - 2 * margin) * loss / top
-        points.append(f"{x:.1f},{y:.1f}")
-    axes = f"M{margin},{margin} V{height - margin} H{width - margin}"
-    text = 'font-family="sans-serif" font-size="12"'
-    path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
-        f'<rect width="100%" height="100%" fill="white"/><path d="{axes}" fill="none" stroke="gray"/>'
-        f'<polyline points="{" ".join(points)}" fill="none" stroke="steelblue" stroke-width="1.5"/>'
-        f'<text x="{margin}" y="{margin - 8}" {text}>loss, from {losses[0]:.3f} to {losses[-1]:.4f}</text>'
-        f'<text x="{width - margin}" y="{height - 12}" text-anchor="end" {text}>{len(losses)} steps</text></svg>\n'
-    )
-
-
-def progress(epochs: range) -> Any:
-    """The epochs with a bar, where tqdm is installed."""
-    if importlib.util.find_spec("tqdm") is None:
-        return epochs
-    return importlib.import_module("tqdm").tqdm(epochs, unit="epoch")
-
-
 def main(arguments: list[str] | None = None) -> list[float]:
     parser = argparse.ArgumentParser(description="Trains a network on handwritten digits.")
     parser.add_argument("--epochs", type=int, default=10)
@@ -159,10 +132,10 @@ def main(arguments: list[str] | None = None) -> list[float]:
     compiles = not options.eager and options.library == "minidynamo"
     training = Training(lib, options.output / f"{options.library}.pt", compiles)
     start, first = time.perf_counter(), training.epoch
-    for epoch in progress(range(first, options.epochs)):
+    for epoch in with_bar(range(first, options.epochs), options.epochs, "epoch"):
         training.run_epoch(digits)
         accuracy = training.accuracy(digits)
-        print(f"epoch {epoch + 1}: loss {training.losses[-1]:.4f}, {accuracy:.2%} of the held-out images", flush=True)
+        say(f"epoch {epoch + 1}: loss {training.losses[-1]:.4f}, {accuracy:.2%} of the held-out images")
     seconds = time.perf_counter() - start
     if training.epoch > first:
         print(f"{training.epoch - first} epochs in {seconds:.1f} s")
