@@ -77,23 +77,34 @@ inline ReducedFloats reduced_exp2(Floats x) {
 inline Floats scaled(Floats x, FloatBits n) {
   return floats_of(_mm256_add_epi32(bits_of(x), _mm256_slli_epi32(n, kFractionBits)));
 }
-inline Floats limited(Floats x, float low, float high) {
-  return _mm256_min_ps(every(high), _mm256_max_ps(every(low), x));  // keeps NaN
-}
-inline __attribute__((noinline)) Floats scaled_twice(ReducedFloats e) {
+inline Floats scaled_twice(ReducedFloats e) {
   FloatBits n = _mm256_sub_epi32(e.whole, bits_of(every(kToWhole))), half = _mm256_srai_epi32(n, 1);
   return (e.minus_one + 1) * scaled(every(1), half) * scaled(every(1), _mm256_sub_epi32(n, half));
 }
+// 0 where the result is not more: set, not computed, as an underflow takes a hundred cycles. Keeps NaN.
+inline Floats where_not_below(Floats x, float zero, Floats value) {
+  return _mm256_and_ps(value, _mm256_cmp_ps(x, every(zero), _CMP_NLT_UQ));
+}
+inline __attribute__((noinline)) Floats exp_of_any(Floats x) {
+  constexpr float kInfinite = 89, kZero = -104;
+  Floats kept = where_not_below(x, kZero, _mm256_min_ps(every(kInfinite), x));
+  return where_not_below(x, kZero, scaled_twice(reduced_exp(kept)));
+}
 inline Floats math_exp(Floats x) {
-  constexpr float kOrdinary = 87, kInfinite = 89, kZero = -104;
-  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return scaled_twice(reduced_exp(limited(x, kZero, kInfinite)));
+  constexpr float kOrdinary = 87;
+  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return exp_of_any(x);
   ReducedFloats e = reduced_exp(x);
   return scaled(e.minus_one + 1, e.whole);
 }
 
+inline __attribute__((noinline)) Floats exp2_of_any(Floats x) {
+  constexpr float kInfinite = 129, kZero = -151;
+  Floats kept = where_not_below(x, kZero, _mm256_min_ps(every(kInfinite), x));
+  return where_not_below(x, kZero, scaled_twice(reduced_exp2(kept)));
+}
 inline Floats math_exp2(Floats x) {
-  constexpr float kOrdinary = 125, kInfinite = 129, kZero = -151;
-  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return scaled_twice(reduced_exp2(limited(x, kZero, kInfinite)));
+  constexpr float kOrdinary = 125;
+  if (__builtin_expect(any_beyond(x, kOrdinary), 0)) return exp2_of_any(x);
   ReducedFloats e = reduced_exp2(x);
   return scaled(e.minus_one + 1, e.whole);
 }

@@ -50,28 +50,31 @@ inline Floats with_sign_of(Floats magnitude, Floats x) {
   return _mm512_or_ps(magnitude, _mm512_and_ps(_mm512_set1_ps(-0.0f), x));
 }
 
-// x = n ln 2 + r, |r| <= ln 2 / 2, and e^r = 1 + r + r^2 q(r).
-inline Floats scaled_exp(Floats r, Floats n) {
+// Whether a result is more than 0; of NaN, too. What is not is set, not computed: an underflow takes a hundred cycles.
+inline __mmask16 not_below(Floats x, float zero) { return _mm512_cmp_ps_mask(x, every(zero), _CMP_NLT_UQ); }
+// x = n ln 2 + r, |r| <= ln 2 / 2, and e^r = 1 + r + r^2 q(r); 0 in other lanes than these.
+inline Floats scaled_exp(Floats r, Floats n, __mmask16 lanes) {
   constexpr float kSeries[] = {0x1.fffffcp-2f, 0x1.555490p-3f, 0x1.5558f8p-5f, 0x1.123b02p-7f, 0x1.6a2256p-10f};
-  return _mm512_maskz_scalef_ps(kAllFloats, fma(series(r, kSeries), r * r, r) + 1, n);
+  return _mm512_maskz_scalef_ps(lanes, fma(series(r, kSeries), r * r, r) + 1, n);
 }
 inline Floats math_exp(Floats x) {
-  constexpr float kRange = 120, kLog2E = 0x1.715476p+0f, kLn2High = 0x1.62e400p-1f, kLn2Low = 0x1.7f7d1cp-20f;
+  constexpr float kRange = 120, kZero = -104, kLog2E = 0x1.715476p+0f, kLn2High = 0x1.62e400p-1f,
+                  kLn2Low = 0x1.7f7d1cp-20f;
   constexpr int kNearest = 8;
-  x = _mm512_maskz_max_ps(kAllFloats, _mm512_set1_ps(-kRange), x);
-  x = _mm512_maskz_min_ps(kAllFloats, _mm512_set1_ps(kRange), x);
+  __mmask16 lanes = not_below(x, kZero);
+  x = _mm512_maskz_min_ps(lanes, _mm512_set1_ps(kRange), x);
   Floats n = _mm512_maskz_roundscale_ps(kAllFloats, x * kLog2E, kNearest);
   Floats r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2High), x);
   r = _mm512_fnmadd_ps(n, _mm512_set1_ps(kLn2Low), r);
-  return scaled_exp(r, n);
+  return scaled_exp(r, n, lanes);
 }
 inline Floats math_exp2(Floats x) {
-  constexpr float kRange = 160, kLn2 = 0x1.62e430p-1f;
+  constexpr float kRange = 160, kZero = -151, kLn2 = 0x1.62e430p-1f;
   constexpr int kNearest = 8;
-  x = _mm512_maskz_max_ps(kAllFloats, _mm512_set1_ps(-kRange), x);
-  x = _mm512_maskz_min_ps(kAllFloats, _mm512_set1_ps(kRange), x);
+  __mmask16 lanes = not_below(x, kZero);
+  x = _mm512_maskz_min_ps(lanes, _mm512_set1_ps(kRange), x);
   Floats n = _mm512_maskz_roundscale_ps(kAllFloats, x, kNearest);
-  return scaled_exp((x - n) * kLn2, n);
+  return scaled_exp((x - n) * kLn2, n, lanes);
 }
 
 // About 1 / m for sixteen cells of [0.75, 1.5), chosen such that its logarithm is nearly a float, and 1 around one; and
