@@ -171,6 +171,7 @@ SAMPLES = {
     "detach": [call(X)],
     "positive": [call(X)],
     "view": [call(X, 2, 6), call(X, (-1,)), call(X, 12)],
+    "view.dtype": [call(X, Named("int32")), call(X, Named("int16")), call(X, Named("float64"))],
     "reshape": [call(X, 2, 6), call(X, (-1,)), call(f(0, 3), 3, 0)],
     "permute": [call(f(2, 3, 4), 2, 0, 1), call(f(2, 3), (1, 0))],
     "transpose": [call(f(2, 3, 4), 0, -1)],

@@ -21,12 +21,16 @@ void softmax_slice(const FloatLoops<T>& run, const T* src, T* dst, int64_t n) {
   pointwise_loop(static_cast<int>(Pointwise::mul), dtype_of<T>(), 2)(operands, dst, n, nullptr);
 }
 
+// dst may be src.
 template <typename T>
-void log_softmax_slice(const FloatLoops<T>& run, T* values, int64_t n) {
-  T shift = run.max(values, n);
-  std::vector<T> exponentials(static_cast<size_t>(n));
-  T log_sum = std::log(run.exp_sum(values, shift, exponentials.data(), n));
-  for (int64_t i = 0; i < n; ++i) values[i] = values[i] - shift - log_sum;
+void log_softmax_slice(const FloatLoops<T>& run, const T* src, T* dst, int64_t n) {
+  std::vector<T> room(src == dst ? static_cast<size_t>(n) : 0);
+  T shift = run.max(src, n);
+  T log_sum = std::log(run.exp_sum(src, shift, src == dst ? room.data() : dst, n));
+  const PointwiseLoop subtract = pointwise_loop(static_cast<int>(Pointwise::sub), dtype_of<T>(), 2);
+  const void *whole[] = {src, &shift}, *shifted[] = {dst, &log_sum};
+  subtract(whole, dst, n, nullptr);
+  subtract(shifted, dst, n, nullptr);
 }
 
 template <typename Run>
@@ -56,11 +60,11 @@ void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     const FloatLoops<T>& run = loops_of<T>();
-    auto slice = [&](const T* src, T* dst, int64_t n) { softmax_slice<T>(run, src, dst, n); };
-    if (!logarithm && for_plain_rows<T>(self, out, dim, 0.5, slice)) return;
-    for_slices<T>(self, out, dim, 2.0, [&](T* values, int64_t n) {
-      logarithm ? log_softmax_slice<T>(run, values, n) : softmax_slice<T>(run, values, values, n);
-    });
+    auto slice = [&](const T* src, T* dst, int64_t n) {
+      logarithm ? log_softmax_slice<T>(run, src, dst, n) : softmax_slice<T>(run, src, dst, n);
+    };
+    if (for_plain_rows<T>(self, out, dim, 0.5, slice)) return;
+    for_slices<T>(self, out, dim, 2.0, [&](T* values, int64_t n) { slice(values, values, n); });
   });
 }
 

@@ -22,17 +22,13 @@ inline float avx512_exp_sum(const float* src, float shift, float* dst, int64_t n
       for (int64_t i = 0; i < kLanes; i += kCacheLine) __builtin_prefetch(src + n + at + i);
       exp_lanes(src + at, shift, dst + at, lanes);
     }
-    if (at < end) {
-      float rest[kLanes] = {}, exponentials[kLanes];
-      for (int64_t i = at; i < end; ++i) rest[i - at] = src[i];
-      Lanes<float> of_rest = {};
-      exp_lanes(rest, shift, exponentials, of_rest);
-      for (int64_t i = 0; i < kLanes; ++i) exponentials[i] = i < end - at ? exponentials[i] : 0;
-      for (int64_t i = at; i < end; ++i) dst[i] = exponentials[i - at];
-#pragma GCC unroll 4
-      for (int v = 0; v < kLaneVectors<float>; ++v) lanes.vectors[v] += load_vector(exponentials + v * kVector<float>);
-      at = end;
+    for (int v = 0; at < end; ++v, at += kVector<float>) {
+      __mmask16 first = __mmask16((1u << least(end - at, int64_t{kVector<float>})) - 1);
+      __m512 e = math_exp(_mm512_mask_loadu_ps(every(shift), first, src + at) - shift);
+      _mm512_mask_storeu_ps(dst + at, first, e);
+      lanes.vectors[v] += reinterpret_cast<Vector<float>>(_mm512_maskz_mov_ps(first, e));
     }
+    at = end;
     total += double(fold_sum(lanes));
   }
   return float(total);

@@ -173,6 +173,19 @@ T extreme_of_whole_lanes(const T* src, int64_t n) {
 #endif
 }
 
+// n >= kVector<T>. The last vectors may overlap.
+template <typename T, bool Max>
+T extreme_of_vectors_in(const T* src, int64_t n) {
+  Vector<T> best = load_vector(src);
+  for (int64_t i = kVector<T>; i < n; i += kVector<T>)
+    best = extreme_of_vectors<T, Max>(best, load_vector(src + least(i, n - kVector<T>)));
+  T lanes[kVector<T>];
+  for (int lane = 0; lane < kVector<T>; ++lane) lanes[lane] = best[lane];
+  for (int width = kVector<T> / 2; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane) lanes[lane] = extreme_of<T, Max>(lanes[lane], lanes[lane + width]);
+  return lanes[0];
+}
+
 template <typename T, bool Max>
 T extreme_run(const T* src, int64_t n) {
   T best = src[0];
@@ -181,6 +194,11 @@ T extreme_run(const T* src, int64_t n) {
     if (n >= kLanes) {
       i = n / kLanes * kLanes;
       best = extreme_of_whole_lanes<T, Max>(src, i);
+    }
+    if (i < n && n >= kVector<T>) {
+      int64_t from = least(i, n - kVector<T>);
+      best = extreme_of<T, Max>(best, extreme_of_vectors_in<T, Max>(src + from, n - from));
+      i = n;
     }
   } else if (n >= kLanes) {
     T lanes[kLanes];
