@@ -71,6 +71,12 @@ FoldLoop fold_loop(Pointwise function, DType from, DType into) {
   return function == Pointwise::mul ? table.product[static_cast<int>(from)] : nullptr;
 }
 
+// The vectorised loop that finds the smallest or largest element; null if there is none.
+ExtremeLoop extreme_loop(Pointwise function, DType dtype) {
+  bool is_extreme = function == Pointwise::maximum || function == Pointwise::minimum;
+  return is_extreme ? loops().extreme[static_cast<int>(dtype)][function == Pointwise::maximum] : nullptr;
+}
+
 // Uses vectorised code; returns false if there is none.
 bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void* total) {
   if (n <= 1) return false;
@@ -78,9 +84,7 @@ bool fold_fast(Pointwise function, DType dtype, const void* src, int64_t n, void
     loop(src, n, total);
     return true;
   }
-  auto* extreme = function == Pointwise::maximum || function == Pointwise::minimum
-                      ? loops().extreme[static_cast<int>(dtype)][function == Pointwise::maximum]
-                      : nullptr;
+  ExtremeLoop extreme = extreme_loop(function, dtype);
   if (extreme == nullptr) return false;
   alignas(8) char part[8];
   extreme(src, n, part);
@@ -109,6 +113,10 @@ class Folder {
     convert_out_ = conversion(fold.dtype, out->dtype());
     converts_ = space.input()->dtype() != fold.dtype;
     item_ = item_size(fold.dtype);
+    if (space.inner().is_dense(0) && space.length() > 1 && space.length() <= kPart) {
+      row_total_ = fold_loop(fold.function, space.input()->dtype(), fold.dtype);
+      if (!converts_) row_extreme_ = extreme_loop(fold.function, fold.dtype);
+    }
   }
 
   void run() const {
@@ -123,6 +131,7 @@ class Folder {
       fold_parts();
     } else {
       parallel_for(space_.results(), cost, [&](int64_t begin, int64_t end) {
+        if (row_total_ != nullptr || row_extreme_ != nullptr) return fold_dense(begin, end);
         for (int64_t i = begin; i < end; ++i) fold_one(i);
       });
     }
@@ -205,6 +214,25 @@ class Folder {
     store(total, result, 1);
   }
 
+  // Results of elements that lie side by side: what is not done by the loop is done for many results at once.
+  void fold_dense(int64_t begin, int64_t end) const {
+    Row totals;
+    for (int64_t at = begin; at < end; at += kTile) {
+      int64_t n = std::min(kTile, end - at);
+      for (int64_t i = 0; i < n; ++i) {
+        char* total = totals.bytes + static_cast<size_t>(i) * item_;
+        const char* data = space_.result_data(at + i);
+        if (row_extreme_ != nullptr) {
+          row_extreme_(data, space_.length(), total);
+        } else {
+          store_scalar(fold_.dtype, fold_.identity, total);
+          row_total_(data, space_.length(), total);
+        }
+      }
+      store(totals.bytes, at, n);
+    }
+  }
+
   // Chunks of fixed length, so that the result does not depend on the number of threads.
   void fold_parts() const {
     int64_t parts = (space_.length() + kPart - 1) / kPart;
@@ -275,6 +303,9 @@ class Folder {
   ConvertLoop convert_in_, convert_out_;
   bool converts_;
   size_t item_;
+  // For results of few elements that lie side by side: one of them, or none.
+  FoldLoop row_total_ = nullptr;
+  ExtremeLoop row_extreme_ = nullptr;
 };
 
 void fold_over(const OpCall& call, const std::vector<bool>& reduced, Fold fold, const Tensor& out,

@@ -52,9 +52,22 @@ inline T fold_sum(Lanes<T>& lanes) {
   return fold_vector<T>(lanes.vectors[0]);
 }
 
+// The last `count` elements, and zeros.
+template <typename T, size_t... I>
+inline Vector<T> last_in(Vector<T> vector, int64_t count, std::index_sequence<I...>) {
+  constexpr VectorIndex<T> kPlaces = {int(I)...};
+  using Index = std::decay_t<decltype(kPlaces[0])>;
+  return kPlaces >= Index(kVector<T> - count) ? vector : Vector<T>{};
+}
+template <typename T>
+inline Vector<T> last_of(Vector<T> vector, int64_t count) {
+  return last_in<T>(vector, count, std::make_index_sequence<size_t(kVector<T>)>());
+}
+
 // The sum of term(i) over [0, n), in lanes; whole(i) is the vector of the terms from i on.
 template <typename T, typename Whole, typename Term>
 inline __attribute__((always_inline)) T sum_in_lanes(int64_t n, const Whole& whole, const Term& term) {
+  // In order, as plans reduce such rows.
   if (n < kLanes) {
     T total = 0;
     for (int64_t i = 0; i < n; ++i) total += term(i);
@@ -71,13 +84,9 @@ inline __attribute__((always_inline)) T sum_in_lanes(int64_t n, const Whole& who
 #pragma GCC unroll 32
     for (int v = 0; v < Count; ++v) lanes.vectors[First + v] = sums[v];
   });
-  if (i < n) {
-    T rest[kLanes] = {};
-    for (int lane = 0; i < n; ++i, ++lane) rest[lane] = term(i);
-#pragma GCC unroll 32
-    for (int v = 0; v < kLaneVectors<T>; ++v)
-      lanes.vectors[v] += *reinterpret_cast<const Vector<T>*>(rest + v * kVector<T>);
-  }
+  int v = 0;
+  for (; i + kVector<T> <= n; i += kVector<T>, ++v) lanes.vectors[v] += whole(i);
+  if (i < n) lanes.vectors[v] += last_of<T>(whole(n - kVector<T>), n - i);
   return fold_sum(lanes);
 }
 
@@ -173,17 +182,23 @@ T extreme_of_whole_lanes(const T* src, int64_t n) {
 #endif
 }
 
+template <typename T, bool Max, int Width = kVector<T> / 2>
+inline T extreme_in(Vector<T> vector) {
+  if constexpr (Width == 0) {
+    return vector[0];
+  } else {
+    Vector<T> other = turned<T, Width>(vector, std::make_index_sequence<size_t(kVector<T>)>());
+    return extreme_in<T, Max, Width / 2>(extreme_of_vectors<T, Max>(vector, other));
+  }
+}
+
 // n >= kVector<T>. The last vectors may overlap.
 template <typename T, bool Max>
 T extreme_of_vectors_in(const T* src, int64_t n) {
   Vector<T> best = load_vector(src);
   for (int64_t i = kVector<T>; i < n; i += kVector<T>)
     best = extreme_of_vectors<T, Max>(best, load_vector(src + least(i, n - kVector<T>)));
-  T lanes[kVector<T>];
-  for (int lane = 0; lane < kVector<T>; ++lane) lanes[lane] = best[lane];
-  for (int width = kVector<T> / 2; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) lanes[lane] = extreme_of<T, Max>(lanes[lane], lanes[lane + width]);
-  return lanes[0];
+  return extreme_in<T, Max>(best);
 }
 
 template <typename T, bool Max>
