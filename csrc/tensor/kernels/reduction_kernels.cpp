@@ -214,7 +214,7 @@ class Folder {
     store(total, result, 1);
   }
 
-  // Results of elements that lie side by side: what is not done by the loop is done for many results at once.
+  // Results of contiguous elements: what is not done by the loop is done for many results at once.
   void fold_dense(int64_t begin, int64_t end) const {
     Row totals;
     for (int64_t at = begin; at < end; at += kTile) {
@@ -303,7 +303,7 @@ class Folder {
   ConvertLoop convert_in_, convert_out_;
   bool converts_;
   size_t item_;
-  // For results of few elements that lie side by side: one of them, or none.
+  // For results of few contiguous elements: one of them, or none.
   FoldLoop row_total_ = nullptr;
   ExtremeLoop row_extreme_ = nullptr;
 };
