@@ -22,6 +22,7 @@ import warnings
 from pathlib import Path
 
 import op_forms
+from harness import machine
 from op_forms import DTYPES, PLAIN, SIZES, evaluate, forms_of, make, make_array
 
 ROUNDS = 5
@@ -65,7 +66,7 @@ class Bench:
             library.set_grad_enabled(False)
         self.clock = time.thread_time if threads == 1 else time.perf_counter
         self.modes, self.rounds = modes, rounds
-        self.medium = {}  # seconds of a call of a row in a layout
+        self.medium = {}  # seconds of a call of a row in a layout and dtype
 
     def record(self, form):
         """What is written of a form."""
@@ -80,7 +81,7 @@ class Bench:
         return found
 
     def measure(self, form):
-        place = (form.row, form.layout)
+        place = (form.row, form.layout, form.dtype)
         if form.size == "large" and self.medium.get(place, 0) * 64 > LONGEST_CALL:
             raise Skipped("takes too long")
         self.operands = {}
@@ -107,7 +108,7 @@ class Bench:
     def remember(self, record):
         """Of a form that an earlier run measured."""
         if record["size"] == "medium" and "seconds" in record:
-            self.medium[record["row"], record["layout"]] = max(record["seconds"].values())
+            self.medium[record["row"], record["layout"], record["dtype"]] = max(record["seconds"].values())
 
     def _names(self, form, library, domain):
         """The operands; new ones for what writes to them."""
@@ -132,6 +133,8 @@ class Bench:
                 if domain == len(op_forms.DOMAINS) - 1:
                     raise Skipped(f"torch: {first_line(error)}") from error
             domain += 1
+        if time.perf_counter() - start > LONGEST_CALL:
+            raise Skipped("takes too long")
         try:
             ours = self._result(form, self.ours, domain)
         except Exception as error:
@@ -336,7 +339,9 @@ def report(records, worst=WORST):
             for name, group in sorted(grouped.items(), key=lambda item: mean_of(item[1])):
                 yield line_of(name, group)
         arrays = [
-            record["seconds"]["numpy"] / record["seconds"][mode] for record in measured if "numpy" in record["seconds"]
+            record["seconds"]["numpy"] / record["seconds"][mode]
+            for record in measured
+            if {"numpy", mode} <= set(record["seconds"])
         ]
         yield line_of("NumPy / minidynamo", arrays)
         ratios.sort(key=lambda pair: pair[1])
@@ -418,7 +423,7 @@ def read_records(path):
             continue
         if "begun" in entry:
             begun = entry
-        else:
+        elif "key" in entry:
             records[entry["key"]] = entry
             begun = None
     return records, begun
@@ -436,12 +441,14 @@ def measure_all(bench, forms, arguments):
             for record in records.values():
                 bench.remember(record)
         file = open(arguments.output, "w")
+        print(json.dumps({"machine": machine(), "threads": arguments.threads}), file=file)
         for record in records.values():
             print(json.dumps(record), file=file)
     start, busy, done = time.monotonic(), time.process_time(), 0
     try:
         for form in forms:
-            if form.key in records:
+            known = records.get(form.key)
+            if known and ("skipped" in known or set(bench.modes) <= set(known["ratios"])):
                 continue
             if time.monotonic() - start > arguments.minutes * 60:
                 print(f"stopped after {arguments.minutes:g} minutes", file=sys.stderr)
