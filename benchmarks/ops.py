@@ -414,7 +414,7 @@ def parse(argv=None):
 
 
 def read_records(path):
-    """The records of a run that may have been cut; a form that was begun last and has no result ended the process."""
+    """The records of a run that may have been cut, and the form that it was at."""
     records, begun = {}, None
     for line in Path(path).read_text().splitlines():
         try:
@@ -429,15 +429,21 @@ def read_records(path):
     return records, begun
 
 
+def beginning(form, times):
+    """What is written before a form is measured; times: how often it was begun, in this run and those before."""
+    found = {"begun": form.key, "times": times, "row": form.row, "category": form.category}
+    return {**found, "layout": form.layout, "size": form.size, "dtype": form.dtype}
+
+
 def measure_all(bench, forms, arguments):
-    records, file = {}, None
+    records, file, begun = {}, None, None
     if arguments.output:
         if arguments.resume and Path(arguments.output).exists():
             records, begun = read_records(arguments.output)
-            if begun:
-                ended = {**begun, "key": begun["begun"], "skipped": "ended the process"}
-                del ended["begun"]
-                records[ended["key"]] = ended
+            if begun and begun["times"] > 1:
+                key = begun.pop("begun")
+                records[key] = {**begun, "key": key, "skipped": "ended the process"}
+                begun = None
             for record in records.values():
                 bench.remember(record)
         file = open(arguments.output, "w")
@@ -454,8 +460,8 @@ def measure_all(bench, forms, arguments):
                 print(f"stopped after {arguments.minutes:g} minutes", file=sys.stderr)
                 break
             if file:
-                begun = {"begun": form.key, "row": form.row, "category": form.category, "layout": form.layout}
-                print(json.dumps({**begun, "size": form.size, "dtype": form.dtype}), file=file, flush=True)
+                times = 2 if begun and begun["begun"] == form.key else 1
+                print(json.dumps(beginning(form, times)), file=file, flush=True)
             record = records[form.key] = bench.record(form)
             done += 1
             if file:

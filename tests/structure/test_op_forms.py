@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -89,11 +90,22 @@ def test_report_has_the_mean_and_the_shares():
     assert "- 0.25 eager: two" in "\n".join(ops.low_forms(records))
 
 
-def test_a_run_that_was_cut_goes_on(tmp_path):
+def test_a_run_that_was_cut_goes_on_and_a_form_that_cuts_it_twice_is_left_out(tmp_path):
     path = tmp_path / "ops.jsonl"
-    begun = {"begun": "two | contiguous", "row": "two", "category": "Write", "layout": "contiguous", "size": "small"}
-    path.write_text(
-        "\n".join([json.dumps({"begun": "one"}), json.dumps(record("one", eager=1.0)), json.dumps(begun), '{"k'])
+    one, two, three = [
+        op_forms.Form(name, "Write", "flat", "small", "float32", "", ()) for name in ("one", "two", "three")
+    ]
+    arguments = ops.parse(["--resume", "--output", str(path)])
+    bench = SimpleNamespace(
+        modes=["eager"],
+        remember=lambda record: None,
+        record=lambda form: {**record(form.row, eager=3.0), "key": form.key},
     )
-    records, last = ops.read_records(path)
-    assert list(records) == ["one | contiguous"] and last == begun
+    known = {**record("one", eager=1.0), "key": one.key}
+    for times, expected in ((1, [1.0, 3.0, 3.0]), (2, [1.0, None, 3.0])):
+        lines = [json.dumps(known), json.dumps(ops.beginning(two, times))]
+        path.write_text("\n".join([*lines, '{"k']))
+        for _ in range(2):
+            records = ops.measure_all(bench, [one, two, three], arguments)
+            by_key = {each["key"]: each.get("ratios", {}).get("eager") for each in records}
+            assert [by_key[form.key] for form in (one, two, three)] == expected
