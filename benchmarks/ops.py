@@ -100,6 +100,7 @@ class Bench:
         if min(ratios.values()) < LOW:
             again = [self._rounds(calls, counts) for _ in range(AGAIN)]
             ratios = {name: statistics.median(ratio(each, name) for each in again) for name in self.modes}
+            seconds = {name: [time for each in again for time in each[name]] for name in seconds}
         if form.size == "medium":
             self.medium[place] = max(map(min, seconds.values()))
         self.ours._dynamo.reset()
