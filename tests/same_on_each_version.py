@@ -8,7 +8,7 @@ SAME_ON_EACH_VERSION = {
         "tensor/test_safetensors.py",
         "tensor/test_safetensors_fuzz.py",
     ),
-    *("api/test_cpp_extension.py", "structure/test_benchmarks.py"),
+    *("api/test_cpp_extension.py", "structure/test_benchmarks.py", "structure/test_op_forms.py"),
     *("structure/test_import_cycles.py", "structure/test_layering.py", "structure/test_parts_of_the_tracer.py"),
     *(
         "structure/test_precompiled_headers.py",
