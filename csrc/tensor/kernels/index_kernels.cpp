@@ -392,11 +392,30 @@ Tensor at_position(const Tensor& out, int dim, int64_t position) {
   return Tensor::view(out, spec, out->offset() + position * out->strides()[dim]);
 }
 
-// Initialises out with self, then calls write(part of out, part of the source argument) for each position.
+// Where parts of a contiguous out at a position are many runs of few elements each: calls write(place in out, number of
+// the run in a contiguous source) for each of them. Returns false where they are not, and has done nothing.
 template <typename Write>
-void for_each_place(const OpCall& call, const Tensor& out, const Write& write) {
-  Places places = places_of(call, out);
-  start_from_self(call, out);
+bool for_each_short_run(const Tensor& out, const Places& places, const Write& write) {
+  constexpr int64_t kMostElements = 16;
+  if (out->rank() == 0 || !out->is_contiguous() || out->numel() == 0) return false;
+  int64_t extent = out->sizes()[places.dim], step = 1;
+  for (int i = places.dim + 1; i < out->rank(); ++i) step *= out->sizes()[i];
+  int64_t outer = out->numel() / (extent * step), count = static_cast<int64_t>(places.positions.size());
+  if (step > kMostElements || outer < 2) return false;
+  int64_t bytes = step * static_cast<int64_t>(item_size(out->dtype()));
+  parallel_for(outer, 2.0 * static_cast<double>(count), [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; ++at) {
+      char* first = out.data<char>() + at * extent * bytes;
+      for (int64_t i = 0; i < count; ++i)
+        write(first + places.positions[static_cast<size_t>(i)] * bytes, at * count + i, step);
+    }
+  });
+  return true;
+}
+
+// Calls write(part of out, part of the source argument) for each position.
+template <typename Write>
+void for_each_place(const OpCall& call, const Tensor& out, const Places& places, const Write& write) {
   for (size_t i = 0; i < places.positions.size(); ++i) {
     write(at_position(out, places.dim, places.positions[i]),
           at_position(tensor_arg(call, 3), places.dim, static_cast<int64_t>(i)));
@@ -562,18 +581,45 @@ void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   Places places = places_of(call, out);
   OneElement element(call, call.args[3], out->dtype());
   start_from_self(call, out);
+  size_t item = item_size(out->dtype());
+  auto fill = [&](char* place, int64_t, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) copy_run(item, element.bytes, place + i * static_cast<int64_t>(item), 1);
+  };
+  if (for_each_short_run(out, places, fill)) return;
   for (int64_t position : places.positions) fill_with(at_position(out, places.dim, position), element);
 }
 
 void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
-  for_each_place(call, outs[0], [](const Tensor& part, const Tensor& source) { copy_elements(source, part); });
+  const Tensor& out = outs[0];
+  Places places = places_of(call, out);
+  start_from_self(call, out);
+  Tensor source = as_contiguous(tensor_arg(call, 3), out->dtype());
+  size_t item = item_size(out->dtype());
+  auto copy = [&](char* place, int64_t run, int64_t n) {
+    copy_run(item, source.data<const char>() + run * n * static_cast<int64_t>(item), place, n);
+  };
+  if (for_each_short_run(out, places, copy)) return;
+  for_each_place(call, out, places, [](const Tensor& part, const Tensor& from) { copy_elements(from, part); });
 }
 
 void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   require_fits(call, outs[0]->dtype(), scalar_arg(call, 4));
-  if (add_plain_rows(call, outs[0])) return;
+  const Tensor& out = outs[0];
+  if (add_plain_rows(call, out)) return;
+  Places places = places_of(call, out);
+  start_from_self(call, out);
+  const auto* alpha = std::get_if<Scalar>(&call.args[4]);
+  if (alpha != nullptr && alpha->as_double() == 1 && tensor_arg(call, 3)->dtype() == out->dtype()) {
+    Tensor source = as_contiguous(tensor_arg(call, 3), out->dtype());
+    auto item = static_cast<int64_t>(item_size(out->dtype()));
+    AddElement add_one = add_element(out->dtype());
+    auto add = [&](char* place, int64_t run, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) add_one(place + i * item, source.data<const char>() + (run * n + i) * item);
+    };
+    if (for_each_short_run(out, places, add)) return;
+  }
   static const OpRow* const add = find_op("add");
-  for_each_place(call, outs[0], [&](Tensor part, const Tensor& source) {
+  for_each_place(call, out, places, [&](Tensor part, const Tensor& source) {
     Arg args[] = {part, source, call.args[4]};
     pointwise_kernel({*add, args}, {&part, 1});
   });

@@ -14,13 +14,6 @@
 namespace md {
 namespace {
 
-// Copies position order[i] of the dim to position i.
-void take_dim(const Tensor& src, int dim, const std::vector<int64_t>& order, const Tensor& out) {
-  for (size_t i = 0; i < order.size(); ++i) {
-    copy_elements(part_of(src, dim, order[i], 1), part_of(out, dim, static_cast<int64_t>(i), 1));
-  }
-}
-
 void roll_dim(const Tensor& src, int dim, int64_t shift, const Tensor& out) {
   int64_t extent = src->sizes()[dim];
   int64_t by = ((shift % extent) + extent) % extent;
@@ -38,17 +31,17 @@ Tensor flattened(const Tensor& contiguous) {
 void flip_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   if (out->numel() == 0) return;
-  Tensor current = as_contiguous(tensor_arg(call, 0), out->dtype());
+  const Tensor& self = tensor_arg(call, 0);
+  TensorSpec backwards = self.spec();
+  int64_t first = self->offset();
   for (Dim wanted : dims_arg(call, 1)) {
-    int dim = wrap_dim(call, wanted.value(), out->rank());
     if (out->rank() == 0) break;
-    std::vector<int64_t> order(static_cast<size_t>(out->sizes()[dim]));
-    std::iota(order.rbegin(), order.rend(), 0);
-    Tensor next = Tensor::empty(TensorSpec::contiguous(out->dtype(), out->spec().sizes));
-    take_dim(current, dim, order, next);
-    current = next;
+    int dim = wrap_dim(call, wanted.value(), out->rank());
+    int64_t stride = self->strides()[dim];
+    first += (self->sizes()[dim] - 1) * stride;
+    backwards.strides[dim] = -stride;
   }
-  copy_elements(current, out);
+  copy_elements(Tensor::view(self, backwards, first), out);
 }
 
 void roll_kernel(const OpCall& call, std::span<Tensor> outs) {

@@ -11,24 +11,26 @@ std::vector<int64_t> sizes_where(const Tensor& input, const std::vector<bool>& r
   return sizes;
 }
 
-ElementWalk walk_over(const Tensor& input, const std::vector<bool>& reduced, bool wanted) {
+ElementWalk walk_over(const Tensor& input, const std::vector<bool>& reduced, bool wanted, bool in_memory_order) {
   std::vector<int64_t> strides;
   for (int i = 0; i < input->rank(); ++i) {
     if (reduced[static_cast<size_t>(i)] == wanted) strides.push_back(input->strides()[i]);
   }
   ElementWalk walk(sizes_where(input, reduced, wanted));
   walk.add(item_size(input->dtype()), strides.data());
-  walk.finish(false);
+  walk.finish(in_memory_order);
   return walk;
 }
 
 }  // namespace
 
-ReductionSpace::ReductionSpace(const Tensor& input, const std::vector<bool>& reduced)
-    : input_(&input), outer_(walk_over(input, reduced, false)), inner_(walk_over(input, reduced, true)) {
+ReductionSpace::ReductionSpace(const Tensor& input, const std::vector<bool>& reduced, Order order)
+    : input_(&input),
+      outer_(walk_over(input, reduced, false, false)),
+      inner_(walk_over(input, reduced, true, order == Order::OfMemory)) {
   results_ = outer_.count();
   for (int i = input->rank() - 1; i >= 0; --i) {
-    if (input->sizes()[i] == 1) continue;
+    if (input->sizes()[i] == 1 || (reduced[static_cast<size_t>(i)] && order == Order::OfMemory)) continue;
     if (!reduced[static_cast<size_t>(i)] && input->strides()[i] == 1 && input->sizes()[i] >= 8)
       columns_ = input->sizes()[i];
     break;

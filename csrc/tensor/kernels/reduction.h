@@ -12,11 +12,13 @@ inline constexpr int64_t kMostRowsInOneSum = 64;
 
 class ReductionSpace {
  public:
-  ReductionSpace(const Tensor& input, const std::vector<bool>& reduced);
+  // The elements of a result, in row-major order of the reduced dims or as they follow each other in memory.
+  enum class Order : uint8_t { RowMajor, OfMemory };
+  ReductionSpace(const Tensor& input, const std::vector<bool>& reduced, Order order = Order::RowMajor);
 
   const Tensor& input() const { return *input_; }
   int64_t results() const { return results_; }       // elements of the output, in row-major order of the kept dims
-  int64_t length() const { return inner_.count(); }  // elements per result, in row-major order
+  int64_t length() const { return inner_.count(); }  // elements per result
   const char* result_data(int64_t result) const;     // the first of them
   const ElementWalk& inner() const { return inner_; }
 

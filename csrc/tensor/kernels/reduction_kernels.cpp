@@ -74,6 +74,7 @@ FoldLoop fold_loop(Pointwise function, DType from, DType into) {
 // The vectorised loop that finds the smallest or largest element; null if there is none.
 ExtremeLoop extreme_loop(Pointwise function, DType dtype) {
   bool is_extreme = function == Pointwise::maximum || function == Pointwise::minimum;
+  if (dtype == DType::bool_) dtype = DType::uint8;  // 0 and 1
   return is_extreme ? loops().extreme[static_cast<int>(dtype)][function == Pointwise::maximum] : nullptr;
 }
 
@@ -217,6 +218,8 @@ class Folder {
   // Results of contiguous elements: what is not done by the loop is done for many results at once.
   void fold_dense(int64_t begin, int64_t end) const {
     Row totals;
+    alignas(8) char identity[8] = {};
+    store_scalar(fold_.dtype, fold_.identity, identity);
     for (int64_t at = begin; at < end; at += kTile) {
       int64_t n = std::min(kTile, end - at);
       for (int64_t i = 0; i < n; ++i) {
@@ -225,7 +228,8 @@ class Folder {
         if (row_extreme_ != nullptr) {
           row_extreme_(data, space_.length(), total);
         } else {
-          store_scalar(fold_.dtype, fold_.identity, total);
+          // Of a fixed size, which may reach into the next one.
+          std::memcpy(total, identity, sizeof identity);
           row_total_(data, space_.length(), total);
         }
       }
@@ -311,7 +315,7 @@ class Folder {
 void fold_over(const OpCall& call, const std::vector<bool>& reduced, Fold fold, const Tensor& out,
                bool is_mean = false) {
   if (out->numel() == 0) return;
-  ReductionSpace space(tensor_arg(call, 0), reduced);
+  ReductionSpace space(tensor_arg(call, 0), reduced, ReductionSpace::Order::OfMemory);
   if (is_mean) fold.divisor = static_cast<double>(space.length());
   Folder(space, fold, out).run();
 }

@@ -3,7 +3,9 @@
 
 #include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/dim_slices.h"
+#include "tensor/kernels/scan_columns.h"
 #include "tensor/kernels/softmax.h"
+#include "tensor/kernels/softmax_columns.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
@@ -58,6 +60,7 @@ bool for_plain_rows(const Tensor& self, const Tensor& out, int dim, double ns_pe
 void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (softmax_columns(self, out, dim, logarithm)) return;
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     const FloatLoops<T>& run = loops_of<T>();
     auto slice = [&](const T* src, T* dst, int64_t n) {
@@ -165,6 +168,7 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
   if (is_complex(outs[0]->dtype())) return complex_cumsum(self, dim, outs[0]);
+  if (scan_columns(self, outs[0], dim, Pointwise::add, 0)) return;
   if (is_floating(outs[0]->dtype())) {
     return in_computing_type(outs[0]->dtype(), [&]<typename T>(T) {
       const FloatLoops<T>& run = loops_of<T>();
@@ -179,6 +183,8 @@ void cumsum_kernel(const OpCall& call, std::span<Tensor> outs) {
 }
 
 void cumprod_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor& self = tensor_arg(call, 0);
+  if (scan_columns(self, outs[0], wrap_dim(call, int_arg(call, 1), self->rank()), Pointwise::mul, 1)) return;
   accumulate(call, outs[0], 1, [](auto total, auto value) { return total * value; });
 }
 

@@ -193,6 +193,7 @@ int64_t ElementWalk::tile_length(int64_t begin, int64_t end) const {
 }
 
 int64_t ElementWalk::offset(int operand, int64_t index) const {
+  if (rank_ == 1) return index * strides_[operand][0];
   int64_t offset = 0;
   for (int i = rank_ - 1; i >= 0; --i) {
     offset += index % sizes_[i] * strides_[operand][i];

@@ -1,0 +1,147 @@
+#include "tensor/kernels/softmax_columns.h"
+
+#include <algorithm>
+
+#include "tensor/kernels/dim_slices.h"
+#include "tensor/kernels/reduction.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/loops.h"
+#include "tensor/simd/pointwise.h"
+
+namespace md {
+namespace {
+
+constexpr int64_t kColumns = 256;  // of a tile, so that a row of it is in the L1 cache with the others in use
+
+template <typename T>
+class ColumnTile {
+ public:
+  ColumnTile(const Tensor& self, const Tensor& out, int64_t length, int64_t step)
+      : src_item_(item_size(self->dtype())),
+        dst_item_(item_size(out->dtype())),
+        load_(conversion(self->dtype(), dtype_of<T>())),
+        save_(conversion(dtype_of<T>(), out->dtype())),
+        loads_(self->dtype() != dtype_of<T>()),
+        length_(length),
+        step_(step) {}
+
+  // dst may be src.
+  void run(const char* src, char* dst, int64_t columns, bool logarithm) {
+    src_ = src;
+    dst_ = dst;
+    columns_ = columns;
+    find_largest();
+    add_exponentials();
+    logarithm ? subtract_logarithms() : divide_exponentials();
+  }
+
+ private:
+  using Row = T[kColumns];
+
+  static ConvertLoop conversion(DType from, DType to) {
+    return loops().convert[static_cast<int>(from)][static_cast<int>(to)];
+  }
+
+  const T* row(int64_t at) {
+    const char* elements = src_ + static_cast<size_t>(at * step_) * src_item_;
+    if (!loads_) return reinterpret_cast<const T*>(elements);
+    load_(elements, loaded_, columns_);
+    return loaded_;
+  }
+
+  void store(int64_t at, const T* values) {
+    save_(values, dst_ + static_cast<size_t>(at * step_) * dst_item_, columns_);
+  }
+
+  void apply(Pointwise function, const T* a, const T* b, T* result) const {
+    const void* operands[] = {a, b};
+    pointwise_loop(static_cast<int>(function), dtype_of<T>())(operands, result, columns_, nullptr);
+  }
+
+  void apply(Pointwise function, T* values) const {
+    const void* operands[] = {values};
+    pointwise_loop(static_cast<int>(function), dtype_of<T>())(operands, values, columns_, nullptr);
+  }
+
+  void find_largest() {
+    std::copy_n(row(0), columns_, largest_);
+    for (int64_t i = 1; i < length_; ++i) apply(Pointwise::maximum, largest_, row(i), largest_);
+  }
+
+  const T* exponentials(int64_t at) {
+    apply(Pointwise::sub, row(at), largest_, computed_);
+    apply(Pointwise::exp, computed_);
+    return computed_;
+  }
+
+  // Of a number of rows each, and then these sums: rounding grows with the number of additions to one sum.
+  void add_exponentials() {
+    std::fill_n(sums_, columns_, T(0));
+    for (int64_t first = 0; first < length_; first += kMostRowsInOneSum) {
+      Row part = {};
+      for (int64_t i = first; i < std::min(length_, first + kMostRowsInOneSum); ++i)
+        apply(Pointwise::add, part, exponentials(i), part);
+      apply(Pointwise::add, sums_, part, sums_);
+    }
+  }
+
+  void divide_exponentials() {
+    for (int64_t i = 0; i < columns_; ++i) sums_[i] = T(1) / sums_[i];
+    for (int64_t at = 0; at < length_; ++at) {
+      exponentials(at);
+      apply(Pointwise::mul, computed_, sums_, computed_);
+      store(at, computed_);
+    }
+  }
+
+  void subtract_logarithms() {
+    apply(Pointwise::log, sums_);
+    for (int64_t at = 0; at < length_; ++at) {
+      apply(Pointwise::sub, row(at), largest_, computed_);
+      apply(Pointwise::sub, computed_, sums_, computed_);
+      store(at, computed_);
+    }
+  }
+
+  size_t src_item_, dst_item_;
+  ConvertLoop load_, save_;
+  bool loads_;
+  int64_t length_, step_;
+  const char* src_ = nullptr;
+  char* dst_ = nullptr;
+  int64_t columns_ = 0;
+  alignas(64) Row largest_, sums_, computed_, loaded_;
+};
+
+template <typename T>
+void run_tiles(const Tensor& self, const Tensor& out, int64_t length, int64_t step, bool logarithm) {
+  int64_t tiles = (step + kColumns - 1) / kColumns, outer = self->numel() / (length * step);
+  parallel_for(outer * tiles, 3.0 * static_cast<double>(length * std::min(step, kColumns)),
+               [&](int64_t begin, int64_t end) {
+                 ColumnTile<T> tile(self, out, length, step);
+                 for (int64_t i = begin; i < end; ++i) {
+                   int64_t column = i % tiles * kColumns, first = i / tiles * length * step + column;
+                   tile.run(self.data<const char>() + static_cast<size_t>(first) * item_size(self->dtype()),
+                            out.data<char>() + static_cast<size_t>(first) * item_size(out->dtype()),
+                            std::min(kColumns, step - column), logarithm);
+                 }
+               });
+}
+
+}  // namespace
+
+bool softmax_columns(const Tensor& self, const Tensor& out, int dim, bool logarithm) {
+  constexpr int64_t kLeastColumns = 8;
+  if (self->rank() == 0 || !self->is_contiguous() || !out->is_contiguous() || self->numel() == 0) return false;
+  int64_t step = 1, length = self->sizes()[dim];
+  for (int i = dim + 1; i < self->rank(); ++i) step *= self->sizes()[i];
+  if (step < kLeastColumns) return false;
+  if (out->dtype() == DType::float64) {
+    run_tiles<double>(self, out, length, step, logarithm);
+  } else {
+    run_tiles<float>(self, out, length, step, logarithm);
+  }
+  return true;
+}
+
+}  // namespace md

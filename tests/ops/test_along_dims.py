@@ -1,0 +1,97 @@
+"""Ops along a dim, on tensors whose dims are few or many, short or long, in and out of the order of memory: as torch."""
+
+import numpy as np
+import pytest
+
+import minidynamo as md
+
+torch = pytest.importorskip("torch")
+
+SHAPES = ((5,), (3, 7), (2, 3, 1), (3, 0, 4), (6, 3, 17), (70, 9), (130, 20), (3, 700), (2, 300, 3))
+LAYOUTS = {
+    "contiguous": lambda x: x,
+    "transposed": lambda x: x.transpose(0, -1),
+    "every other": lambda x: x[..., ::2],
+    "expanded": lambda x: x[:1].expand(x.shape),
+    "part": lambda x: x[1:],
+}
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+NUMBERS = (*FLOATS, "int32", "int64", "uint8", "bool")
+# By name: what is called with the library, a tensor, a dim, indices along it and as many elements; and for which dtypes.
+OPS = {
+    "index_add": (lambda m, x, dim, at, part: x.index_add(dim, at, part), NUMBERS),
+    "index_add, scaled": (lambda m, x, dim, at, part: x.index_add(dim, at, part, alpha=2), NUMBERS[:-1]),
+    "index_copy": (lambda m, x, dim, at, part: x.index_copy(dim, at[:1], part.narrow(dim, 0, 1)), NUMBERS),
+    "index_fill": (lambda m, x, dim, at, part: x.index_fill(dim, at, 1), NUMBERS),
+    "flip": (lambda m, x, dim, at, part: m.flip(x, (dim,)), NUMBERS),
+    "flip of all": (lambda m, x, dim, at, part: m.flip(x, tuple(range(x.dim()))), NUMBERS),
+    "cumsum": (lambda m, x, dim, at, part: x.cumsum(dim), NUMBERS),
+    "cumprod": (lambda m, x, dim, at, part: (x * 0 + 1.125).cumprod(dim), ("float32", "float64")),
+    "cumprod of integers": (lambda m, x, dim, at, part: x.cumprod(dim), ("int32", "int64", "uint8", "bool")),
+    "softmax": (lambda m, x, dim, at, part: m.softmax(x, dim), FLOATS),
+    "log_softmax": (lambda m, x, dim, at, part: m.log_softmax(x, dim), FLOATS),
+    "sum": (lambda m, x, dim, at, part: x.sum(dim), NUMBERS),
+    "sum of all": (lambda m, x, dim, at, part: x.sum(), NUMBERS),
+    "sum backwards": (lambda m, x, dim, at, part: m.flip(x, (dim,)).sum(dim), NUMBERS),
+    "mean": (lambda m, x, dim, at, part: x.mean(dim), FLOATS),
+    "prod": (lambda m, x, dim, at, part: x.prod(dim), ("float64", "int32", "int64", "uint8", "bool")),
+    "amax": (lambda m, x, dim, at, part: x.amax(dim), NUMBERS),
+    "amin of all": (lambda m, x, dim, at, part: x.amin(), NUMBERS),
+    "any": (lambda m, x, dim, at, part: x.any(dim), NUMBERS),
+    "all": (lambda m, x, dim, at, part: (x != 0).all(dim), NUMBERS),
+}
+TOLERANCES = {"bfloat16": 0.05, "float16": 0.01, "float32": 1e-4}
+
+
+def array_of(tensor):
+    return np.array(tensor.double().tolist()).reshape(tuple(tensor.shape))
+
+
+def outcome(m, call, array, dtype, layout, dim, at, part):
+    try:
+        x = LAYOUTS[layout](m.from_numpy(array.copy()).to(getattr(m, dtype)))
+        dim %= x.dim()
+        sizes = list(x.shape)
+        sizes[dim] = len(at)
+        at = m.from_numpy(at % max(x.shape[dim], 1)) if x.shape[dim] else m.from_numpy(at[:0])
+        sizes[dim] = at.shape[0]
+        part = m.from_numpy(np.resize(part, sizes)).to(x.dtype)
+        return call(m, x, dim, at, part)
+    except (RuntimeError, IndexError, ValueError) as error:
+        return error
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_along_dims(name):
+    call, dtypes = OPS[name]
+    drawn = np.random.default_rng(0)
+    for shape in SHAPES:
+        array, part, at = drawn.normal(size=shape) * 4, drawn.normal(size=2000) * 4, drawn.integers(0, 1 << 20, 6)
+        for dtype in dtypes:
+            given, parts = (
+                each > 0 if dtype == "bool" else np.abs(each) if dtype == "uint8" else each for each in (array, part)
+            )
+            for layout in LAYOUTS:
+                for dim in range(len(shape)):
+                    expected, found = (outcome(m, call, given, dtype, layout, dim, at, parts) for m in (torch, md))
+                    where = (shape, dtype, layout, dim, expected, found)
+                    if isinstance(expected, Exception):
+                        assert isinstance(found, Exception), where
+                        continue
+                    assert not isinstance(found, Exception), where
+                    assert found.dtype == getattr(md, str(expected.dtype).split(".")[1]), where
+                    tolerance = TOLERANCES.get(dtype, 1e-9)
+                    assert np.allclose(array_of(found), array_of(expected), tolerance, 3 * tolerance, equal_nan=True), where
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_softmax_of_masked_columns(dtype):
+    """Columns that are -inf as a whole, of which the largest is infinite, or that hold NaN."""
+    x = torch.randn(5, 12, generator=torch.Generator().manual_seed(0))
+    x[:, 3], x[2, 4], x[1, 5], x[1:, 6] = -torch.inf, torch.inf, torch.nan, -torch.inf
+    for name in ("softmax", "log_softmax"):
+        for dim in (0, 1):
+            expected = getattr(torch, name)(x.to(getattr(torch, dtype)), dim)
+            found = getattr(md, name)(md.from_numpy(x.numpy()).to(getattr(md, dtype)), dim)
+            tolerance = TOLERANCES.get(dtype, 1e-9)
+            assert np.allclose(array_of(found), array_of(expected), tolerance, tolerance, equal_nan=True)
