@@ -81,7 +81,9 @@ def test_along_dims(name):
                     assert not isinstance(found, Exception), where
                     assert found.dtype == getattr(md, str(expected.dtype).split(".")[1]), where
                     tolerance = TOLERANCES.get(dtype, 1e-9)
-                    assert np.allclose(array_of(found), array_of(expected), tolerance, 3 * tolerance, equal_nan=True), where
+                    assert np.allclose(array_of(found), array_of(expected), tolerance, 3 * tolerance, equal_nan=True), (
+                        where
+                    )
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -84,6 +84,25 @@ inline void convert_through_floats(const From* from, To* to, int64_t n) {
   }
 }
 
+// Floats to integers, by tiles: where all are in the range of the processor's conversion, by that alone.
+template <typename From, typename To>
+inline void truncate_run(const From* from, To* to, int64_t n) {
+  using Whole = std::conditional_t<sizeof(To) == sizeof(int64_t), int64_t, int32_t>;
+  constexpr From kLimit = sizeof(To) == sizeof(int64_t) ? From(0x1p63) : From(0x1p31);
+  constexpr int64_t kTile = 256;
+  for (int64_t at = 0; at < n; at += kTile) {
+    int64_t end = n - at < kTile ? n : at + kTile;
+    unsigned beyond = 0;
+    for (int64_t i = at; i < end; ++i) beyond |= unsigned(!((from[i] >= -kLimit) & (from[i] < kLimit)));
+    if (beyond == 0) {
+#pragma GCC ivdep
+      for (int64_t i = at; i < end; ++i) to[i] = To(Whole(from[i]));
+    } else {
+      for (int64_t i = at; i < end; ++i) to[i] = convert_one<To>(from[i]);
+    }
+  }
+}
+
 template <typename From, typename To>
 void convert_loop(const void* src, void* dst, int64_t n) {
   const From* from = static_cast<const From*>(src);
@@ -98,6 +117,8 @@ void convert_loop(const void* src, void* dst, int64_t n) {
   } else if constexpr (is_half<From> || is_half<To>) {
     convert_through_floats(from, to, n);
 #endif
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>) {
+    truncate_run(from, to, n);
   } else {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = convert_one<To>(from[i]);
