@@ -59,6 +59,7 @@ REASONS = {
     "range": "arange by another name",
     "new_empty_strided": "strides that depend on the sizes",
     "empty_permuted": "dims that depend on the sizes",
+    "view.dtype": "dtypes of another width depend on the sizes",
 }
 
 
