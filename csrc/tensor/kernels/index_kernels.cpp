@@ -413,6 +413,31 @@ bool for_each_short_run(const Tensor& out, const Places& places, const Write& wr
   return true;
 }
 
+// Calls run with a word as long as an element.
+template <typename Run>
+bool with_word(size_t item, const Run& run) {
+  switch (item) {
+    case 1:
+      return run(uint8_t{});
+    case 2:
+      return run(uint16_t{});
+    case 4:
+      return run(uint32_t{});
+    case 8:
+      return run(uint64_t{});
+    default:
+      return run(Complex<double>{});
+  }
+}
+
+template <typename T>
+bool add_short_runs(const Tensor& out, const Places& places, const Tensor& source) {
+  const T* added = source.data<const T>();
+  return for_each_short_run(out, places, [added](char* place, int64_t run, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(place)[i] += added[run * n + i];
+  });
+}
+
 // Calls write(part of out, part of the source argument) for each position.
 template <typename Write>
 void for_each_place(const OpCall& call, const Tensor& out, const Places& places, const Write& write) {
@@ -581,11 +606,13 @@ void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   Places places = places_of(call, out);
   OneElement element(call, call.args[3], out->dtype());
   start_from_self(call, out);
-  size_t item = item_size(out->dtype());
-  auto fill = [&](char* place, int64_t, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) copy_run(item, element.bytes, place + i * static_cast<int64_t>(item), 1);
-  };
-  if (for_each_short_run(out, places, fill)) return;
+  bool is_done = with_word(item_size(out->dtype()), [&]<typename Word>(Word value) {
+    std::memcpy(&value, element.bytes, sizeof value);
+    return for_each_short_run(out, places, [value](char* place, int64_t, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = value;
+    });
+  });
+  if (is_done) return;
   for (int64_t position : places.positions) fill_with(at_position(out, places.dim, position), element);
 }
 
@@ -594,11 +621,13 @@ void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
   Places places = places_of(call, out);
   start_from_self(call, out);
   Tensor source = as_contiguous(tensor_arg(call, 3), out->dtype());
-  size_t item = item_size(out->dtype());
-  auto copy = [&](char* place, int64_t run, int64_t n) {
-    copy_run(item, source.data<const char>() + run * n * static_cast<int64_t>(item), place, n);
-  };
-  if (for_each_short_run(out, places, copy)) return;
+  bool is_done = with_word(item_size(out->dtype()), [&]<typename Word>(Word) {
+    const Word* words = source.data<const Word>();
+    return for_each_short_run(out, places, [words](char* place, int64_t run, int64_t n) {
+      for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = words[run * n + i];
+    });
+  });
+  if (is_done) return;
   for_each_place(call, out, places, [](const Tensor& part, const Tensor& from) { copy_elements(from, part); });
 }
 
@@ -616,7 +645,10 @@ void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
     auto add = [&](char* place, int64_t run, int64_t n) {
       for (int64_t i = 0; i < n; ++i) add_one(place + i * item, source.data<const char>() + (run * n + i) * item);
     };
-    if (for_each_short_run(out, places, add)) return;
+    bool is_done = out->dtype() == DType::float32   ? add_short_runs<float>(out, places, source)
+                   : out->dtype() == DType::float64 ? add_short_runs<double>(out, places, source)
+                                                    : for_each_short_run(out, places, add);
+    if (is_done) return;
   }
   static const OpRow* const add = find_op("add");
   for_each_place(call, out, places, [&](Tensor part, const Tensor& source) {
