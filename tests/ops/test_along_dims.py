@@ -30,6 +30,9 @@ OPS = {
     "cumprod of integers": (lambda m, x, dim, at, part: x.cumprod(dim), ("int32", "int64", "uint8", "bool")),
     "softmax": (lambda m, x, dim, at, part: m.softmax(x, dim), FLOATS),
     "log_softmax": (lambda m, x, dim, at, part: m.log_softmax(x, dim), FLOATS),
+    "logsumexp": (lambda m, x, dim, at, part: m.logsumexp(x, dim), FLOATS),
+    "logsumexp, kept": (lambda m, x, dim, at, part: m.logsumexp(x, (dim,), True), FLOATS),
+    "to integers": (lambda m, x, dim, at, part: x.to(m.int64) + x.int() + x.to(m.int8), FLOATS),
     "sum": (lambda m, x, dim, at, part: x.sum(dim), NUMBERS),
     "sum of all": (lambda m, x, dim, at, part: x.sum(), NUMBERS),
     "sum backwards": (lambda m, x, dim, at, part: m.flip(x, (dim,)).sum(dim), NUMBERS),
@@ -91,7 +94,7 @@ def test_softmax_of_masked_columns(dtype):
     """Columns that are -inf as a whole, of which the largest is infinite, or that hold NaN."""
     x = torch.randn(5, 12, generator=torch.Generator().manual_seed(0))
     x[:, 3], x[2, 4], x[1, 5], x[1:, 6] = -torch.inf, torch.inf, torch.nan, -torch.inf
-    for name in ("softmax", "log_softmax"):
+    for name in ("softmax", "log_softmax", "logsumexp"):
         for dim in (0, 1):
             expected = getattr(torch, name)(x.to(getattr(torch, dtype)), dim)
             found = getattr(md, name)(md.from_numpy(x.numpy()).to(getattr(md, dtype)), dim)

@@ -4,6 +4,7 @@
 
 #include "tensor/fill.h"
 #include "tensor/kernels/reduction.h"
+#include "tensor/kernels/softmax_columns.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
@@ -118,7 +119,12 @@ void logsumexp_in_float(const ReductionSpace& space, DType dtype, const Tensor& 
 
 void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
-  ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  std::vector<bool> reduced = reduced_dims(call, call.args[1], self->rank());
+  auto dim = std::ranges::find(reduced, true);
+  bool is_one = std::ranges::count(reduced, true) == 1 && is_floating(self->dtype());
+  if (is_one && softmax_columns(self, outs[0], static_cast<int>(dim - reduced.begin()), ColumnResult::LogSumExp))
+    return;
+  ReductionSpace space(self, reduced);
   if (self->dtype() != DType::float64) return logsumexp_in_float(space, self->dtype(), outs[0]);
   ConvertLoop load = to_double(self->dtype());
   for_results(space, outs[0], 4.0, [&](int64_t result) {

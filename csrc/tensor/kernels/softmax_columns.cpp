@@ -1,6 +1,7 @@
 #include "tensor/kernels/softmax_columns.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/reduction.h"
@@ -26,13 +27,25 @@ class ColumnTile {
         step_(step) {}
 
   // dst may be src.
-  void run(const char* src, char* dst, int64_t columns, bool logarithm) {
+  void run(const char* src, char* dst, int64_t columns, ColumnResult result) {
     src_ = src;
     dst_ = dst;
     columns_ = columns;
     find_largest();
+    // Of infinities alone, whose differences are NaN, the logarithm of the sum is known without.
+    for (int64_t i = 0; i < columns_ && result == ColumnResult::LogSumExp; ++i)
+      largest_[i] = std::isinf(largest_[i]) ? T(0) : largest_[i];
     add_exponentials();
-    logarithm ? subtract_logarithms() : divide_exponentials();
+    switch (result) {
+      case ColumnResult::Softmax:
+        return divide_exponentials();
+      case ColumnResult::LogSoftmax:
+        return subtract_logarithms();
+      case ColumnResult::LogSumExp:
+        apply(Pointwise::log, sums_);
+        apply(Pointwise::add, sums_, largest_, sums_);
+        return store(0, sums_);
+    }
   }
 
  private:
@@ -114,32 +127,34 @@ class ColumnTile {
 };
 
 template <typename T>
-void run_tiles(const Tensor& self, const Tensor& out, int64_t length, int64_t step, bool logarithm) {
+void run_tiles(const Tensor& self, const Tensor& out, int64_t length, int64_t step, ColumnResult result) {
+  int64_t kept = result == ColumnResult::LogSumExp ? 1 : length;
   int64_t tiles = (step + kColumns - 1) / kColumns, outer = self->numel() / (length * step);
   parallel_for(outer * tiles, 3.0 * static_cast<double>(length * std::min(step, kColumns)),
                [&](int64_t begin, int64_t end) {
                  ColumnTile<T> tile(self, out, length, step);
                  for (int64_t i = begin; i < end; ++i) {
-                   int64_t column = i % tiles * kColumns, first = i / tiles * length * step + column;
+                   int64_t column = i % tiles * kColumns, slice = i / tiles * step;
+                   int64_t first = slice * length + column, place = slice * kept + column;
                    tile.run(self.data<const char>() + static_cast<size_t>(first) * item_size(self->dtype()),
-                            out.data<char>() + static_cast<size_t>(first) * item_size(out->dtype()),
-                            std::min(kColumns, step - column), logarithm);
+                            out.data<char>() + static_cast<size_t>(place) * item_size(out->dtype()),
+                            std::min(kColumns, step - column), result);
                  }
                });
 }
 
 }  // namespace
 
-bool softmax_columns(const Tensor& self, const Tensor& out, int dim, bool logarithm) {
+bool softmax_columns(const Tensor& self, const Tensor& out, int dim, ColumnResult result) {
   constexpr int64_t kLeastColumns = 8;
   if (self->rank() == 0 || !self->is_contiguous() || !out->is_contiguous() || self->numel() == 0) return false;
   int64_t step = 1, length = self->sizes()[dim];
   for (int i = dim + 1; i < self->rank(); ++i) step *= self->sizes()[i];
   if (step < kLeastColumns) return false;
   if (out->dtype() == DType::float64) {
-    run_tiles<double>(self, out, length, step, logarithm);
+    run_tiles<double>(self, out, length, step, result);
   } else {
-    run_tiles<float>(self, out, length, step, logarithm);
+    run_tiles<float>(self, out, length, step, result);
   }
   return true;
 }

@@ -60,7 +60,7 @@ bool for_plain_rows(const Tensor& self, const Tensor& out, int dim, double ns_pe
 void softmax(const OpCall& call, const Tensor& out, bool logarithm) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
-  if (softmax_columns(self, out, dim, logarithm)) return;
+  if (softmax_columns(self, out, dim, logarithm ? ColumnResult::LogSoftmax : ColumnResult::Softmax)) return;
   in_computing_type(out->dtype(), [&]<typename T>(T) {
     const FloatLoops<T>& run = loops_of<T>();
     auto slice = [&](const T* src, T* dst, int64_t n) {
