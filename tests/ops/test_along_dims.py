@@ -36,6 +36,8 @@ OPS = {
     "sum": (lambda m, x, dim, at, part: x.sum(dim), NUMBERS),
     "sum of all": (lambda m, x, dim, at, part: x.sum(), NUMBERS),
     "sum backwards": (lambda m, x, dim, at, part: m.flip(x, (dim,)).sum(dim), NUMBERS),
+    "var": (lambda m, x, dim, at, part: x.var(dim), FLOATS),
+    "std of all": (lambda m, x, dim, at, part: x.std(), FLOATS),
     "mean": (lambda m, x, dim, at, part: x.mean(dim), FLOATS),
     "prod": (lambda m, x, dim, at, part: x.prod(dim), ("float64", "int32", "int64", "uint8", "bool")),
     "amax": (lambda m, x, dim, at, part: x.amax(dim), NUMBERS),

@@ -47,6 +47,86 @@ double squares_of(const ReductionSpace& space, DType dtype, const char* data) {
   return corrected < 0 ? 0 : corrected;
 }
 
+// The same for results that are next to each other, row by row of their elements.
+template <typename T>
+class ColumnSquares {
+ public:
+  static constexpr int64_t kColumns = 256;
+
+  ColumnSquares(const ReductionSpace& space, DType dtype)
+      : space_(space),
+        converts_(dtype != dtype_of<T>()),
+        load_(loops().convert[static_cast<int>(dtype)][static_cast<int>(dtype_of<T>())]) {}
+
+  // Of `columns` results, the first of whose elements is at data.
+  void compute(const char* data, int64_t columns, double* squares) {
+    data_ = data;
+    columns_ = columns;
+    double n = static_cast<double>(space_.length()), sums[kColumns];
+    add_rows(sums, [&](const T* row) { return row; });
+    for (int64_t i = 0; i < columns; ++i) rounded_[i] = static_cast<T>(sums[i] / n);
+    add_rows(squares, [&](const T* row) {
+      apply(Pointwise::sub, row, rounded_, changed_);
+      apply(Pointwise::mul, changed_, changed_, changed_);
+      return changed_;
+    });
+    for (int64_t i = 0; i < columns; ++i) {
+      double off = sums[i] / n - static_cast<double>(rounded_[i]), corrected = squares[i] - n * off * off;
+      squares[i] = corrected < 0 ? 0 : corrected;
+    }
+  }
+
+ private:
+  void apply(Pointwise function, const T* a, const T* b, T* result) const {
+    const void* operands[] = {a, b};
+    pointwise_loop(static_cast<int>(function), dtype_of<T>())(operands, result, columns_, nullptr);
+  }
+
+  // In parts, and these in double: rounding grows with the number of additions to one sum.
+  template <typename Change>
+  void add_rows(double* totals, const Change& change) {
+    std::fill_n(totals, columns_, 0.0);
+    for (int64_t first = 0; first < space_.length(); first += kMostRowsInOneSum) {
+      std::fill_n(part_, columns_, T(0));
+      for (int64_t i = first; i < std::min(space_.length(), first + kMostRowsInOneSum); ++i)
+        apply(Pointwise::add, part_, change(row(i)), part_);
+      for (int64_t i = 0; i < columns_; ++i) totals[i] += static_cast<double>(part_[i]);
+    }
+  }
+
+  const T* row(int64_t at) {
+    const char* elements = data_ + space_.inner().offset(0, at);
+    if (!converts_) return reinterpret_cast<const T*>(elements);
+    load_(elements, loaded_, columns_);
+    return loaded_;
+  }
+
+  const ReductionSpace& space_;
+  bool converts_;
+  ConvertLoop load_;
+  const char* data_ = nullptr;
+  int64_t columns_ = 0;
+  alignas(64) T rounded_[kColumns], changed_[kColumns], part_[kColumns], loaded_[kColumns];
+};
+
+template <typename T, typename Store>
+void for_column_squares(const ReductionSpace& space, DType dtype, const Store& store) {
+  constexpr int64_t kColumns = ColumnSquares<T>::kColumns;
+  int64_t tiles = (space.columns() + kColumns - 1) / kColumns;
+  parallel_for(space.results() / space.columns() * tiles,
+               0.5 * static_cast<double>(space.length() * std::min(kColumns, space.columns())),
+               [&](int64_t begin, int64_t end) {
+                 ColumnSquares<T> tile(space, dtype);
+                 for (int64_t i = begin; i < end; ++i) {
+                   int64_t column = i % tiles * kColumns, result = i / tiles * space.columns() + column;
+                   int64_t n = std::min(kColumns, space.columns() - column);
+                   double squares[kColumns];
+                   tile.compute(space.result_data(result), n, squares);
+                   for (int64_t k = 0; k < n; ++k) store(result + k, squares[k]);
+                 }
+               });
+}
+
 double correction_of(const OpCall& call) {
   int unbiased = call.row.schema.find("unbiased");
   if (unbiased >= 0) return bool_arg(call, unbiased) ? 1 : 0;
@@ -56,18 +136,24 @@ double correction_of(const OpCall& call) {
 
 void deviation(const OpCall& call, const Tensor& out, bool root) {
   const Tensor& self = tensor_arg(call, 0);
-  ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()), ReductionSpace::Order::OfMemory);
   double n = static_cast<double>(space.length());
   double degrees = std::max(0.0, n - correction_of(call));
   bool in_double = self->dtype() == DType::float64;
+  auto store = [&](int64_t result, double squares) {
+    double variance = space.length() == 0 ? std::numeric_limits<double>::quiet_NaN() : squares / degrees;
+    store_scalar(out->dtype(), Scalar(root ? std::sqrt(variance) : variance),
+                 out.data<char>() + static_cast<size_t>(result) * item_size(out->dtype()));
+  };
+  if (space.columns() > 0 && space.results() > 0) {
+    return in_double ? for_column_squares<double>(space, self->dtype(), store)
+                     : for_column_squares<float>(space, self->dtype(), store);
+  }
   parallel_for(out->numel(), 0.2 * n, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const char* data = space.result_data(i);
-      double squares =
-          in_double ? squares_of<double>(space, self->dtype(), data) : squares_of<float>(space, self->dtype(), data);
-      double variance = space.length() == 0 ? std::numeric_limits<double>::quiet_NaN() : squares / degrees;
-      store_scalar(out->dtype(), Scalar(root ? std::sqrt(variance) : variance),
-                   out.data<char>() + static_cast<size_t>(i) * item_size(out->dtype()));
+      store(i,
+            in_double ? squares_of<double>(space, self->dtype(), data) : squares_of<float>(space, self->dtype(), data));
     }
   });
 }
