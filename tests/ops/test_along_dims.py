@@ -102,3 +102,13 @@ def test_softmax_of_masked_columns(dtype):
             found = getattr(md, name)(md.from_numpy(x.numpy()).to(getattr(md, dtype)), dim)
             tolerance = TOLERANCES.get(dtype, 1e-9)
             assert np.allclose(array_of(found), array_of(expected), tolerance, tolerance, equal_nan=True)
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("count", [1, 3, 100, 5000])
+def test_variances_far_from_zero(count, dim):
+    drawn = np.random.default_rng(0).normal(size=(count, 40)) + 1e5
+    x = drawn.astype(np.float32) if dim == 0 else drawn.T.astype(np.float32)
+    expected = x.astype(np.float64).var(dim)
+    found = np.array(md.from_numpy(np.ascontiguousarray(x)).var(dim, correction=0).tolist())
+    assert np.allclose(found, expected, 1e-5, 1e-12)

@@ -62,16 +62,24 @@ class ColumnSquares {
   void compute(const char* data, int64_t columns, double* squares) {
     data_ = data;
     columns_ = columns;
-    double n = static_cast<double>(space_.length()), sums[kColumns];
-    add_rows(sums, [&](const T* row) { return row; });
-    for (int64_t i = 0; i < columns; ++i) rounded_[i] = static_cast<T>(sums[i] / n);
+    double n = static_cast<double>(space_.length()), means[kColumns];
+    // Distances from the first row, so that numbers far from 0 lose nothing.
+    std::copy_n(row(0), columns, rounded_);
+    add_rows(means, [&](const T* row) {
+      apply(Pointwise::sub, row, rounded_, changed_);
+      return changed_;
+    });
+    for (int64_t i = 0; i < columns; ++i) {
+      means[i] = static_cast<double>(rounded_[i]) + means[i] / n;
+      rounded_[i] = static_cast<T>(means[i]);
+    }
     add_rows(squares, [&](const T* row) {
       apply(Pointwise::sub, row, rounded_, changed_);
       apply(Pointwise::mul, changed_, changed_, changed_);
       return changed_;
     });
     for (int64_t i = 0; i < columns; ++i) {
-      double off = sums[i] / n - static_cast<double>(rounded_[i]), corrected = squares[i] - n * off * off;
+      double off = means[i] - static_cast<double>(rounded_[i]), corrected = squares[i] - n * off * off;
       squares[i] = corrected < 0 ? 0 : corrected;
     }
   }
@@ -145,7 +153,7 @@ void deviation(const OpCall& call, const Tensor& out, bool root) {
     store_scalar(out->dtype(), Scalar(root ? std::sqrt(variance) : variance),
                  out.data<char>() + static_cast<size_t>(result) * item_size(out->dtype()));
   };
-  if (space.columns() > 0 && space.results() > 0) {
+  if (space.columns() > 0 && space.results() > 0 && space.length() > 0) {
     return in_double ? for_column_squares<double>(space, self->dtype(), store)
                      : for_column_squares<float>(space, self->dtype(), store);
   }
