@@ -41,6 +41,9 @@ OPS = {
     "mean": (lambda m, x, dim, at, part: x.mean(dim), FLOATS),
     "prod": (lambda m, x, dim, at, part: x.prod(dim), ("float64", "int32", "int64", "uint8", "bool")),
     "amax": (lambda m, x, dim, at, part: x.amax(dim), NUMBERS),
+    "max": (lambda m, x, dim, at, part: x.max(dim).values, NUMBERS),
+    "argmax": (lambda m, x, dim, at, part: x.argmax(dim), NUMBERS[:-1]),
+    "min's indices": (lambda m, x, dim, at, part: x.gather(dim, x.min(dim, keepdim=True).indices), NUMBERS),
     "amin of all": (lambda m, x, dim, at, part: x.amin(), NUMBERS),
     "any": (lambda m, x, dim, at, part: x.any(dim), NUMBERS),
     "all": (lambda m, x, dim, at, part: (x != 0).all(dim), NUMBERS),
@@ -112,3 +115,14 @@ def test_variances_far_from_zero(count, dim):
     expected = x.astype(np.float64).var(dim)
     found = np.array(md.from_numpy(np.ascontiguousarray(x)).var(dim, correction=0).tolist())
     assert np.allclose(found, expected, 1e-5, 1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(5, 12), (70, 300)])
+def test_largest_of_columns_with_nan(sizes):
+    x = np.random.default_rng(0).normal(size=sizes).astype(np.float32).round(1)
+    x[3, ::3], x[4, ::3], x[2, 1], x[:, 2], x[1, 4] = np.nan, np.nan, np.inf, -np.inf, -0.0
+    for name in ("max", "min"):
+        expected, found = (getattr(m.from_numpy(x.copy()), name)(0) for m in (torch, md))
+        assert np.array_equal(array_of(found.values), array_of(expected.values), equal_nan=True)
+        first = getattr(np, f"arg{name}")(x, axis=0)
+        assert found.indices.tolist() == first.tolist()

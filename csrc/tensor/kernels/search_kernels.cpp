@@ -72,10 +72,93 @@ Finder finder(DType dtype) {
   return with_type(dtype, []<typename T>() -> Finder { return find_in_run<T>; });
 }
 
+// Results that are next to each other, row by row of their elements: the best of each column, then the first row that
+// has it.
+class ColumnSearch {
+ public:
+  static constexpr int64_t kColumns = 256;
+
+  ColumnSearch(const ReductionSpace& space, bool largest)
+      : space_(space),
+        largest_(largest),
+        item_(static_cast<int64_t>(item_size(space.input()->dtype()))),
+        better_(pointwise_loop(static_cast<int>(largest ? Pointwise::maximum : Pointwise::minimum), dtype())),
+        equal_(pointwise_loop(static_cast<int>(Pointwise::eq), dtype())) {}
+
+  bool is_possible() const { return space_.columns() > 0 && better_ != nullptr && equal_ != nullptr; }
+
+  // The rows of the best elements of `columns` results, the first of whose elements is at data.
+  void find(const char* data, int64_t columns, int64_t* rows) {
+    std::memcpy(best_, data, static_cast<size_t>(columns * item_));
+    for (int64_t i = 1; i < space_.length(); ++i) {
+      const void* operands[] = {best_, data + space_.inner().offset(0, i)};
+      better_(operands, best_, columns, nullptr);
+    }
+    std::fill_n(rows, columns, int64_t{-1});
+    int64_t left = columns;
+    for (int64_t i = 0; i < space_.length() && left > 0; ++i) left -= note_equal(data, i, columns, rows);
+    // NaN is not equal to itself.
+    Finder find_one = finder(dtype());
+    for (int64_t i = 0; i < columns && left > 0; ++i)
+      if (rows[i] < 0) rows[i] = find_one(space_, data + i * item_, largest_);
+  }
+
+ private:
+  DType dtype() const { return space_.input()->dtype(); }
+
+  int64_t note_equal(const char* data, int64_t row, int64_t columns, int64_t* rows) {
+    const void* operands[] = {data + space_.inner().offset(0, row), best_};
+    equal_(operands, are_equal_, columns, nullptr);
+    constexpr int64_t kWord = 8;
+    int64_t noted = 0;
+    for (int64_t at = 0; at < columns; at += kWord) {
+      uint64_t any = 0;
+      std::memcpy(&any, are_equal_ + at, static_cast<size_t>(std::min(kWord, columns - at)));
+      if (any == 0) continue;
+      for (int64_t i = at; i < std::min(at + kWord, columns); ++i) {
+        bool is_first = are_equal_[i] && rows[i] < 0;
+        rows[i] = is_first ? row : rows[i];
+        noted += is_first;
+      }
+    }
+    return noted;
+  }
+
+  const ReductionSpace& space_;
+  bool largest_;
+  int64_t item_;
+  PointwiseLoop better_, equal_;
+  alignas(64) char best_[kColumns * 8];
+  alignas(64) bool are_equal_[kColumns];
+};
+
+// Indices of the best elements into `indices`, and these elements into values unless it is null.
+void search_columns(const ReductionSpace& space, bool largest, const Tensor* values, const Tensor& indices) {
+  constexpr int64_t kColumns = ColumnSearch::kColumns;
+  auto item = static_cast<int64_t>(item_size(space.input()->dtype()));
+  int64_t tiles = (space.columns() + kColumns - 1) / kColumns;
+  double ns = 0.5 * static_cast<double>(space.length() * std::min(kColumns, space.columns()));
+  parallel_for(space.results() / space.columns() * tiles, ns, [&](int64_t begin, int64_t end) {
+    ColumnSearch columns(space, largest);
+    for (int64_t at = begin; at < end; ++at) {
+      int64_t column = at % tiles * kColumns, result = at / tiles * space.columns() + column;
+      int64_t n = std::min(kColumns, space.columns() - column);
+      int64_t* rows = indices.data<int64_t>() + result;
+      const char* data = space.result_data(result);
+      columns.find(data, n, rows);
+      for (int64_t i = 0; values != nullptr && i < n; ++i)
+        std::memcpy(values->data<char>() + (result + i) * item, data + space.inner().offset(0, rows[i]) + i * item,
+                    static_cast<size_t>(item));
+    }
+  });
+}
+
 // values may be null: indices only.
 void search(const OpCall& call, bool largest, const Tensor* values, const Tensor& indices) {
   const Tensor& self = tensor_arg(call, 0);
   ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  if (indices->numel() > 0 && space.length() > 0 && ColumnSearch(space, largest).is_possible())
+    return search_columns(space, largest, values, indices);
   Finder find = finder(self->dtype());
   size_t item = item_size(self->dtype());
   parallel_for(indices->numel(), static_cast<double>(space.length()), [&](int64_t begin, int64_t end) {
