@@ -1,4 +1,5 @@
 // logsumexp and norm: each result is computed from tiles of its elements, in double.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

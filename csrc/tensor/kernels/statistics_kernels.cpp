@@ -1,4 +1,5 @@
 // var and std: one pass for the mean, and one for the squared deviations.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
