@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tensor/fill.h"
+#include "tensor/kernels/item_words.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -51,28 +52,11 @@ class Indices {
   Tensor plain_;
 };
 
-// Calls run(Item{}) with a type of the item's size.
-template <typename Run>
-void with_item(size_t size, const Run& run) {
-  switch (size) {
-    case 1:
-      return run(uint8_t{});
-    case 2:
-      return run(uint16_t{});
-    case 4:
-      return run(uint32_t{});
-    case 8:
-      return run(uint64_t{});
-    default:
-      return run(Complex<double>{});
-  }
-}
-
 // out[i, j] = src[i, indices[j]] for rows of `extent` elements.
 void take_elements(const Tensor& src, int64_t rows, int64_t extent, const Indices& indices, const Tensor& out) {
   int64_t count = indices.size();
   const int64_t* at = indices.data();
-  with_item(item_size(src->dtype()), [&]<typename Item>(Item) {
+  with_word(item_size(src->dtype()), [&]<typename Item>(Item) {
     parallel_for(rows * count, 1.0, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end;) {
         int64_t column = i % count, n = std::min(end - i, count - column);
@@ -175,7 +159,7 @@ static void gather(const OpCall& call, const Tensor& out, RaiseOutside raise_out
   int64_t width = last < 0 ? 1 : out->sizes()[last];
   int64_t dim_stride = self->rank() == 0 ? 0 : self->strides()[dim];
   int64_t step = last < 0 || last == dim || last >= self->rank() ? 0 : self->strides()[last];
-  with_item(item_size(self->dtype()), [&]<typename Item>(Item) {
+  with_word(item_size(self->dtype()), [&]<typename Item>(Item) {
     parallel_for(out->numel() / width, 2.0 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const Item* from = self.data<Item>();

@@ -8,6 +8,7 @@
 
 #include "tensor/fill.h"
 #include "tensor/kernels/index_writes.h"
+#include "tensor/kernels/item_words.h"
 #include "tensor/memory_overlap.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
@@ -411,23 +412,6 @@ bool for_each_short_run(const Tensor& out, const Places& places, const Write& wr
     }
   });
   return true;
-}
-
-// Calls run with a word as long as an element.
-template <typename Run>
-bool with_word(size_t item, const Run& run) {
-  switch (item) {
-    case 1:
-      return run(uint8_t{});
-    case 2:
-      return run(uint16_t{});
-    case 4:
-      return run(uint32_t{});
-    case 8:
-      return run(uint64_t{});
-    default:
-      return run(Complex<double>{});
-  }
 }
 
 template <typename T>

@@ -5,6 +5,7 @@
 
 #include "tensor/dtype_dispatch.h"
 #include "tensor/fill.h"
+#include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/ops/call_args.h"
@@ -124,10 +125,10 @@ class Folder {
     if (space_.length() == 0) return fill_identity();
     double cost = 0.5 * static_cast<double>(space_.length());
     if (space_.columns() > 0) {
-      parallel_for(space_.results() / space_.columns(), cost * static_cast<double>(space_.columns()),
-                   [&](int64_t begin, int64_t end) {
-                     for (int64_t i = begin; i < end; ++i) fold_columns(i * space_.columns());
-                   });
+      for_column_tiles(space_.results() / space_.columns(), space_.columns(), cost, [&] {
+        return
+            [&](const ColumnTile& tile) { fold_column_tile(tile.slice * space_.columns() + tile.first, tile.count); };
+      });
     } else if (space_.results() == 1 && space_.length() > kPart) {
       fold_parts();
     } else {
@@ -255,18 +256,12 @@ class Folder {
     store(total, 0, 1);
   }
 
-  // Adjacent results: whole rows are reduced into a row of totals.
-  void fold_columns(int64_t first_result) const {
-    for (int64_t at = 0; at < space_.columns(); at += kTile) {
-      fold_column_tile(first_result + at, std::min(kTile, space_.columns() - at));
-    }
-  }
-
   // Rows of totals, n results wide.
   struct alignas(64) Row {
     char bytes[ElementWalk::kTileBytes];
   };
 
+  // Adjacent results: whole rows are reduced into a row of totals.
   void fold_column_tile(int64_t result, int64_t n) const {
     Row totals;
     fold_rows(space_.result_data(result), 0, space_.length(), n, totals);

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "tensor/fill.h"
-#include "tensor/parallel/threads.h"
+#include "tensor/kernels/column_tiles.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
 
-constexpr int64_t kColumns = 256;  // of a tile
-constexpr int64_t kWord = 8;       // bytes of a total
+constexpr int64_t kWord = 8;  // bytes of a total
 
 struct ColumnScan {
   DType from, total, into;
@@ -29,7 +28,7 @@ struct ColumnScan {
         step(row_step) {}
 
   void run(const char* src, char* dst, int64_t columns, const char* neutral) const {
-    alignas(64) char totals[kColumns * kWord], loaded[kColumns * kWord];
+    alignas(64) char totals[kTileColumns * kWord], loaded[kTileColumns * kWord];
     for (int64_t i = 0; i < columns; ++i) std::copy_n(neutral, kWord, totals + i * kWord);
     for (int64_t row = 0; row < length; ++row) {
       load(src + static_cast<size_t>(row * step) * item_size(from), loaded, columns);
@@ -51,14 +50,12 @@ bool scan_columns(const Tensor& self, const Tensor& out, int dim, Pointwise func
   ColumnScan scan(self, out, length, step, function);
   alignas(8) char first[kWord];
   store_scalar(scan.total, Scalar(neutral), first);
-  int64_t tiles = (step + kColumns - 1) / kColumns, outer = self->numel() / (length * step);
-  parallel_for(outer * tiles, static_cast<double>(length * std::min(step, kColumns)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t column = i % tiles * kColumns, start = i / tiles * length * step + column;
+  for_column_tiles(self->numel() / (length * step), step, static_cast<double>(length), [&] {
+    return [&](const ColumnTile& tile) {
+      int64_t start = tile.slice * length * step + tile.first;
       scan.run(self.data<const char>() + static_cast<size_t>(start) * item_size(scan.from),
-               out.data<char>() + static_cast<size_t>(start) * item_size(scan.into), std::min(kColumns, step - column),
-               first);
-    }
+               out.data<char>() + static_cast<size_t>(start) * item_size(scan.into), tile.count, first);
+    };
   });
   return true;
 }

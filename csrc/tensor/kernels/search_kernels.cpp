@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "tensor/dtype_dispatch.h"
+#include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
@@ -76,8 +77,6 @@ Finder finder(DType dtype) {
 // has it.
 class ColumnSearch {
  public:
-  static constexpr int64_t kColumns = 256;
-
   ColumnSearch(const ReductionSpace& space, bool largest)
       : space_(space),
         largest_(largest),
@@ -128,28 +127,23 @@ class ColumnSearch {
   bool largest_;
   int64_t item_;
   PointwiseLoop better_, equal_;
-  alignas(64) char best_[kColumns * 8];
-  alignas(64) bool are_equal_[kColumns];
+  alignas(64) char best_[kTileColumns * 8];
+  alignas(64) bool are_equal_[kTileColumns];
 };
 
 // Indices of the best elements into `indices`, and these elements into values unless it is null.
 void search_columns(const ReductionSpace& space, bool largest, const Tensor* values, const Tensor& indices) {
-  constexpr int64_t kColumns = ColumnSearch::kColumns;
   auto item = static_cast<int64_t>(item_size(space.input()->dtype()));
-  int64_t tiles = (space.columns() + kColumns - 1) / kColumns;
-  double ns = 0.5 * static_cast<double>(space.length() * std::min(kColumns, space.columns()));
-  parallel_for(space.results() / space.columns() * tiles, ns, [&](int64_t begin, int64_t end) {
-    ColumnSearch columns(space, largest);
-    for (int64_t at = begin; at < end; ++at) {
-      int64_t column = at % tiles * kColumns, result = at / tiles * space.columns() + column;
-      int64_t n = std::min(kColumns, space.columns() - column);
+  for_column_tiles(space.results() / space.columns(), space.columns(), 0.5 * static_cast<double>(space.length()), [&] {
+    return [&, item, columns = ColumnSearch(space, largest)](const ColumnTile& tile) mutable {
+      int64_t result = tile.slice * space.columns() + tile.first;
       int64_t* rows = indices.data<int64_t>() + result;
       const char* data = space.result_data(result);
-      columns.find(data, n, rows);
-      for (int64_t i = 0; values != nullptr && i < n; ++i)
+      columns.find(data, tile.count, rows);
+      for (int64_t i = 0; values != nullptr && i < tile.count; ++i)
         std::memcpy(values->data<char>() + (result + i) * item, data + space.inner().offset(0, rows[i]) + i * item,
                     static_cast<size_t>(item));
-    }
+    };
   });
 }
 

@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/reduction.h"
-#include "tensor/parallel/threads.h"
 #include "tensor/simd/loops.h"
 #include "tensor/simd/pointwise.h"
 
 namespace md {
 namespace {
 
-constexpr int64_t kColumns = 256;  // of a tile, so that a row of it is in the L1 cache with the others in use
-
 template <typename T>
-class ColumnTile {
+class SoftmaxOfColumns {
  public:
-  ColumnTile(const Tensor& self, const Tensor& out, int64_t length, int64_t step)
+  SoftmaxOfColumns(const Tensor& self, const Tensor& out, int64_t length, int64_t step)
       : src_item_(item_size(self->dtype())),
         dst_item_(item_size(out->dtype())),
         load_(conversion(self->dtype(), dtype_of<T>())),
@@ -49,7 +47,7 @@ class ColumnTile {
   }
 
  private:
-  using Row = T[kColumns];
+  using Row = T[kTileColumns];
 
   static ConvertLoop conversion(DType from, DType to) {
     return loops().convert[static_cast<int>(from)][static_cast<int>(to)];
@@ -129,18 +127,13 @@ class ColumnTile {
 template <typename T>
 void run_tiles(const Tensor& self, const Tensor& out, int64_t length, int64_t step, ColumnResult result) {
   int64_t kept = result == ColumnResult::LogSumExp ? 1 : length;
-  int64_t tiles = (step + kColumns - 1) / kColumns, outer = self->numel() / (length * step);
-  parallel_for(outer * tiles, 3.0 * static_cast<double>(length * std::min(step, kColumns)),
-               [&](int64_t begin, int64_t end) {
-                 ColumnTile<T> tile(self, out, length, step);
-                 for (int64_t i = begin; i < end; ++i) {
-                   int64_t column = i % tiles * kColumns, slice = i / tiles * step;
-                   int64_t first = slice * length + column, place = slice * kept + column;
-                   tile.run(self.data<const char>() + static_cast<size_t>(first) * item_size(self->dtype()),
-                            out.data<char>() + static_cast<size_t>(place) * item_size(out->dtype()),
-                            std::min(kColumns, step - column), result);
-                 }
-               });
+  for_column_tiles(self->numel() / (length * step), step, 3.0 * static_cast<double>(length), [&] {
+    return [&, columns = SoftmaxOfColumns<T>(self, out, length, step)](const ColumnTile& tile) mutable {
+      int64_t first = tile.slice * step * length + tile.first, place = tile.slice * step * kept + tile.first;
+      columns.run(self.data<const char>() + static_cast<size_t>(first) * item_size(self->dtype()),
+                  out.data<char>() + static_cast<size_t>(place) * item_size(out->dtype()), tile.count, result);
+    };
+  });
 }
 
 }  // namespace

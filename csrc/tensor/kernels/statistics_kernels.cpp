@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tensor/fill.h"
+#include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/kernels/reduction.h"
@@ -52,8 +53,6 @@ double squares_of(const ReductionSpace& space, DType dtype, const char* data) {
 template <typename T>
 class ColumnSquares {
  public:
-  static constexpr int64_t kColumns = 256;
-
   ColumnSquares(const ReductionSpace& space, DType dtype)
       : space_(space),
         converts_(dtype != dtype_of<T>()),
@@ -63,7 +62,7 @@ class ColumnSquares {
   void compute(const char* data, int64_t columns, double* squares) {
     data_ = data;
     columns_ = columns;
-    double n = static_cast<double>(space_.length()), means[kColumns];
+    double n = static_cast<double>(space_.length()), means[kTileColumns];
     // Distances from the first row, so that numbers far from 0 lose nothing.
     std::copy_n(row(0), columns, rounded_);
     add_rows(means, [&](const T* row) {
@@ -115,25 +114,19 @@ class ColumnSquares {
   ConvertLoop load_;
   const char* data_ = nullptr;
   int64_t columns_ = 0;
-  alignas(64) T rounded_[kColumns], changed_[kColumns], part_[kColumns], loaded_[kColumns];
+  alignas(64) T rounded_[kTileColumns], changed_[kTileColumns], part_[kTileColumns], loaded_[kTileColumns];
 };
 
 template <typename T, typename Store>
 void for_column_squares(const ReductionSpace& space, DType dtype, const Store& store) {
-  constexpr int64_t kColumns = ColumnSquares<T>::kColumns;
-  int64_t tiles = (space.columns() + kColumns - 1) / kColumns;
-  parallel_for(space.results() / space.columns() * tiles,
-               0.5 * static_cast<double>(space.length() * std::min(kColumns, space.columns())),
-               [&](int64_t begin, int64_t end) {
-                 ColumnSquares<T> tile(space, dtype);
-                 for (int64_t i = begin; i < end; ++i) {
-                   int64_t column = i % tiles * kColumns, result = i / tiles * space.columns() + column;
-                   int64_t n = std::min(kColumns, space.columns() - column);
-                   double squares[kColumns];
-                   tile.compute(space.result_data(result), n, squares);
-                   for (int64_t k = 0; k < n; ++k) store(result + k, squares[k]);
-                 }
-               });
+  for_column_tiles(space.results() / space.columns(), space.columns(), 0.5 * static_cast<double>(space.length()), [&] {
+    return [&, columns = ColumnSquares<T>(space, dtype)](const ColumnTile& tile) mutable {
+      int64_t result = tile.slice * space.columns() + tile.first;
+      double squares[kTileColumns];
+      columns.compute(space.result_data(result), tile.count, squares);
+      for (int64_t i = 0; i < tile.count; ++i) store(result + i, squares[i]);
+    };
+  });
 }
 
 double correction_of(const OpCall& call) {
