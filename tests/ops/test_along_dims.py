@@ -38,6 +38,8 @@ OPS = {
     "sum backwards": (lambda m, x, dim, at, part: m.flip(x, (dim,)).sum(dim), NUMBERS),
     "var": (lambda m, x, dim, at, part: x.var(dim), FLOATS),
     "std of all": (lambda m, x, dim, at, part: x.std(), FLOATS),
+    "norm": (lambda m, x, dim, at, part: x.norm(dim=dim), FLOATS),
+    "norm of all": (lambda m, x, dim, at, part: x.norm(), FLOATS),
     "mean": (lambda m, x, dim, at, part: x.mean(dim), FLOATS),
     "prod": (lambda m, x, dim, at, part: x.prod(dim), ("float64", "int32", "int64", "uint8", "bool")),
     "amax": (lambda m, x, dim, at, part: x.amax(dim), NUMBERS),
@@ -126,3 +128,10 @@ def test_largest_of_columns_with_nan(sizes):
         assert np.array_equal(array_of(found.values), array_of(expected.values), equal_nan=True)
         first = getattr(np, f"arg{name}")(x, axis=0)
         assert found.indices.tolist() == first.tolist()
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-25, 1e-15, 1e18, 1e25])
+def test_norms_whose_squares_are_no_floats(scale):
+    x = (np.random.default_rng(0).normal(size=(4, 300)) * scale).astype(np.float32)
+    expected = np.linalg.norm(x.astype(np.float64), axis=1)
+    assert np.allclose(np.array(md.from_numpy(x).norm(dim=1).tolist()), expected, 1e-5, 1e-44)

@@ -87,6 +87,16 @@ double extreme_of(const ReductionSpace& space, ConvertLoop load, int64_t result,
   return best;
 }
 
+// Of contiguous floats, in float where their squares are in its range.
+double float_length_of(const ReductionSpace& space, ConvertLoop load, int64_t result) {
+  constexpr double kLeast = 1e-30;
+  const auto* elements = reinterpret_cast<const float*>(space.result_data(result));
+  double squares = loops().f32.squares(elements, space.length(), 0);
+  if (squares < kLeast || !std::isfinite(squares))
+    squares = sum_of(space, load, result, [](double value) { return value * value; });
+  return std::sqrt(squares);
+}
+
 double norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result, double order) {
   auto magnitude = [](double value) { return std::fabs(value); };
   if (std::isinf(order)) return extreme_of(space, load, result, order > 0, magnitude);
@@ -163,6 +173,9 @@ void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
   double order = norm_order(call);
   // The norm of one element is its magnitude; a power of it may overflow.
   if (space.length() == 1 && order != 0) order = 1;
+  if (order == 2 && self->dtype() == DType::float32 && space.inner().is_dense(0)) {
+    return for_results(space, outs[0], 0.2, [&](int64_t result) { return float_length_of(space, load, result); });
+  }
   for_results(space, outs[0], 1.5, [&](int64_t result) { return norm_of(space, load, result, order); });
 }
 
