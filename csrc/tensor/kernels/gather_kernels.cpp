@@ -56,7 +56,16 @@ class Indices {
 void take_elements(const Tensor& src, int64_t rows, int64_t extent, const Indices& indices, const Tensor& out) {
   int64_t count = indices.size();
   const int64_t* at = indices.data();
+  constexpr int64_t kShort = 1024;
   with_word(item_size(src->dtype()), [&]<typename Item>(Item) {
+    if (rows > 1 && count < kShort) {
+      return parallel_for(rows, static_cast<double>(count), [&](int64_t begin, int64_t end) {
+        const Item* from = src.data<const Item>() + begin * extent;
+        Item* to = out.data<Item>() + begin * count;
+        for (int64_t i = begin; i < end; ++i, from += extent, to += count)
+          for (int64_t k = 0; k < count; ++k) to[k] = from[at[k]];
+      });
+    }
     parallel_for(rows * count, 1.0, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end;) {
         int64_t column = i % count, n = std::min(end - i, count - column);

@@ -49,20 +49,20 @@ void roll_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (out->numel() == 0) return;
   const DimVec& shifts = dims_arg(call, 1);
   const DimVec& dims = dims_arg(call, 2);
-  Tensor current = as_contiguous(tensor_arg(call, 0), out->dtype());
+  Tensor current = tensor_arg(call, 0);
+  auto room = [&] { return Tensor::empty(TensorSpec::contiguous(out->dtype(), out->spec().sizes)); };
   if (dims.empty()) {
-    Tensor next = Tensor::empty(TensorSpec::contiguous(out->dtype(), out->spec().sizes));
-    roll_dim(flattened(current), 0, shifts[0].value(), flattened(next));
-    return copy_elements(next, out);
+    Tensor next = out->is_contiguous() ? out : room();
+    roll_dim(flattened(as_contiguous(current, out->dtype())), 0, shifts[0].value(), flattened(next));
+    if (!out->is_contiguous()) copy_elements(next, out);
+    return;
   }
+  if (out->rank() == 0) return copy_elements(current, out);
   for (int i = 0; i < dims.size(); ++i) {
-    int dim = wrap_dim(call, dims[i].value(), out->rank());
-    if (out->rank() == 0) break;
-    Tensor next = Tensor::empty(TensorSpec::contiguous(out->dtype(), out->spec().sizes));
-    roll_dim(current, dim, shifts[i].value(), next);
+    Tensor next = i + 1 < dims.size() ? room() : out;
+    roll_dim(current, wrap_dim(call, dims[i].value(), out->rank()), shifts[i].value(), next);
     current = next;
   }
-  copy_elements(current, out);
 }
 
 // Viewed as [repeats, size] pairs, the result is a copy of self expanded.
