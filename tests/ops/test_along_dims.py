@@ -32,6 +32,8 @@ OPS = {
     "cumsum": (lambda m, x, dim, at, part: x.cumsum(dim), NUMBERS),
     "cumprod": (lambda m, x, dim, at, part: (x * 0 + 1.125).cumprod(dim), ("float32", "float64")),
     "cumprod of integers": (lambda m, x, dim, at, part: x.cumprod(dim), ("int32", "int64", "uint8", "bool")),
+    "cummax": (lambda m, x, dim, at, part: x.cummax(dim).values, NUMBERS),
+    "cummin's indices": (lambda m, x, dim, at, part: x.cummin(dim).indices, NUMBERS[:-1]),
     "softmax": (lambda m, x, dim, at, part: m.softmax(x, dim), FLOATS),
     "log_softmax": (lambda m, x, dim, at, part: m.log_softmax(x, dim), FLOATS),
     "logsumexp": (lambda m, x, dim, at, part: m.logsumexp(x, dim), FLOATS),

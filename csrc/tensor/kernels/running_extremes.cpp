@@ -1,6 +1,8 @@
 // cummax, cummin: the running extreme along a dim, and the index where it last occurred.
+#include <algorithm>
 #include <type_traits>
 
+#include "tensor/dtype_dispatch.h"
 #include "tensor/kernels/dim_slices.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -52,10 +54,65 @@ void run(const Tensor& self, int dim, std::span<Tensor> outs, const Better& bett
   });
 }
 
+template <typename T, typename Better>
+void run_row(const T* src, T* values, int64_t* places, int64_t length, const Better& better) {
+  T best = src[0];
+  int64_t place = 0;
+  for (int64_t i = 0; i < length; ++i) {
+    bool is_new = replaces(src[i], best, better);
+    best = is_new ? src[i] : best;
+    place = is_new ? i : place;
+    values[i] = best;
+    places[i] = place;
+  }
+}
+
+// Where elements are as they are compared: rows of `step` elements, each from the one before it.
+template <typename T, typename Better>
+void run_plain(const Tensor& self, int64_t length, int64_t step, std::span<Tensor> outs, const Better& better) {
+  const T* src = self.data<const T>();
+  T* values = outs[0].data<T>();
+  int64_t* places = outs[1].data<int64_t>();
+  parallel_for(self->numel() / (length * step), 1.5 * static_cast<double>(length * step),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   int64_t first = i * length * step;
+                   if (step == 1) {
+                     run_row(src + first, values + first, places + first, length, better);
+                     continue;
+                   }
+                   std::copy_n(src + first, step, values + first);
+                   std::fill_n(places + first, step, int64_t{0});
+                   for (int64_t row = 1; row < length; ++row) {
+                     int64_t start = first + row * step;
+                     for (int64_t at = start; at < start + step; ++at) {
+                       bool is_new = replaces(src[at], values[at - step], better);
+                       values[at] = is_new ? src[at] : values[at - step];
+                       places[at] = is_new ? row : places[at - step];
+                     }
+                   }
+                 }
+               });
+}
+
+template <typename Better>
+bool is_run_plain(const Tensor& self, int dim, std::span<Tensor> outs, const Better& better) {
+  bool is_plain = self->rank() > 0 && self->is_contiguous() && outs[0]->is_contiguous() && outs[1]->is_contiguous();
+  if (!is_plain || self->numel() == 0) return is_plain;
+  int64_t step = 1, length = self->sizes()[dim];
+  for (int i = dim + 1; i < self->rank(); ++i) step *= self->sizes()[i];
+  return with_type(self->dtype(), [&]<typename T>() {
+    constexpr bool kIsCompared = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+    if constexpr (kIsCompared) run_plain<T>(self, length, step, outs, better);
+    return kIsCompared;
+  });
+}
+
 template <typename Better>
 void extreme(const OpCall& call, std::span<Tensor> outs, const Better& better) {
   const Tensor& self = tensor_arg(call, 0);
   int dim = wrap_dim(call, int_arg(call, 1), self->rank());
+  if (is_run_plain(self, dim, outs, better)) return;
   if (is_floating(self->dtype())) return run<double>(self, dim, outs, better);
   if (self->dtype() == DType::uint64) return run<uint64_t>(self, dim, outs, better);
   run<int64_t>(self, dim, outs, better);
