@@ -28,11 +28,15 @@ def outcome(source, library, names=None):
     space = {"torch": library, "warnings": warnings, **(names or {})}
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
+        # Otherwise a warning that another test has met already is not given again.
+        library.set_warn_always(True)
         try:
             exec(compile(textwrap.dedent(source), "<program>", "exec"), space)  # noqa: S102  # the programs of the tests
             end = "result", _plain(space.get("result"), library)
         except Exception as error:
             end = type(error).__name__, str(error).replace("minidynamo", "torch")
+        finally:
+            library.set_warn_always(False)
     return (*end, [_warning(each) for each in seen if not _is_of_tools(each)])
 
 

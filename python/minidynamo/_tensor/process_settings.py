@@ -98,7 +98,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_warn_always(b: bool) -> None:
-    """Remembers it: warnings are Python's, whose filters decide."""
+    """Whether a warning that is given once in a process is given each time; Python's filters then decide."""
     _settings["warn_always"] = b
 
 

@@ -146,7 +146,7 @@ def backward(
 
 def _warn_of_cycle() -> None:
     global _has_warned
-    if _has_warned:
+    if _has_warned and not minidynamo.is_warn_always_enabled():
         return
     _has_warned = True
     warnings.warn(
