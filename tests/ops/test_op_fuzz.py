@@ -280,9 +280,8 @@ def has_no_numbers(value):
 
 def fills_memory(name, args):
     """range(-(2**31), 1) and kin are right, and larger than machines."""
-    return name in ("arange", "range") and any(
-        isinstance(value, int) and 2**31 <= abs(value) <= 2**40 for value in args
-    )
+    sequences = ("arange", "range", "tril_indices", "triu_indices")
+    return name in sequences and any(isinstance(value, int) and 2**31 <= abs(value) <= 2**40 for value in args)
 
 
 def crashes_torch(name, args):
@@ -511,6 +510,8 @@ class Session:
         elif error is not None and their_error is None:
             if all(tensor.numel() == 0 for tensor in tensors(theirs)) or is_of_no_elements(*what[2:]):
                 self.counts["of no elements"] += 1  # torch does not check the other arguments, nor some dtypes
+            elif "bytes as bools" in str(error):
+                self.counts["bytes as bools"] += 1  # of which all but 0 and 1 are undefined
             elif "out of bounds for storage" in str(error):
                 self.counts["places behind a tensor"] += 1  # torch copies the whole memory for as_strided_scatter()
             elif "more than one element of the written-to tensor refers" in str(error):
