@@ -262,21 +262,9 @@ void put_elements(const IndexedOffsets& indexed, const Offsets& before, const Wo
 
 void put_elements(size_t item, const IndexedOffsets& indexed, const Offsets& before, const char* values,
                   int64_t value_step, char* dst) {
-  auto put = [&]<typename Word>(Word) {
+  with_word(item, [&]<typename Word>(Word) {
     put_elements(indexed, before, reinterpret_cast<const Word*>(values), value_step, reinterpret_cast<Word*>(dst));
-  };
-  switch (item) {
-    case 1:
-      return put(uint8_t{});
-    case 2:
-      return put(uint16_t{});
-    case 4:
-      return put(uint32_t{});
-    case 8:
-      return put(uint64_t{});
-    default:
-      return put(Complex<double>{});
-  }
+  });
 }
 
 // Calls visit(offset in elements, offset in the values, length of a run), in the order of the values.
@@ -393,32 +381,51 @@ Tensor at_position(const Tensor& out, int dim, int64_t position) {
   return Tensor::view(out, spec, out->offset() + position * out->strides()[dim]);
 }
 
-// Where parts of a contiguous out at a position are many runs of few elements each: calls write(place in out, number of
-// the run in a contiguous source) for each of them. Returns false where they are not, and has done nothing.
-template <typename Write>
-bool for_each_short_run(const Tensor& out, const Places& places, const Write& write) {
+// Elements of a contiguous out at one position, next to each other.
+int64_t run_length(const Tensor& out, int dim) {
+  int64_t length = 1;
+  for (int i = dim + 1; i < out->rank(); ++i) length *= out->sizes()[i];
+  return length;
+}
+
+// Whether the parts of out at a position are many runs of few elements each.
+bool has_short_runs(const Tensor& out, int dim) {
   constexpr int64_t kMostElements = 16;
   if (out->rank() == 0 || !out->is_contiguous() || out->numel() == 0) return false;
-  int64_t extent = out->sizes()[places.dim], step = 1;
-  for (int i = places.dim + 1; i < out->rank(); ++i) step *= out->sizes()[i];
-  int64_t outer = out->numel() / (extent * step), count = static_cast<int64_t>(places.positions.size());
-  if (step > kMostElements || outer < 2) return false;
-  int64_t bytes = step * static_cast<int64_t>(item_size(out->dtype()));
-  parallel_for(outer, 2.0 * static_cast<double>(count), [&](int64_t begin, int64_t end) {
+  int64_t length = run_length(out, dim);
+  return length <= kMostElements && out->numel() / (out->sizes()[dim] * length) > 1;
+}
+
+// Where out has such runs: calls write(place in out, number of the run in a contiguous source, length) for each of them.
+template <typename Write>
+void for_each_short_run(const Tensor& out, const Places& places, const Write& write) {
+  int64_t extent = out->sizes()[places.dim], length = run_length(out, places.dim);
+  int64_t count = static_cast<int64_t>(places.positions.size());
+  int64_t bytes = length * static_cast<int64_t>(item_size(out->dtype()));
+  parallel_for(out->numel() / (extent * length), 2.0 * static_cast<double>(count), [&](int64_t begin, int64_t end) {
     for (int64_t at = begin; at < end; ++at) {
       char* first = out.data<char>() + at * extent * bytes;
       for (int64_t i = 0; i < count; ++i)
-        write(first + places.positions[static_cast<size_t>(i)] * bytes, at * count + i, step);
+        write(first + places.positions[static_cast<size_t>(i)] * bytes, at * count + i, length);
     }
   });
-  return true;
 }
 
 template <typename T>
-bool add_short_runs(const Tensor& out, const Places& places, const Tensor& source) {
+void add_typed_runs(const Tensor& out, const Places& places, const Tensor& source) {
   const T* added = source.data<const T>();
-  return for_each_short_run(out, places, [added](char* place, int64_t run, int64_t n) {
+  for_each_short_run(out, places, [added](char* place, int64_t run, int64_t n) {
     for (int64_t i = 0; i < n; ++i) reinterpret_cast<T*>(place)[i] += added[run * n + i];
+  });
+}
+
+void add_short_runs(const Tensor& out, const Places& places, const Tensor& source) {
+  if (out->dtype() == DType::float32) return add_typed_runs<float>(out, places, source);
+  if (out->dtype() == DType::float64) return add_typed_runs<double>(out, places, source);
+  auto item = static_cast<int64_t>(item_size(out->dtype()));
+  AddElement add = add_element(out->dtype());
+  for_each_short_run(out, places, [&](char* place, int64_t run, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) add(place + i * item, source.data<const char>() + (run * n + i) * item);
   });
 }
 
@@ -590,13 +597,14 @@ void index_fill_kernel(const OpCall& call, std::span<Tensor> outs) {
   Places places = places_of(call, out);
   OneElement element(call, call.args[3], out->dtype());
   start_from_self(call, out);
-  bool is_done = with_word(item_size(out->dtype()), [&]<typename Word>(Word value) {
-    std::memcpy(&value, element.bytes, sizeof value);
-    return for_each_short_run(out, places, [value](char* place, int64_t, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = value;
+  if (has_short_runs(out, places.dim)) {
+    return with_word(item_size(out->dtype()), [&]<typename Word>(Word value) {
+      std::memcpy(&value, element.bytes, sizeof value);
+      for_each_short_run(out, places, [value](char* place, int64_t, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = value;
+      });
     });
-  });
-  if (is_done) return;
+  }
   for (int64_t position : places.positions) fill_with(at_position(out, places.dim, position), element);
 }
 
@@ -604,14 +612,15 @@ void index_copy_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& out = outs[0];
   Places places = places_of(call, out);
   start_from_self(call, out);
-  Tensor source = as_contiguous(tensor_arg(call, 3), out->dtype());
-  bool is_done = with_word(item_size(out->dtype()), [&]<typename Word>(Word) {
-    const Word* words = source.data<const Word>();
-    return for_each_short_run(out, places, [words](char* place, int64_t run, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = words[run * n + i];
+  if (has_short_runs(out, places.dim)) {
+    Tensor source = as_contiguous(tensor_arg(call, 3), out->dtype());
+    return with_word(item_size(out->dtype()), [&]<typename Word>(Word) {
+      const Word* words = source.data<const Word>();
+      for_each_short_run(out, places, [words](char* place, int64_t run, int64_t n) {
+        for (int64_t i = 0; i < n; ++i) reinterpret_cast<Word*>(place)[i] = words[run * n + i];
+      });
     });
-  });
-  if (is_done) return;
+  }
   for_each_place(call, out, places, [](const Tensor& part, const Tensor& from) { copy_elements(from, part); });
 }
 
@@ -622,18 +631,9 @@ void index_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   Places places = places_of(call, out);
   start_from_self(call, out);
   const auto* alpha = std::get_if<Scalar>(&call.args[4]);
-  if (alpha != nullptr && alpha->as_double() == 1 && tensor_arg(call, 3)->dtype() == out->dtype()) {
-    Tensor source = as_contiguous(tensor_arg(call, 3), out->dtype());
-    auto item = static_cast<int64_t>(item_size(out->dtype()));
-    AddElement add_one = add_element(out->dtype());
-    auto add = [&](char* place, int64_t run, int64_t n) {
-      for (int64_t i = 0; i < n; ++i) add_one(place + i * item, source.data<const char>() + (run * n + i) * item);
-    };
-    bool is_done = out->dtype() == DType::float32   ? add_short_runs<float>(out, places, source)
-                   : out->dtype() == DType::float64 ? add_short_runs<double>(out, places, source)
-                                                    : for_each_short_run(out, places, add);
-    if (is_done) return;
-  }
+  bool is_plain = alpha != nullptr && alpha->as_double() == 1 && tensor_arg(call, 3)->dtype() == out->dtype();
+  if (is_plain && has_short_runs(out, places.dim))
+    return add_short_runs(out, places, as_contiguous(tensor_arg(call, 3), out->dtype()));
   static const OpRow* const add = find_op("add");
   for_each_place(call, out, places, [&](Tensor part, const Tensor& source) {
     Arg args[] = {part, source, call.args[4]};

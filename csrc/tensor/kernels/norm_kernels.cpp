@@ -87,16 +87,6 @@ double extreme_of(const ReductionSpace& space, ConvertLoop load, int64_t result,
   return best;
 }
 
-// Of contiguous floats, in float where their squares are in its range.
-double float_length_of(const ReductionSpace& space, ConvertLoop load, int64_t result) {
-  constexpr double kLeast = 1e-30;
-  const auto* elements = reinterpret_cast<const float*>(space.result_data(result));
-  double squares = loops().f32.squares(elements, space.length(), 0);
-  if (squares < kLeast || !std::isfinite(squares))
-    squares = sum_of(space, load, result, [](double value) { return value * value; });
-  return std::sqrt(squares);
-}
-
 double norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result, double order) {
   auto magnitude = [](double value) { return std::fabs(value); };
   if (std::isinf(order)) return extreme_of(space, load, result, order > 0, magnitude);
@@ -105,6 +95,14 @@ double norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result, do
   if (order == 2) return std::sqrt(sum_of(space, load, result, [](double value) { return value * value; }));
   double total = sum_of(space, load, result, [order](double value) { return std::pow(std::fabs(value), order); });
   return std::pow(total, 1 / order);
+}
+
+// The 2-norm of contiguous floats, in float where their squares are in its range.
+double float_norm_of(const ReductionSpace& space, ConvertLoop load, int64_t result) {
+  constexpr double kLeast = 1e-30;
+  const auto* elements = reinterpret_cast<const float*>(space.result_data(result));
+  double squares = loops().f32.squares(elements, space.length(), 0);
+  return squares < kLeast || !std::isfinite(squares) ? norm_of(space, load, result, 2) : std::sqrt(squares);
 }
 
 void logsumexp_in_float(const ReductionSpace& space, DType dtype, const Tensor& out) {
@@ -174,7 +172,7 @@ void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
   // The norm of one element is its magnitude; a power of it may overflow.
   if (space.length() == 1 && order != 0) order = 1;
   if (order == 2 && self->dtype() == DType::float32 && space.inner().is_dense(0)) {
-    return for_results(space, outs[0], 0.2, [&](int64_t result) { return float_length_of(space, load, result); });
+    return for_results(space, outs[0], 0.2, [&](int64_t result) { return float_norm_of(space, load, result); });
   }
   for_results(space, outs[0], 1.5, [&](int64_t result) { return norm_of(space, load, result, order); });
 }
