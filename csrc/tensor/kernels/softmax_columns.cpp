@@ -21,6 +21,7 @@ class SoftmaxOfColumns {
         load_(conversion(self->dtype(), dtype_of<T>())),
         save_(conversion(dtype_of<T>(), out->dtype())),
         loads_(self->dtype() != dtype_of<T>()),
+        holds_totals_(out->dtype() == dtype_of<T>()),
         length_(length),
         step_(step) {}
 
@@ -29,6 +30,7 @@ class SoftmaxOfColumns {
     src_ = src;
     dst_ = dst;
     columns_ = columns;
+    keeps_exponentials_ = result == ColumnResult::Softmax && holds_totals_;
     find_largest();
     // Of infinities alone, whose differences are NaN, the logarithm of the sum is known without.
     for (int64_t i = 0; i < columns_ && result == ColumnResult::LogSumExp; ++i)
@@ -79,10 +81,16 @@ class SoftmaxOfColumns {
     for (int64_t i = 1; i < length_; ++i) apply(Pointwise::maximum, largest_, row(i), largest_);
   }
 
+  // Where the exponentials of a row are computed.
+  T* place(int64_t at) {
+    return keeps_exponentials_ ? reinterpret_cast<T*>(dst_ + static_cast<size_t>(at * step_) * dst_item_) : computed_;
+  }
+
   const T* exponentials(int64_t at) {
-    apply(Pointwise::sub, row(at), largest_, computed_);
-    apply(Pointwise::exp, computed_);
-    return computed_;
+    T* result = place(at);
+    apply(Pointwise::sub, row(at), largest_, result);
+    apply(Pointwise::exp, result);
+    return result;
   }
 
   // Of a number of rows each, and then these sums: rounding grows with the number of additions to one sum.
@@ -99,9 +107,9 @@ class SoftmaxOfColumns {
   void divide_exponentials() {
     for (int64_t i = 0; i < columns_; ++i) sums_[i] = T(1) / sums_[i];
     for (int64_t at = 0; at < length_; ++at) {
-      exponentials(at);
-      apply(Pointwise::mul, computed_, sums_, computed_);
-      store(at, computed_);
+      if (!keeps_exponentials_) exponentials(at);
+      apply(Pointwise::mul, place(at), sums_, place(at));
+      if (!keeps_exponentials_) store(at, computed_);
     }
   }
 
@@ -116,7 +124,8 @@ class SoftmaxOfColumns {
 
   size_t src_item_, dst_item_;
   ConvertLoop load_, save_;
-  bool loads_;
+  bool loads_, holds_totals_;  // whether self's elements are converted; whether out's dtype is the one of the totals
+  bool keeps_exponentials_ = false;  // in out
   int64_t length_, step_;
   const char* src_ = nullptr;
   char* dst_ = nullptr;
