@@ -396,7 +396,7 @@ bool has_short_runs(const Tensor& out, int dim) {
   return length <= kMostElements && out->numel() / (out->sizes()[dim] * length) > 1;
 }
 
-// Where out has such runs: calls write(place in out, number of the run in a contiguous source, length) for each of them.
+// Where out has such runs: calls write(place in out, number of the run in a contiguous source, length) for each one.
 template <typename Write>
 void for_each_short_run(const Tensor& out, const Places& places, const Write& write) {
   int64_t extent = out->sizes()[places.dim], length = run_length(out, places.dim);
