@@ -61,10 +61,11 @@ uint32_t bits_of(const std::vector<std::string>& dtypes) {
 }
 
 void add(const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
-         bool is_method, const std::string& layout, const std::vector<std::string>& refused,
+         bool is_method, const std::string& layout, bool counts_writes, const std::vector<std::string>& refused,
          const std::vector<std::string>& refused_results) {
   TensorCallable meaning = meaning_of(callable, name, kind, operand, is_method);
   meaning.layout = result_layout(layout);
+  meaning.counts_writes = counts_writes;
   meaning.refused = bits_of(refused);
   meaning.refused_results = bits_of(refused_results);
   torch::add_callable(callable.ptr(), meaning);
@@ -99,7 +100,7 @@ void bind_torch(py::module_& module) {
   torch.def("start", start);
   torch.def("note_inference_mode", [] { torch::library().inference_local = torch::local_keys(); });
   torch.def("add", add, py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(),
-            py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed",
+            py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed", py::arg("counts_writes") = true,
             py::arg("refused") = std::vector<std::string>(), py::arg("refused_results") = std::vector<std::string>());
   torch.def("op_of", [](const py::object& callable) -> py::object {
     const TensorCallable* known = find_tensor_callable(callable.ptr());
@@ -110,6 +111,7 @@ void bind_torch(py::module_& module) {
             [](const std::string& row, const std::string& path) { torch::name_function(*find_op(row), path); });
   torch.def("name_method", [](const std::string& row) { torch::name_method(*find_op(row)); });
   torch.def("set_opaque_tracer", [](const py::function& tracer) { torch::set_opaque_tracer(tracer.ptr()); });
+  torch.def("set_recorder", [](const py::function& recorder) { torch::set_recorder(recorder.ptr()); });
   torch.def("add_opaque_type", [](const py::type& type) { torch::add_opaque_type(type.ptr()); });
   torch.def("add_opaque_addresses", [](const py::set& addresses) { torch::add_opaque_addresses(addresses.ptr()); });
   torch.def("set_fake_maker", [](const py::function& maker) { torch::set_fake_maker(maker.ptr()); });

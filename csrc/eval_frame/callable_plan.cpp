@@ -66,7 +66,7 @@ class CallablePlan : public Plan {
     std::vector<Ref> owned;
     std::vector<PyObject*> args;
     for (const GraphInput& input : inputs) args.push_back(owned.emplace_back(to_python(family_, input)).get());
-    Ref result = check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
+    Ref result = called(args);
     if (!PyTuple_Check(result) && !PyList_Check(result)) refuse(str_cat("a ", result.type()->tp_name));
     // A copy: a list could change while its elements are checked.
     Ref values = check(PySequence_Tuple(result));
@@ -79,6 +79,17 @@ class CallablePlan : public Plan {
       tensors.push_back(checked_output(i, PyTuple_GET_ITEM(values.get(), static_cast<Py_ssize_t>(i))));
     }
     for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = std::move(tensors[i]);
+  }
+
+  // The library records the run as a whole.
+  Ref called(const std::vector<PyObject*>& args) const {
+    GradModes before = family_.modes();
+    bool is_switched = family_.recorder != nullptr && before.grad;
+    if (is_switched) family_.set_modes({false, before.inference});
+    Ref result = Ref::steal(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
+    if (is_switched) family_.set_modes(before);
+    if (!result) throw PythonError();
+    return result;
   }
 
   [[noreturn]] void refuse(const std::string& found) const {

@@ -55,6 +55,7 @@ struct RegionEntry : CacheEntry {
   std::shared_ptr<const Plan> plan;            // null: nothing to compute
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
   std::shared_ptr<GradientPlan> gradients;     // of results that require grad (GradientWay::Plan), or null
+  const TensorFamily* recorder = nullptr;      // whose history the results with gradients get; null: our own tape
   std::vector<OutputView> output_views;        // of our own tensors
   bool draws = false;                          // uses random numbers
   std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere

@@ -9,6 +9,7 @@
 #include "eval_frame/counters.h"
 #include "eval_frame/gil_release.h"
 #include "eval_frame/host_call_frames.h"
+#include "eval_frame/library_history.h"
 #include "eval_frame/signal_service.h"
 #include "guards/object_memory.h"
 #include "guards/tensor_family.h"
@@ -243,7 +244,12 @@ bool RegionRun::run_steps() {
   if (!entry_->families.empty()) repeatable.emplace(true);
   bool has_committed = false;
   std::optional<RunHistory> history;
-  if (entry_->gradients != nullptr) history.emplace(entry_->gradients, inputs_.span(), region().input_writes);
+  InputsBefore before;
+  if (entry_->recorder != nullptr) {
+    before = inputs_before(*entry_->recorder, *entry_->gradients, inputs_.span(), region().input_writes);
+  } else if (entry_->gradients != nullptr) {
+    history.emplace(entry_->gradients, inputs_.span(), region().input_writes);
+  }
   try {
     std::shared_ptr<const Plan> sized = entry_->is_sized ? entry_->plan->for_inputs(inputs_.span()) : nullptr;
     const Plan& plan = sized != nullptr ? *sized : *entry_->plan;
@@ -274,6 +280,8 @@ bool RegionRun::run_steps() {
   if (history) history->finish(outputs_.span());
   if (!entry_->output_views.empty()) note_output_views(entry_->output_views, inputs_.span(), outputs_.span());
   if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
+  if (entry_->recorder != nullptr)
+    record_run(*entry_->recorder, entry_->gradients, inputs_.span(), outputs_.span(), before);
   drop_inputs();
   exit_.builder().set_outputs(outputs_.span());
   if (replay_) replay_->set_outputs(outputs_.span());

@@ -68,25 +68,53 @@ Ref example(const TensorFamily& shown, Ref object) {
 }
 
 // Only families whose objects have memory of their own.
-std::vector<const TensorFamily*> families_of_outputs(const CapturedRegion& region) {
-  std::vector<const TensorFamily*> families(region.graph->outputs().size());
+std::vector<const TensorFamily*> families_of_outputs(const RegionEntry& entry) {
+  const CapturedRegion& region = entry.region;
+  std::vector<const TensorFamily*> families(entry.run_graph().outputs().size());
   bool any = false;
   for (const Recipe& recipe : region.snapshot.recipes) {
     if (recipe.kind != RecipeKind::Output || recipe.family->wrap != nullptr) continue;
     families[static_cast<size_t>(recipe.index)] = recipe.family;
     any = true;
   }
-  return any ? families : std::vector<const TensorFamily*>();
+  // The library keeps what the backward reads.
+  for (size_t i = region.graph->outputs().size(); entry.recorder != nullptr && i < families.size(); ++i)
+    families[i] = entry.recorder;
+  return any || entry.recorder != nullptr ? families : std::vector<const TensorFamily*>();
 }
 
-// Of our own tensors; those of other libraries have no history here.
+// Whether the library has tensors for all that its node keeps.
+bool may_keep(const TensorFamily& library, const GradientPlan& plan) {
+  const Graph& graph = *plan.forward();
+  for (size_t i = plan.own_outputs(); plan.saves() && i < graph.outputs().size(); ++i) {
+    const ValueInfo& info = graph.info(graph.outputs()[i]);
+    if (info.is_scalar || !library.dtype_object(info.spec.dtype)) return false;
+  }
+  return true;
+}
+
+GradientPlan::Forward forward_of(const RegionPlace& place) {
+  return runs_own_plan(place.policy) ? GradientPlan::Forward::Saves : GradientPlan::Forward::RunsAgain;
+}
+
+// Another library's tensors, which record what is done with them.
+GradientWay choose_recorded(const RegionPlace& place, RegionEntry& entry) {
+  const CapturedRegion& region = entry.region;
+  if (region.family->recorder == nullptr) return GradientWay::None;
+  GradientPlan::Chosen chosen =
+      GradientPlan::choose(region.graph, region.input_writes, forward_of(place), GradientPlan::Recorder::Library);
+  if (chosen.way != GradientWay::Plan) return chosen.way;
+  if (!may_keep(*region.family, *chosen.plan)) return GradientWay::Python;
+  entry.gradients = std::move(chosen.plan);
+  entry.recorder = region.family;
+  return GradientWay::Plan;
+}
+
 GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
   const CapturedRegion& region = entry.region;
-  if (region.family != &default_family() || region.has_foreign_tensors) return GradientWay::None;
+  if (region.family != &default_family() || region.has_foreign_tensors) return choose_recorded(place, entry);
   entry.output_views = output_views(*region.graph);
-  GradientPlan::Forward forward =
-      runs_own_plan(place.policy) ? GradientPlan::Forward::Saves : GradientPlan::Forward::RunsAgain;
-  GradientPlan::Chosen chosen = GradientPlan::choose(region.graph, region.input_writes, forward);
+  GradientPlan::Chosen chosen = GradientPlan::choose(region.graph, region.input_writes, forward_of(place));
   entry.gradients = std::move(chosen.plan);
   return chosen.way;
 }
@@ -113,7 +141,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     std::shared_ptr<const Graph> graph = saves ? entry.gradients->forward() : region.graph;
     entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes);
   }
-  entry.families = families_of_outputs(region);
+  entry.families = families_of_outputs(entry);
   if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
   if (region.has_foreign_tensors) entry.reused.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();

@@ -6,7 +6,9 @@
 #include "autograd/rule_op.h"
 #include "base/error.h"
 #include "executor/sized_plans.h"
+#include "graph/gradient.h"
 #include "graph/views.h"
+#include "tensor/memory_overlap.h"
 #include "tensor/tensor_modes.h"
 
 namespace md {
@@ -150,6 +152,32 @@ bool views_one_of_several(ValueRef value) {
   return false;
 }
 
+bool fills_memory(const TensorSpec& spec) {
+  if (!any_symbolic(spec.sizes.span())) return is_dense(spec);
+  return same_layout(spec, TensorSpec::contiguous(spec.dtype, spec.sizes));
+}
+
+ValueRef root_of(ValueRef value) {
+  for (ValueRef viewed; (viewed = viewed_by(value)).node != nullptr;) value = viewed;
+  return value;
+}
+
+// Makes what several outputs with a history are views of an output as well. False: it does not fill its memory, so that
+// no object has all of its views in it.
+bool add_viewed(Graph& graph, const std::vector<ValueRef>& cut) {
+  std::vector<ValueRef> outputs = graph.outputs(), roots;
+  for (const ValueRef& output : outputs) roots.push_back(root_of(output));
+  for (size_t i = 0; i < roots.size(); ++i) {
+    const ValueRef& root = roots[i];
+    if (!requires_grad(graph, i) || index_of(cut, outputs[i]) < cut.size()) continue;
+    if (root.node->kind != NodeKind::Op || std::ranges::count(roots, root) == 1) continue;
+    if (!fills_memory(graph.info(root).spec)) return false;
+    if (index_of(outputs, root) == outputs.size()) outputs.push_back(root);
+  }
+  graph.set_outputs(std::move(outputs));
+  return true;
+}
+
 bool runs_once(const Graph& graph) {
   return graph.has_host_call() ||
          std::ranges::any_of(graph.nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
@@ -158,27 +186,32 @@ bool runs_once(const Graph& graph) {
 }  // namespace
 
 GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& graph,
-                                          const std::vector<InputWrite>& writes, Forward saves) {
+                                          const std::vector<InputWrite>& writes, Forward saves, Recorder recorder) {
   std::vector<ValueRef> cut = cut_values(*graph, writes);
+  bool any = false;
+  for (size_t i = 0; i < graph->outputs().size(); ++i)
+    any = any || (requires_grad(*graph, i) && index_of(cut, graph->outputs()[i]) == cut.size());
+  if (!any) return {};
   auto plan = std::shared_ptr<GradientPlan>(new GradientPlan);
   // In the plan of a callable backend what is drawn, or done once, cannot be had again: its graph has further outputs.
   plan->saves_ = runs_once(*graph) ? Forward::Saves : saves;
   plan->own_outputs_ = graph->outputs().size();
-  auto given = std::make_unique<bool[]>(plan->own_outputs_);
-  bool any = false;
-  for (size_t i = 0; i < plan->own_outputs_; ++i) {
-    given[i] = requires_grad(*graph, i) && index_of(cut, graph->outputs()[i]) == cut.size();
-    plan->has_history_.push_back(given[i]);
-    any = any || given[i];
-  }
-  if (!any) return {};
-  bool is_ours = cut.empty() && saves == Forward::Saves;
+  bool is_ours = cut.empty() && saves == Forward::Saves && recorder == Recorder::Tape;
   Chosen other{is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
-  if (graph->keeps_histories()) return other;
   std::shared_ptr<Graph> forward = graph->clone();
+  cut = cut_values(*forward, writes);
+  bool is_viewed = recorder == Recorder::Library && plan->saves();
+  if (is_viewed && !add_viewed(*forward, cut)) return other;
+  size_t count = forward->outputs().size();
+  auto given = std::make_unique<bool[]>(count);
+  for (size_t i = 0; i < count; ++i) {
+    given[i] = requires_grad(*forward, i) && index_of(cut, forward->outputs()[i]) == cut.size();
+    plan->has_history_.push_back(given[i]);
+  }
+  if (graph->keeps_histories()) return other;
   try {
-    GradientGraph gradients = gradient_graph(*forward, {given.get(), plan->own_outputs_});
-    for (const ValueRef& value : cut_values(*forward, writes))
+    GradientGraph gradients = gradient_graph(*forward, {given.get(), count});
+    for (const ValueRef& value : cut)
       if (std::ranges::find(gradients.reached, value) != gradients.reached.end()) return {GradientWay::Python, nullptr};
     plan->save(std::move(gradients), std::move(forward));
   } catch (const Error& error) {
@@ -206,7 +239,7 @@ void GradientPlan::save(GradientGraph gradients, std::shared_ptr<Graph> graph) {
 }
 
 GradientPlan::Backward& GradientPlan::keep(std::vector<bool> given, GradientGraph gradients) {
-  Backward backward{std::move(gradients), {}, nullptr};
+  Backward backward{std::move(gradients), {}, nullptr, {}};
   for (const ValueRef& saved : backward.gradients.saved) {
     size_t output = index_of(forward_->outputs(), saved);
     MD_ASSERT(output < forward_->outputs().size(), "what a backward reads was saved");
@@ -225,6 +258,41 @@ GradientPlan::Backward& GradientPlan::backward_for(std::span<const Tensor> given
   return keep(std::move(key), gradient_graph(*forward_, {has.get(), given.size()}));
 }
 
+std::vector<GraphInput> GradientPlan::inputs_of(const Backward& backward, std::span<const GraphInput> inputs,
+                                                std::span<const Tensor> outputs, std::span<const Tensor> given) {
+  std::vector<GraphInput> of_plan;
+  for (int input : backward.gradients.inputs) of_plan.push_back(inputs[static_cast<size_t>(input)]);
+  for (size_t output : backward.saved) of_plan.push_back({.tensor = outputs[output]});
+  for (const Tensor& gradient : given)
+    if (gradient.defined()) of_plan.push_back({.tensor = contiguous(gradient)});
+  return of_plan;
+}
+
+const Plan& GradientPlan::plan_of(Backward& backward) {
+  if (backward.plan == nullptr) backward.plan = lower(std::shared_ptr<const Graph>(backward.gradients.graph));
+  return *backward.plan;
+}
+
+std::shared_ptr<GradientPlan> GradientPlan::again_for(Backward& backward, std::span<const GraphInput> inputs) {
+  std::vector<bool> key;
+  auto flags = std::make_unique<bool[]>(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    key.push_back(flags[i] = inputs[i].tensor.defined() && inputs[i].tensor.requires_grad());
+  auto found = backward.again.find(key);
+  if (found != backward.again.end()) return found->second;
+  std::shared_ptr<Graph> graph = backward.gradients.graph->clone();
+  mark_requires_grad(*graph, {flags.get(), inputs.size()});
+  Chosen chosen = choose(graph, {}, Forward::Saves, Recorder::Library);
+  if (chosen.way == GradientWay::Python)
+    raise(ErrorKind::Runtime, "gradients of the gradients of a compiled function cannot be computed here");
+  return backward.again.emplace(std::move(key), std::move(chosen.plan)).first->second;
+}
+
+const Plan& GradientPlan::forward_plan() {
+  if (forward_plan_ == nullptr) forward_plan_ = lower(forward_);
+  return *forward_plan_;
+}
+
 std::vector<Tensor> GradientPlan::run(std::span<const GraphInput> inputs, std::span<const Tensor> outputs,
                                       std::span<const Tensor> given, bool creates_graph) {
   Backward& backward = backward_for(given);
@@ -233,17 +301,12 @@ std::vector<Tensor> GradientPlan::run(std::span<const GraphInput> inputs, std::s
     again = run_again(inputs);
     outputs = again;
   }
-  std::vector<GraphInput> of_plan;
-  for (int input : backward.gradients.inputs) of_plan.push_back(inputs[static_cast<size_t>(input)]);
-  for (size_t output : backward.saved) of_plan.push_back({.tensor = outputs[output]});
-  for (const Tensor& gradient : given)
-    if (gradient.defined()) of_plan.push_back({.tensor = contiguous(gradient)});
+  std::vector<GraphInput> of_plan = inputs_of(backward, inputs, outputs, given);
   std::vector<Tensor> results(backward.gradients.graph->outputs().size());
   if (creates_graph) {
     results = run_with_histories(*backward.gradients.graph, of_plan);
   } else {
-    if (backward.plan == nullptr) backward.plan = lower(std::shared_ptr<const Graph>(backward.gradients.graph));
-    backward.plan->run(of_plan, results);
+    plan_of(backward).run(of_plan, results);
   }
   std::vector<Tensor> by_input(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i)
@@ -254,9 +317,8 @@ std::vector<Tensor> GradientPlan::run(std::span<const GraphInput> inputs, std::s
 // With a history under grad mode: gradients of gradients go through it.
 std::vector<Tensor> GradientPlan::run_again(std::span<const GraphInput> inputs) {
   if (tensor_modes().grad_enabled) return run_with_histories(*forward_, inputs, false);
-  if (forward_plan_ == nullptr) forward_plan_ = lower(forward_);
   std::vector<Tensor> outputs(forward_->outputs().size());
-  forward_plan_->run(inputs, outputs);
+  forward_plan().run(inputs, outputs);
   return outputs;
 }
 

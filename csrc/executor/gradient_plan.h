@@ -26,12 +26,15 @@ class GradientPlan {
   // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not if it can
   // be run again by the backward.
   enum class Forward : uint8_t { Saves, RunsAgain };
+  // Who keeps the histories of results. Another library makes views itself, of what it has recorded: a value whose views
+  // are outputs is then an output, too.
+  enum class Recorder : uint8_t { Tape, Library };
   struct Chosen {
     GradientWay way = GradientWay::None;
     std::shared_ptr<GradientPlan> plan;  // of GradientWay::Plan
   };
-  static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes,
-                       Forward forward);
+  static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes, Forward forward,
+                       Recorder recorder = Recorder::Tape);
 
   // The graph with further outputs.
   const std::shared_ptr<const Graph>& forward() const { return forward_; }
@@ -39,6 +42,26 @@ class GradientPlan {
   // The gradients of the inputs, by input. outputs, given: by output of forward(), undefined where there is none.
   std::vector<Tensor> run(std::span<const GraphInput> inputs, std::span<const Tensor> outputs,
                           std::span<const Tensor> given, bool creates_graph);
+
+  // The same in parts, for Recorder::Library.
+  struct Backward {
+    GradientGraph gradients;
+    std::vector<size_t> saved;  // outputs of forward()
+    std::shared_ptr<const Plan> plan;
+    // By which inputs of its graph require grad: for gradients of gradients; null where there are none.
+    std::map<std::vector<bool>, std::shared_ptr<GradientPlan>> again;
+  };
+  // By which outputs of forward() have gradients.
+  Backward& backward_for(std::span<const Tensor> given);
+  // What its plan takes.
+  static std::vector<GraphInput> inputs_of(const Backward& backward, std::span<const GraphInput> inputs,
+                                           std::span<const Tensor> outputs, std::span<const Tensor> given);
+  static const Plan& plan_of(Backward& backward);
+  // The plan of its graph with a history, by which of its inputs require grad: null if nothing has one. Throws Error if
+  // there are no gradients of these gradients.
+  static std::shared_ptr<GradientPlan> again_for(Backward& backward, std::span<const GraphInput> inputs);
+  // Lowered, for run_again() and Recorder::Library.
+  const Plan& forward_plan();
   // Whether the backward reads an input's elements.
   bool reads_input(size_t input) const { return reads_[input]; }
   // By output of forward(): whether the backward reads it.
@@ -50,15 +73,9 @@ class GradientPlan {
   size_t own_outputs() const { return own_outputs_; }
 
  private:
-  struct Backward {
-    GradientGraph gradients;
-    std::vector<size_t> saved;  // outputs of forward()
-    std::shared_ptr<const Plan> plan;
-  };
   GradientPlan() = default;
   void save(GradientGraph gradients, std::shared_ptr<Graph> graph);
   Backward& keep(std::vector<bool> given, GradientGraph gradients);
-  Backward& backward_for(std::span<const Tensor> given);
   std::vector<Tensor> run_again(std::span<const GraphInput> inputs);
 
   std::shared_ptr<const Graph> forward_;
@@ -67,7 +84,7 @@ class GradientPlan {
   std::vector<bool> reads_, reads_output_, has_history_, is_one_of_several_;
   std::mutex mutex_;
   std::map<std::vector<bool>, Backward> backwards_;  // by which outputs have gradients
-  std::shared_ptr<const Plan> forward_plan_;         // of run_again()
+  std::shared_ptr<const Plan> forward_plan_;
 };
 
 // GradientWay::OpByOp.

@@ -7,5 +7,7 @@
 namespace md {
 
 bool any_requires_grad(std::span<const Operand> operands);
+// Says of a graph without writes which inputs require grad, and marks what follows from them.
+void mark_requires_grad(Graph& graph, std::span<const bool> inputs);
 
 }  // namespace md

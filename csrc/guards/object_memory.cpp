@@ -230,6 +230,22 @@ Tensor tensor_of_result(PyObject* object) {
 
 bool is_in_object(const Tensor& tensor) { return owner_of(tensor).object != nullptr; }
 
+BorrowedRef object_around(const Tensor& tensor) { return owner_of(tensor).object; }
+
+bool is_new_object(const TensorFamily& family, const Tensor& tensor) {
+  Owner owner = owner_of(tensor);
+  return owner.is_new && is_whole(family, owner.object, view_of(*tensor.impl()));
+}
+
+Tensor in_new_object(const TensorFamily& family, const Tensor& tensor) {
+  Ref object = family.empty(view_of(*tensor.impl()));
+  TensorView made;
+  MD_ASSERT(read_view(family, object, made), "a new object ", made.refusal);
+  Tensor copy = tensor_over_new(std::move(object), made);
+  copy_elements(tensor, copy);
+  return copy;
+}
+
 Ref object_of_input(const TensorFamily& family, const Tensor& tensor) {
   if (family.wrap != nullptr) return family.wrap(tensor);
   Owner owner = owner_of(tensor);

@@ -26,6 +26,12 @@ Tensor new_result(const TensorFamily& family, const TensorSpec& spec);
 Tensor tensor_of_result(PyObject* object);
 // Whether the memory is known to be that of an object.
 bool is_in_object(const Tensor& tensor);
+// That object; null: it is none's.
+BorrowedRef object_around(const Tensor& tensor);
+// Whether the tensor is an object that was made for a result, not a view of one or of an input.
+bool is_new_object(const TensorFamily& family, const Tensor& tensor);
+// A copy in an object of empty(), as tensor_over_new(). Throws PythonError if the library refuses.
+Tensor in_new_object(const TensorFamily& family, const Tensor& tensor);
 // The object that a tensor was held from, or one over the same memory where the library has views; else a copy.
 Ref object_of_input(const TensorFamily& family, const Tensor& tensor);
 

@@ -136,8 +136,10 @@ struct TensorFamily {
   const GradientAccess* gradients;  // null: they are not captured
   // How many threads the library uses; null: as many as we do.
   int (*thread_count)();
-  // Whether the library records operations on tensors that require grad: these are left to it while grad mode is on.
-  bool records_history;
+  // Of a library that records operations on tensors that require grad: recorder(backward, saved, results, *inputs)
+  // makes new objects the results of one operation on the inputs, for which backward(saved, gradients) computes the
+  // gradients of the inputs, from tuples. Null: it records none.
+  BorrowedRef (*recorder)();
   // Of that state: the floating-point exceptions that the program sees, as bits of MXCSR. A run that meets one is
   // Python's. May be null: none.
   uint32_t (*watched_flags)(const StateWords& words);

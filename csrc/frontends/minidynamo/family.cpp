@@ -149,7 +149,7 @@ constexpr TensorFamily kFamily{
     .set_modes = set_modes,
     .gradients = &kGradients,
     .thread_count = nullptr,
-    .records_history = false,
+    .recorder = nullptr,
     .watched_flags = nullptr,
     .reads_before_it_writes = true,
     .refuses_overlap = true,

@@ -167,7 +167,7 @@ constexpr TensorFamily family_row(int rank) {
       .set_modes = set_modes,
       .gradients = nullptr,
       .thread_count = nullptr,
-      .records_history = false,
+      .recorder = nullptr,
       .watched_flags = watched_flags,
       .reads_before_it_writes = true,
       .refuses_overlap = false,

@@ -84,6 +84,9 @@ bool is_opaque(PyObject* callable) {
 
 BorrowedRef opaque_tracer() { return opaques().tracer; }
 
+PyObject* recorder_object = nullptr;  // never released
+BorrowedRef recorder() { return recorder_object; }
+
 // How torch calls the rows of the op table; filled under the GIL and never destroyed.
 struct OpNames {
   std::unordered_map<const OpRow*, std::string> paths;
@@ -136,7 +139,7 @@ constexpr TensorFamily kFamily{
     .set_modes = set_modes,
     .gradients = nullptr,
     .thread_count = thread_count,
-    .records_history = true,
+    .recorder = recorder,
     .watched_flags = nullptr,
     .reads_before_it_writes = false,
     .refuses_overlap = true,
@@ -205,6 +208,7 @@ void add_callable(BorrowedRef callable, TensorCallable meaning) {
 }
 
 void set_opaque_tracer(BorrowedRef tracer) { opaques().tracer = Py_NewRef(tracer.get()); }
+void set_recorder(BorrowedRef function) { recorder_object = Py_NewRef(function.get()); }
 void add_opaque_type(BorrowedRef type) {
   opaques().types.push_back(reinterpret_cast<PyTypeObject*>(Py_NewRef(type.get())));
 }

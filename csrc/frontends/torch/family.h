@@ -17,6 +17,8 @@ void add_callable(BorrowedRef callable, TensorCallable meaning);
 // What regions call as it is, by `tracer` (TensorFamily::opaque_tracer): objects of exactly this type, functions whose
 // address is in this set of ints.
 void set_opaque_tracer(BorrowedRef tracer);
+// TensorFamily::recorder.
+void set_recorder(BorrowedRef function);
 void add_opaque_type(BorrowedRef type);
 void add_opaque_addresses(BorrowedRef set);
 // In graphs the op is torch's function at this path; or its method of the op's name.

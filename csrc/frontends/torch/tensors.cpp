@@ -112,12 +112,30 @@ Ref without_history(PyObject* tensor, Detached how) {
   return check(how.uncounted ? PyObject_GetAttr(tensor, kData) : PyObject_CallMethodNoArgs(tensor, kDetach));
 }
 
+// torch's grad mode is off for as long.
+class HistoryPause {
+ public:
+  explicit HistoryPause(bool pauses) : pauses_(pauses) {
+    if (pauses_) library().shim.set_grad_mode(false);
+  }
+  ~HistoryPause() {
+    if (pauses_) library().shim.set_grad_mode(true);
+  }
+  HistoryPause(const HistoryPause&) = delete;
+
+ private:
+  bool pauses_;
+};
+
 }  // namespace
 
 Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   static PyObject* const kAsStrided = PyUnicode_InternFromString("as_strided");
   TensorView whole;
   MD_ASSERT(read(owner, whole), "the owner of a view ", whole.refusal);
+  // Of an owner with a history, the view has one if the program made it so.
+  bool is_cut = whole.requires_grad && !view.requires_grad && detached.step == Detached::Step::None;
+  HistoryPause pause(is_cut && library().shim.grad_mode());
   Ref viewed = detached.step == Detached::Step::First ? without_history(owner, detached) : Ref::share(owner);
   auto item = static_cast<int64_t>(item_size(view.dtype));
   int64_t bytes = static_cast<char*>(view.data) - static_cast<char*>(whole.data) +

@@ -1,6 +1,7 @@
 #include "symbolic/effects/output_requests.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/config.h"
 #include "symbolic/breaks/outcomes.h"
@@ -19,7 +20,7 @@ void log_state(Tracer& tracer) {
     if (base->version == logged) continue;
     PendingEffect write{EffectKind::WriteTensor, tracer.values().find(base->source), nullptr, nullptr};
     write.tensor = base->current;
-    write.count = base->version - logged;
+    write.count = base->version - logged - std::exchange(base->uncounted, 0);
     tracer.outputs().set_logged_version(base.get(), base->version);
     tracer.effects().add(std::move(write));
   }

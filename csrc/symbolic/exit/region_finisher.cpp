@@ -139,7 +139,7 @@ void RegionFinisher::add_tensor_writes() {
     if (writes_at_exit()) written_.emplace_back(static_cast<int>(outputs_.size()), base->original.node);
     RecipeId value = output_recipe(base->current);
     Effect effect{EffectKind::WriteTensor, recipe_of(tracer_.values().find(base->source)), value};
-    effect.count = base->version - written_before;
+    effect.count = base->version - written_before - base->uncounted;
     snapshot_.effects.push_back(effect);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "autograd/derivative.h"
 #include "base/error.h"
 #include "graph/failing_ops.h"
 #include "graph/views.h"
@@ -50,6 +51,22 @@ Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
   if (graph_->has_host_call() && may_raise_float_flags(*node) && watches_flags(families_))
     graph_break(BreakReason::call_out, row.name);
   return node;
+}
+
+void GraphBuilder::leave_to_library(Node& call) {
+  auto records = [](const TensorFamily* family) { return family->recorder != nullptr; };
+  auto library = std::ranges::find_if(families_, records);
+  if (library == families_.end()) return;
+  for (ValueInfo& info : call.outs)
+    info.spec.requires_grad = info.spec.requires_grad && modes(**library).records_gradient();
+  require_derivative(call);
+}
+
+void GraphBuilder::require_derivative(const Node& node) const {
+  auto requires_grad = [](const ValueInfo& info) { return info.spec.requires_grad; };
+  auto records = [](const TensorFamily* family) { return family->recorder != nullptr; };
+  if (std::ranges::none_of(node.outs, requires_grad) || std::ranges::none_of(families_, records)) return;
+  if (derivative_of(*node.op) == nullptr) graph_break(BreakReason::needs_gradient, node.op->name);
 }
 
 void GraphBuilder::note_family(const TensorFamily& family) {
@@ -108,16 +125,7 @@ StridedView GraphBuilder::strided_view_of(const TensorValue& tensor) {
   return window_of(tensor).view;
 }
 
-// What the library records is left to it, with the rest of the frame.
-void GraphBuilder::leave_history(const TensorValue& tensor) {
-  if (!tensor.spec.requires_grad || !tensor.family->records_history || !modes(*tensor.family).records_gradient())
-    return;
-  values_.guards().global_state(*tensor.family);
-  leave_frame(BreakReason::needs_gradient, str_cat("a ", tensor.family->name, " tensor that requires grad"));
-}
-
 ValueRef GraphBuilder::graph_value(TensorValue* tensor) {
-  leave_history(*tensor);
   if (tensor->base != nullptr && tensor->version != tensor->base->version) {
     tensor->ref = derive(tensor->base->current, *tensor);
     tensor->version = tensor->base->version;
@@ -268,6 +276,7 @@ void GraphBuilder::write_tensor(TensorValue* tensor, ValueRef value) {
   if (is_silent && base->source == nullptr) gradient_runs_.note_unrecorded(next);
   gradient_runs_.note_overwritten(std::exchange(base->current, next));
   ++base->version;
+  base->uncounted += counts_writes_ ? 0 : 1;
   if (tensor->views.empty()) {
     tensor->ref = next;
     tensor->version = base->version;

@@ -4,6 +4,7 @@
 #pragma once
 #include <deque>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -31,6 +32,24 @@ class GraphBuilder {
   void replace_graph(std::shared_ptr<Graph> graph) { graph_ = std::move(graph); }
   // Appends a node at the current position of the trace.
   Node* add_op(const OpRow& row, std::vector<Operand> operands);
+  // Whether writes for as long are counted by the library whose tensors they write.
+  class CountsWrites {
+   public:
+    CountsWrites(GraphBuilder& builder, bool counts)
+        : builder_(builder), before_(std::exchange(builder.counts_writes_, builder.counts_writes_ && counts)) {}
+    ~CountsWrites() { builder_.counts_writes_ = before_; }
+    CountsWrites(const CountsWrites&) = delete;
+
+   private:
+    GraphBuilder& builder_;
+    bool before_;
+  };
+
+  // Of a node whose results require grad: ends the region before it if a library records its operations and no
+  // derivative is known here.
+  void require_derivative(const Node& node) const;
+  // Of a call of a function as it is: its results require grad in the library's mode, which then records the call.
+  void leave_to_library(Node& call);
 
   // The families whose operations are in the graph.
   const std::vector<const TensorFamily*>& families() const { return families_; }
@@ -89,7 +108,6 @@ class GraphBuilder {
     Dim first_byte = 0;
   };
   Window window_of(const TensorValue& tensor);
-  void leave_history(const TensorValue& tensor);
   ValueRef derive(ValueRef base, const TensorValue& tensor);
   ValueRef whole_base(TensorValue* tensor, ValueRef value);
   ValueRef with_window(const TensorValue& tensor, ValueRef value);
@@ -98,6 +116,7 @@ class GraphBuilder {
   void check_apart(const TensorBase& written, const TensorValue& other);
   void check_apart_from_written(TensorValue* input);
 
+  bool counts_writes_ = true;
   ValueReader& values_;
   const FrameStack& frames_;
   std::shared_ptr<Graph> graph_;

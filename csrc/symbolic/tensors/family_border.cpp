@@ -112,15 +112,17 @@ class Border {
   std::vector<std::pair<ValuePtr, ValuePtr>> passed_;  // {the library's, ours}
 };
 
-// Nothing of ours records operations of a stand-in: the library does, or nothing.
-class WithoutGrad {
+// The library records the operations of a stand-in, or nothing does.
+class ModesOfLibrary {
  public:
-  explicit WithoutGrad(GraphBuilder& builder) : builder_(builder), before_(builder.modes(default_family()).grad) {
-    builder.modes(default_family()).grad = false;
+  ModesOfLibrary(GraphBuilder& builder, const TensorFamily& library)
+      : builder_(builder), before_(builder.modes(default_family()).grad) {
+    bool records = library.recorder != nullptr && builder.modes(library).records_gradient();
+    builder.modes(default_family()).grad = records;
   }
-  ~WithoutGrad() { builder_.modes(default_family()).grad = before_; }
-  WithoutGrad(const WithoutGrad&) = delete;
-  WithoutGrad& operator=(const WithoutGrad&) = delete;
+  ~ModesOfLibrary() { builder_.modes(default_family()).grad = before_; }
+  ModesOfLibrary(const ModesOfLibrary&) = delete;
+  ModesOfLibrary& operator=(const ModesOfLibrary&) = delete;
 
  private:
   GraphBuilder& builder_;
@@ -149,7 +151,8 @@ ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const Cal
   CallArgs own = border.inward(without_neutral_keywords(tracer, *callable.family, args));
   size_t depth = tracer.frames().depth();
   try {
-    return border.outward(call_rewritten(tracer, callable.function, own));
+    GraphBuilder::CountsWrites counts(tracer.builder(), callable.counts_writes);
+    return border.outward(call_rewritten(tracer, *callable.family, callable.function, own));
   } catch (const RaiseSignal&) {
     // It does not take the arguments: no frame of it was made.
     if (tracer.frames().depth() == depth) refuse_arguments(*callable.family, callable.name);
@@ -157,10 +160,10 @@ ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const Cal
   }
 }
 
-ValuePtr call_rewritten(Tracer& tracer, BorrowedRef function, const CallArgs& args) {
+ValuePtr call_rewritten(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args) {
   const Source* source = tracer.sources().get(SourceKind::StandIn, nullptr, nullptr, index_of_stand_in(function));
   ValuePtr stand_in = value_at(tracer, source, Ref::share(function));
-  WithoutGrad without_grad(tracer.builder());
+  ModesOfLibrary modes(tracer.builder(), family);
   std::optional<ValuePtr> result = call_catching(tracer, stand_in, args, PyExc_BaseException);
   if (!result) raise_here();
   return *result;

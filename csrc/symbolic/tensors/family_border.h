@@ -8,7 +8,7 @@ namespace md {
 // Calls the stand-in of a callable of the family. Where it raises, the library's own function raises.
 ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const CallArgs& args);
 // The same for a function over the library's own tensors.
-ValuePtr call_rewritten(Tracer& tracer, BorrowedRef function, const CallArgs& args);
+ValuePtr call_rewritten(Tracer& tracer, const TensorFamily& family, BorrowedRef function, const CallArgs& args);
 
 // Without the keywords that change nothing: TensorFamily::neutral_keywords.
 CallArgs without_neutral_keywords(Tracer& tracer, const TensorFamily& family, const CallArgs& args);

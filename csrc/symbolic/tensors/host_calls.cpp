@@ -420,6 +420,7 @@ Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
   Node* node = tracer.builder().add_op(*row, std::move(node_operands));
   node->owned_op = row;
   keep_gradient_of_operands(tracer.graph(), *node, request.operands);
+  tracer.builder().leave_to_library(*node);
   if (!written.empty()) tracer.cannot_undo();
   for (size_t i = 0; i < written.size(); ++i)
     tracer.builder().write_tensor(written[i], {node, static_cast<int>(outs[i])});

@@ -124,7 +124,7 @@ ValuePtr call_Op(Tracer& tracer, const TensorCallable& callable, const CallArgs&
   CallArgs plain = without_neutral_keywords(tracer, *callable.family, args);
   if (callable.elaborate != nullptr && !takes_arguments(*callable.row, plain)) {
     plain.positional.insert(plain.positional.begin(), tracer.values().constant(BorrowedRef(callable.function)));
-    return call_rewritten(tracer, callable.elaborate, plain);
+    return call_rewritten(tracer, *callable.family, callable.elaborate, plain);
   }
   const std::vector<Param>& params = callable.row->schema.params;
   for (size_t i = 0; i < std::min(params.size(), plain.positional.size()); ++i) {
@@ -214,7 +214,7 @@ ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const Call
 }
 
 ValuePtr call_Rewritten(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  return call_rewritten(tracer, callable.function, args);
+  return call_rewritten(tracer, *callable.family, callable.function, args);
 }
 
 ValuePtr call_HostCall(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {

@@ -631,6 +631,7 @@ class OpCapture {
       if (base) tracer_.builder().make_alias(result.get(), as<TensorValue>(base), *node, static_cast<int>(i));
       results.push_back(result);
     }
+    tracer_.builder().require_derivative(*node);
     const std::vector<ParamType>& returns = row_->schema.returns;
     if (returns.size() == 1 && returns[0] == ParamType::Tensor) return results[0];
     auto sequence = make_value<SequenceValue>(false, std::move(results));

@@ -139,6 +139,7 @@ std::vector<Tensor> TraceRecorder::record(const OpRow& row, std::span<const Arg>
   Node* node = capture.tracer.builder().add_op(row, std::move(operands));
   bool requires_grad = results_require_grad(capture, *node);
   for (ValueInfo& out : node->outs) out.spec.requires_grad = requires_grad && is_inexact(out.spec.dtype);
+  capture.tracer.builder().require_derivative(*node);
   std::vector<Tensor> outs = recording_results(capture, node, node->outs.size());
   const Tensor* viewed = args.empty() ? nullptr : std::get_if<Tensor>(&args[0]);
   if (viewed == nullptr || !viewed->defined() || !is_recording(*viewed) || !is_strided_view(*node)) return outs;

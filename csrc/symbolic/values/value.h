@@ -140,6 +140,7 @@ struct TensorBase {
   ValueRef original;  // before any write: fixes the layout
   ValueRef current;
   int version = 0;                 // number of writes
+  int uncounted = 0;               // those of them, since the last logged one, that the library does not count
   const Source* source = nullptr;  // set for an input
   Tensor object;                   // an input's tensor at capture
 };

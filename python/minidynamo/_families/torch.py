@@ -92,6 +92,9 @@ _WITHOUT_MARKS = ("nn/", "optim/")
 
 
 def _register(torch: Any) -> None:
+    from . import torch_gradients
+
+    _C._torch.set_recorder(torch_gradients.record)
     for path in _WITHOUT_MARKS:
         _C._ignore_marks_in(f"{torch.__path__[0]}/{path}")
     for path in _LEFT:
@@ -102,6 +105,8 @@ def _register(torch: Any) -> None:
     add = _add
     for row in (*torch_functions.TABLE, *torch_rewrites.TABLE):
         row.register(torch, add)
+    for function in torch_rewrites.CALLED:
+        add(function, function.__name__, "HostCall")
     for name, function in torch_layers.stand_ins():
         for fused, _ in _found(torch, ("", "_C._nn"), (name,)):
             add(fused, name, "StandIn", function)
@@ -127,11 +132,14 @@ def _register(torch: Any) -> None:
     conversions.register()
 
 
-def _add(callable: Any, name: str, kind: str, operand: Any = None, *, method: bool = False) -> None:
+def _add(
+    callable: Any, name: str, kind: str, operand: Any = None, *, method: bool = False, counts_writes: bool = True
+) -> None:
     own = name.rpartition(".")[2]
     layout = torch_functions.LAYOUTS.get(own, "Computed")
     refused, results = torch_refused_dtypes.refused(own, method), torch_refused_dtypes.refused_results(own)
-    _C._torch.add(callable, name, kind, operand, method=method, layout=layout, refused=refused, refused_results=results)
+    options = {"layout": layout, "counts_writes": counts_writes, "refused": refused, "refused_results": results}
+    _C._torch.add(callable, name, kind, operand, method=method, **options)
 
 
 def _found(torch: Any, places: Any, names: Any) -> Iterator[tuple[Any, str]]:

@@ -87,7 +87,27 @@ def associative_scan(combine_fn: Any, xs: Any, dim: int, reverse: bool = False, 
     return type(xs)(scanned) if several else scanned[0]
 
 
+def drawn_mask(sizes: tuple[int, ...], dtype: Any, p: float) -> Any:
+    """What dropout multiplies by, 0 with probability p, else 1 / (1 - p): drawn as torch's own draws it."""
+    return torch.empty(sizes, dtype=dtype).bernoulli_(1 - p).div_(1 - p)
+
+
+def dropout(input: Any, p: float, train: bool) -> Any:
+    """torch.dropout, with the mask from a call in the region."""
+    if not train or p == 0 or input.numel() == 0:
+        return input
+    if not 0 < p <= 1 or not input.is_contiguous() or not input.is_floating_point():
+        decline("dropout of a tensor that is not contiguous, or with a probability outside of (0, 1]")
+    if p == 1:
+        return input * torch.zeros((), dtype=input.dtype)
+    return input * drawn_mask(tuple(input.shape), input.dtype, p)
+
+
+# Functions of this module that regions call as they are.
+CALLED = (drawn_mask,)
+
 TABLE = (
+    StandIn("dropout", dropout, "Rewritten"),
     StandIn("autograd.Function.apply", apply, "Rewritten"),
     StandIn("_higher_order_ops.associative_scan", associative_scan, "Rewritten"),
     StandIn("masked._ops._combine_input_and_mask", combine_input_and_mask, "Rewritten"),

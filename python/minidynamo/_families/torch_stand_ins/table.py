@@ -26,12 +26,18 @@ def _unbound(value: Any) -> Any:
 
 
 class StandIn:
-    """A function of ours, with torch's parameters, in the place of torch's at `places`."""
+    """A function of ours, with torch's parameters, in the place of torch's at `places`.
 
-    def __init__(self, places: str, function: Callable[..., Any], kind: str = "StandIn") -> None:
+    counts_writes: whether torch raises the versions of the tensors that its function writes.
+    """
+
+    def __init__(
+        self, places: str, function: Callable[..., Any], kind: str = "StandIn", *, counts_writes: bool = True
+    ) -> None:
         self.places = places.split()
         self.function = function
         self.kind = kind
+        self.options = {} if counts_writes else {"counts_writes": False}
 
     def register(self, torch: Any, add: Callable[..., None]) -> None:
         """Adds it for each place that this torch has."""
@@ -40,17 +46,18 @@ class StandIn:
             for part in path.split("."):
                 value = getattr(value, part, None)
             if value is not None:
-                add(_unbound(value), path, self.kind, self.function, method=path.startswith("Tensor."))
+                method = path.startswith("Tensor.")
+                add(_unbound(value), path, self.kind, self.function, method=method, **self.options)
 
 
 TABLE: list[StandIn] = []
 
 
-def stands_in(places: str) -> Callable[[_Function], _Function]:
+def stands_in(places: str, *, counts_writes: bool = True) -> Callable[[_Function], _Function]:
     """Enters a function over our tensors."""
 
     def enter(function: _Function) -> _Function:
-        TABLE.append(StandIn(places, function))
+        TABLE.append(StandIn(places, function, counts_writes=counts_writes))
         return function
 
     return enter
