@@ -119,6 +119,19 @@ GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
   return chosen.way;
 }
 
+// The library runs the frame, and records it: reported as a break at the first operation with a history.
+void note_unrecorded(const RegionPlace& place, CapturedRegion& region) {
+  GraphBreak found{BreakReason::needs_gradient, "a region whose gradients cannot be computed here", {}, {}, {}};
+  for (const auto& node : region.graph->nodes()) {
+    bool has_history = std::ranges::any_of(node->outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
+    if (node->kind != NodeKind::Op || !has_history || node->location == nullptr) continue;
+    found.user_stack = *node->location;
+    break;
+  }
+  region.graph_break = std::move(found);
+  region.break_policy = place.policy;
+}
+
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
@@ -131,7 +144,8 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   GradientWay way = choose_gradients(place, entry);
   if (way == GradientWay::Python) {
-    entry.region.exit = ExitKind::Bailout;
+    if (region.family->recorder != nullptr) note_unrecorded(place, region);
+    region.exit = ExitKind::Bailout;
     return;
   }
   if (way == GradientWay::OpByOp) {
@@ -390,7 +404,12 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (entry->region.workless && may_go_on(place.bytecode, *entry->region.workless)) entry->behind.set_may_exist();
   entry->trace_ns = stopwatch.lap();
   report.traced();
-  if (entry->region.exit != ExitKind::Bailout) make_plan_or_bail_out(place, *entry);
+  if (entry->region.exit != ExitKind::Bailout) {
+    make_plan_or_bail_out(place, *entry);
+    bool is_unrecorded = entry->region.exit == ExitKind::Bailout && entry->region.graph_break &&
+                         entry->region.graph_break->reason == BreakReason::needs_gradient;
+    if (is_unrecorded) report_break(place, entry->region, report);
+  }
   entry->plan_ns = stopwatch.lap();
   entry->links = links_to_itself(*entry);
   if (!keeps_empty_regions(place) && !place.policy->breaks_are_errors()) entry->numbers = stretch_of_numbers(*entry);
