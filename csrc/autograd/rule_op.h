@@ -41,15 +41,16 @@ class RuleOp {
 
 namespace rule_ops {
 inline const RuleOp abs("abs"), add("add"), arange("arange"), cast("cast"), cat("cat"), clone("clone"), conj("conj"),
-    contiguous("contiguous"), convolution("convolution"), cumprod("cumprod"), div("div"), eq("eq"), expand("expand"),
-    eye("eye"), full_like("full_like"), gather("gather"), gt("gt"), index_add("index_add"), index_put("index_put"),
-    isfinite("isfinite"), linalg_eigh("linalg_eigh"), linalg_inv("linalg_inv"), linalg_solve("linalg_solve"),
-    linalg_svd("linalg_svd"), matmul("matmul"), movedim("movedim"), mT("mT"), mul("mul"), narrow("narrow"), neg("neg"),
-    ones("ones"), outer("outer"), pow("pow"), prod("prod"), reshape("reshape"), scatter_add("scatter_add"),
-    scatter_view("scatter_view"), select("select"), sigmoid("sigmoid"), sign("sign"), stack("stack"), sub("sub"),
-    sum("sum"), t("t"), tanh("tanh"), transpose("transpose"), tril("tril"), triu("triu"), unbind("unbind"),
-    unfold("unfold"), unsqueeze("unsqueeze"), where("where"), zeros("zeros"), zeros_like("zeros_like"),
-    complex("complex"), real_part("real_part"), imag_part("imag_part"), squeeze("squeeze");
+    contiguous("contiguous"), convolution("convolution"), convolution_weights("convolution_weights"),
+    cumprod("cumprod"), div("div"), eq("eq"), expand("expand"), eye("eye"), full_like("full_like"), gather("gather"),
+    gt("gt"), index_add("index_add"), index_put("index_put"), isfinite("isfinite"), linalg_eigh("linalg_eigh"),
+    linalg_inv("linalg_inv"), linalg_solve("linalg_solve"), linalg_svd("linalg_svd"), matmul("matmul"),
+    movedim("movedim"), mT("mT"), mul("mul"), narrow("narrow"), neg("neg"), ones("ones"), outer("outer"), pow("pow"),
+    prod("prod"), reshape("reshape"), scatter_add("scatter_add"), scatter_view("scatter_view"), select("select"),
+    sigmoid("sigmoid"), sign("sign"), stack("stack"), sub("sub"), sum("sum"), t("t"), tanh("tanh"),
+    transpose("transpose"), tril("tril"), triu("triu"), unbind("unbind"), unfold("unfold"), unsqueeze("unsqueeze"),
+    where("where"), zeros("zeros"), zeros_like("zeros_like"), complex("complex"), real_part("real_part"),
+    imag_part("imag_part"), squeeze("squeeze");
 }  // namespace rule_ops
 
 inline Scalar whole(int64_t value) { return Scalar(value); }

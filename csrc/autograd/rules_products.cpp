@@ -79,6 +79,11 @@ Windows windows_of(RuleArgs args) {
   return {dims_in(args, 3), dims_in(args, 4), dims_in(args, 5), truth_in(args, 6), dims_in(args, 7), int_in(args, 8)};
 }
 
+// Those of convolution_weights.
+Windows plain_windows_of(RuleArgs args) {
+  return {dims_in(args, 3), dims_in(args, 4), dims_in(args, 5), false, {}, int_in(args, 6)};
+}
+
 // Without what lies beyond these sizes in the dims from the third on.
 Tensor cut_to(Tensor tensor, const DimVec& sizes) {
   for (int i = 2; i < sizes.size(); ++i)
@@ -93,15 +98,8 @@ Tensor convolved(const Tensor& input, const Tensor& weight, const Windows& windo
                          truth(transposed), output_padding, whole(windows.groups));
 }
 
-}  // namespace
-
-namespace rules {
-
-// The convolution the other way round.
-Arg convolution_input(const DifferentiatedCall&, RuleArgs args) {
-  const Tensor &g = tensor_in(args, 0), &weight = tensor_in(args, 2);
-  const DimVec& sizes = sizes_in(args, 1);
-  Windows windows = windows_of(args);
+// The gradient of an input of these sizes, by that of the result.
+Tensor other_way_round(const Tensor& g, const DimVec& sizes, const Tensor& weight, const Windows& windows) {
   if (windows.transposed) return cut_to(convolved(g, weight, windows, false, windows.none()), sizes);
   DimVec beyond;
   for (int i = 0; i < windows.spatial(); ++i) {
@@ -112,27 +110,35 @@ Arg convolution_input(const DifferentiatedCall&, RuleArgs args) {
   return convolved(g, weight, windows, true, beyond);
 }
 
-// A convolution whose batch are the channels, with the gradient as weight: stride and dilation change places.
+}  // namespace
+
+namespace rules {
+
+// The convolution the other way round.
+Arg convolution_input(const DifferentiatedCall&, RuleArgs args) {
+  return other_way_round(tensor_in(args, 0), sizes_in(args, 1), tensor_in(args, 2), windows_of(args));
+}
+
+// The windows of the larger side, by the smaller one.
 Arg convolution_weight(const DifferentiatedCall&, RuleArgs args) {
   Windows windows = windows_of(args);
   const DimVec& sizes = sizes_in(args, 2);
-  const Tensor& input = tensor_in(args, windows.transposed ? 0 : 1);
-  const Tensor& other = tensor_in(args, windows.transposed ? 1 : 0);
-  Windows turned = windows;
-  std::swap(turned.stride, turned.dilation);
-  turned.groups = 1;
-  Tensor by_channel = op::transpose(input, whole(0), whole(1)), by_output = op::transpose(other, whole(0), whole(1));
-  auto group = [&](const Tensor& tensor, int64_t number) {
-    int64_t length = tensor.spec().sizes[0].value() / windows.groups;
-    Tensor part = windows.groups == 1 ? tensor : op::narrow(tensor, whole(0), whole(number * length), whole(length));
-    return op::contiguous(part);
-  };
-  std::vector<Tensor> parts;
-  for (int64_t number = 0; number < windows.groups; ++number) {
-    Tensor part = convolved(group(by_channel, number), group(by_output, number), turned, false, turned.none());
-    parts.push_back(op::transpose(cut_to(part, sizes), whole(0), whole(1)));
-  }
-  return parts.size() == 1 ? parts[0] : op::cat(parts, whole(0));
+  DimVec kernel;
+  for (int i = 2; i < sizes.size(); ++i) kernel.push_back(sizes[i]);
+  const Tensor &g = tensor_in(args, 0), &input = tensor_in(args, 1);
+  return op::convolution_weights(windows.transposed ? input : g, windows.transposed ? g : input, kernel, windows.stride,
+                                 windows.padding, windows.dilation, whole(windows.groups));
+}
+
+// Of convolution_weights: a convolution of the larger side by the gradient.
+Arg convolution_small(const DifferentiatedCall&, RuleArgs args) {
+  Windows windows = plain_windows_of(args);
+  return cut_to(convolved(tensor_in(args, 2), tensor_in(args, 0), windows, false, windows.none()), sizes_in(args, 1));
+}
+
+// And one of the smaller side, the other way round.
+Arg convolution_large(const DifferentiatedCall&, RuleArgs args) {
+  return other_way_round(tensor_in(args, 1), sizes_in(args, 2), tensor_in(args, 0), plain_windows_of(args));
 }
 
 }  // namespace rules

@@ -18,9 +18,9 @@ constexpr int kNone = -1;
 struct RecordedRun {
   const TensorFamily* family;
   std::shared_ptr<GradientPlan> plan;
-  std::vector<Scalar> scalars;                  // by input
+  std::vector<Scalar> scalars;                   // by input
   std::vector<int> saved_inputs, saved_outputs;  // by input, by output: which of the saved tensors; or kNone
-  std::vector<size_t> inputs, outputs;          // of the node: which inputs and outputs they are
+  std::vector<size_t> inputs, outputs;           // of the node: which inputs and outputs they are
 
   Ref backward(BorrowedRef saved, BorrowedRef gradients) const;
   // What the callable of a backend did not return.
@@ -125,10 +125,9 @@ Ref RecordedRun::backward(BorrowedRef saved, BorrowedRef given) const {
   for (size_t i = 0; i < outputs.size(); ++i) gradients[outputs[i]] = tensor_in(*family, given, i);
   GradientPlan::Backward& found = plan->backward_for(gradients);
   std::vector<GraphInput> inputs_of_plan = GradientPlan::inputs_of(found, values, results, gradients);
-  std::vector<Tensor> computed = creates_graph
-                                     ? run_recorded(*family, found, inputs_of_plan)
-                                     : run_for(*family, GradientPlan::plan_of(found), inputs_of_plan,
-                                               found.gradients.graph->outputs().size());
+  std::vector<Tensor> computed = creates_graph ? run_recorded(*family, found, inputs_of_plan)
+                                               : run_for(*family, GradientPlan::plan_of(found), inputs_of_plan,
+                                                         found.gradients.graph->outputs().size());
   return gradients_of_node(*this, found.gradients, std::move(computed));
 }
 
@@ -141,7 +140,8 @@ PyObject* run_backward(PyObject* capsule, PyObject* const* args, Py_ssize_t coun
     if (run == nullptr) return nullptr;
     bool is_called_rightly = count == 2 && PyTuple_Check(args[0]) && PyTuple_Check(args[1]) &&
                              PyTuple_GET_SIZE(args[1]) == static_cast<Py_ssize_t>(run->outputs.size());
-    if (!is_called_rightly) raise(ErrorKind::Type, "backward() of a compiled function takes saved tensors and gradients");
+    if (!is_called_rightly)
+      raise(ErrorKind::Type, "backward() of a compiled function takes saved tensors and gradients");
     return run->backward(args[0], args[1]).release();
   } catch (...) {
     set_error_from_current_exception();
@@ -152,9 +152,7 @@ PyObject* run_backward(PyObject* capsule, PyObject* const* args, Py_ssize_t coun
 PyMethodDef backward_method = {"backward", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_backward)),
                                METH_FASTCALL, nullptr};
 
-void delete_run(PyObject* capsule) {
-  delete static_cast<RecordedRun*>(PyCapsule_GetPointer(capsule, kCapsule));
-}
+void delete_run(PyObject* capsule) { delete static_cast<RecordedRun*>(PyCapsule_GetPointer(capsule, kCapsule)); }
 
 Ref backward_function(std::unique_ptr<RecordedRun> run) {
   Ref capsule = check(PyCapsule_New(run.get(), kCapsule, delete_run));

@@ -183,14 +183,18 @@ void warn_of_suppressed(const RegionPlace& place) {
 }
 
 // If a backend failure is suppressed, the place runs uncaptured from then on.
-void make_plan_or_bail_out(const RegionPlace& place, RegionEntry& entry) {
+void make_plan_or_bail_out(const RegionPlace& place, RegionEntry& entry, CaptureReport& report) {
+  CapturedRegion& region = entry.region;
   try {
     make_plan(place, entry);
   } catch (const CaptureError&) {
     if (!is_suppressed(place)) throw;
     warn_of_suppressed(place);
-    entry.region.exit = ExitKind::Bailout;
+    region.exit = ExitKind::Bailout;
   }
+  bool is_unrecorded = region.exit == ExitKind::Bailout && region.graph_break &&
+                       region.graph_break->reason == BreakReason::needs_gradient;
+  if (is_unrecorded) report_break(place, region, report);
 }
 
 // Whether regions are kept even if they compute nothing.
@@ -404,12 +408,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   if (entry->region.workless && may_go_on(place.bytecode, *entry->region.workless)) entry->behind.set_may_exist();
   entry->trace_ns = stopwatch.lap();
   report.traced();
-  if (entry->region.exit != ExitKind::Bailout) {
-    make_plan_or_bail_out(place, *entry);
-    bool is_unrecorded = entry->region.exit == ExitKind::Bailout && entry->region.graph_break &&
-                         entry->region.graph_break->reason == BreakReason::needs_gradient;
-    if (is_unrecorded) report_break(place, entry->region, report);
-  }
+  if (entry->region.exit != ExitKind::Bailout) make_plan_or_bail_out(place, *entry, report);
   entry->plan_ns = stopwatch.lap();
   entry->links = links_to_itself(*entry);
   if (!keeps_empty_regions(place) && !place.policy->breaks_are_errors()) entry->numbers = stretch_of_numbers(*entry);

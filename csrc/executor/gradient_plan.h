@@ -26,15 +26,15 @@ class GradientPlan {
   // Our own plan returns what the backward reads as further outputs; the plan of a callable backend does not if it can
   // be run again by the backward.
   enum class Forward : uint8_t { Saves, RunsAgain };
-  // Who keeps the histories of results. Another library makes views itself, of what it has recorded: a value whose views
-  // are outputs is then an output, too.
+  // Who keeps the histories of results. Another library makes views itself, of what it has recorded: a value of which
+  // several outputs are views is then an output, too.
   enum class Recorder : uint8_t { Tape, Library };
   struct Chosen {
     GradientWay way = GradientWay::None;
     std::shared_ptr<GradientPlan> plan;  // of GradientWay::Plan
   };
-  static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes, Forward forward,
-                       Recorder recorder = Recorder::Tape);
+  static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes,
+                       Forward forward, Recorder recorder = Recorder::Tape);
 
   // The graph with further outputs.
   const std::shared_ptr<const Graph>& forward() const { return forward_; }

@@ -79,8 +79,8 @@ inline constexpr char kWidened = 'w';  // in keys of primitives from widened_pri
 
 // Calls `make`, which returns null or throws dnnl::error if oneDNN has no implementation; single-threaded.
 template <typename Make>
-OnednnPackingPtr make_cached(const Key& key, const Make& make) {
-  return std::static_pointer_cast<const OnednnPacking>(cache().find_or_make(key.text(), [&]() -> OnednnPrimitivePtr {
+OnednnPrimitivePtr make_cached_primitive(const Key& key, const Make& make) {
+  return cache().find_or_make(key.text(), [&]() -> OnednnPrimitivePtr {
     ThreadCountScope scope(1);
     try {
       return make();
@@ -89,7 +89,11 @@ OnednnPackingPtr make_cached(const Key& key, const Make& make) {
       check(error.status, error.what());
       return nullptr;
     }
-  }));
+  });
+}
+template <typename Make>
+OnednnPackingPtr make_cached(const Key& key, const Make& make) {
+  return std::static_pointer_cast<const OnednnPacking>(make_cached_primitive(key, make));
 }
 
 }  // namespace md::onednn

@@ -217,6 +217,31 @@ void convolution_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, input.dtype, std::move(sizes));
 }
 
+void convolution_weights_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec &small = tensor_arg(call, 0).spec(), &large = tensor_arg(call, 1).spec();
+  const DimVec& kernel = window_arg(call, "kernel");
+  int spatial = kernel.size();
+  Dim groups = dim_arg(call, call.row.schema.find("groups"));
+  bool ranks_fit = spatial >= 1 && spatial <= kWindowDims && small.rank() == spatial + 2 && large.rank() == spatial + 2;
+  for (const char* name : {"stride", "padding", "dilation"})
+    ranks_fit = ranks_fit && window_arg(call, name).size() == spatial;
+  if (!ranks_fit)
+    raise_op(ErrorKind::Runtime, call.row.name, "small and large must have two dims more than kernel ",
+             str(kernel.span()), " has numbers", operand_shapes(call));
+  if (!is_floating(small.dtype)) raise_op(ErrorKind::Runtime, call.row.name, "is not implemented for integers");
+  for (const char* name : {"stride", "dilation"}) require_positive(call, name);
+  require_not_negative(call, "padding");
+  bool fits = !known_less(groups, 1) && known_equal(small.sizes[0], large.sizes[0]) &&
+              known_equal(floor_divide(large.sizes[1], groups) * groups, large.sizes[1]) &&
+              known_equal(floor_divide(small.sizes[1], groups) * groups, small.sizes[1]);
+  if (!fits)
+    raise_op(ErrorKind::Runtime, call.row.name, "small and large must have as many images and channels in ",
+             groups.str(), " groups", operand_shapes(call));
+  DimVec sizes = {small.sizes[1], floor_divide(large.sizes[1], groups)};
+  for (Dim size : kernel) sizes.push_back(size);
+  push_contiguous(outs, small.dtype, std::move(sizes));
+}
+
 // Tensor.unfold: the windows along dim as a new last dim.
 void unfold_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = tensor_arg(call, 0).spec();

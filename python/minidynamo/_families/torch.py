@@ -9,6 +9,7 @@ from . import (
     add_module_wrapper,
     conversions,
     torch_functions,
+    torch_gradients,
     torch_graphs,
     torch_layers,
     torch_operators,
@@ -92,8 +93,6 @@ _WITHOUT_MARKS = ("nn/", "optim/")
 
 
 def _register(torch: Any) -> None:
-    from . import torch_gradients
-
     _C._torch.set_recorder(torch_gradients.record)
     for path in _WITHOUT_MARKS:
         _C._ignore_marks_in(f"{torch.__path__[0]}/{path}")

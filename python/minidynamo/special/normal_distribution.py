@@ -16,19 +16,25 @@ def cumulative(x: Tensor) -> Tensor:
 
 
 def log_cumulative(x: Tensor) -> Tensor:
-    t = x * math.sqrt(0.5)
+    # Each branch where the other is taken: at a number with a finite slope.
+    is_tail = x < -1.0
+    t = minidynamo.where(is_tail, x, -1.0) * math.sqrt(0.5)
     tail = (scaled_erfc(-t) / 2.0).log() - t * t
-    return minidynamo.where(x < -1.0, tail, (-0.5 * t.erfc()).log1p())
+    other = minidynamo.where(is_tail, -1.0, x) * math.sqrt(0.5)
+    return minidynamo.where(is_tail, tail, (-0.5 * other.erfc()).log1p())
 
 
 def scaled_erfc(x: Tensor) -> Tensor:
     """exp(x**2) * erfc(x): beyond 25, where erfc is near its smallest number, by the asymptotic series."""
-    inverse = 0.5 / (x * x)
-    series = falling_powers(inverse, (-945.0, 105.0, -15.0, 3.0, -1.0, 1.0)) / (x * math.sqrt(math.pi))
+    is_far = x > 25.0
+    far = minidynamo.where(is_far, x, 26.0)
+    inverse = 0.5 / (far * far)
+    series = falling_powers(inverse, (-945.0, 105.0, -15.0, 3.0, -1.0, 1.0)) / (far * math.sqrt(math.pi))
     # The square in two parts: rounding it once would be magnified by exp.
-    whole = (x * 4096.0).round() / 4096.0
-    square = (whole * whole).exp() * ((x - whole) * (x + whole)).exp()
-    return minidynamo.where(x > 25.0, series, square * x.erfc())
+    near = minidynamo.where(is_far, 0.0, x)
+    whole = (near * 4096.0).round() / 4096.0
+    square = (whole * whole).exp() * ((near - whole) * (near + whole)).exp()
+    return minidynamo.where(is_far, series, square * near.erfc())
 
 
 def quantile(y0: Tensor) -> Tensor:

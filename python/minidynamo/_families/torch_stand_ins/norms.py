@@ -23,7 +23,7 @@ def native_layer_norm(input: Tensor, normalized_shape: Any, weight: Any, bias: A
     result = minidynamo.nn.functional.layer_norm(input, normalized_shape, weight, bias, eps)
     dims = [*range(input.dim() - len(normalized_shape), input.dim())]
     mean = input.mean(dims, keepdim=True)
-    return result, mean, (input.var(dims, correction=0, keepdim=True) + eps).rsqrt()
+    return result, mean.detach(), (input.var(dims, correction=0, keepdim=True).detach() + eps).rsqrt()
 
 
 @stands_in("native_group_norm")
@@ -78,4 +78,4 @@ def native_batch_norm(
     if not training:
         return result, input.new_empty((0,)), input.new_empty((0,))
     dims = [0, *range(2, input.dim())]
-    return result, input.mean(dims), (input.var(dims, correction=0) + eps).rsqrt()
+    return result, input.mean(dims).detach(), (input.var(dims, correction=0).detach() + eps).rsqrt()
