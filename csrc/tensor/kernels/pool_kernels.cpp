@@ -112,11 +112,89 @@ void max_windows(const WindowGeometry& geometry, const Tensor& self, std::span<T
   });
 }
 
+// The window positions whose element number k is in the input.
+struct RowPart {
+  int64_t first;  // the input position for window 0
+  int64_t begin, end;
+};
+RowPart part_of_row(const WindowDim& dim, int64_t k) {
+  int64_t first = k * dim.dilation - dim.padding;
+  int64_t begin = first >= 0 ? 0 : (-first + dim.stride - 1) / dim.stride;
+  int64_t end = first >= dim.input ? 0 : std::min(dim.output, (dim.input - 1 - first) / dim.stride + 1);
+  return {first, begin, end};
+}
+
+// A row of windows: the largest elements so far, and their places in the plane.
+template <typename T>
+struct LargestOfRow {
+  std::vector<T> values;
+  std::vector<int32_t> places;
+
+  // At first the lowest number, at the first element of each window.
+  void start(const WindowDim& width, int32_t first_row) {
+    values.assign(static_cast<size_t>(width.output), lowest<T>());
+    places.assign(static_cast<size_t>(width.output), 0);
+    for (int64_t o = 0; o < width.output; ++o) {
+      Range range = covered(width, o);
+      if (count_of(range) > 0) places[static_cast<size_t>(o)] = first_row + static_cast<int32_t>(range.begin);
+    }
+  }
+
+  void take(const WindowDim& width, const T* row, int32_t start_of_row) {
+    for (int64_t k = 0; k < width.kernel; ++k) {
+      RowPart part = part_of_row(width, k);
+      const T* from = row + part.first;
+      for (int64_t o = part.begin; o < part.end; ++o) {
+        T value = from[o * width.stride];
+        auto now = comparable(value);
+        auto at = static_cast<size_t>(o);
+        bool is_larger = (now > comparable(values[at])) | (now != now);
+        values[at] = is_larger ? value : values[at];
+        places[at] = is_larger ? start_of_row + static_cast<int32_t>(part.first + o * width.stride) : places[at];
+      }
+    }
+  }
+};
+
+// Sliding windows, one row of windows at a time. A dilated window may skip the whole input.
+template <typename T>
+void max_moving_windows(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs) {
+  const auto& [d, h, w] = geometry.dims;
+  int64_t rows = d.output * h.output;
+  double ns = 0.7 * static_cast<double>(geometry.kernel_size() * w.output);
+  parallel_for(outs[0]->numel() / w.output, ns, [&](int64_t begin, int64_t end) {
+    LargestOfRow<T> largest;
+    for (int64_t i = begin; i < end; ++i) {
+      const T* plane = self.data<T>() + i / rows * geometry.input_size();
+      Range depth = covered(d, i % rows / h.output), height = covered(h, i % h.output);
+      bool is_empty = count_of(depth) == 0 || count_of(height) == 0;
+      largest.start(w, is_empty ? 0 : static_cast<int32_t>((depth.begin * h.input + height.begin) * w.input));
+      for (int64_t z = depth.begin; z < depth.end; z += depth.step)
+        for (int64_t y = height.begin; y < height.end; y += height.step) {
+          int64_t start = (z * h.input + y) * w.input;
+          largest.take(w, plane + start, static_cast<int32_t>(start));
+        }
+      std::copy(largest.values.begin(), largest.values.end(), outs[0].data<T>() + i * w.output);
+      int64_t* places = outs[1].data<int64_t>() + i * w.output;
+      if (is_empty)
+        std::fill_n(places, w.output, 0);
+      else
+        std::copy(largest.places.begin(), largest.places.end(), places);
+    }
+  });
+}
+
 void max_pool(const OpCall& call, std::span<Tensor> outs, int spatial, RangeOf range_of) {
   if (outs[0]->numel() == 0) return;
   Tensor self = as_contiguous(tensor_arg(call, 0), outs[0]->dtype());
   WindowGeometry geometry = geometry_of(call, self, outs[0], spatial);
-  with_type(self->dtype(), [&]<typename T>() { max_windows<T>(geometry, self, outs, range_of); });
+  bool moves = range_of == covered && geometry.input_size() <= std::numeric_limits<int32_t>::max();
+  with_type(self->dtype(), [&]<typename T>() {
+    if (moves)
+      max_moving_windows<T>(geometry, self, outs);
+    else
+      max_windows<T>(geometry, self, outs, range_of);
+  });
 }
 
 // One window per plane.
@@ -165,10 +243,9 @@ T mean_of(WindowSum<T> sum, int64_t count) {
 template <typename T>
 void add_row(const WindowDim& dim, const T* row, WindowSum<T>* sums) {
   for (int64_t k = 0; k < dim.kernel; ++k) {
-    int64_t first = k * dim.dilation - dim.padding;  // input position for window 0
-    int64_t begin = first >= 0 ? 0 : (-first + dim.stride - 1) / dim.stride;
-    int64_t end = first >= dim.input ? 0 : std::min(dim.output, (dim.input - 1 - first) / dim.stride + 1);
-    for (int64_t o = begin; o < end; ++o) sums[o] += static_cast<WindowSum<T>>(row[first + o * dim.stride]);
+    RowPart part = part_of_row(dim, k);
+    for (int64_t o = part.begin; o < part.end; ++o)
+      sums[o] += static_cast<WindowSum<T>>(row[part.first + o * dim.stride]);
   }
 }
 
