@@ -71,8 +71,8 @@ struct ConvolutionSpec {
 OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);
 
 // The gradient of the weights of a convolution that is not transposed, in float32. In src and dst of `spec`, which may
-// have some of the channels of larger tensors, images are these numbers of elements apart. Inputs: src, and the gradient
-// of dst; single-threaded. Null as above.
+// have some of the channels of larger tensors, images are these numbers of elements apart. Inputs: src, and the
+// gradient of dst; single-threaded. Null as above.
 OnednnPrimitivePtr make_convolution_weights(const ConvolutionSpec& spec, int64_t src_image, int64_t dst_image);
 
 // The bytes of the primitives of pieces; neighbours of the same shape share one.

@@ -53,11 +53,12 @@ void require_pool_input(const OpCall& call, int spatial, int first_not_empty) {
 Dim pooled_size(const OpCall& call, Dim input, Dim kernel, Dim stride, Dim padding, Dim dilation, bool ceil_mode) {
   Dim span = dilation * (kernel - 1) + 1;
   Dim room = input + Dim(2) * padding;
-  if (known_less(room, span)) {
+  Dim extra = ceil_mode ? stride - 1 : Dim(0);
+  // In ceil mode a window may be larger than the input.
+  if (known_less(room + extra, span)) {
     raise_op(ErrorKind::Runtime, call.row.name, "Output size is too small: a window of ", span.str(),
              " does not fit into ", room.str(), operand_shapes(call));
   }
-  Dim extra = ceil_mode ? stride - 1 : Dim(0);
   Dim output = floor_divide(room - span + extra, stride) + 1;
   // The last window must begin inside the input or its left padding.
   bool outside = ceil_mode && !known_less((output - 1) * stride, input + padding);
