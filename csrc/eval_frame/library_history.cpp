@@ -191,11 +191,12 @@ class Recording {
   }
 
   // Those of their own first: others are views of them, or of inputs.
-  void add_outputs() {
+  void add_outputs(std::span<const int> writes) {
     std::vector<size_t> parts;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (!run_->plan->has_history(i) && !run_->plan->reads_output(i)) continue;
       if (!is_in_object(outputs_[i])) outputs_[i] = in_new_object(family_, outputs_[i]);
+      if (i < writes.size()) count_writes(family_, object_around(outputs_[i]), writes[i]);
       if (is_new_object(family_, outputs_[i]))
         add_result(i);
       else
@@ -266,10 +267,11 @@ InputsBefore inputs_before(const TensorFamily& family, const GradientPlan& plan,
 }
 
 void record_run(const TensorFamily& family, const std::shared_ptr<GradientPlan>& plan,
-                std::span<const GraphInput> inputs, std::span<Tensor> outputs, const InputsBefore& before) {
+                std::span<const GraphInput> inputs, std::span<Tensor> outputs, const InputsBefore& before,
+                std::span<const int> writes) {
   Recording recording(family, plan, inputs, outputs);
   recording.add_inputs(before);
-  recording.add_outputs();
+  recording.add_outputs(writes);
   recording.record();
 }
 

@@ -281,7 +281,7 @@ bool RegionRun::run_steps() {
   if (!entry_->output_views.empty()) note_output_views(entry_->output_views, inputs_.span(), outputs_.span());
   if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
   if (entry_->recorder != nullptr)
-    record_run(*entry_->recorder, entry_->gradients, inputs_.span(), outputs_.span(), before);
+    record_run(*entry_->recorder, entry_->gradients, inputs_.span(), outputs_.span(), before, entry_->recorded_writes);
   drop_inputs();
   exit_.builder().set_outputs(outputs_.span());
   if (replay_) replay_->set_outputs(outputs_.span());

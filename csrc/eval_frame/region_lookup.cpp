@@ -83,6 +83,13 @@ std::vector<const TensorFamily*> families_of_outputs(const RegionEntry& entry) {
   return any || entry.recorder != nullptr ? families : std::vector<const TensorFamily*>();
 }
 
+std::vector<int> writes_of_outputs(const CapturedRegion& region) {
+  std::vector<int> writes(region.graph->outputs().size());
+  for (const Recipe& recipe : region.snapshot.recipes)
+    if (recipe.kind == RecipeKind::Output) writes[static_cast<size_t>(recipe.index)] = static_cast<int>(recipe.writes);
+  return writes;
+}
+
 // Whether the library has tensors for all that its node keeps.
 bool may_keep(const TensorFamily& library, const GradientPlan& plan) {
   const Graph& graph = *plan.forward();
@@ -156,6 +163,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes);
   }
   entry.families = families_of_outputs(entry);
+  if (entry.recorder != nullptr) entry.recorded_writes = writes_of_outputs(region);
   if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
   if (region.has_foreign_tensors) entry.reused.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();

@@ -237,6 +237,11 @@ bool is_new_object(const TensorFamily& family, const Tensor& tensor) {
   return owner.is_new && is_whole(family, owner.object, view_of(*tensor.impl()));
 }
 
+void count_writes(const TensorFamily& family, BorrowedRef object, int64_t writes) {
+  if (writes == 0 || family.writes == nullptr) return;
+  if (int64_t missing = writes - family.writes(object); missing > 0) family.written(object, static_cast<int>(missing));
+}
+
 Tensor in_new_object(const TensorFamily& family, const Tensor& tensor) {
   Ref object = family.empty(view_of(*tensor.impl()));
   TensorView made;

@@ -30,6 +30,8 @@ bool is_in_object(const Tensor& tensor);
 BorrowedRef object_around(const Tensor& tensor);
 // Whether the tensor is an object that was made for a result, not a view of one or of an input.
 bool is_new_object(const TensorFamily& family, const Tensor& tensor);
+// Raises the object's count of writes to at least this one.
+void count_writes(const TensorFamily& family, BorrowedRef object, int64_t writes);
 // A copy in an object of empty(), as tensor_over_new(). Throws PythonError if the library refuses.
 Tensor in_new_object(const TensorFamily& family, const Tensor& tensor);
 // The object that a tensor was held from, or one over the same memory where the library has views; else a copy.

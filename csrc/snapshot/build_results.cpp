@@ -42,9 +42,7 @@ Ref make_Output(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   if (recipe.is_freed) builder.output(recipe.index) = with_freed_history(builder.output(recipe.index));
   Ref object = object_of_result(family, std::move(builder.output(recipe.index)), recipe.detached);
   // Views of one memory share its counter.
-  if (recipe.writes == 0 || family.writes == nullptr) return object;
-  if (int64_t missing = recipe.writes - family.writes(object); missing > 0)
-    family.written(object, static_cast<int>(missing));
+  count_writes(family, object, recipe.writes);
   return object;
 }
 
