@@ -12,7 +12,7 @@ namespace {
 
 namespace op = rule_ops;
 
-const RuleOp amax("amax");
+const RuleOp amax("amax"), argsort("argsort");
 
 Tensor mul_all(const Tensor& a, const Tensor& b, const Tensor& c) { return op::matmul(op::matmul(a, b), c); }
 Dim last_size(const Tensor& tensor) { return tensor.spec().sizes[tensor->rank() - 1]; }
@@ -41,6 +41,21 @@ Tensor first(const Tensor& tensor, int64_t dim, Dim count) {
   return op::narrow(tensor, whole(dim), whole(0), Scalar::symbolic(count));
 }
 
+Tensor rest_of(const Tensor& tensor, int64_t dim, Dim start, Dim count) {
+  return op::narrow(tensor, whole(dim), Scalar::symbolic(start), Scalar::symbolic(count));
+}
+Tensor adjoint(const Tensor& matrix) { return op::mT(is_complex(matrix->dtype()) ? op::conj(matrix) : matrix); }
+// triangle^-H @ side.
+Tensor adjoint_solve(const Tensor& triangle, const Tensor& side, bool upper, bool has_ones) {
+  return op::linalg_triangular(adjoint(triangle), side, truth(!upper), truth(has_ones));
+}
+// side @ triangle^-1.
+Tensor right_solve(const Tensor& side, const Tensor& triangle, bool upper, bool has_ones) {
+  return op::mT(op::linalg_triangular(op::mT(triangle), op::mT(side), truth(!upper), truth(has_ones)));
+}
+// side @ u^-H for the upper triangle u: of a lower one, as the conjugate of u.
+Tensor right_adjoint_solve(const Tensor& side, const Tensor& u) { return right_solve(side, adjoint(u), false, false); }
+
 }  // namespace
 
 namespace rules {
@@ -52,14 +67,54 @@ Arg columns(const DifferentiatedCall& call, RuleArgs args) {
   return is_vector ? op::mul(as_column(b), as_row(x)) : op::matmul(b, op::mT(x));
 }
 
+// L^-H @ half @ L^-1, made symmetric: half is the lower triangle of L^H @ gradient with half of its diagonal.
 Arg cholesky_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& L = tensor_in(args, 1);
-  Tensor product = op::matmul(op::mT(L), args[0]);
+  Tensor product = op::matmul(adjoint(L), args[0]);
   Tensor half =
       op::sub(op::tril(product), op::mul(op::where(diagonal_mask(last_size(product)), product, whole(0)), Scalar(0.5)));
-  Tensor inverse = op::linalg_inv(L);
-  Tensor slope = mul_all(op::mT(inverse), half, inverse);
-  return op::mul(op::add(slope, op::mT(slope)), Scalar(0.5));
+  Tensor slope = right_solve(adjoint_solve(L, half, false, false), L, false, false);
+  return op::mul(op::add(slope, adjoint(slope)), Scalar(0.5));
+}
+
+// With G the gradient of LU, of L below the diagonal and of U above it: P L^-H (tril(L^H G) + triu(G U^H)) U^-H.
+Arg lu_slope(const DifferentiatedCall&, RuleArgs args) {
+  const Tensor &G = tensor_in(args, 0), &LU = tensor_in(args, 1);
+  Dim rows = LU.spec().sizes[LU->rank() - 2], width = last_size(LU);
+  bool is_wide = known_less(rows, width), is_tall = known_less(width, rows);
+  Dim steps = is_wide ? rows : width;
+  auto square = [&](const Tensor& matrix) { return first(first(matrix, -1, steps), -2, steps); };
+  Tensor lu = square(LU), g = square(G), mask = diagonal_mask(steps);
+  Tensor L = op::where(mask, whole(1), op::tril(lu)), U = op::triu(lu);
+  Tensor for_l = op::matmul(adjoint(L), op::tril(g, whole(-1))), for_u = op::matmul(op::triu(g), adjoint(U));
+  Tensor beside, below;
+  if (is_wide) {
+    beside = rest_of(G, -1, rows, width - rows);
+    for_l = op::sub(for_l, op::matmul(beside, adjoint(rest_of(LU, -1, rows, width - rows))));
+    beside = adjoint_solve(lu, beside, false, true);
+  }
+  if (is_tall) {
+    below = rest_of(G, -2, width, rows - width);
+    for_u = op::sub(for_u, op::matmul(adjoint(rest_of(LU, -2, width, rows - width)), below));
+    below = right_adjoint_solve(below, lu);
+  }
+  Tensor middle = op::add(op::tril(for_l, whole(-1)), op::triu(for_u));
+  Tensor slope = right_adjoint_solve(adjoint_solve(lu, middle, false, true), lu);
+  if (is_wide) slope = op::cat(std::vector<Tensor>{slope, beside}, whole(-1));
+  if (is_tall) slope = op::cat(std::vector<Tensor>{slope, below}, whole(-2));
+  // Row i of what was decomposed is row order[i] of A.
+  Tensor places = argsort(op::linalg_pivot_order(args[2], Scalar::symbolic(rows)), whole(-1));
+  return op::gather(slope, whole(-2), op::expand(op::unsqueeze(places, whole(-1)), slope.spec().sizes));
+}
+
+Arg triangular_side(const DifferentiatedCall&, RuleArgs args) {
+  return adjoint_solve(tensor_in(args, 1), tensor_in(args, 0), truth_in(args, 2), truth_in(args, 3));
+}
+
+Arg triangular_slope(const DifferentiatedCall&, RuleArgs args) {
+  bool upper = truth_in(args, 2), has_ones = truth_in(args, 3);
+  Tensor whole_slope = op::neg(op::matmul(args[0], adjoint(tensor_in(args, 1))));
+  return upper ? op::triu(whole_slope, whole(has_ones ? 1 : 0)) : op::tril(whole_slope, whole(has_ones ? -1 : 0));
 }
 
 Arg qr_slope(const DifferentiatedCall&, RuleArgs args) {

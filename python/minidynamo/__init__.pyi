@@ -429,9 +429,13 @@ from ._composites.products import vdot as vdot
 from ._composites.joining import vsplit as vsplit
 from ._composites.joining import vstack as vstack
 from ._composites.pointwise import xlogy as xlogy
+from ._C import _LU_pivots_info
+from ._C import _L_info
 from ._C import _Q_R
 from ._C import _U_S_Vh
 from ._C import _eigenvalues_eigenvectors
+from ._C import _inverse_info
+from ._C import _result_info
 from ._C import _sign_logabsdet
 from ._C import _solution_rank
 from ._C import _values_indices

@@ -12,7 +12,7 @@ ORDER = "base cpython tensor autograd machine_code bytecode graph guards fronten
 CORE = {"base", "tensor", "autograd", "machine_code", "graph", "executor"}
 # The rooms of a folder; "" are the files that lie in no room. A file includes only its own room and those before it.
 ROOMS = {
-    "tensor": ["", "parallel", "simd", "ops", "shapes", "gemm", "kernels"],
+    "tensor": ["", "parallel", "simd", "ops", "shapes", "gemm", "matrices", "kernels"],
     "executor": ["loops", ""],
     "frontends": ["", "minidynamo", "numpy", "torch"],
     "symbolic": "values breaks state trace facts sizes effects tensors attributes calls exceptions builtins opcodes exit".split(),

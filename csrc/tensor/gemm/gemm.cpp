@@ -103,7 +103,8 @@ class Panels {
                        .b_is_packed = packs_b_,
                        .c = problem_.c + first * problem_.c_row,
                        .c_row = problem_.c_row,
-                       .add = p > 0};
+                       .add = p > 0 || problem_.subtract,
+                       .subtract = problem_.subtract};
     products_.pack_rows(block);
     if (by_strips_) return run_strips(block, p, packed_b);
     for (int64_t j = 0; j < problem_.n; j += columns_, block.c += columns_) {
@@ -171,7 +172,8 @@ GemmProblem<T> in_order(const GemmProblem<T>& p) {
           .b_row = p.a_step,
           .b_step = p.a_row,
           .c = p.c,
-          .c_row = p.m};
+          .c_row = p.m,
+          .subtract = p.subtract};
 }
 
 template <typename T>
@@ -181,6 +183,7 @@ class MethodChoice {
 
   GemmMethod choose() {
     const GemmProblem<T>& p = problem_;
+    if (p.subtract) return GemmMethod::Panels;
     int64_t by_rows = p.m * ceil_div(p.n, vector_) * p.k, by_columns = p.m * p.n * ceil_div(p.k, vector_);
     bool has_rows = p.b_step == 1 && p.n >= vector_;
     if (has_rows) offer(GemmMethod::Stream, kStreamCost, by_rows);

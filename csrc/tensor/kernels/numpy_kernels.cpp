@@ -1,4 +1,4 @@
-// Matrix decompositions, solvers and Fourier transforms, by NumPy.
+// Singular values, eigenvalues and Fourier transforms, by NumPy.
 #include <vector>
 
 #include "base/host_hooks.h"

@@ -18,7 +18,7 @@ enum class OpKind : uint8_t {
   Compare,  // broadcast, bool out
   Reduction,
   Matmul,
-  Decomposition,  // of matrices, and Fourier transforms: by NumPy
+  Decomposition,  // of matrices, and Fourier transforms
   Softmax,
   View,      // the result aliases argument 0 as the shape rule says; the kernel copies if the rule sets OutSpec::copies
   Creation,  // no tensor operands

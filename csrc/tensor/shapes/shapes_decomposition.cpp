@@ -17,9 +17,11 @@ const TensorSpec& matrices_arg(const OpCall& call, int index) {
     raise_op(ErrorKind::Runtime, call.row.name, "The input tensor ", name, " must have at least 2 dimensions",
              operand_shapes(call));
   }
+  bool takes_complex = call.row.has(kTakesComplex);
+  if (takes_complex && is_complex(spec.dtype)) return spec;
   if (!is_floating(spec.dtype)) {
-    raise_op(ErrorKind::Runtime, call.row.name, "Expected a floating point tensor as input. Got ",
-             row(spec.dtype).name);
+    raise_op(ErrorKind::Runtime, call.row.name, "Expected a floating point ", takes_complex ? "or complex " : "",
+             "tensor as input. Got ", row(spec.dtype).name);
   }
   if (spec.dtype != DType::float32 && spec.dtype != DType::float64) {
     raise_op(ErrorKind::Runtime, call.row.name, "Low precision dtypes not supported. Got ", row(spec.dtype).name);
@@ -56,6 +58,11 @@ void push_matrices(std::vector<OutSpec>& outs, DType dtype, DimVec stack, Dim ro
   std::swap(spec.strides[last], spec.strides[last - 1]);
 }
 
+// The last result of rows that say which matrices have failed.
+void push_infos(const OpCall& call, std::vector<OutSpec>& outs, const TensorSpec& matrices) {
+  if (call.row.schema.returns.size() > outs.size()) push(outs, DType::int32, stack_sizes(matrices), {});
+}
+
 // The operands' batches must have equal sizes: the callers broadcast them.
 void require_one_stack(const OpCall& call, const TensorSpec& a, const TensorSpec& b) {
   bool fits = a.dtype == b.dtype && a.rank() == b.rank() && known_equal(rows_of(a), rows_of(b));
@@ -68,6 +75,26 @@ void require_one_stack(const OpCall& call, const TensorSpec& a, const TensorSpec
 void square_matrices_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = square_arg(call, 0);
   push_matrices(outs, a.dtype, stack_sizes(a), rows_of(a), columns_of(a));
+  push_infos(call, outs, a);
+}
+
+void lu_factor_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& a = matrices_arg(call, 0);
+  Dim m = rows_of(a), n = columns_of(a);
+  push_matrices(outs, a.dtype, stack_sizes(a), m, n);
+  push(outs, DType::int32, stack_sizes(a), {known_less(m, n) ? m : n});
+  push_infos(call, outs, a);
+}
+
+void pivot_order_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& pivots = tensor_arg(call, 0).spec();
+  if (pivots.rank() < 1 || pivots.dtype != DType::int32) {
+    raise_op(ErrorKind::Runtime, call.row.name, "pivots must be int32 tensors of at least 1 dimension",
+             operand_shapes(call));
+  }
+  DimVec sizes = pivots.sizes;
+  sizes[pivots.rank() - 1] = dim_arg(call, 1);
+  push(outs, DType::int64, std::move(sizes), {});
 }
 
 void solve_shape(const OpCall& call, std::vector<OutSpec>& outs) {
@@ -75,6 +102,7 @@ void solve_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& b = matrices_arg(call, 1);
   require_one_stack(call, a, b);
   push_matrices(outs, b.dtype, stack_sizes(b), rows_of(b), columns_of(b));
+  push_infos(call, outs, a);
 }
 
 void determinant_shape(const OpCall& call, std::vector<OutSpec>& outs) {

@@ -6,6 +6,17 @@ constexpr int kTileVectors = MD_LEVEL_BYTES >= 32 ? 3 : 2;
 template <typename T>
 constexpr int kStrip = kTileVectors * kVector<T>;
 
+// What a tile does with its place in c.
+enum class TileWrite : uint8_t { Set, Add, Subtract };
+template <typename T>
+inline TileWrite write_of(const GemmBlock<T>& block) {
+  return !block.add ? TileWrite::Set : block.subtract ? TileWrite::Subtract : TileWrite::Add;
+}
+template <typename V>
+inline __attribute__((always_inline)) V written(TileWrite write, V place, V sum) {
+  return write == TileWrite::Set ? sum : write == TileWrite::Add ? place + sum : place - sum;
+}
+
 inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 constexpr int kStepsPerLine = 4;  // of k, per prefetched cache line
@@ -30,8 +41,8 @@ constexpr int64_t kRowsAhead = 12;  // of a b that is read where it is
 // PackedA: a's element (r, p) is a[p * Rows + r], else a[r * a_row + p]. Row p of b is at b + p * b_row. ahead: address
 // to prefetch into the L2 cache, one line every kStepsPerLine steps; null: the rows of b that come next.
 template <typename T, int Rows, int Vectors, bool PackedA>
-void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row, bool add,
-               const T* ahead) {
+void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, T* c, int64_t c_row,
+               TileWrite write, const T* ahead) {
   constexpr int kStepOfA = PackedA ? Rows : 1;
   if constexpr (PackedA) a_row = 1;
   Vector<T> sums[Rows][Vectors];
@@ -70,7 +81,7 @@ void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_r
 #pragma GCC unroll 3
     for (int v = 0; v < Vectors; ++v) {
       Vector<T>* place = reinterpret_cast<Vector<T>*>(c + r * c_row + v * kVector<T>);
-      *place = add ? *place + sums[r][v] : sums[r][v];
+      *place = written(write, *place, sums[r][v]);
     }
   }
 }
@@ -78,24 +89,25 @@ void gemm_tile(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_r
 // One tile of `width` columns; a partial vector goes through a temporary tile.
 template <typename T, int Rows, bool PackedA>
 inline void gemm_tile_of(int64_t depth, const T* a, int64_t a_row, const T* b, int64_t b_row, int64_t width, T* c,
-                         int64_t c_row, bool add, const T* ahead) {
+                         int64_t c_row, TileWrite write, const T* ahead) {
   if (width == kStrip<T>)
-    return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, c, c_row, add, ahead);
+    return gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, c, c_row, write, ahead);
   T whole[Rows * kStrip<T>];
   bool full = width % kVector<T> == 0;
   T* place = full ? c : whole;
   int64_t place_row = full ? c_row : kStrip<T>;
+  TileWrite place_write = full ? write : TileWrite::Set;
   if (width <= kVector<T>) {
-    gemm_tile<T, Rows, 1, PackedA>(depth, a, a_row, b, b_row, place, place_row, full && add, ahead);
+    gemm_tile<T, Rows, 1, PackedA>(depth, a, a_row, b, b_row, place, place_row, place_write, ahead);
   } else if (width <= 2 * kVector<T>) {
-    gemm_tile<T, Rows, 2, PackedA>(depth, a, a_row, b, b_row, place, place_row, full && add, ahead);
+    gemm_tile<T, Rows, 2, PackedA>(depth, a, a_row, b, b_row, place, place_row, place_write, ahead);
   } else {
-    gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, place, place_row, full && add, ahead);
+    gemm_tile<T, Rows, kTileVectors, PackedA>(depth, a, a_row, b, b_row, place, place_row, place_write, ahead);
   }
   if (full) return;
   for (int64_t r = 0; r < Rows; ++r) {
     for (int64_t x = 0; x < width; ++x) {
-      c[r * c_row + x] = add ? c[r * c_row + x] + whole[r * kStrip<T> + x] : whole[r * kStrip<T> + x];
+      c[r * c_row + x] = written(write, c[r * c_row + x], whole[r * kStrip<T> + x]);
     }
   }
 }
@@ -234,7 +246,7 @@ void gemm_rows_of(const GemmBlock<T>& block, const T* a, int64_t m, T* c) {
     }
     for_row_tiles<kTileRows>(m, 0, [&]<int Rows>(int64_t at) {
       gemm_tile_of<T, Rows, PackedA>(block.depth, a + at * (PackedA ? block.depth : block.a_row), block.a_row, strip,
-                                     block.b_row, width, c + at * block.c_row + x, block.c_row, block.add,
+                                     block.b_row, width, c + at * block.c_row + x, block.c_row, write_of(block),
                                      block.b_is_packed ? next_strip + at * block.depth * kStrip<T> / m
                                      : at == 0         ? nullptr
                                                        : strip);

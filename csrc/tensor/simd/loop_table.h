@@ -51,6 +51,7 @@ struct GemmBlock {
   T* c;
   int64_t c_row;
   bool add;
+  bool subtract = false;  // with `add`: the product is subtracted
 };
 
 // Strides in elements: a is at a[i * a_row + p * a_step], b at b[p * b_row + j * b_step], rows of c are contiguous.
@@ -63,6 +64,7 @@ struct GemmProblem {
   int64_t b_row, b_step;
   T* c;
   int64_t c_row;
+  bool subtract = false;  // from what c holds
 };
 
 template <typename T>
@@ -88,6 +90,49 @@ struct ProductLoops {
   void (*stream)(const GemmProblem<T>& problem, T* sums);
   // a_step and b_row are 1. Sums run in lanes.
   void (*dots)(const GemmProblem<T>& problem);
+};
+
+constexpr int64_t kFactorColumns = 16;  // that the loops of a decomposition take at most
+
+// c[m, n] -= a[m, k] @ b[k, n], summed in order of k; columns of a and c are contiguous.
+template <typename T>
+struct ProductUpdate {
+  int64_t m, n, k;
+  const T* a;
+  int64_t a_step;
+  const T* b;
+  int64_t b_row, b_step;
+  T* c;
+  int64_t c_step;
+};
+
+// b[n, count] = the x of l @ x = b, for a lower triangle; n is at most kFactorColumns. Strides may be negative, one of
+// b's is 1 or -1.
+template <typename T>
+struct TriangleSolve {
+  int64_t n, count;
+  const T* l;
+  int64_t l_row, l_step;
+  bool has_ones;  // on the diagonal, which is not read
+  T* b;
+  int64_t b_row, b_step;
+};
+
+// Of decompositions of matrices with contiguous columns, `step` elements apart.
+template <typename T>
+struct FactorLoops {
+  void (*update)(const ProductUpdate<T>& update);
+  // places[k]: the row that was exchanged with row k, k itself without `pivots`. Returns the number, from 1, of the
+  // first column whose pivot is 0, or 0.
+  int64_t (*lu)(T* a, int64_t step, int64_t rows, int64_t columns, bool pivots, int32_t* places);
+  // Of the lower triangle, n at most kFactorColumns. Returns the order of the first minor that is not positive, or 0.
+  int64_t (*cholesky)(T* a, int64_t step, int64_t n);
+  void (*solve_lower)(const TriangleSolve<T>& solve);
+  // R on and above the diagonal; below it, behind a one that is not stored, the vectors of the reflections that give Q,
+  // with their factors in taus.
+  void (*qr)(T* a, int64_t step, int64_t rows, int64_t columns, T* taus);
+  // The reflection (1, v[0..n)) of columns of n + 1 elements.
+  void (*reflect)(const T* v, int64_t n, T tau, T* c, int64_t step, int64_t columns);
 };
 
 // Rows of tiles of one image; a tile has 2 x 2 results of a 3 x 3 convolution, and the 16
@@ -190,6 +235,8 @@ struct LoopTable {
   RandomLoops random;
   ProductLoops<float> f32_products;
   ProductLoops<double> f64_products;
+  FactorLoops<float> f32_factors;
+  FactorLoops<double> f64_factors;
   const OrderLoops* order;
 };
 

@@ -29,6 +29,16 @@ const ComplexLoops<T>& complex_loops_of() {
   }
 }
 
+// The loops of decompositions, for float or double.
+template <typename T>
+const FactorLoops<T>& factor_loops_of() {
+  if constexpr (std::is_same_v<T, float>) {
+    return loops().f32_factors;
+  } else {
+    return loops().f64_factors;
+  }
+}
+
 // Levels supported by this processor, best first; use_instruction_level("baseline") selects a lower one, for tests.
 const char* instruction_level();
 void use_instruction_level(const char* name);  // Error(Value) if the processor does not support it

@@ -11,6 +11,7 @@ namespace {
 #include "tensor/simd/winograd_loops.inl"
 
 #include "tensor/simd/block_loops.inl"
+#include "tensor/simd/factor_loops.inl"
 #include "tensor/simd/pick_loops.inl"
 #include "tensor/simd/product_loops.inl"
 #include "tensor/simd/random_loops.inl"
@@ -38,6 +39,8 @@ constexpr LoopTable make_table() {
   table.random = {twist_words_run, temper_words_run, uniform_floats_run, uniform_doubles_run};
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();
+  table.f32_factors = factor_loops<float>();
+  table.f64_factors = factor_loops<double>();
   return table;
 }
 

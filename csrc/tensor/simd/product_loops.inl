@@ -233,7 +233,7 @@ struct RowsAhead {
 
 // A tile of a whole strip, with a packed. Copies: b is where it is, and is packed on the way.
 template <typename T, int Rows, bool Copies>
-void strip_tile(int64_t depth, const T* a, const T* b, int64_t b_row, T* copy, T* c, int64_t c_row, bool add,
+void strip_tile(int64_t depth, const T* a, const T* b, int64_t b_row, T* copy, T* c, int64_t c_row, TileWrite write,
                 RowsAhead<T> ahead) {
   if constexpr (!Copies) b_row = kStrip<T>;
   Vector<T> sums[Rows][kTileVectors] = {};
@@ -272,7 +272,7 @@ void strip_tile(int64_t depth, const T* a, const T* b, int64_t b_row, T* copy, T
 #pragma GCC unroll 3
     for (int v = 0; v < kTileVectors; ++v) {
       Vector<T>* place = reinterpret_cast<Vector<T>*>(c + r * c_row + v * kVector<T>);
-      *place = add ? *place + sums[r][v] : sums[r][v];
+      *place = written(write, *place, sums[r][v]);
     }
   }
 }
@@ -292,10 +292,10 @@ void multiply_strips(const GemmBlock<T>& block, T* strip, const T* next) {
       const T* a = block.packed_a + at * block.depth;
       T* c = block.c + at * block.c_row + x;
       if (at == 0) {
-        return strip_tile<T, Rows, true>(block.depth, a, b, block.b_row, strip, c, block.c_row, block.add, {});
+        return strip_tile<T, Rows, true>(block.depth, a, b, block.b_row, strip, c, block.c_row, write_of(block), {});
       }
       rows.at = done < block.depth ? ahead : nullptr;
-      strip_tile<T, Rows, false>(block.depth, a, strip, 0, nullptr, c, block.c_row, block.add, rows);
+      strip_tile<T, Rows, false>(block.depth, a, strip, 0, nullptr, c, block.c_row, write_of(block), rows);
       done += rows.each * steps;
       ahead += ahead == nullptr ? 0 : rows.each * steps * block.b_row;
     });

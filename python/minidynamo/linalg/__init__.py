@@ -1,4 +1,5 @@
-"""Linear algebra, with the names of torch.linalg. Decompositions use NumPy: without it they raise ImportError."""
+"""Linear algebra, with the names of torch.linalg. Singular values and eigenvalues use NumPy:
+without it they raise ImportError."""
 
 from .._missing_names import explain_missing as _explain_missing
 from . import composites  # noqa: F401  enters what minidynamo and Tensor have, too

@@ -8,7 +8,9 @@ import minidynamo
 
 from .._C import Tensor
 from .._composites.registry import prims, require_tensor
-from .triangles import _require_matrices, lu_factor_ex, lu_solve
+from .decompositions import adjoint
+from .solutions import solved
+from .triangles import _require_matrices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,23 +25,24 @@ _eig = namedtuple("_eig", "eigenvalues eigenvectors")
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """(the inverses of square matrices, 0 or the number of the first pivot that is 0)."""
     _require_matrices("linalg.inv_ex", A)
-    LU, pivots, info = lu_factor_ex(A)
+    inverse, info = prims.linalg_inv_ex(A)
     if check_errors and bool((info != 0).any()):
         raise minidynamo.linalg.LinAlgError(
             "linalg.inv_ex: the inversion could not be completed because the input matrix is singular"
         )
-    identity = minidynamo.eye(A.shape[-1], dtype=A.dtype).expand(A.shape)
-    return _inv_ex(lu_solve(LU, pivots, identity).mT.contiguous().mT, info)
+    return _inv_ex(inverse, info)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """(linalg.solve(A, B), 0 or the number of the first pivot that is 0)."""
     _require_matrices("linalg.solve_ex", A)
     require_tensor("linalg.solve_ex", B, "B")
-    LU, pivots, info = lu_factor_ex(A)
+    result, info = solved(A, B, left, prims.linalg_solve_ex)
+    if info.shape != A.shape[:-2]:
+        info = prims.linalg_lu_factor(A, True)[2]
     if check_errors and bool((info != 0).any()):
         raise minidynamo.linalg.LinAlgError("linalg.solve_ex: The solver failed because the input matrix is singular.")
-    return _solve_ex(minidynamo.linalg.solve(A, B, left=left), info)
+    return _solve_ex(result, info)
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -47,26 +50,12 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     _require_matrices("linalg.cholesky_ex", A)
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError("linalg.cholesky_ex: A must be batches of square matrices")
-    size = A.shape[-1]
-    matrix = A.mH if upper else A
-    columns: list[Tensor] = []
-    info = minidynamo.zeros(A.shape[:-2], dtype=minidynamo.int32)
-    places = minidynamo.arange(size)
-    for k in range(size):
-        column = matrix[..., k]
-        for earlier in columns:
-            column = column - earlier * earlier[..., k : k + 1].conj()
-        head = column[..., k].real if column.is_complex() else column[..., k]
-        info = minidynamo.where((info == 0) & ~(head > 0), k + 1, info)
-        scaled = column / head.sqrt().unsqueeze(-1).to(column.dtype)
-        columns.append(minidynamo.where(places >= k, scaled, minidynamo.zeros_like(scaled)))
-    L = minidynamo.stack(columns, -1) if columns else minidynamo.zeros_like(A)
+    L, info = prims.linalg_cholesky_ex(adjoint(A) if upper else A)
     if check_errors and bool((info != 0).any()):
         raise minidynamo.linalg.LinAlgError(
             "linalg.cholesky_ex: The factorization could not be completed because the input is not positive-definite"
         )
-    L = L.mH if upper else L
-    return _cholesky_ex(L.mT.contiguous().mT, info.to(minidynamo.int32))
+    return _cholesky_ex(adjoint(L.contiguous()) if upper else L, info)
 
 
 def eig(A: Tensor) -> Any:

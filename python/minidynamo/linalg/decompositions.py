@@ -12,15 +12,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def adjoint(A: Tensor) -> Tensor:
+    """The conjugate transposes of matrices."""
+    return A.mT.conj() if A.is_complex() else A.mT
+
+
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """The lower triangular L with L @ L.mT = A, or with upper=True the upper triangular U with U.mT @ U = A.
 
-    A (..., n, n) is symmetric and positive definite, float32 or float64; only the requested triangle is read.
-    Raises LinAlgError if A is not positive definite.
+    A (..., n, n) is symmetric and positive definite; only the requested triangle is read. Raises LinAlgError if A is
+    not positive definite.
     """
     require_tensor("linalg.cholesky", A, "A")
     if upper and A.dim() >= 2:
-        return prims.linalg_cholesky(A.mT).contiguous().mT
+        return adjoint(prims.linalg_cholesky(adjoint(A)).contiguous())
     return prims.linalg_cholesky(A)
 
 

@@ -18,7 +18,7 @@ _lstsq = namedtuple("_lstsq", "solution residuals rank singular_values")
 
 
 def inv(A: Tensor) -> Tensor:
-    """The inverses of square matrices A (..., n, n), float32 or float64. Raises LinAlgError for a singular one."""
+    """The inverses of square matrices A (..., n, n). Raises LinAlgError for a singular one."""
     require_tensor("linalg.inv", A, "A")
     return prims.linalg_inv(A)
 
@@ -43,6 +43,11 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """
     require_tensor("linalg.solve", A, "A")
     require_tensor("linalg.solve", B, "B")
+    return solved(A, B, left, lambda A, B: (prims.linalg_solve(A, B), None))[0]
+
+
+def solved(A: Tensor, B: Tensor, left: bool, run: Any) -> tuple[Tensor, Any]:
+    """X of A @ X = B as linalg.solve() takes them, by run(A, B), and what run returns behind it."""
     if A.dim() < 2 or B.dim() == 0:
         raise RuntimeError(
             f"[linalg_solve] A must have at least 2 dimensions, B at least 1; shapes {tuple(A.shape)} and"
@@ -57,16 +62,16 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
         B = B.unsqueeze(-1)
     if not left:
         A, B = A.mT, B.mT
-    X = prims.linalg_solve(*_one_stack(A, B))
+    X, info = run(*_one_stack(A, B))
     X = X if left else X.mT
-    return X.squeeze(-1) if vector else X
+    return X.squeeze(-1) if vector else X, info
 
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X of A @ X = B, or of X @ A = B with left=False, of which one triangle of A (..., n, n) is read.
 
     unitriangular=True takes the diagonal for ones. B is (..., n, k), with left=False (..., k, n), and is converted to
-    A's dtype. Raises LinAlgError where the diagonal has a zero.
+    A's dtype. Where the diagonal has a zero, X has infinities and NaNs.
     """
     require_tensor("linalg.solve_triangular", A, "A")
     require_tensor("linalg.solve_triangular", B, "B")
@@ -78,14 +83,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
     B = B.to(A.dtype)
     if not left:
         return solve_triangular(A.mT, B.mT, upper=not upper, unitriangular=unitriangular).mT
-    triangle = A.triu() if upper else A.tril()
-    if unitriangular:
-        triangle = triangle - triangle.diagonal(0, -2, -1).diag_embed() + _ones(A)
-    # An upper triangle is its own factorisation: the elimination has nothing to do and chooses no other pivots.
-    if upper:
-        return prims.linalg_solve(*_one_stack(triangle, B))
-    triangle, B = _one_stack(triangle.flip((-2, -1)), B.flip(-2))
-    return prims.linalg_solve(triangle, B).mT.flip(-1).mT
+    return prims.linalg_triangular(*_one_stack(A, B), bool(upper), bool(unitriangular))
 
 
 def _ones(A: Tensor) -> Tensor:

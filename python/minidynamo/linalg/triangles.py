@@ -1,4 +1,4 @@
-"""LU decompositions and Householder reflections: a step for each column, over whole stacks of matrices."""
+"""LU decompositions and what solves by them; Householder reflections, one at a time over whole stacks of matrices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import namedtuple
 import minidynamo
 
 from .._C import Tensor
-from .._composites.registry import composite, is_inexact, is_narrow, require_tensor
+from .._composites.registry import composite, is_inexact, is_narrow, prims, require_tensor
+from .decompositions import adjoint as _adjoint
 from .solutions import _one_stack, solve_triangular
 
 TYPE_CHECKING = False
@@ -32,39 +33,10 @@ def _require_matrices(op: str, A: Tensor) -> None:
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """lu_factor(), with the number of the first column whose pivot is 0, counted from 1; 0 if there is none."""
     _require_matrices("linalg.lu_factor_ex", A)
-    rows, columns = A.shape[-2:]
-    steps = min(rows, columns)
-    matrix, chosen = A, []
-    info = minidynamo.zeros(A.shape[:-2], dtype=minidynamo.int32)
-    places = minidynamo.arange(rows)
-    for k in range(steps):
-        column = matrix[..., k]
-        sizes = column.abs().masked_fill(places < k, -1.0)
-        at = sizes.argmax(-1) if pivot else minidynamo.full(A.shape[:-2], k)
-        chosen.append(at + 1)
-        matrix = _swapped(matrix, k, at)
-        head = matrix[..., k, k]
-        info = minidynamo.where((info == 0) & (head == 0), k + 1, info)
-        below = (places > k).to(A.dtype)
-        divisor = minidynamo.where(head == 0, minidynamo.ones_like(head), head)
-        factors = matrix[..., k] * below / divisor.unsqueeze(-1)
-        right = (minidynamo.arange(columns) > k).to(A.dtype)
-        matrix = matrix - factors.unsqueeze(-1) * (matrix[..., k, :] * right).unsqueeze(-2)
-        at_column = minidynamo.arange(columns) == k
-        kept = minidynamo.where(places > k, factors, matrix[..., k])
-        matrix = minidynamo.where(at_column, kept.unsqueeze(-1), matrix)
+    LU, pivots, info = prims.linalg_lu_factor(A, pivot)
     if check_errors:
         _check_divisors("torch.linalg.lu_factor_ex", info)
-    pivots = minidynamo.stack(chosen, -1) if chosen else minidynamo.zeros((*A.shape[:-2], 0))
-    return _lu_factor_ex(matrix.mT.contiguous().mT, pivots.to(minidynamo.int32), info.to(minidynamo.int32))
-
-
-def _swapped(matrix: Tensor, k: int, at: Tensor) -> Tensor:
-    """With row k and the row `at` of each matrix in each other's place."""
-    rows = minidynamo.arange(matrix.shape[-2])
-    other = at.unsqueeze(-1)
-    order = minidynamo.where(rows == k, other, minidynamo.where(rows == other, k, rows))
-    return matrix.gather(-2, order.unsqueeze(-1).expand(matrix.shape))
+    return _lu_factor_ex(LU, pivots, info)
 
 
 def _check_divisors(op: str, info: Tensor) -> None:
@@ -110,10 +82,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         L = LU_data[..., :steps].tril(-1) + minidynamo.eye(rows, steps, dtype=LU_data.dtype)
         U = LU_data[..., :steps, :].triu()
     if unpack_pivots:
-        P = minidynamo.eye(rows, dtype=LU_data.dtype).expand([*LU_data.shape[:-2], rows, rows])
-        for k in range(LU_pivots.shape[-1]):
-            P = _swapped(P, k, LU_pivots[..., k].long() - 1)
-        P = P.mT
+        order = prims.linalg_pivot_order(LU_pivots, rows)
+        P = (order.unsqueeze(-2) == minidynamo.arange(rows).unsqueeze(-1)).to(LU_data.dtype)
     return _lu(P, L, U)
 
 
@@ -136,17 +106,22 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     require_tensor("linalg.lu_solve", LU, "LU")
     require_tensor("linalg.lu_solve", B, "B")
     if not left:
-        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
+        return _adjoint(lu_solve(LU, pivots, _adjoint(B), adjoint=not adjoint))
     if LU.shape[-1] != LU.shape[-2]:
         raise RuntimeError("[linalg.lu_solve] A must be batches of square matrices")
-    sizes = minidynamo.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
-    P, L, U = lu_unpack(LU, pivots)
-    L, U, P, B = (each.expand([*sizes, *each.shape[-2:]]) for each in (L, U, P, B))
+    LU, B = _one_stack(LU, B)
+    places = prims.linalg_pivot_order(pivots, LU.shape[-1]).unsqueeze(-1)
     if adjoint:
-        inner = solve_triangular(U.mH, B, upper=False)
-        return P @ solve_triangular(L.mH, inner, upper=True, unitriangular=True)
-    inner = solve_triangular(L, P.mT @ B, upper=False, unitriangular=True)
-    return solve_triangular(U, inner, upper=True)
+        upper = _adjoint(LU)
+        inner = prims.linalg_triangular(upper, B, False, False)
+        found = prims.linalg_triangular(upper, inner, True, True)
+        return _rows_at(found, places.argsort(-2))
+    inner = prims.linalg_triangular(LU, _rows_at(B, places), False, True)
+    return prims.linalg_triangular(LU, inner, True, False)
+
+
+def _rows_at(B: Tensor, places: Tensor) -> Tensor:
+    return B.gather(-2, places.expand(B.shape))
 
 
 @composite("function method")
