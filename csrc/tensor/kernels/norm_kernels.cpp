@@ -4,8 +4,10 @@
 #include <limits>
 
 #include "tensor/fill.h"
+#include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/reduction.h"
 #include "tensor/kernels/softmax_columns.h"
+#include "tensor/kernels/turned_rows.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
@@ -105,6 +107,57 @@ double float_norm_of(const ReductionSpace& space, ConvertLoop load, int64_t resu
   return squares < kLeast || !std::isfinite(squares) ? norm_of(space, load, result, 2) : std::sqrt(squares);
 }
 
+// The terms that are summed for a norm of a finite order above 0, or whose largest is a norm.
+void change_to_terms(double order, double* values, int64_t n) {
+  if (order == 2) {
+    for (int64_t i = 0; i < n; ++i) values[i] *= values[i];
+  } else {
+    for (int64_t i = 0; i < n; ++i) values[i] = std::fabs(values[i]);
+    if (order == 1 || std::isinf(order)) return;
+    const double exponent = order;
+    const void* operands[] = {values, &exponent};
+    pointwise_loop(static_cast<int>(Pointwise::pow), DType::float64, 2)(operands, values, n, nullptr);
+  }
+}
+
+void change_to_norms(double order, double* sums, int64_t n) {
+  if (order == 1 || std::isinf(order)) return;
+  if (order == 2) {
+    for (int64_t i = 0; i < n; ++i) sums[i] = std::sqrt(sums[i]);
+  } else {
+    for (int64_t i = 0; i < n; ++i) sums[i] = std::pow(sums[i], 1 / order);
+  }
+}
+
+// Results that are next to each other, row by row of their elements.
+void norms_of_columns(const ReductionSpace& space, double order, const Tensor& out) {
+  ConvertLoop load = to_double(space.input()->dtype());
+  ConvertLoop save = loops().convert[static_cast<int>(DType::float64)][static_cast<int>(out->dtype())];
+  Pointwise fold = !std::isinf(order) ? Pointwise::add : order > 0 ? Pointwise::maximum : Pointwise::minimum;
+  PointwiseLoop combine = pointwise_loop(static_cast<int>(fold), DType::float64);
+  double ns = static_cast<double>(space.length());
+  for_column_tiles(space.results() / space.columns(), space.columns(), ns, [&] {
+    return [&](const ColumnTile& tile) {
+      alignas(64) double terms[kTileColumns], totals[kTileColumns];
+      int64_t result = tile.slice * space.columns() + tile.first;
+      const char* data = space.result_data(result);
+      for (int64_t i = 0; i < space.length(); ++i) {
+        double* into = i == 0 ? totals : terms;
+        load(data + space.inner().offset(0, i), into, tile.count);
+        change_to_terms(order, into, tile.count);
+        const void* operands[] = {totals, terms};
+        if (i > 0) combine(operands, totals, tile.count, nullptr);
+      }
+      change_to_norms(order, totals, tile.count);
+      save(totals, out.data<char>() + static_cast<size_t>(result) * item_size(out->dtype()), tile.count);
+    };
+  });
+}
+
+bool takes_columns(const ReductionSpace& space, double order) {
+  return space.columns() > 0 && space.length() > 0 && space.results() > 0 && order != 0 && !std::isnan(order);
+}
+
 void logsumexp_in_float(const ReductionSpace& space, DType dtype, const Tensor& out) {
   ConvertLoop load = loops().convert[static_cast<int>(dtype)][static_cast<int>(DType::float32)];
   bool is_float = dtype == DType::float32;
@@ -130,6 +183,12 @@ void logsumexp_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   std::vector<bool> reduced = reduced_dims(call, call.args[1], self->rank());
   auto dim = std::ranges::find(reduced, true);
+  if (int64_t length = short_row_length(self, reduced); length > 0 && is_floating(self->dtype())) {
+    return for_turned_rows(self, length, [&](const Tensor& columns, int64_t first) {
+      int64_t count = columns->numel() / length;
+      softmax_columns(columns, stretch_of(outs[0], first, count), 0, ColumnResult::LogSumExp);
+    });
+  }
   bool is_one = std::ranges::count(reduced, true) == 1 && is_floating(self->dtype());
   if (is_one && softmax_columns(self, outs[0], static_cast<int>(dim - reduced.begin()), ColumnResult::LogSumExp))
     return;
@@ -166,11 +225,20 @@ static void nuclear_norm(const OpCall& call, const Tensor& out) {
 void norm_kernel(const OpCall& call, std::span<Tensor> outs) {
   const Tensor& self = tensor_arg(call, 0);
   if (is_nuclear_norm(call)) return nuclear_norm(call, outs[0]);
-  ReductionSpace space(self, reduced_dims(call, call.args[2], self->rank()));
-  ConvertLoop load = to_double(self->dtype());
+  std::vector<bool> reduced = reduced_dims(call, call.args[2], self->rank());
   double order = norm_order(call);
+  int64_t length = short_row_length(self, reduced);
+  if (length > 0 && order != 0 && !std::isnan(order)) {
+    return for_turned_rows(self, length, [&](const Tensor& columns, int64_t first) {
+      ReductionSpace space(columns, columns_reduced());
+      norms_of_columns(space, order, stretch_of(outs[0], first, space.results()));
+    });
+  }
+  ReductionSpace space(self, reduced);
+  ConvertLoop load = to_double(self->dtype());
   // The norm of one element is its magnitude; a power of it may overflow.
   if (space.length() == 1 && order != 0) order = 1;
+  if (takes_columns(space, order)) return norms_of_columns(space, order, outs[0]);
   if (order == 2 && self->dtype() == DType::float32 && space.inner().is_dense(0)) {
     return for_results(space, outs[0], 0.2, [&](int64_t result) { return float_norm_of(space, load, result); });
   }

@@ -8,6 +8,7 @@
 #include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/complex_kernels.h"
 #include "tensor/kernels/reduction.h"
+#include "tensor/kernels/turned_rows.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/ops/shape_rules.h"
@@ -310,7 +311,15 @@ class Folder {
 void fold_over(const OpCall& call, const std::vector<bool>& reduced, Fold fold, const Tensor& out,
                bool is_mean = false) {
   if (out->numel() == 0) return;
-  ReductionSpace space(tensor_arg(call, 0), reduced, ReductionSpace::Order::OfMemory);
+  const Tensor& self = tensor_arg(call, 0);
+  if (int64_t length = short_row_length(self, reduced); length > 0) {
+    if (is_mean) fold.divisor = static_cast<double>(length);
+    return for_turned_rows(self, length, [&](const Tensor& columns, int64_t first) {
+      ReductionSpace space(columns, columns_reduced(), ReductionSpace::Order::OfMemory);
+      Folder(space, fold, stretch_of(out, first, space.results())).run();
+    });
+  }
+  ReductionSpace space(self, reduced, ReductionSpace::Order::OfMemory);
   if (is_mean) fold.divisor = static_cast<double>(space.length());
   Folder(space, fold, out).run();
 }

@@ -5,6 +5,7 @@
 #include "tensor/dtype_dispatch.h"
 #include "tensor/kernels/column_tiles.h"
 #include "tensor/kernels/reduction.h"
+#include "tensor/kernels/turned_rows.h"
 #include "tensor/numeric_cast.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -131,26 +132,56 @@ class ColumnSearch {
   alignas(64) bool are_equal_[kTileColumns];
 };
 
+// The elements of adjacent results that are in these rows.
+template <typename Word>
+void take_rows(const ReductionSpace& space, const char* data, const int64_t* rows, int64_t columns, void* values) {
+  for (int64_t i = 0; i < columns; ++i) {
+    const char* place = data + space.inner().offset(0, rows[i]) + i * static_cast<int64_t>(sizeof(Word));
+    static_cast<Word*>(values)[i] = *reinterpret_cast<const Word*>(place);
+  }
+}
+
+auto row_taker(size_t item) {
+  return item == 8   ? take_rows<uint64_t>
+         : item == 4 ? take_rows<uint32_t>
+         : item == 2 ? take_rows<uint16_t>
+                     : take_rows<uint8_t>;
+}
+
 // Indices of the best elements into `indices`, and these elements into values unless it is null.
 void search_columns(const ReductionSpace& space, bool largest, const Tensor* values, const Tensor& indices) {
   auto item = static_cast<int64_t>(item_size(space.input()->dtype()));
+  auto* take = row_taker(static_cast<size_t>(item));
   for_column_tiles(space.results() / space.columns(), space.columns(), 0.5 * static_cast<double>(space.length()), [&] {
-    return [&, item, columns = ColumnSearch(space, largest)](const ColumnTile& tile) mutable {
+    return [&, item, take, columns = ColumnSearch(space, largest)](const ColumnTile& tile) mutable {
       int64_t result = tile.slice * space.columns() + tile.first;
       int64_t* rows = indices.data<int64_t>() + result;
       const char* data = space.result_data(result);
       columns.find(data, tile.count, rows);
-      for (int64_t i = 0; values != nullptr && i < tile.count; ++i)
-        std::memcpy(values->data<char>() + (result + i) * item, data + space.inner().offset(0, rows[i]) + i * item,
-                    static_cast<size_t>(item));
+      if (values != nullptr) take(space, data, rows, tile.count, values->data<char>() + result * item);
     };
   });
+}
+
+bool search_short_rows(const Tensor& self, const std::vector<bool>& reduced, bool largest, const Tensor* values,
+                       const Tensor& indices) {
+  int64_t length = short_row_length(self, reduced);
+  if (length == 0 || pointwise_loop(static_cast<int>(Pointwise::maximum), self->dtype()) == nullptr) return false;
+  for_turned_rows(self, length, [&](const Tensor& columns, int64_t first) {
+    ReductionSpace space(columns, columns_reduced());
+    int64_t count = space.results();
+    Tensor found = values == nullptr ? Tensor() : stretch_of(*values, first, count);
+    search_columns(space, largest, values == nullptr ? nullptr : &found, stretch_of(indices, first, count));
+  });
+  return true;
 }
 
 // values may be null: indices only.
 void search(const OpCall& call, bool largest, const Tensor* values, const Tensor& indices) {
   const Tensor& self = tensor_arg(call, 0);
-  ReductionSpace space(self, reduced_dims(call, call.args[1], self->rank()));
+  std::vector<bool> reduced = reduced_dims(call, call.args[1], self->rank());
+  if (search_short_rows(self, reduced, largest, values, indices)) return;
+  ReductionSpace space(self, reduced);
   if (indices->numel() > 0 && space.length() > 0 && ColumnSearch(space, largest).is_possible())
     return search_columns(space, largest, values, indices);
   Finder find = finder(self->dtype());
