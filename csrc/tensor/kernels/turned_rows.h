@@ -10,8 +10,8 @@
 
 namespace md {
 
-// The length of contiguous rows that are the whole of a tensor, each of which gives a result, if they are short and
-// many, else 0.
+// The length of contiguous rows that are the whole of a tensor and are reduced to one element each, if they are short
+// and many, else 0.
 inline int64_t short_row_length(const Tensor& self, const std::vector<bool>& reduced) {
   constexpr int64_t kLongest = 16, kFewest = 32;
   int64_t length = 1, count = 1;

@@ -154,6 +154,17 @@ void round_decimals_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   outs.push_back({TensorSpec::contiguous(self.dtype, self.sizes), 0});
 }
 
+void special_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = tensor_arg(call, 0).spec();
+  if (!is_floating(self.dtype)) raise_unsupported(call, self.dtype);
+  const Tensor* tensors[] = {&tensor_arg(call, 0)};
+  OutSpec out;
+  out.spec.dtype = self.dtype;
+  out.spec.sizes = self.sizes;
+  out.spec.strides = pointwise_strides(self.sizes, tensors);
+  outs.push_back(std::move(out));
+}
+
 void pointwise_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   PointwiseForm form = pointwise_form(call.row, call.args);
   Operands operands = read_operands(call, form);

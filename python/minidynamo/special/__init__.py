@@ -8,12 +8,11 @@ from typing import Any
 import minidynamo
 
 from .._C import Tensor
-from .._composites.gamma_functions import hurwitz_zeta, in_double
+from .._composites.gamma_functions import by_row, hurwitz_zeta, in_double
 from .._composites.pointwise import in_one_dtype
-from .._composites.registry import as_floating, require_real, require_tensor, widened
-from .._composites.special_functions import scaled_i0
+from .._composites.registry import as_floating, prims, require_real, require_tensor, widened
 from .._missing_names import explain_missing as _explain_missing
-from . import bessel, modified_bessel, normal_distribution
+from . import bessel, modified_bessel
 from .polynomials import (
     chebyshev_polynomial_t,
     chebyshev_polynomial_u,
@@ -133,12 +132,12 @@ def spherical_bessel_j0(x: Tensor) -> Tensor:
 
 def i0e(input: Tensor) -> Tensor:
     """exp(-|x|) * i0(x)."""
-    return in_double("i0e", input, scaled_i0)
+    return by_row("i0e", input, prims.special_i0e)
 
 
 def i1(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind, of order 1."""
-    return in_double("i1", input, modified_bessel.first_kind_1)
+    return by_row("i1", input, prims.special_i1)
 
 
 modified_bessel_i1 = i1
@@ -146,7 +145,7 @@ modified_bessel_i1 = i1
 
 def i1e(input: Tensor) -> Tensor:
     """exp(-|x|) * i1(x)."""
-    return in_double("i1e", input, modified_bessel.scaled_first_kind_1)
+    return by_row("i1e", input, prims.special_i1e)
 
 
 def modified_bessel_k0(input: Tensor) -> Tensor:
@@ -179,17 +178,17 @@ def ndtr(input: Tensor) -> Tensor:
 
 def log_ndtr(input: Tensor) -> Tensor:
     """log(ndtr(input))."""
-    return in_double("log_ndtr", input, normal_distribution.log_cumulative)
+    return by_row("log_ndtr", input, prims.special_log_ndtr)
 
 
 def ndtri(input: Tensor) -> Tensor:
     """The inverse of ndtr: infinite at 0 and 1, NaN outside."""
-    return in_double("ndtri", input, normal_distribution.quantile)
+    return by_row("ndtri", input, prims.special_ndtri)
 
 
 def erfcx(input: Tensor) -> Tensor:
     """exp(x**2) * erfc(x)."""
-    return in_double("erfcx", input, normal_distribution.scaled_erfc)
+    return by_row("erfcx", input, prims.special_erfcx)
 
 
 def entr(input: Tensor) -> Tensor:

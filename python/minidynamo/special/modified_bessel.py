@@ -7,22 +7,9 @@ import math
 import minidynamo
 
 from .._C import Tensor
-from .._composites.special_functions import bessel_parts, chebyshev, scaled_i0, unscaled
+from .._composites.registry import prims
+from .._composites.special_functions import chebyshev
 from . import coefficients as of
-
-
-def _scaled_i1(x: Tensor) -> Tensor:
-    size = x.abs()
-    below, above = bessel_parts(size, of.I1_A, of.I1_B)
-    return minidynamo.where(size <= 8.0, below * x, minidynamo.copysign(above, x))
-
-
-def first_kind_1(x: Tensor) -> Tensor:
-    return unscaled(_scaled_i1(x), x.abs())
-
-
-def scaled_first_kind_1(x: Tensor) -> Tensor:
-    return _scaled_i1(x)
 
 
 def _second_kind(x: Tensor, near: Tensor, far: tuple[float, ...], scale: Tensor | float) -> Tensor:
@@ -32,11 +19,11 @@ def _second_kind(x: Tensor, near: Tensor, far: tuple[float, ...], scale: Tensor 
 
 
 def _k0(x: Tensor) -> Tensor:
-    return chebyshev(x * x - 2.0, of.K0_A) - (0.5 * x).log() * (x.abs().exp() * scaled_i0(x.abs()))
+    return chebyshev(x * x - 2.0, of.K0_A) - (0.5 * x).log() * (x.abs().exp() * prims.special_i0e(x.abs()))
 
 
 def _k1(x: Tensor) -> Tensor:
-    return (0.5 * x).log() * (x.abs().exp() * _scaled_i1(x.abs())) + chebyshev(x * x - 2.0, of.K1_A) / x
+    return (0.5 * x).log() * (x.abs().exp() * prims.special_i1e(x.abs())) + chebyshev(x * x - 2.0, of.K1_A) / x
 
 
 def second_kind_0(x: Tensor) -> Tensor:

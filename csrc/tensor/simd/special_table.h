@@ -1,0 +1,38 @@
+// The loops of special functions, which exist once per instruction-set level.
+#pragma once
+#include <cstdint>
+
+namespace md {
+
+enum class Special : uint8_t {
+#define MD_SPECIAL(name) name,
+#include "tensor/simd/special_functions.def"
+#undef MD_SPECIAL
+};
+
+// dst[i] = f(src[i]); dst may be src.
+using SpecialLoop = void (*)(const double* src, double* dst, int64_t n);
+
+struct SpecialTable {
+  SpecialLoop loops[0
+#define MD_SPECIAL(name) +1
+#include "tensor/simd/special_functions.def"
+#undef MD_SPECIAL
+  ];
+};
+
+// Of this processor's level.
+SpecialLoop special_loop(Special function);
+
+#define MD_SPECIAL_PART(level)        \
+  namespace level {                   \
+  extern const SpecialTable specials; \
+  }
+MD_SPECIAL_PART(level_baseline)
+#if defined(__x86_64__)
+MD_SPECIAL_PART(level_v3)
+MD_SPECIAL_PART(level_v4)
+#endif
+#undef MD_SPECIAL_PART
+
+}  // namespace md
