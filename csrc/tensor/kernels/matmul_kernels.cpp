@@ -2,6 +2,7 @@
 // integers.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "tensor/fill.h"
 #include "tensor/gemm/gemm.h"
@@ -14,6 +15,7 @@
 #include "tensor/ops/shape_rules.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
+#include "tensor/simd/loops.h"
 #include "tensor/simd/pointwise.h"
 
 namespace md {
@@ -134,6 +136,8 @@ bool is_small(const Product& p) {
   return usable && (vector || p.m * p.n * p.k <= kSmall);
 }
 
+void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool right_is_weight = false);
+
 // Integers: sums wrap around.
 template <typename T>
 void multiply_integers(const Product& p, const T* a, const T* b, T* c) {
@@ -147,6 +151,38 @@ void multiply_integers(const Product& p, const T* a, const T* b, T* c) {
       c[i * p.n + j] = static_cast<T>(total);
     }
   }
+}
+
+// The largest magnitude of the elements; of int64_t's least, a number beyond every other.
+double largest_magnitude(const Tensor& whole) {
+  const ExtremeLoop* extreme = loops().extreme[static_cast<int>(whole->dtype())];
+  double largest = 0;
+  for (int side = 0; side < 2; ++side) {
+    alignas(8) char found[8] = {};
+    extreme[side](whole->data(), whole->numel(), found);
+    largest = std::max(largest, std::fabs(load_scalar(whole->dtype(), found).as_double()));
+  }
+  return largest;
+}
+
+// Integers as doubles, where no sum is too large to be exact: our own products of these are much faster.
+bool multiply_as_doubles(const Tensor& left, const Tensor& right, const Tensor& out) {
+  constexpr double kExact = 9007199254740992.0;
+  constexpr int64_t kLeastSize = 8;
+  bool are_matrices = left->rank() >= 2 && right->rank() >= 2;
+  if (!are_matrices || is_floating(out->dtype()) || out->dtype() == DType::uint64 || left->numel() == 0 ||
+      right->numel() == 0)
+    return false;
+  int64_t k = left->sizes()[left->rank() - 1], m = left->sizes()[left->rank() - 2],
+          n = right->sizes()[right->rank() - 1];
+  if (std::min({m, n, k}) < kLeastSize) return false;
+  Tensor a = as_contiguous(left, left->dtype()), b = as_contiguous(right, right->dtype());
+  if (static_cast<double>(k) * largest_magnitude(a) * largest_magnitude(b) > kExact) return false;
+  Tensor product = Tensor::empty(TensorSpec::contiguous(DType::float64, out->spec().sizes));
+  multiply(as_contiguous(a, DType::float64), as_contiguous(b, DType::float64), product);
+  // By int64_t, of which narrower integers are the last bits.
+  copy_elements(as_contiguous(product, DType::int64), out);
+  return true;
 }
 
 template <typename T>
@@ -242,8 +278,6 @@ bool multiply_floats(const Product& p, const std::vector<int64_t>& a, const std:
   return true;
 }
 
-void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool right_is_weight = false);
-
 // Half precision without hardware support: in float32.
 void multiply_in_float(const Tensor& a, const Tensor& b, const Tensor& out) {
   Tensor result = Tensor::empty(TensorSpec::contiguous(DType::float32, out->spec().sizes));
@@ -272,6 +306,7 @@ void multiply(const Tensor& left, const Tensor& right, const Tensor& out, bool r
   if (is_complex(out->dtype()))
     return multiply_complex(left, right, out,
                             [](const Tensor& a, const Tensor& b, const Tensor& into) { multiply(a, b, into); });
+  if (multiply_as_doubles(left, right, out)) return;
   Product p = make_product(left, right, out);
   p.b_is_weight = right_is_weight && is_same_memory(p.b.tensor, right);
   if (p.k == 0) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from .._C import Tensor
+from .products import distances_by_products
 from .registry import composite, in_place, require_tensor, wrapped_dim
 
 
@@ -60,10 +61,11 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError("[pdist] pdist only supports non-negative p values")
     count = input.shape[0]
-    first = [row for row in range(count) for _ in range(row + 1, count)]
-    second = [other for row in range(count) for other in range(row + 1, count)]
-    if not first:
+    if count < 2:
         return input.new_empty((0,))
+    first, second = minidynamo.triu_indices(count, count, 1).unbind(0)
+    if p == 2 and count > 25 and input.is_floating_point() and not input.requires_grad:
+        return distances_by_products(input, input)[first, second]
     apart = (input[first] - input[second]).abs()
     if p == 0:
         return (apart != 0).sum(1).to(input.dtype)
