@@ -200,4 +200,19 @@ void scatter_add_kernel(const OpCall& call, std::span<Tensor> outs) {
   });
 }
 
+void scatter_extreme_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor &out = outs[0], &src = tensor_arg(call, 3);
+  bool largest = bool_arg(call, 4);
+  start_from_self(call, out);
+  with_type(out->dtype(), [&]<typename T>() {
+    T* places = out.data<T>();
+    const T* values = src.data<const T>();
+    for_each_scattered(call, out, &src, [&](int64_t to, int64_t from) {
+      auto held = comparable(places[to]), given = comparable(values[from]);
+      bool is_better = (largest ? given > held : given < held) || given != given;
+      if (is_better && held == held) places[to] = values[from];
+    });
+  });
+}
+
 }  // namespace md

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import minidynamo
 
 from .._C import Tensor
-from .registry import composite, in_place, require_data, require_tensor, wrapped_dim
+from .registry import composite, in_place, prims, require_data, require_tensor, wrapped_dim
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _require_alike(op: str, input: Tensor, source: Tensor, name: str) -> None:
@@ -139,6 +145,16 @@ def _reduced(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, i
     return total / counts if total.is_floating_point() else total.div(counts, rounding_mode="floor")
 
 
+def _least(dtype: Any, largest: bool) -> Any:
+    """What every number of a dtype is at least as good as."""
+    if dtype.is_floating_point:
+        return -math.inf if largest else math.inf
+    if dtype == minidynamo.bool:
+        return not largest
+    info = minidynamo.iinfo(dtype)
+    return info.min if largest else info.max
+
+
 def _in_order(values: Tensor, largest: bool) -> tuple[Tensor, Tensor]:
     """(sorted values, places), the wanted extreme last; NaN is both."""
     if largest:
@@ -150,7 +166,10 @@ def _in_order(values: Tensor, largest: bool) -> tuple[Tensor, Tensor]:
 
 
 def _extreme(input: Tensor, dim: int, index: Tensor, src: Tensor, largest: bool, include_self: bool) -> Tensor:
-    """Of sorted values, the last one of each place."""
+    """With a slope, of sorted values the last one of each place."""
+    if not (input.requires_grad or src.requires_grad):
+        start = input if include_self else input.scatter(dim, index, _least(input.dtype, largest))
+        return prims.scatter_extreme(start, dim, index, src, largest)
     places = minidynamo.arange(input.numel()).reshape(input.shape).gather(dim, index).reshape(-1)
     values, order = _in_order(src.reshape(-1), largest)
     places, by_place = places[order].sort(0, stable=True)
