@@ -10,6 +10,7 @@
 #include "tensor/matrices/lu.h"
 #include "tensor/matrices/reflections.h"
 #include "tensor/matrices/stack.h"
+#include "tensor/matrices/tiny.h"
 #include "tensor/matrices/triangles.h"
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
@@ -119,10 +120,83 @@ void for_each_lu(const Tensor& matrices, int64_t right_sides, int32_t* infos, co
                });
 }
 
+template <typename T>
+bool is_tiny(int64_t n) {
+  return !is_complex_type<T> && n > 0 && n <= kMostTinyRows;
+}
+
+// Calls run(i) of a new run = make.operator()<N>() for each of `count` matrices of n rows.
+template <typename Make>
+void for_tiny(int64_t count, int64_t n, int64_t right_sides, const Make& make) {
+  with_tiny_size(n, [&]<int N>() {
+    for_matrices(count, N * N * (N + right_sides), N * (N + right_sides), [&](int64_t first, int64_t end) {
+      auto run = make.template operator()<N>();
+      for (int64_t i = first; i < end; ++i) run(i);
+    });
+  });
+}
+
+template <typename T, int N>
+void solve_tiny_columns(const TinyLu<T, N>& lu, const Block<const T>& b, const Block<T>& x) {
+  for (int64_t j = 0; j < x.columns; ++j) {
+    T column[N];
+    for (int k = 0; k < N; ++k) column[k] = b.at(k, j);
+    lu.solve(column);
+    for (int k = 0; k < N; ++k) x.at(k, j) = column[k];
+  }
+}
+
+template <int N, typename T>
+void solve_tiny_triangle(const T (&triangle)[N][N], bool upper, bool has_ones, const Block<const T>& b,
+                         const Block<T>& x) {
+  for (int64_t j = 0; j < x.columns; ++j) {
+    T column[N];
+    for (int k = 0; k < N; ++k) column[k] = b.at(k, j);
+    upper ? solve_tiny_upper(triangle, has_ones, column) : solve_tiny_lower(triangle, has_ones, column);
+    for (int k = 0; k < N; ++k) x.at(k, j) = column[k];
+  }
+}
+
+template <typename T>
+void solve_all_tiny(const Tensor& matrices, const Tensor& sides, const Tensor& out, int32_t* infos) {
+  MatrixStack<const T> stack(matrices), from(sides);
+  MatrixStack<T> to(out);
+  for_tiny(to.count(), to.rows(), to.columns(), [&]<int N>() {
+    return [&](int64_t i) {
+      TinyLu<T, N> lu;
+      infos[i] = lu.factor(stack[i], true);
+      solve_tiny_columns(lu, from[i], to[i]);
+    };
+  });
+}
+
+template <typename T>
+void invert_all_tiny(const Tensor& matrices, const Tensor& out, int32_t* infos) {
+  MatrixStack<const T> stack(matrices);
+  MatrixStack<T> to(out);
+  for_tiny(to.count(), to.rows(), to.columns(), [&]<int N>() {
+    return [&](int64_t i) {
+      TinyLu<T, N> lu;
+      infos[i] = lu.factor(stack[i], true);
+      T inverse[N][N];
+      for (int j = 0; j < N; ++j) {
+        T column[N];
+        for (int k = 0; k < N; ++k) column[k] = k == j ? 1 : 0;
+        lu.solve(column);
+        for (int k = 0; k < N; ++k) inverse[k][j] = column[k];
+      }
+      write_tiny(inverse, to[i]);
+    };
+  });
+}
+
 void solve_all(const Tensor& matrices, const Tensor& sides, const Tensor& out, int32_t* infos) {
   with_factor_type(out->dtype(), [&]<typename T>() {
     MatrixStack<const T> from(sides);
     MatrixStack<T> to(out);
+    if constexpr (!is_complex_type<T>) {
+      if (is_tiny<T>(to.rows())) return solve_all_tiny<T>(matrices, sides, out, infos);
+    }
     for_each_lu<T>(matrices, from.columns(), infos, [&](const Lu<T>& lu, int64_t i) {
       copy_block(from[i], to[i]);
       lu.solve(to[i]);
@@ -133,6 +207,9 @@ void solve_all(const Tensor& matrices, const Tensor& sides, const Tensor& out, i
 void invert_all(const Tensor& matrices, const Tensor& out, int32_t* infos) {
   with_factor_type(out->dtype(), [&]<typename T>() {
     MatrixStack<T> to(out);
+    if constexpr (!is_complex_type<T>) {
+      if (is_tiny<T>(to.rows())) return invert_all_tiny<T>(matrices, out, infos);
+    }
     for_each_lu<T>(matrices, 2 * to.columns() / 3, infos, [&](const Lu<T>& lu, int64_t i) { lu.invert(to[i]); });
   });
 }
@@ -144,6 +221,18 @@ void cholesky_all(const Tensor& matrices, const Tensor& out, int32_t* infos) {
     MatrixStack<const T> from(matrices);
     MatrixStack<T> to(out);
     int64_t n = to.rows();
+    if constexpr (!is_complex_type<T>) {
+      if (is_tiny<T>(n)) {
+        return for_tiny(to.count(), n, 0, [&]<int N>() {
+          return [&](int64_t i) {
+            T matrix[N][N];
+            read_tiny(from[i], matrix);
+            infos[i] = factor_tiny_cholesky(matrix);
+            write_tiny(matrix, to[i]);
+          };
+        });
+      }
+    }
     for_matrices(to.count(), n * n * n / 6, n * n, [&](int64_t first, int64_t end) {
       for (int64_t i = first; i < end; ++i) {
         copy_block(from[i], to[i]);
@@ -315,6 +404,18 @@ void lu_factor_kernel(const OpCall& call, std::span<Tensor> outs) {
     MatrixStack<const T> from(tensor_arg(call, 0));
     MatrixStack<T> to(outs[0]);
     int64_t steps = std::min(to.rows(), to.columns());
+    if constexpr (!is_complex_type<T>) {
+      if (is_tiny<T>(to.rows()) && to.rows() == to.columns()) {
+        return for_tiny(to.count(), steps, 0, [&]<int N>() {
+          return [&](int64_t i) {
+            TinyLu<T, N> lu;
+            outs[2].data<int32_t>()[i] = lu.factor(from[i], pivots);
+            write_tiny(lu.factors, to[i]);
+            for (int k = 0; k < N; ++k) outs[1].data<int32_t>()[i * N + k] = lu.places[k] + 1;
+          };
+        });
+      }
+    }
     for_matrices(to.count(), to.rows() * to.columns() * steps / 2, to.rows() * to.columns(),
                  [&](int64_t first, int64_t end) {
                    for (int64_t i = first; i < end; ++i) {
@@ -362,6 +463,17 @@ void triangular_kernel(const OpCall& call, std::span<Tensor> outs) {
     MatrixStack<const T> triangles(tensor_arg(call, 0)), from(tensor_arg(call, 1));
     MatrixStack<T> to(outs[0]);
     int64_t n = to.rows(), columns = to.columns();
+    if constexpr (!is_complex_type<T>) {
+      if (is_tiny<T>(n)) {
+        return for_tiny(to.count(), n, columns, [&]<int N>() {
+          return [&](int64_t i) {
+            T triangle[N][N];
+            read_tiny(triangles[i], triangle);
+            solve_tiny_triangle(triangle, upper, diagonal == Diagonal::Ones, from[i], to[i]);
+          };
+        });
+      }
+    }
     for_matrices(to.count(), n * n * columns / 2, n * (n + columns), [&](int64_t first, int64_t end) {
       for (int64_t i = first; i < end; ++i) {
         copy_block(from[i], to[i]);
