@@ -219,10 +219,10 @@ LINALG = """### linalg
 LU, Cholesky and QR decompositions, what is solved by them, inverses and determinants are computed by blocked loops of
 our own in the dtype of the matrices, as in torch; so are least squares where all ranks are full beyond doubt. Singular
 values, eigenvalues and other least squares are computed by the LAPACK of NumPy, through `numpy.linalg` on the tensors'
-own memory: without NumPy they raise `ImportError`; the rest of `minidynamo` does not need it. NumPy's LAPACK has threads
-of its own, which `set_num_threads` does not affect. In captured code each is one op of the graph. Matrices are float32
-or float64; inverses, solutions, LU and Cholesky decompositions take complex ones too. A matrix without inverse or
-decomposition raises `linalg.LinAlgError`, a `RuntimeError`.
+own memory: without NumPy they raise `ImportError`; the rest of `minidynamo` does not need it. NumPy's LAPACK has
+threads of its own, which `set_num_threads` does not affect. In captured code each is one op of the graph. Matrices are
+float32 or float64; inverses, solutions, LU and Cholesky decompositions take complex ones too. A matrix without inverse
+or decomposition raises `linalg.LinAlgError`, a `RuntimeError`.
 
 `eig` and `eigvals` return complex numbers and have no derivative.
 """
