@@ -43,6 +43,36 @@ def digamma(input: Tensor) -> Tensor:
     return by_row("digamma", input, prims.special_digamma)
 
 
+def powers(x: Tensor, factors: tuple[float, ...]) -> Tensor:
+    """The sum of factors[k] * x**k."""
+    total = minidynamo.full_like(x, factors[-1])
+    for factor in factors[-2::-1]:
+        total = total * x + factor
+    return total
+
+
+def _sine_of_pi(x: Tensor) -> Tensor:
+    """|sin(pi * x)|."""
+    return (math.pi * (x - x.round())).sin().abs()
+
+
+def _trigamma(x: Tensor) -> Tensor:
+    """Of operations that have slopes of every order."""
+    below = x < 0.5
+    at = minidynamo.where(below, 1.0 - x, x)
+    total = minidynamo.zeros_like(x)
+    for _ in range(16):
+        total = total + 1.0 / (at * at)
+        at = at + 1.0
+    inverse = 1.0 / (at * at)
+    series = powers(inverse, (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66))
+    total = total + (1.0 + 0.5 / at + inverse * series) / at
+    # torch's sine, and so its poles, is rounded: at integers this is infinite.
+    sine = _sine_of_pi(x)
+    reflected = (math.pi / sine) * (math.pi / sine) - total
+    return minidynamo.where(below, reflected, total)
+
+
 _ZETA = (
     *(12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1.8924375803183791606e9, 7.47242496e10),
     *(-2.950130727918164224e12, 1.1646782814350067249e14, -4.5979787224074726105e15),
@@ -97,6 +127,8 @@ def polygamma_by(zeta: Callable[[Tensor, Tensor], Tensor], n: int, input: Tensor
     if n == 0:
         return by_row("polygamma", input, prims.special_digamma)
     if n == 1:
+        if input.requires_grad:
+            return in_double("polygamma", input, _trigamma)
         return by_row("polygamma", input, prims.special_trigamma)
     # From 171! on beyond the largest float64.
     size = math.exp(math.lgamma(n + 1.0)) if n <= 170 else math.inf
