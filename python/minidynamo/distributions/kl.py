@@ -12,17 +12,26 @@ from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from .bernoulli import Bernoulli
 from .beta import Beta
+from .binomial import Binomial
 from .categorical import Categorical
+from .cauchy import Cauchy
+from .continuous_bernoulli import ContinuousBernoulli
 from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exponential import Exponential
 from .gamma import Gamma
+from .geometric import Geometric
+from .gumbel import Gumbel
+from .half_normal import HalfNormal
 from .independent import Independent, sum_rightmost
 from .laplace import Laplace
 from .log_normal import LogNormal
+from .lowrank_multivariate_normal import LowRankMultivariateNormal, squared_distance
 from .multivariate_normal import MultivariateNormal, squared_mahalanobis
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
+from .pareto import Pareto
+from .poisson import Poisson
 from .transformed_distribution import TransformedDistribution
 from .uniform import Uniform
 
@@ -106,6 +115,79 @@ def _gamma(p: Gamma, q: Gamma) -> Tensor:
     of_q = q.concentration * (p.rate / q.rate).log() + q.concentration.lgamma() - p.concentration.lgamma()
     difference = (p.concentration - q.concentration) * p.concentration.digamma()
     return of_q + difference + (q.rate - p.rate) * (p.concentration / p.rate)
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Binomial, q: Binomial) -> Tensor:
+    found = p.total_count * (p.probs * (p.logits - q.logits) + (-p.probs).log1p() - (-q.probs).log1p())
+    return minidynamo.where(p.total_count > q.total_count, math.inf, found)
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
+    spread = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
+    return spread.log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
+    of_p = p.mean * (p.logits - q.logits) + p._log_norm() + (-p.probs).log1p()
+    return of_p - q._log_norm() - (-q.probs).log1p()
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Geometric, q: Geometric) -> Tensor:
+    return -p.entropy() - (-q.probs).log1p() / p.probs - q.logits
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
+    euler = 0.57721566490153286060
+    ratio, of_q, of_p = p.scale / q.scale, q.loc / q.scale, p.loc / q.scale
+    return -ratio.log() - of_q + of_p + ratio * euler + (of_q + (1 + ratio).lgamma() - of_p).exp() - (1 + euler)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
+    return _normal(p.base_dist, q.base_dist)
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+def _low_rank(p: LowRankMultivariateNormal, q: LowRankMultivariateNormal) -> Tensor:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Low Rank Multivariate Normals with different event shapes cannot be computed"
+        )
+    w, d, tril = q._unbroadcasted_cov_factor, q._unbroadcasted_cov_diag, q._capacitance_tril
+    distance = squared_distance(w, d, q.loc - p.loc, tril)
+    # trace of q's inverse covariance times p's, by Woodbury's formula
+    inner = minidynamo.linalg.solve_triangular(tril, w.mT / d.unsqueeze(-2), upper=False)
+    of_p, diag = p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag
+    trace = (diag / d).sum(-1) + (of_p.pow(2) / d.unsqueeze(-1)).sum((-2, -1))
+    trace = trace - (inner.pow(2) * diag.unsqueeze(-2)).sum((-2, -1)) - (inner @ of_p).pow(2).sum((-2, -1))
+    return 0.5 * (q._log_det() - p._log_det() + distance + trace - p.event_shape[0])
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = p.scale / q.scale
+    of_alpha = q.alpha / p.alpha
+    found = q.alpha * ratio.log() - of_alpha.log() + of_alpha - 1
+    return minidynamo.where(p.support.lower_bound < q.support.lower_bound, math.inf, found)
+
+
+@register_kl(Poisson, Poisson)
+def _poisson(p: Poisson, q: Poisson) -> Tensor:
+    return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Normal, Laplace)
+def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
+    difference = p.loc - q.loc
+    ratio, standardized = p.scale / q.scale, difference / p.scale
+    normal = math.sqrt(2 / math.pi) * p.scale * (-0.5 * standardized.pow(2)).exp()
+    spread = normal + difference * (math.sqrt(0.5) * standardized).erf()
+    return -ratio.log() + spread / q.scale - (0.5 + 0.5 * math.log(0.5 * math.pi))
 
 
 @register_kl(Laplace, Laplace)

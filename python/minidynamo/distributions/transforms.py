@@ -12,6 +12,7 @@ from .._C import Tensor
 from .._missing_names import explain_missing as _explain_missing
 from . import constraints
 from .independent import sum_rightmost
+from .utils import tril_matrix_to_vec, vec_to_tril_matrix
 
 
 class Transform:
@@ -30,7 +31,7 @@ class Transform:
     @property
     def inv(self) -> Transform:
         """The inverse transform."""
-        return _Inverse(self)
+        return _InverseTransform(self)
 
     @property
     def sign(self) -> Any:
@@ -80,7 +81,7 @@ class Transform:
         return f"{type(self).__name__}()"
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     def __init__(self, transform: Transform) -> None:
         super().__init__()
         self._inv = transform
@@ -96,7 +97,7 @@ class _Inverse(Transform):
         return self._inv.sign
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Inverse) and self._inv == other._inv
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
 
     __hash__ = object.__hash__
 
@@ -314,8 +315,7 @@ class SigmoidTransform(_WithoutFields):
     sign = 1
 
     def _call(self, x: Tensor) -> Tensor:
-        info = minidynamo.finfo(x.dtype)
-        return x.sigmoid().clamp(info.tiny, 1.0 - info.eps)
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
         info = minidynamo.finfo(y.dtype)
@@ -473,6 +473,178 @@ class LowerCholeskyTransform(_WithoutFields):
 
     def _inverse(self, y: Tensor) -> Tensor:
         return y.tril(-1) + y.diagonal(0, -2, -1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(_WithoutFields):
+    """Matrices to L @ L.mT, where L is what LowerCholeskyTransform gives."""
+
+    domain = constraints.independent(constraints.real, 2)
+    codomain = constraints.positive_definite
+
+    def _call(self, x: Tensor) -> Tensor:
+        factor = LowerCholeskyTransform()(x)
+        return factor @ factor.mT
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return LowerCholeskyTransform()._inverse(minidynamo.linalg.cholesky(y))
+
+
+class CorrCholeskyTransform(_WithoutFields):
+    """n (n - 1) / 2 real numbers to the Cholesky factor (n, n) of a correlation matrix, by rows."""
+
+    domain = constraints.real_vector
+    codomain = constraints.corr_cholesky
+    bijective = True
+
+    def _call(self, x: Tensor) -> Tensor:
+        eps = minidynamo.finfo(x.dtype).eps
+        r = vec_to_tril_matrix(x.tanh().clamp(-1 + eps, 1 - eps), diag=-1)
+        # Of each row: what is left of its length 1 before each element.
+        left = (1 - r**2).sqrt().cumprod(-1)
+        r = r + minidynamo.eye(r.shape[-1], dtype=r.dtype)
+        return r * minidynamo.nn.functional.pad(left[..., :-1], [1, 0], value=1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        left = (1 - (y * y).cumsum(-1)).clamp(min=0)
+        left = minidynamo.nn.functional.pad(left[..., :-1], [1, 0], value=1)
+        t = tril_matrix_to_vec(y, diag=-1) / tril_matrix_to_vec(left, diag=-1).sqrt()
+        return (t.log1p() - (-t).log1p()) / 2
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        left = 1 - (y * y).cumsum(-1)
+        of_rows = 0.5 * tril_matrix_to_vec(left, diag=-2).log().sum(-1)
+        return of_rows - 2 * (x + minidynamo.nn.functional.softplus(-2 * x) - math.log(2.0)).sum(-1)
+
+    def forward_shape(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        n = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
+        if n * (n - 1) // 2 != shape[-1]:
+            raise ValueError("Input is not a flattend lower-diagonal number")
+        return minidynamo.Size([*shape[:-1], n, n])
+
+    def inverse_shape(self, shape: Sequence[int]) -> Any:
+        if len(shape) < 2:
+            raise ValueError("Too few dimensions on input")
+        if shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        return minidynamo.Size([*shape[:-2], shape[-1] * (shape[-1] - 1) // 2])
+
+
+class CumulativeDistributionTransform(Transform):
+    """The cumulative function of a distribution: its samples to numbers that are uniform on [0, 1]."""
+
+    bijective = True
+    codomain = constraints.unit_interval
+    sign = 1
+
+    def __init__(self, distribution: Any, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+    @property
+    def domain(self) -> Any:  # type: ignore[override]  # the distribution's
+        return self.distribution.support
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.distribution.cdf(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.distribution.icdf(y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.distribution.log_prob(x)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        return (
+            self if self._cache_size == cache_size else CumulativeDistributionTransform(self.distribution, cache_size)
+        )
+
+
+class _Parts(Transform):
+    """What CatTransform and StackTransform share: a transform for each part along a dim."""
+
+    def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
+        super().__init__(cache_size)
+        self.transforms = list(tseq)
+        self.dim = dim
+        self.bijective = all(each.bijective for each in self.transforms)
+
+    def _split(self, value: Tensor) -> Sequence[Tensor]:
+        raise NotImplementedError
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        raise NotImplementedError
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._joined([each(part) for each, part in zip(self.transforms, self._split(x))])
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._joined([each._inv_call(part) for each, part in zip(self.transforms, self._split(y))])
+
+
+class CatTransform(_Parts):
+    """Transforms of parts of the given lengths along a dim, by default of length 1 each."""
+
+    def __init__(
+        self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
+    ) -> None:
+        super().__init__(tseq, dim, cache_size)
+        self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
+        self.domain = constraints.cat([each.domain for each in self.transforms], dim, self.lengths)
+        self.codomain = constraints.cat([each.codomain for each in self.transforms], dim, self.lengths)
+
+    @property
+    def length(self) -> int:
+        """The size of the dim."""
+        return sum(self.lengths)
+
+    @property
+    def event_dim(self) -> int:
+        return max(each.codomain.event_dim for each in self.transforms)
+
+    def _split(self, value: Tensor) -> Sequence[Tensor]:
+        if value.shape[self.dim] != self.length:
+            raise AssertionError(f"the size {value.shape[self.dim]} of dim {self.dim} is not {self.length}")
+        return value.split(self.lengths, self.dim)
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        return minidynamo.cat(parts, self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        found = []
+        for each, a, b in zip(self.transforms, self._split(x), self._split(y)):
+            one = each.log_abs_det_jacobian(a, b)
+            found.append(sum_rightmost(one, self.event_dim - each.domain.event_dim))
+        dim = self.dim if self.dim < 0 else self.dim - x.dim()
+        dim += self.event_dim
+        return minidynamo.cat(found, dim) if dim < 0 else sum(found[1:], found[0])
+
+
+class StackTransform(_Parts):
+    """A transform for each element along a dim."""
+
+    def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(tseq, dim, cache_size)
+        self.domain = constraints.stack([each.domain for each in self.transforms], dim)
+        self.codomain = constraints.stack([each.codomain for each in self.transforms], dim)
+
+    def _split(self, value: Tensor) -> Sequence[Tensor]:
+        if value.shape[self.dim] != len(self.transforms):
+            raise AssertionError(f"the size {value.shape[self.dim]} of dim {self.dim} is not {len(self.transforms)}")
+        return value.unbind(self.dim)
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        return minidynamo.stack(parts, self.dim)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        pairs = zip(self.transforms, self._split(x), self._split(y))
+        return minidynamo.stack([each.log_abs_det_jacobian(a, b) for each, a, b in pairs], self.dim)
+
+
+def _clipped_sigmoid(x: Tensor) -> Tensor:
+    info = minidynamo.finfo(x.dtype)
+    return x.sigmoid().clamp(info.tiny, 1.0 - info.eps)
 
 
 identity_transform = ComposeTransform([])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import minidynamo
@@ -24,6 +24,11 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
             *[value if isinstance(value, Tensor) else minidynamo.full((), value, dtype=dtype) for value in values]
         )
     )
+
+
+def _standard_normal(shape: Sequence[int], dtype: Any, device: Any) -> Tensor:
+    """Normal numbers of mean 0 and variance 1."""
+    return minidynamo.randn(tuple(shape), dtype=dtype, device=device)
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
@@ -66,6 +71,24 @@ def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
         raise ValueError(f"diag ({diag}) provided is outside [{-n}, {n - 1}].")
     rows, columns = minidynamo.tril_indices(n, n, diag).unbind(0)
     return mat[..., rows, columns]
+
+
+def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
+    """The inverse of tril_matrix_to_vec: (..., k) gives (..., n, n), 0 above the diagonal of this number."""
+    k = vec.shape[-1]
+    n = (-(1 + 2 * diag) + ((1 + 2 * diag) ** 2 + 8 * k + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
+    if not round(n) - n <= minidynamo.finfo(vec.dtype).eps:
+        raise ValueError(f"The size of last dimension is {k} which cannot be expressed as the lower triangular part.")
+    n = round(n.real) if isinstance(n, complex) else round(n)
+    rows, columns = minidynamo.tril_indices(n, n, diag).unbind(0)
+    flat = vec.new_zeros([*vec.shape[:-1], n * n])
+    index = (rows * n + columns).expand(vec.shape)
+    return flat.scatter(-1, index, vec).reshape([*vec.shape[:-1], n, n])
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """The sum over the last dims, as many as dim."""
+    return value if dim == 0 else value.reshape([*value.shape[: value.dim() - dim], -1]).sum(-1)
 
 
 _explain_missing(__name__)
