@@ -172,6 +172,15 @@ bool shares_storage(const py::object& a, const py::object& b) {
   return first->storage().get() != nullptr && first->storage().get() == second->storage().get();
 }
 
+// Address and bytes of the memory that a tensor is a view of; the address permits writes by others.
+std::pair<uintptr_t, size_t> storage_of(const py::object& object) {
+  if (!is_tensor(object.ptr())) raise(ErrorKind::Type, "_storage_of(): expected a tensor");
+  const Tensor& tensor = tensor_of(object.ptr());
+  if (tensor->kind() != TensorKind::Real) raise(ErrorKind::Runtime, "a tensor without data has no storage");
+  tensor->storage()->mark_shared_with_outside();
+  return {reinterpret_cast<uintptr_t>(tensor->storage()->data()), tensor->storage()->nbytes()};
+}
+
 }  // namespace
 
 void bind_traced_calls(py::module_& module) {
@@ -201,6 +210,7 @@ void bind_traced_calls(py::module_& module) {
   module.def("_fake", &fake, py::arg("sizes"), py::arg("strides"), py::arg("dtype"));
   module.def("_own_result", &own_result);
   module.def("_shares_storage", &shares_storage);
+  module.def("_storage_of", &storage_of);
   module.def("_is_one_window", &is_one_window);
   bind_fake_views(module);
 }

@@ -1,26 +1,89 @@
 #include "frontends/dtype_object.h"
 
+#include "base/error.h"
+
 namespace md {
 namespace {
 
-struct DTypeObject {
-  PyObject_HEAD DType dtype;
+// A dtype that programs name and compare, and that no tensor here has.
+struct NamedDType {
+  const char* name;
+  int item_size;
+  DTypeCategory category;
+  bool is_signed;
+};
+constexpr NamedDType kNamedDTypes[] = {
+    {"bits16", 2, DTypeCategory::Integer, false},
+    {"bits1x8", 1, DTypeCategory::Integer, false},
+    {"bits2x4", 1, DTypeCategory::Integer, false},
+    {"bits4x2", 1, DTypeCategory::Integer, false},
+    {"bits8", 1, DTypeCategory::Integer, false},
+    {"complex32", 4, DTypeCategory::Complex, true},
+    {"float4_e2m1fn_x2", 1, DTypeCategory::Floating, true},
+    {"float8_e4m3fn", 1, DTypeCategory::Floating, true},
+    {"float8_e4m3fnuz", 1, DTypeCategory::Floating, true},
+    {"float8_e5m2", 1, DTypeCategory::Floating, true},
+    {"float8_e5m2fnuz", 1, DTypeCategory::Floating, true},
+    {"float8_e8m0fnu", 1, DTypeCategory::Floating, false},
+    {"int1", 1, DTypeCategory::Integer, true},
+    {"int2", 1, DTypeCategory::Integer, true},
+    {"int3", 1, DTypeCategory::Integer, true},
+    {"int4", 1, DTypeCategory::Integer, true},
+    {"int5", 1, DTypeCategory::Integer, true},
+    {"int6", 1, DTypeCategory::Integer, true},
+    {"int7", 1, DTypeCategory::Integer, true},
+    {"qint32", 4, DTypeCategory::Integer, true},
+    {"qint8", 1, DTypeCategory::Integer, true},
+    {"quint2x4", 1, DTypeCategory::Integer, false},
+    {"quint4x2", 1, DTypeCategory::Integer, false},
+    {"quint8", 1, DTypeCategory::Integer, false},
+    {"uint1", 1, DTypeCategory::Integer, false},
+    {"uint2", 1, DTypeCategory::Integer, false},
+    {"uint3", 1, DTypeCategory::Integer, false},
+    {"uint4", 1, DTypeCategory::Integer, false},
+    {"uint5", 1, DTypeCategory::Integer, false},
+    {"uint6", 1, DTypeCategory::Integer, false},
+    {"uint7", 1, DTypeCategory::Integer, false},
 };
 
-DType dtype_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->dtype; }
+struct DTypeObject {
+  PyObject_HEAD DType dtype;
+  const NamedDType* named;  // null for a dtype of tensors
+};
 
-PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("minidynamo.%s", row(dtype_of(self)).name); }
+const NamedDType* named_in(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->named; }
+
+// Throws Error(NotImplemented) for a dtype that no tensor has.
+DType dtype_of(PyObject* self) {
+  if (const NamedDType* named = named_in(self))
+    raise(ErrorKind::NotImplemented, "minidynamo has no tensors of the dtype ", named->name);
+  return reinterpret_cast<DTypeObject*>(self)->dtype;
+}
+
+NamedDType facts_of(PyObject* self) {
+  if (const NamedDType* named = named_in(self))
+    return {named->name, named->item_size, named->category, named->is_signed};
+  const DTypeRow& row = md::row(reinterpret_cast<DTypeObject*>(self)->dtype);
+  return {row.name, static_cast<int>(row.size), row.category, row.is_signed};
+}
+
+PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("minidynamo.%s", facts_of(self).name); }
 
 // Pickled and copied by name: the module's attribute.
-PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(row(dtype_of(self)).name); }
+PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(facts_of(self).name); }
 
-PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromSize_t(item_size(dtype_of(self))); }
-PyObject* get_is_floating_point(PyObject* self, void*) { return PyBool_FromLong(is_floating(dtype_of(self))); }
-PyObject* get_is_complex(PyObject* self, void*) { return PyBool_FromLong(is_complex(dtype_of(self))); }
-PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(row(dtype_of(self)).is_signed); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLong(facts_of(self).item_size); }
+PyObject* get_is_floating_point(PyObject* self, void*) {
+  return PyBool_FromLong(facts_of(self).category == DTypeCategory::Floating);
+}
+PyObject* get_is_complex(PyObject* self, void*) {
+  return PyBool_FromLong(facts_of(self).category == DTypeCategory::Complex);
+}
+PyObject* get_is_signed(PyObject* self, void*) { return PyBool_FromLong(facts_of(self).is_signed); }
 
-// The properties of a dtype that the package's Python code reads.
+// The properties of a dtype that the package's Python code reads; None where no tensor has it.
 PyObject* get_row(PyObject* self, void*) {
+  if (named_in(self) != nullptr) Py_RETURN_NONE;
   const DTypeRow& row = md::row(dtype_of(self));
   return Py_BuildValue("{s:z,s:z,s:i,s:i,s:i}", "torch", row.names.torch, "safetensors", row.names.safetensors,
                        "digits", int{row.digits}, "exponent_bits", int{row.exponent_bits}, "size", int{row.size});
@@ -55,18 +118,24 @@ PyTypeObject make_type() {
 struct DTypeObjects {
   PyTypeObject type = make_type();
   PyObject* objects[kDTypeCount];
+  PyObject* named[std::size(kNamedDTypes)];
 };
+
+PyObject* make_object(PyTypeObject* type, DType dtype, const NamedDType* named) {
+  auto* object = PyObject_New(DTypeObject, type);
+  if (object == nullptr) throw PythonError();
+  object->dtype = dtype;
+  object->named = named;
+  return reinterpret_cast<PyObject*>(object);
+}
 
 // Never destroyed: the objects live as long as the process.
 DTypeObjects* make_objects() {
   auto* made = new DTypeObjects;
   check_status(PyType_Ready(&made->type));
-  for (int i = 0; i < kDTypeCount; ++i) {
-    auto* object = PyObject_New(DTypeObject, &made->type);
-    if (object == nullptr) throw PythonError();
-    object->dtype = static_cast<DType>(i);
-    made->objects[i] = reinterpret_cast<PyObject*>(object);
-  }
+  for (int i = 0; i < kDTypeCount; ++i) made->objects[i] = make_object(&made->type, static_cast<DType>(i), nullptr);
+  for (size_t i = 0; i < std::size(kNamedDTypes); ++i)
+    made->named[i] = make_object(&made->type, DType::uint8, &kNamedDTypes[i]);
   return made;
 }
 
@@ -80,6 +149,13 @@ DTypeObjects& dtype_objects() {
 PyTypeObject* dtype_type() { return &dtype_objects().type; }
 
 BorrowedRef dtype_to_python(DType dtype) { return dtype_objects().objects[static_cast<int>(dtype)]; }
+
+Ref named_dtypes() {
+  Ref found = check(PyDict_New());
+  for (size_t i = 0; i < std::size(kNamedDTypes); ++i)
+    check_status(PyDict_SetItemString(found, kNamedDTypes[i].name, dtype_objects().named[i]));
+  return found;
+}
 
 std::optional<DType> dtype_from_python(BorrowedRef object) {
   if (object.type() == dtype_type()) return dtype_of(object);

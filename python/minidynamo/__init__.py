@@ -40,6 +40,7 @@ from ._tensor.symbolic_numbers import (
 
 # Submodules that are imported when they are first used, because few programs need what they import.
 _LAZY_MODULES = (
+    "__config__",
     "_custom_ops",
     "_jit_internal",
     "_ops",
@@ -55,8 +56,11 @@ _LAZY_MODULES = (
     "cuda",
     "distributed",
     "distributions",
+    "export",
     "fft",
     "func",
+    "functional",
+    "futures",
     "fx",
     "hub",
     "jit",
@@ -64,6 +68,7 @@ _LAZY_MODULES = (
     "mps",
     "mtia",
     "multiprocessing",
+    "nested",
     "nn",
     "onnx",
     "optim",
@@ -77,6 +82,7 @@ _LAZY_MODULES = (
     "signal",
     "sparse",
     "special",
+    "storage",
     "testing",
     "torch_version",
     "torchdynamo",
@@ -135,7 +141,10 @@ _NAMES_OF_MODULES = {
         "set_autocast_enabled",
     ),
     "amp.grad_scaler": ("GradScaler",),
+    "cuda": ("OutOfMemoryError",),
     "func.batching": ("vmap",),
+    "func.conditions": ("cond",),
+    "futures": ("Future",),
     "jit.type_names": (
         "AnyType",
         "BoolType",
@@ -164,6 +173,7 @@ _NAMES_OF_MODULES = {
         "UnionType",
     ),
     "fft.short_time": ("istft", "stft"),
+    "jit": ("fork", "wait"),
     "nn.functional.native_forms": (
         "adaptive_max_pool1d",
         "affine_grid_generator",
@@ -190,6 +200,22 @@ _NAMES_OF_MODULES = {
         "triplet_margin_loss",
     ),
     "sparse": ("spmm",),
+    "storage": (
+        "BFloat16Storage",
+        "BoolStorage",
+        "ByteStorage",
+        "CharStorage",
+        "ComplexDoubleStorage",
+        "ComplexFloatStorage",
+        "DoubleStorage",
+        "FloatStorage",
+        "HalfStorage",
+        "IntStorage",
+        "LongStorage",
+        "ShortStorage",
+        "TypedStorage",
+        "UntypedStorage",
+    ),
     "sparse.coo": ("sparse_coo_tensor",),
     "signal.periodic_windows": (
         "bartlett_window",
@@ -284,6 +310,10 @@ del _each
 # Last: names such as `sum` and `float` shadow the builtins in this module from here on.
 globals().update(TENSOR_NAMES)
 del TENSOR_NAMES
+
+from . import _foreach  # noqa: E402  of the names above
+
+globals().update(_foreach.FUNCTIONS)
 
 if "MINIDYNAMO_LOGS_OUT" in os.environ or "MINIDYNAMO_LOGS_FORMAT" in os.environ:
     _log_records.use_logging()  # for a user-defined file or format

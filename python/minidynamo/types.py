@@ -8,10 +8,16 @@ from typing import IO, TypeAlias
 
 from ._C import Size, Tensor
 from ._C import device as _device
+from ._C import dtype as _dtype  # noqa: F401  for annotations
+from ._C import layout as _layout  # noqa: F401  for annotations
 from ._missing_names import explain_missing as _explain_missing
 
 __all__ = ["Device", "FileLike", "Number"]
 
+_int: TypeAlias = int
+_float: TypeAlias = float
+_bool: TypeAlias = bool
+_complex: TypeAlias = complex
 _TensorOrTensors: TypeAlias = Tensor | Sequence[Tensor]
 _size: TypeAlias = Size | list[int] | tuple[int, ...]
 _symsize: TypeAlias = Size | Sequence[int]
@@ -21,6 +27,7 @@ FloatLikeType: TypeAlias = float
 BoolLikeType: TypeAlias = bool
 SymInt: TypeAlias = int
 py_sym_types = (int, float, bool)
+PySymType: TypeAlias = int | float | bool
 
 Number: TypeAlias = int | float | bool
 Device: TypeAlias = _device | str | int | None

@@ -413,6 +413,7 @@ void add_tensor_functions(PyObject* module) {
   register_own_family();
   add_type("Tensor", &tensor_type);
   add_type("dtype", dtype_type());
+  add("_named_dtypes", named_dtypes());
   add_type("Size", size_type());
   add_type("device", device_type());
   add_type("Generator", generator_type());

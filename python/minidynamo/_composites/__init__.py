@@ -15,6 +15,7 @@ from . import (  # noqa: F401
     gamma_functions,
     joining,
     lazy_methods,
+    older_methods,
     ordering,
     other_names,
     parts,

@@ -70,6 +70,47 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 
 
 @composite("function")
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """Numbers of Poisson distributions of these rates, in the dtype of input. RuntimeError for a rate below 0."""
+    _require_floating("poisson", input)
+    require_data((input >= 0).all(), "invalid Poisson rate, expected rate to be non-negative")
+    return prims.poisson_numbers(input.detach(), generator=generator)
+
+
+# Below, the trials are drawn one by one.
+_FEW_TRIALS = 16
+
+
+@composite("function")
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """The number of successes of `count` trials of probability `prob`, in their dtype; they broadcast.
+
+    Many trials are halved by their median, a beta number, until few are left. Not torch's numbers.
+    Source: D. E. Knuth, "The Art of Computer Programming", volume 2, 3.4.1.
+    """
+    _require_floating("binomial", count)
+    _require_floating("binomial", prob)
+    with minidynamo.no_grad():
+        n, p = minidynamo.broadcast_tensors(count.double().floor().clamp(min=0), prob.double())
+        total = minidynamo.zeros_like(n)
+        while bool((n > _FEW_TRIALS).any()):
+            is_big = n > _FEW_TRIALS
+            rank = minidynamo.where(is_big, (n / 2).floor() + 1, 1.0)
+            above = minidynamo.where(is_big, n + 1 - rank, 1.0)
+            a = prims.gamma_numbers(rank, generator=generator)
+            median = a / (a + prims.gamma_numbers(above, generator=generator))
+            is_below = median <= p
+            total = total + minidynamo.where(is_big & is_below, rank, 0.0)
+            rest = minidynamo.where(is_below, n - rank, rank - 1)
+            of_rest = minidynamo.where(is_below, (p - median) / (1 - median), p / median)
+            n, p = minidynamo.where(is_big, rest, n), minidynamo.where(is_big, of_rest, p)
+        drawn = minidynamo.rand([_FEW_TRIALS, *n.shape], dtype=minidynamo.float64, generator=generator) < p
+        trial = minidynamo.arange(_FEW_TRIALS).reshape([-1, *[1] * n.dim()])
+        total = total + (drawn & (trial < n)).sum(0)
+        return total.to(count.dtype)
+
+
+@composite("function")
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,

@@ -9,6 +9,23 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def legacy_tensor(name: str, dtype: _C.dtype, args: tuple[Any, ...], device: Any = None) -> _C.Tensor:
+    """What a legacy constructor of a dtype makes of its arguments: sizes, or a sequence, an array or a tensor."""
+    if len(args) != 1 or (isinstance(args[0], int) and not isinstance(args[0], bool)):
+        if not all(isinstance(size, int) for size in args):
+            raise TypeError(f"{name}() takes the sizes as ints, or one argument: 'data'")
+        return _C._op_functions["zeros"]([int(size) for size in args or (0,)], dtype=dtype, device=device)
+    if isinstance(args[0], _C.Size):
+        return _C._op_functions["zeros"](args[0], dtype=dtype, device=device)
+    if isinstance(args[0], (bool, float)):
+        raise TypeError(f"{name}(): data must be a sequence (got {type(args[0]).__name__})")
+    if not isinstance(args[0], _C.Tensor):
+        return _C.tensor(args[0], dtype=dtype, device=device)
+    if args[0].dtype is not dtype:
+        raise TypeError(f"{name}() expects a tensor of {dtype}, not of {args[0].dtype}")
+    return args[0].detach()
+
+
 class TensorType:
     """The tensors of one dtype. Not a class: tensors of all dtypes are of the class Tensor, as in torch."""
 
@@ -29,22 +46,22 @@ class TensorType:
 
         A tensor of this dtype is returned as an alias of it; TypeError for one of another dtype.
         """
-        if len(args) != 1 or (isinstance(args[0], int) and not isinstance(args[0], bool)):
-            if not all(isinstance(size, int) for size in args):
-                raise TypeError(f"{self.__name__}() takes the sizes as ints, or one argument: 'data'")
-            return _C._op_functions["zeros"]([int(size) for size in args or (0,)], dtype=self.dtype, device=device)
-        if isinstance(args[0], _C.Size):
-            return _C._op_functions["zeros"](args[0], dtype=self.dtype, device=device)
-        if isinstance(args[0], (bool, float)):
-            raise TypeError(f"{self.__name__}(): data must be a sequence (got {type(args[0]).__name__})")
-        if not isinstance(args[0], _C.Tensor):
-            return _C.tensor(args[0], dtype=self.dtype, device=device)
-        if args[0].dtype is not self.dtype:
-            raise TypeError(f"{self.__name__}() expects a tensor of {self.dtype}, not of {args[0].dtype}")
-        return args[0].detach()
+        return legacy_tensor(self.__name__, self.dtype, args, device)
 
     def __repr__(self) -> str:
         return f"<class 'torch.{self.__name__}'>"
+
+    def __or__(self, other: Any) -> Any:
+        """A type of annotations: LongTensor | None."""
+        import typing
+
+        return typing.Union[self, other]  # noqa: UP007  neither side need be a class
+
+    def __ror__(self, other: Any) -> Any:
+        """The same, for None | LongTensor."""
+        import typing
+
+        return typing.Union[other, self]  # noqa: UP007  neither side need be a class
 
     def __reduce__(self) -> str:
         return self.__name__

@@ -18,7 +18,16 @@ _OURS = __name__.partition(".")[0]
 
 # Modules of minidynamo by names that torch has for other things, or not at all.
 _NOT_OF_TORCH = frozenset(
-    {"_composites", "_families", "_log_records", "_missing_names", "_serialization", "_show_config", "compat"}
+    {
+        "_composites",
+        "_families",
+        "_foreach",
+        "_log_records",
+        "_missing_names",
+        "_serialization",
+        "_show_config",
+        "compat",
+    }
     | {"safetensors", "torchdynamo"}
 )
 

@@ -34,6 +34,7 @@ __all__ = [
     "allow_in_graph",
     "assume_constant_result",
     "compile",
+    "cudagraph_mark_step_begin",
     "disable",
     "error_on_graph_break",
     "get_default_backend",
@@ -79,5 +80,10 @@ def is_exporting() -> bool:
 if _C.frame_evaluation:
     _C._register_call("is_compiling", is_dynamo_compiling)
     _C._register_call("is_exporting", is_exporting)
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Does nothing: there are no CUDA graphs."""
+
 
 _explain_missing(__name__)

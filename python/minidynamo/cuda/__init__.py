@@ -6,7 +6,7 @@ Questions are answered, memory is 0, and what frees or resets does nothing. What
 from __future__ import annotations
 
 import contextlib
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Union
 
 from .._missing_names import explain_missing as _explain_missing
 from . import amp as amp
@@ -178,6 +178,99 @@ def set_rng_state_all(new_states: Any) -> None:
     """Does nothing for no states. RuntimeError for others."""
     if len(new_states):
         raise _no_device()
+
+
+_initialized = False
+default_generators: tuple[Any, ...] = ()
+
+
+class StreamContext(contextlib.AbstractContextManager[None]):
+    """stream(): a block in which nothing is different for None."""
+
+    def __init__(self, stream: Any) -> None:
+        if stream is not None:
+            raise _no_device()
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+
+class device_of(contextlib.AbstractContextManager[None]):  # noqa: N801  torch's name
+    """A block on the device of a tensor: tensors are on the CPU."""
+
+    def __init__(self, obj: object) -> None:
+        pass
+
+    def __exit__(self, *args: object) -> None:
+        pass
+
+
+class graph(contextlib.AbstractContextManager[None]):  # noqa: N801  torch's name
+    """RuntimeError when it is constructed."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise _no_device()
+
+
+def memory_summary(device: object = None, abbreviated: bool = False) -> str:
+    """Empty: no device is in use."""
+    return ""
+
+
+def get_sync_debug_mode() -> int:
+    return 0
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Does nothing: nothing synchronizes."""
+
+
+def initial_seed() -> int:
+    raise _no_device()
+
+
+def cudart() -> NoReturn:
+    """Raises RuntimeError."""
+    raise _no_device()
+
+
+def set_stream(stream: object) -> None:
+    """Does nothing for None."""
+    if stream is not None:
+        raise _no_device()
+
+
+class _TensorType:
+    """FloatTensor and its like: no tensor is of them, and they make none."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __instancecheck__(self, value: object) -> bool:
+        return False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"type torch.cuda.{self.__name__} not available. minidynamo runs on the CPU only.")
+
+    def __or__(self, other: Any) -> Any:
+        return Union[self, other]  # noqa: UP007  neither side need be a class
+
+    __ror__ = __or__
+
+    def __repr__(self) -> str:
+        return f"<class 'torch.cuda.{self.__name__}'>"
+
+
+BFloat16Tensor = _TensorType("BFloat16Tensor")
+BoolTensor = _TensorType("BoolTensor")
+ByteTensor = _TensorType("ByteTensor")
+CharTensor = _TensorType("CharTensor")
+DoubleTensor = _TensorType("DoubleTensor")
+FloatTensor = _TensorType("FloatTensor")
+HalfTensor = _TensorType("HalfTensor")
+IntTensor = _TensorType("IntTensor")
+LongTensor = _TensorType("LongTensor")
+ShortTensor = _TensorType("ShortTensor")
 
 
 class Stream:

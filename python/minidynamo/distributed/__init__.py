@@ -10,6 +10,9 @@ import os
 from typing import Any, NoReturn
 
 from .._missing_names import explain_missing as _explain_missing
+from .device_mesh import DeviceMesh as DeviceMesh
+from .device_mesh import init_device_mesh as init_device_mesh
+from .single_process import absent_class
 
 __all__ = [
     "Backend",
@@ -118,6 +121,40 @@ class ReduceOp(enum.IntEnum):
     BXOR = 7
 
 
+FileStore = absent_class(__name__, "FileStore")
+HashStore = absent_class(__name__, "HashStore")
+P2POp = absent_class(__name__, "P2POp")
+PrefixStore = absent_class(__name__, "PrefixStore")
+Store = absent_class(__name__, "Store")
+TCPStore = absent_class(__name__, "TCPStore")
+
+
+class reduce_op:  # noqa: N801  torch's name
+    """ReduceOp, by its older name."""
+
+    SUM = ReduceOp.SUM
+    PRODUCT = ReduceOp.PRODUCT
+    MIN = ReduceOp.MIN
+    MAX = ReduceOp.MAX
+    BAND = ReduceOp.BAND
+    BOR = ReduceOp.BOR
+    BXOR = ReduceOp.BXOR
+
+
+def is_xccl_available() -> bool:
+    return False
+
+
+def is_ucc_available() -> bool:
+    return False
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """The name of the backend that torch takes for a type of device."""
+    kind = str(device).partition(":")[0]
+    return {"cuda": "nccl", "xpu": "xccl"}.get(kind, "gloo")
+
+
 class group:  # noqa: N801  torch's name
     """The groups by name: there are none."""
 
@@ -152,11 +189,15 @@ all_reduce = _of_group("all_reduce")
 all_to_all = _of_group("all_to_all")
 all_to_all_single = _of_group("all_to_all_single")
 barrier = _of_group("barrier")
+batch_isend_irecv = _of_group("batch_isend_irecv")
 broadcast = _of_group("broadcast")
 broadcast_object_list = _of_group("broadcast_object_list")
 gather = _of_group("gather")
 gather_object = _of_group("gather_object")
 get_backend = _of_group("get_backend")
+get_global_rank = _of_group("get_global_rank")
+get_group_rank = _of_group("get_group_rank")
+get_process_group_ranks = _of_group("get_process_group_ranks")
 get_rank = _of_group("get_rank")
 get_world_size = _of_group("get_world_size")
 irecv = _of_group("irecv")
@@ -171,4 +212,16 @@ scatter = _of_group("scatter")
 scatter_object_list = _of_group("scatter_object_list")
 send = _of_group("send")
 
-_explain_missing(__name__)
+_SUBMODULES = (
+    "algorithms",
+    "checkpoint",
+    "distributed_c10d",
+    "elastic",
+    "fsdp",
+    "nn",
+    "optim",
+    "pipelining",
+    "rpc",
+    "tensor",
+)
+_explain_missing(__name__, _SUBMODULES)

@@ -35,7 +35,7 @@ from .activation import (
 from .adaptive_softmax import AdaptiveLogSoftmaxWithLoss
 from .container import ModuleDict, ModuleList, Sequential
 from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
+from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d, FeatureAlphaDropout
 from .lazy import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
@@ -208,6 +208,7 @@ __all__ = [
     "ELU",
     "Embedding",
     "EmbeddingBag",
+    "FeatureAlphaDropout",
     "Flatten",
     "Fold",
     "GELU",

@@ -147,6 +147,28 @@ SUPPORTED_NODES: dict[Any, NodeDef] = {
         _with_fields,
     ),
 }
+
+# The columns of the table, by the names that libraries register subclasses with.
+_tuple_flatten, _tuple_unflatten = SUPPORTED_NODES[tuple][1:3]
+_list_flatten, _list_unflatten = SUPPORTED_NODES[list][1:3]
+_dict_flatten, _dict_unflatten = SUPPORTED_NODES[dict][1:3]
+_ordereddict_flatten, _ordereddict_unflatten = SUPPORTED_NODES[OrderedDict][1:3]
+_namedtuple_flatten, _namedtuple_unflatten = SUPPORTED_NODES[namedtuple][1:3]
+
+
+def _dict_flatten_with_keys(node: Any) -> tuple[list[Any], Context]:
+    return [(MappingKey(key), value) for key, value in node.items()], list(node.keys())
+
+
+_ordereddict_flatten_with_keys = _dict_flatten_with_keys
+
+
+def _list_flatten_with_keys(node: Any) -> tuple[list[Any], Context]:
+    return [(SequenceKey(i), value) for i, value in enumerate(node)], None
+
+
+_tuple_flatten_with_keys = _list_flatten_with_keys
+
 _DICTS = (dict, OrderedDict, defaultdict)
 _BUILT_IN = (tuple, list, deque, namedtuple, *_DICTS)
 

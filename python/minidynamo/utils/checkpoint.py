@@ -29,9 +29,11 @@ __all__ = [
     "checkpoint",
     "checkpoint_sequential",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 _DETERMINISM_CHECKS = ["default", "none"]
@@ -44,6 +46,17 @@ class CheckpointError(RuntimeError):
 def noop_context_fn() -> tuple[AbstractContextManager[Any], AbstractContextManager[Any]]:
     """Two context managers that do nothing."""
     return nullcontext(), nullcontext()
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """([], []): the generators of devices other than the CPU, of which there are none."""
+    return [], []
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Does nothing for no devices. RuntimeError for others."""
+    if len(devices):
+        raise RuntimeError("set_device_states(): minidynamo runs on the CPU only")
 
 
 @contextlib.contextmanager

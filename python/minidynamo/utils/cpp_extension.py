@@ -18,12 +18,62 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
+from typing import Any, NoReturn
 
 from .. import _C
 from .._missing_names import explain_missing as _explain_missing
 
 _COMPILERS = ("c++", "g++", "clang++")
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+
+
+CUDA_HOME: str | None = None
+ROCM_HOME: str | None = None
+IS_HIP_EXTENSION = False
+_BUILD = "minidynamo builds no packages against itself: utils.cpp_extension.load() compiles C++ sources at run time"
+
+
+def is_ninja_available() -> bool:
+    """False: load() calls the compiler itself."""
+    return False
+
+
+class BuildExtension:
+    """For setup scripts: RuntimeError when it is used."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(f"BuildExtension: {_BUILD}")
+
+    @classmethod
+    def with_options(cls, **options: Any) -> type[BuildExtension]:
+        """The class."""
+        return cls
+
+
+def CppExtension(name: str, sources: Iterable[str], *args: Any, **kwargs: Any) -> NoReturn:
+    """Raises RuntimeError."""
+    raise RuntimeError(f"CppExtension(): {_BUILD}")
+
+
+def CUDAExtension(name: str, sources: Iterable[str], *args: Any, **kwargs: Any) -> NoReturn:
+    """Raises RuntimeError."""
+    raise RuntimeError("CUDAExtension(): minidynamo runs on CPUs only, and has nothing to compile CUDA sources with")
+
+
+def load(name: str, sources: str | Iterable[str], *args: Any, **options: Any) -> ModuleType:
+    """load_inline() of the texts of C++ files, which include what they need themselves.
+
+    sources  paths. RuntimeError for those of CUDA
+    options  load_inline()'s, by name; functions lists what to export
+    """
+    if args:
+        raise TypeError("load(): the options are given by name")
+    paths = [sources] if isinstance(sources, str) else [os.fspath(each) for each in sources]
+    cuda = [path for path in paths if path.endswith((".cu", ".cuh", ".hip"))]
+    if cuda:
+        raise RuntimeError(f"load(): minidynamo runs on CPUs only, and has nothing to compile {cuda[0]} with")
+    texts = [Path(path).read_text() for path in paths]
+    return load_inline(name, texts, **{"no_implicit_headers": True, **options})
 
 
 def include_paths(device_type: str = "cpu") -> list[str]:

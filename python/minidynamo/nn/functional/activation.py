@@ -12,6 +12,7 @@ from ..._composites.registry import fitted, is_narrow, prims, require_held
 
 __all__ = [
     "alpha_dropout",
+    "feature_alpha_dropout",
     "celu",
     "elu",
     "dropout",
@@ -319,3 +320,11 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     kept = prims.bernoulli_numbers(input, 1 - p, dtype=minidynamo.bool)
     dropped = minidynamo.where(kept, input, saturation)
     return _into(input, dropped * scale - scale * p * saturation, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """alpha_dropout of whole channels: of dim 1, for each example of dim 0."""
+    _check_probability("feature_alpha_dropout", p)
+    if not training or p == 0:
+        return input
+    return _into(input, minidynamo.feature_alpha_dropout(input, p, True), inplace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import minidynamo
@@ -164,3 +165,35 @@ def _attended(
     shares = (scores if mask is None else scores + mask).softmax(-1)
     shares = minidynamo.nn.functional.dropout(shares, drop) if drop > 0 else shares
     return shares.matmul(v), shares
+
+
+def _canonical_mask(
+    mask: Tensor | None,
+    mask_name: str,
+    other_type: Any,
+    other_name: str,
+    target_type: Any,
+    check_other: bool = True,
+) -> Tensor | None:
+    """A mask as numbers that are added: of bools, -inf where True. AssertionError for integers."""
+    if mask is None:
+        return None
+    if mask.dtype != minidynamo.bool and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype != other_type:
+        warnings.warn(
+            f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
+            stacklevel=2,
+        )
+    if mask.is_floating_point():
+        return mask
+    return minidynamo.zeros_like(mask, dtype=target_type).masked_fill(mask, float("-inf"))
+
+
+def _none_or_dtype(input: Tensor | None) -> Any:
+    """The dtype of a tensor, None for None."""
+    if input is None:
+        return None
+    if isinstance(input, Tensor):
+        return input.dtype
+    raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")

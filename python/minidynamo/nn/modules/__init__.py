@@ -2,6 +2,7 @@
 
 from ..._missing_names import explain_missing as _explain_missing
 from .activation import *  # noqa: F403
+from .adaptive import *  # noqa: F403
 from .batchnorm import *  # noqa: F403
 from .channelshuffle import *  # noqa: F403
 from .container import *  # noqa: F403

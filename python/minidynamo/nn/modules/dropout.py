@@ -7,12 +7,13 @@ from ..dropout import (
     Dropout1d,
     Dropout2d,
     Dropout3d,
+    FeatureAlphaDropout,
 )
 from ..dropout import (
     _DropoutNd as _DropoutNd,
 )
 from ..module import Module as Module
 
-__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 _explain_missing(__name__)

@@ -1,0 +1,7 @@
+"""The names of torch.distributed.elastic that programs import."""
+
+from __future__ import annotations
+
+from ..._missing_names import explain_missing as _explain_missing
+
+_explain_missing(__name__)
