@@ -129,6 +129,7 @@ _FUNCTIONAL_NAMES = (
 
 # Of other modules, which are imported when one of these is first used.
 _NAMES_OF_MODULES = {
+    "accelerator": ("AcceleratorError", "Event", "Stream"),
     "amp.autocast_mode": (
         "autocast",
         "clear_autocast_cache",

@@ -51,3 +51,8 @@ def boolean_dispatch(
     fn.__module__ = module_name
     fn.__doc__ = if_true.__doc__ or if_false.__doc__
     return fn
+
+
+def _copy_to_script_wrapper(fn: Any) -> Any:
+    """The function: there is no TorchScript that it is copied to."""
+    return fn

@@ -105,6 +105,21 @@ def _switch_of_torchscript(enabled: bool = False, *args: Any) -> bool:
     return False
 
 
+def _default_device() -> str:
+    """cpu"""
+    return "cpu"
+
+
+def _accelerator(check: bool = False) -> Any:
+    """The device cpu: there is no other."""
+    return _C.device("cpu")
+
+
+def _privateuse1_backend_name() -> str:
+    """The name that torch has for a type of device of no library."""
+    return "privateuseone"
+
+
 _NAMES = {
     "DisableTorchFunction": DisableTorchFunctionSubclass,
     "DisableTorchFunctionSubclass": DisableTorchFunctionSubclass,
@@ -112,10 +127,16 @@ _NAMES = {
     "DispatchKeySet": DispatchKeySet,
     "_ExcludeDispatchKeyGuard": ExcludeDispatchKeyGuard,
     "_disabled_torch_function_impl": _disabled_torch_function_impl,
+    "_get_accelerator": _accelerator,
+    "_get_default_device": _default_device,
+    "_get_privateuse1_backend_name": _privateuse1_backend_name,
     "_get_tracing_state": _get_tracing_state,
+    "_jit_can_fuse_on_cpu": _switch_of_torchscript,
+    "_jit_can_fuse_on_gpu": _switch_of_torchscript,
     "_jit_override_can_fuse_on_cpu": _switch_of_torchscript,
     "_jit_override_can_fuse_on_gpu": _switch_of_torchscript,
     "_jit_set_bailout_depth": _switch_of_torchscript,
+    "_jit_set_nvfuser_guard_mode": _switch_of_torchscript,
     "_jit_set_nvfuser_enabled": _switch_of_torchscript,
     "_jit_set_profiling_executor": _switch_of_torchscript,
     "_jit_set_profiling_mode": _switch_of_torchscript,
@@ -126,6 +147,10 @@ _NAMES = {
 
 def _lookup(name: str) -> Any:
     """Module `__getattr__` of _C."""
+    if name == "_LinAlgError":
+        from .linalg import LinAlgError
+
+        return LinAlgError
     if name in _NAMES:
         return _NAMES[name]
     raise AttributeError(f"module {_C.__name__!r} has no attribute {name!r}")

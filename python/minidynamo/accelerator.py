@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ._C import device
 from ._missing_names import explain_missing as _explain_missing
@@ -73,6 +73,24 @@ def memory_allocated(device_index: object = None) -> int:
 
 def max_memory_allocated(device_index: object = None) -> int:
     return 0
+
+
+class Stream:
+    """For annotations and isinstance() tests: RuntimeError when it is constructed, without an accelerator."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise _none()
+
+
+class Event:
+    """For annotations and isinstance() tests: RuntimeError when it is constructed, without an accelerator."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise _none()
+
+
+class AcceleratorError(RuntimeError):
+    """For except clauses: nothing raises it."""
 
 
 _explain_missing(__name__)

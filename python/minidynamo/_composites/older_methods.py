@@ -185,6 +185,15 @@ def detach_(input: Tensor) -> Tensor:
 
 
 @composite("function")
+def get_device_module(device: Any = None) -> Any:
+    """minidynamo.cpu or minidynamo.cuda: the module of a type of device. RuntimeError for one that has none."""
+    kind = "cpu" if device is None else minidynamo.device(device).type
+    if kind not in ("cpu", "cuda", "mps", "mtia", "xpu"):
+        raise RuntimeError(f"Device '{kind}' does not have a corresponding module registered as 'torch.{kind}'.")
+    return getattr(minidynamo, kind)
+
+
+@composite("function")
 def get_device(input: Tensor) -> int:
     """-1: every tensor is on the CPU."""
     require_tensor("get_device", input)

@@ -26,7 +26,17 @@ _INTEGERS = tuple(name for name, row in _ROWS.items() if not row["exponent_bits"
 
 
 # Of complex numbers the limits are those of their parts.
-_PARTS = {"complex64": "float32", "complex128": "float64"}
+_PARTS = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+
+# Of dtypes that no tensor has: bits, eps, largest, smallest normal, digits.
+_NAMED_FLOATS = {
+    "float8_e4m3fn": (8, 0.125, 448.0, 0.015625, 0),
+    "float8_e4m3fnuz": (8, 0.125, 240.0, 0.0078125, 0),
+    "float8_e5m2": (8, 0.25, 57344.0, 6.103515625e-05, 0),
+    "float8_e5m2fnuz": (8, 0.125, 57344.0, 3.0517578125e-05, 0),
+    "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 0),
+}
+_UNSIGNED_FLOATS = ("float8_e8m0fnu",)
 
 
 def _name(function: str, dtype: object) -> str:
@@ -48,10 +58,11 @@ class finfo:
     def __init__(self, type: _C.dtype | None = None) -> None:
         self.dtype = _name("finfo", _C.get_default_dtype() if type is None else type)
         self.dtype = _PARTS.get(self.dtype, self.dtype)
-        if self.dtype not in _FLOATS:
+        limits = _FLOATS.get(self.dtype) or _NAMED_FLOATS.get(self.dtype)
+        if limits is None:
             raise TypeError(f"finfo() takes a floating-point dtype, not {self.dtype}: use iinfo")
-        self.bits, self.eps, self.max, self.smallest_normal, digits = _FLOATS[self.dtype]
-        self.min = -self.max
+        self.bits, self.eps, self.max, self.smallest_normal, digits = limits
+        self.min = self.smallest_normal if self.dtype in _UNSIGNED_FLOATS else -self.max
         self.tiny = self.smallest_normal
         self.resolution = 10.0**-digits
 

@@ -114,6 +114,7 @@ TENSOR_NAMES = {
     **_C._layouts,
     "chalf": _C._named_dtypes["complex32"],
     "layout": _C.layout,
+    "legacy_contiguous_format": _C._memory_formats["contiguous_format"],
     "memory_format": _C.memory_format,
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},

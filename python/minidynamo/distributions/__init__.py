@@ -136,4 +136,4 @@ __all__ = [
     "transforms",
 ]
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("chi2",))

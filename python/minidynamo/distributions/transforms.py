@@ -14,6 +14,29 @@ from . import constraints
 from .independent import sum_rightmost
 from .utils import tril_matrix_to_vec, vec_to_tril_matrix
 
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "CatTransform",
+    "ComposeTransform",
+    "CorrCholeskyTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StackTransform",
+    "StickBreakingTransform",
+    "TanhTransform",
+    "Transform",
+    "identity_transform",
+]
+
 
 class Transform:
     """A function from its domain to its codomain. cache_size=1 keeps the last pair, so that inverting it is exact."""

@@ -367,4 +367,4 @@ def _visit(value: object, found: dict[Node, None]) -> None:
 
 _C._hold_module(sys.modules[__name__])
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("experimental", "graph", "graph_module", "node", "proxy"))

@@ -8,6 +8,9 @@ from typing import Any
 from .._missing_names import explain_missing as _explain_missing
 from . import Node, _mapped
 
+Target = Callable[..., Any] | str
+Argument = Any
+
 
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
     """A structure of tuples, lists, dicts and slices with fn(node) in the place of each Node."""

@@ -12,6 +12,7 @@ import minidynamo
 from .. import _C
 from .._dynamo.decorators import disable
 from .._dynamo.traced_calls import CannotCapture, flatten, unflatten
+from .aten import AtenOperators
 from .operator_gradients import apply_with_history
 from .schema import Schema, schema_of
 from .schema_text import annotation_of, annotation_of_results, parts_of
@@ -32,7 +33,11 @@ class _Namespaces:
         )
 
     def __getattr__(self, name: str) -> _Namespace:
-        raise AttributeError(f"there are no custom operators in the namespace {name!r}")
+        if name.startswith("__"):
+            raise AttributeError(name)
+        # An attribute from now on, as in torch: what is missing is the operator.
+        found = self.__dict__[name] = _Namespace(name)
+        return found
 
 
 class _Namespace:
@@ -45,6 +50,7 @@ class _Namespace:
 
 ops = _Namespaces()
 minidynamo.ops = ops  # an ordinary attribute: capture reads it
+ops.aten = AtenOperators()
 ops.prims = _Namespace("prims")
 ops.prims.__dict__.update(_C._prims)  # the operations that occur only in graphs
 _OPERATORS: dict[str, CustomOpDef] = {}

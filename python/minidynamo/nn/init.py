@@ -232,4 +232,29 @@ uniform, normal, constant = _deprecated("uniform"), _deprecated("normal"), _depr
 eye, dirac = _deprecated("eye"), _deprecated("dirac")
 orthogonal, sparse = _deprecated("orthogonal"), _deprecated("sparse")
 
+
+def _no_grad_uniform_(tensor: Tensor, a: float, b: float, generator: Any = None) -> Tensor:
+    """uniform_(a, b) without history."""
+    with minidynamo.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def _no_grad_normal_(tensor: Tensor, mean: float, std: float, generator: Any = None) -> Tensor:
+    """normal_(mean, std) without history."""
+    with minidynamo.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def _no_grad_fill_(tensor: Tensor, val: float) -> Tensor:
+    """fill_(val) without history."""
+    with minidynamo.no_grad():
+        return tensor.fill_(val)
+
+
+def _no_grad_zero_(tensor: Tensor) -> Tensor:
+    """zero_() without history."""
+    with minidynamo.no_grad():
+        return tensor.zero_()
+
+
 _explain_missing(__name__)

@@ -64,4 +64,4 @@ def unregister_custom_op_symbolic(symbolic_name: str, opset_version: int) -> Non
     """Does nothing: nothing was kept."""
 
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("operators", "symbolic_helper", "symbolic_opset10", "symbolic_opset9", "utils"))

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["checkpoint", "cpp_extension", "data", "hooks", "model_zoo"]
 
-_explain_missing(__name__, ("_pytree", "checkpoint", "cpp_extension", "data", "hooks", "model_zoo"))
+_explain_missing(__name__, ("_pytree", "checkpoint", "cpp_extension", "data", "dlpack", "hooks", "model_zoo"))

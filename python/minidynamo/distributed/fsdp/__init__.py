@@ -61,4 +61,4 @@ register_fsdp_forward_method = absent_function(__name__, "register_fsdp_forward_
 share_comm_ctx = absent_function(__name__, "share_comm_ctx")
 
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("fully_sharded_data_parallel", "wrap"))

@@ -37,4 +37,4 @@ randn = absent_function(__name__, "randn")
 zeros = absent_function(__name__, "zeros")
 
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("parallel",))

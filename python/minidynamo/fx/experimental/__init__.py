@@ -2,4 +2,4 @@
 
 from ..._missing_names import explain_missing as _explain_missing
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("proxy_tensor", "symbolic_shapes"))

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import minidynamo
 
 from ..._C import Tensor
 from ..._missing_names import explain_missing as _explain_missing
 
-__all__ = ["BlockMask", "create_block_mask", "create_mask", "flex_attention", "noop_mask"]
+__all__ = [
+    "AuxOutput",
+    "AuxRequest",
+    "BlockMask",
+    "and_masks",
+    "create_block_mask",
+    "create_mask",
+    "flex_attention",
+    "noop_mask",
+    "or_masks",
+]
 
 _INSTEAD = "use functional.scaled_dot_product_attention with a mask from create_mask() or a bias"
 
@@ -55,6 +65,47 @@ def create_mask(
     key = minidynamo.arange(KV_LEN)
     sizes = batch.shape[0], head.shape[0], Q_LEN, KV_LEN
     return mod_fn(batch, head, query, key).expand(sizes).contiguous()
+
+
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
+
+
+class AuxRequest(NamedTuple):
+    """What else flex_attention() is asked for, for arguments."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """What flex_attention() gives for an AuxRequest."""
+
+    lse: Tensor | None = None
+    max_scores: Tensor | None = None
+
+
+def and_masks(*mask_mods: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A mask that is True where all are."""
+    return _joined(mask_mods, True, "and")
+
+
+def or_masks(*mask_mods: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A mask that is True where one of them is."""
+    return _joined(mask_mods, False, "or")
+
+
+def _joined(mask_mods: Sequence[Callable[..., Tensor]], start: bool, name: str) -> Callable[..., Tensor]:
+    if not all(callable(each) for each in mask_mods):
+        raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
+
+    def joined(batch: Tensor, head: Tensor, token_q: Tensor, token_kv: Tensor) -> Tensor:
+        result = batch.new_full((), start, dtype=minidynamo.bool)
+        for each in mask_mods:
+            found = each(batch, head, token_q, token_kv)
+            result = result & found if name == "and" else result | found
+        return result
+
+    return joined
 
 
 _explain_missing(__name__)

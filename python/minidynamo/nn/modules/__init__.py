@@ -24,4 +24,4 @@ from .sparse import *  # noqa: F403
 from .transformer import *  # noqa: F403
 from .upsampling import *  # noqa: F403
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("lazy", "utils"))

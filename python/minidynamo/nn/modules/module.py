@@ -17,6 +17,8 @@ from ..global_hooks import (
 from ..module import Module
 from ..module_state import _IncompatibleKeys as _IncompatibleKeys
 
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
+
 __all__ = [
     "Module",
     "register_module_backward_hook",

@@ -28,4 +28,4 @@ loss_parallel = absent_function(__name__, "loss_parallel")
 parallelize_module = absent_function(__name__, "parallelize_module")
 
 
-_explain_missing(__name__)
+_explain_missing(__name__, ("api", "loss", "style"))

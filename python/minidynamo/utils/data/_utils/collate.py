@@ -18,7 +18,7 @@ default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
 # dtype.str of arrays of strings and of objects, which no tensor holds.
-_STRINGS_OR_OBJECTS = re.compile(r"[SaUO]")
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
 
 
 def default_convert(data: Any) -> Any:
@@ -32,7 +32,7 @@ def default_convert(data: Any) -> Any:
         return data
     if kind.__module__ == "numpy" and kind.__name__ not in ("str_", "string_"):
         is_array = kind.__name__ == "ndarray"
-        return data if is_array and _STRINGS_OR_OBJECTS.search(data.dtype.str) else minidynamo.as_tensor(data)
+        return data if is_array and np_str_obj_array_pattern.search(data.dtype.str) else minidynamo.as_tensor(data)
     if isinstance(data, Mapping):
         return _like_mapping(data, lambda key: default_convert(data[key]))
     if isinstance(data, tuple):
@@ -122,7 +122,7 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: _Map | None = None) -> Any:
     """Arrays as one tensor; TypeError for arrays of strings and of objects."""
     first = batch[0]
-    if _STRINGS_OR_OBJECTS.search(first.dtype.str):
+    if np_str_obj_array_pattern.search(first.dtype.str):
         raise TypeError(default_collate_err_msg_format.format(first.dtype))
     return collate([minidynamo.as_tensor(each) for each in batch], collate_fn_map=collate_fn_map)
 
