@@ -6,7 +6,7 @@ The names follow torch, at the same places: `import minidynamo as torch`.
 import os
 import sys
 
-from . import _C, _dynamo, _log_records, _numpy_routines, _torch_c_names, linalg  # noqa: F401
+from . import _C, _dynamo, _log_records, _numpy_routines, _subclasses, _torch_c_names, linalg  # noqa: F401
 from ._C import _rebuild_tensor  # noqa: F401  pickles of tensors name it here
 from ._dynamo import explain
 from ._dynamo._compile import compile

@@ -466,3 +466,29 @@ def dropped_with_a_break_in_its_handler(x, log):
 
     generator = breaking()
     return x * next(generator), log
+
+
+@whole(with_log)
+def dropped_with_a_zip_that_ends_before_it(x, log):
+    for number, item in zip([1, 2], careful(log, "zipped")):
+        x = x + number * item
+    log.append("after the loop")
+    return x, log
+
+
+@whole(with_log)
+def dropped_with_an_iterator_over_it(x, log):
+    pairs = enumerate(map(lambda item: item * 2, careful(log, "mapped")))
+    x = x * next(pairs)[1]
+    del pairs
+    log.append("deleted")
+    return x, log
+
+
+@whole(with_log)
+def kept_by_another_name_than_the_zip(x, log):
+    kept = careful(log, "kept")
+    for number, item in zip([1], kept):
+        x = x + number * item
+    log.append("after the loop")
+    return x, list(kept), log

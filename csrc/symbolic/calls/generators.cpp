@@ -316,9 +316,25 @@ bool needs_closing(const IteratorValue& generator) {
          has_handlers(*generator.frame->bytecode);
 }
 
+namespace {
+
+bool is_over_iterators(const IteratorValue& iterator) {
+  return iterator.iterator_kind == IteratorKind::Enumerate || iterator.iterator_kind == IteratorKind::Zip ||
+         iterator.iterator_kind == IteratorKind::Map || iterator.iterator_kind == IteratorKind::Filter;
+}
+
+}  // namespace
+
 void close_if_dropped(Tracer& tracer, const ValuePtr& value, uint32_t held) {
   auto* generator = as<IteratorValue>(value);
-  if (generator == nullptr || generator->iterator_kind != IteratorKind::Generator || generator->running) return;
+  if (generator == nullptr || generator->running) return;
+  if (is_over_iterators(*generator)) {
+    // zip() that ends by one of its iterators drops the others with itself.
+    if (value.count() != held) return;
+    for (const ValuePtr& part : generator->bases) close_if_dropped(tracer, part);
+    return;
+  }
+  if (generator->iterator_kind != IteratorKind::Generator) return;
   // The list of all generators holds it too. With any other reference it lives on, as far as the trace knows.
   if (!needs_closing(*generator) || value.count() != held + 1) return;
   // The slot may be overwritten meanwhile.

@@ -151,6 +151,8 @@ void for_iter(Tracer& tracer, const Instruction& at) {
     LoopScope::current().note_item(tracer, *next);
     tracer.frames().push(std::move(*next));
   } else {
+    // On the stack, on the stack before this instruction, and here.
+    close_if_dropped(tracer, top, 3);
     tracer.frames().pop();
     tracer.frames().jump(at.arg);
   }

@@ -23,7 +23,7 @@ from .decorators import (
     step_unsupported,
     substitute_in_graph,
 )
-from .dims import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
+from .dims import mark_dynamic, mark_static, mark_static_address, mark_unbacked, maybe_mark_dynamic
 from .traced_calls import call_nonstrict
 
 TYPE_CHECKING = False
@@ -63,6 +63,7 @@ __all__ = [
     "lookup_backend",
     "mark_dynamic",
     "mark_static",
+    "mark_static_address",
     "mark_unbacked",
     "maybe_mark_dynamic",
     "nonstrict_trace",

@@ -67,6 +67,12 @@ def mark_static(t: Any, index: Any = None) -> Any:
     _mark(t, range(t.dim()) if index is None else index, "static")
 
 
+def mark_static_address(t: Any, guard: bool = False) -> None:
+    """Accepts a tensor, and changes nothing: addresses are no part of a capture."""
+    if not isinstance(t, minidynamo.Tensor):
+        raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")
+
+
 def _mark(t: Any, index: Any, mark: str, min: int | None = None, max: int | None = None) -> None:
     if not isinstance(t, minidynamo.Tensor):
         raise TypeError(f"a tensor is required, not {type(t)}")

@@ -271,3 +271,43 @@ def test_futures():
             results.append(str(error))
         found.append(results)
     assert found[0] == found[1]
+
+
+SCANS = {
+    "sum": lambda t, scan: scan(lambda a, b: a + b, t.arange(7.0), 0, combine_mode="generic"),
+    "reverse": lambda t, scan: scan(
+        lambda a, b: a * b, t.arange(1.0, 7.0).reshape(2, 3), 1, reverse=True, combine_mode="generic"
+    ),
+    "tree": lambda t, scan: list(
+        scan(
+            lambda a, b: (a[0] * b[0], b[0] * a[1] + b[1]),
+            (t.full((2, 5), 0.5), t.arange(10.0).reshape(2, 5)),
+            1,
+            combine_mode="generic",
+        )
+    ),
+    "matrices": lambda t, scan: scan(
+        lambda a, b: a @ b, t.arange(24.0).reshape(6, 2, 2) / 10, 0, combine_mode="generic"
+    ),
+    "pointwise": lambda t, scan: scan(lambda a, b: a + b, t.arange(7.0), 0),
+    "no function": lambda t, scan: scan(3, t.arange(7.0), 0, combine_mode="generic"),
+    "mode": lambda t, scan: scan(lambda a, b: a, t.arange(7.0), 0, combine_mode="x"),
+    "empty": lambda t, scan: scan(lambda a, b: a, t.ones(0), 0, combine_mode="generic"),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_associative_scan(name):
+    from torch._higher_order_ops.associative_scan import associative_scan as theirs
+
+    from minidynamo._higher_order_ops.associative_scan import associative_scan as ours
+
+    found = [
+        outcome(lambda t, scan: SCANS[name](t, scan), t, scan) for t, scan in ((minidynamo, ours), (torch, theirs))
+    ]
+    if isinstance(found[1], type):
+        assert found[0] is found[1]
+    else:
+        np.testing.assert_allclose(
+            *[np.array([x for *_, x in (each if isinstance(each, list) else [each])]) for each in found], rtol=1e-5
+        )
