@@ -59,6 +59,15 @@ REASONS = {
     "range": "arange by another name",
     "new_empty_strided": "strides that depend on the sizes",
     "empty_permuted": "dims that depend on the sizes",
+    "apply_": "calls a Python function for each element",
+    "map_": "calls a Python function for each element",
+    "map2_": "calls a Python function for each element",
+    "is_nonzero": "takes one element",
+    "new": "takes sizes or data, as zeros and tensor",
+    "pin_memory": "raises without an accelerator",
+    "record_stream": "raises without an accelerator",
+    "set_": "changes the tensor that is measured",
+    "share_memory_": "raises",
     "view.dtype": "dtypes of another width depend on the sizes",
 }
 

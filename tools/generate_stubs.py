@@ -360,7 +360,9 @@ def generate_package(module):
     from minidynamo._tensor import names as tensor_names
 
     imports, switches, made = [], [], []
-    constants = {**module._dtypes, **tensor_names._DTYPE_ALIASES, **module._memory_formats, **module._layouts}
+    dtypes = [*module._dtypes, *module._named_dtypes, *tensor_names._DTYPE_ALIASES, *tensor_names._NAMED_ALIASES]
+    formats = [*module._memory_formats, *tensor_names._FORMAT_ALIASES]
+    constants = {*dtypes, *formats, *module._layouts}
     for name, value in sorted(tensor_names.TENSOR_NAMES.items()):
         is_op = name in module._op_functions and name not in _composites.functions
         if is_op or name in constants:
@@ -375,7 +377,6 @@ def generate_package(module):
             home = "math" if isinstance(value, float) else getattr(value, "__module__", None) or "minidynamo._C"
             home = "._C" if hasattr(module, name) else home.replace("minidynamo.", ".")
             imports.append(f"from {home} import {getattr(value, '__name__', name)} as {name}")
-    dtypes = [*module._dtypes, *tensor_names._DTYPE_ALIASES]
     results = sorted(set(re.findall(r"class (_\w+)\(", "\n".join(return_types()))))
     modules = [name for name in minidynamo._LAZY_MODULES if name != "_logging"]
     lines = [
@@ -415,7 +416,7 @@ def generate_package(module):
         "",
         *(f"{name}: _dtype" for name in sorted(dtypes)),
         *(f"{name}: _layout" for name in sorted(module._layouts)),
-        *(f"{name}: _memory_format" for name in sorted(module._memory_formats)),
+        *(f"{name}: _memory_format" for name in sorted(formats)),
         *switches,
         "newaxis: None",
         "",

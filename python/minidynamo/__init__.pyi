@@ -34,6 +34,7 @@ from ._tensor.symbolic_numbers import sym_max as sym_max
 from ._tensor.symbolic_numbers import sym_min as sym_min
 from ._tensor.symbolic_numbers import sym_not as sym_not
 from ._tensor.symbolic_numbers import sym_sum as sym_sum
+from . import __config__ as __config__
 from . import _custom_ops as _custom_ops
 from . import _jit_internal as _jit_internal
 from . import _ops as _ops
@@ -48,8 +49,11 @@ from . import cpu as cpu
 from . import cuda as cuda
 from . import distributed as distributed
 from . import distributions as distributions
+from . import export as export
 from . import fft as fft
 from . import func as func
+from . import functional as functional
+from . import futures as futures
 from . import fx as fx
 from . import hub as hub
 from . import jit as jit
@@ -57,6 +61,7 @@ from . import library as library
 from . import mps as mps
 from . import mtia as mtia
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import onnx as onnx
 from . import optim as optim
@@ -70,6 +75,7 @@ from . import serialization as serialization
 from . import signal as signal
 from . import sparse as sparse
 from . import special as special
+from . import storage as storage
 from . import testing as testing
 from . import torch_version as torch_version
 from . import torchdynamo as torchdynamo
@@ -108,24 +114,41 @@ from .nn.functional import selu as selu
 from .nn.functional import selu_ as selu_
 from .nn.functional import threshold as threshold
 from .nn.functional import threshold_ as threshold_
+from .accelerator import AcceleratorError as AcceleratorError
 from .jit.type_names import AnyType as AnyType
+from .storage import BFloat16Storage as BFloat16Storage
+from .storage import BoolStorage as BoolStorage
 from .jit.type_names import BoolType as BoolType
+from .storage import ByteStorage as ByteStorage
+from .storage import CharStorage as CharStorage
 from .jit.type_names import ClassType as ClassType
+from .storage import ComplexDoubleStorage as ComplexDoubleStorage
+from .storage import ComplexFloatStorage as ComplexFloatStorage
 from .jit.type_names import ComplexType as ComplexType
 from .jit.type_names import DeviceObjType as DeviceObjType
 from .jit.type_names import DictType as DictType
+from .storage import DoubleStorage as DoubleStorage
 from .jit.type_names import EnumType as EnumType
+from .accelerator import Event as Event
+from .storage import FloatStorage as FloatStorage
 from .jit.type_names import FloatType as FloatType
+from .futures import Future as Future
 from .jit.type_names import FutureType as FutureType
 from .amp.grad_scaler import GradScaler as GradScaler
+from .storage import HalfStorage as HalfStorage
+from .storage import IntStorage as IntStorage
 from .jit.type_names import IntType as IntType
 from .jit.type_names import InterfaceType as InterfaceType
 from .jit.type_names import ListType as ListType
+from .storage import LongStorage as LongStorage
 from .jit.type_names import NoneType as NoneType
 from .jit.type_names import NumberType as NumberType
 from .jit.type_names import OptionalType as OptionalType
+from .cuda import OutOfMemoryError as OutOfMemoryError
 from .jit.type_names import PyObjectType as PyObjectType
 from .jit.type_names import RRefType as RRefType
+from .storage import ShortStorage as ShortStorage
+from .accelerator import Stream as Stream
 from .jit.type_names import StreamObjType as StreamObjType
 from .jit.type_names import StringType as StringType
 from .jit.type_names import SymBoolType as SymBoolType
@@ -133,7 +156,9 @@ from .jit.type_names import SymIntType as SymIntType
 from .jit.type_names import TensorType as TensorType
 from .jit.type_names import TupleType as TupleType
 from .jit.type_names import Type as Type
+from .storage import TypedStorage as TypedStorage
 from .jit.type_names import UnionType as UnionType
+from .storage import UntypedStorage as UntypedStorage
 from .nn.functional.native_forms import adaptive_max_pool1d as adaptive_max_pool1d
 from .nn.functional.native_forms import affine_grid_generator as affine_grid_generator
 from .nn.functional.native_forms import alpha_dropout as alpha_dropout
@@ -144,6 +169,7 @@ from .nn.functional.native_forms import batch_norm as batch_norm
 from .nn.functional.native_forms import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from .signal.periodic_windows import blackman_window as blackman_window
 from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
+from .func.conditions import cond as cond
 from .nn.functional.native_forms import cosine_embedding_loss as cosine_embedding_loss
 from .nn.functional.native_forms import ctc_loss as ctc_loss
 from .nn.functional.native_forms import embedding as embedding
@@ -152,6 +178,7 @@ from .nn.functional.native_forms import feature_alpha_dropout as feature_alpha_d
 from .nn.functional.native_forms import feature_alpha_dropout_ as feature_alpha_dropout_
 from .nn.functional.native_forms import feature_dropout as feature_dropout
 from .nn.functional.native_forms import feature_dropout_ as feature_dropout_
+from .jit import fork as fork
 from .amp.autocast_mode import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
 from .amp.autocast_mode import get_autocast_gpu_dtype as get_autocast_gpu_dtype
@@ -176,6 +203,7 @@ from .sparse import spmm as spmm
 from .fft.short_time import stft as stft
 from .nn.functional.native_forms import triplet_margin_loss as triplet_margin_loss
 from .func.batching import vmap as vmap
+from .jit import wait as wait
 from ._tensor.typed_tensors import BFloat16Tensor as BFloat16Tensor
 from ._tensor.typed_tensors import BoolTensor as BoolTensor
 from ._tensor.typed_tensors import ByteTensor as ByteTensor
@@ -209,6 +237,7 @@ from ._composites.joining import atleast_3d as atleast_3d
 from ._composites.products import baddbmm as baddbmm
 from ._composites.random import bernoulli as bernoulli
 from ._composites.statistics import bincount as bincount
+from ._composites.random import binomial as binomial
 from ._composites.joining import block_diag as block_diag
 from ._composites.rearranging import broadcast_shapes as broadcast_shapes
 from ._composites.rearranging import broadcast_tensors as broadcast_tensors
@@ -227,6 +256,7 @@ from ._tensor.process_settings import compiled_with_cxx11_abi as compiled_with_c
 from ._composites.complex_numbers import conj as conj
 from ._composites.complex_numbers import conj as conj_physical
 from ._composites.other_names import constant_pad_nd as constant_pad_nd
+from ._composites.older_methods import conv_tbc as conv_tbc
 from ._composites.statistics import corrcoef as corrcoef
 from ._composites.statistics import count_nonzero as count_nonzero
 from ._composites.statistics import cov as cov
@@ -234,6 +264,7 @@ from ._composites.products import cross as cross
 from ._composites.series import cumulative_trapezoid as cumulative_trapezoid
 from ._composites.pointwise import deg2rad as deg2rad
 from .linalg.decompositions import det as det
+from ._composites.older_methods import detach_ as detach_
 from ._C import device as device
 from ._composites.rearranging import diag as diag
 from ._composites.rearranging import diag_embed as diag_embed
@@ -247,6 +278,7 @@ from ._composites.joining import dstack as dstack
 from ._C import dtype as dtype
 from math import e as e
 from ._composites.products import einsum as einsum
+from ._composites.older_methods import embedding_renorm_ as embedding_renorm_
 from ._C import empty_cache as empty_cache
 from ._composites.other_names import empty_permuted as empty_permuted
 from ._tensor.creation import empty_strided as empty_strided
@@ -269,6 +301,8 @@ from ._C import get_cache_limit as get_cache_limit
 from ._tensor.process_settings import get_default_device as get_default_device
 from ._C import get_default_dtype as get_default_dtype
 from ._tensor.process_settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._composites.older_methods import get_device as get_device
+from ._composites.older_methods import get_device_module as get_device_module
 from ._tensor.process_settings import get_float32_matmul_precision as get_float32_matmul_precision
 from ._tensor.process_settings import get_num_interop_threads as get_num_interop_threads
 from ._C import get_num_threads as get_num_threads
@@ -276,6 +310,7 @@ from ._C import get_rng_state as get_rng_state
 from ._composites.spacing import gradient as gradient
 from ._composites.pointwise import heaviside as heaviside
 from ._composites.statistics import histc as histc
+from ._composites.older_methods import histogram as histogram
 from ._composites.joining import hsplit as hsplit
 from ._composites.joining import hstack as hstack
 from ._composites.special_functions import i0 as i0
@@ -343,6 +378,7 @@ from ._composites.ordering import nanmedian as nanmedian
 from ._composites.statistics import nanquantile as nanquantile
 from ._composites.statistics import nansum as nansum
 from ._composites.parts import narrow_copy as narrow_copy
+from ._composites.older_methods import native_dropout as native_dropout
 from ._composites.other_names import native_group_norm as native_group_norm
 from ._composites.other_names import native_layer_norm as native_layer_norm
 from ._composites.whole_numbers import nextafter as nextafter
@@ -358,6 +394,7 @@ from .linalg.triangles import ormqr as ormqr
 from ._composites.series import pdist as pdist
 from math import pi as pi
 from .linalg.composites import pinverse as pinverse
+from ._composites.random import poisson as poisson
 from ._composites.complex_numbers import polar as polar
 from ._composites.gamma_functions import polygamma as polygamma
 from ._C import promote_types as promote_types
@@ -447,27 +484,59 @@ from ._C import memory_format as _memory_format
 from .library.custom_op import ops as ops
 
 bfloat16: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 double: _dtype
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 long: _dtype
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 _mkldnn: _layout
 jagged: _layout
@@ -480,6 +549,7 @@ strided: _layout
 channels_last: _memory_format
 channels_last_3d: _memory_format
 contiguous_format: _memory_format
+legacy_contiguous_format: _memory_format
 preserve_format: _memory_format
 has_lapack: _bool
 has_mkl: _bool

@@ -85,10 +85,12 @@ def _enter(name: str, function: Callable[..., Tensor]) -> None:
     FUNCTIONS[f"_foreach_{name}"], FUNCTIONS[f"_foreach_{name}_"] = _of(name, function)
 
 
+_PLAIN: dict[str, Callable[..., Tensor]] = {"mul": minidynamo.mul, "div": minidynamo.div, "pow": _power}
+
 for _name in _UNARY.split():
     _enter(_name, getattr(minidynamo, _name))
 for _name in _BINARY.split():
-    _enter(_name, {"mul": minidynamo.mul, "div": minidynamo.div, "pow": _power}.get(_name) or _bounded(_name))
+    _enter(_name, _PLAIN.get(_name) or _bounded(_name))
 _enter("lerp", minidynamo.lerp)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from . import _C
 
 TYPE_CHECKING = False
@@ -148,9 +150,7 @@ _NAMES = {
 def _lookup(name: str) -> Any:
     """Module `__getattr__` of _C."""
     if name == "_LinAlgError":
-        from .linalg import LinAlgError
-
-        return LinAlgError
+        return sys.modules[__name__.partition(".")[0]].linalg.LinAlgError
     if name in _NAMES:
         return _NAMES[name]
     raise AttributeError(f"module {_C.__name__!r} has no attribute {name!r}")

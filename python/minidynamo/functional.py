@@ -12,7 +12,6 @@ from . import (
     chain_matmul,
     einsum,
     istft,
-    lu,
     meshgrid,
     norm,
     split,
@@ -23,6 +22,7 @@ from . import (
     unravel_index,
 )
 from ._missing_names import explain_missing as _explain_missing
+from .linalg.triangles import lu_of as lu
 
 __all__ = [
     "atleast_1d",

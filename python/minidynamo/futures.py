@@ -26,7 +26,7 @@ class Future:
         return self._ready.is_set()
 
     def wait(self) -> Any:
-        """The result, when it is there; raises the exception."""
+        """Waits for the result; raises the exception."""
         self._ready.wait()
         return self.value()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import enum
+import mmap
 from typing import Any
 
+from . import storage
 from ._missing_names import explain_missing as _explain_missing
 from ._serialization.allowed_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from ._serialization.saving import load, save
@@ -49,7 +51,7 @@ def get_default_load_endianness() -> LoadEndianness | None:
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """None is accepted; TypeError for what is no LoadEndianness, NotImplementedError for one."""
+    """None is accepted; NotImplementedError for a LoadEndianness, TypeError otherwise."""
     if endianness is not None:
         if not isinstance(endianness, LoadEndianness):
             raise TypeError("Invalid argument type in function set_default_load_endianness")
@@ -63,8 +65,6 @@ def get_crc32_options() -> bool:
 
 def get_default_mmap_options() -> int:
     """MAP_PRIVATE"""
-    import mmap
-
     return mmap.MAP_PRIVATE
 
 
@@ -82,8 +82,6 @@ def default_restore_location(storage: Any, location: str) -> Any:
 
 def normalize_storage_type(storage_type: Any) -> Any:
     """The class of storages of that name, as minidynamo.FloatStorage."""
-    from . import storage
-
     return getattr(storage, storage_type.__name__)
 
 

@@ -1,4 +1,4 @@
-"""The memory of tensors, by torch's names: where it lies and how large it is. Elements are those of tensors.
+"""The memory of tensors, by torch's names: its address and size. Elements are those of tensors.
 
 A storage here is what tensor.untyped_storage() gives; memory is made, resized and shared by tensors.
 """

@@ -14,7 +14,7 @@ from .registry import composite, require_tensor, written
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import Any
 
 
 _histogram = namedtuple("_histogram", "hist bin_edges")
@@ -75,21 +75,21 @@ def set_(input: Tensor, source: Any = None, *args: Any, **keywords: Any) -> Tens
 
 
 @composite("method")
-def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
+def pin_memory(input: Tensor, device: Any = None) -> Any:
     """Raises RuntimeError, as torch does without an accelerator."""
     require_tensor("pin_memory", input)
     raise RuntimeError("Cannot access accelerator device when none is available.")
 
 
 @composite("method")
-def record_stream(input: Tensor, stream: Any) -> NoReturn:
+def record_stream(input: Tensor, stream: Any) -> Any:
     """Raises NotImplementedError, as torch does for tensors on the CPU."""
     require_tensor("record_stream", input)
     raise NotImplementedError("record_stream(): the tensor is on the CPU, which has no streams")
 
 
 @composite("method")
-def share_memory_(input: Tensor) -> NoReturn:
+def share_memory_(input: Tensor) -> Any:
     """Raises NotImplementedError."""
     require_tensor("share_memory_", input)
     raise NotImplementedError(

@@ -28,6 +28,9 @@ _DTYPE_ALIASES = {
     "short": "int16",
 }
 
+_NAMED_ALIASES = {"chalf": "complex32"}
+_FORMAT_ALIASES = {"legacy_contiguous_format": "contiguous_format"}
+
 
 def set_printoptions(
     precision: int | None = None,
@@ -112,9 +115,9 @@ TENSOR_NAMES = {
     **_C._named_dtypes,
     **_C._memory_formats,
     **_C._layouts,
-    "chalf": _C._named_dtypes["complex32"],
+    **{alias: _C._named_dtypes[name] for alias, name in _NAMED_ALIASES.items()},
     "layout": _C.layout,
-    "legacy_contiguous_format": _C._memory_formats["contiguous_format"],
+    **{alias: _C._memory_formats[name] for alias, name in _FORMAT_ALIASES.items()},
     "memory_format": _C.memory_format,
     **{alias: _C._dtypes[name] for alias, name in _DTYPE_ALIASES.items()},
     **{name: getattr(_C, name) for name in _PLAIN},

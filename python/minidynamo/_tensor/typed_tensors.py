@@ -55,13 +55,13 @@ class TensorType:
         """A type of annotations: LongTensor | None."""
         import typing
 
-        return typing.Union[self, other]  # noqa: UP007  neither side need be a class
+        return typing.Union[self, other]  # noqa: UP007  neither side is always a class
 
     def __ror__(self, other: Any) -> Any:
         """The same, for None | LongTensor."""
         import typing
 
-        return typing.Union[other, self]  # noqa: UP007  neither side need be a class
+        return typing.Union[other, self]  # noqa: UP007  neither side is always a class
 
     def __reduce__(self) -> str:
         return self.__name__

@@ -253,7 +253,7 @@ class _TensorType:
         raise TypeError(f"type torch.cuda.{self.__name__} not available. minidynamo runs on the CPU only.")
 
     def __or__(self, other: Any) -> Any:
-        return Union[self, other]  # noqa: UP007  neither side need be a class
+        return Union[self, other]  # noqa: UP007  neither side is always a class
 
     __ror__ = __or__
 

@@ -17,7 +17,7 @@ class ConstraintRegistry:
     def __init__(self) -> None:
         self._registry: dict[type, Callable[[Any], transforms.Transform]] = {}
 
-    def register(self, constraint: Any, factory: Callable[[Any], transforms.Transform] | None = None) -> Any:
+    def register(self, constraint: Any, factory: Any = None) -> Callable[[Any], Any]:
         """Enters a function for a class of constraints, or that of a constraint; without one, a decorator."""
         if factory is None:
             return lambda each: self.register(constraint, each)

@@ -173,7 +173,7 @@ def _pareto(p: Pareto, q: Pareto) -> Tensor:
     ratio = p.scale / q.scale
     of_alpha = q.alpha / p.alpha
     found = q.alpha * ratio.log() - of_alpha.log() + of_alpha - 1
-    return minidynamo.where(p.support.lower_bound < q.support.lower_bound, math.inf, found)
+    return minidynamo.where(p.scale < q.scale, math.inf, found)
 
 
 @register_kl(Poisson, Poisson)

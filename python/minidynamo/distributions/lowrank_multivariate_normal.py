@@ -68,7 +68,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]  # computed once
+    def variance(self) -> Tensor:
         found = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return found.expand([*self._batch_shape, *self._event_shape])
 

@@ -42,7 +42,7 @@ class VonMises(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]  # computed once
+    def variance(self) -> Tensor:
         """The circular variance."""
         return 1 - (self._log_bessel(1) - self._log_bessel(0)).exp()
 

@@ -23,6 +23,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 class _Namespaces:
     """minidynamo.ops: operators by namespace and name."""
 
+    aten: AtenOperators
     prims: _Namespace
 
     def load_library(self, path: str) -> None:

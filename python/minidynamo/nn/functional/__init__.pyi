@@ -46,6 +46,7 @@ from .activation import elu as elu
 from .in_place import elu_ as elu_
 from .sparse import embedding as embedding
 from .sparse import embedding_bag as embedding_bag
+from .activation import feature_alpha_dropout as feature_alpha_dropout
 from .convolution import fold as fold
 from .losses import gaussian_nll_loss as gaussian_nll_loss
 from .activation import glu as glu
