@@ -290,7 +290,7 @@ SAMPLES = {
     "pixel_shuffle": [call(T(2, 8, 3, 4), 2), call(T(2, 7, 3, 4), 2)],
     "pixel_unshuffle": [call(T(2, 2, 6, 4), 2), call(T(2, 2, 5, 4), 2)],
     "channel_shuffle": [call(T(2, 6, 3), 3), call(T(2, 5, 3), 3)],
-    **dict.fromkeys(("dropout", "alpha_dropout"), [call(X, 0.3, False), call(X, 0.0, True), call(X, 2.0)]),
+    **dict.fromkeys(("dropout", "alpha_dropout", "feature_alpha_dropout"), [call(X, 0.3, False), call(X, 0.0, True), call(X, 2.0)]),
     **dict.fromkeys(("dropout1d", "dropout2d", "dropout3d"), [call(T(2, 3, 4), 0.3, False)]),
 }  # fmt: skip
 RANDOM = {"gumbel_softmax"}

@@ -44,6 +44,7 @@ CALLED_BY_PROGRAMS = {
     "_serialization/checkpoint_writing.py": {"_tensor"},
     "_serialization/stored_tensors.py": {"_rebuild_parameter"},
     "_tensor/names.py": {"set_printoptions"},
+    "_tensor/typed_tensors.py": {"__or__", "__ror__"},  # an annotation is evaluated
     "_families/torch_backend.py": {"minidynamo"},
     "autograd/anomaly_mode.py": {"_stack"},  # a program turned the mode on
     "compat/in_place.py": {"_install_in_children"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from .._missing_names import explain_missing as _explain_missing
+from ..utils import _pytree
 
 __all__ = ["Dim", "ExportedProgram", "dims", "export", "load", "register_dataclass", "save"]
 
@@ -63,8 +64,6 @@ def load(f: Any, **options: Any) -> NoReturn:
 
 def register_dataclass(cls: type, *, serialized_type_name: str | None = None) -> None:
     """utils._pytree.register_dataclass()"""
-    from ..utils import _pytree
-
     _pytree.register_dataclass(cls, serialized_type_name=serialized_type_name)
 
 
