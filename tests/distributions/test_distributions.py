@@ -69,6 +69,9 @@ DISTRIBUTIONS = {
     "low_rank": "d.LowRankMultivariateNormal(t.tensor([0.5, -1.0, 2.0]), t.tensor([[1.0], [0.5], [-0.5]]), t.tensor([0.5, 1.0, 2.0]))",
     "low_rank_batch": "d.LowRankMultivariateNormal(t.zeros(2, 3), t.tensor([[1.0, 0.2], [0.5, 0.1], [-0.5, 0.3]]), t.ones(3))",
     "lkj": "d.LKJCholesky(3, t.tensor([0.8, 2.0]))",
+    "wishart": "d.Wishart(t.tensor([4.0, 6.0]), t.tensor([[2.0, 0.5], [0.5, 1.0]]))",
+    "wishart_precision": "d.Wishart(5.0, precision_matrix=t.tensor([[2.0, 0.5], [0.5, 1.0]]))",
+    "wishart_tril": "d.Wishart(t.tensor(2.5), scale_tril=t.tensor([[[2.0, 0.0], [0.5, 1.0]]] * 3))",
     "tanh": "d.TransformedDistribution(d.Normal(t.zeros(2), t.ones(2)), d.TanhTransform(cache_size=1))",
 }
 ATTRIBUTES = "batch_shape event_shape mean mode variance stddev has_rsample has_enumerate_support param_shape".split()
@@ -227,6 +230,13 @@ REFUSED = [
     "d.Independent(d.Normal(t.zeros(2), 1.0), 2)",
     "d.TransformedDistribution(d.Normal(0.0, 1.0), 3)",
     "d.Dirichlet(t.tensor(1.0))",
+    "d.Wishart(0.5, t.eye(2))",
+    "d.Wishart(3.0)",
+    "d.StudentT(t.tensor([-1.0]))",
+    "d.NegativeBinomial(-1.0, 0.5)",
+    "d.Multinomial(t.tensor([2, 3]), t.ones(2))",
+    "d.LowRankMultivariateNormal(t.zeros(2), t.ones(3, 1), t.ones(2))",
+    "d.LKJCholesky(1)",
     "d.Distribution().log_prob(1)",
     "d.Distribution.set_default_validate_args(3)",
     "d.constraints.dependent.check(1)",

@@ -61,7 +61,7 @@ CALLED_BY_PROGRAMS = {
     "library/opcheck.py": {"_check_capture"},
     "nn/init.py": None,
     "nn/module.py": {"compile"},
-    "utils/data/dataloader.py": {"_get_iterator", "_checked_context"},
+    "utils/data/dataloader.py": {"_get_iterator", "_checked_context", "__getattr__"},
 }
 # Reached while frames run.
 OF_LOADED_MODULES = {

@@ -68,4 +68,8 @@ class emit_itt(profile):
     """Marks for VTune: none."""
 
 
+class EventList(list["Any"]):
+    """For annotations and isinstance() tests: profiles have no list of events."""
+
+
 _explain_missing(__name__)

@@ -92,8 +92,24 @@ def _pin_memory(input: Any, device: Any = None) -> Any:
     return input.pin_memory(device)
 
 
+def _sparse_addmm(input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    return minidynamo.sparse.addmm(input, mat1, mat2, beta=beta, alpha=alpha)
+
+
+def _sparse_mm_reduce_impl(input: Any, other: Any, reduce: str) -> Any:
+    raise NotImplementedError(f"sparse.mm: minidynamo has no reduce={reduce!r}")
+
+
 # Operators that are spelled as syntax, or have no name of their own.
-_OTHERS = {"_pin_memory": _pin_memory, "_to_copy": _to_copy, "alias": _alias, "index": _index, "slice": _slice}
+_OTHERS = {
+    "_pin_memory": _pin_memory,
+    "_sparse_addmm": _sparse_addmm,
+    "_sparse_mm_reduce_impl": _sparse_mm_reduce_impl,
+    "_to_copy": _to_copy,
+    "alias": _alias,
+    "index": _index,
+    "slice": _slice,
+}
 
 
 def _function_of(name: str) -> Any:

@@ -248,3 +248,12 @@ def _checked_context(value: Any, num_workers: int) -> Any:
 
 
 _explain_missing(__name__)
+_explained: Callable[[str], Any] = globals()["__getattr__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_MultiProcessingDataLoaderIter":  # needs multiprocessing, which few programs do
+        from .worker_iteration import _MultiProcessingDataLoaderIter
+
+        return _MultiProcessingDataLoaderIter
+    return _explained(name)
