@@ -61,10 +61,11 @@ uint32_t bits_of(const std::vector<std::string>& dtypes) {
 }
 
 void add(const py::object& callable, const std::string& name, const std::string& kind, const py::object& operand,
-         bool is_method, const std::string& layout, bool counts_writes, const std::vector<std::string>& refused,
-         const std::vector<std::string>& refused_results) {
+         bool is_method, const std::string& layout, bool writes_self, bool counts_writes,
+         const std::vector<std::string>& refused, const std::vector<std::string>& refused_results) {
   TensorCallable meaning = meaning_of(callable, name, kind, operand, is_method);
   meaning.layout = result_layout(layout);
+  meaning.writes_self = writes_self;
   meaning.counts_writes = counts_writes;
   meaning.refused = bits_of(refused);
   meaning.refused_results = bits_of(refused_results);
@@ -100,8 +101,9 @@ void bind_torch(py::module_& module) {
   torch.def("start", start);
   torch.def("note_inference_mode", [] { torch::library().inference_local = torch::local_keys(); });
   torch.def("add", add, py::arg("callable"), py::arg("name"), py::arg("kind"), py::arg("operand") = py::none(),
-            py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed", py::arg("counts_writes") = true,
-            py::arg("refused") = std::vector<std::string>(), py::arg("refused_results") = std::vector<std::string>());
+            py::kw_only(), py::arg("method") = false, py::arg("layout") = "Computed", py::arg("writes_self") = false,
+            py::arg("counts_writes") = true, py::arg("refused") = std::vector<std::string>(),
+            py::arg("refused_results") = std::vector<std::string>());
   torch.def("op_of", [](const py::object& callable) -> py::object {
     const TensorCallable* known = find_tensor_callable(callable.ptr());
     return known != nullptr && known->kind == TensorCallableKind::Op ? py::object(py::str(known->row->name))

@@ -17,8 +17,8 @@ InputsBefore inputs_before(const TensorFamily& family, const GradientPlan& plan,
                            std::span<const InputWrite> writes);
 
 // Behind a run of plan->forward(). Outputs that require grad become results in the library's history, but for views of
-// its objects: of those the library makes the history with the view. writes: by output, the writes that its memory is to
-// have counted before the history keeps it; may be shorter. Throws PythonError if the library refuses.
+// its objects: of those the library makes the history with the view. writes: by output, how many writes its memory is
+// to have counted before the history keeps it; may be shorter. Throws PythonError if the library refuses.
 void record_run(const TensorFamily& family, const std::shared_ptr<GradientPlan>& plan,
                 std::span<const GraphInput> inputs, std::span<Tensor> outputs, const InputsBefore& before = {},
                 std::span<const int> writes = {});

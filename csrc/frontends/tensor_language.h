@@ -83,6 +83,7 @@ struct TensorCallable {
   bool is_of_part = false;       // called with the tensor in the place of what an attribute made of it
   bool takes_complex = true;     // StandIn: of complex numbers it computes what the library's function does
   bool takes_strangers = false;  // a tensor of another library that comes first counts as one of its own
+  bool writes_self = false;      // StandIn: writes its first argument
   bool counts_writes = true;     // StandIn: false for writes that the library does not count
   bool returns_arrays = false;   // results of rank 0 as well, where the library has scalars for others
   // Dtypes, by bit, for which the library raises and the row does not: of the first tensor, and of an argument `dtype`.

@@ -9,6 +9,7 @@
 #include "symbolic/calls/calls.h"
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/tensors/tensor_ops.h"
+#include "symbolic/tensors/tensor_writes.h"
 
 namespace md {
 namespace {
@@ -147,6 +148,7 @@ CallArgs without_neutral_keywords(Tracer& tracer, const TensorFamily& family, co
 }
 
 ValuePtr call_stand_in(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  if (callable.writes_self) check_stand_in_writes(tracer, callable, args);
   Border border(tracer, callable);
   CallArgs own = border.inward(without_neutral_keywords(tracer, *callable.family, args));
   size_t depth = tracer.frames().depth();

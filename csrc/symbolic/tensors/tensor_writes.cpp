@@ -89,6 +89,25 @@ void check_reads(Tracer& tracer, const OpRow& row, const std::string& op, Tensor
   for (const auto& [name, value] : args.keywords) check_read_beside_write(tracer, row, op, target, value);
 }
 
+}  // namespace
+
+void check_stand_in_writes(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+  auto* target = args.positional.empty() ? nullptr : as<TensorValue>(args.positional[0]);
+  if (target == nullptr || target->family->reads_before_it_writes) return;
+  auto check = [&](const ValuePtr& value) {
+    auto* tensor = as<TensorValue>(value);
+    if (tensor == nullptr || tensor == target || tensor->base == nullptr) return;
+    tracer.builder().graph_value(tensor);
+    if (tensor->base != tracer.builder().base_of(target)) return;
+    if (meet(tracer.builder().strided_view_of(*tensor), tracer.builder().strided_view_of(*target)))
+      graph_break(BreakReason::tensor_write, str_cat(callable.name, " of two views of one tensor"));
+  };
+  for (size_t i = 1; i < args.positional.size(); ++i) check(args.positional[i]);
+  for (const auto& [name, value] : args.keywords) check(value);
+}
+
+namespace {
+
 // The library raises.
 void require_storable(const TensorFamily& family, DType from, DType to) {
   if (family.may_store != nullptr && !family.may_store(from, to)) raise_here();

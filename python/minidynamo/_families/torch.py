@@ -137,7 +137,9 @@ def _add(
     own = name.rpartition(".")[2]
     layout = torch_functions.LAYOUTS.get(own, "Computed")
     refused, results = torch_refused_dtypes.refused(own, method), torch_refused_dtypes.refused_results(own)
-    options = {"layout": layout, "counts_writes": counts_writes, "refused": refused, "refused_results": results}
+    # In-place forms have torch's mark in their names.
+    options = {"layout": layout, "writes_self": own.endswith("_"), "counts_writes": counts_writes}
+    options |= {"refused": refused, "refused_results": results}
     _C._torch.add(callable, name, kind, operand, method=method, **options)
 
 
