@@ -1,4 +1,4 @@
-"""Training steps beside torch's: the whole step compiled, the model alone, and uncompiled.
+"""Training steps beside torch's: the whole step compiled, the model alone, torch's own model, and uncompiled.
 
 python benchmarks/training.py [--threads 1,2] [--rounds N] [--rows WORDS] [--only WORDS] [--inductor] [--json FILE]
 
@@ -53,6 +53,12 @@ def compiled_model(torch, workload):
     return stock_step(torch, workload, torch.compile(workload.model))
 
 
+def torch_model(torch, workload):
+    import minidynamo
+
+    return stock_step(torch, workload, minidynamo.compile(workload.model))
+
+
 def compiled_step(torch, workload):
     return torch.compile(stock_step(torch, workload, workload.model))
 
@@ -61,6 +67,7 @@ def compiled_step(torch, workload):
 CONTENDERS = {
     "torch": ("torch", uncompiled, False),
     "torch.compile(model)": ("torch", compiled_model, True),
+    "minidynamo.compile(torch model)": ("torch", torch_model, False),
     "minidynamo, uncompiled": ("minidynamo", uncompiled, False),
     "minidynamo.compile(model)": ("minidynamo", compiled_model, False),
     "minidynamo.compile(step)": ("minidynamo", compiled_step, False),

@@ -210,7 +210,12 @@ class Recording {
     std::vector<Ref> arguments{backward_function(std::move(run_)), tuple_of(saved_), tuple_of(node_outputs_)};
     arguments.insert(arguments.end(), node_inputs_.begin(), node_inputs_.end());
     std::vector<PyObject*> borrowed(arguments.begin(), arguments.end());
-    check(PyObject_Vectorcall(family_.recorder(), borrowed.data(), borrowed.size(), nullptr));
+    // The program may have switched its grad mode on inside the region, or off.
+    GradModes before = family_.modes();
+    if (!before.grad) family_.set_modes({true, before.inference});
+    Ref recorded = Ref::steal(PyObject_Vectorcall(family_.recorder(), borrowed.data(), borrowed.size(), nullptr));
+    if (!before.grad) family_.set_modes(before);
+    if (!recorded) throw PythonError();
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "frontends/torch/tensors.h"
 
 #include <limits>
+#include <optional>
 
 #include "base/error.h"
 #include "cpython/object_protocol.h"
@@ -112,19 +113,19 @@ Ref without_history(PyObject* tensor, Detached how) {
   return check(how.uncounted ? PyObject_GetAttr(tensor, kData) : PyObject_CallMethodNoArgs(tensor, kDetach));
 }
 
-// torch's grad mode is off for as long.
-class HistoryPause {
+// torch's grad mode for as long.
+class GradModeScope {
  public:
-  explicit HistoryPause(bool pauses) : pauses_(pauses) {
-    if (pauses_) library().shim.set_grad_mode(false);
+  explicit GradModeScope(bool is_on) : before_(library().shim.grad_mode()), is_switched_(is_on != before_) {
+    if (is_switched_) library().shim.set_grad_mode(is_on);
   }
-  ~HistoryPause() {
-    if (pauses_) library().shim.set_grad_mode(true);
+  ~GradModeScope() {
+    if (is_switched_) library().shim.set_grad_mode(before_);
   }
-  HistoryPause(const HistoryPause&) = delete;
+  GradModeScope(const GradModeScope&) = delete;
 
  private:
-  bool pauses_;
+  bool before_, is_switched_;
 };
 
 }  // namespace
@@ -133,9 +134,9 @@ Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   static PyObject* const kAsStrided = PyUnicode_InternFromString("as_strided");
   TensorView whole;
   MD_ASSERT(read(owner, whole), "the owner of a view ", whole.refusal);
-  // Of an owner with a history, the view has one if the program made it so.
-  bool is_cut = whole.requires_grad && !view.requires_grad && detached.step == Detached::Step::None;
-  HistoryPause pause(is_cut && library().shim.grad_mode());
+  // Of an owner with a history, the view has one if the program made it so, in whatever mode it was.
+  std::optional<GradModeScope> mode;
+  if (whole.requires_grad && detached.step == Detached::Step::None) mode.emplace(view.requires_grad);
   Ref viewed = detached.step == Detached::Step::First ? without_history(owner, detached) : Ref::share(owner);
   auto item = static_cast<int64_t>(item_size(view.dtype));
   int64_t bytes = static_cast<char*>(view.data) - static_cast<char*>(whole.data) +

@@ -118,6 +118,14 @@ def dropout(input: Any, p: float, train: bool) -> Any:
     decline("dropout, whose random numbers are torch's")
 
 
+def embedding(
+    weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
+    if sparse and weight.requires_grad and minidynamo.is_grad_enabled():
+        decline("embedding with a sparse gradient")
+    return native_forms.embedding(weight, indices, padding_idx, scale_grad_by_freq)
+
+
 def max_pool1d(
     input: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
@@ -141,7 +149,7 @@ TABLE = (
     StandIn("batch_norm", batch_norm, counts_writes=False),
     StandIn("instance_norm", native_forms.instance_norm),
     StandIn("group_norm", group_norm),
-    StandIn("embedding", native_forms.embedding),
+    StandIn("embedding", embedding),
     StandIn("feature_dropout alpha_dropout feature_alpha_dropout", dropout),
     StandIn("max_pool1d", max_pool1d),
     StandIn("max_pool2d", max_pool2d),

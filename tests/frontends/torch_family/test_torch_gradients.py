@@ -119,6 +119,16 @@ CASES = {
     "convolution": (lambda x, w: F.conv2d(x, w, padding=1).relu(), leaf(1, 2, 5, 5), leaf(3, 2, 3, 3, seed=1)),
     "indices": (lambda x, i: x[i].sum(0) + x[i[0]], leaf(5, 3), torch.tensor([0, 2, 2])),
     "embedding": (lambda w, i: F.embedding(i, w).sin(), leaf(5, 3), torch.tensor([[0, 2], [4, 4]])),
+    "embedding with padding": (
+        lambda w, i: F.embedding(i, w, padding_idx=2).sin(),
+        leaf(5, 3),
+        torch.tensor([2, 0, 2]),
+    ),
+    "embedding by frequency": (
+        lambda w, i: F.embedding(i, w, scale_grad_by_freq=True).sin(),
+        *(leaf(5, 3), torch.tensor([2, 0, 2, 4])),
+    ),
+    "bags": (lambda w, i: F.embedding_bag(i, w, padding_idx=2), leaf(5, 3), torch.tensor([[2, 0, 2], [4, 0, 1]])),
     "number": (lambda x, n: x * n + x**n, leaf(3), 3),
     "expanded": (lambda x: x.expand(3, 3).sin(), leaf(1, 3)),
     "layer norm": (lambda x, w, b: F.layer_norm(x, (4,), w, b), leaf(3, 4), leaf(4, seed=1), leaf(4, seed=2)),
@@ -147,7 +157,8 @@ def test_no_region_breaks(name):
         assert _C.record_breaks(lambda: minidynamo.compile(function)(*arguments)) == []
 
 
-@pytest.mark.parametrize("name", CASES.keys() - {"attention"})  # torch has none
+# Of attention and bags torch has none; of embeddings by frequency its second derivative leaves the frequency out.
+@pytest.mark.parametrize("name", CASES.keys() - {"attention", "bags", "embedding by frequency"})
 def test_gradients_of_gradients(name):
     function, *arguments = CASES[name]
 
@@ -479,3 +490,50 @@ def test_an_operation_without_a_derivative_is_torchs():
     with torch.enable_grad():
         assert [each["id"] for each in _C.record_breaks(lambda: minidynamo.compile(f)(leaf(3)))] == ["MD0068"]
         compare(f, leaf(3))
+
+
+def switched_on(x):
+    with torch.enable_grad():
+        y = x * 2
+        v = x.view(-1)
+    return y, v, x * 3
+
+
+def switched_off_behind(x):
+    y = x * 2
+    torch.set_grad_enabled(False)
+    return y, x.view(-1), x * 3
+
+
+@pytest.mark.parametrize("function, is_on", [(switched_on, False), (switched_off_behind, True)])
+def test_modes_that_change_inside(function, is_on):
+    def described(call):
+        with torch.set_grad_enabled(is_on):
+            results = call(leaf(3))
+            return [(r.requires_grad, r.grad_fn is not None) for r in results], torch.is_grad_enabled()
+
+    compiled = minidynamo.compile(function)
+    for _ in range(2):
+        assert described(compiled) == described(function)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda w, i: F.embedding(i, w, sparse=True),
+        lambda w, i: F.embedding_bag(i, w, sparse=True, mode="sum"),
+        lambda w, i: F.embedding_bag(i, w, scale_grad_by_freq=True, mode="sum"),
+    ],
+)
+def test_gradients_that_are_torchs_alone(function):
+    indices = torch.tensor([[2, 0, 2], [4, 0, 1]])
+    with torch.enable_grad():
+        found = []
+        for call in (function, minidynamo.compile(function)):
+            weight = leaf(5, 3)
+            call(weight, indices).sin().sum().backward()
+            found.append(weight.grad)
+        assert found[0].layout == found[1].layout
+        torch.testing.assert_close(found[1].to_dense(), found[0].to_dense())
+    with torch.no_grad():
+        assert _C.record_breaks(lambda: minidynamo.compile(function)(leaf(5, 3), indices)) == []

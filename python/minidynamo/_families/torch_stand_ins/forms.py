@@ -17,10 +17,29 @@ _FUNCTIONAL = "celu glu hardsigmoid hardswish hardtanh leaky_relu mish relu6 rms
 TABLE.extend(StandIn(f"_C._nn.{name} {name}", getattr(minidynamo.nn.functional, name)) for name in _FUNCTIONAL.split())
 
 
+@stands_in("nn.functional.embedding")
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: Any = None,
+    max_norm: Any = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    if sparse and weight.requires_grad and minidynamo.is_grad_enabled():
+        decline("embedding with a sparse gradient")
+    return minidynamo.nn.functional.embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
+
+
 @stands_in("nn.functional.embedding_bag")
 def embedding_bag(input: Tensor, weight: Tensor, *others: Any, **keywords: Any) -> Tensor:
     if not weight.is_floating_point():
         decline("embedding_bag of whole numbers")
+    by_frequency = keywords.get("scale_grad_by_freq", others[3] if len(others) > 3 else False)
+    is_sparse = keywords.get("sparse", others[5] if len(others) > 5 else False)
+    if (is_sparse or by_frequency) and weight.requires_grad and minidynamo.is_grad_enabled():
+        decline("embedding_bag with a sparse gradient, or one by frequency")
     return minidynamo.nn.functional.embedding_bag(input, weight, *others, **keywords)
 
 

@@ -46,8 +46,9 @@ def instance_norm(
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """The rows `indices` of weight."""
-    return _embedding(indices, weight)
+    """nn.functional.embedding; a negative padding_idx is none."""
+    padding = None if padding_idx < 0 else padding_idx
+    return _embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq)
 
 
 _embedding = sparse.embedding
@@ -71,6 +72,7 @@ def embedding_bag(
         indices,
         weight,
         offsets,
+        scale_grad_by_freq=scale_grad_by_freq,
         mode=_BAG_MODES[mode],
         per_sample_weights=per_sample_weights,
         include_last_offset=include_last_offset,

@@ -21,9 +21,11 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows `input` of weight. padding_idx, scale_grad_by_freq and sparse only concern gradients.
+    """The rows `input` of weight.
 
-    max_norm scales the rows that are used to that norm at most, in weight itself.
+    max_norm scales the rows that are used to that norm at most, in weight itself. In the gradient of weight the row
+    padding_idx is zero, and with scale_grad_by_freq each row is divided by how often input has it. Gradients are dense:
+    sparse changes nothing.
     """
     if padding_idx is not None and not -weight.shape[0] <= padding_idx < weight.shape[0]:
         raise AssertionError("Padding_idx must be within num_embeddings")
@@ -33,7 +35,23 @@ def embedding(
         scale = minidynamo.where(used & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
         with minidynamo.no_grad():
             weight.mul_(scale)
-    return prims.embedding(input, weight)
+    rows = prims.embedding(input, weight)
+    if (padding_idx is None and not scale_grad_by_freq) or not (weight.requires_grad and minidynamo.is_grad_enabled()):
+        return rows
+    return _with_slopes(rows, input, weight.shape[0], padding_idx, scale_grad_by_freq)
+
+
+def _with_slopes(rows: Tensor, input: Tensor, count: int, padding_idx: int | None, by_frequency: bool) -> Tensor:
+    """The same rows, through which gradients go back as embedding() says."""
+    values = rows.detach()
+    if by_frequency:
+        ones = minidynamo.ones(input.numel(), dtype=rows.dtype)
+        times = minidynamo.zeros(count, dtype=rows.dtype).index_add(0, input.reshape(-1), ones)
+        scaled = values + (rows - values) / prims.embedding(input, times.unsqueeze(1))
+        rows = minidynamo.where(values.isfinite(), scaled, rows)
+    if padding_idx is not None:
+        rows = minidynamo.where((input == padding_idx % count).unsqueeze(-1), values, rows)
+    return rows
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -86,7 +104,7 @@ def embedding_bag(
         padding_idx = padding_idx % weight.shape[0]
     bag, count = _bags(input, offsets, include_last_offset)
     flat = input.reshape(-1)
-    rows: Any = embedding(flat, weight, max_norm=max_norm, norm_type=norm_type)
+    rows: Any = embedding(flat, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if mode != "max":
         (rows,) = widened(rows)
     if per_sample_weights is not None:
