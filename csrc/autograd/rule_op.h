@@ -50,8 +50,8 @@ inline const RuleOp abs("abs"), add("add"), arange("arange"), cast("cast"), cat(
     prod("prod"), reshape("reshape"), scatter_add("scatter_add"), scatter_view("scatter_view"), select("select"),
     sigmoid("sigmoid"), sign("sign"), stack("stack"), sub("sub"), sum("sum"), t("t"), tanh("tanh"),
     transpose("transpose"), tril("tril"), triu("triu"), unbind("unbind"), unfold("unfold"), unsqueeze("unsqueeze"),
-    where("where"), zeros("zeros"), zeros_like("zeros_like"), complex("complex"), real_part("real_part"),
-    imag_part("imag_part"), squeeze("squeeze");
+    where("where"), zeros("zeros"), zeros_like("zeros_like"), complex("complex"), fft_c2c("fft_c2c"),
+    fft_r2c("fft_r2c"), real_part("real_part"), imag_part("imag_part"), squeeze("squeeze");
 }  // namespace rule_ops
 
 inline Scalar whole(int64_t value) { return Scalar(value); }
