@@ -46,11 +46,11 @@ std::vector<Tensor> tensors_of(const py::list& list) {
 }
 
 py::list call_out(const std::string& name, const py::object& run, const py::list& tensors, const py::list& like,
-                  const std::vector<int>& written) {
+                  const std::vector<int>& written, bool may_raise) {
   for (int at : written)
     if (at < 0 || static_cast<size_t>(at) >= tensors.size()) raise(ErrorKind::Index, "no tensor has the position ", at);
   py::list results;
-  for (Tensor& tensor : record_host_call(name, run.ptr(), tensors_of(tensors), tensors_of(like), written))
+  for (Tensor& tensor : record_host_call(name, run.ptr(), tensors_of(tensors), tensors_of(like), written, may_raise))
     results.append(py::reinterpret_steal<py::object>(wrap_tensor(std::move(tensor)).release()));
   return results;
 }
@@ -194,7 +194,7 @@ void bind_traced_calls(py::module_& module) {
   // Eager Python that stands in for captured code gives the same answer as captured code.
   module.def("_is_tracing", [] { return is_tracing() || CheckedPython::in_progress(); });
   module.def("_record_call_out", &call_out, py::arg("name"), py::arg("run"), py::arg("tensors"), py::arg("like"),
-             py::arg("written") = std::vector<int>());
+             py::arg("written") = std::vector<int>(), py::arg("may_raise") = true);
   module.def("_record_library_call", &library_call, py::arg("name"), py::arg("function"), py::arg("positional"),
              py::arg("keywords"), py::arg("result"), py::arg("repeatable"));
   module.def("_call_without_warnings", &call_without_warnings, py::arg("function"), py::arg("positional"),

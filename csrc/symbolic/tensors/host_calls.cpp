@@ -47,6 +47,7 @@ struct Context {
   size_t sizes_begin;
   std::vector<size_t> sized;  // indices of the results with such operands, two per result
   bool has_failure = false;
+  bool may_raise = true;
   bool is_number = false;
   std::shared_ptr<const LibraryCall> library;
   size_t described_frames = 0;  // number of frames in the snapshot
@@ -116,8 +117,9 @@ struct HostCallRun {
     copy_written(given);
     note_writes_before();
     auto attempt = [&](size_t linked) { return call_python(given, linked); };
-    // Outside a region the plan is run by user code, which handles its exceptions.
-    bool in_region = current_frames != nullptr && current_frames->trace() == context.trace;
+    // Outside a region the plan is run by user code, which handles its exceptions. Nothing sees the frames of a call that
+    // raises none.
+    bool in_region = context.may_raise && current_frames != nullptr && current_frames->trace() == context.trace;
     if (in_region) {
       std::vector<Tensor> locals;
       for (size_t i = context.locals_begin; i < context.sizes_begin; ++i) locals.push_back(tensor_at(call, i));
@@ -377,16 +379,17 @@ void add_what_may_fail(const Tracer& tracer, std::vector<ValueRef>& operands) {
 }  // namespace
 
 Node* append_host_call(Tracer& tracer, const HostCallRequest& request) {
-  bool has_failure = !may_call_host(tracer);
+  bool has_failure = request.may_raise && !may_call_host(tracer);
   check_place(tracer, request, has_failure);
   std::vector<ValueRef> failure_outputs, locals;
-  bool shows_locals = request.library == nullptr;
+  bool shows_locals = request.library == nullptr && request.may_raise;
   int site = add_host_call_site(tracer, locals, has_failure ? &failure_outputs : nullptr, shows_locals);
   if (request.self != nullptr) tracer.outputs().set_self_of_last_call(request.self);
   auto context = std::make_unique<Context>();
   context->name = request.name;
   context->run = Ref::share(request.run);
   context->results = request.results;
+  context->may_raise = request.may_raise;
   context->is_number = request.is_number;
   context->library = request.library;
   context->operand_count = request.operands.size();

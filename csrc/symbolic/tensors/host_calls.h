@@ -37,6 +37,7 @@ struct HostCallRequest {
   bool is_number = false;                             // run() returns a float or an int, the only result
   std::shared_ptr<const LibraryCall> library = {};    // instead of run()
   const Source* self = nullptr;                       // of the object whose method is called
+  bool may_raise = true;                              // false: nothing but want of memory stops it
 };
 
 // Appends the node, with the results first among its outputs, and updates the written tensors. Throws BreakSignal if an

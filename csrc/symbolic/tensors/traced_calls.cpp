@@ -307,10 +307,11 @@ TensorSpec spec_of_result(Tracer& tracer, TensorSpec spec) {
 }  // namespace
 
 std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
-                                     std::span<const Tensor> like, std::span<const int> written) {
+                                     std::span<const Tensor> like, std::span<const int> written, bool may_raise) {
   if (innermost == nullptr) raise(ErrorKind::Runtime, "record_call_out() outside of a traced call");
   Capture& capture = *innermost;
   HostCallRequest request{name, run, {}, {}, {}, {}};
+  request.may_raise = may_raise;
   for (const Tensor& tensor : tensors) {
     request.operands.push_back(graph_value(capture, tensor));
     request.tensors.push_back(is_recording(tensor) ? as<TensorValue>(value_of(capture, tensor)) : nullptr);

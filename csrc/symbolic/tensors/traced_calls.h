@@ -44,10 +44,10 @@ bool is_tracing();
 
 // Appends a host call to the captured graph: run(*tensors) is called in each run, and must return tensors with the
 // dtypes and sizes of `like`; `written` lists the positions of the tensors that it writes to. Returns recording
-// tensors. Raises CannotCapture if an exception of the call could not be raised at its place, or the writes cannot be
-// tracked. Only valid inside call_traced.
+// tensors. Raises CannotCapture if an exception of the call could not be raised at its place, unless it raises none, or
+// the writes cannot be tracked. Only valid inside call_traced.
 std::vector<Tensor> record_host_call(const std::string& name, BorrowedRef run, std::span<const Tensor> tensors,
-                                     std::span<const Tensor> like, std::span<const int> written);
+                                     std::span<const Tensor> like, std::span<const int> written, bool may_raise = true);
 
 // Appends a call of a function of another library (library_calls.h) with recording tensors among its arguments, also in
 // lists and tuples. `result`: what it returns for other elements of the same dtypes, sizes and strides. Returns

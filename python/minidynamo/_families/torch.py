@@ -106,6 +106,9 @@ def _register(torch: Any) -> None:
         row.register(torch, add)
     for function in torch_rewrites.CALLED:
         add(function, function.__name__, "HostCall")
+    add(torch_rewrites.plain_attention, "scaled_dot_product_attention", "StandIn", torch_layers.attention)
+    for name in torch_functions.DRAWN:
+        add(getattr(torch, name), name, "HostCall")
     for name, function in torch_layers.stand_ins():
         for fused, _ in _found(torch, ("", "_C._nn"), (name,)):
             add(fused, name, "StandIn", function)

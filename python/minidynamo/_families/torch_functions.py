@@ -48,6 +48,9 @@ OTHER_MEANINGS = {
 }
 
 
+# Functions that draw torch's numbers: calls in the region.
+DRAWN = "bernoulli multinomial normal poisson rand randint randn randperm".split()
+
 # Other names that torch has for the functions and methods of an op.
 ALIASES = {
     **{"abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh"},

@@ -41,6 +41,14 @@ def stand_ins() -> Iterator[tuple[str, Callable[..., Any]]]:
 _ACTIVATIONS = "celu elu hardsigmoid hardswish hardtanh leaky_relu mish relu6 selu silu threshold".split()
 
 
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Any, is_causal: bool, scale: Any, gqa: bool
+) -> Tensor:
+    return minidynamo.nn.functional.scaled_dot_product_attention(
+        query, key, value, attn_mask, 0.0, is_causal, scale, gqa
+    )
+
+
 def dropout_in_place(input: Tensor, p: float, train: bool) -> Tensor:
     if train and p != 0:
         decline("dropout, whose random numbers are torch's")

@@ -83,7 +83,8 @@ def _trace(torch: Any, function: Callable[..., Any], /, *args: Any, **kwargs: An
             own[at].copy_(_C._to_own("torch", theirs[at]))
         return _checked(torch, name, results, theirs, arguments, layouts)
 
-    recorded = iter(_C._record_call_out(name, run, tensors, like, written))
+    # Without tensors, what it does was tried: only what elements are could raise.
+    recorded = iter(_C._record_call_out(name, run, tensors, like, written, may_raise=bool(tensors)))
     return unflatten(result_template, [next(recorded) if at is None else tensors[at] for at in arguments])
 
 

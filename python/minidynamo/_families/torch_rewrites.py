@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 
 from .torch_stand_ins.table import StandIn, decline
@@ -103,11 +104,49 @@ def dropout(input: Any, p: float, train: bool) -> Any:
     return input * drawn_mask(tuple(input.shape), input.dtype, p)
 
 
+def plain_attention(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool, scale: Any, gqa: bool) -> Any:
+    """torch's without dropout, which regions compute themselves."""
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return attend(query, key, value, attn_mask, 0.0, is_causal, scale=scale, enable_gqa=gqa)
+
+
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """torch's, whose weights drop out as in its own formula where dropout_p is not 0."""
+    if dropout_p == 0:
+        return plain_attention(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+    if enable_gqa or query.dtype.itemsize < 4 or (is_causal and attn_mask is not None):
+        decline("attention with dropout, of 16-bit floats, groups of heads or two masks")
+    factor = (query.shape[-1] ** -0.5 if scale is None else scale) ** 0.5
+    scores = (query * factor) @ (key * factor).transpose(-2, -1)
+    if is_causal:
+        attn_mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+        if attn_mask.dtype == torch.bool:
+            # A row without a key: torch's weights there are 0.
+            weights = torch.softmax(scores, -1).masked_fill(~attn_mask.any(-1, keepdim=True), 0.0)
+        else:
+            weights = torch.softmax(scores, -1)
+    else:
+        weights = torch.softmax(scores, -1)
+    return dropout(weights, dropout_p, True) @ value
+
+
 # Functions of this module that regions call as they are.
 CALLED = (drawn_mask,)
 
 TABLE = (
     StandIn("dropout", dropout, "Rewritten"),
+    StandIn("nn.functional.scaled_dot_product_attention", scaled_dot_product_attention, "Rewritten"),
     StandIn("autograd.Function.apply", apply, "Rewritten"),
     StandIn("_higher_order_ops.associative_scan", associative_scan, "Rewritten"),
     StandIn("masked._ops._combine_input_and_mask", combine_input_and_mask, "Rewritten"),
