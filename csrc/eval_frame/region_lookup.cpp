@@ -104,14 +104,29 @@ GradientPlan::Forward forward_of(const RegionPlace& place) {
   return runs_own_plan(place.policy) ? GradientPlan::Forward::Saves : GradientPlan::Forward::RunsAgain;
 }
 
+// The library runs the frame, and records it: reported as a break at the first operation with a history.
+void note_unrecorded(const RegionPlace& place, CapturedRegion& region, const std::string& why) {
+  GraphBreak found{BreakReason::needs_gradient, why, {}, {}, {}};
+  for (const auto& node : region.graph->nodes()) {
+    bool has_history = std::ranges::any_of(node->outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
+    if (node->kind != NodeKind::Op || !has_history || node->location == nullptr) continue;
+    found.user_stack = *node->location;
+    break;
+  }
+  region.graph_break = std::move(found);
+  region.break_policy = place.policy;
+}
+
 // Another library's tensors, which record what is done with them.
 GradientWay choose_recorded(const RegionPlace& place, RegionEntry& entry) {
-  const CapturedRegion& region = entry.region;
+  CapturedRegion& region = entry.region;
   if (region.family->recorder == nullptr) return GradientWay::None;
   GradientPlan::Chosen chosen =
       GradientPlan::choose(region.graph, region.input_writes, forward_of(place), GradientPlan::Recorder::Library);
+  if (chosen.way == GradientWay::Plan && !may_keep(*region.family, *chosen.plan))
+    chosen = {GradientWay::Python, nullptr, "the backward reads a value of a dtype that the library has not"};
+  if (chosen.way == GradientWay::Python) note_unrecorded(place, region, chosen.why);
   if (chosen.way != GradientWay::Plan) return chosen.way;
-  if (!may_keep(*region.family, *chosen.plan)) return GradientWay::Python;
   entry.gradients = std::move(chosen.plan);
   entry.recorder = region.family;
   return GradientWay::Plan;
@@ -126,19 +141,6 @@ GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
   return chosen.way;
 }
 
-// The library runs the frame, and records it: reported as a break at the first operation with a history.
-void note_unrecorded(const RegionPlace& place, CapturedRegion& region) {
-  GraphBreak found{BreakReason::needs_gradient, "a region whose gradients cannot be computed here", {}, {}, {}};
-  for (const auto& node : region.graph->nodes()) {
-    bool has_history = std::ranges::any_of(node->outs, [](const ValueInfo& info) { return info.spec.requires_grad; });
-    if (node->kind != NodeKind::Op || !has_history || node->location == nullptr) continue;
-    found.user_stack = *node->location;
-    break;
-  }
-  region.graph_break = std::move(found);
-  region.break_policy = place.policy;
-}
-
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
@@ -151,7 +153,6 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   GradientWay way = choose_gradients(place, entry);
   if (way == GradientWay::Python) {
-    if (region.family->recorder != nullptr) note_unrecorded(place, region);
     region.exit = ExitKind::Bailout;
     return;
   }

@@ -198,6 +198,7 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
   plan->own_outputs_ = graph->outputs().size();
   bool is_ours = cut.empty() && saves == Forward::Saves && recorder == Recorder::Tape;
   Chosen other{is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
+  other.why = "a value whose views are results does not fill its memory";
   std::shared_ptr<Graph> forward = graph->clone();
   cut = cut_values(*forward, writes);
   bool is_viewed = recorder == Recorder::Library && plan->saves();
@@ -212,10 +213,12 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
   try {
     GradientGraph gradients = gradient_graph(*forward, {given.get(), count});
     for (const ValueRef& value : cut)
-      if (std::ranges::find(gradients.reached, value) != gradients.reached.end()) return {GradientWay::Python, nullptr};
+      if (std::ranges::find(gradients.reached, value) != gradients.reached.end())
+        return {GradientWay::Python, nullptr, "a gradient goes through a value that is written to an argument"};
     plan->save(std::move(gradients), std::move(forward));
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::Internal) throw;
+    other.why = error.what();
     return other;
   }
   return {GradientWay::Plan, std::move(plan)};

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "executor/plan.h"
@@ -32,6 +33,7 @@ class GradientPlan {
   struct Chosen {
     GradientWay way = GradientWay::None;
     std::shared_ptr<GradientPlan> plan;  // of GradientWay::Plan
+    std::string why = {};                // of the others: what is missing for a plan
   };
   static Chosen choose(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes,
                        Forward forward, Recorder recorder = Recorder::Tape);

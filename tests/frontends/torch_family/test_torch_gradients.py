@@ -540,3 +540,46 @@ def test_gradients_that_are_torchs_alone(function):
         torch.testing.assert_close(found[1].to_dense(), found[0].to_dense())
     with torch.no_grad():
         assert _C.record_breaks(lambda: minidynamo.compile(function)(leaf(5, 3), indices)) == []
+
+
+MASK = torch.tensor([[True, False, True], [False, False, False], [True, True, True]])
+DRAWS = {
+    "attention": lambda q: F.scaled_dot_product_attention(q, q * 2, q, dropout_p=0.2),
+    "attention with a mask": lambda q: F.scaled_dot_product_attention(q, q * 2, q, MASK, dropout_p=0.2),
+    "causal attention": lambda q: F.scaled_dot_product_attention(q, q * 2, q, dropout_p=0.2, is_causal=True),
+    "attention with numbers": lambda q: F.scaled_dot_product_attention(
+        q, q, q, q[..., :3] * 2, dropout_p=0.2, scale=0.3
+    ),
+    "rand": lambda q: q * torch.rand(4, dtype=torch.float64),
+    "randn": lambda q: q * torch.randn(3, 4, dtype=torch.float64) + torch.randint(0, 9, (4,)),
+    "bernoulli": lambda q: q * torch.bernoulli(torch.full((4,), 0.4, dtype=torch.float64)),
+    "randperm": lambda q: q[..., torch.randperm(4)],
+}
+
+
+def drawn_where_it_is_caught(q):
+    try:
+        return F.dropout(q, 0.3) * torch.rand(4, dtype=torch.float64)
+    except ValueError:
+        return q
+
+
+@pytest.mark.parametrize("function", [*DRAWS.values(), drawn_where_it_is_caught], ids=[*DRAWS, "caught"])
+def test_numbers_are_torchs(function):
+    compiled = minidynamo.compile(function, fullgraph=True)
+    with torch.enable_grad():
+        q = leaf(2, 3, 3, 4)
+        for seed in range(3):
+            found = []
+            for call in (function, compiled):
+                torch.manual_seed(seed)
+                result = call(q)
+                found.append((result, *backward_of([result], (q,)), torch.rand(2)))
+            for a, b in zip(*found, strict=True):
+                torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
+
+
+def test_padding_is_no_break():
+    compare(lambda x: F.pad(x, (1, 2, 0, -1), value=3.0) @ F.pad(x, (0, 1, 1, 0)).t(), leaf(3, 3))
+    with torch.enable_grad():
+        assert _C.record_breaks(lambda: minidynamo.compile(lambda x: F.pad(x, (1, 2)).sin())(leaf(3, 3))) == []

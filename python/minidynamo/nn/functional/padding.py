@@ -23,16 +23,32 @@ def _constant(input: Tensor, pairs: list[Any], value: float) -> Tensor:
                 " in a negative"
                 f" output size; shape {tuple(input.shape)}"
             )
-    result = input.new_full(sizes, value) if value != 0 else input.new_zeros(sizes)
-    inside, source = result, input
+    source = input
     for dim, before, after in pairs:
         if before < 0 or after < 0:
             # Slices off what negative numbers remove.
             cut = max(0, -before)
             source = source.narrow(dim, cut, source.shape[dim] - cut - max(0, -after))
+    if source.requires_grad and minidynamo.is_grad_enabled():
+        return _joined(source, pairs, value)
+    result = inside = input.new_full(sizes, value) if value != 0 else input.new_zeros(sizes)
+    for dim, before, _ in pairs:
         inside = inside.narrow(dim, max(0, before), source.shape[dim])
     inside.copy_(source)
     return result
+
+
+def _joined(source: Tensor, pairs: list[Any], value: float) -> Tensor:
+    """The same without a write, dim by dim: regions record no writes into tensors without a history."""
+    padded = source
+    for dim, before, after in pairs:
+        ends = []
+        for count in (before, after):
+            sizes = list(padded.shape)
+            sizes[dim] = max(count, 0)
+            ends.append([padded.new_full(sizes, value)] if count > 0 else [])
+        padded = minidynamo.cat([*ends[0], padded, *ends[1]], dim)
+    return padded if padded is not source else source.clone()
 
 
 def _mirrored(places: Tensor, extent: int) -> Tensor:
