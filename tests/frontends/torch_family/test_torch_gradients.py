@@ -580,6 +580,6 @@ def test_numbers_are_torchs(function):
 
 
 def test_padding_is_no_break():
-    compare(lambda x: F.pad(x, (1, 2, 0, -1), value=3.0) @ F.pad(x, (0, 1, 1, 0)).t(), leaf(3, 3))
+    compare(lambda x: (F.pad(x, (1, 2, 0, -1), value=3.0).sin(), F.pad(x, (-1, 0)), F.pad(x, (0, 1, 1, 0))), leaf(3, 3))
     with torch.enable_grad():
         assert _C.record_breaks(lambda: minidynamo.compile(lambda x: F.pad(x, (1, 2)).sin())(leaf(3, 3))) == []
