@@ -54,7 +54,7 @@ CASES = [
     layer("LogSoftmax", call(dim=0), ROWS),
     layer("Softmin", call(1), ROWS),
     layer("Softmax2d", call(), IMAGE),
-    *(layer(name, call(0.3), IMAGE) for name in ("Dropout", "Dropout2d", "AlphaDropout")),
+    *(layer(name, call(0.3), IMAGE) for name in ("Dropout", "Dropout2d", "AlphaDropout", "FeatureAlphaDropout")),
     layer("Dropout1d", call(), LINE),
     layer("Dropout3d", call(), VOLUME),
     layer("Linear", call(4, 3), ROWS),

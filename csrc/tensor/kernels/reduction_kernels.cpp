@@ -308,6 +308,15 @@ class Folder {
   ExtremeLoop row_extreme_ = nullptr;
 };
 
+// Columns are summed from their first element on, rows from 0 on: a sum of negative zeros is 0.
+void add_zero(const Fold& fold, const Tensor& sums) {
+  if (fold.function != Pointwise::add || !is_floating(sums->dtype())) return;
+  Tensor zeros = Tensor::empty(sums.spec());
+  std::memset(zeros->data(), 0, static_cast<size_t>(sums->numel()) * item_size(sums->dtype()));
+  const void* src[] = {sums->data(), zeros->data()};
+  pointwise_loop(static_cast<int>(fold.function), sums->dtype())(src, sums->data(), sums->numel(), nullptr);
+}
+
 void fold_over(const OpCall& call, const std::vector<bool>& reduced, Fold fold, const Tensor& out,
                bool is_mean = false) {
   if (out->numel() == 0) return;
@@ -316,7 +325,9 @@ void fold_over(const OpCall& call, const std::vector<bool>& reduced, Fold fold, 
     if (is_mean) fold.divisor = static_cast<double>(length);
     return for_turned_rows(self, length, [&](const Tensor& columns, int64_t first) {
       ReductionSpace space(columns, columns_reduced(), ReductionSpace::Order::OfMemory);
-      Folder(space, fold, stretch_of(out, first, space.results())).run();
+      Tensor results = stretch_of(out, first, space.results());
+      Folder(space, fold, results).run();
+      add_zero(fold, results);
     });
   }
   ReductionSpace space(self, reduced, ReductionSpace::Order::OfMemory);
