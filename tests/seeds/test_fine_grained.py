@@ -93,7 +93,7 @@ def test_disallow_in_graph_is_for_operations_not_functions(program):
 
 
 def test_disallow_in_graph_does_not_work_for_aten_operators(program):
-    with pytest.raises(AttributeError, match="aten"):
+    with pytest.raises(RuntimeError, match="already allowed callable"):
         program.run("torch._dynamo.disallow_in_graph(torch.ops.aten.add)", "<aten>")
 
 

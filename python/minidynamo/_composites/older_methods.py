@@ -231,7 +231,7 @@ def histogram(
     hist = hist.index_add(0, minidynamo.where(inside, at, count), value)[:-1]
     if density:
         hist = hist / hist.sum() / edges.diff()
-    return written(_histogram(hist, edges), out)
+    return written(_histogram(hist, edges.clone() if edges is bins else edges), out)
 
 
 def _even_edges(input: Tensor, bins: int, given: Any) -> Tensor:

@@ -49,7 +49,7 @@ OTHER_MEANINGS = {
 
 
 # Functions that draw torch's numbers: calls in the region.
-DRAWN = "bernoulli multinomial normal poisson rand randint randn randperm".split()
+DRAWN = "bernoulli rand randint randn randperm".split()
 
 # Other names that torch has for the functions and methods of an op.
 ALIASES = {
