@@ -1,6 +1,7 @@
 #include "eval_frame/library_history.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/error.h"
 #include "cpython/errors.h"
@@ -156,7 +157,7 @@ void delete_run(PyObject* capsule) { delete static_cast<RecordedRun*>(PyCapsule_
 
 Ref backward_function(std::unique_ptr<RecordedRun> run) {
   Ref capsule = check(PyCapsule_New(run.get(), kCapsule, delete_run));
-  run.release();
+  std::ignore = run.release();  // the capsule owns it
   return check(PyCFunction_New(&backward_method, capsule));
 }
 
