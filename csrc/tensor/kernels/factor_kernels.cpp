@@ -129,7 +129,7 @@ bool is_tiny(int64_t n) {
 template <typename Make>
 void for_tiny(int64_t count, int64_t n, int64_t right_sides, const Make& make) {
   with_tiny_size(n, [&]<int N>() {
-    for_matrices(count, N * N * (N + right_sides), N * (N + right_sides), [&](int64_t first, int64_t end) {
+    for_matrices(count, int64_t{N} * N * (N + right_sides), N * (N + right_sides), [&](int64_t first, int64_t end) {
       auto run = make.template operator()<N>();
       for (int64_t i = first; i < end; ++i) run(i);
     });
