@@ -32,7 +32,7 @@ Arg fourier_slope(const DifferentiatedCall&, RuleArgs args) {
   return op::fft_c2c(tensor_in(args, 0), other_way(args[1]));
 }
 
-// Of real numbers: the half that was not computed gives none.
+// Of real numbers: nothing comes back from the half that was not computed.
 Arg half_fourier_slope(const DifferentiatedCall&, RuleArgs args) {
   const Tensor& g = tensor_in(args, 0);
   DimVec missing = g.spec().sizes;

@@ -117,8 +117,8 @@ struct HostCallRun {
     copy_written(given);
     note_writes_before();
     auto attempt = [&](size_t linked) { return call_python(given, linked); };
-    // Outside a region the plan is run by user code, which handles its exceptions. Nothing sees the frames of a call that
-    // raises none.
+    // Outside a region the plan is run by user code, which handles its exceptions. Nothing sees the frames of a call
+    // that raises none.
     bool in_region = context.may_raise && current_frames != nullptr && current_frames->trace() == context.trace;
     if (in_region) {
       std::vector<Tensor> locals;
