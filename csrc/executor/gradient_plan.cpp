@@ -198,11 +198,11 @@ GradientPlan::Chosen GradientPlan::choose(const std::shared_ptr<const Graph>& gr
   plan->own_outputs_ = graph->outputs().size();
   bool is_ours = cut.empty() && saves == Forward::Saves && recorder == Recorder::Tape;
   Chosen other{is_ours ? GradientWay::OpByOp : GradientWay::Python, nullptr};
-  other.why = "a value whose views are results does not fill its memory";
   std::shared_ptr<Graph> forward = graph->clone();
   cut = cut_values(*forward, writes);
   bool is_viewed = recorder == Recorder::Library && plan->saves();
-  if (is_viewed && !add_viewed(*forward, cut)) return other;
+  if (is_viewed && !add_viewed(*forward, cut))
+    return {GradientWay::Python, nullptr, "a value whose views are results does not fill its memory"};
   size_t count = forward->outputs().size();
   auto given = std::make_unique<bool[]>(count);
   for (size_t i = 0; i < count; ++i) {

@@ -35,6 +35,13 @@ bool watches_flags(const std::vector<const TensorFamily*>& families) {
   return std::ranges::any_of(families, [](const TensorFamily* family) { return flags_watched_by(*family) != 0; });
 }
 
+// The one that records operations; null: none does.
+const TensorFamily* recording_library(const std::vector<const TensorFamily*>& families) {
+  auto records = [](const TensorFamily* family) { return family->recorder != nullptr; };
+  auto found = std::ranges::find_if(families, records);
+  return found == families.end() ? nullptr : *found;
+}
+
 Tensor object_tensor(const TensorValue& value) { return hold(*value.family, value.object); }
 
 }  // namespace
@@ -54,18 +61,16 @@ Node* GraphBuilder::add_op(const OpRow& row, std::vector<Operand> operands) {
 }
 
 void GraphBuilder::leave_to_library(Node& call) {
-  auto records = [](const TensorFamily* family) { return family->recorder != nullptr; };
-  auto library = std::ranges::find_if(families_, records);
-  if (library == families_.end()) return;
+  const TensorFamily* library = recording_library(families_);
+  if (library == nullptr) return;
   for (ValueInfo& info : call.outs)
-    info.spec.requires_grad = info.spec.requires_grad && modes(**library).records_gradient();
+    info.spec.requires_grad = info.spec.requires_grad && modes(*library).records_gradient();
   require_derivative(call);
 }
 
 void GraphBuilder::require_derivative(const Node& node) const {
   auto requires_grad = [](const ValueInfo& info) { return info.spec.requires_grad; };
-  auto records = [](const TensorFamily* family) { return family->recorder != nullptr; };
-  if (std::ranges::none_of(node.outs, requires_grad) || std::ranges::none_of(families_, records)) return;
+  if (std::ranges::none_of(node.outs, requires_grad) || recording_library(families_) == nullptr) return;
   if (derivative_of(*node.op) == nullptr) graph_break(BreakReason::needs_gradient, node.op->name);
 }
 

@@ -90,20 +90,6 @@ def layer_norm(
     return minidynamo.nn.functional.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
-def batch_norm(
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool,
-) -> Any:
-    return native_forms.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
-
-
 def group_norm(
     input: Any,
     num_groups: int,
@@ -149,7 +135,7 @@ def max_pool3d(
 
 TABLE = (
     StandIn("layer_norm", layer_norm),
-    StandIn("batch_norm", batch_norm, counts_writes=False),
+    StandIn("batch_norm", native_forms.batch_norm, counts_writes=False),
     StandIn("instance_norm", native_forms.instance_norm),
     StandIn("group_norm", group_norm),
     StandIn("embedding", embedding),

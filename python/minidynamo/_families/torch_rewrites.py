@@ -129,15 +129,14 @@ def scaled_dot_product_attention(
     scores = (query * factor) @ (key * factor).transpose(-2, -1)
     if is_causal:
         attn_mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
-    if attn_mask is not None:
-        scores = scores.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
-        if attn_mask.dtype == torch.bool:
-            # A row without a key: torch's weights there are 0.
-            weights = torch.softmax(scores, -1).masked_fill(~attn_mask.any(-1, keepdim=True), 0.0)
-        else:
-            weights = torch.softmax(scores, -1)
-    else:
+    if attn_mask is None:
         weights = torch.softmax(scores, -1)
+    elif attn_mask.dtype == torch.bool:
+        # A row without a key: torch's weights there are 0.
+        weights = torch.softmax(scores.masked_fill(~attn_mask, -math.inf), -1)
+        weights = weights.masked_fill(~attn_mask.any(-1, keepdim=True), 0.0)
+    else:
+        weights = torch.softmax(scores + attn_mask, -1)
     return dropout(weights, dropout_p, True) @ value
 
 
