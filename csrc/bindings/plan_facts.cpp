@@ -27,6 +27,7 @@ py::dict plan_facts(const Plan& plan) {
     facts["bytes"] = step.work.bytes;
     facts["flops"] = step.work.flops;
     set_times(facts, step.times, known.runs);
+    facts["least_ns"] = known.runs == 0 ? py::object(py::none()) : py::float_(step.least_ns);
     steps.append(facts);
   }
   py::dict facts;

@@ -28,7 +28,9 @@ Work work_of(const Node& node, const ConvolutionSpec& spec) {
   double read =
       static_cast<double>(spec_of(node.operands[0]).numel().value() + spec_of(node.operands[1]).numel().value());
   double larger = spec.transposed ? static_cast<double>(spec_of(node.operands[0]).numel().value()) : elements;
-  return {.bytes = (read + elements) * static_cast<double>(item_size(spec.dtype)), .flops = 2 * per_result * larger};
+  return {.bytes = (read + elements) * static_cast<double>(item_size(spec.dtype)),
+          .flops = 2 * per_result * larger,
+          .dtype = spec.dtype};
 }
 
 Work work_with(const Node& node, const ConvolutionSpec& spec, const Epilogue& epilogue) {

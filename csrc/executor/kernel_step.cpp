@@ -74,6 +74,7 @@ Work work_of(const Node& node) {
     work.bytes += numel * static_cast<double>(item_size(spec.dtype));
     elements += numel;
   };
+  if (!node.outs.empty()) work.dtype = node.outs[0].spec.dtype;
   double read = 0, written = 0;
   for (const ValueInfo& info : node.outs) add(info.spec, written);
   for (const Operand& operand : node.operands) {

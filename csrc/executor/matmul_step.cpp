@@ -83,7 +83,7 @@ Work product_work(const MatmulSpec& spec) {
   double m = static_cast<double>(spec.m), n = static_cast<double>(spec.n), k = static_cast<double>(spec.k);
   double batch = static_cast<double>(spec.batch);
   double item = static_cast<double>(item_size(spec.dtype));
-  return {.bytes = batch * (m * k + k * n + m * n) * item, .flops = 2 * batch * m * n * k};
+  return {.bytes = batch * (m * k + k * n + m * n) * item, .flops = 2 * batch * m * n * k, .dtype = spec.dtype};
 }
 
 }  // namespace

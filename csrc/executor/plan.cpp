@@ -305,7 +305,7 @@ PlanFacts NativePlan::facts() const {
   for (size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = *steps_[i];
     facts.steps.push_back({step.describe(), step.kernel(), description_->labels[i].nodes, description_->labels[i].why(),
-                           step.work(), /*times=*/{}});
+                           step.work(), /*times=*/{}, /*least_ns=*/0});
   }
   facts.places = description_->aliases;
   facts.in_place = description_->in_place;

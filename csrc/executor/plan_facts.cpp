@@ -1,6 +1,7 @@
 #include "executor/plan_facts.h"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace md {
@@ -116,6 +117,7 @@ std::string print_perf_log(const PlanFacts& facts, const std::string& place, con
     double ns = static_cast<double>(step.times.fastest_ns);
     if (ns > 0) text += str_cat(", ", with_prefix(step.work.bytes / ns * 1e9, "B/s"));
     if (ns > 0 && step.work.flops > 0) text += str_cat(", ", with_prefix(step.work.flops / ns * 1e9, "FLOP/s"));
+    if (ns > 0 && step.least_ns > 0) text += str_cat(", ", std::lround(100 * step.least_ns / ns), " % of the bound");
     text += "; " + step.text;
   }
   return text;

@@ -12,6 +12,7 @@ namespace md {
 struct Work {
   double bytes = 0;
   double flops = 0;
+  DType dtype = DType::float32;  // of the numbers that are multiplied
   Work& operator+=(const Work& other) {
     bytes += other.bytes;
     flops += other.flops;
@@ -50,6 +51,7 @@ struct StepFacts {
   std::string why;  // why it has no more nodes, or empty
   Work work;
   StepTimes times;
+  double least_ns = 0;  // what the machine needs for the work; 0 while nothing was measured
 };
 
 struct PlanFacts {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "executor/ceilings.h"
 
 namespace md {
 namespace {
@@ -33,7 +34,10 @@ class TimedPlan : public Plan {
   PlanFacts facts() const override {
     PlanFacts facts = plan_->facts();
     std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < facts.steps.size(); ++i) facts.steps[i].times = times_[i];
+    for (size_t i = 0; i < facts.steps.size(); ++i) {
+      facts.steps[i].times = times_[i];
+      if (runs_ > 0) facts.steps[i].least_ns = Ceilings::measured().least_ns(facts.steps[i].work);
+    }
     facts.times = times_.back();
     facts.runs = runs_;
     return facts;

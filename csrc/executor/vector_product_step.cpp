@@ -56,7 +56,7 @@ class VectorProductStep : public Step {
   std::string kernel() const override { return str_cat("own loop over ", length_, " elements (", loops().name, ")"); }
   Work work() const override {
     double elements = static_cast<double>(length_);
-    return {.bytes = 2 * elements * static_cast<double>(item_size(dtype_)), .flops = 2 * elements};
+    return {.bytes = 2 * elements * static_cast<double>(item_size(dtype_)), .flops = 2 * elements, .dtype = dtype_};
   }
   bool take_sizes(const Layout& layout, StepMemory&) override {
     read(layout);

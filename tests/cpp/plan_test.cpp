@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "check.h"
+#include "executor/ceilings.h"
 #include "executor/memory_plan.h"
 #include "graph/passes.h"
 #include "random_graphs.h"
@@ -564,6 +565,21 @@ TEST(guests_of_outputs) {
 }
 
 TEST(products) { CHECK(check_products(1, 300) > 30); }
+
+// More work takes no less time, whichever of both binds it.
+TEST(ceilings) {
+  const Ceilings& ceilings = Ceilings::measured();
+  CHECK(&ceilings == &Ceilings::measured());
+  CHECK(ceilings.least_ns({}) == 0);
+  for (double bytes : {1e2, 1e5, 3e6, 1e9}) {
+    CHECK(ceilings.bytes_per_ns(bytes) > 0);
+    CHECK(ceilings.least_ns({.bytes = bytes}) == bytes / ceilings.bytes_per_ns(bytes));
+  }
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::int64}) {
+    Work work = {.bytes = 8, .flops = 1e12, .dtype = dtype};
+    CHECK(ceilings.least_ns(work) == 1e12 / ceilings.flops_per_ns(dtype));
+  }
+}
 
 TEST(random_graphs) { check_random_graphs(1, 3000); }
 

@@ -43,6 +43,8 @@ class Step:
     why         why it runs no more of them, or ""
     bytes       that it reads and writes, estimated; likewise flops
     fastest_ns  measured time of one run, None where nothing was measured; likewise mean_ns
+    least_ns    what this machine needs for copying those bytes, by the cache that holds them, or for products of that
+                many flops, whichever is longer: measured once in a process
     """
 
     text: str
@@ -53,10 +55,18 @@ class Step:
     flops: int
     fastest_ns: float | None
     mean_ns: float | None
+    least_ns: float | None
 
     def __init__(self, facts: dict[str, Any]) -> None:
-        for name in ("text", "kernel", "nodes", "why", "bytes", "flops", "fastest_ns", "mean_ns"):
+        for name in ("text", "kernel", "nodes", "why", "bytes", "flops", "fastest_ns", "mean_ns", "least_ns"):
             setattr(self, name, facts[name])
+
+    @property
+    def of_the_bound(self) -> float | None:
+        """least_ns / fastest_ns: 1 where the step is as fast as the machine."""
+        if not self.fastest_ns or self.least_ns is None:
+            return None
+        return self.least_ns / self.fastest_ns
 
     def __repr__(self) -> str:
         return f"Step({self.text})"

@@ -87,6 +87,8 @@ def test_plans_of_the_regions():
         assert plan.runs > 1 and plan.fastest_ns <= plan.mean_ns and plan.views == []
         for step in plan.steps:
             assert 0 <= step.fastest_ns <= step.mean_ns and step.bytes > 0 and step.kernel and step.why == ""
+            assert step.least_ns > 0
+            assert step.of_the_bound == (step.least_ns / step.fastest_ns if step.fastest_ns else None)
     assert plans[0].steps[0].flops == 3 * len(plans[0].steps[0].nodes)
 
 

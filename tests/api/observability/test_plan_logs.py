@@ -82,6 +82,7 @@ def test_perf_logs_runs_1_and_10_and_100(records):
         steps = re.findall(r"\n  step \d+: fastest ([\d.]+) us, mean ([\d.]+) us.*; (\w+)", text)
         assert [name for _, _, name in steps] == ["matmul", "kernel"], text
         assert all(float(fastest) <= float(mean) for fastest, mean, _ in steps)
+        assert len(re.findall(r"B/s.*, \d+ % of the bound; ", text)) == 2, text
 
 
 def test_each_set_of_sizes_has_its_plan(records):

@@ -44,6 +44,8 @@ def _row(at: int, step: Step, share: float) -> str:
     rate = ""
     if step.fastest_ns:
         rate = f'<div class="md-soft md-small">{quantity(step.bytes / step.fastest_ns * 1e9, "B/s")}</div>'
+    if step.of_the_bound is not None:
+        fastest += f'<div class="md-soft md-small">{100 * step.of_the_bound:.0f} % of the bound</div>'
     figures = (
         fastest,
         f"{quantity(step.bytes, 'B')}{rate}",

@@ -1,0 +1,48 @@
+"""What compiled and eager minidynamo are compared on, and whose steps are listed: the table's rows and public models.
+
+A program is called without arguments: (name, make), where make(torch) returns the function and its arguments; torch is
+minidynamo. Public models (public_models.py) take part where minidynamo stands in torch's place and their packages are
+installed.
+"""
+
+import numpy
+from peers import Minidynamo
+from workloads import ROWS
+
+
+class Uncompiled(Minidynamo):
+    def compile(self, function):
+        return function
+
+
+def of_table(row):
+    def make():
+        from steady import rounded
+        from workloads.table import map_arrays
+
+        rng = numpy.random.default_rng(0)
+        inputs = map_arrays(lambda values: rounded(values, row.dtype), row.inputs(rng))
+        weights = row.weights and map_arrays(lambda values: rounded(values, row.dtype), row.weights(rng))
+        return Uncompiled().prepare(row, inputs, weights)
+
+    return row.name, make
+
+
+def of_public(row, batch):
+    def make():
+        from public_models import made
+
+        return made(row, batch)
+
+    return f"{row.name}, batch {batch}", make
+
+
+def programs(batches, code=None):
+    """[(name, make)]; minidynamo must stand in torch's place."""
+    from public_models import public_models
+
+    found = [of_table(row) for row in ROWS.values() if "torch" in row.forms and not row.is_eager and not row.is_curve]
+    for row in public_models(code):
+        if row.is_here:
+            found += [of_public(row, batch) for batch in batches]
+    return found

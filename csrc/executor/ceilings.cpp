@@ -1,0 +1,125 @@
+#include "executor/ceilings.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "tensor/gemm/split_matmul.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/storage.h"
+
+namespace md {
+namespace {
+
+constexpr double kSmallestSet = 32 * 1024, kLargestSet = 128 * 1024 * 1024, kNextSet = 4;
+constexpr double kLeastCopied = 4 * 1024 * 1024;  // in one measurement
+constexpr int kCopies = 4, kProducts = 5;         // measurements, of which the fastest counts
+constexpr int64_t kProductExtent = 512;
+// Of which products are computed faster than they are read.
+constexpr DType kProductDTypes[] = {DType::float32, DType::float64, DType::bfloat16};
+
+template <typename Body>
+double fastest_ns(int times, const Body& body) {
+  using Clock = std::chrono::steady_clock;
+  double fastest = INFINITY;
+  for (int i = 0; i < times; ++i) {
+    Clock::time_point start = Clock::now();
+    body();
+    fastest = std::min(fastest, std::chrono::duration<double, std::nano>(Clock::now() - start).count());
+  }
+  return std::max(fastest, 1.0);
+}
+
+// Each thread copies its own part again and again.
+double copy_rate(double working_set, int threads) {
+  size_t part = static_cast<size_t>(working_set / 2 / threads);
+  size_t half = part * static_cast<size_t>(threads);
+  StoragePtr source = Storage::allocate(half), target = Storage::allocate(half);
+  std::memset(source->data(), 1, half);
+  std::memset(target->data(), 1, half);
+  int repeats = std::max(1, static_cast<int>(kLeastCopied / working_set));
+  struct Parts {
+    const char* source;
+    char* target;
+    size_t size;
+    int repeats;
+  } parts = {static_cast<const char*>(source->data()), static_cast<char*>(target->data()), part, repeats};
+  auto copy_parts = [](void* context, int64_t begin, int64_t end) {
+    const Parts& parts = *static_cast<const Parts*>(context);
+    for (int64_t i = begin; i < end; ++i) {
+      size_t at = static_cast<size_t>(i) * parts.size;
+      for (int repeat = 0; repeat < parts.repeats; ++repeat) {
+        std::memcpy(parts.target + at, parts.source + at, parts.size);
+        asm volatile("" ::: "memory");  // or the compiler copies once
+      }
+    }
+  };
+  double ns = fastest_ns(kCopies, [&] { ThreadPool::instance().run(threads, threads, copy_parts, &parts); });
+  return 2 * static_cast<double>(half) * repeats / ns;
+}
+
+// 0 where there is no kernel of this dtype.
+double product_rate(DType dtype) {
+  constexpr int64_t n = kProductExtent;
+  MatmulSpec spec;
+  spec.dtype = dtype;
+  spec.m = spec.n = spec.k = n;
+  spec.a_strides = spec.b_strides = spec.c_strides = {0, n, 1};
+  SplitMatmulPtr product = SplitMatmul::make(spec);
+  if (product == nullptr) return 0;
+  size_t nbytes = static_cast<size_t>(n * n) * item_size(dtype);
+  StoragePtr a = Storage::allocate(nbytes), b = Storage::allocate(nbytes), c = Storage::allocate(nbytes);
+  std::memset(a->data(), 0, nbytes);
+  std::memset(b->data(), 0, nbytes);
+  double ns = fastest_ns(kProducts, [&] { product->run({a->data(), b->data(), nullptr, c->data()}); });
+  return 2 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / ns;
+}
+
+}  // namespace
+
+Ceilings::Ceilings(int threads) {
+  for (double set = kSmallestSet; set <= kLargestSet; set *= kNextSet)
+    copies_.push_back({set, copy_rate(set, threads)});
+  for (DType dtype : kProductDTypes) products_.push_back({dtype, product_rate(dtype)});
+}
+
+const Ceilings& Ceilings::measured() {
+  static std::mutex mutex;
+  // By number of threads; never destroyed: reports may be written while the process ends.
+  static auto& known = *new std::map<int, std::unique_ptr<const Ceilings>>();
+  int threads = get_num_threads();
+  std::lock_guard lock(mutex);
+  std::unique_ptr<const Ceilings>& found = known[threads];
+  if (found == nullptr) found.reset(new Ceilings(threads));
+  return *found;
+}
+
+// Between two measured sizes in proportion of their logarithms.
+double Ceilings::bytes_per_ns(double working_set) const {
+  auto above = std::find_if(copies_.begin(), copies_.end(),
+                            [&](const CopyRate& copy) { return copy.working_set >= working_set; });
+  if (above == copies_.begin()) return above->bytes_per_ns;
+  if (above == copies_.end()) return copies_.back().bytes_per_ns;
+  const CopyRate& below = above[-1];
+  double part = std::log(working_set / below.working_set) / std::log(above->working_set / below.working_set);
+  return below.bytes_per_ns + part * (above->bytes_per_ns - below.bytes_per_ns);
+}
+
+double Ceilings::flops_per_ns(DType dtype) const {
+  for (const ProductRate& product : products_) {
+    if (product.dtype == dtype && product.flops_per_ns > 0) return product.flops_per_ns;
+  }
+  return products_[0].flops_per_ns;
+}
+
+double Ceilings::least_ns(const Work& work) const {
+  double copying = work.bytes > 0 ? work.bytes / bytes_per_ns(work.bytes) : 0;
+  double rate = flops_per_ns(work.dtype);
+  return rate > 0 ? std::max(copying, work.flops / rate) : copying;
+}
+
+}  // namespace md
