@@ -59,6 +59,7 @@ GENERATORS = {
     "machine_code": Generator("test_machine_code", check="check_drawn"),
     "torch_gradients": Generator("test_torch_gradients_drawn", check="check_drawn", needs="torch", checked=False),
     "convolution_gradients": Generator("test_convolution_gradients", check="check_drawn", needs="torch", checked=False),
+    "depthwise": Generator("test_depthwise", check="check_drawn", checked=False),
     "max_pool": Generator("test_max_pool", check="check_drawn", needs="torch", checked=False),
     "gradients": Generator("test_gradients_drawn", check="check_drawn", checked=False, needs="torch"),
     "texts": Generator("test_repr", run="run_drawn", checked=False, needs="torch"),

@@ -91,11 +91,11 @@ def run(script, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize("script, told", [("compiled_and_eager.py", "1 rows: "), ("steps.py", "steps lose")])
-def test_own_programs_are_measured(script, told, tmp_path):
+@pytest.mark.parametrize("script, known", [("compiled_and_eager.py", "1 rows: "), ("steps.py", "steps lose")])
+def test_own_programs_are_measured(script, known, tmp_path):
     path = tmp_path / "rows.json"
     text = run(script, "--rows", "softmax, 256x1024, float32", "--json", str(path))
-    assert told in text and json.loads(path.read_text())
+    assert known in text and json.loads(path.read_text())
 
 
 @pytest.mark.slow

@@ -29,15 +29,16 @@ double estimate_ns(const ConvolutionSpec& spec) {
   return products / kProductsInNs;
 }
 
-// Output channels per piece. Those of transposed convolutions are the second dim of the weights, and groups have
-// their own: these are not split.
+// Output channels per piece, whole groups if there are several. Those of transposed convolutions are the second dim of
+// the weights: these are not split.
 int64_t channels_per_piece(const ConvolutionSpec& spec, double ns) {
   int64_t channels = spec.dst[1];
-  if (spec.transposed || spec.groups > 1 || spec.dst[0] > 1) return channels;
+  if (spec.transposed || spec.dst[0] > 1) return channels;
   int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(ns / kPieceNs), 1, kMostChannelPieces);
   parts = std::clamp<int64_t>(channels / kLeastChannels, 1, parts);
   int64_t each = (channels + parts - 1) / parts;
-  return (each + kLeastChannels - 1) / kLeastChannels * kLeastChannels;
+  int64_t unit = spec.groups > 1 ? std::lcm(kLeastChannels, channels / spec.groups) : kLeastChannels;
+  return (each + unit - 1) / unit * unit;
 }
 
 }  // namespace
@@ -59,6 +60,7 @@ ConvolutionSpec convolution_spec(const OpCall& call, const TensorSpec& out) {
 }
 
 SplitConvolutionPtr SplitConvolution::make(const ConvolutionSpec& spec) {
+  if (spec.packs_weights && is_depthwise(spec)) return nullptr;
   if (volume(spec.src, 0) == 0 || volume(spec.weights, 0) == 0 || volume(spec.dst, 0) == 0) return nullptr;
   std::shared_ptr<SplitConvolution> split(new SplitConvolution(spec));
   double ns = estimate_ns(spec);
@@ -94,10 +96,17 @@ bool SplitConvolution::add_piece(int64_t first_image, int64_t images, int64_t fi
   part.src[0] = part.dst[0] = images;
   part.dst[1] = channels;
   if (!spec_.transposed) part.weights[0] = channels;
+  int64_t first_src_channel = 0;
+  if (spec_.groups > 1) {
+    int64_t of_group = spec_.dst[1] / spec_.groups, src_of_group = spec_.src[1] / spec_.groups;
+    part.groups = channels / of_group;
+    part.src[1] = part.groups * src_of_group;
+    first_src_channel = first_channel / of_group * src_of_group;
+  }
   int64_t dst_channel = volume(spec_.dst, 2);
-  OnednnPackingPtr tiles = make_winograd(part);
-  Piece piece = {.primitive = tiles != nullptr ? tiles : make_convolution(part),
-                 .src_start = first_image * volume(spec_.src, 1),
+  OnednnPackingPtr own = is_depthwise_ ? make_depthwise(part) : make_winograd(part);
+  Piece piece = {.primitive = own != nullptr ? own : make_convolution(part),
+                 .src_start = first_image * volume(spec_.src, 1) + first_src_channel * volume(spec_.src, 2),
                  .weights_start = spec_.transposed ? 0 : first_channel * volume(spec_.weights, 1),
                  .bias_start = first_channel,
                  .packed_at = packed_bytes_,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tensor/gemm/depthwise.h"
 #include "tensor/gemm/onednn.h"
 #include "tensor/gemm/packed_weights.h"
 #include "tensor/ops/op_row.h"
@@ -29,7 +30,8 @@ struct ConvolutionBlock {
 
 class SplitConvolution : public WeightPacking {
  public:
-  // Null if oneDNN has no optimised implementation. With spec.packs_weights, weights were packed by pack().
+  // Null if neither oneDNN nor we have an optimised implementation. With spec.packs_weights, weights were packed by
+  // pack(); then also null if there is nothing to pack.
   static std::shared_ptr<const SplitConvolution> make(const ConvolutionSpec& spec);
 
   // done(block) is called by the thread that computed it.
@@ -62,12 +64,13 @@ class SplitConvolution : public WeightPacking {
     ConvolutionBlock block;
   };
 
-  explicit SplitConvolution(const ConvolutionSpec& spec) : spec_(spec) {}
+  explicit SplitConvolution(const ConvolutionSpec& spec) : spec_(spec), is_depthwise_(is_depthwise(spec)) {}
   bool add_channels(int64_t first, int64_t channels, int64_t images_per_piece);
   bool add_piece(int64_t first_image, int64_t images, int64_t first_channel, int64_t channels);
   void run_piece(const Piece& piece, const ConvolutionOperands& operands) const;
 
   ConvolutionSpec spec_;
+  bool is_depthwise_;
   std::vector<Piece> pieces_;
   double ns_per_piece_ = 0;
   size_t packed_bytes_ = 0;

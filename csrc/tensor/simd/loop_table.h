@@ -157,6 +157,30 @@ struct WinogradLoops {
   void (*weights)(const float* src, int64_t count, float* dst, int64_t step);
 };
 
+// Rows of an image, to be padded and dealt out: column x of a padded row is at x % stride * phase + x / stride, so that
+// neighbouring results of a convolution read neighbours.
+struct DealtRows {
+  int64_t count, columns;       // contiguous
+  int64_t first;                // the padding on the left
+  int64_t stride, phase, line;  // line: floats between two rows
+};
+
+// Rows of one channel of a depthwise convolution.
+struct DepthwisePlane {
+  int64_t kernel_rows, kernel_columns;
+  int64_t rows, columns;         // of results
+  int64_t row_step;              // floats between the image's rows of neighbouring rows of results
+  int64_t kernel_row_step;       // and of neighbouring rows of the kernel
+  const int64_t* column_places;  // where each column of the kernel starts
+};
+
+struct DepthwiseLoops {
+  // Reads nothing from `end` on; writes whole vectors, with zeros behind a row's end.
+  void (*deal)(const DealtRows& rows, const float* src, const float* end, float* dst);
+  // Whole vectors of the image are read: up to 15 floats beyond the last column of a phase.
+  void (*plane)(const DepthwisePlane& plane, const float* image, const float* weights, float bias, float* dst);
+};
+
 // T: float or double.
 template <typename T>
 struct FloatLoops {
@@ -221,6 +245,7 @@ struct LoopTable {
   const ComplexLoops<float>* f32_complex;
   const ComplexLoops<double>* f64_complex;
   WinogradLoops winograd;
+  DepthwiseLoops depthwise;
   // Whether all of index[0..n) are in [0, extent).
   bool (*indices_fit)(const int64_t* index, int64_t n, int64_t extent);
   // dst[i] = src[index[i] * stride]; returns false if an index is not in [-wrapped, extent): its element is then

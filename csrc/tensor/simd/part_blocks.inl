@@ -8,6 +8,7 @@ namespace {
 #include "tensor/simd/pointwise_functions.inl"
 
 #include "tensor/simd/gemm_loops.inl"
+#include "tensor/simd/depthwise_loops.inl"
 #include "tensor/simd/winograd_loops.inl"
 
 #include "tensor/simd/block_loops.inl"

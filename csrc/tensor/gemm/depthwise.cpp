@@ -1,0 +1,146 @@
+#include "tensor/gemm/depthwise.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/simd/loops.h"
+
+namespace md {
+namespace {
+
+constexpr int64_t kMostStride = 2, kFewColumns = 8;
+constexpr int64_t kLine = 16;              // floats per cache line, and of the longest vector
+constexpr int64_t kBandFloats = 6 * 1024;  // of padded rows: in the L1 cache, beside the results
+constexpr int64_t kLeastBands = 4;         // rows of results per row that is read again by the next band
+
+int64_t up_to_multiple(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
+
+// Of one dim.
+struct Extent {
+  int64_t src, kernel, dst, stride, dilation, padding;
+  int64_t span() const { return (kernel - 1) * dilation + 1; }
+};
+Extent extent_of(const ConvolutionSpec& spec, size_t dim) {
+  return {spec.src[dim + 2], spec.weights[dim + 2], spec.dst[dim + 2],
+          spec.strides[dim], spec.dilations[dim],   spec.padding[dim]};
+}
+
+class Depthwise final : public OnednnPacking {
+ public:
+  explicit Depthwise(const ConvolutionSpec& spec)
+      : images_(spec.src[0]),
+        channels_(spec.src[1]),
+        results_(spec.dst[1] / spec.src[1]),
+        has_bias_(spec.has_bias),
+        down_(spec.src.size() == 4 ? extent_of(spec, 0) : Extent{1, 1, 1, 1, 1, 0}),
+        across_(extent_of(spec, spec.src.size() - 3)) {
+    for (int64_t j = 0; j < across_.kernel; ++j) {
+      int64_t column = j * across_.dilation;
+      places_.push_back(column % across_.stride);
+      starts_.push_back(column / across_.stride);
+    }
+    int64_t furthest = *std::max_element(starts_.begin(), starts_.end());
+    int64_t padded = across_.padding / across_.stride + 1 + up_to_multiple(across_.src / across_.stride + 1, kLine);
+    phase_ = up_to_multiple(std::max(padded, up_to_multiple(across_.dst, kLine) + furthest), kLine);
+    for (size_t j = 0; j < places_.size(); ++j) places_[j] = places_[j] * phase_ + starts_[j];
+    line_ = phase_ * across_.stride;
+    int64_t wanted = (kBandFloats / line_ - down_.span()) / down_.stride + 1;
+    band_ = std::clamp<int64_t>(wanted, std::min(kLeastBands * down_.span(), down_.dst), down_.dst);
+  }
+
+  void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
+    MD_ASSERT(inputs.size() == (has_bias_ ? 3u : 2u), "a convolution got ", inputs.size(), " inputs");
+    auto* image = static_cast<float*>(scratchpad);
+    std::fill_n(image, rows_of(band_) * line_, 0.0f);  // the padding left and right stays
+    const auto* src = static_cast<const float*>(inputs[0]);
+    const float* end = src + images_ * channels_ * down_.src * across_.src;
+    const auto* bias = has_bias_ ? static_cast<const float*>(inputs[2]) : nullptr;
+    auto* results = static_cast<float*>(dst);
+    for (int64_t i = 0; i < images_; ++i) {
+      Channel channel = {src, end, static_cast<const float*>(inputs[1]), bias, results};
+      for (int64_t c = 0; c < channels_; ++c) {
+        run_channel(channel, image);
+        channel.src += down_.src * across_.src;
+        channel.weights += results_ * down_.kernel * across_.kernel;
+        if (has_bias_) channel.bias += results_;
+        channel.dst += results_ * down_.dst * across_.dst;
+      }
+      src = channel.src;
+      results = channel.dst;
+    }
+  }
+
+  size_t scratchpad_bytes() const override { return static_cast<size_t>(rows_of(band_) * line_) * sizeof(float); }
+  std::string implementation() const override { return str_cat("own rows by channels (", loops().name, ")"); }
+  size_t nbytes() const override { return sizeof(*this) + 2 * places_.size() * sizeof(int64_t); }
+  size_t packed_bytes() const override { return 0; }
+  void pack(const void*, void*) const override { MD_ASSERT(false, "weights of a channel are not packed"); }
+  std::string packed_layout() const override { return ""; }
+
+ private:
+  struct Channel {
+    const float *src, *src_end, *weights, *bias;
+    float* dst;
+  };
+
+  // The number of the image's rows that `results` rows of results read.
+  int64_t rows_of(int64_t results) const { return (results - 1) * down_.stride + down_.span(); }
+
+  void run_channel(const Channel& channel, float* image) const {
+    DepthwisePlane plane = {.kernel_rows = down_.kernel,
+                            .kernel_columns = across_.kernel,
+                            .rows = 0,
+                            .columns = across_.dst,
+                            .row_step = down_.stride * line_,
+                            .kernel_row_step = down_.dilation * line_,
+                            .column_places = places_.data()};
+    for (int64_t first = 0; first < down_.dst; first += band_) {
+      plane.rows = std::min(band_, down_.dst - first);
+      read_rows(channel, first * down_.stride - down_.padding, rows_of(plane.rows), image);
+      for (int64_t i = 0; i < results_; ++i) {
+        loops().depthwise.plane(plane, image, channel.weights + i * down_.kernel * across_.kernel,
+                                has_bias_ ? channel.bias[i] : 0.0f,
+                                channel.dst + (i * down_.dst + first) * across_.dst);
+      }
+    }
+  }
+
+  // Of rows outside of the image nothing is left of another band.
+  void read_rows(const Channel& channel, int64_t first, int64_t count, float* image) const {
+    int64_t begin = std::clamp<int64_t>(-first, 0, count), end = std::clamp(down_.src - first, begin, count);
+    if (band_ < down_.dst) {
+      std::fill_n(image, begin * line_, 0.0f);
+      std::fill_n(image + end * line_, (count - end) * line_, 0.0f);
+    }
+    DealtRows rows = {.count = end - begin,
+                      .columns = across_.src,
+                      .first = across_.padding,
+                      .stride = across_.stride,
+                      .phase = phase_,
+                      .line = line_};
+    loops().depthwise.deal(rows, channel.src + (first + begin) * across_.src, channel.src_end, image + begin * line_);
+  }
+
+  int64_t images_, channels_, results_;  // results: channels of the result for each of the image
+  bool has_bias_;
+  Extent down_, across_;
+  std::vector<int64_t> places_, starts_;
+  int64_t phase_, line_;  // floats
+  int64_t band_;          // rows of results at a time
+};
+
+}  // namespace
+
+bool is_depthwise(const ConvolutionSpec& spec) {
+  size_t dims = spec.src.size() - 2;
+  if (spec.dtype != DType::float32 || spec.transposed || dims < 1 || dims > 2) return false;
+  if (spec.weights[1] != 1 || spec.groups != spec.src[1] || spec.strides[dims - 1] > kMostStride) return false;
+  // oneDNN has a vector for the channels, where a row does not fill one.
+  bool fills_vectors = spec.dst[dims + 1] > kFewColumns || spec.dst[1] % kLine != 0;
+  return fills_vectors || dims == 1;
+}
+
+OnednnPackingPtr make_depthwise(const ConvolutionSpec& spec) { return std::make_shared<Depthwise>(spec); }
+
+}  // namespace md
