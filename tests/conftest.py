@@ -31,11 +31,16 @@ def pytest_addoption(parser):
     parser.addoption("--update-golden", action="store_true", help="write the records of tests/golden anew")
 
 
+def names_of(place):
+    """Of a file and the folders that it is in."""
+    return [place.as_posix(), *(folder.as_posix() for folder in place.parents)]
+
+
 def keep_one_in(count, config, items):
     """Deselects the other tests."""
     ours = [item for item in items if item.path.is_relative_to(HERE)]
     places = {item: item.path.relative_to(HERE) for item in ours}
-    same = [item for item in ours if {places[item].parts[0], places[item].as_posix()} & SAME_ON_EACH_VERSION]
+    same = [item for item in ours if SAME_ON_EACH_VERSION.intersection(names_of(places[item]))]
     left_out = set(same) - set(same[sys.version_info.minor % count :: count])
     config.hook.pytest_deselected(items=[item for item in items if item in left_out])
     items[:] = [item for item in items if item not in left_out]

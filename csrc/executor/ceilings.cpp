@@ -15,9 +15,9 @@
 namespace md {
 namespace {
 
-constexpr double kSmallestSet = 32 * 1024, kLargestSet = 128 * 1024 * 1024, kNextSet = 4;
-constexpr double kLeastCopied = 4 * 1024 * 1024;  // in one measurement
-constexpr int kCopies = 4, kProducts = 5;         // measurements, of which the fastest counts
+constexpr int64_t kSmallestSet = 32 << 10, kLargestSet = 128 << 20, kNextSet = 4;  // bytes
+constexpr int64_t kLeastCopied = 4 << 20;                                          // in one measurement
+constexpr int kCopies = 4, kProducts = 5;  // measurements, of which the fastest counts
 constexpr int64_t kProductExtent = 512;
 // Of which products are computed faster than they are read.
 constexpr DType kProductDTypes[] = {DType::float32, DType::float64, DType::bfloat16};
@@ -35,31 +35,31 @@ double fastest_ns(int times, const Body& body) {
 }
 
 // Each thread copies its own part again and again.
-double copy_rate(double working_set, int threads) {
+double copy_rate(int64_t working_set, int threads) {
   size_t part = static_cast<size_t>(working_set / 2 / threads);
   size_t half = part * static_cast<size_t>(threads);
   StoragePtr source = Storage::allocate(half), target = Storage::allocate(half);
   std::memset(source->data(), 1, half);
   std::memset(target->data(), 1, half);
-  int repeats = std::max(1, static_cast<int>(kLeastCopied / working_set));
+  int64_t repeats = std::max<int64_t>(1, kLeastCopied / working_set);
   struct Parts {
     const char* source;
     char* target;
     size_t size;
-    int repeats;
+    int64_t repeats;
   } parts = {static_cast<const char*>(source->data()), static_cast<char*>(target->data()), part, repeats};
   auto copy_parts = [](void* context, int64_t begin, int64_t end) {
     const Parts& parts = *static_cast<const Parts*>(context);
     for (int64_t i = begin; i < end; ++i) {
       size_t at = static_cast<size_t>(i) * parts.size;
-      for (int repeat = 0; repeat < parts.repeats; ++repeat) {
+      for (int64_t repeat = 0; repeat < parts.repeats; ++repeat) {
         std::memcpy(parts.target + at, parts.source + at, parts.size);
         asm volatile("" ::: "memory");  // or the compiler copies once
       }
     }
   };
   double ns = fastest_ns(kCopies, [&] { ThreadPool::instance().run(threads, threads, copy_parts, &parts); });
-  return 2 * static_cast<double>(half) * repeats / ns;
+  return 2 * static_cast<double>(half) * static_cast<double>(repeats) / ns;
 }
 
 // 0 where there is no kernel of this dtype.
@@ -82,8 +82,8 @@ double product_rate(DType dtype) {
 }  // namespace
 
 Ceilings::Ceilings(int threads) {
-  for (double set = kSmallestSet; set <= kLargestSet; set *= kNextSet)
-    copies_.push_back({set, copy_rate(set, threads)});
+  for (int64_t set = kSmallestSet; set <= kLargestSet; set *= kNextSet)
+    copies_.push_back({static_cast<double>(set), copy_rate(set, threads)});
   for (DType dtype : kProductDTypes) products_.push_back({dtype, product_rate(dtype)});
 }
 
