@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tensor/gemm/pointwise_convolution.h"
 #include "tensor/gemm/winograd.h"
 #include "tensor/ops/call_args.h"
 
@@ -34,10 +35,18 @@ double estimate_ns(const ConvolutionSpec& spec) {
 int64_t channels_per_piece(const ConvolutionSpec& spec, double ns) {
   int64_t channels = spec.dst[1];
   if (spec.transposed || spec.groups > 1 || spec.dst[0] > 1) return channels;
-  int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(ns / kPieceNs), 1, kMostChannelPieces);
+  // Each piece of a pointwise product rounds the whole image.
+  int64_t most = is_pointwise_product(spec) ? 2 : kMostChannelPieces;
+  int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(ns / kPieceNs), 1, most);
   parts = std::clamp<int64_t>(channels / kLeastChannels, 1, parts);
   int64_t each = (channels + parts - 1) / parts;
   return (each + kLeastChannels - 1) / kLeastChannels * kLeastChannels;
+}
+
+OnednnPackingPtr make_primitive(const ConvolutionSpec& spec) {
+  for (auto* make : {make_winograd, make_pointwise_convolution})
+    if (OnednnPackingPtr made = make(spec)) return made;
+  return make_convolution(spec);
 }
 
 }  // namespace
@@ -95,8 +104,7 @@ bool SplitConvolution::add_piece(int64_t first_image, int64_t images, int64_t fi
   part.dst[1] = channels;
   if (!spec_.transposed) part.weights[0] = channels;
   int64_t dst_channel = volume(spec_.dst, 2);
-  OnednnPackingPtr tiles = make_winograd(part);
-  Piece piece = {.primitive = tiles != nullptr ? tiles : make_convolution(part),
+  Piece piece = {.primitive = make_primitive(part),
                  .src_start = first_image * volume(spec_.src, 1),
                  .weights_start = spec_.transposed ? 0 : first_channel * volume(spec_.weights, 1),
                  .bias_start = first_channel,
