@@ -283,13 +283,33 @@ def test_attention_of_changing_sizes(options):
         assert (rounded(q, k, v) - expected).abs().max() <= 0.06
 
 
+class Attending(nn.Module):
+    def forward(self, x):
+        return attention(x, x * 2, x + 1)
+
+
+THREADED = {
+    "linear": (
+        lambda: nn.Sequential(nn.Linear(700, 900), nn.ReLU(), nn.Linear(900, 800)),
+        [(1, 700), (20, 700), (200, 700)],
+    ),
+    "attention": (Attending, [(2, 6, 130, 64), (1, 1, 700, 64)]),
+    "convolution": (
+        lambda: nn.Sequential(nn.Conv2d(32, 128, 3), nn.ReLU(), nn.Conv2d(128, 96, 1)),
+        [(1, 32, 40, 40), (5, 32, 20, 20)],
+    ),
+}
+
+
 @pytest.mark.parametrize("options", ALL.values(), ids=ALL)
-def test_threads_do_not_matter(options):
-    model = nn.Sequential(nn.Linear(700, 900), nn.ReLU(), nn.Linear(900, 800))
+@pytest.mark.parametrize("name", THREADED)
+def test_threads_do_not_matter(name, options):
+    make, shapes = THREADED[name]
+    model = make()
     before = minidynamo.get_num_threads()
     try:
-        for rows in (1, 20, 200):
-            x, found = randn(rows, 700), []
+        for shape in shapes:
+            x, found = randn(*shape), []
             for threads in (1, 2, 4):
                 minidynamo.set_num_threads(threads)
                 found.append(bits(minidynamo.compile(model, options=options, isolate_recompiles=True)(x)))
