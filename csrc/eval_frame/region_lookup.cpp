@@ -180,7 +180,12 @@ void tell_of_unfrozen(const RegionPlace& place, BorrowedRef object) {
         "too, and computes their products in float32 without it");
 }
 
-// Gradients are those of float32.
+void tell_of_gradients(const RegionPlace& place) {
+  static bool is_told = false;
+  if (precision_of(place.policy) != ReducedPrecision() && !std::exchange(is_told, true))
+    log_warning("what records gradients is computed in float32, whatever options compile() was given: use no_grad()");
+}
+
 ProductRules rules_for(const RegionPlace& place, const CapturedRegion& region, const std::vector<Ref>& objects) {
   ProductRules rules = {.precision = precision_of(place.policy)};
   if (rules.precision == ReducedPrecision()) return rules;
@@ -212,12 +217,13 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     region.exit = ExitKind::Bailout;
     return;
   }
+  if (way != GradientWay::None) tell_of_gradients(place);
   if (way == GradientWay::OpByOp) {
     entry.plan = history_plan(region.graph);
   } else {
     bool saves = entry.gradients != nullptr && entry.gradients->saves();
     std::shared_ptr<const Graph> graph = saves ? entry.gradients->forward() : region.graph;
-    ProductRules rules = entry.gradients == nullptr ? rules_for(place, region, objects) : ProductRules();
+    ProductRules rules = way == GradientWay::None ? rules_for(place, region, objects) : ProductRules();
     entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes, rules);
   }
   entry.families = families_of_outputs(entry);

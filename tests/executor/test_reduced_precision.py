@@ -496,6 +496,45 @@ def test_float32_is_the_default():
     assert bits(named(x)) == bits(minidynamo.compile(model)(x))
 
 
+def test_long_sums_stay_out_of_int8():
+    model = nn.Linear(70_000, 40)
+    model.weight.mul_(10)
+    x = randn(33, 70_000)
+    found = minidynamo.compile(model, options=INT8)(x)
+    assert bits(found) == bits(minidynamo.compile(model)(x))
+    assert "in bfloat16" in plan_of(model, BOTH, x)
+
+
+def test_weights_written_by_the_function_itself():
+    weight = nn.Parameter(randn(64, 96))
+
+    def step(x):
+        result = F.linear(x, weight)
+        weight.mul_(2)
+        return result + F.linear(x, weight)
+
+    x = randn(40, 96)
+    for options in ALL.values():
+        compiled = minidynamo.compile(step, options=options)
+        for _ in range(5):
+            expected = 3 * F.linear(x, weight)
+            assert (compiled(x) - expected).abs().max() <= 0.05 * expected.abs().max()
+        weight.copy_(randn(64, 96))
+
+
+GRADIENTS = """
+import minidynamo
+model, x = minidynamo.nn.Linear(96, 64), minidynamo.randn(40, 96)
+for options in ({"precision": "bfloat16"}, {"weights": "int8"}):
+    minidynamo.compile(model, options=options)(x).sum().backward()
+"""
+
+
+def test_that_gradients_are_those_of_float32_is_said_once():
+    done = subprocess.run([sys.executable, "-c", GRADIENTS], capture_output=True, text=True, check=True)
+    assert done.stderr.count("what records gradients is computed in float32") == 1
+
+
 PROGRAM = """
 import minidynamo
 minidynamo.manual_seed(0)

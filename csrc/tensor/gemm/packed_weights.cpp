@@ -89,9 +89,8 @@ StoragePtr find_packed(Storage& storage, const void* weights, const WeightPackin
     Form* form = forms_of(storage).meet(weights, packing.packed_layout(), version);
     if (form == nullptr) return {};
     if (form->packed) return form->packed;
-    size_t bytes = packing.packed_bytes();
-    bool is_early = when == PackedWhen::Seen && form->sightings <= form->wanted;
-    if (is_early || all_bytes + bytes > kMostBytes) return {};
+    bool is_early = form->sightings <= form->wanted || all_bytes + packing.packed_bytes() > kMostBytes;
+    if (is_early && when == PackedWhen::Seen) return {};
   }
   StoragePtr packed = pack_once(packing, weights);
   std::lock_guard lock(forms_mutex());

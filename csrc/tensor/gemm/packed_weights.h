@@ -27,7 +27,8 @@ bool may_be_packed(const Storage& storage);
 // Packed for one call.
 StoragePtr pack_once(const WeightPacking& packing, const void* weights);
 
-// When weights are packed: after some uses with the same contents, or, where each use would pack them anyway, at once.
+// When weights are packed: after some uses with the same contents and within a limit of memory, or at once, where each
+// use would pack them otherwise.
 enum class PackedWhen : uint8_t { Seen, AtOnce };
 
 // The packed weights at `weights` in `storage`; null if they are not packed.
