@@ -241,8 +241,8 @@ NOTES = """
   largest of its kernel: where kernels have numbers of very different magnitude, the direct sum is nearer. `tests/executor/test_winograd.py`
   holds 4e-7.
 - NaN, infinities, zeros of both signs and subnormal numbers give what torch gives; nothing is flushed to zero.
-- Products and convolutions under `options={"precision": "bfloat16"}`, each of attention's two as well, are off by at most 2^-8 of the
-  sum of the products' magnitudes: both operands are rounded to 8 bits of mantissa, sums are float32. Under `options={"weights": "int8"}` a weight is off by
+- Products and convolutions under `options={"precision": "bfloat16"}`, each of attention's two as well, are off by at most 2^-7 of the
+  sum of the products' magnitudes, and usually by far less: both operands are rounded to 8 bits, 2^-8 each at most; sums are float32. Under `options={"weights": "int8"}` a weight is off by
   at most half of its column's step, the largest magnitude of the column over 127, and an element of the other operand by at most one step
   of its row, the range of the row and 0 over 255 (half of it but at the ends of the range); sums are exact.
   `tests/executor/test_reduced_precision.py` holds both. Subnormal operands may count as 0 in bfloat16, numbers beyond 3.39e38 as infinities;
