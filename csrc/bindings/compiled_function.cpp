@@ -116,15 +116,27 @@ CompileOptions options_from(PyObject* fullgraph, PyObject* dynamic, PyObject* re
   return options;
 }
 
+Precision one_of(const char* option, const char* wanted, std::initializer_list<Precision> values) {
+  std::string names;
+  for (Precision value : values) {
+    if (std::string_view(wanted) == name_of(value)) return value;
+    names += str_cat(names.empty() ? "'" : " or '", name_of(value), "'");
+  }
+  raise(ErrorKind::Value, "compile(): ", option, " must be ", names, ", not '", wanted, "'");
+}
+
 Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"function", "fullgraph",    "backend",  "dynamic", "options", "recompile_limit",
-                                "name",     "guard_filter", "isolated", "freezes", nullptr};
+  static const char* names[] = {"function",        "fullgraph", "backend",      "dynamic",  "options",
+                                "recompile_limit", "name",      "guard_filter", "isolated", "freezes",
+                                "precision",       "weights",   nullptr};
   PyObject *wrapped, *fullgraph = Py_False, *backend = nullptr, *dynamic = Py_None, *options = Py_None,
                      *limit = Py_None, *name = Py_None, *guard_filter = Py_None, *isolated = Py_False,
                      *freezes = Py_False;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOOOO!O!:CompiledFunction", const_cast<char**>(names),
+  const char *precision = name_of(Precision::Float32), *weights = precision;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O!OOOOOOO!O!ss:CompiledFunction", const_cast<char**>(names),
                                    &wrapped, &PyBool_Type, &fullgraph, &backend, &dynamic, &options, &limit, &name,
-                                   &guard_filter, &PyBool_Type, &isolated, &PyBool_Type, &freezes))
+                                   &guard_filter, &PyBool_Type, &isolated, &PyBool_Type, &freezes, &precision,
+                                   &weights))
     throw PythonError();
   PyObject* function = PyMethod_Check(wrapped) ? PyMethod_GET_FUNCTION(wrapped) : wrapped;
   if (!PyFunction_Check(function))
@@ -133,7 +145,9 @@ Ref create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   Ref default_backend = backend == nullptr ? check(PyUnicode_InternFromString("onednn")) : Ref::share(backend);
   CompileOptions compile_options = options_from(fullgraph, dynamic, limit);
   BorrowedRef filter = guard_filter != Py_None ? guard_filter : nullptr;
-  BackendIdentity identity{default_backend, Ref::share(filter), isolated == Py_True, freezes == Py_True};
+  ReducedPrecision reduced = {.products = one_of("precision", precision, {Precision::Float32, Precision::BFloat16}),
+                              .weights = one_of("weights", weights, {Precision::Float32, Precision::Int8})};
+  BackendIdentity identity{default_backend, Ref::share(filter), isolated == Py_True, freezes == Py_True, reduced};
   compile_options.backend = backend_number(identity);
   Ref object = check(type->tp_alloc(type, 0));
   CompiledFunction* self = as_compiled(object);

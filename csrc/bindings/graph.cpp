@@ -62,7 +62,7 @@ py::tuple call_plan(const BoundPlan& self, const py::args& args) {
 BoundPlan compiled(const ShownGraph& graph, const py::object& backend, const py::list& example_inputs) {
   std::vector<Ref> inputs;
   for (py::handle input : example_inputs) inputs.push_back(Ref::share(input.ptr()));
-  return {plan_from_backend(backend.ptr(), graph, inputs), graph, true};
+  return {plan_from_backend(backend.ptr(), graph, inputs, {}, rules_asked_for()), graph, true};
 }
 
 ShownGraph parse_verified(const std::string& text) {

@@ -28,6 +28,7 @@
 #include "snapshot/value_builder.h"
 #include "symbolic/breaks/break_reason.h"
 #include "symbolic/trace/loops.h"
+#include "tensor/gemm/packed_weights.h"
 #include "tensor/kernels/random.h"
 
 namespace md {
@@ -141,14 +142,74 @@ GradientWay choose_gradients(const RegionPlace& place, RegionEntry& entry) {
   return chosen.way;
 }
 
+// Whether the source leads through an object, a module or the variables around the function: to no argument of its own,
+// nor what lies in the containers that it is given.
+bool is_kept_elsewhere(const Source* source) {
+  static constexpr SourceKind kOfArguments[] = {SourceKind::Local, SourceKind::CallerSlot, SourceKind::Item,
+                                                SourceKind::DictItem, SourceKind::DictEntry};
+  for (; source != nullptr; source = source->base())
+    if (std::ranges::find(kOfArguments, source->kind()) == std::end(kOfArguments)) return true;
+  return false;
+}
+
+// A parameter of another library.
+bool is_library_parameter(const TensorFamily& family, BorrowedRef object) {
+  uint64_t version;
+  return family.parameter_version != nullptr && family.parameter_version(object, version);
+}
+
+// Ours: tensors of subtypes (parameters, buffers), and what the function reads from elsewhere. Of other libraries:
+// parameters that the program has promised not to write.
+bool is_weight(const RegionPlace& place, const RegionInput& input, BorrowedRef object) {
+  const TensorFamily* family = object ? family_of(object) : nullptr;
+  if (family == nullptr || input.source == nullptr) return false;
+  if (family != &default_family()) return freezes_parameters(place.policy) && is_library_parameter(*family, object);
+  Tensor tensor = hold(*family, object);
+  if (!may_be_packed(*tensor->storage().get())) return false;
+  return Py_TYPE(object.get()) != family->result_type(tensor->dtype(), tensor->rank()) ||
+         is_kept_elsewhere(input.source);
+}
+
+void tell_of_unfrozen(const RegionPlace& place, BorrowedRef object) {
+  static bool is_told = false;
+  const TensorFamily* family = object ? family_of(object) : nullptr;
+  bool is_unfrozen = family != nullptr && is_library_parameter(*family, object) && !freezes_parameters(place.policy);
+  if (is_unfrozen && !std::exchange(is_told, true))
+    log_warning(
+        "weights in int8 are made once: for parameters of another library compile() needs options={\"freeze\": True} "
+        "too, and computes their products in float32 without it");
+}
+
+void tell_of_gradients(const RegionPlace& place) {
+  static bool is_told = false;
+  if (precision_of(place.policy) != ReducedPrecision() && !std::exchange(is_told, true))
+    log_warning("what records gradients is computed in float32, whatever options compile() was given: use no_grad()");
+}
+
+ProductRules rules_for(const RegionPlace& place, const CapturedRegion& region, const std::vector<Ref>& objects) {
+  ProductRules rules = {.precision = precision_of(place.policy)};
+  if (rules.precision == ReducedPrecision()) return rules;
+  for (size_t i = 0; i < region.inputs.size(); ++i) {
+    rules.weights.push_back(is_weight(place, region.inputs[i], objects[i].get()));
+    if (rules.precision.weights != Precision::Float32) tell_of_unfrozen(place, objects[i].get());
+  }
+  return rules;
+}
+
+// Python computes in float32.
+int64_t checks_of(const RegionPlace& place) {
+  return precision_of(place.policy) == ReducedPrecision() ? config().check_captures : 0;
+}
+
 void make_plan(const RegionPlace& place, RegionEntry& entry) {
   CapturedRegion& region = entry.region;
   if (region.graph->outputs().empty() && !has_effects(*region.graph)) return;
-  std::vector<Ref> examples;
+  std::vector<Ref> objects, examples;
   ValueBuilder builder(region.snapshot, place.view);
-  for (const RegionInput& input : region.inputs)
-    examples.push_back(example(
-        *region.family, input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed)));
+  for (const RegionInput& input : region.inputs) {
+    objects.push_back(input.source != nullptr ? fetch(input.source, place.view) : builder.build(input.computed));
+    examples.push_back(example(*region.family, objects.back()));
+  }
   entry.draws =
       std::ranges::any_of(region.graph->nodes(), [](const auto& node) { return is_op(*node, OpKind::Random); });
   GradientWay way = choose_gradients(place, entry);
@@ -156,12 +217,14 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     region.exit = ExitKind::Bailout;
     return;
   }
+  if (way != GradientWay::None) tell_of_gradients(place);
   if (way == GradientWay::OpByOp) {
     entry.plan = history_plan(region.graph);
   } else {
     bool saves = entry.gradients != nullptr && entry.gradients->saves();
     std::shared_ptr<const Graph> graph = saves ? entry.gradients->forward() : region.graph;
-    entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes);
+    ProductRules rules = way == GradientWay::None ? rules_for(place, region, objects) : ProductRules();
+    entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes, rules);
   }
   entry.families = families_of_outputs(entry);
   if (entry.recorder != nullptr) entry.recorded_writes = writes_of_outputs(region);
@@ -412,7 +475,7 @@ RegionEntryPtr capture(const RegionPlace& place, CodeCache& cache, const CacheKe
   }
   auto entry = std::make_shared<RegionEntry>(std::move(region));
   entry->instruction = place.index;
-  entry->checks_left = config().check_captures;
+  entry->checks_left = checks_of(place);
   entry->is_left_by_types = is_left_by_types;
   if (entry->region.workless && may_go_on(place.bytecode, *entry->region.workless)) entry->behind.set_may_exist();
   entry->trace_ns = stopwatch.lap();

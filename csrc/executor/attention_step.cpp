@@ -73,8 +73,14 @@ struct BlockProducts {
 BlockProducts make_block_products(const ProductPart& scores, const ProductPart& mixing) {
   MatmulSpec first = with_own_c(scores.problem.spec), second = with_own_a(mixing.problem.spec);
   int64_t rows = rows_of_block(first);
-  return {SplitMatmul::make_by_rows(first, rows, scores.extents()),
-          SplitMatmul::make_by_rows(second, rows, mixing.extents())};
+  auto make = [rows](MatmulSpec& spec, const ProductPart& part) {
+    spec.precision = part.plain_precision();
+    SplitMatmulPtr product = SplitMatmul::make_by_rows(spec, rows, part.extents());
+    if (product != nullptr || spec.precision == Precision::Float32) return product;
+    spec.precision = Precision::Float32;
+    return SplitMatmul::make_by_rows(spec, rows, part.extents());
+  };
+  return {make(first, scores), make(second, mixing)};
 }
 
 class AttentionStep : public Step {
@@ -101,7 +107,11 @@ class AttentionStep : public Step {
       }
     });
   }
-  std::string describe() const override { return str_cat(scores_.sized_text(), ", softmax, ", mixing_.sized_text()); }
+  std::string describe() const override {
+    std::string text = str_cat(scores_.sized_text(), ", softmax, ", mixing_.sized_text());
+    Precision precision = std::max(first_->spec().precision, second_->spec().precision);
+    return precision == Precision::Float32 ? text : str_cat(text, " in ", name_of(precision));
+  }
   std::string kernel() const override {
     return str_cat("blocks of ", first_->block(0).rows, " rows: ", first_->implementation(), ", ",
                    second_->implementation());

@@ -39,13 +39,26 @@ Work work_with(const Node& node, const ConvolutionSpec& spec, const Epilogue& ep
   return work;
 }
 
+// Groups of few channels are not summed in pairs.
+bool is_fast_in(Precision precision, const ConvolutionSpec& spec) {
+  constexpr int64_t kLeastChannels = 16;
+  int64_t channels = std::min(spec.src[1], spec.dst[1]) / spec.groups;
+  bool fits = spec.dtype == DType::float32 && (spec.groups == 1 || channels >= kLeastChannels);
+  return fits && is_fast(precision);
+}
+
 // With the weights in place, and packed; null where there is none.
 struct Convolutions {
   SplitConvolutionPtr plain, packed;
 };
-Convolutions make_convolutions(ConvolutionSpec spec, bool packs) {
+Convolutions make_convolutions(ConvolutionSpec spec, Precision precision, bool packs) {
   Convolutions made;
+  spec.precision = is_fast_in(precision, spec) ? precision : Precision::Float32;
   made.plain = SplitConvolution::make(spec);
+  if (made.plain == nullptr && spec.precision != Precision::Float32) {
+    spec.precision = Precision::Float32;
+    made.plain = SplitConvolution::make(spec);
+  }
   if (made.plain == nullptr || !packs) return made;
   spec.packs_weights = true;
   made.packed = SplitConvolution::make(spec);
@@ -55,10 +68,11 @@ Convolutions make_convolutions(ConvolutionSpec spec, bool packs) {
 class ConvolutionStep : public Step {
  public:
   // changing: the node, if its sizes change; else null.
-  ConvolutionStep(Convolutions made, bool packs, ConvolutionValues values, Epilogue epilogue, std::string text,
-                  Work work, const Node* changing)
+  ConvolutionStep(Convolutions made, Precision precision, bool packs, ConvolutionValues values, Epilogue epilogue,
+                  std::string text, Work work, const Node* changing)
       : plain_(std::move(made.plain)),
         packed_(std::move(made.packed)),
+        precision_(precision),
         packs_(packs),
         values_(values),
         epilogue_(std::move(epilogue)),
@@ -82,7 +96,10 @@ class ConvolutionStep : public Step {
       epilogue.run_block(block.first_element, 1, 0, block.elements);
     });
   }
-  std::string describe() const override { return text_; }
+  std::string describe() const override {
+    Precision precision = plain_->spec().precision;
+    return precision == Precision::Float32 ? text_ : str_cat(text_, " in ", name_of(precision));
+  }
   std::string kernel() const override {
     std::string text = plain_->implementation();
     return packed_ == nullptr ? text : text + ", its weights packed once";
@@ -95,7 +112,7 @@ class ConvolutionStep : public Step {
     if (node_ == nullptr) return true;
     if (!is_convolution(*node_) || !epilogue_.take_sizes(layout, *node_)) return false;
     ConvolutionSpec spec = spec_of(*node_);
-    Convolutions made = make_convolutions(spec, packs_);
+    Convolutions made = make_convolutions(spec, precision_, packs_);
     if (made.plain == nullptr) return false;
     plain_ = std::move(made.plain);
     packed_ = std::move(made.packed);
@@ -106,6 +123,7 @@ class ConvolutionStep : public Step {
 
  private:
   SplitConvolutionPtr plain_, packed_;
+  Precision precision_;
   bool packs_;
   ConvolutionValues values_;
   Epilogue epilogue_;
@@ -131,7 +149,8 @@ LoweredStep lower_convolution(const Group& group, LoweringContext& context) {
   LoweredStep lowered;
   ConvolutionSpec spec = spec_of(node);
   bool packs = RunState::has_owner(context.places.buffer(std::get<ValueRef>(node.operands[1])));
-  Convolutions made = make_convolutions(spec, packs);
+  Precision precision = context.rules.precision.products;
+  Convolutions made = make_convolutions(spec, precision, packs);
   Epilogue epilogue = build_epilogue(group, context);
   if (made.plain == nullptr || !epilogue.ok) {
     lowered.note = made.plain == nullptr ? "oneDNN has no such convolution" : epilogue.note;
@@ -147,7 +166,7 @@ LoweredStep lower_convolution(const Group& group, LoweringContext& context) {
   values.dst = add_value({const_cast<Node*>(&node), 0});
   lowered.touched.insert(lowered.touched.end(), epilogue.touched.begin(), epilogue.touched.end());
   Work work = work_with(node, spec, epilogue);
-  lowered.step = std::make_unique<ConvolutionStep>(std::move(made), packs, values, std::move(epilogue),
+  lowered.step = std::make_unique<ConvolutionStep>(std::move(made), precision, packs, values, std::move(epilogue),
                                                    anchor_text(group), work, context.changes(group) ? &node : nullptr);
   return lowered;
 }

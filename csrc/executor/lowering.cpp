@@ -278,6 +278,13 @@ bool LoweringContext::changes(const Group& group) const {
   return std::any_of(group.nodes.begin(), group.nodes.end(), [this](const Node* node) { return changes(*node); });
 }
 
+bool LoweringContext::is_weight(ValueRef value) const {
+  const Buffer& buffer = places.buffer(value);
+  if (buffer.home == BufferHome::Constant) return true;
+  size_t input = static_cast<size_t>(buffer.index);
+  return buffer.home == BufferHome::Input && !buffer.is_written && input < rules.weights.size() && rules.weights[input];
+}
+
 LoweredStep lower_to_kernel(const Node& node, LoweringContext& context) {
   LoweredStep lowered;
   std::vector<ArgPatch> patches;
@@ -379,13 +386,14 @@ std::vector<int> output_values(const Graph& graph, const BufferAssignment& place
 
 // sized: if the plan will take other sizes of the graph; null if it could not.
 std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const InputWrite> given,
-                                        const std::shared_ptr<const SizedGraph>& sized) {
+                                        const ProductRules& rules, const std::shared_ptr<const SizedGraph>& sized) {
   std::vector<InputWrite> writes = usable_writes(graph, given, sized.get());
   std::vector<bool> escapes = escaping_besides(graph, writes);
   std::vector<Append> appends = find_appends(graph);
   BufferAssignment places(graph, escapes, appends);
   LoweringContext context(graph, places, sized.get());
   context.appends = appends;
+  context.rules = rules;
   std::vector<LoweredStep> lowered;
   std::vector<Group> groups = group_nodes(graph, places, {context.users, context.escapes}, kRules);
   join_attention(groups, context);
@@ -419,9 +427,10 @@ std::shared_ptr<NativePlan> lower_graph(const Graph& graph, std::span<const Inpu
                                       context.call_count, std::move(description), std::move(changes));
 }
 
-std::shared_ptr<const NativePlan> lower_natively(const Graph& captured, std::span<const InputWrite> writes) {
+std::shared_ptr<const NativePlan> lower_natively(const Graph& captured, std::span<const InputWrite> writes,
+                                                 const ProductRules& rules) {
   std::unique_ptr<Graph> merged = merge_products(captured);
-  return lower_graph(merged != nullptr ? *merged : captured, writes, nullptr);
+  return lower_graph(merged != nullptr ? *merged : captured, writes, rules, nullptr);
 }
 
 bool is_plan_logged() { return log_enabled(LogArtifact::plan) || log_enabled(LogArtifact::kernels); }
@@ -434,32 +443,38 @@ void log_plan(const Plan& plan, const Graph& graph, const std::string& sizes) {
 }
 
 std::shared_ptr<const Plan> lower_and_tell(const std::shared_ptr<const Graph>& graph,
-                                           std::span<const InputWrite> writes, const std::string& sizes) {
-  std::shared_ptr<const NativePlan> plan = lower_natively(*graph, writes);
+                                           std::span<const InputWrite> writes, const ProductRules& rules,
+                                           const std::string& sizes) {
+  std::shared_ptr<const NativePlan> plan = lower_natively(*graph, writes, rules);
   log_plan(*plan, *graph, sizes);
   return measured_if_asked(std::move(plan), *graph, sizes);
 }
 
 // Merged products are those of a graph of its own.
 std::shared_ptr<SizedPlan> lower_for_many(const std::shared_ptr<const SizedGraph>& sized,
-                                          std::span<const InputWrite> writes) {
+                                          std::span<const InputWrite> writes, const ProductRules& rules) {
   bool measured = log_enabled(LogArtifact::perf) || MeasuringScope::is_active();
   if (measured || merge_products(sized->graph()) != nullptr) return nullptr;
-  return lower_graph(sized->graph(), writes, sized);
+  return lower_graph(sized->graph(), writes, rules, sized);
 }
 
 }  // namespace
 
-std::shared_ptr<const Plan> lower(const Graph& graph) { return lower_natively(graph, {}); }
+std::shared_ptr<const Plan> lower(const Graph& graph) { return lower_natively(graph, {}, {}); }
 
-std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes) {
-  // What the first of two parts passes to the second may be a view of a written input.
-  std::vector<InputWrite> own = cut_at_unbacked_sizes(*graph) ? std::vector<InputWrite>() : writes;
+std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes,
+                                  const ProductRules& rules) {
+  // What the first of two parts passes to the second may be a view of a written input; their inputs are others.
+  bool is_cut = cut_at_unbacked_sizes(*graph).has_value();
+  std::vector<InputWrite> own = is_cut ? std::vector<InputWrite>() : writes;
+  ProductRules own_rules = {rules.precision, is_cut ? std::vector<bool>() : rules.weights};
   SizedPlanMakers makers;
-  makers.make = [own](const std::shared_ptr<const Graph>& concrete, const std::string& sizes) {
-    return lower_and_tell(concrete, own, sizes);
+  makers.make = [own, own_rules](const std::shared_ptr<const Graph>& concrete, const std::string& sizes) {
+    return lower_and_tell(concrete, own, own_rules, sizes);
   };
-  makers.make_for_many = [own](const std::shared_ptr<const SizedGraph>& sized) { return lower_for_many(sized, own); };
+  makers.make_for_many = [own, own_rules](const std::shared_ptr<const SizedGraph>& sized) {
+    return lower_for_many(sized, own, own_rules);
+  };
   makers.is_logged = is_plan_logged;
   makers.log = log_plan;
   return plan_for_any_sizes(graph, makers);

@@ -8,6 +8,7 @@
 
 #include "executor/fusion_groups.h"
 #include "executor/step.h"
+#include "graph/product_rules.h"
 #include "graph/sized_graph.h"
 
 namespace md {
@@ -28,6 +29,7 @@ struct LoweringContext {
   bool has_failed_loop = false;           // since it was reset
   std::vector<std::string> in_place;      // writes without a step
   std::vector<Append> appends = {};
+  ProductRules rules = {};
 
   LoweringContext(const Graph& graph, BufferAssignment& places, const SizedGraph* sized)
       : graph(graph), places(places), users(graph.all_users()), escapes(graph.escaping()), sized(sized) {}
@@ -36,6 +38,7 @@ struct LoweringContext {
   // Whether sizes of the node, or of what it reads, will change.
   bool changes(const Node& node) const;
   bool changes(const Group& group) const;
+  bool is_weight(ValueRef value) const;
 };
 
 struct LoweredStep : StepMemory {

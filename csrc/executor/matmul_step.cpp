@@ -1,5 +1,8 @@
 #include "executor/matmul_step.h"
 
+#include <algorithm>
+
+#include "tensor/gemm/narrowed_matmul.h"
 #include "tensor/gemm/packed_weights.h"
 #include "tensor/gemm/split_matmul.h"
 
@@ -8,18 +11,26 @@ namespace {
 
 // The products to run: with b in place, or packed where that pays.
 struct Products {
-  SplitMatmulPtr plain;
+  SplitMatmulPtr plain;   // null: `narrow` is always taken
   SplitMatmulPtr packed;  // null: never
-  bool ok() const { return plain != nullptr; }
+  SplitMatmulPtr narrow;  // in reduced precision; null: never
+  bool ok() const { return plain != nullptr || narrow != nullptr; }
+  const SplitMatmul& any() const { return plain != nullptr ? *plain : *narrow; }
 };
 
 // b_has_owner: it lies in a tensor that outlives the run.
 Products make_products(const ProductPart& part, bool b_has_owner) {
   Products products;
   MatmulSpec spec = part.problem.spec;
+  spec.precision = part.packed_precision();
+  // A weight that cannot be kept packed is packed for the call, so that all calls give the same bits.
+  spec.packs_weights = part.b_is_weight && spec.batch == 1;
+  if (spec.precision != Precision::Float32) products.narrow = SplitMatmul::make(spec, part.extents());
+  if (products.narrow != nullptr && spec.precision == part.plain_precision()) return products;
+  spec = part.problem.spec;
   products.plain = SplitMatmul::make(spec, part.extents());
   bool may_pack = b_has_owner && spec.m <= kMostRowsForPacking && (part.anchor == nullptr || part.keeps_b);
-  if (!products.ok() || !may_pack || !products.plain->packing_pays()) return products;
+  if (!may_pack || products.plain == nullptr || !products.plain->packing_pays()) return products;
   spec.packs_weights = true;
   products.packed = SplitMatmul::make(spec, part.extents());
   return products;
@@ -35,9 +46,8 @@ class MatmulStep : public Step {
                                .b = state.address(part_.b),
                                .bias = state.address_or_null(part_.bias),
                                .c = state.address(part_.product)};
-    StoragePtr packed = find_weights(state, operands.b);
-    const SplitMatmul& product = packed ? *products_.packed : *products_.plain;
-    if (packed) operands.b = packed->data();
+    StoragePtr packed;
+    const SplitMatmul& product = choose(state, operands, packed);
     if (!part_.epilogue.program) return product.run(operands);
     LoopRun epilogue(*part_.epilogue.program, state);
     int64_t m = product.spec().m, n = product.spec().n;
@@ -46,16 +56,23 @@ class MatmulStep : public Step {
         epilogue.run_block((i * m + block.first_row) * n + block.first_column, block.rows, n, block.columns);
     });
   }
-  std::string describe() const override { return part_.sized_text(); }
+  std::string describe() const override {
+    return part_.sized_text() +
+           (products_.narrow == nullptr ? "" : str_cat(" in ", name_of(products_.narrow->spec().precision)));
+  }
   std::string kernel() const override {
+    if (products_.plain == nullptr) return products_.narrow->implementation();
     std::string text = products_.plain->implementation();
+    if (products_.narrow != nullptr) return str_cat(products_.narrow->implementation(), ", else ", text);
     if (products_.packed != nullptr) text += str_cat(", once b is packed ", products_.packed->implementation());
     return text;
   }
   Work work() const override { return part_.work; }
   size_t nbytes() const override {
-    size_t loop = part_.epilogue.nbytes();
-    return loop + products_.plain->nbytes() + (products_.packed == nullptr ? 0 : products_.packed->nbytes());
+    size_t bytes = part_.epilogue.nbytes();
+    for (const SplitMatmulPtr& product : {products_.plain, products_.packed, products_.narrow})
+      if (product != nullptr) bytes += product->nbytes();
+    return bytes;
   }
   bool take_sizes(const Layout& layout, StepMemory&) override {
     if (part_.anchor == nullptr) return true;
@@ -69,10 +86,24 @@ class MatmulStep : public Step {
   std::unique_ptr<Step> copy() const override { return std::make_unique<MatmulStep>(*this); }
 
  private:
-  StoragePtr find_weights(const RunState& state, const void* b) const {
-    if (products_.packed == nullptr) return {};
-    return find_packed(*state.owner(part_.b)->storage().get(), b, *products_.packed);
+  // The product to run; operands.b is then what it reads, and `packed` keeps that.
+  const SplitMatmul& choose(const RunState& state, MatmulOperands& operands, StoragePtr& packed) const {
+    if (products_.narrow != nullptr && takes_narrow(state, operands, packed)) return *products_.narrow;
+    if (products_.packed != nullptr) packed = find_packed(owner_of_b(state), operands.b, *products_.packed);
+    if (!packed) return *products_.plain;
+    operands.b = packed->data();
+    return *products_.packed;
   }
+  bool takes_narrow(const RunState& state, MatmulOperands& operands, StoragePtr& packed) const {
+    const SplitMatmul& narrow = *products_.narrow;
+    if (!narrow.spec().packs_weights) return true;
+    bool may_pack = b_has_owner_ && (part_.anchor == nullptr || part_.keeps_b) && may_be_packed(owner_of_b(state));
+    if (may_pack) packed = find_packed(owner_of_b(state), operands.b, narrow, PackedWhen::AtOnce);
+    if (!packed && (products_.plain == nullptr || may_pack)) packed = pack_once(narrow, operands.b);
+    if (packed) operands.b = packed->data();
+    return static_cast<bool>(packed);
+  }
+  Storage& owner_of_b(const RunState& state) const { return *state.owner(part_.b)->storage().get(); }
 
   Products products_;
   ProductPart part_;
@@ -87,6 +118,23 @@ Work product_work(const MatmulSpec& spec) {
 }
 
 }  // namespace
+
+constexpr int64_t kLeastNarrow = 32;  // rows and columns from which on rounding both operands at each call pays
+constexpr int64_t kLeastNarrowColumns = 16;
+
+Precision ProductPart::plain_precision() const {
+  const MatmulSpec& spec = problem.spec;
+  bool pays = spec.dtype == DType::float32 && std::min(spec.m, spec.n) >= kLeastNarrow;
+  return pays ? precision.products : Precision::Float32;
+}
+
+Precision ProductPart::packed_precision() const {
+  const MatmulSpec& spec = problem.spec;
+  if (!b_is_weight || spec.batch > 1 || spec.dtype != DType::float32 || spec.n < kLeastNarrowColumns)
+    return plain_precision();
+  bool in_bytes = precision.weights == Precision::Int8 && spec.k <= kMostByteProducts;
+  return in_bytes ? Precision::Int8 : precision.products;
+}
 
 bool ProductPart::take_sizes(const Layout& layout) {
   std::optional<MatmulProblem> now = as_matmul(*anchor);
@@ -124,6 +172,8 @@ ProductPart prepare_product(const Group& group, LoweringContext& context) {
   part.work = product_work(part.problem.spec);
   part.work += part.epilogue.work;
   part.text = anchor_text(group);
+  part.precision = context.rules.precision;
+  part.b_is_weight = context.is_weight(part.problem.b);
   if (!context.changes(group)) return part;
   part.anchor = group.nodes[0];
   part.keeps_b = !has_symbols(context.sized->symbolic(*part.problem.b.node));
@@ -140,7 +190,9 @@ LoweredStep lower_product(const Group& group, LoweringContext& context) {
     return lowered;
   }
   lowered.touched = part.touched;
-  context.stands_in |= products.plain->stands_in();
+  context.stands_in |= products.any().stands_in();
+  bool wants_bytes = part.precision.weights == Precision::Int8 && part.problem.spec.batch == 1;
+  if (wants_bytes && !part.b_is_weight) lowered.note = "not in int8: b is no weight that may be packed";
   lowered.step = std::make_unique<MatmulStep>(std::move(products), std::move(part), b_has_owner);
   return lowered;
 }

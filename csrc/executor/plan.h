@@ -8,6 +8,7 @@
 #include "executor/plan_facts.h"
 #include "graph/graph.h"
 #include "graph/input_write.h"
+#include "graph/product_rules.h"
 
 namespace md {
 
@@ -51,8 +52,8 @@ class Plan {
 std::shared_ptr<const Plan> lower(const Graph& graph);
 // The same; a graph with symbolic sizes is lowered once per set of sizes. The plan makes those of the writes itself
 // that it can: the output is then the tensor of the input.
-std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph,
-                                  const std::vector<InputWrite>& writes = {});
+std::shared_ptr<const Plan> lower(const std::shared_ptr<const Graph>& graph, const std::vector<InputWrite>& writes = {},
+                                  const ProductRules& rules = {});
 // Runs the graph op by op; symbolic sizes as above.
 std::shared_ptr<const Plan> eager_plan(const std::shared_ptr<const Graph>& graph);
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tensor/dtype.h"
+#include "tensor/gemm/precision.h"
 
 namespace md {
 
@@ -20,7 +21,8 @@ struct MatmulSpec {
   int64_t batch = 1, m = 0, n = 0, k = 0;
   std::array<int64_t, 3> a_strides{}, b_strides{}, c_strides{};
   bool has_bias = false;
-  bool packs_weights = false;  // b was packed by pack()
+  bool packs_weights = false;                // b was packed by pack()
+  Precision precision = Precision::Float32;  // for float32; with Int8, b was packed
   // SplitMatmul only: the batch as several dims, outermost first, if it has no single stride.
   struct BatchDim {
     int64_t size, a_stride, b_stride;
@@ -56,6 +58,9 @@ using OnednnPackingPtr = std::shared_ptr<const OnednnPacking>;
 // floats none of float32 to substitute (widened_primitive.h); results are cached by argument. Inputs: a, b,
 // and bias if any; single-threaded.
 OnednnPackingPtr make_matmul(const MatmulSpec& spec);
+// The same for operands that are already in spec.precision, BFloat16 or Int8: of the latter a is unsigned, b signed,
+// and c the int32 sums, without a bias.
+OnednnPackingPtr make_narrow_matmul(const MatmulSpec& spec);
 
 // Contiguous tensors: src (N, C, spatial...), weights (O, C / groups, kernel...), transposed ones (C, O / groups,
 // kernel...), dst (N, O, spatial...). dilations: 1 is none.
@@ -65,7 +70,8 @@ struct ConvolutionSpec {
   std::vector<int64_t> strides, dilations, padding;
   int64_t groups = 1;
   bool transposed = false, has_bias = false;
-  bool packs_weights = false;  // they were packed by pack()
+  bool packs_weights = false;                // they were packed by pack()
+  Precision precision = Precision::Float32;  // for float32; not Int8
 };
 // Inputs: src, weights, and bias if any; single-threaded. Tensors are reordered to oneDNN's layouts in the scratchpad.
 OnednnPackingPtr make_convolution(const ConvolutionSpec& spec);

@@ -17,7 +17,7 @@ class Convolution final : public OnednnPacking {
               const Desc& weights, const Desc& dst)
       : spec_(std::move(spec)),
         primitive_(std::move(primitive)),
-        implementation_(str_cat("oneDNN ", desc.impl_info_str())),
+        implementation_(str_cat("oneDNN ", desc.impl_info_str(), of_precision(spec_.precision))),
         src_(src, desc.src_desc(), false, pieces_),
         weights_(weights, desc.weights_desc(), false, pieces_),
         dst_(dst, desc.dst_desc(), true, pieces_),
@@ -104,17 +104,21 @@ Window window_of(const ConvolutionSpec& spec) {
 template <typename Primitive>
 OnednnPackingPtr build(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
   dnnl::memory::data_type type = *data_type(spec.dtype);
+  // In the layout that the primitive chooses; reorders round.
+  dnnl::memory::data_type narrow = spec.precision == Precision::BFloat16 ? dnnl::memory::data_type::bf16 : type;
   auto plain = [&](const std::vector<int64_t>& sizes) {
     Dims dims(sizes.begin(), sizes.end());
     return Desc(dims, type, row_major(dims));
   };
-  auto any = [&](const Desc& desc) { return Desc(desc.get_dims(), type, dnnl::memory::format_tag::any); };
+  auto any = [&](const Desc& desc, dnnl::memory::data_type of) {
+    return Desc(desc.get_dims(), of, dnnl::memory::format_tag::any);
+  };
   Desc src = plain(spec.src), weights = plain_weights(spec, type), dst = plain(spec.dst);
   Desc bias = spec.has_bias ? Desc({dst.get_dims()[1]}, type, Dims{1}) : Desc();
   Window window = window_of(spec);
-  typename Primitive::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm, any(src),
-                                          any(weights), bias, any(dst), window.strides, window.dilates, window.before,
-                                          window.after, own_scratchpad(), true);
+  typename Primitive::primitive_desc desc(engine(), dnnl::prop_kind::forward_inference, algorithm, any(src, narrow),
+                                          any(weights, narrow), bias, any(dst, type), window.strides, window.dilates,
+                                          window.before, window.after, own_scratchpad(), true);
   if (!desc || is_reference(desc)) return nullptr;
   return std::make_shared<Convolution>(spec, desc, Primitive(desc), src, weights, dst);
 }
@@ -126,7 +130,7 @@ OnednnPackingPtr make_convolution(const ConvolutionSpec& spec) {
   Key key;
   key.add('c').add(spec.dtype).add(std::span(spec.src)).add(std::span(spec.weights)).add(std::span(spec.dst));
   key.add(std::span(spec.strides)).add(std::span(spec.dilations)).add(std::span(spec.padding));
-  key.add(spec.groups).add(spec.transposed).add(spec.has_bias).add(spec.packs_weights);
+  key.add(spec.groups).add(spec.transposed).add(spec.has_bias).add(spec.packs_weights).add(spec.precision);
   OnednnPackingPtr made = make_cached(key, [&] {
     return spec.transposed ? build<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
                            : build<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);

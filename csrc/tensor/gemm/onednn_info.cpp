@@ -39,6 +39,12 @@ std::string name_of(const Table& table, Key key) {
   return str_cat("unknown (", static_cast<unsigned>(key), ")");
 }
 
+// Instruction sets are sets of bits.
+bool includes(dnnl_cpu_isa_t instructions) {
+  auto all = static_cast<unsigned>(dnnl_get_effective_cpu_isa()), wanted = static_cast<unsigned>(instructions);
+  return (all & wanted) == wanted;
+}
+
 }  // namespace
 
 std::string onednn_version() {
@@ -49,5 +55,8 @@ std::string onednn_version() {
 std::string onednn_threading() { return name_of(kRuntimes, dnnl_version()->cpu_runtime); }
 
 std::string onednn_instructions() { return name_of(kInstructions, dnnl_get_effective_cpu_isa()); }
+
+bool onednn_multiplies_bfloat16() { return includes(dnnl_cpu_isa_avx512_core_bf16); }
+bool onednn_multiplies_bytes() { return includes(dnnl_cpu_isa_avx512_core_vnni); }
 
 }  // namespace md

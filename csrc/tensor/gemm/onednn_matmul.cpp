@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "tensor/gemm/gemm.h"
+#include "tensor/gemm/narrowed_matmul.h"
 #include "tensor/gemm/onednn_engine.h"
 #include "tensor/gemm/packed_gemm.h"
 #include "tensor/gemm/widened_primitive.h"
@@ -118,20 +119,46 @@ Desc matrix(dnnl::memory::data_type type, int64_t batch, int64_t rows, int64_t c
   return Desc(sizes, type, steps);
 }
 
+struct MatmulTypes {
+  dnnl::memory::data_type a, b, c;  // the bias is as c
+};
+MatmulTypes types_of(const MatmulSpec& spec) {
+  using Type = dnnl::memory::data_type;
+  switch (spec.precision) {
+    case Precision::Float32:
+      break;
+    case Precision::BFloat16:
+      return {Type::bf16, Type::bf16, Type::f32};
+    case Precision::Int8:
+      return {Type::u8, Type::s8, Type::s32};
+  }
+  Type type = *data_type(spec.dtype);
+  return {type, type, type};
+}
+
 OnednnPrimitivePtr build(const MatmulSpec& spec) {
-  dnnl::memory::data_type type = *data_type(spec.dtype);
-  Desc a = matrix(type, spec.batch, spec.m, spec.k, spec.a_strides);
-  Desc b = matrix(type, spec.batch, spec.k, spec.n, spec.b_strides);
-  Desc c = matrix(type, spec.batch, spec.m, spec.n, spec.c_strides);
-  Desc wanted_b = spec.packs_weights ? Desc(b.get_dims(), type, dnnl::memory::format_tag::any) : b;
-  Desc bias = spec.has_bias ? Desc({1, 1, spec.n}, type, Dims{spec.n, spec.n, 1}) : Desc();
+  MatmulTypes types = types_of(spec);
+  Desc a = matrix(types.a, spec.batch, spec.m, spec.k, spec.a_strides);
+  Desc b = matrix(types.b, spec.batch, spec.k, spec.n, spec.b_strides);
+  Desc c = matrix(types.c, spec.batch, spec.m, spec.n, spec.c_strides);
+  Desc wanted_b = spec.packs_weights ? Desc(b.get_dims(), types.b, dnnl::memory::format_tag::any) : b;
+  Desc bias = spec.has_bias ? Desc({1, 1, spec.n}, types.c, Dims{spec.n, spec.n, 1}) : Desc();
   dnnl::matmul::primitive_desc desc =
       spec.has_bias ? dnnl::matmul::primitive_desc(engine(), a, wanted_b, bias, c, own_scratchpad(), true)
                     : dnnl::matmul::primitive_desc(engine(), a, wanted_b, c, own_scratchpad(), true);
   if (!desc || is_reference(desc)) return nullptr;
-  bool copies_weights = std::string_view(desc.impl_info_str()).starts_with("gemm");
+  bool copies_weights =
+      spec.precision == Precision::Float32 && std::string_view(desc.impl_info_str()).starts_with("gemm");
   OnednnPackingPtr own = copies_weights ? make_packed_gemm(spec) : nullptr;
   return own ? own : std::make_shared<Matmul>(desc, bias, b);
+}
+
+OnednnPackingPtr find_or_build(const MatmulSpec& spec, Key& key) {
+  key.add('m').add(spec.dtype).add(spec.precision).add(spec.batch).add(spec.m).add(spec.n).add(spec.k);
+  key.add(spec.has_bias).add(spec.packs_weights);
+  key.add(std::span<const int64_t>(spec.a_strides)).add(std::span<const int64_t>(spec.b_strides));
+  key.add(std::span<const int64_t>(spec.c_strides));
+  return make_cached(key, [&] { return build(spec); });
 }
 
 }  // namespace
@@ -141,15 +168,17 @@ OnednnPackingPtr make_matmul(const MatmulSpec& spec) {
   for (int64_t size : {spec.batch, spec.m, spec.n, spec.k}) {
     if (size <= 0) return nullptr;
   }
+  if (spec.precision != Precision::Float32) return make_narrowed_matmul(spec);
   OnednnPackingPtr own = gemm_replaces_onednn() ? make_packed_gemm(spec) : nullptr;
   if (own) return own;
   Key key;
-  key.add('m').add(spec.dtype).add(spec.batch).add(spec.m).add(spec.n).add(spec.k);
-  key.add(spec.has_bias).add(spec.packs_weights);
-  key.add(std::span<const int64_t>(spec.a_strides)).add(std::span<const int64_t>(spec.b_strides));
-  key.add(std::span<const int64_t>(spec.c_strides));
-  OnednnPackingPtr made = make_cached(key, [&] { return build(spec); });
+  OnednnPackingPtr made = find_or_build(spec, key);
   return made ? made : make_cached(key.add(kWidened), [&] { return make_widened_matmul(spec); });
+}
+
+OnednnPackingPtr make_narrow_matmul(const MatmulSpec& spec) {
+  Key key;
+  return find_or_build(spec, key);
 }
 
 }  // namespace md

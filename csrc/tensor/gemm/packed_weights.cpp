@@ -73,19 +73,26 @@ PackedForms& forms_of(Storage& storage) {
 
 }  // namespace
 
-StoragePtr find_packed(Storage& storage, const void* weights, const WeightPacking& packing) {
-  if (storage.shared_with_outside()) return {};
+bool may_be_packed(const Storage& storage) { return !storage.shared_with_outside(); }
+
+StoragePtr pack_once(const WeightPacking& packing, const void* weights) {
+  StoragePtr packed = Storage::allocate(packing.packed_bytes());
+  packing.pack(weights, packed->data());
+  return packed;
+}
+
+StoragePtr find_packed(Storage& storage, const void* weights, const WeightPacking& packing, PackedWhen when) {
+  if (!may_be_packed(storage)) return {};
   uint64_t version = storage.version();
   {
     std::lock_guard lock(forms_mutex());
     Form* form = forms_of(storage).meet(weights, packing.packed_layout(), version);
     if (form == nullptr) return {};
     if (form->packed) return form->packed;
-    size_t bytes = packing.packed_bytes();
-    if (form->sightings <= form->wanted || all_bytes + bytes > kMostBytes) return {};
+    bool is_early = form->sightings <= form->wanted || all_bytes + packing.packed_bytes() > kMostBytes;
+    if (is_early && when == PackedWhen::Seen) return {};
   }
-  StoragePtr packed = Storage::allocate(packing.packed_bytes());
-  packing.pack(weights, packed->data());
+  StoragePtr packed = pack_once(packing, weights);
   std::lock_guard lock(forms_mutex());
   Form* form = forms_of(storage).meet(weights, packing.packed_layout(), version);
   if (form == nullptr || storage.version() != version) return packed;

@@ -21,8 +21,19 @@ class WeightPacking {
 // A product of more rows gains little from a packed b.
 inline constexpr int64_t kMostRowsForPacking = 1024;
 
+// Whether every write to it is seen.
+bool may_be_packed(const Storage& storage);
+
+// Packed for one call.
+StoragePtr pack_once(const WeightPacking& packing, const void* weights);
+
+// When weights are packed: after some uses with the same contents and within a limit of memory, or at once, where each
+// use would pack them otherwise.
+enum class PackedWhen : uint8_t { Seen, AtOnce };
+
 // The packed weights at `weights` in `storage`; null if they are not packed.
-StoragePtr find_packed(Storage& storage, const void* weights, const WeightPacking& packing);
+StoragePtr find_packed(Storage& storage, const void* weights, const WeightPacking& packing,
+                       PackedWhen when = PackedWhen::Seen);
 
 size_t packed_weights_bytes();  // in total
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tensor/gemm/pointwise_convolution.h"
 #include "tensor/gemm/winograd.h"
 #include "tensor/ops/call_args.h"
 
@@ -34,11 +35,23 @@ double estimate_ns(const ConvolutionSpec& spec) {
 int64_t channels_per_piece(const ConvolutionSpec& spec, double ns) {
   int64_t channels = spec.dst[1];
   if (spec.transposed || spec.dst[0] > 1) return channels;
-  int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(ns / kPieceNs), 1, kMostChannelPieces);
+  // Each piece of a pointwise product rounds the whole image.
+  int64_t most = is_pointwise_product(spec) ? 2 : kMostChannelPieces;
+  int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(ns / kPieceNs), 1, most);
   parts = std::clamp<int64_t>(channels / kLeastChannels, 1, parts);
   int64_t each = (channels + parts - 1) / parts;
   int64_t unit = spec.groups > 1 ? std::lcm(kLeastChannels, channels / spec.groups) : kLeastChannels;
   return (each + unit - 1) / unit * unit;
+}
+
+bool reads_weights_in_place(const ConvolutionSpec& spec) {
+  return is_depthwise(spec) || (is_pointwise_product(spec) && spec.precision == Precision::Float32);
+}
+
+OnednnPackingPtr make_primitive(const ConvolutionSpec& spec) {
+  for (auto* make : {make_winograd, make_pointwise_convolution})
+    if (OnednnPackingPtr made = make(spec)) return made;
+  return make_convolution(spec);
 }
 
 }  // namespace
@@ -60,7 +73,7 @@ ConvolutionSpec convolution_spec(const OpCall& call, const TensorSpec& out) {
 }
 
 SplitConvolutionPtr SplitConvolution::make(const ConvolutionSpec& spec) {
-  if (spec.packs_weights && is_depthwise(spec)) return nullptr;
+  if (spec.packs_weights && reads_weights_in_place(spec)) return nullptr;
   if (volume(spec.src, 0) == 0 || volume(spec.weights, 0) == 0 || volume(spec.dst, 0) == 0) return nullptr;
   std::shared_ptr<SplitConvolution> split(new SplitConvolution(spec));
   double ns = estimate_ns(spec);
@@ -104,8 +117,7 @@ bool SplitConvolution::add_piece(int64_t first_image, int64_t images, int64_t fi
     first_src_channel = first_channel / of_group * src_of_group;
   }
   int64_t dst_channel = volume(spec_.dst, 2);
-  OnednnPackingPtr own = is_depthwise_ ? make_depthwise(part) : make_winograd(part);
-  Piece piece = {.primitive = own != nullptr ? own : make_convolution(part),
+  Piece piece = {.primitive = is_depthwise_ ? make_depthwise(part) : make_primitive(part),
                  .src_start = first_image * volume(spec_.src, 1) + first_src_channel * volume(spec_.src, 2),
                  .weights_start = spec_.transposed ? 0 : first_channel * volume(spec_.weights, 1),
                  .bias_start = first_channel,

@@ -49,6 +49,7 @@ class SplitConvolution : public WeightPacking {
     run(operands, [](const ConvolutionBlock&) {});
   }
 
+  const ConvolutionSpec& spec() const { return spec_; }
   size_t packed_bytes() const override { return packed_bytes_; }
   void pack(const void* weights, void* packed) const override;
   const std::string& packed_layout() const override { return packed_layout_; }

@@ -22,12 +22,17 @@ constexpr int64_t kLeastRows = 32, kLeastColumns = 64;
 constexpr int64_t kLeastOwnColumns = 128;  // of our own loops: each piece packs its rows of a
 // Number of elements from which on the columns of a packed matrix are split in two or four.
 constexpr int64_t kPackedHalf = 128 * 1024, kPackedQuarter = 512 * 1024;
-// Except for 16-bit types with this many rows.
+// Except for narrow numbers with this many rows.
 constexpr int64_t kRowsForBands = 128;
 
+// Whether oneDNN multiplies numbers of 16 or 8 bits.
+bool is_narrow(const MatmulSpec& spec) { return item_size(spec.dtype) == 2 || spec.precision != Precision::Float32; }
+
 // Multiplications per nanosecond, single-threaded.
-double rate(DType dtype) {
-  switch (row(dtype).size) {
+double rate(const MatmulSpec& spec) {
+  if (spec.precision == Precision::Int8) return 200;
+  if (spec.precision == Precision::BFloat16) return 100;
+  switch (row(spec.dtype).size) {
     case 8:
       return 20;
     case 4:
@@ -40,18 +45,20 @@ double rate(DType dtype) {
 double estimate_ns(const MatmulSpec& spec) {
   double m = static_cast<double>(spec.m), n = static_cast<double>(spec.n), k = static_cast<double>(spec.k);
   double bytes = (m * k + k * n + m * n) * static_cast<double>(item_size(spec.dtype));
-  return static_cast<double>(spec.batch) * std::max(m * n * k / rate(spec.dtype), bytes / 40);
+  return static_cast<double>(spec.batch) * std::max(m * n * k / rate(spec), bytes / 40);
 }
 
 // Whether our own loops are the fastest, or the only ones.
 bool takes_gemm(const MatmulSpec& spec) {
   if (spec.dtype == DType::float64) return true;
-  return spec.dtype == DType::float32 && spec.batch == 1 && !spec.packs_weights && gemm_replaces_onednn();
+  return spec.dtype == DType::float32 && !is_narrow(spec) && spec.batch == 1 && !spec.packs_weights &&
+         gemm_replaces_onednn();
 }
 
 // Whether row_product.h supports it and is the fastest.
 bool takes_rows(const MatmulSpec& spec) {
-  if (spec.packs_weights || (spec.dtype != DType::float32 && spec.dtype != DType::float64)) return false;
+  if (spec.packs_weights || is_narrow(spec) || (spec.dtype != DType::float32 && spec.dtype != DType::float64))
+    return false;
   bool usable = spec.b_strides[2] == 1 || (spec.b_strides[1] == 1 && spec.a_strides[2] == 1);
   bool row = spec.m == 1 && (spec.b_strides[1] == 1 || !takes_gemm(spec));
   bool vector = row || (spec.n == 1 && spec.a_strides[2] == 1);
@@ -67,21 +74,22 @@ bool by_tiles_of_dots(const MatmulSpec& spec) {
 
 // Whether our own loops run it only because a primitive would be made for each of its extents.
 bool stands_in_for_primitive(const MatmulSpec& spec, Extents extents) {
-  if (extents == Extents::Fixed || spec.dtype != DType::float32 || takes_rows(spec)) return false;
+  if (extents == Extents::Fixed || spec.dtype != DType::float32 || is_narrow(spec) || takes_rows(spec)) return false;
   return spec.batch > 1 || !gemm_replaces_onednn();
 }
 
-// For 16-bit types oneDNN's block kernels are much faster than its older ones, but need a
+// For bfloat16 and float16 oneDNN's block kernels are much faster than its older ones, but need a
 // result without gaps between rows.
 bool is_better_apart(const MatmulSpec& spec, const MatmulBlock& block) {
-  return item_size(spec.dtype) == 2 && block.rows > 1 && block.columns < spec.n;
+  bool writes_rows = item_size(spec.dtype) == 2 || spec.precision == Precision::BFloat16;
+  return writes_rows && block.rows > 1 && block.columns < spec.n;
 }
 
 }  // namespace
 
 SplitMatmul::Grid SplitMatmul::packed_grid(const MatmulSpec& spec, int64_t wanted) {
   int64_t elements = spec.k * spec.n;
-  bool in_bands = item_size(spec.dtype) == 2 && spec.m >= kRowsForBands;
+  bool in_bands = is_narrow(spec) && spec.m >= kRowsForBands;
   int64_t parts = in_bands ? 1 : elements >= kPackedQuarter ? 4 : elements >= kPackedHalf ? 2 : 1;
   Grid grid = {1, spec.m, round_up(ceil_div(spec.n, parts), kLeastColumns)};
   int64_t bands = std::clamp<int64_t>(wanted / parts, 1, std::max<int64_t>(spec.m / kLeastRows, 1));

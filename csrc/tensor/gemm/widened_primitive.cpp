@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "tensor/simd/loops.h"
+#include "tensor/gemm/operand_copy.h"
 #include "tensor/storage.h"
 
 namespace md {
@@ -11,30 +11,14 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 
-// Rows of elements, and their float32 copies, consecutive in the scratchpad.
-struct WideCopy {
-  int64_t matrices = 1, lines = 1, length = 0;
-  int64_t matrix_stride = 0, line_stride = 0;
-  size_t at = 0;  // byte offset in the scratchpad
-  int64_t numel() const { return matrices * lines * length; }
+// An operand, and the place of its float32 copy in the scratchpad, in bytes.
+struct WideCopy : OperandCopy {
+  size_t at = 0;
   size_t wide_bytes() const { return static_cast<size_t>(numel()) * sizeof(float); }
 };
 
 WideCopy contiguous(const std::vector<int64_t>& sizes) {
-  return {.length = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>())};
-}
-
-// Also sets the strides of the float32 copy.
-WideCopy matrices(int64_t batch, int64_t rows, int64_t columns, std::array<int64_t, 3>& strides) {
-  bool by_rows = strides[2] == 1 || columns == 1;
-  WideCopy copy = {.matrices = strides[0] == 0 ? 1 : batch,
-                   .lines = by_rows ? rows : columns,
-                   .length = by_rows ? columns : rows,
-                   .matrix_stride = strides[0],
-                   .line_stride = by_rows ? strides[1] : strides[2]};
-  int64_t apart = copy.matrix_stride == 0 ? 0 : rows * columns;
-  strides = by_rows ? std::array<int64_t, 3>{apart, columns, 1} : std::array<int64_t, 3>{apart, 1, rows};
-  return copy;
+  return {{.length = std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>())}};
 }
 
 class WidenedPrimitive final : public OnednnPacking {
@@ -78,28 +62,11 @@ class WidenedPrimitive final : public OnednnPacking {
     own_bytes_ += (copy.wide_bytes() + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  // f(first element of a 16-bit row, first element of its float32 copy)
-  template <typename F>
-  static void for_each_line(const WideCopy& copy, const F& f) {
-    int64_t wide = 0;
-    for (int64_t matrix = 0; matrix < copy.matrices; ++matrix) {
-      for (int64_t line = 0; line < copy.lines; ++line, wide += copy.length)
-        f(matrix * copy.matrix_stride + line * copy.line_stride, wide);
-    }
-  }
   const void* widen(const WideCopy& copy, const void* from, std::byte* to) const {
-    ConvertLoop convert = loops().convert[static_cast<int>(dtype_)][static_cast<int>(DType::float32)];
-    for_each_line(copy, [&](int64_t narrow, int64_t wide) {
-      convert(static_cast<const uint16_t*>(from) + narrow, reinterpret_cast<float*>(to) + wide, copy.length);
-    });
+    copy.convert(dtype_, from, DType::float32, to);
     return to;
   }
-  void narrow(const std::byte* from, void* to) const {
-    ConvertLoop convert = loops().convert[static_cast<int>(DType::float32)][static_cast<int>(dtype_)];
-    for_each_line(dst_, [&](int64_t narrow, int64_t wide) {
-      convert(reinterpret_cast<const float*>(from) + wide, static_cast<uint16_t*>(to) + narrow, dst_.length);
-    });
-  }
+  void narrow(const std::byte* from, void* to) const { dst_.convert_back(DType::float32, from, dtype_, to); }
 
   OnednnPackingPtr wide_;
   DType dtype_;
@@ -117,10 +84,10 @@ OnednnPackingPtr make_widened_matmul(const MatmulSpec& spec) {
   if (!is_narrow_float(spec.dtype)) return nullptr;
   MatmulSpec wide = spec;
   wide.dtype = DType::float32;
-  std::vector<WideCopy> inputs = {matrices(spec.batch, spec.m, spec.k, wide.a_strides),
-                                  matrices(spec.batch, spec.k, spec.n, wide.b_strides)};
-  if (spec.has_bias) inputs.push_back({.length = spec.n});
-  WideCopy dst = matrices(spec.batch, spec.m, spec.n, wide.c_strides);
+  std::vector<WideCopy> inputs = {{OperandCopy::of_matrices(spec.batch, spec.m, spec.k, wide.a_strides)},
+                                  {OperandCopy::of_matrices(spec.batch, spec.k, spec.n, wide.b_strides)}};
+  if (spec.has_bias) inputs.push_back({{.length = spec.n}});
+  WideCopy dst = {OperandCopy::of_matrices(spec.batch, spec.m, spec.n, wide.c_strides)};
   OnednnPackingPtr primitive = make_matmul(wide);
   if (primitive == nullptr) return nullptr;
   return std::make_shared<WidenedPrimitive>(primitive, spec.dtype, std::move(inputs), dst, spec.packs_weights);
@@ -131,7 +98,7 @@ OnednnPackingPtr make_widened_convolution(const ConvolutionSpec& spec) {
   ConvolutionSpec wide = spec;
   wide.dtype = DType::float32;
   std::vector<WideCopy> inputs = {contiguous(spec.src), contiguous(spec.weights)};
-  if (spec.has_bias) inputs.push_back({.length = spec.dst[1]});
+  if (spec.has_bias) inputs.push_back({{.length = spec.dst[1]}});
   OnednnPackingPtr primitive = make_convolution(wide);
   if (primitive == nullptr) return nullptr;
   return std::make_shared<WidenedPrimitive>(primitive, spec.dtype, std::move(inputs), contiguous(spec.dst),

@@ -34,7 +34,9 @@ bool is_faster(const ConvolutionSpec& spec) {
     return std::all_of(values.begin(), values.end(), [=](int64_t each) { return each == value; });
   };
   bool has_kernel = spec.weights.size() == 4 && spec.weights[2] == kSide && spec.weights[3] == kSide;
-  if (spec.dtype != DType::float32 || !has_kernel || spec.transposed || spec.groups != 1) return false;
+  if (spec.dtype != DType::float32 || spec.precision != Precision::Float32 || !has_kernel || spec.transposed ||
+      spec.groups != 1)
+    return false;
   if (!all(spec.strides, 1) || !all(spec.dilations, 1)) return false;
   Shape shape = shape_of(spec);
   return std::min(shape.channels, shape.dst_channels) >= kLeastChannels && shape.across() * shape.down() >= kLeastTiles;

@@ -181,6 +181,23 @@ struct DepthwiseLoops {
   void (*plane)(const DepthwisePlane& plane, const float* image, const float* weights, float bias, float* dst);
 };
 
+// One row of the product of rows of bytes, (byte - zero) * step each, with columns of signed bytes, byte * column_step.
+struct ByteSums {
+  int64_t n;
+  float step;
+  int32_t zero;
+  const int32_t* column_sums;  // of the signed bytes
+  const float* column_steps;
+  const float* bias;  // may be null
+};
+
+struct ByteLoops {
+  // dst[i] = src[i] * inverse + zero, rounded to the nearest of 0 to 255; the products are less than 2^22, or NaN.
+  void (*bytes)(const float* src, int64_t n, float inverse, int32_t zero, uint8_t* dst);
+  // The sums of the products of the bytes as float32.
+  void (*floats_of_sums)(const ByteSums& sums, const int32_t* src, float* dst);
+};
+
 // T: float or double.
 template <typename T>
 struct FloatLoops {
@@ -246,6 +263,7 @@ struct LoopTable {
   const ComplexLoops<double>* f64_complex;
   WinogradLoops winograd;
   DepthwiseLoops depthwise;
+  ByteLoops bytes;
   // Whether all of index[0..n) are in [0, extent).
   bool (*indices_fit)(const int64_t* index, int64_t n, int64_t extent);
   // dst[i] = src[index[i] * stride]; returns false if an index is not in [-wrapped, extent): its element is then

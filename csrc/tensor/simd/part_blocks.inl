@@ -15,6 +15,7 @@ namespace {
 #include "tensor/simd/factor_loops.inl"
 #include "tensor/simd/pick_loops.inl"
 #include "tensor/simd/product_loops.inl"
+#include "tensor/simd/quantized_loops.inl"
 #include "tensor/simd/random_loops.inl"
 #include "tensor/simd/repeat_loops.inl"
 #include "tensor/simd/reversed_loops.inl"
@@ -38,6 +39,7 @@ constexpr LoopTable make_table() {
   table.f32_complex = &f32_complex;
   table.f64_complex = &f64_complex;
   table.random = {twist_words_run, temper_words_run, uniform_floats_run, uniform_doubles_run};
+  table.bytes = {bytes_run, floats_of_sums_run};
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();
   table.f32_factors = factor_loops<float>();

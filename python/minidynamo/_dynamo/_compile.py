@@ -72,9 +72,14 @@ def compile(
     dynamic          False: a graph for each shape; True: shapes are symbolic from the start; None: when they change
     backend          a name of list_backends(), or callable(gm, example_inputs) -> callable; None: the default backend,
                      "onednn" unless compiler.set_default_backend() was called
-    mode, options    are passed on to a callable backend. "onednn" has the option "freeze": True promises that the
-                     parameters of torch's modules are not written, so that the plan may keep them in its own layout;
-                     the other backends known by name have none. Of any backend
+    mode, options    are passed on to a callable backend. "onednn" has the options
+                     "freeze": True promises that the parameters of torch's modules are not written, so that the plan
+                     may keep them in its own layout;
+                     "precision": "float32" or "bfloat16", to which the operands of products, convolutions and
+                     attention of float32 are rounded where the processor multiplies bfloat16;
+                     "weights": "float32" or "int8", in which weights of products are kept where the processor
+                     multiplies bytes.
+                     The other backends known by name have none. Of any backend
                      options may hold "guard_filter_fn": a function that is given the guards of each capture and says
                      which are kept (minidynamo.compiler.keep_tensor_guards_unsafe and the like)
     name             replaces the function's name in logs
@@ -97,7 +102,8 @@ def compile(
         "isolate_recompiles": isolate_recompiles,
     }
     guard_filter, backend_options = _split_options(mode, options)
-    freezes, backend_options = _split_freeze(backend, backend_options)
+    own_options, backend_options = _split_own_options(backend, backend_options)
+    arguments_of_options = {_OWN_OPTIONS[option][0]: value for option, value in own_options.items()}
     backend = _chosen_backend(backend, mode, backend_options)
 
     def decorate(target: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,7 +113,7 @@ def compile(
             return target
         if is_module(target):
             return _compiled_module(target, options_given)
-        return _C.CompiledFunction(
+        compiled: Any = _C.CompiledFunction(
             _function_of(target),
             fullgraph=fullgraph,
             backend=backend,
@@ -116,8 +122,11 @@ def compile(
             name=name,
             guard_filter=guard_filter,
             isolated=isolate_recompiles,
-            freezes=freezes,
+            **arguments_of_options,
         )
+        if own_options:
+            compiled._own_options = own_options
+        return compiled
 
     return decorate if model is None else decorate(model)
 
@@ -185,17 +194,32 @@ def _split_options(
     return guard_filter, rest or None
 
 
-def _split_freeze(
+# Options of the default backend: the argument of CompiledFunction, and the values.
+_OWN_OPTIONS: dict[str, tuple[str, tuple[Any, ...]]] = {
+    "freeze": ("freezes", (False, True)),
+    "precision": ("precision", ("float32", "bfloat16")),
+    "weights": ("weights", ("float32", "int8")),
+}
+
+
+def _split_own_options(
     backend: str | Callable[..., Any], options: dict[str, Any] | None
-) -> tuple[bool, dict[str, Any] | None]:
-    """The option of the default backend, and the other options."""
-    if not isinstance(options, dict) or "freeze" not in options or known_name(backend) != "onednn":
-        return False, options
-    rest = dict(options)
-    freezes = rest.pop("freeze")
-    if not isinstance(freezes, bool):
-        raise TypeError(f"compile(): freeze must be a bool, not {type(freezes).__name__}")
-    return freezes, rest or None
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """The options of the default backend, checked, and the other options."""
+    is_own = known_name(backend) == "onednn" or getattr(backend, "_stands_for_onednn", False)
+    if not isinstance(options, dict) or not is_own:
+        return {}, options
+    rest, own = dict(options), {}
+    for name, (_, values) in _OWN_OPTIONS.items():
+        if name not in rest:
+            continue
+        value = own[name] = rest.pop(name)
+        kind = type(values[0])
+        if not isinstance(value, kind):
+            raise TypeError(f"compile(): {name} must be a {kind.__name__}, not {type(value).__name__}")
+        if value not in values:
+            raise ValueError(f"compile(): {name} must be {' or '.join(map(repr, values))}, not {value!r}")
+    return own, rest or None
 
 
 def _chosen_backend(

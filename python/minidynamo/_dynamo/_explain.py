@@ -247,6 +247,7 @@ def explain(function: Callable[..., Any]) -> Callable[..., ExplainOutput]:
     from ._compile import compile
 
     function = _python_function(function)
+    options = getattr(function, "_own_options", None)
 
     def explained(*args: Any, **kwargs: Any) -> ExplainOutput:
         graphs: list[GraphModule] = []
@@ -258,7 +259,7 @@ def explain(function: Callable[..., Any]) -> Callable[..., ExplainOutput]:
 
         # A separate backend, so no earlier captures are used.
         keep._stands_for_onednn = True  # type: ignore[attr-defined]  # read by the extension
-        captured = compile(function, backend=keep)
+        captured = compile(function, backend=keep, options=options)
         loops: list[Loop] = []
 
         def call() -> None:

@@ -2,6 +2,8 @@
 
 import gc
 import importlib.util
+import subprocess
+import sys
 import weakref
 
 import pytest
@@ -71,6 +73,55 @@ def test_changes(name):
         CHANGES[name](net)
         x = X.to(net.weight.dtype)
         assert torch.allclose(frozen(x), net(x), rtol=1e-4, atol=1e-4)
+
+
+with open("/proc/cpuinfo") as lines:
+    FLAGS = lines.read()
+HAS_INSTRUCTIONS = "avx512_bf16" in FLAGS and "avx512_vnni" in FLAGS
+needs_instructions = pytest.mark.skipif(not HAS_INSTRUCTIONS, reason="the processor has no instructions for it")
+REDUCED = {"bfloat16": {"precision": "bfloat16"}, "int8": {"weights": "int8"}}
+
+
+@needs_instructions
+@pytest.mark.parametrize("name", REDUCED)
+@pytest.mark.parametrize("change", CHANGES)
+def test_changes_in_reduced_precision(name, change):
+    net = layer()
+    frozen = minidynamo.compile(net, options={"freeze": True} | REDUCED[name])
+    for _ in range(2):
+        assert packed_bytes(frozen, X.to(net.weight.dtype)) >= 0
+        CHANGES[change](net)
+        x = X.to(net.weight.dtype)
+        found, expected = frozen(x), net(x)
+        assert (found - expected).abs().max() <= 0.02 * expected.abs().max()
+        if change != "double":
+            assert not torch.equal(found, minidynamo.compile(net)(x))
+
+
+@needs_instructions
+def test_reduced_precision_without_the_promise():
+    net = layer()
+    plain = minidynamo.compile(net)(X)
+    # Rounded at each call, where that pays.
+    rounded = minidynamo.compile(net, options=REDUCED["bfloat16"])
+    assert packed_bytes(rounded, X) == 0 and not torch.equal(rounded(X), plain)
+    net.weight.detach().numpy()[:] *= 2  # which torch does not count
+    assert (rounded(X) - net(X)).abs().max() <= 0.02 * net(X).abs().max()
+    # Weights in 8 bits are made once, or not at all.
+    int8 = minidynamo.compile(net, options=REDUCED["int8"])
+    assert packed_bytes(int8, X) == 0 and torch.equal(int8(X), minidynamo.compile(net)(X))
+
+
+@needs_instructions
+def test_the_promise_is_asked_for_once():
+    program = """
+import torch, minidynamo
+with torch.no_grad():
+    for net in (torch.nn.Linear(64, 64), torch.nn.Linear(48, 48)):
+        minidynamo.compile(net, options={"weights": "int8"})(torch.ones(4, net.in_features))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr.count('compile() needs options={"freeze": True} too') == 1
 
 
 def test_results_that_view_a_parameter():

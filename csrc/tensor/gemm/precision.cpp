@@ -1,0 +1,25 @@
+#include "tensor/gemm/precision.h"
+
+#include "tensor/gemm/onednn_info.h"
+
+namespace md {
+namespace {
+
+struct PrecisionRow {
+  const char* name;
+  bool (*is_fast)();
+};
+constexpr PrecisionRow kRows[kPrecisionCount] = {
+    {"float32", [] { return true; }}, {"bfloat16", onednn_multiplies_bfloat16}, {"int8", onednn_multiplies_bytes}};
+
+const PrecisionRow& row_of(Precision precision) { return kRows[static_cast<int>(precision)]; }
+
+}  // namespace
+
+const char* name_of(Precision precision) { return row_of(precision).name; }
+std::string of_precision(Precision precision) {
+  return precision == Precision::Float32 ? std::string() : std::string(" of ") + name_of(precision);
+}
+bool is_fast(Precision precision) { return row_of(precision).is_fast(); }
+
+}  // namespace md

@@ -1,0 +1,22 @@
+// In which numbers products of float32 are computed. Sums are float32, or exact integers, and results float32.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace md {
+
+enum class Precision : uint8_t {
+  Float32,
+  BFloat16,  // both operands rounded to bfloat16
+  Int8,      // b in 8 bits by column, made once; the rows of a in 8 bits at each call
+};
+inline constexpr int kPrecisionCount = 3;
+
+const char* name_of(Precision precision);
+// " of bfloat16", empty for float32: behind the name of an implementation.
+std::string of_precision(Precision precision);
+
+// Whether this processor multiplies such numbers faster than float32.
+bool is_fast(Precision precision);
+
+}  // namespace md
