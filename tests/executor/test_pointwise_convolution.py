@@ -1,0 +1,105 @@
+"""Convolutions with kernels of one element, as products with each image: values, strides, threads, when they are used."""
+
+import math
+
+import pytest
+
+import minidynamo
+
+F64 = minidynamo.float64
+FUNCTIONAL = minidynamo.nn.functional
+CONVOLUTIONS = {1: FUNCTIONAL.conv1d, 2: FUNCTIONAL.conv2d, 3: FUNCTIONAL.conv3d}
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    minidynamo.manual_seed(9)
+    threads = minidynamo.get_num_threads()
+    yield
+    minidynamo.set_num_threads(threads)
+    minidynamo._dynamo.reset()
+
+
+def kernel_of(function, *args):
+    (region,) = minidynamo._dynamo.explain(function)(*args).regions
+    return region.plan.steps[0].kernel
+
+
+# Images, channels, results, sizes, stride.
+SHAPES = [
+    (1, 64, 64, (14, 14), 1),
+    (1, 16, 130, (13, 11), 1),
+    (3, 33, 17, (20, 9), 1),
+    (1, 300, 48, (12, 12), 1),
+    (2, 24, 96, (31, 33), 2),
+    (1, 24, 96, (31, 62), (1, 3)),
+    (1, 24, 96, (32, 32), (2, 1)),
+    (2, 40, 16, (300,), 1),
+    (1, 40, 16, (300,), 2),
+    (1, 17, 18, (5, 6, 7), 1),
+    (2, 17, 18, (9, 10, 11), 2),
+    (1, 17, 18, (9, 10, 14), (1, 2, 1)),
+    (1, 512, 256, (28, 28), 1),
+]
+
+
+@pytest.mark.parametrize("with_bias", [False, True])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_values(shape, with_bias):
+    images, channels, results, sizes, stride = shape
+    x, weight = minidynamo.randn(images, channels, *sizes), minidynamo.randn(results, channels, *[1] * len(sizes))
+    bias = minidynamo.randn(results) if with_bias else None
+
+    def convolve(x, weight, bias):
+        return CONVOLUTIONS[len(sizes)](x, weight, bias, stride)
+
+    exact = convolve(x.to(F64), weight.to(F64), bias if bias is None else bias.to(F64))
+    largest = convolve(x.abs().to(F64), weight.abs().to(F64), None).amax().item()
+    found = convolve(x, weight, bias)
+    assert found.shape == exact.shape
+    assert (found.to(F64) - exact).abs().amax().item() <= 1e-6 * largest
+    compiled = minidynamo.compile(lambda *args: convolve(*args).relu() + 1)
+    for threads in (1, 2):
+        minidynamo.set_num_threads(threads)
+        assert minidynamo.equal(convolve(x, weight, bias), found)
+        assert minidynamo.equal(compiled(x, weight, bias), found.relu() + 1)
+    assert "own products with each image" in kernel_of(convolve, x, weight, bias)
+
+
+OTHERS = {
+    "few channels": ((1, 3, 20, 20), (32, 3, 1, 1), {}),
+    "few elements": ((1, 64, 7, 7), (64, 64, 1, 1), {}),
+    "padding": ((1, 64, 20, 20), (64, 64, 1, 1), {"padding": 1}),
+    "groups": ((1, 64, 20, 20), (64, 32, 1, 1), {"groups": 2}),
+    "a larger kernel": ((1, 64, 20, 20), (64, 64, 1, 2), {}),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others(name):
+    size, kernel, options = OTHERS[name]
+    x, weight = minidynamo.randn(*size), minidynamo.randn(*kernel)
+
+    def convolve(x, weight):
+        return FUNCTIONAL.conv2d(x, weight, **options)
+
+    assert "own products" not in kernel_of(convolve, x, weight)
+    assert (convolve(x, weight).to(F64) - convolve(x.to(F64), weight.to(F64))).abs().amax().item() <= 1e-4
+
+
+def test_special_values_stay_in_their_place():
+    x, weight = minidynamo.zeros(1, 16, 16, 16), minidynamo.ones(32, 16, 1, 1)
+    x[0, 3, 4, 5], x[0, 3, 15, 15] = math.nan, math.inf
+    found = FUNCTIONAL.conv2d(x, weight)
+    assert minidynamo.isnan(found).sum().item() == minidynamo.isinf(found).sum().item() == 32
+    assert minidynamo.isnan(found[0, :, 4, 5]).all() and minidynamo.isinf(found[0, :, 15, 15]).all()
+
+
+def test_weights_that_change_are_noticed():
+    x, layer = minidynamo.randn(1, 32, 20, 20), minidynamo.nn.Conv2d(32, 48, 1)
+    compiled = minidynamo.compile(layer)
+    with minidynamo.no_grad():
+        for _ in range(6):
+            compiled(x)
+        layer.weight.mul_(-2)
+        assert minidynamo.equal(compiled(x), layer(x))
