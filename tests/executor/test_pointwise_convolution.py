@@ -25,7 +25,18 @@ def kernel_of(function, *args):
     return region.plan.steps[0].kernel
 
 
-# Images, channels, results, sizes, stride.
+# Images, channels, results, sizes, stride; the kernel is one element, or `kernel`.
+PATCHES = [
+    (1, 3, 96, (56, 60), (4, 4), 4),
+    (2, 3, 33, (49, 45), (4, 4), 4),
+    (1, 3, 192, (105, 104), (4, 4), 5),
+    (1, 20, 40, (40, 41), (2, 2), 2),
+    (1, 20, 40, (40, 41), (2, 2), 3),
+    (1, 20, 40, (40, 41), (1, 2), (1, 3)),
+    (1, 20, 40, (40, 20), (3, 1), (3, 1)),
+    (2, 5, 16, (2000,), (4,), 10),
+    (1, 2, 16, (17, 18, 30), (2, 2, 3), (2, 3, 3)),
+]
 SHAPES = [
     (1, 64, 64, (14, 14), 1),
     (1, 16, 130, (13, 11), 1),
@@ -44,10 +55,11 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("with_bias", [False, True])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", [(*shape[:4], None, shape[4]) for shape in SHAPES] + PATCHES, ids=str)
 def test_values(shape, with_bias):
-    images, channels, results, sizes, stride = shape
-    x, weight = minidynamo.randn(images, channels, *sizes), minidynamo.randn(results, channels, *[1] * len(sizes))
+    images, channels, results, sizes, kernel, stride = shape
+    kernel = kernel or [1] * len(sizes)
+    x, weight = minidynamo.randn(images, channels, *sizes), minidynamo.randn(results, channels, *kernel)
     bias = minidynamo.randn(results) if with_bias else None
 
     def convolve(x, weight, bias):
@@ -71,7 +83,10 @@ OTHERS = {
     "few elements": ((1, 64, 7, 7), (64, 64, 1, 1), {}),
     "padding": ((1, 64, 20, 20), (64, 64, 1, 1), {"padding": 1}),
     "groups": ((1, 64, 20, 20), (64, 32, 1, 1), {"groups": 2}),
-    "a larger kernel": ((1, 64, 20, 20), (64, 64, 1, 2), {}),
+    "windows that overlap": ((1, 64, 20, 20), (64, 64, 1, 2), {}),
+    "windows that overlap in one dim": ((1, 64, 20, 20), (64, 64, 2, 2), {"stride": (2, 1)}),
+    "larger patches": ((1, 3, 160, 160), (64, 3, 8, 8), {"stride": 8}),
+    "dilation": ((1, 64, 30, 30), (64, 64, 2, 2), {"stride": 2, "dilation": 2}),
 }
 
 

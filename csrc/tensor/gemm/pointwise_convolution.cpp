@@ -14,11 +14,13 @@ namespace md {
 namespace {
 
 constexpr int64_t kLeastElements = 128, kLeastChannels = 16;  // of an image in one channel
+constexpr int64_t kLargestPatch = 4;  // along a dim: oneDNN reads larger ones no slower than they are copied
 constexpr int64_t kAlignment = 64;
 
-int64_t elements_of(const ConvolutionSpec& spec) {
-  return std::accumulate(spec.dst.begin() + 2, spec.dst.end(), int64_t{1}, std::multiplies<>());
+int64_t volume_from_2(const std::vector<int64_t>& sizes) {
+  return std::accumulate(sizes.begin() + 2, sizes.end(), int64_t{1}, std::multiplies<>());
 }
+int64_t elements_of(const ConvolutionSpec& spec) { return volume_from_2(spec.dst); }
 
 void round(const void* from, void* to, int64_t count) {
   loops().convert[static_cast<int>(DType::float32)][static_cast<int>(DType::bfloat16)](from, to, count);
@@ -33,13 +35,15 @@ void add_to_channels(const float* bias, int64_t count, int64_t elements, float* 
     for (int64_t j = 0; j < elements; ++j) channels[j] += bias[channel];
 }
 
-// In float32, by our own loops. With strides the elements that are read are copied first.
+// In float32, by our own loops. With strides the elements that are read are copied first, by places in the window.
 class FloatProducts final : public OnednnPacking {
  public:
   explicit FloatProducts(const ConvolutionSpec& spec)
-      : spec_(spec), m_(spec.dst[1]), n_(elements_of(spec)), k_(spec.src[1]) {
-    image_ = k_ * std::accumulate(spec.src.begin() + 2, spec.src.end(), int64_t{1}, std::multiplies<>());
-  }
+      : spec_(spec),
+        m_(spec.dst[1]),
+        n_(elements_of(spec)),
+        k_(spec.src[1] * volume_from_2(spec.weights)),
+        image_(spec.src[1] * volume_from_2(spec.src)) {}
 
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
     MD_ASSERT(inputs.size() == (spec_.has_bias ? 3u : 2u), "a convolution got ", inputs.size(), " inputs");
@@ -66,26 +70,38 @@ class FloatProducts final : public OnednnPacking {
   bool has_strides() const {
     return std::any_of(spec_.strides.begin(), spec_.strides.end(), [](int64_t stride) { return stride > 1; });
   }
-  // Of all channels: the last dim's elements in an inner loop, those of the others one row after the other.
+  // copy[channel, place in the window][place in the result]
   void copy_elements_read(const float* image, float* copy) const {
     size_t dims = spec_.strides.size();
+    std::vector<int64_t> in_window(dims, 0);
+    for (int64_t row = 0, window = volume_from_2(spec_.weights); row < k_; ++row, copy += n_) {
+      copy_place(image + row / window * (image_ / spec_.src[1]), in_window, copy);
+      count_on(spec_.weights, dims, in_window);
+    }
+  }
+  void copy_place(const float* channel, const std::vector<int64_t>& in_window, float* copy) const {
+    size_t dims = spec_.strides.size(), last = dims - 1;
     int64_t columns = spec_.dst.back(), step = spec_.strides.back();
-    std::vector<int64_t> at(dims, 0);  // of a row of the result, in the dims before the last
-    for (int64_t row = 0, rows = k_ * n_ / columns; row < rows; ++row, copy += columns) {
-      int64_t channel = row / (n_ / columns), place = channel;
-      for (size_t d = 0; d + 1 < dims; ++d) place = place * spec_.src[d + 2] + at[d] * spec_.strides[d];
-      const float* from = image + place * spec_.src.back();
+    std::vector<int64_t> at(dims, 0);
+    for (const float* end = copy + n_; copy < end; copy += columns) {
+      int64_t place = 0;
+      for (size_t d = 0; d < last; ++d) place = place * spec_.src[d + 2] + at[d] * spec_.strides[d] + in_window[d];
+      const float* from = channel + place * spec_.src.back() + in_window[last];
       for (int64_t x = 0; x < columns; ++x) copy[x] = from[x * step];
-      for (size_t d = dims - 1; d-- > 0;) {
-        if (++at[d] < spec_.dst[d + 2]) break;
-        at[d] = 0;
-      }
+      count_on(spec_.dst, last, at);
+    }
+  }
+  // The next of the places in the first `dims` dims of sizes, from its third on.
+  static void count_on(const std::vector<int64_t>& sizes, size_t dims, std::vector<int64_t>& place) {
+    for (size_t d = dims; d-- > 0;) {
+      if (++place[d] < sizes[d + 2]) return;
+      place[d] = 0;
     }
   }
 
   ConvolutionSpec spec_;
   int64_t m_, n_, k_;  // the weights are (m, k), what is read of an image (k, n)
-  int64_t image_;      // elements
+  int64_t image_;      // elements of one
 };
 
 class PointwiseConvolution final : public OnednnPacking {
@@ -140,17 +156,15 @@ class PointwiseConvolution final : public OnednnPacking {
 }  // namespace
 
 bool is_pointwise_product(const ConvolutionSpec& spec) {
-  auto all = [](const std::vector<int64_t>& values, size_t from, int64_t value) {
-    return std::all_of(values.begin() + static_cast<std::ptrdiff_t>(from), values.end(),
-                       [=](int64_t each) { return each == value; });
-  };
-  bool is_computed = spec.precision == Precision::BFloat16 ||
-                     (spec.precision == Precision::Float32 && spec.dtype == DType::float32 && gemm_replaces_onednn());
-  bool is_plain = is_computed && !spec.transposed && spec.groups == 1;
-  bool steps = spec.precision == Precision::Float32 || all(spec.strides, 0, 1);
-  bool is_pointwise = all(spec.weights, 2, 1) && steps && all(spec.padding, 0, 0);
-  return is_plain && is_pointwise && std::min(spec.src[1], spec.dst[1]) >= kLeastChannels &&
-         elements_of(spec) >= kLeastElements;
+  if (spec.transposed || spec.groups > 1 || elements_of(spec) < kLeastElements) return false;
+  bool is_float = spec.precision == Precision::Float32 && spec.dtype == DType::float32 && gemm_replaces_onednn();
+  if (!is_float && spec.precision != Precision::BFloat16) return false;
+  for (size_t d = 0; d < spec.strides.size(); ++d) {
+    int64_t kernel = spec.weights[d + 2];
+    bool is_apart = is_float && spec.dilations[d] == 1 && kernel <= std::min(spec.strides[d], kLargestPatch);
+    if (spec.padding[d] > 0 || (!is_apart && (kernel > 1 || spec.strides[d] > 1))) return false;
+  }
+  return std::min(spec.src[1] * volume_from_2(spec.weights), spec.dst[1]) >= kLeastChannels;
 }
 
 OnednnPackingPtr make_pointwise_convolution(const ConvolutionSpec& spec) {

@@ -1,5 +1,6 @@
 // Convolutions with kernels of one element: products of the weights with the channels of each image, which lie as the
-// product reads them. oneDNN's convolutions would copy images into layouts of their own and back.
+// product reads them. oneDNN's convolutions would copy images into layouts of their own and back. In float32 also those
+// whose windows are apart from each other: patches of an image.
 #pragma once
 #include "tensor/gemm/onednn.h"
 
