@@ -20,7 +20,7 @@ void apply(Special function, const Tensor& input, const Tensor& out) {
     self = Tensor::empty(out->spec());
     copy_elements(input, self);
   }
-  SpecialLoop run = special_loop(function);
+  SpecialLoop run = special_loop(function, self->dtype() != DType::float64);
   auto from = static_cast<size_t>(self->dtype()), to = static_cast<size_t>(DType::float64);
   ConvertLoop widen = loops().convert[from][to], narrow = loops().convert[to][from];
   auto item = static_cast<int64_t>(item_size(self->dtype()));

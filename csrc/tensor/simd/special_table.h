@@ -13,16 +13,19 @@ enum class Special : uint8_t {
 // dst[i] = f(src[i]); dst may be src.
 using SpecialLoop = void (*)(const double* src, double* dst, int64_t n);
 
-struct SpecialTable {
-  SpecialLoop loops[0
+inline constexpr int kSpecialCount = 0
 #define MD_SPECIAL(name) +1
 #include "tensor/simd/special_functions.def"
 #undef MD_SPECIAL
-  ];
+    ;
+
+struct SpecialTable {
+  SpecialLoop loops[kSpecialCount];
+  SpecialLoop short_loops[kSpecialCount];  // with the precision of float
 };
 
 // Of this processor's level.
-SpecialLoop special_loop(Special function);
+SpecialLoop special_loop(Special function, bool is_short);
 
 #define MD_SPECIAL_PART(level)        \
   namespace level {                   \

@@ -1,4 +1,4 @@
-"""The transforms: what sizes, dims and norm mean, and how each follows from three ops, which NumPy computes.
+"""The transforms: what sizes, dims and norm mean, and how each follows from three ops.
 
 n, s   the sizes of the transformed dims: these are cut, or filled with zeros at the end
 dim    the transformed dims; all of them, or as many of the last as there are sizes in s
