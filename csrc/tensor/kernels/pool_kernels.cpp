@@ -211,6 +211,10 @@ class ChannelWindows {
     int at = self->rank() - spatial - 1;
     channels_ = self->sizes()[at];
     image_step_ = at > 0 ? self->strides()[0] : 0;
+    for (int64_t x = 0; x < geometry.dims[2].output; ++x) {
+      Range range = range_of(geometry.dims[2], x);
+      widths_.push_back({range, count_of(range)});
+    }
   }
   // Rows of windows whose results stay in the cache.
   int64_t rows_at_once() const {
@@ -255,8 +259,8 @@ class ChannelWindows {
     int32_t* places = places_.data<int32_t>() + at;
     std::fill_n(values, w.output * channels_, lowest<T>());
     for (int64_t x = 0; x < w.output; ++x) {
-      Range width = range_of_(w, x);
-      int64_t place = is_empty || count_of(width) == 0 ? 0 : first_row + width.begin;
+      const auto& [width, count] = widths_[static_cast<size_t>(x)];
+      int64_t place = is_empty || count == 0 ? 0 : first_row + width.begin;
       std::fill_n(places + x * channels_, channels_, static_cast<int32_t>(place));
     }
     for (int64_t z = depth.begin; z < depth.end; z += depth.step)
@@ -267,12 +271,12 @@ class ChannelWindows {
   }
 
   void take_row(const T* row, int64_t start, T* values, int32_t* places) {
-    const WindowDim& width = geometry_.dims[2];
-    for (int64_t x = 0; x < width.output; ++x) {
-      Range range = range_of_(width, x);
-      lane_loops_of<T>().keep_larger(row + range.begin * steps_[2], steps_[2] * range.step, count_of(range), channels_,
-                                     {static_cast<int32_t>(start + range.begin), static_cast<int32_t>(range.step)},
-                                     values + x * channels_, places + x * channels_);
+    auto* run = lane_loops_of<T>().keep_larger;
+    for (const auto& [range, count] : widths_) {
+      run(row + range.begin * steps_[2], steps_[2] * range.step, count, channels_,
+          {static_cast<int32_t>(start + range.begin), static_cast<int32_t>(range.step)}, values, places);
+      values += channels_;
+      places += channels_;
     }
   }
 
@@ -281,7 +285,8 @@ class ChannelWindows {
   std::array<int64_t, kWindowDims> steps_;
   const T* data_;
   int64_t channels_, image_step_;
-  Tensor values_, places_;  // (windows, channels)
+  std::vector<std::pair<Range, int64_t>> widths_;  // of the windows of a row, and how many elements each has
+  Tensor values_, places_;                         // (windows, channels)
 };
 
 template <typename T>

@@ -34,27 +34,28 @@ void short_lgamma_run(const double* src, double* dst, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) dst[i] = upper_lgamma(src[i], kShortNearTwo, kFew);
 }
-void short_erfinv_run(const double* src, double* dst, int64_t n) {
+void float_erfinv_run(const float* src, float* dst, int64_t n) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) dst[i] = short_erfinv(src[i]);
+  for (int64_t i = 0; i < n; ++i) dst[i] = float_erfinv(src[i]);
 }
 
-constexpr SpecialTable special_table() {
+constexpr SpecialTable made_table() {
   SpecialTable table = {{
 #define MD_SPECIAL(name) name##_run,
 #include "tensor/simd/special_functions.def"
 #undef MD_SPECIAL
                         },
+                        {},
                         {}};
   for (int i = 0; i < kSpecialCount; ++i) table.short_loops[i] = table.loops[i];
   table.loops[int(Special::lgamma)] = any_lgamma_run;
   table.short_loops[int(Special::lgamma)] = short_lgamma_run;
-  table.short_loops[int(Special::erfinv)] = short_erfinv_run;
+  table.float_loops[int(Special::erfinv)] = float_erfinv_run;
   return table;
 }
 
 }  // namespace
 
-const constinit SpecialTable specials = special_table();
+const constinit SpecialTable specials = made_table();
 
 }  // namespace md::MD_LEVEL

@@ -5,9 +5,9 @@
 constexpr double kPi = 3.14159265358979323846, kRootOfHalf = 0.70710678118654752440, kLogPi = 1.14472988584940017414;
 
 // The sum of factors[k] x^k.
-template <int N>
-inline double powers(double x, const double (&factors)[N]) {
-  double total = factors[N - 1];
+template <typename T, int N>
+inline T powers(T x, const T (&factors)[N]) {
+  T total = factors[N - 1];
 #pragma GCC unroll 32
   for (int k = N - 2; k >= 0; --k) total = total * x + factors[k];
   return total;
@@ -212,12 +212,12 @@ inline double special_erfinv(double y) {
   found = choose(size < 1, found, choose(size == 1, infinity(y), __builtin_nan("")));
   return float_copysign(found, y);
 }
-// With the precision of float.
-inline double short_erfinv(double x) {
-  double w = -math_log((1 - x) * (1 + x));
-  uint8_t is_middle = w < 6.25;
-  double middle = powers(choose(is_middle, w, 0.0) - 3.125, kErfinvMiddle);
-  double tail = powers(float_sqrt(choose(is_middle, 9.0, w)) - 3.27, kErfinvTail);
-  double found = x * choose(is_middle, middle, tail);
+// In float, to some ULP. (1 - x) is exact where it matters, near 1.
+inline float float_erfinv(float x) {
+  float w = -math_log((1 - x) * (1 + x));
+  uint8_t is_middle = w < 6.25f;
+  float middle = powers(choose(is_middle, w, 0.0f) - 3.125f, kErfinvMiddle);
+  float tail = powers(float_sqrt(choose(is_middle, 9.0f, w)) - 3.27f, kErfinvTail);
+  float found = x * choose(is_middle, middle, tail);
   return choose(float_abs(x) == 1, float_copysign(infinity(x), x), found);
 }

@@ -12,6 +12,7 @@ enum class Special : uint8_t {
 
 // dst[i] = f(src[i]); dst may be src.
 using SpecialLoop = void (*)(const double* src, double* dst, int64_t n);
+using FloatSpecialLoop = void (*)(const float* src, float* dst, int64_t n);
 
 inline constexpr int kSpecialCount = 0
 #define MD_SPECIAL(name) +1
@@ -21,11 +22,12 @@ inline constexpr int kSpecialCount = 0
 
 struct SpecialTable {
   SpecialLoop loops[kSpecialCount];
-  SpecialLoop short_loops[kSpecialCount];  // with the precision of float
+  SpecialLoop short_loops[kSpecialCount];       // with the precision of float
+  FloatSpecialLoop float_loops[kSpecialCount];  // null: there is none
 };
 
 // Of this processor's level.
-SpecialLoop special_loop(Special function, bool is_short);
+const SpecialTable& special_table();
 
 #define MD_SPECIAL_PART(level)        \
   namespace level {                   \

@@ -192,8 +192,13 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     length = minlength
     if input.numel() > 0:
         least, most = minidynamo.aminmax(input)
-        require_data(least >= 0, "[bincount] only supports 1-d non-negative integral inputs.")
-        length = _as_size(minidynamo.clamp(most.long() + 1, min=minlength))
+        if minidynamo.compiler.is_compiling():
+            require_data(least >= 0, "[bincount] only supports 1-d non-negative integral inputs.")
+            length = _as_size(minidynamo.clamp(most.long() + 1, min=minlength))
+        elif least.item() < 0:
+            raise RuntimeError("[bincount] only supports 1-d non-negative integral inputs.")
+        else:
+            length = max(int(most.item()) + 1, minlength)
     if weights is None:
         return prims.bin_counts(input, length)
     if weights.dtype != minidynamo.float32:

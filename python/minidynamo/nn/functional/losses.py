@@ -170,11 +170,8 @@ def nll_loss(
     """The negative of each log probability, input (N, C, ...), that the class target (N, ...) names, times its
     weight."""
     dim = _class_dim("nll_loss", input)
-    if (
-        input.dim() != target.dim() + 1
-        or input.shape[:dim] != target.shape[:dim]
-        or input.shape[dim + 1 :] != target.shape[dim:]
-    ):
+    sizes, given = input.shape, target.shape
+    if len(sizes) != len(given) + 1 or sizes[:dim] != given[:dim] or sizes[dim + 1 :] != given[dim:]:
         raise ValueError(
             f"nll_loss(): Expected input batch_size and sizes to match target's; shapes {tuple(input.shape)} and"
             f" {tuple(target.shape)}"
