@@ -225,38 +225,28 @@ class ChannelWindows {
   // The results of some rows of an image, turned to the layout of outs.
   void run(int64_t image, int64_t row, int64_t rows, std::span<Tensor> outs) {
     int64_t width = geometry_.dims[2].output, pixels = rows * width;
-    make_room(pixels);
+    if (static_cast<int64_t>(values_.size()) < pixels * channels_) {
+      values_.resize(static_cast<size_t>(pixels * channels_));
+      places_.resize(values_.size());
+    }
     for (int64_t i = 0; i < rows; ++i) {
       Range depth = range_of_(geometry_.dims[0], (row + i) / geometry_.dims[1].output);
       Range height = range_of_(geometry_.dims[1], (row + i) % geometry_.dims[1].output);
       take(image, depth, height, i * width * channels_);
     }
     int64_t size = geometry_.output_size(), first = image * channels_ * size + row * width;
-    for (int i = 0; i < 2; ++i) {
-      const Tensor &from = i == 0 ? values_ : places_, &to = outs[static_cast<size_t>(i)];
-      TensorSpec turned = from.spec(), part = to.spec();
-      turned.sizes = part.sizes = {channels_, pixels};
-      turned.strides = {1, channels_};
-      part.strides = {size, 1};
-      copy_elements(Tensor::view(from, turned, 0), Tensor::view(to, part, to->offset() + first));
-    }
+    lane_loops_of<T>().turn_pixels(values_.data(), places_.data(), channels_, pixels, size, outs[0].data<T>() + first,
+                                   outs[1].data<int64_t>() + first);
   }
 
  private:
-  void make_room(int64_t pixels) {
-    if (values_.defined() && values_->numel() >= pixels * channels_) return;
-    DType dtype = sizeof(T) == sizeof(double) ? DType::float64 : DType::float32;
-    values_ = Tensor::empty(TensorSpec::contiguous(dtype, DimVec{pixels * channels_}));
-    places_ = Tensor::empty(TensorSpec::contiguous(DType::int32, DimVec{pixels * channels_}));
-  }
-
   // At first the lowest number, at the first element of each window.
   void take(int64_t image, Range depth, Range height, int64_t at) {
     const auto& [d, h, w] = geometry_.dims;
     bool is_empty = count_of(depth) == 0 || count_of(height) == 0;
     int64_t first_row = (depth.begin * h.input + height.begin) * w.input;
-    T* values = values_.data<T>() + at;
-    int32_t* places = places_.data<int32_t>() + at;
+    T* values = values_.data() + at;
+    int32_t* places = places_.data() + at;
     std::fill_n(values, w.output * channels_, lowest<T>());
     for (int64_t x = 0; x < w.output; ++x) {
       const auto& [width, count] = widths_[static_cast<size_t>(x)];
@@ -286,7 +276,8 @@ class ChannelWindows {
   const T* data_;
   int64_t channels_, image_step_;
   std::vector<std::pair<Range, int64_t>> widths_;  // of the windows of a row, and how many elements each has
-  Tensor values_, places_;                         // (windows, channels)
+  std::vector<T> values_;                          // (windows, channels)
+  std::vector<int32_t> places_;
 };
 
 template <typename T>

@@ -7,15 +7,74 @@ inline void keep_larger_of(T now, int32_t place, T& value, int32_t& at) {
   at = choose(is_larger, place, at);
 }
 
+// A vector of channels, whose results stay in registers; how many channels were taken.
+inline int64_t keep_larger_in_vectors(const float* src, int64_t step, int64_t pixels, int64_t n, PixelPlaces at,
+                                      float* values, int32_t* places) {
+  int64_t i = 0;
+  for (; i + kVector<float> <= n; i += kVector<float>) {
+    Vector<float> value = load_vector(values + i);
+    Vector<int32_t> place = load_vector(places + i);
+    int32_t here = at.first;
+    for (int64_t k = 0; k < pixels; ++k, here += at.step) {
+      Vector<float> now = load_vector(src + k * step + i);
+      auto stays = (now <= value) | ((value != value) & (now == now));
+      value = stays ? value : now;
+      place = stays ? place : Vector<int32_t>{} + here;
+    }
+    store_vector<float>(value, values + i);
+    store_vector<int32_t>(place, places + i);
+  }
+  return i;
+}
+
 template <typename T>
 void keep_larger_run(const T* src, int64_t step, int64_t pixels, int64_t n, PixelPlaces at, T* values,
                      int32_t* places) {
+  int64_t done = 0;
+  if constexpr (sizeof(T) == sizeof(float)) done = keep_larger_in_vectors(src, step, pixels, n, at, values, places);
   for (int64_t k = 0; k < pixels; ++k) {
     const T* pixel = src + k * step;
     int32_t place = at.first + int32_t(k) * at.step;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) keep_larger_of(pixel[i], place, values[i], places[i]);
+    for (int64_t i = done; i < n; ++i) keep_larger_of(pixel[i], place, values[i], places[i]);
   }
+}
+
+template <typename T>
+inline void store_as(Vector<T> line, T* dst) {
+  store_vector<T>(line, dst);
+}
+inline void store_as(Vector<int32_t> line, int64_t* dst) {
+  int32_t numbers[kVector<int32_t>];
+  store_vector<int32_t>(line, numbers);
+  for (int i = 0; i < kVector<int32_t>; ++i) dst[i] = numbers[i];
+}
+
+// Squares of a vector's width in registers, and what is left of rows and columns.
+template <typename T, typename To>
+void turn_columns(const T* src, int64_t columns, int64_t rows, int64_t step, To* dst) {
+  constexpr int kSide = kVector<T>;
+  int64_t whole_columns = columns / kSide * kSide, whole_rows = rows / kSide * kSide;
+  for (int64_t column = 0; column < whole_columns; column += kSide) {
+    for (int64_t row = 0; row < whole_rows; row += kSide) {
+      Vector<T> lines[kSide];
+#pragma GCC unroll 16
+      for (int k = 0; k < kSide; ++k) lines[k] = load_vector(src + (row + k) * columns + column);
+      transpose<T>(lines);
+#pragma GCC unroll 16
+      for (int k = 0; k < kSide; ++k) store_as(lines[k], dst + (column + k) * step + row);
+    }
+  }
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = column < whole_columns ? whole_rows : 0; row < rows; ++row)
+      dst[column * step + row] = To(src[row * columns + column]);
+}
+
+template <typename T>
+void turn_pixels_run(const T* values, const int32_t* places, int64_t channels, int64_t pixels, int64_t step, T* dst,
+                     int64_t* dst_places) {
+  turn_columns(values, channels, pixels, step, dst);
+  turn_columns(places, channels, pixels, step, dst_places);
 }
 
 template <typename T>
@@ -188,6 +247,6 @@ void pair_norms_run(const PairRows<T>& rows, PairNorm norm, int64_t i, int64_t f
 
 template <typename T>
 constexpr LaneLoops<T> lane_loops() {
-  return {keep_larger_run<T>, pixels_run<T>, inside_run<T>,    wholes_run<T>,
-          offsets_run<T>,     taps_run<T>,   pair_norms_run<T>};
+  return {keep_larger_run<T>, turn_pixels_run<T>, pixels_run<T>, inside_run<T>,
+          wholes_run<T>,      offsets_run<T>,     taps_run<T>,   pair_norms_run<T>};
 }

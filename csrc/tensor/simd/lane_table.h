@@ -33,6 +33,9 @@ struct LaneLoops {
   // place.
   void (*keep_larger)(const T* src, int64_t step, int64_t pixels, int64_t n, PixelPlaces at, T* values,
                       int32_t* places);
+  // Of (pixels, channels) numbers and their places the columns, as rows that are `step` elements apart.
+  void (*turn_pixels)(const T* values, const int32_t* places, int64_t channels, int64_t pixels, int64_t step, T* dst,
+                      int64_t* dst_places);
   // From [-1, 1], `step` elements apart, to pixels; inside() then treats those outside as the padding says.
   void (*pixels)(const T* grid, int64_t step, const SampleDim& dim, int64_t n, T* places);
   void (*inside)(const SampleDim& dim, int64_t n, T* places);

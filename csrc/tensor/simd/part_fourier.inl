@@ -4,6 +4,8 @@ namespace {
 
 #include "tensor/simd/vectors.inl"
 
+#include "tensor/simd/vector_turns.inl"
+
 #include "tensor/simd/fourier_butterflies.inl"
 #include "tensor/simd/fourier_loops.inl"
 

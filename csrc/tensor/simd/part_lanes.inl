@@ -6,6 +6,7 @@ namespace {
 #include "tensor/simd/vectors.inl"
 
 #include "tensor/simd/pointwise_functions.inl"
+#include "tensor/simd/vector_turns.inl"
 
 #include "tensor/simd/lane_loops.inl"
 
