@@ -46,7 +46,7 @@ void bin_counts_kernel(const OpCall& call, std::span<Tensor> outs) {
   if (stretches == 1)
     return size <= kFewBins && n > kTables * size ? count_in_tables(data, n, size, counts) : count_in(data, n, counts);
   std::vector<int64_t> parts(static_cast<size_t>(stretches * size));
-  parallel_for(stretches, static_cast<double>(n / stretches), [&](int64_t begin, int64_t end) {
+  parallel_for(stretches, static_cast<double>(n) / static_cast<double>(stretches), [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       int64_t first = n * part / stretches, last = n * (part + 1) / stretches;
       count_in_tables(data + first, last - first, size, parts.data() + part * size);

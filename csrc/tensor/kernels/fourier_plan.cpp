@@ -83,7 +83,9 @@ int64_t smooth_from(int64_t n) {
 }
 
 // k^2 modulo 2 n: the chirp's angles repeat themselves.
-int64_t square_modulo(int64_t k, int64_t n) { return static_cast<int64_t>(static_cast<__int128>(k) * k % (2 * n)); }
+int64_t square_modulo(int64_t k, int64_t n) {
+  return static_cast<int64_t>(static_cast<__int128>(k) * k % (static_cast<__int128>(2) * n));
+}
 
 }  // namespace
 

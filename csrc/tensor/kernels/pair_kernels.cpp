@@ -1,5 +1,6 @@
 // Distances between the rows of one matrix.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -52,7 +53,8 @@ void pair_distances_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor columns = Tensor::empty(TensorSpec::contiguous(out->dtype(), DimVec{turned.sizes[0], step}));
   if (step > count) std::memset(columns->data(), 0, static_cast<size_t>(columns->numel()) * item_size(out->dtype()));
   copy_elements(Tensor::view(self, turned, self->offset()), part_of(columns, 1, 0, count));
-  auto norm = static_cast<PairNorm>(int_arg(call, 1));
+  constexpr std::array kNorms = {PairNorm::Count, PairNorm::Sum, PairNorm::Root, PairNorm::Largest};
+  PairNorm norm = kNorms.at(static_cast<size_t>(int_arg(call, 1)));
   if (out->dtype() == DType::float64)
     pair_distances<double>(columns, count, norm, out);
   else

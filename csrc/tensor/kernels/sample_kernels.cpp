@@ -1,6 +1,6 @@
 // Images sampled at the places of a grid.
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -145,8 +145,10 @@ void grid_sample_kernel(const OpCall& call, std::span<Tensor> outs) {
   Tensor image = as_contiguous(tensor_arg(call, 0), dtype), grid = as_contiguous(tensor_arg(call, 1), dtype);
   if (image->numel() / image->sizes()[0] / image->sizes()[1] > std::numeric_limits<int32_t>::max())
     raise_op(ErrorKind::Runtime, call.row.name, "an image has more than 2^31 - 1 pixels", operand_shapes(call));
-  SampleCall wanted = {static_cast<SampleMode>(int_arg(call, 2)), static_cast<SamplePadding>(int_arg(call, 3)),
-                       bool_arg(call, 4)};
+  constexpr std::array kModes = {SampleMode::Linear, SampleMode::Nearest, SampleMode::Cubic};
+  constexpr std::array kPaddings = {SamplePadding::Zeros, SamplePadding::Border, SamplePadding::Reflection};
+  SampleCall wanted = {kModes.at(static_cast<size_t>(int_arg(call, 2))),
+                       kPaddings.at(static_cast<size_t>(int_arg(call, 3))), bool_arg(call, 4)};
   if (dtype == DType::float64)
     sample<double>(wanted, image, grid, out);
   else

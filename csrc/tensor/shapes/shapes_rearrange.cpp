@@ -184,6 +184,8 @@ void pair_distances_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   if (!fits)
     raise_op(ErrorKind::Runtime, call.row.name, "expected a matrix of float32 or float64, got ", row(self.dtype).name,
              operand_shapes(call));
+  int64_t norm = int_arg(call, 1);
+  if (norm < 0 || norm > 3) raise_op(ErrorKind::Runtime, call.row.name, "there is no norm ", norm);
   push_contiguous(outs, self.dtype, {floor_divide(self.sizes[0] * (self.sizes[0] - 1), 2)});
 }
 
