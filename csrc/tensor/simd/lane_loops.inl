@@ -149,10 +149,36 @@ inline T tap_of(const T* plane, int32_t at, T weight) {
   return choose(at >= 0, plane[at < 0 ? 0 : at], T(0)) * weight;
 }
 
+#if MD_LEVEL_BYTES == 64
+// GCC does without the instruction that gathers, which leaves out what is outside.
+template <int Taps>
+inline int64_t add_whole_taps(const float* plane, const int32_t* offsets, const float* weights, int64_t n,
+                              bool is_first, float* dst) {
+  int64_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    __m512 total = is_first ? _mm512_setzero_ps() : _mm512_loadu_ps(dst + i);
+#pragma GCC unroll 4
+    for (int k = 0; k < Taps; ++k) {
+      __m512i places = _mm512_loadu_si512(offsets + k * n + i);
+      __mmask16 inside = _mm512_cmpge_epi32_mask(places, _mm512_setzero_si512());
+      __m512 found = _mm512_mask_i32gather_ps(_mm512_setzero_ps(), inside, places, plane, 4);
+      __m512 weight = _mm512_loadu_ps(weights + k * n + i);
+      total = k == 0 && is_first ? found * weight : _mm512_fmadd_ps(found, weight, total);
+    }
+    _mm512_storeu_ps(dst + i, total);
+  }
+  return i;
+}
+#endif
+
 template <int Taps, typename T>
 inline void add_taps(const T* plane, const int32_t* offsets, const T* weights, int64_t n, bool is_first, T* dst) {
+  int64_t done = 0;
+#if MD_LEVEL_BYTES == 64
+  if constexpr (sizeof(T) == sizeof(float)) done = add_whole_taps<Taps>(plane, offsets, weights, n, is_first, dst);
+#endif
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = done; i < n; ++i) {
     T total = tap_of(plane, offsets[i], weights[i]);
 #pragma GCC unroll 4
     for (int k = 1; k < Taps; ++k) total += tap_of(plane, offsets[k * n + i], weights[k * n + i]);
