@@ -470,8 +470,10 @@ from ._C import _LU_pivots_info
 from ._C import _L_info
 from ._C import _Q_R
 from ._C import _U_S_Vh
+from ._C import _a_tau
 from ._C import _eigenvalues_eigenvectors
 from ._C import _inverse_info
+from ._C import _losses_kept_places
 from ._C import _result_info
 from ._C import _sign_logabsdet
 from ._C import _solution_rank

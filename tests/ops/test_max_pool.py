@@ -67,3 +67,43 @@ def check_drawn(number):
 def test_values_and_places(start):
     for number in range(start, start + 20):
         check_drawn(number)
+
+
+def last_channels(x, rank):
+    """The same elements, each pixel's channels side by side."""
+    order = [0, *range(2, rank + 2), 1]
+    back = [0, rank + 1, *range(1, rank + 1)]
+    return x.permute(order).contiguous().permute(back)
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_of_channels_side_by_side(rank, dtype, adaptive):
+    for number in range(12):
+        _, sizes, arguments, _ = drawn(number)
+        channels = [1, 3, 4, 17, 33][number % 5]
+        x = last_channels(elements((2, channels, *[5, 8, 9][:rank]), dtype, number), rank)
+        ours = minidynamo.from_numpy(x.float().numpy()).to(getattr(minidynamo, dtype))
+        assert channels < 2 or ours.stride()[1] == 1
+        if adaptive:
+            name, given = f"adaptive_max_pool{rank}d", ([1 + number % 4] * rank,)
+        else:
+            name, given = (
+                f"max_pool{rank}d",
+                tuple((part * 3)[:rank] if isinstance(part, list) else part for part in arguments),
+            )
+        calls = [getattr(library.nn.functional, name) for library in (minidynamo, torch)]
+        if not adaptive:
+            given = (given[0], given[1], [min(p, k // 2) for p, k in zip(given[2], given[0])], *given[3:])
+        try:
+            expected = calls[1](x.contiguous(), *given, return_indices=True)
+        except RuntimeError:
+            continue  # windows larger than the image
+        for image in (ours, ours[:1], ours[0]):
+            found = calls[0](image, *given, return_indices=True)
+            wanted = [each if image.dim() == rank + 2 else each[0] for each in expected]
+            wanted = [each[: image.shape[0]] if image.dim() == rank + 2 else each for each in wanted]
+            values = torch.from_numpy(found[0].double().numpy())
+            torch.testing.assert_close(values, wanted[0].double(), rtol=0, atol=0, equal_nan=True)
+            assert torch.equal(torch.from_numpy(found[1].numpy()), wanted[1])

@@ -35,7 +35,7 @@ CALLED_BY_PROGRAMS = {
     "__init__.py": {"show_config", "__getattr__"},
     "__main__.py": {"main"},
     "_dynamo/_compile.py": {"_compiled_module", "_split_options", "_chosen_backend", "_caller_of"},
-    "_numpy_routines/__init__.py": {"run"},  # NumPy computes decompositions and transforms
+    "_numpy_routines/__init__.py": {"run"},  # NumPy computes decompositions
     "_numpy_routines/lapack.py": {"_lstsq"},
     "_logging.py": {"_tell_steps", "_tell_summary", "_is_module"},
     "_log_records.py": {"use_logging"},

@@ -1,4 +1,4 @@
-// Singular values, eigenvalues and Fourier transforms, by NumPy.
+// Singular values and eigenvalues, by NumPy.
 #include <vector>
 
 #include "base/host_hooks.h"

@@ -10,8 +10,10 @@
 #include "tensor/ops/call_args.h"
 #include "tensor/ops/kernels.h"
 #include "tensor/parallel/threads.h"
+#include "tensor/shapes/memory_format.h"
 #include "tensor/shapes/window_geometry.h"
 #include "tensor/simd/copy.h"
+#include "tensor/simd/lane_table.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -184,13 +186,143 @@ void max_moving_windows(const WindowGeometry& geometry, const Tensor& self, std:
   });
 }
 
+// Whether the channels of a pixel are adjacent in memory, and there are enough of them.
+bool has_adjacent_channels(const Tensor& self, int spatial) {
+  constexpr int64_t kFewest = 4;
+  int channels = self->rank() - spatial - 1;
+  return channels >= 0 && self->strides()[channels] == 1 && self->sizes()[channels] >= kFewest &&
+         !self->is_contiguous();
+}
+
+// The steps of a tensor's last dims, as those of a geometry.
+std::array<int64_t, kWindowDims> spatial_steps(const Tensor& self, int spatial) {
+  std::array<int64_t, kWindowDims> steps = {};
+  for (int i = 0; i < spatial; ++i)
+    steps[static_cast<size_t>(kWindowDims - spatial + i)] = self->strides()[self->rank() - spatial + i];
+  return steps;
+}
+
+// The windows of all channels at once.
+template <typename T>
+class ChannelWindows {
+ public:
+  ChannelWindows(const WindowGeometry& geometry, const Tensor& self, int spatial, RangeOf range_of)
+      : geometry_(geometry), range_of_(range_of), steps_(spatial_steps(self, spatial)), data_(self.data<T>()) {
+    int at = self->rank() - spatial - 1;
+    channels_ = self->sizes()[at];
+    image_step_ = at > 0 ? self->strides()[0] : 0;
+    for (int64_t x = 0; x < geometry.dims[2].output; ++x) {
+      Range range = range_of(geometry.dims[2], x);
+      widths_.push_back({range, count_of(range)});
+    }
+  }
+  // Rows of windows whose results stay in the cache.
+  int64_t rows_at_once() const {
+    constexpr int64_t kMost = 1 << 15;
+    return std::max<int64_t>(kMost / (channels_ * geometry_.dims[2].output), 1);
+  }
+
+  // The results of some rows of an image, turned to the layout of outs.
+  void run(int64_t image, int64_t row, int64_t rows, std::span<Tensor> outs) {
+    int64_t width = geometry_.dims[2].output, pixels = rows * width;
+    if (static_cast<int64_t>(values_.size()) < pixels * channels_) {
+      values_.resize(static_cast<size_t>(pixels * channels_));
+      places_.resize(values_.size());
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      Range depth = range_of_(geometry_.dims[0], (row + i) / geometry_.dims[1].output);
+      Range height = range_of_(geometry_.dims[1], (row + i) % geometry_.dims[1].output);
+      take(image, depth, height, i * width * channels_);
+    }
+    int64_t size = geometry_.output_size(), first = image * channels_ * size + row * width;
+    lane_loops_of<T>().turn_pixels(values_.data(), places_.data(), channels_, pixels, size, outs[0].data<T>() + first,
+                                   outs[1].data<int64_t>() + first);
+  }
+
+ private:
+  // At first the lowest number, at the first element of each window.
+  void take(int64_t image, Range depth, Range height, int64_t at) {
+    const auto& [d, h, w] = geometry_.dims;
+    bool is_empty = count_of(depth) == 0 || count_of(height) == 0;
+    int64_t first_row = (depth.begin * h.input + height.begin) * w.input;
+    T* values = values_.data() + at;
+    int32_t* places = places_.data() + at;
+    std::fill_n(values, w.output * channels_, lowest<T>());
+    for (int64_t x = 0; x < w.output; ++x) {
+      const auto& [width, count] = widths_[static_cast<size_t>(x)];
+      int64_t place = is_empty || count == 0 ? 0 : first_row + width.begin;
+      std::fill_n(places + x * channels_, channels_, static_cast<int32_t>(place));
+    }
+    for (int64_t z = depth.begin; z < depth.end; z += depth.step)
+      for (int64_t y = height.begin; y < height.end; y += height.step) {
+        const T* row = data_ + image * image_step_ + z * steps_[0] + y * steps_[1];
+        take_row(row, (z * h.input + y) * w.input, values, places);
+      }
+  }
+
+  void take_row(const T* row, int64_t start, T* values, int32_t* places) {
+    auto* run = lane_loops_of<T>().keep_larger;
+    for (const auto& [range, count] : widths_) {
+      run(row + range.begin * steps_[2], steps_[2] * range.step, count, channels_,
+          {static_cast<int32_t>(start + range.begin), static_cast<int32_t>(range.step)}, values, places);
+      values += channels_;
+      places += channels_;
+    }
+  }
+
+  const WindowGeometry& geometry_;
+  RangeOf range_of_;
+  std::array<int64_t, kWindowDims> steps_;
+  const T* data_;
+  int64_t channels_, image_step_;
+  std::vector<std::pair<Range, int64_t>> widths_;  // of the windows of a row, and how many elements each has
+  std::vector<T> values_;                          // (windows, channels)
+  std::vector<int32_t> places_;
+};
+
+template <typename T>
+void max_channel_windows(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs, int spatial,
+                         RangeOf range_of) {
+  int64_t rows = geometry.dims[0].output * geometry.dims[1].output;
+  int64_t images = self->rank() > spatial + 1 ? self->sizes()[0] : 1;
+  int64_t at_once = std::min(rows, ChannelWindows<T>(geometry, self, spatial, range_of).rows_at_once());
+  int64_t blocks = (rows + at_once - 1) / at_once;
+  double ns = 0.5 * static_cast<double>(outs[0]->numel()) / static_cast<double>(images * blocks) *
+              static_cast<double>(std::max<int64_t>(geometry.input_size() / geometry.output_size(), 4));
+  parallel_for(images * blocks, ns, [&](int64_t begin, int64_t end) {
+    ChannelWindows<T> windows(geometry, self, spatial, range_of);
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t row = i % blocks * at_once;
+      windows.run(i / blocks, row, std::min(at_once, rows - row), outs);
+    }
+  });
+}
+
+// By float where the dtype has no loops of its own.
+void max_pool_of_channels(const WindowGeometry& geometry, const Tensor& self, std::span<Tensor> outs, int spatial,
+                          RangeOf range_of) {
+  if (self->dtype() == DType::float64) return max_channel_windows<double>(geometry, self, outs, spatial, range_of);
+  if (self->dtype() == DType::float32) return max_channel_windows<float>(geometry, self, outs, spatial, range_of);
+  TensorSpec spec = self.spec();
+  spec.dtype = DType::float32;
+  spec.strides = preserved_strides(self);
+  Tensor wide = Tensor::empty(spec);
+  copy_elements(self, wide);
+  Tensor results[] = {Tensor::empty(TensorSpec::contiguous(DType::float32, outs[0].spec().sizes)), outs[1]};
+  max_channel_windows<float>(geometry, wide, results, spatial, range_of);
+  copy_elements(results[0], outs[0]);
+}
+
 void max_pool(const OpCall& call, std::span<Tensor> outs, int spatial, RangeOf range_of) {
   if (outs[0]->numel() == 0) return;
-  Tensor self = as_contiguous(tensor_arg(call, 0), outs[0]->dtype());
-  WindowGeometry geometry = geometry_of(call, self, outs[0], spatial);
-  bool moves = range_of == covered && geometry.input_size() <= std::numeric_limits<int32_t>::max();
+  const Tensor& given = tensor_arg(call, 0);
+  WindowGeometry geometry = geometry_of(call, given, outs[0], spatial);
+  bool is_short = geometry.input_size() <= std::numeric_limits<int32_t>::max();
+  if (is_short && is_floating(given->dtype()) && has_adjacent_channels(given, spatial))
+    return max_pool_of_channels(geometry, given, outs, spatial, range_of);
+  Tensor self = as_contiguous(given, outs[0]->dtype());
   with_type(self->dtype(), [&]<typename T>() {
-    if (moves)
+    if (range_of == covered && is_short)
       max_moving_windows<T>(geometry, self, outs);
     else
       max_windows<T>(geometry, self, outs, range_of);

@@ -1,4 +1,4 @@
-// Special functions: computed in double, and rounded once to the result's dtype.
+// Special functions: computed in double, and rounded once to the result's dtype; some of float in float.
 #include <algorithm>
 
 #include "tensor/ops/call_args.h"
@@ -20,7 +20,15 @@ void apply(Special function, const Tensor& input, const Tensor& out) {
     self = Tensor::empty(out->spec());
     copy_elements(input, self);
   }
-  SpecialLoop run = special_loop(function);
+  const SpecialTable& table = special_table();
+  bool is_double = self->dtype() == DType::float64;
+  SpecialLoop run = (is_double ? table.loops : table.short_loops)[static_cast<int>(function)];
+  FloatSpecialLoop run_floats = table.float_loops[static_cast<int>(function)];
+  if (self->dtype() == DType::float32 && run_floats != nullptr) {
+    return parallel_for(self->numel(), 2, [&](int64_t begin, int64_t end) {
+      run_floats(self.data<const float>() + begin, out.data<float>() + begin, end - begin);
+    });
+  }
   auto from = static_cast<size_t>(self->dtype()), to = static_cast<size_t>(DType::float64);
   ConvertLoop widen = loops().convert[from][to], narrow = loops().convert[to][from];
   auto item = static_cast<int64_t>(item_size(self->dtype()));

@@ -127,6 +127,27 @@ void qr_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_matrices(outs, a.dtype, stack_sizes(a), inner, n);
 }
 
+void reflections_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& a = matrices_arg(call, 0);
+  Dim m = rows_of(a), n = columns_of(a);
+  push_matrices(outs, a.dtype, stack_sizes(a), m, n);
+  push(outs, a.dtype, stack_sizes(a), {known_less(m, n) ? m : n});
+}
+
+// As the reflected matrix, by default as A.
+void reflected_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& a = matrices_arg(call, 0);
+  const TensorSpec& tau = tensor_arg(call, 1).spec();
+  int other_index = call.row.schema.find("other");
+  const TensorSpec& other = other_index < 0 ? a : matrices_arg(call, other_index);
+  bool fits = tau.rank() == a.rank() - 1 && other.rank() == a.rank() && tau.dtype == a.dtype &&
+              other.dtype == a.dtype && known_equal(rows_of(other), rows_of(a));
+  for (int i = 0; fits && i + 2 < a.rank(); ++i)
+    fits = known_equal(tau.sizes[i], a.sizes[i]) && known_equal(other.sizes[i], a.sizes[i]);
+  if (!fits) raise_op(ErrorKind::Runtime, call.row.name, "the operands do not fit together", operand_shapes(call));
+  push_matrices(outs, other.dtype, stack_sizes(other), rows_of(other), columns_of(other));
+}
+
 void svd_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& a = matrices_arg(call, 0);
   Dim m = rows_of(a), n = columns_of(a), least = known_less(m, n) ? m : n;

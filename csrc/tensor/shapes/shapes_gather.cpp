@@ -155,4 +155,17 @@ void triangle_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, self.dtype, self.sizes);
 }
 
+// The indices have the sizes of self without dim.
+void class_losses_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec &input = tensor_arg(call, 0).spec(), &target = tensor_arg(call, 1).spec();
+  if (!is_floating(input.dtype) || target.dtype != DType::int64 || input.rank() != target.rank() + 1)
+    raise_op(ErrorKind::Runtime, call.row.name, "expected floats, and an int64 index of one dim less",
+             operand_shapes(call));
+  push_contiguous(outs, input.dtype, target.sizes);
+  push_contiguous(outs, input.dtype, target.sizes);
+  DimVec places = input.sizes;
+  places[static_cast<int>(int_arg(call, 2))] = 1;
+  push_contiguous(outs, DType::int64, std::move(places));
+}
+
 }  // namespace md

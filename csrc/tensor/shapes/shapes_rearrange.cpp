@@ -172,6 +172,30 @@ void sorted_values_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, self.dtype, self.sizes);
 }
 
+void sorted_rows_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  if (self.rank() != 2) raise_op(ErrorKind::Runtime, call.row.name, "expected a matrix", operand_shapes(call));
+  push_contiguous(outs, DType::int64, {self.sizes[0]});
+}
+
+void pair_distances_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  bool fits = self.rank() == 2 && (self.dtype == DType::float32 || self.dtype == DType::float64);
+  if (!fits)
+    raise_op(ErrorKind::Runtime, call.row.name, "expected a matrix of float32 or float64, got ", row(self.dtype).name,
+             operand_shapes(call));
+  int64_t norm = int_arg(call, 1);
+  if (norm < 0 || norm > 3) raise_op(ErrorKind::Runtime, call.row.name, "there is no norm ", norm);
+  push_contiguous(outs, self.dtype, {floor_divide(self.sizes[0] * (self.sizes[0] - 1), 2)});
+}
+
+void bin_counts_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec& self = self_spec(call);
+  if (is_floating(self.dtype))
+    raise_op(ErrorKind::Runtime, call.row.name, "expected integers, got ", row(self.dtype).name);
+  push_contiguous(outs, DType::int64, {dim_arg(call, 1)});
+}
+
 void kthvalue_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   const TensorSpec& self = self_spec(call);
   Dim k = dim_arg(call, 1);

@@ -280,4 +280,21 @@ void search_sorted_shape(const OpCall& call, std::vector<OutSpec>& outs) {
   push_contiguous(outs, DType::int64, values.sizes);
 }
 
+// Of checked arguments: grid names a place for each pixel of the result.
+void grid_sample_shape(const OpCall& call, std::vector<OutSpec>& outs) {
+  const TensorSpec &input = tensor_arg(call, 0).spec(), &grid = tensor_arg(call, 1).spec();
+  bool fits = (input.rank() == 4 || input.rank() == 5) && grid.rank() == input.rank() && grid.dtype == input.dtype &&
+              known_equal(grid.sizes[0], input.sizes[0]) && known_equal(grid.sizes[grid.rank() - 1], input.rank() - 2);
+  if (!fits) raise_op(ErrorKind::Runtime, call.row.name, "input and grid do not fit together", operand_shapes(call));
+  int64_t mode = int_arg(call, 2), padding = int_arg(call, 3);
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2 || (mode == 2 && input.rank() != 4))
+    raise_op(ErrorKind::Runtime, call.row.name, "there is no mode ", mode, " with padding ", padding,
+             operand_shapes(call));
+  if (input.dtype != DType::float32 && input.dtype != DType::float64)
+    raise_op(ErrorKind::NotImplemented, call.row.name, "not implemented for ", row(input.dtype).name);
+  DimVec sizes = {input.sizes[0], input.sizes[1]};
+  for (int i = 1; i + 1 < grid.rank(); ++i) sizes.push_back(grid.sizes[i]);
+  push_contiguous(outs, input.dtype, std::move(sizes));
+}
+
 }  // namespace md

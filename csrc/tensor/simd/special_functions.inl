@@ -5,9 +5,9 @@
 constexpr double kPi = 3.14159265358979323846, kRootOfHalf = 0.70710678118654752440, kLogPi = 1.14472988584940017414;
 
 // The sum of factors[k] x^k.
-template <int N>
-inline double powers(double x, const double (&factors)[N]) {
-  double total = factors[N - 1];
+template <typename T, int N>
+inline T powers(T x, const T (&factors)[N]) {
+  T total = factors[N - 1];
 #pragma GCC unroll 32
   for (int k = N - 2; k >= 0; --k) total = total * x + factors[k];
   return total;
@@ -36,7 +36,8 @@ inline double chebyshev(double x, const double (&factors)[N]) {
 inline double sine_of_pi(double x) { return float_abs(math_sin(kPi * (x - float_rint(x)))); }
 
 // Of x > 0: by the series about 2 below 8.5, after steps of 1 towards [1.5, 2.5); by Stirling's above.
-inline double positive_lgamma(double x) {
+template <int Near, int Far>
+inline double positive_lgamma(double x, const double (&near_two)[Near], const double (&stirling)[Far]) {
   double at = x, product = 1;
 #pragma GCC unroll 7
   for (int step = 0; step < 7; ++step) {
@@ -49,16 +50,23 @@ inline double positive_lgamma(double x) {
   // Below 1.5 nothing was multiplied, and one or two steps upwards are divided by.
   double factor = choose(is_below, at * choose(is_small, 1 + at, 1.0), product);
   double logarithm = math_log(choose(is_near, factor, x));
-  double near = z * powers(z, kNearTwo) + choose(is_below, -logarithm, logarithm);
+  double near = z * powers(z, near_two) + choose(is_below, -logarithm, logarithm);
   double inverse = 1 / x;
   constexpr double kRest = 0.91893853320467274178 - 0.5;
-  double beyond = (x - 0.5) * (logarithm - 1) + kRest + inverse * powers(inverse * inverse, kStirling);
+  double beyond = (x - 0.5) * (logarithm - 1) + kRest + inverse * powers(inverse * inverse, stirling);
   return choose(is_near, near, beyond);
+}
+
+// Of numbers that are not negative, and of NaN.
+template <int Near, int Far>
+inline double upper_lgamma(double x, const double (&near_two)[Near], const double (&stirling)[Far]) {
+  double found = positive_lgamma(choose(x == 0, 1.0, x), near_two, stirling);
+  return choose(uint8_t(x == 0) | uint8_t(x == infinity(x)), infinity(x), found);
 }
 
 inline double special_lgamma(double x) {
   double size = float_abs(x), whole = float_floor(x);
-  double found = positive_lgamma(choose(size == 0, 1.0, size));
+  double found = positive_lgamma(choose(size == 0, 1.0, size), kNearTwo, kStirling);
   // |gamma(-x)| |gamma(x)| = pi / |x sin(pi x)|.
   uint8_t is_below = x < 0;
   double reflected = kLogPi - math_log(choose(is_below, size * sine_of_pi(x), 1.0)) - found;
@@ -203,4 +211,13 @@ inline double special_erfinv(double y) {
       choose(is_middle, ndtri_middle(0.5 * size), ndtri_tail(choose(is_middle, kNdtriEdge, p))) * kRootOfHalf;
   found = choose(size < 1, found, choose(size == 1, infinity(y), __builtin_nan("")));
   return float_copysign(found, y);
+}
+// In float, to some ULP. (1 - x) is exact where it matters, near 1.
+inline float float_erfinv(float x) {
+  float w = -math_log((1 - x) * (1 + x));
+  uint8_t is_middle = w < 6.25f;
+  float middle = powers(choose(is_middle, w, 0.0f) - 3.125f, kErfinvMiddle);
+  float tail = powers(float_sqrt(choose(is_middle, 9.0f, w)) - 3.27f, kErfinvTail);
+  float found = x * choose(is_middle, middle, tail);
+  return choose(float_abs(x) == 1, float_copysign(infinity(x), x), found);
 }

@@ -5,14 +5,14 @@
 
 namespace md {
 
-SpecialLoop special_loop(Special function) {
+const SpecialTable& special_table() {
   const LoopTable* level = &loops();
   const SpecialTable* specials = &level_baseline::specials;
 #if defined(__x86_64__)
   if (level == &level_v3::table) specials = &level_v3::specials;
   if (level == &level_v4::table) specials = &level_v4::specials;
 #endif
-  return specials->loops[static_cast<int>(function)];
+  return *specials;
 }
 
 }  // namespace md

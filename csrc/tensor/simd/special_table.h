@@ -12,17 +12,22 @@ enum class Special : uint8_t {
 
 // dst[i] = f(src[i]); dst may be src.
 using SpecialLoop = void (*)(const double* src, double* dst, int64_t n);
+using FloatSpecialLoop = void (*)(const float* src, float* dst, int64_t n);
 
-struct SpecialTable {
-  SpecialLoop loops[0
+inline constexpr int kSpecialCount = 0
 #define MD_SPECIAL(name) +1
 #include "tensor/simd/special_functions.def"
 #undef MD_SPECIAL
-  ];
+    ;
+
+struct SpecialTable {
+  SpecialLoop loops[kSpecialCount];
+  SpecialLoop short_loops[kSpecialCount];       // with the precision of float
+  FloatSpecialLoop float_loops[kSpecialCount];  // null: there is none
 };
 
 // Of this processor's level.
-SpecialLoop special_loop(Special function);
+const SpecialTable& special_table();
 
 #define MD_SPECIAL_PART(level)        \
   namespace level {                   \

@@ -180,9 +180,13 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     require_tensor("nonzero_static", input)
     if size < 0:
         raise RuntimeError("[nonzero_static] 'size' must be an non-negative number")
-    flat = (input != 0).reshape(-1)
-    if input.dim() == 0 or flat.numel() == 0 or size == 0:
+    if input.dim() == 0 or input.numel() == 0 or size == 0:
         return minidynamo.full((size, input.dim()), fill_value, dtype=minidynamo.int64)
+    if not minidynamo.compiler.is_compiling():
+        rows = input.nonzero()[:size]
+        missing = size - rows.shape[0]
+        return rows if missing == 0 else minidynamo.cat([rows, rows.new_full((missing, input.dim()), fill_value)])
+    flat = (input != 0).reshape(-1)
     rank = flat.long().cumsum(0) - 1
     place = minidynamo.where(flat & (rank < size), rank, size)
     found = minidynamo.full((size + 1,), -1).index_copy(0, place, minidynamo.arange(flat.shape[0]))[:size]

@@ -238,14 +238,13 @@ def unique(
 
 def _unique_slices(input: Tensor, dim: int, return_inverse: bool, return_counts: bool) -> Any:
     rows = _slices(input, dim)
-    # Each column refines the order of the rows by the preceding columns.
-    ranks = minidynamo.zeros(rows.shape[0], dtype=minidynamo.int64)
-    for column in rows.unbind(1):
-        places = _unique_values(column)[1]
-        ranks = _unique_values(ranks * rows.shape[0] + places)[1]
-    _, places, counts = _unique_values(ranks)
-    first = minidynamo.zeros(counts.shape[0], dtype=minidynamo.int64)
-    first = first.scatter(0, places, minidynamo.arange(rows.shape[0]))
+    order = prims.sorted_rows(rows)
+    starts = _starts_of_runs(rows.index_select(0, order))
+    first = order[starts]
+    places = None
+    if return_inverse:
+        places = minidynamo.empty_like(order).scatter(0, order, starts.cumsum(0) - 1)
+    counts = _lengths_of_runs(starts, first.shape[0]) if return_counts else None
     return _unique_results((input.index_select(dim, first), places, counts), return_inverse, return_counts)
 
 

@@ -189,12 +189,19 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         )
     if weights is not None and input.numel() == 0:
         weights = None
-    require_data((input >= 0).all(), "[bincount] only supports 1-d non-negative integral inputs.")
-    least = minidynamo.full((1,), minlength - 1, dtype=minidynamo.int64)
-    length = _as_size(minidynamo.cat([input.long(), least]).max() + 1)
+    length = minlength
+    if input.numel() > 0:
+        least, most = minidynamo.aminmax(input)
+        if minidynamo.compiler.is_compiling():
+            require_data(least >= 0, "[bincount] only supports 1-d non-negative integral inputs.")
+            length = _as_size(minidynamo.clamp(most.long() + 1, min=minlength))
+        elif least.item() < 0:
+            raise RuntimeError("[bincount] only supports 1-d non-negative integral inputs.")
+        else:
+            length = max(int(most.item()) + 1, minlength)
     if weights is None:
-        weights = minidynamo.ones_like(input, dtype=minidynamo.int64)
-    elif weights.dtype != minidynamo.float32:
+        return prims.bin_counts(input, length)
+    if weights.dtype != minidynamo.float32:
         weights = weights.double()
     return minidynamo.zeros(length, dtype=weights.dtype).scatter_add(0, input.long(), weights)
 

@@ -1,8 +1,8 @@
-"""Routines of NumPy on the memory of tensors: called by the ops named linalg_ and fft_."""
+"""Routines of NumPy on the memory of tensors: called by the ops named linalg_."""
 
 from __future__ import annotations
 
-from . import fourier, lapack
+from . import lapack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +19,11 @@ def run(
     try:
         import numpy
     except ImportError as error:
-        raise ImportError(f"decompositions and transforms need NumPy, which cannot be imported: {error}") from None
+        raise ImportError(f"decompositions need NumPy, which cannot be imported: {error}") from None
     arrays = [numpy.ndarray(sizes, dtype, memory, 0, strides) for memory, dtype, sizes, strides in operands]
     # Overflow yields infinity without a warning, as in torch.
     with numpy.errstate(all="ignore"):
-        if routine in fourier.ROUTINES:
-            found = fourier.ROUTINES[routine](numpy.fft, arrays, mode, tolerance)
-        else:
-            found = lapack.decomposed(numpy, routine, arrays, mode, tolerance)
+        found = lapack.decomposed(numpy, routine, arrays, mode, tolerance)
     found = found if isinstance(found, tuple) else (found,)
     for (memory, dtype, sizes, strides), values in zip(results, found):
         if values is not None:

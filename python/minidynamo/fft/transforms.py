@@ -1,4 +1,4 @@
-"""The transforms: what sizes, dims and norm mean, and how each follows from three ops, which NumPy computes.
+"""The transforms: what sizes, dims and norm mean, and how each follows from three ops.
 
 n, s   the sizes of the transformed dims: these are cut, or filled with zeros at the end
 dim    the transformed dims; all of them, or as many of the last as there are sizes in s
@@ -204,11 +204,16 @@ def _at_end(x: Tensor, dims: list[int], sizes: list[int]) -> Tensor:
             shape = list(x.shape)
             shape[dim] = size - here
             x = minidynamo.cat([x, x.new_zeros(shape)], dim)
-    return x.movedim(dims, list(range(-len(dims), 0)))
+    return x if _are_last(dims, x) else x.movedim(dims, list(range(-len(dims), 0)))
+
+
+def _are_last(dims: list[int], x: Tensor) -> bool:
+    rank = x.dim()
+    return dims == list(range(rank - len(dims), rank))
 
 
 def _in_place_of(result: Tensor, dims: list[int]) -> Tensor:
-    return result.movedim(list(range(-len(dims), 0)), dims)
+    return result if _are_last(dims, result) else result.movedim(list(range(-len(dims), 0)), dims)
 
 
 def _mode(norm: str | None) -> str:

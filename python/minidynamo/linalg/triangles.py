@@ -1,4 +1,4 @@
-"""LU decompositions and what solves by them; Householder reflections, one at a time over whole stacks of matrices."""
+"""LU decompositions and what solves by them; Householder reflections."""
 
 from __future__ import annotations
 
@@ -159,10 +159,18 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         )
     if A.dim() - tau.dim() != 1 or A.shape[:-2] != tau.shape[:-1] or A.dtype != tau.dtype:
         raise RuntimeError("torch.linalg.householder_product: tau does not fit input")
+    if _has_reflections(A, tau):
+        return prims.reflections_product(A, tau)
     result = minidynamo.eye(rows, columns, dtype=A.dtype).expand(A.shape)
     for k in range(tau.shape[-1] - 1, -1, -1):
         result = _reflected(A, tau, k, result)
     return result.mT.contiguous().mT
+
+
+def _has_reflections(*tensors: Tensor) -> bool:
+    """Whether kernels have reflections of these: of real numbers, without gradients."""
+    is_recorded = minidynamo.is_grad_enabled() and any(each.requires_grad for each in tensors)
+    return not is_recorded and tensors[0].dtype in (minidynamo.float32, minidynamo.float64)
 
 
 def _reflector(A: Tensor, k: int) -> Tensor:
@@ -187,6 +195,9 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         return ormqr(input, tau, other.mH, True, not transpose).mH
     if tau.shape[-1] > input.shape[-1] or other.shape[-2] != input.shape[-2]:
         raise RuntimeError("torch.ormqr: tau, input and other do not fit")
+    stacks_fit = input.shape[:-2] == tau.shape[:-1] == other.shape[:-2] and other.dtype == input.dtype == tau.dtype
+    if stacks_fit and tau.shape[-1] <= input.shape[-2] and _has_reflections(input, tau, other):
+        return prims.reflect(input, tau, other, transpose)
     order = range(tau.shape[-1]) if transpose else range(tau.shape[-1] - 1, -1, -1)
     for k in order:
         other = _reflected(input, tau, k, other, adjoint=transpose)
@@ -197,6 +208,8 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 def geqrf(input: Tensor) -> Any:
     """R on and above the diagonal, with the reflections that give Q below it; and their factors tau."""
     _require_matrices("geqrf", input)
+    if _has_reflections(input):
+        return _geqrf(*prims.reflections(input))
     rows, columns = input.shape[-2:]
     matrix, factors = input, []
     places = minidynamo.arange(rows)

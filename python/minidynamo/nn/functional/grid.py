@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import require_tensor, widened
+from ..._composites.registry import prims, require_tensor, widened
 from .cubic import cubic_weights
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -162,6 +162,13 @@ def grid_sample(
 
 def sampled(image: Tensor, grid: Tensor, mode: str, padding: str, align_corners: bool) -> Tensor:
     """grid_sample with checked arguments, no size 0 and one wide dtype."""
+    if minidynamo.is_grad_enabled() and (image.requires_grad or grid.requires_grad):
+        return _composed(image, grid, mode, padding, align_corners)
+    return prims.grid_sample(image, grid, MODES.index(mode), PADDINGS.index(padding), align_corners)
+
+
+def _composed(image: Tensor, grid: Tensor, mode: str, padding: str, align_corners: bool) -> Tensor:
+    """By operations that have derivatives."""
     sizes = image.shape[2:]
     rank = len(sizes)
     # The grid names the last dim of the image first.

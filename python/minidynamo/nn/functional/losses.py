@@ -170,15 +170,19 @@ def nll_loss(
     """The negative of each log probability, input (N, C, ...), that the class target (N, ...) names, times its
     weight."""
     dim = _class_dim("nll_loss", input)
-    if (
-        input.dim() != target.dim() + 1
-        or input.shape[:dim] != target.shape[:dim]
-        or input.shape[dim + 1 :] != target.shape[dim:]
-    ):
+    sizes, given = input.shape, target.shape
+    if len(sizes) != len(given) + 1 or sizes[:dim] != given[:dim] or sizes[dim + 1 :] != given[dim:]:
         raise ValueError(
             f"nll_loss(): Expected input batch_size and sizes to match target's; shapes {tuple(input.shape)} and"
             f" {tuple(target.shape)}"
         )
+    if not minidynamo.compiler.is_compiling() and target.dtype == minidynamo.int64 and input.is_floating_point():
+        # In graphs several operations are fused with what is around them.
+        loss, weights, place = prims.class_losses(input, target, dim, ignore_index)
+        if weight is not None:
+            weights = weights * weight[place].squeeze(dim)
+            loss = loss * weights
+        return loss.sum() / weights.sum() if reduction == "mean" else _reduced(loss, reduction)
     kept = target != ignore_index
     place = minidynamo.where(kept, target, 0).unsqueeze(dim)
     chosen = prims.chosen_classes(input, dim, place).squeeze(dim)

@@ -1,0 +1,64 @@
+// Distances between the rows of one matrix.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "tensor/ops/call_args.h"
+#include "tensor/ops/kernels.h"
+#include "tensor/parallel/threads.h"
+#include "tensor/simd/copy.h"
+#include "tensor/simd/lane_table.h"
+
+namespace md {
+namespace {
+
+// By columns, (width, step): the distances of a row to all others are computed side by side.
+template <typename T>
+void pair_distances(const Tensor& columns, int64_t count, PairNorm norm, const Tensor& out) {
+  int64_t width = columns->sizes()[0];
+  PairRows<T> rows = {columns.data<const T>(), columns->sizes()[1], width};
+  // A few rows at a time, those of the beginning and of the end together: all have the same work. The last rows of the
+  // matrix are taken again, so that there always are as many.
+  int64_t blocks = (count - 1 + kPairRows - 1) / kPairRows;
+  double ns = 0.05 * static_cast<double>(kPairRows * count * (width + 4));
+  parallel_for((blocks + 1) / 2, ns, [&](int64_t begin, int64_t end) {
+    std::vector<T> found(static_cast<size_t>(kPairRows * count));
+    auto run = [&](int64_t block) {
+      int64_t first = block * kPairRows, start = std::max<int64_t>(std::min(first, count - kPairRows), 0);
+      int64_t n = count - first - 1;
+      lane_loops_of<T>().pair_norms(rows, norm, start, first + 1, n, found.data());
+      for (int64_t i = first; i < std::min(first + kPairRows, count - 1); ++i) {
+        const T* row = found.data() + (i - start) * n + (i - first);
+        std::copy(row, row + count - i - 1, out.data<T>() + i * (2 * count - i - 1) / 2);
+      }
+    };
+    for (int64_t block = begin; block < end; ++block) {
+      run(block);
+      if (blocks - 1 - block > block) run(blocks - 1 - block);
+    }
+  });
+}
+
+}  // namespace
+
+void pair_distances_kernel(const OpCall& call, std::span<Tensor> outs) {
+  const Tensor &self = tensor_arg(call, 0), &out = outs[0];
+  if (out->numel() == 0) return;
+  TensorSpec turned = self.spec();
+  std::swap(turned.sizes[0], turned.sizes[1]);
+  std::swap(turned.strides[0], turned.strides[1]);
+  // With as many rows as are read at once.
+  int64_t count = self->sizes()[0], step = std::max(count, kPairRows);
+  Tensor columns = Tensor::empty(TensorSpec::contiguous(out->dtype(), DimVec{turned.sizes[0], step}));
+  if (step > count) std::memset(columns->data(), 0, static_cast<size_t>(columns->numel()) * item_size(out->dtype()));
+  copy_elements(Tensor::view(self, turned, self->offset()), part_of(columns, 1, 0, count));
+  constexpr std::array kNorms = {PairNorm::Count, PairNorm::Sum, PairNorm::Root, PairNorm::Largest};
+  PairNorm norm = kNorms.at(static_cast<size_t>(int_arg(call, 1)));
+  if (out->dtype() == DType::float64)
+    pair_distances<double>(columns, count, norm, out);
+  else
+    pair_distances<float>(columns, count, norm, out);
+}
+
+}  // namespace md

@@ -1,0 +1,3 @@
+#include "tensor/simd/lane_table.h"
+#define MD_PART "tensor/simd/part_lanes.inl"
+#include "tensor/simd/level_v4.inl"

@@ -1,0 +1,17 @@
+// A level's loops of kernels that compute many results side by side.
+namespace md::MD_LEVEL {
+namespace {
+
+#include "tensor/simd/half_vectors.inl"
+#include "tensor/simd/vectors.inl"
+
+#include "tensor/simd/pointwise_functions.inl"
+#include "tensor/simd/vector_turns.inl"
+
+#include "tensor/simd/lane_loops.inl"
+
+}  // namespace
+
+const constinit LaneTable lanes = {lane_loops<float>(), lane_loops<double>()};
+
+}  // namespace md::MD_LEVEL
