@@ -149,8 +149,14 @@ CALLS = {
     "written through a result": (written_through_a_result, "n"),
     "written through array": (written_through_array, "o"),
     "written through asarray": (written_through_asarray, "o"),
-    **{f"tensor at {n}": (lambda x, t, key=k: (t[key(x)], (t.reshape(1, 3) * 2)[:, key(x)]), "no") for n, k in (KEYS | OTHER_KEYS).items()},
-    **{f"torch's at {n}": (lambda x, t, key=k: (t[key(x)], (t.reshape(1, 3) * 2)[:, key(x)]), "nt") for n, k in (KEYS | OTHER_KEYS).items()},
+    **{
+        f"tensor at {n}": (lambda x, t, key=k: (t[key(x)], (t.reshape(1, 3) * 2)[:, key(x)]), "no")
+        for n, k in (KEYS | OTHER_KEYS).items()
+    },
+    **{
+        f"torch's at {n}": (lambda x, t, key=k: (t[key(x)], (t.reshape(1, 3) * 2)[:, key(x)]), "nt")
+        for n, k in (KEYS | OTHER_KEYS).items()
+    },
     **{f"stored at {n}": (stored_at(k), "no") for n, k in (KEYS | OTHER_KEYS).items()},
     **{f"stored in torch's at {n}": (stored_at(k), "nt") for n, k in (KEYS | OTHER_KEYS).items()},
 }
@@ -188,6 +194,8 @@ def test_index_in_one_graph(name):
     key = KEYS[name]
     explained = minidynamo._dynamo.explain(lambda x, t: (t * 2)[key(x)] + 1)(MAKE["n"](), MAKE["o"]())
     if name == "mask":
-        assert [reason.title for reason in explained.break_reasons] == ["Operation whose result's shape depends on data"]
+        assert [reason.title for reason in explained.break_reasons] == [
+            "Operation whose result's shape depends on data"
+        ]
     else:
         assert (explained.graph_break_count, explained.graph_count) == (0, 1)
