@@ -26,7 +26,12 @@ def outcome(t, call, numbers):
         u, s, v = call(t, t.tensor(numbers, dtype=t.float64))
     except (ValueError, RuntimeError) as error:
         return type(error), str(error) if isinstance(error, ValueError) else ""
-    return [list(each.shape) for each in (u, s, v)], s.tolist(), ((u * s.unsqueeze(-2)) @ v.mT).tolist(), t.rand(1).item()
+    return (
+        [list(each.shape) for each in (u, s, v)],
+        s.tolist(),
+        ((u * s.unsqueeze(-2)) @ v.mT).tolist(),
+        t.rand(1).item(),
+    )
 
 
 @pytest.mark.parametrize("sizes", SIZES)

@@ -163,14 +163,23 @@ def test_20_steps_are_torchs(name, options, dtype, tolerance):
     assert repr(mine) == repr(other)
 
 
-MUON = ({}, {"nesterov": False}, {"momentum": 0.5, "weight_decay": 0.5}, {"adjust_lr_fn": "match_rms_adamw"}, {"ns_steps": 2, "ns_coefficients": (2.0, -1.5, 0.5)}, {"adjust_lr_fn": "original", "eps": 10.0})
+MUON = (
+    {},
+    {"nesterov": False},
+    {"momentum": 0.5, "weight_decay": 0.5},
+    {"adjust_lr_fn": "match_rms_adamw"},
+    {"ns_steps": 2, "ns_coefficients": (2.0, -1.5, 0.5)},
+    {"adjust_lr_fn": "original", "eps": 10.0},
+)
 
 
 def muon_in_double(start, gradients, group):
     """The steps of Muon without roundings to bfloat16."""
     parameter, average = start.astype("float64"), 0
     rows, columns = start.shape
-    factor = 0.2 * max(rows, columns) ** 0.5 if group["adjust_lr_fn"] == "match_rms_adamw" else max(1, rows / columns) ** 0.5
+    factor = (
+        0.2 * max(rows, columns) ** 0.5 if group["adjust_lr_fn"] == "match_rms_adamw" else max(1, rows / columns) ** 0.5
+    )
     a, b, c = group["ns_coefficients"]
     for gradient in gradients:
         average = group["momentum"] * average + (1 - group["momentum"]) * gradient

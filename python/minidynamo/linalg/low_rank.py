@@ -44,9 +44,7 @@ def svd_lowrank(
 
 
 @composite("function")
-def pca_lowrank(
-    A: Tensor, q: int | None = None, center: bool = True, niter: int = 2
-) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """svd_lowrank of a matrix of samples by features: V has the principal directions in its columns.
 
     center: the mean of each feature is subtracted first. q: by default 6, or as many as there are.

@@ -77,7 +77,8 @@ class Adafactor(ParameterOptimizer):
         rate = size * _smaller(lr, step**-0.5)
         if group["weight_decay"] != 0:
             parameter.mul_(1 - lr * group["weight_decay"])
-        update = _squares(gradient, state, step ** group["beta2_decay"], least).clamp(min=least * least).rsqrt() * gradient
+        squares = _squares(gradient, state, step ** group["beta2_decay"], least)
+        update = squares.clamp(min=least * least).rsqrt() * gradient
         limit = (_norm(update) / (update.numel() ** 0.5 * group["d"])).clamp(min=1.0)
         parameter.sub_(update * (rate / limit).to(update.dtype))
 

@@ -77,7 +77,8 @@ class Muon(ParameterOptimizer):
         ahead = gradient.lerp(average, momentum) if group["nesterov"] else average
         direction = _orthogonalised(ahead, group["ns_coefficients"], group["ns_steps"], group["eps"])
         parameter.mul_(1 - lr * group["weight_decay"])
-        add_scaled_(parameter, direction.to(parameter.dtype), -lr * _ADJUSTMENTS[group["adjust_lr_fn"]](*parameter.shape))
+        rate = lr * _ADJUSTMENTS[group["adjust_lr_fn"]](*parameter.shape)
+        add_scaled_(parameter, direction.to(parameter.dtype), -rate)
 
 
 def _orthogonalised(matrix: Tensor, coefficients: tuple[float, float, float], steps: int, eps: float) -> Tensor:
@@ -92,7 +93,8 @@ def _orthogonalised(matrix: Tensor, coefficients: tuple[float, float, float], st
     found = found / found.norm().clamp(min=eps)
     for _ in range(steps):
         gram = found @ found.mT
-        found = minidynamo.addmm(found, minidynamo.addmm(gram, gram, gram, beta=cubic, alpha=quintic), found, beta=linear)
+        factor = minidynamo.addmm(gram, gram, gram, beta=cubic, alpha=quintic)
+        found = minidynamo.addmm(found, factor, found, beta=linear)
     return found.mT if is_tall else found
 
 
