@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import minidynamo
@@ -16,7 +17,7 @@ from .step_numbers import add_scaled_, number_of
 __all__ = ["Muon"]
 
 # By the name of adjust_lr_fn: the factor of the learning rate for a matrix of that many rows and columns.
-_ADJUSTMENTS = {
+_ADJUSTMENTS: dict[str | None, Callable[[int, int], float]] = {
     None: lambda rows, columns: math.sqrt(max(1, rows / columns)),
     "original": lambda rows, columns: math.sqrt(max(1, rows / columns)),
     "match_rms_adamw": lambda rows, columns: 0.2 * math.sqrt(max(rows, columns)),
