@@ -306,3 +306,14 @@ def number_at_no_place(x):
 def number_that_is_drawn(x):
     minidynamo.manual_seed(3)
     return x + minidynamo.rand(1).item(), minidynamo.rand(2).tolist()
+
+
+@snippet()
+def checks_of_tensors_made_of_constants(x):
+    times = tensor([2, 0, 1])
+    return x.repeat_interleave(times), minidynamo.bincount(tensor([0, 2])), minidynamo.unravel_index(tensor([5]), (2, 3))
+
+
+@snippet(raises=RuntimeError)
+def check_of_a_tensor_made_of_constants_that_fails(x):
+    return x.repeat_interleave(tensor([2, -1, 1]))
