@@ -311,7 +311,11 @@ def number_that_is_drawn(x):
 @snippet()
 def checks_of_tensors_made_of_constants(x):
     times = tensor([2, 0, 1])
-    return x.repeat_interleave(times), minidynamo.bincount(tensor([0, 2])), minidynamo.unravel_index(tensor([5]), (2, 3))
+    return (
+        x.repeat_interleave(times),
+        minidynamo.bincount(tensor([0, 2])),
+        minidynamo.unravel_index(tensor([5]), (2, 3)),
+    )
 
 
 @snippet(raises=RuntimeError)
