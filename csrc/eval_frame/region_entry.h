@@ -56,7 +56,7 @@ struct RegionEntry : CacheEntry {
   std::vector<std::string> recompile_reasons;  // the guards of older entries that failed
   std::shared_ptr<GradientPlan> gradients;     // of results that require grad (GradientWay::Plan), or null
   const TensorFamily* recorder = nullptr;      // whose history the results with gradients get; null: our own tape
-  std::vector<int> recorded_writes;            // by output, if there is a recorder: Recipe::writes
+  std::vector<int> recorded_writes;            // by output, of results that require grad: Recipe::writes
   std::vector<OutputView> output_views;        // of our own tensors
   bool draws = false;                          // uses random numbers
   std::vector<const TensorFamily*> families;   // by output, where its memory is another library's; empty: nowhere

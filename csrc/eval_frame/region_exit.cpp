@@ -109,6 +109,15 @@ bool has_room_for(const CapturedRegion& region) {
   return region.depth <= kFewFrames || pv_stack_left() / kStackOfFrame > region.snapshot.frames.size();
 }
 
+// The program's writes into results lie before what a backward keeps of them.
+void count_recorded_writes(const std::vector<int>& writes, std::span<const Tensor> outputs) {
+  for (size_t i = 0; i < writes.size(); ++i) {
+    if (writes[i] == 0 || !outputs[i].defined() || is_in_object(outputs[i])) continue;
+    const auto& storage = outputs[i]->storage();
+    while (storage->version() < static_cast<uint64_t>(writes[i])) storage->bump_version();
+  }
+}
+
 }  // namespace
 
 RegionRun::RegionRun(RegionEntryPtr entry, const LocalsView& view, const FetchedObjects* fetched)
@@ -277,7 +286,10 @@ bool RegionRun::run_steps() {
     if (drawn) drawn->roll_back();
     return false;
   }
-  if (history) history->finish(outputs_.span());
+  if (history) {
+    count_recorded_writes(entry_->recorded_writes, outputs_.span());
+    history->finish(outputs_.span());
+  }
   if (!entry_->output_views.empty()) note_output_views(entry_->output_views, inputs_.span(), outputs_.span());
   if (!entry_->families.empty()) move_shared_outputs(entry_->families, outputs_.span());
   if (entry_->recorder != nullptr)

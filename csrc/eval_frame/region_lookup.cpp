@@ -227,7 +227,7 @@ void make_plan(const RegionPlace& place, RegionEntry& entry) {
     entry.plan = plan_for(place.policy, {graph, region.family}, examples, region.input_writes, rules);
   }
   entry.families = families_of_outputs(entry);
-  if (entry.recorder != nullptr) entry.recorded_writes = writes_of_outputs(region);
+  if (entry.gradients != nullptr) entry.recorded_writes = writes_of_outputs(region);
   if (freezes_parameters(place.policy)) entry.frozen.resize(region.inputs.size());
   if (region.has_foreign_tensors) entry.reused.resize(region.inputs.size());
   entry.is_sized = region.graph->is_symbolic();

@@ -41,8 +41,9 @@ ValueRef undone_transposes(const Graph& graph, const Node& node) {
   return origin;
 }
 
-// A value does not change: what reads a copy that lies as the value may read the value.
-ValueRef copied(const Graph& graph, const Node& node) {
+// A value does not change: what reads a copy that lies as the value may read the value. But what a backward reads must
+// outlive the run, after which the program may write into its inputs and outputs.
+ValueRef copied(const Graph& graph, const Node& node, const std::vector<bool>& escapes) {
   bool is_copy = is_op(node, OpRole::Copy);
   if (!is_copy && !is_op(node, OpRole::Clone)) return {};
   const auto* source = std::get_if<ValueRef>(&node.operands[is_copy ? 1 : 0]);
@@ -55,6 +56,8 @@ ValueRef copied(const Graph& graph, const Node& node) {
   const TensorSpec& after = node.outs[0].spec;
   bool lies_alike =
       before.dtype == after.dtype && same(before.sizes, after.sizes) && same(before.strides, after.strides);
+  bool is_reachable = source->node->kind == NodeKind::TensorInput || escapes[static_cast<size_t>(source->node->index)];
+  if (after.requires_grad && is_reachable) return {};
   return lies_alike && before.requires_grad == after.requires_grad ? *source : ValueRef{};
 }
 
@@ -76,7 +79,7 @@ bool simplify_chains(Graph& graph) {
     changed |= shorten_cast(graph, *node);
     ValueRef origin = undone_transposes(graph, *node);
     // An output's views are views of the copy.
-    if (origin.node == nullptr && !escapes[static_cast<size_t>(node->index)]) origin = copied(graph, *node);
+    if (origin.node == nullptr && !escapes[static_cast<size_t>(node->index)]) origin = copied(graph, *node, escapes);
     replacement[static_cast<size_t>(node->index)] = origin;
   }
   return changed;

@@ -391,6 +391,7 @@ from ._composites.other_names import nuclear_norm as nuclear_norm
 from ._tensor.names import numel as numel
 from .linalg.triangles import orgqr as orgqr
 from .linalg.triangles import ormqr as ormqr
+from .linalg.low_rank import pca_lowrank as pca_lowrank
 from ._composites.series import pdist as pdist
 from math import pi as pi
 from .linalg.composites import pinverse as pinverse
@@ -439,6 +440,7 @@ from ._composites.rearranging import split_with_sizes as split_with_sizes
 from ._composites.statistics import std_mean as std_mean
 from ._composites.whole_numbers import sum_to_size as sum_to_size
 from .linalg.composites import svd as svd
+from .linalg.low_rank import svd_lowrank as svd_lowrank
 from ._composites.searching import take as take
 from ._composites.searching import take_along_dim as take_along_dim
 from ._C import tensor as tensor

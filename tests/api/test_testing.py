@@ -1,7 +1,10 @@
 """minidynamo._dynamo.testing without captured code."""
 
+import unittest
+
 import pytest
 
+import minidynamo
 from minidynamo._dynamo import testing
 
 
@@ -93,3 +96,20 @@ def test_same_options():
     assert not testing.same(nan, 1.0, equal_nan=True)
     assert testing.same(1.0, 1.05, tol=0.1)
     assert testing.same(FakeTensor([1.0]), FakeTensor([1.0], "f64"), exact_dtype=False)
+
+
+def test_standard_test_and_a_call_that_breaks():
+    case = unittest.TestCase()
+    testing.standard_test(case, lambda a, b: (a + b) * 2, 2, expected_ops=2)
+    for wrong in ({"expected_ops": 3}, {"expected_frame_count": 2}):
+        with pytest.raises(AssertionError):
+            testing.standard_test(case, lambda a: a + 1, 1, **wrong)
+    with pytest.raises(minidynamo._dynamo.exc.Unsupported):
+        testing.standard_test(case, lambda a: testing.unsupported(a, a + 1), 1)
+    calls = []
+    with pytest.raises(AssertionError):  # it returns something else at each call
+        testing.standard_test(case, lambda a: calls.append(a) or a + len(calls), 1)
+    counter = testing.CompileCounter()
+    x = minidynamo.ones(2)
+    assert minidynamo.compile(lambda a: testing.unsupported(a - 1, a + 1) * 3, backend=counter)(x).tolist() == [6, 6]
+    assert counter.frame_count == 2

@@ -255,6 +255,86 @@ def assert_on_a_tensor_of_two_elements(x):
     return x
 
 
+@whole_on_311()
+def assert_not_on_tensor(x):
+    assert not x.isnan().any(), "nan"
+    assert (x > -9).all() and not (x > 100).any()
+    return x * 2
+
+
+def _checked(x, limit):
+    if (x > limit).any():
+        message = f"more than {limit}"
+        raise ValueError(message)
+    if x.sum() < limit:
+        return x - 1 if limit < 0 else x + 1
+    return x
+
+
+@whole_on_311()
+def raise_on_tensor(x):
+    if x.isnan().any():
+        raise ValueError("nan")
+    if not x.isfinite().all():
+        raise OverflowError(f"{len(x)} elements, {x}")
+    elif x.sum() > 0:
+        y = x + 1
+    else:
+        raise ValueError("not positive")
+    return y
+
+
+@whole_on_311()
+def raise_on_tensor_within_blocks(x):
+    for limit in (100, 200):
+        with minidynamo.no_grad():
+            if (x > limit).any():
+                raise ValueError(f"more than {limit}")
+            x = x + 1
+    return x
+
+
+@snippet(lambda: (tensor([1.0, 2.0]), 5), lambda: (tensor([-1.0, -2.0]), 5))
+def raise_on_tensor_in_callee(x, limit):
+    return _checked(x * 2, limit) + 1
+
+
+@snippet(raises=ValueError)
+def raise_on_tensor_that_is_met(x):
+    y = x * 2
+    if y.sum() > 1:
+        raise ValueError(f"{y.tolist()}")
+    return y
+
+
+@snippet(lambda: (tensor([1.0, 2.0]), []), raises=ValueError)
+def raise_on_tensor_after_writes(x, log):
+    x.add_(1)
+    log.append(x)
+    if x.sum() > 1:
+        raise ValueError("after")
+    x.add_(1)
+
+
+@snippet(lambda: (tensor([1.0, 2.0]),), lambda: (tensor([-1.0, -2.0]),))
+def raise_on_tensor_that_is_caught(x):
+    try:
+        if x.sum() > 1:
+            raise ValueError("caught")
+        y = x + 1
+    except ValueError:
+        y = x - 1
+    return y
+
+
+@snippet(lambda: (tensor([1.0, 2.0]),), lambda: (tensor([-1.0, -2.0]),))
+def raise_on_tensor_that_the_caller_catches(x):
+    try:
+        return _checked(x, 1)
+    except ValueError as error:
+        return x.sum(), str(error)
+
+
 @snippet(raises=AssertionError)
 def assert_on_tensor_fails(x):
     assert x.sum() > 100, "too small"

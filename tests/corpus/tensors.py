@@ -242,3 +242,82 @@ def tensor_in_list(x):
 @whole()
 def attribute_on_tensor_type(x):
     return minidynamo.Tensor.add(x, 1), minidynamo.Tensor.sum(x)
+
+
+@whole()
+def numbers_of_tensors_made_of_constants(x):
+    steps = minidynamo.linspace(0, 1, 3)
+    rows = tensor([[1, 2], [3, 4]])
+    rows[0, 1] = 7
+    return (
+        [x * step.item() for step in steps],
+        steps.tolist(),
+        rows.tolist(),
+        (rows.t()[1] + 1).tolist(),
+        int(rows.sum()),
+        float(rows.max()),
+        bool(rows[0, 0] == 1),
+        complex(rows[1, 1].item()),
+        tensor(2.5, dtype=minidynamo.bfloat16).item(),
+        tensor([[True]]).item(),
+        tensor([]).tolist(),
+        rows.gather(0, tensor([[1, 0]])).tolist(),
+    )
+
+
+@whole()
+def branches_on_tensors_made_of_constants(x):
+    scale = tensor([0.25, 1.0])
+    for at in range(2):
+        if scale[at] == 1.0:
+            x = x + 1
+        else:
+            x = x * scale[at]
+    count = minidynamo.zeros(1)
+    while count < 3:
+        count = count + 1
+        x = x - 1
+    return x if scale.sum() > 1 and not (scale > 2).any() else x * 7, count
+
+
+@whole(lambda: (tensor([1.0, -2.0, 3.0]), 130), lambda: (tensor([1.0, -2.0, 3.0]), 500))
+def pieces_counted_by_a_tensor(x, n):
+    return x.chunk(int(tensor(len(x) / 2).ceil()))
+
+
+@snippet()
+def number_of_a_tensor_written_from_outside(x):
+    known = minidynamo.zeros(3)
+    known += x
+    return known.tolist(), known[0].item() if known.sum() > 1 else 0
+
+
+@snippet(raises=ValueError)
+def number_that_is_not_one(x):
+    return x + int(tensor(float("nan")))
+
+
+@snippet(raises=IndexError)
+def number_at_no_place(x):
+    return x + tensor([1.0, 2.0]).index_select(0, tensor([4])).item()
+
+
+@snippet()
+def number_that_is_drawn(x):
+    minidynamo.manual_seed(3)
+    return x + minidynamo.rand(1).item(), minidynamo.rand(2).tolist()
+
+
+@snippet()
+def checks_of_tensors_made_of_constants(x):
+    times = tensor([2, 0, 1])
+    return (
+        x.repeat_interleave(times),
+        minidynamo.bincount(tensor([0, 2])),
+        minidynamo.unravel_index(tensor([5]), (2, 3)),
+    )
+
+
+@snippet(raises=RuntimeError)
+def check_of_a_tensor_made_of_constants_that_fails(x):
+    return x.repeat_interleave(tensor([2, -1, 1]))

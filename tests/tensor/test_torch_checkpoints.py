@@ -224,6 +224,34 @@ def test_safe_globals():
     assert serialization.get_safe_globals() == []
 
 
+def a_function(x):
+    return x + 1
+
+
+def test_allowed_globals_as_values():
+    """Functions and classes that are kept, not called."""
+    nn = minidynamo.nn
+    value = {"functions": [a_function, (a_function,)], "class": Settings, "settings": Settings(a_function)}
+    model = nn.TransformerEncoderLayer(4, 2, 8, 0.0)
+    parts = [nn.TransformerEncoderLayer, nn.MultiheadAttention, nn.Linear, nn.LayerNorm, nn.Dropout]
+    parts += [type(model.self_attn.out_proj), nn.functional.relu]
+    for written, allowed in ((value, [a_function, Settings]), (model.eval(), parts)):
+        file = io.BytesIO()
+        minidynamo.save(written, file)
+        file.seek(0)
+        with pytest.raises(pickle.UnpicklingError, match="Unsupported global"):
+            minidynamo.load(file)
+        with serialization.safe_globals(allowed):
+            file.seek(0)
+            found = minidynamo.load(file)
+        if written is value:
+            assert found["functions"] == value["functions"] and found["class"] is Settings
+            assert found["settings"].rate is a_function
+        else:
+            x = minidynamo.ones(3, 1, 4)
+            assert found.activation is nn.functional.relu and found(x).tolist() == model(x).tolist()
+
+
 def test_numpy_arrays_are_allowed_by_name():
     numpy = pytest.importorskip("numpy")
     arrays = numpy._core.multiarray if hasattr(numpy, "_core") else numpy.core.multiarray

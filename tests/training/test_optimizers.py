@@ -66,6 +66,16 @@ CASES = [
         for options in ({}, {"rho": 0.5, "lr": 0.3}, {"eps": 1e-3, "weight_decay": 0.1, "maximize": True})
     ),
     *(
+        ("Adafactor", options)
+        for options in (
+            {},
+            {"lr": 0.5, "beta2_decay": -0.5},
+            {"eps": (1e-3, 0.1)},
+            {"d": 2.0, "weight_decay": 0.1},
+            {"maximize": True},
+        )
+    ),
+    *(
         ("ASGD", options)
         for options in ({}, {"t0": 5, "lr": 0.1}, {"lambd": 0.1, "alpha": 0.5}, {"weight_decay": 0.1, "maximize": True})
     ),
@@ -151,6 +161,96 @@ def test_20_steps_are_torchs(name, options, dtype, tolerance):
         assert_same(a, b, tolerance)
     assert_same(mine.state_dict(), other.state_dict(), tolerance)
     assert repr(mine) == repr(other)
+
+
+MUON = (
+    {},
+    {"nesterov": False},
+    {"momentum": 0.5, "weight_decay": 0.5},
+    {"adjust_lr_fn": "match_rms_adamw"},
+    {"ns_steps": 2, "ns_coefficients": (2.0, -1.5, 0.5)},
+    {"adjust_lr_fn": "original", "eps": 10.0},
+)
+
+
+def muon_in_double(start, gradients, group):
+    """The steps of Muon without roundings to bfloat16."""
+    parameter, average = start.astype("float64"), 0
+    rows, columns = start.shape
+    factor = (
+        0.2 * max(rows, columns) ** 0.5 if group["adjust_lr_fn"] == "match_rms_adamw" else max(1, rows / columns) ** 0.5
+    )
+    a, b, c = group["ns_coefficients"]
+    for gradient in gradients:
+        average = group["momentum"] * average + (1 - group["momentum"]) * gradient
+        found = (1 - group["momentum"]) * gradient + group["momentum"] * average if group["nesterov"] else average
+        found = found / max(np.linalg.norm(found), group["eps"])
+        for _ in range(group["ns_steps"]):
+            gram = found @ found.T
+            found = a * found + (b * gram + c * gram @ gram) @ found
+        parameter = parameter * (1 - group["lr"] * group["weight_decay"]) - group["lr"] * factor * found
+    return parameter
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3, 5), (2, 2), (6, 1)])
+@pytest.mark.parametrize("options", MUON)
+def test_muon(options, shape):
+    """Its directions are computed in bfloat16: they are as far from exact ones as torch's."""
+    start = np.linspace(-1, 1, shape[0] * shape[1], dtype="float32").reshape(shape)
+    gradients = [np.cos(start * (at + 2) + np.arange(shape[1], dtype="float32")) for at in range(3)]
+    results = []
+    for library in (md, torch):
+        parameter = library.nn.Parameter(library.from_numpy(start.copy()))
+        optimizer = library.optim.Muon([parameter], lr=0.1, **options)
+        for gradient in gradients:
+            parameter.grad = library.from_numpy(gradient.copy())
+            optimizer.step()
+        results.append((parameter, optimizer))
+    (ours, mine), (theirs, other) = results
+    exact = muon_in_double(start, gradients, other.param_groups[0])
+    far, as_far = (np.abs(np.array(each.tolist()) - exact).max() for each in (ours, theirs))
+    assert far <= 2 * as_far + 8e-3  # steps of 0.1, roundings of 0.004
+    assert_same(mine.state_dict(), other.state_dict(), 1e-6)
+    assert repr(mine) == repr(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("Muon", {"lr": -1.0}),
+        ("Muon", {"momentum": -1.0}),
+        ("Muon", {"weight_decay": -1.0}),
+        ("Muon", {"adjust_lr_fn": "other"}),
+        ("Muon", {}),
+        ("Adafactor", {"lr": -1.0}),
+        ("Adafactor", {"beta2_decay": 0.5}),
+        ("Adafactor", {"eps": (-1.0, 1.0)}),
+        ("Adafactor", {"eps": (None, -1.0)}),
+        ("Adafactor", {"d": 0.5}),
+        ("Adafactor", {"weight_decay": -1.0}),
+    ],
+)
+def test_refused_options_of_matrix_optimizers(name, options):
+    texts = []
+    for library in (md, torch):
+        with pytest.raises(ValueError) as raised:
+            getattr(library.optim, name)([library.nn.Parameter(library.ones(3))], **options)
+        texts.append(str(raised.value).replace("minidynamo.", "torch."))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("name", ["Adafactor", "Muon"])
+def test_steps_of_matrix_optimizers_are_captured(name):
+    def steps(compiled):
+        parameter = md.nn.Parameter(md.linspace(-1, 1, 12).reshape(4, 3))
+        optimizer = getattr(md.optim, name)([parameter], lr=0.1)
+        step = md.compile(optimizer.step) if compiled else optimizer.step
+        for at in range(3):
+            parameter.grad = (md.arange(12.0).reshape(4, 3) * (at + 1)).sin()
+            step()
+        return parameter.tolist()
+
+    np.testing.assert_allclose(steps(True), steps(False), atol=1e-3 if name == "Muon" else 1e-6)
 
 
 @pytest.mark.parametrize(("name", "options"), IMPLEMENTATIONS)

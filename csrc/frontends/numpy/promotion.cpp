@@ -138,18 +138,21 @@ void require_one_dtype(const OpRow& op, std::span<const DType> operands) {
 Casts casts_to(const OpRow& op, std::span<const PromotionOperand> operands, const std::vector<DType>& loop) {
   Casts casts(operands.size());
   require_one_dtype(op, std::span(loop).first(static_cast<size_t>(std::ranges::count_if(operands, is_operand))));
+  // Kernels take the dtype of a tensor; of numbers alone they would take the default dtype of ours.
+  auto is_tensor = [](const PromotionOperand& operand) { return operand.kind == PromotionOperand::Kind::Tensor; };
+  bool has_tensor = std::ranges::any_of(operands, is_tensor);
   size_t at = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
     const PromotionOperand& operand = operands[i];
     if (!is_operand(operand)) continue;
     DType dtype = loop[at++];
-    if (operand.kind == PromotionOperand::Kind::Tensor) {
+    if (is_tensor(operand)) {
       if (operand.dtype != dtype) casts[i] = dtype;
       continue;
     }
     check_number(op, operand, dtype);
     // Kernels take numbers for wide dtypes as they are; for narrow ones NumPy rounds them first.
-    bool takes_number = op.schema.params[i].type == ParamType::Number && !is_half(dtype) &&
+    bool takes_number = has_tensor && op.schema.params[i].type == ParamType::Number && !is_half(dtype) &&
                         operand.category != DTypeCategory::Bool && operand.category != DTypeCategory::Complex;
     if (!takes_number) casts[i] = dtype;
   }

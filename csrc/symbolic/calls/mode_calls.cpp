@@ -256,8 +256,10 @@ TensorValue* lone_tensor(const CallArgs& args, DType dtype) {
 
 // The condition on data under which an operation of the package is done. It stays in the graph under any config.
 ValuePtr data_holds(Tracer& tracer, const CallArgs& args) {
-  ValuePtr number = number_of(tracer, lone_tensor(args, DType::bool_));
-  assert_at_run_time(tracer, as<NumberValue>(number));
+  ValuePtr condition = number_of(tracer, lone_tensor(args, DType::bool_));
+  auto* number = as<NumberValue>(condition);
+  if (number == nullptr) return condition;  // it follows from constants alone
+  assert_at_run_time(tracer, number);
   return tracer.values().boolean(true);
 }
 

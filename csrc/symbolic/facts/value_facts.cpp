@@ -16,6 +16,7 @@
 #include "symbolic/sizes/computed_numbers.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/known_tensors.h"
 #include "symbolic/tensors/tensor_parts.h"
 #include "symbolic/trace/loops.h"
 
@@ -644,7 +645,10 @@ std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr& value, InstanceVa
   return truth_by_class(tracer, value);
 }
 std::optional<bool> kind_truth(Tracer&, const ValuePtr&, NullValue&) { return std::nullopt; }
-std::optional<bool> kind_truth(Tracer&, const ValuePtr&, TensorValue&) { return std::nullopt; }
+std::optional<bool> kind_truth(Tracer& tracer, const ValuePtr&, TensorValue& tensor) {
+  Ref known = known_number(tracer, &tensor);
+  return known ? std::optional(PyObject_IsTrue(known) == 1) : std::nullopt;
+}
 std::optional<bool> kind_truth(Tracer&, const ValuePtr&, SliceValue&) { return true; }
 std::optional<bool> kind_truth(Tracer&, const ValuePtr&, CellValue&) { return true; }
 std::optional<bool> kind_truth(Tracer&, const ValuePtr&, FunctionValue&) { return true; }

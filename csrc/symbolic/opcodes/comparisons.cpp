@@ -239,7 +239,7 @@ void compare_op(Tracer& tracer, const Instruction& at) {
     result =
         call_op(tracer, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) {
-      result = is_asserted(tracer) ? truth_in_graph(tracer, result) : nullptr;
+      result = truth_that_goes_on_next(tracer) ? truth_in_graph(tracer, result) : nullptr;
       if (!result) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
     }
   } else if (inline_operator(tracer, at)) {

@@ -44,22 +44,34 @@ std::optional<bool> truth_or_inline(Tracer& tracer, ContinuationKind continuatio
 
 void jump_forward(Tracer& tracer, const Instruction& at) { tracer.frames().jump(at.arg); }
 
-// The condition of an assert statement that depends on data, as a bool of the graph; null for other values.
-ValuePtr asserted_condition(Tracer& tracer, const ValuePtr& value) {
-  bool asserts = is_followed_by(tracer, {Opcode::LOAD_ASSERTION_ERROR});
-  if (ValuePtr truth = asserts ? truth_in_graph(tracer, value) : nullptr) return truth;
-  bool is_of_data = as<NumberValue>(value) != nullptr || tracer.shapes().is_unbacked(value);
-  return asserts && is_of_data ? computed(tracer, ScalarOp::Truth, {value}) : nullptr;
+bool depends_on_data(Tracer& tracer, const ValuePtr& value) {
+  return as<TensorValue>(value) != nullptr || as<NumberValue>(value) != nullptr || tracer.shapes().is_unbacked(value);
+}
+
+// Whether a value that depends on data is true, or false, as a bool of the graph; null for tensors that are no bool.
+ValuePtr is_in_graph(Tracer& tracer, const ValuePtr& value, bool truth) {
+  bool is_tensor = as<TensorValue>(value) != nullptr;
+  ValuePtr found = is_tensor ? truth_in_graph(tracer, value) : computed(tracer, ScalarOp::Truth, {value});
+  return found && !truth ? computed(tracer, ScalarOp::Not, {found}) : found;
+}
+
+// If the program goes on with one truth alone, that is checked when the graph runs. Returns false for other jumps and
+// conditions.
+bool jump_as_expected(Tracer& tracer, const Instruction& at, bool when) {
+  if (!depends_on_data(tracer, tracer.frames().peek())) return false;
+  const SymbolicFrame& frame = tracer.frames().innermost();
+  std::optional<bool> expected = truth_that_goes_on(*frame.bytecode, frame.next - 1);
+  ValuePtr condition = expected ? is_in_graph(tracer, tracer.frames().peek(), *expected) : nullptr;
+  if (condition == nullptr || as<NumberValue>(condition) == nullptr) return false;
+  assert_at_run_time(tracer, as<NumberValue>(condition));
+  tracer.frames().pop();
+  if (*expected == when) tracer.frames().jump(at.arg);
+  return true;
 }
 
 template <bool when>
 void pop_jump_if(Tracer& tracer, const Instruction& at) {
-  if (ValuePtr condition = when ? asserted_condition(tracer, tracer.frames().peek()) : nullptr;
-      condition && as<NumberValue>(condition)) {
-    assert_at_run_time(tracer, as<NumberValue>(condition));
-    tracer.frames().pop();
-    return tracer.frames().jump(at.arg);
-  }
+  if (jump_as_expected(tracer, at, when)) return;
   std::optional<bool> truth = truth_or_inline(tracer, ContinuationKind::Jump);
   if (!truth) return;
   tracer.frames().pop();
@@ -95,7 +107,7 @@ bool push_computed(Tracer& tracer, ScalarOp scalar_op) {
 
 void to_bool(Tracer& tracer, const Instruction&) {
   if (push_computed(tracer, ScalarOp::Truth)) return;
-  if (ValuePtr known = is_asserted(tracer) ? truth_in_graph(tracer, tracer.frames().peek()) : nullptr) {
+  if (ValuePtr known = truth_that_goes_on_next(tracer) ? truth_in_graph(tracer, tracer.frames().peek()) : nullptr) {
     tracer.frames().pop();
     return tracer.frames().push(std::move(known));
   }

@@ -15,6 +15,7 @@
 #include "symbolic/tensors/conversion_calls.h"
 #include "symbolic/tensors/family_border.h"
 #include "symbolic/tensors/gradient_attributes.h"
+#include "symbolic/tensors/known_tensors.h"
 #include "symbolic/tensors/library_borders.h"
 #include "symbolic/tensors/result_layouts.h"
 #include "symbolic/tensors/sequence_operands.h"
@@ -84,10 +85,9 @@ TensorValue* tensor_in(const CallArgs& args) {
 }
 
 // The tensor of a method without further arguments.
-TensorValue* lone_tensor(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
+TensorValue* lone_tensor(const TensorCallable& callable, const CallArgs& args) {
   TensorValue* tensor = tensor_in(args);
-  bool is_captured = tensor != nullptr && captures_numbers(tracer) && args.positional.size() == 1;
-  if (!is_captured || !args.keywords.empty()) refuse(callable);
+  if (tensor == nullptr || args.positional.size() != 1 || !args.keywords.empty()) refuse(callable);
   return tensor;
 }
 
@@ -193,11 +193,19 @@ ValuePtr call_Conversion(Tracer& tracer, const TensorCallable& callable, const C
 }
 
 ValuePtr call_Element(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  return number_of(tracer, lone_tensor(tracer, callable, args));
+  TensorValue* tensor = lone_tensor(callable, args);
+  if (captures_numbers(tracer)) return number_of(tracer, tensor);
+  Ref known = known_number(tracer, tensor);
+  if (!known) refuse(callable);
+  return tracer.values().constant(std::move(known));
 }
 
 ValuePtr call_Elements(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
-  return numbers_of(tracer, lone_tensor(tracer, callable, args));
+  TensorValue* tensor = lone_tensor(callable, args);
+  if (captures_numbers(tracer)) return numbers_of(tracer, tensor);
+  ValuePtr known = known_elements(tracer, tensor);
+  if (!known) refuse(callable);
+  return known;
 }
 
 ValuePtr call_StandIn(Tracer& tracer, const TensorCallable& callable, const CallArgs& args) {
@@ -328,13 +336,25 @@ ValuePtr tensor_attribute(Tracer& tracer, const ValuePtr& value, const TensorAtt
   return tracer.values().constant(attribute.value);
 }
 
+namespace {
+
+// int() and its like of a number; where that raises, the interpreter does.
+ValuePtr known_conversion(Tracer& tracer, BorrowedRef type, BorrowedRef number) {
+  Ref converted = Ref::steal(PyObject_CallOneArg(type, number));
+  if (!converted) raise_here();
+  return tracer.values().constant(std::move(converted));
+}
+
+}  // namespace
+
 ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* tensor) {
   static constexpr std::pair<PyTypeObject*, ScalarOp> kConversions[] = {
       {&PyLong_Type, ScalarOp::Int}, {&PyFloat_Type, ScalarOp::Float}, {&PyBool_Type, ScalarOp::Truth}};
-  if (!captures_numbers(tracer)) return nullptr;
-  for (const auto& [type, scalar_op] : kConversions)
-    if (callable.get() == reinterpret_cast<PyObject*>(type))
-      return computed(tracer, scalar_op, {number_of(tracer, tensor)});
+  for (const auto& [type, scalar_op] : kConversions) {
+    if (callable.get() != reinterpret_cast<PyObject*>(type)) continue;
+    if (Ref known = known_number(tracer, tensor)) return known_conversion(tracer, callable, known);
+    if (captures_numbers(tracer)) return computed(tracer, scalar_op, {number_of(tracer, tensor)});
+  }
   return nullptr;
 }
 

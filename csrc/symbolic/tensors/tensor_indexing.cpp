@@ -10,6 +10,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/library_borders.h"
 #include "symbolic/tensors/sequence_operands.h"
 #include "symbolic/tensors/tensor_indexing.h"
 #include "symbolic/tensors/tensor_numbers.h"
@@ -382,6 +383,28 @@ ValuePtr without_tensors_in_slices(Tracer& tracer, const ValuePtr& key) {
   return make_value<SequenceValue>(false, std::move(replaced));
 }
 
+// Indices and masks out of another library, as tensors of this one. Scalars are numbers, and other dtypes raise.
+ValuePtr index_in_library(Tracer& tracer, const TensorFamily& family, const ValuePtr& item) {
+  auto* index = as<TensorValue>(item);
+  if (index == nullptr || are_kin(*index->family, family) || index->spec.rank() == 0) return item;
+  DTypeCategory category = row(index->spec.dtype).category;
+  bool is_index = category == DTypeCategory::Integer && index->spec.dtype != DType::uint8;
+  if (!is_index && category != DTypeCategory::Bool) return item;
+  const LibraryConversion* conversion = find_library_conversion(*index->family, family);
+  return conversion != nullptr ? in_library(tracer, item, *conversion) : item;
+}
+
+// Libraries with scalars index by rules of their own.
+ValuePtr key_in_library(Tracer& tracer, const TensorFamily& family, const ValuePtr& key) {
+  if (family.family_of_result != nullptr) return key;
+  auto items = type_of(key) == &PyTuple_Type ? elements_of(tracer, key) : nullptr;
+  if (!items) return index_in_library(tracer, family, key);
+  std::vector<ValuePtr> replaced;
+  for (const ValuePtr& item : *items) replaced.push_back(index_in_library(tracer, family, item));
+  if (replaced == *items) return key;
+  return make_value<SequenceValue>(false, std::move(replaced));
+}
+
 ValuePtr plain_key(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
   return without_masks(tracer, tensor, numbers_of_rows(tracer, tensor, without_tensors_in_slices(tracer, key)));
 }
@@ -426,13 +449,14 @@ void require_storable_number(Tracer& tracer, const TensorValue& tensor, const Va
 
 }  // namespace
 
-ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) {
+ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& given) {
   static const OpRow* const index = find_op("index");
   static const OpRow* const alias = find_op("alias");
   tracer.values().guard_tensor(tensor);
   // Subscripts of scalars make arrays of their own.
   if (holds_scalars(*tensor->family))
     graph_break(BreakReason::unknown_subscript, "a scalar of " + std::string(tensor->family->name));
+  const ValuePtr key = key_in_library(tracer, *tensor->family, given);
   if (ValuePtr selected = selected_by_mask(tracer, tensor, key)) return selected;
   SymbolicKey parsed(tracer, *tensor->family, plain_key(tracer, tensor, key));
   IndexPlan plan = parsed.plan_for(tensor->spec);
@@ -447,7 +471,7 @@ ValuePtr index_tensor(Tracer& tracer, TensorValue* tensor, const ValuePtr& key) 
   return call_op(tracer, *index, {{view, indices, dims}, {}}, CallForm::Function);
 }
 
-void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& key, const ValuePtr& given) {
+void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr& given_key, const ValuePtr& given) {
   static const OpRow* const copy = find_op("copy");
   static const OpRow* const fill = find_op("fill");
   static const OpRow* const index_put = find_op("index_put");
@@ -469,6 +493,7 @@ void store_into_tensor(Tracer& tracer, const ValuePtr& container, const ValuePtr
   if (source != nullptr && source->family != tensor->family && !is_inexact(dtype) &&
       !is_widening(source->spec.dtype, dtype))
     graph_break(BreakReason::tensor_write, str_cat("a ", describe(value), " stored into ", row(dtype).name));
+  const ValuePtr key = key_in_library(tracer, *tensor->family, given_key);
   auto* mask = as<TensorValue>(key);
   if (mask != nullptr && is_mask(*mask) && (is_number || source->spec.rank() == 0))
     return store_at_mask(tracer, tensor, key, value);

@@ -9,6 +9,7 @@
 #include "symbolic/facts/value_facts.h"
 #include "symbolic/sizes/symbolic_sizes.h"
 #include "symbolic/sizes/unbacked_sizes.h"
+#include "symbolic/tensors/known_tensors.h"
 #include "symbolic/values/number_types.h"
 
 namespace md {
@@ -297,12 +298,14 @@ bool captures_numbers(Tracer& tracer) {
 ValuePtr number_of(Tracer& tracer, TensorValue* tensor) {
   tracer.values().guard_tensor(tensor);
   if (!known_equal(tensor->spec.numel(), 1)) raise_here();
+  if (Ref known = known_number(tracer, tensor)) return tracer.values().constant(std::move(known));
   if (ValuePtr number = number_from_outside(tracer, tensor)) return number;
   return number_in_graph(tracer, tracer.builder().graph_value(tensor));
 }
 
 ValuePtr numbers_of(Tracer& tracer, TensorValue* tensor) {
   tracer.values().guard_tensor(tensor);
+  if (ValuePtr known = known_elements(tracer, tensor)) return known;
   specialise(tracer, tensor->spec);
   if (tensor->spec.numel().value() > kMostNumbers)
     graph_break(BreakReason::tensor_to_list, str_cat("tolist() of ", tensor->spec.str()));

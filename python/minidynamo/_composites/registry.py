@@ -51,9 +51,14 @@ def in_place(*names: str) -> Callable[[_Function], _Function]:
     return enter
 
 
+def kept_from_write(input: Tensor) -> Tensor:
+    """What a function that writes its result into `input` computes it from: a derivative may read that later."""
+    return input.clone() if input.requires_grad and minidynamo.is_grad_enabled() else input
+
+
 def _writing(function: Any, name: str) -> Callable[..., Any]:
     def write(input: Tensor, *args: Any, **keywords: Any) -> Tensor:
-        result = function(input, *args, **keywords)
+        result = function(kept_from_write(input), *args, **keywords)
         if not minidynamo.can_cast(result.dtype, input.dtype):
             raise RuntimeError(
                 f"[{name}_] result type {result.dtype} can't be cast to the desired output type {input.dtype}"

@@ -8,7 +8,7 @@ import minidynamo
 
 from .._C import Tensor
 from .pointwise import in_one_dtype
-from .registry import composite, in_place, is_inexact, require_tensor
+from .registry import composite, in_place, is_inexact, kept_from_write, require_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def float_power_(input: Tensor, exponent: Any) -> Tensor:
     if input.dtype != minidynamo.float64:
         raise RuntimeError(f"[float_power_] the base given to float_power_ has dtype {input.dtype} but the operation's"
                            " result requires dtype torch.float64")  # fmt: skip
-    return input.copy_(float_power(input, exponent))
+    return input.copy_(float_power(kept_from_write(input), exponent))
 
 
 @in_place()

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import minidynamo
 
 from .._missing_names import explain_missing as _explain_missing
 from ..fx import GraphModule
+from . import config
 from .backends import lookup_backend
+from .decorators import disable
+
+if TYPE_CHECKING:
+    from unittest import TestCase
+
+
+# A constant of a module, which captured code reads.
+three = 3
 
 
 class CompileCounter:
@@ -70,6 +81,38 @@ def same(a: Any, b: Any, *, tol: float = 1e-4, equal_nan: bool = False, exact_dt
     if isinstance(a, float):
         return _same_numbers(a, b, tol, equal_nan)
     return a == b
+
+
+@disable
+def unsupported(first: Any, second: Any) -> Any:
+    """The second argument: a call that breaks every graph."""
+    return second
+
+
+def standard_test(
+    self: TestCase,
+    fn: Callable[..., Any],
+    nargs: int,
+    expected_ops: int | None = None,
+    expected_ops_dynamic: int | None = None,
+    expected_frame_count: int = 1,
+) -> None:
+    """Asserts that fn of random matrices, captured whole, returns what it does uncaptured, in so many graphs and
+    operations."""
+    if not config.assume_static_by_default and expected_ops_dynamic is not None:
+        expected_ops = expected_ops_dynamic
+    counter = CompileCounter()
+    calls = [[minidynamo.randn(10, 10) for _ in range(nargs)] for _ in range(2)]
+    expected = [fn(*arguments) for arguments in calls]
+    minidynamo._dynamo.reset()
+    compiled = minidynamo._dynamo.optimize_assert(counter)(fn)
+    results = [compiled(*arguments) for arguments in calls * 2]
+    minidynamo._dynamo.reset()
+    for result, plain in zip(results, expected * 2, strict=True):
+        self.assertTrue(same(result, plain))
+    self.assertEqual(counter.frame_count, expected_frame_count)
+    if expected_ops is not None:
+        self.assertEqual(counter.op_count, expected_ops)
 
 
 def _op_count(gm: GraphModule) -> int:

@@ -32,8 +32,9 @@ def load(numpy: Any) -> str | None:
         rewrite.register()
     numpy_host_calls.functions.register()
     numpy_host_calls.start()
-    _C._numpy.add(numpy.ndarray.item, "ndarray.item", "Element", method=True)
-    _C._numpy.add(numpy.ndarray.tolist, "ndarray.tolist", "Elements", method=True)
+    for kind in (numpy.ndarray, numpy.generic):
+        _C._numpy.add(kind.item, f"{kind.__name__}.item", "Element", method=True)
+        _C._numpy.add(kind.tolist, f"{kind.__name__}.tolist", "Elements", method=True)
     for name in ("flat", "flags"):
         _C._numpy.add_part(name, type(getattr(numpy.zeros(1), name)), getattr(numpy.ndarray, name).__get__)
     for name, function in numpy_stand_ins.ATTRIBUTES.items():

@@ -71,6 +71,8 @@ class AllowedGlobals:
         self._note = note
         self._of_user = {_name_of(each): each[0] if isinstance(each, tuple) else each for each in _user_globals}
         self._classes = tuple(each for each in self._of_user.values() if isinstance(each, type))
+        # By identity: the user's objects that the pickle has named. Each may be a value, too.
+        self._named: dict[int, Allowed] = {}
 
     def is_inert(self, target: object) -> bool:
         """Whether an object only holds the place of one that is not created."""
@@ -84,7 +86,8 @@ class AllowedGlobals:
         for each in (full, full.removeprefix("builtins."), _other_numpy(full)):
             if each in self._of_user:
                 value = self._of_user[each]
-                return Allowed(full, _guarded(full, value), isinstance(value, type), value)
+                self._named[id(value)] = Allowed(full, _guarded(full, value), isinstance(value, type), value)
+                return value
         if full in stored_tensors.REFUSED:
             raise UnpicklingError(f"GLOBAL {full}: {stored_tensors.REFUSED[full]}")
         shown = full.removeprefix("builtins.")
@@ -95,16 +98,19 @@ class AllowedGlobals:
             f"this class/function.{self._note}"
         )
 
+    def _allowed(self, target: Any) -> Any:
+        return self._named.get(id(target), target)
+
     def reduce(self, function: Any, args: Any) -> Any:
+        function = self._allowed(function)
         if not isinstance(function, Allowed):
             raise UnpicklingError(f"Trying to call reduce for unrecognized function {_short(function)}")
         if type(args) is not tuple:
             raise UnpicklingError(f"{function.name} is called with {type(args).__name__}, not a tuple of arguments")
-        if function.value is not None:
-            args = tuple(each.value if isinstance(each, Allowed) and each.value else each for each in args)
         return _called(function, args)
 
     def new(self, cls: Any, args: Any) -> Any:
+        cls = self._allowed(cls)
         if not isinstance(cls, Allowed) or not cls.constructs:
             raise UnpicklingError(f"Trying to call __new__ of unrecognized class {_short(cls)}")
         if type(args) is not tuple:

@@ -2,7 +2,7 @@
 without it they raise ImportError."""
 
 from .._missing_names import explain_missing as _explain_missing
-from . import composites  # noqa: F401  enters what minidynamo and Tensor have, too
+from . import composites, low_rank  # noqa: F401  enter what minidynamo and Tensor have, too
 from .checked import cholesky_ex, eig, eigvals, inv_ex, solve_ex
 from .decompositions import cholesky, det, eigh, eigvalsh, matrix_rank, pinv, qr, slogdet, svd, svdvals
 from .norms import (

@@ -9,6 +9,7 @@ import minidynamo
 
 from .. import _C
 from .._C import Tensor
+from .creation import made
 
 
 class SparseTensor(minidynamo.Tensor):
@@ -102,9 +103,7 @@ _C._register_tensor_type(SparseTensor)
 
 
 def _made(dense: Tensor, where: Tensor, what: Tensor, coalesced: bool) -> Any:
-    made: Any = minidynamo.Tensor._make_subclass(SparseTensor, dense, False)
-    made._where, made._what, made._coalesced = where, what, coalesced
-    return made
+    return made(SparseTensor, dense, where, what, coalesced)
 
 
 def sparse_coo_tensor(

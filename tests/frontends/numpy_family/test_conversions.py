@@ -59,6 +59,37 @@ def tensor_stored(x, t):
     return x
 
 
+def stored_at(key):
+    def store(x, t):
+        t[key(x)] = 5
+        u = t.reshape(1, 3) * 2
+        u[:, key(x)] = t[key(x)]
+        return t, u
+
+    return store
+
+
+# By name: from an array of three numbers, an array that tensors are indexed by.
+KEYS = {
+    "int64": lambda x: x.astype(np.int64) % 3,
+    "int32": lambda x: x.astype(np.int32) % 3,
+    "two dims": lambda x: x.astype(np.int64).reshape(1, 3) % 3,
+    "negative": lambda x: -1 - x.astype(np.int64) % 3,
+    "mask": lambda x: x > 1,
+    "strides": lambda x: np.arange(6)[::2] % 3,
+}
+# The same, where the index is left to the library.
+OTHER_KEYS = {
+    "uint8": lambda x: x.astype(np.uint8) % 3,
+    "floats": lambda x: x,
+    "no dims": lambda x: np.array(1),
+    "scalar": lambda x: x.astype(np.int64)[0],
+    "outside": lambda x: x.astype(np.int64) + 7,
+    "read-only": lambda x: np.broadcast_to(np.int64(1), (3,)),
+    "reversed": lambda x: np.arange(3)[::-1],
+}
+
+
 # By name: the function, and of which library its arguments are.
 CALLS = {
     "from_numpy": (lambda x: minidynamo.from_numpy(x) * 2, "n"),
@@ -118,6 +149,16 @@ CALLS = {
     "written through a result": (written_through_a_result, "n"),
     "written through array": (written_through_array, "o"),
     "written through asarray": (written_through_asarray, "o"),
+    **{
+        f"tensor at {n}": (lambda x, t, key=k: (t[key(x)], (t.reshape(1, 3) * 2)[:, key(x)]), "no")
+        for n, k in (KEYS | OTHER_KEYS).items()
+    },
+    **{
+        f"torch's at {n}": (lambda x, t, key=k: (t[key(x)], (t.reshape(1, 3) * 2)[:, key(x)]), "nt")
+        for n, k in (KEYS | OTHER_KEYS).items()
+    },
+    **{f"stored at {n}": (stored_at(k), "no") for n, k in (KEYS | OTHER_KEYS).items()},
+    **{f"stored in torch's at {n}": (stored_at(k), "nt") for n, k in (KEYS | OTHER_KEYS).items()},
 }
 
 
@@ -146,3 +187,15 @@ def test_as_plain_code(name):
         expected = outcome(function, [MAKE[library]() for library in libraries])
         for _ in range(2):
             assert outcome(compiled, [MAKE[library]() for library in libraries]) == expected
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_index_in_one_graph(name):
+    key = KEYS[name]
+    explained = minidynamo._dynamo.explain(lambda x, t: (t * 2)[key(x)] + 1)(MAKE["n"](), MAKE["o"]())
+    if name == "mask":
+        assert [reason.title for reason in explained.break_reasons] == [
+            "Operation whose result's shape depends on data"
+        ]
+    else:
+        assert (explained.graph_break_count, explained.graph_count) == (0, 1)

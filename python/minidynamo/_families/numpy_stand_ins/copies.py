@@ -27,6 +27,7 @@ def copy(a: Any, order: Any = "K", subok: Any = False) -> Any:
     return repeats_nothing(values, "copy").clone()
 
 
+@stands_in("generic.astype", takes_complex=True)
 @stands_in("ndarray.astype", returns_arrays=True, takes_complex=True)
 def astype(
     self: Any, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True

@@ -21,7 +21,7 @@ def _floats(value: Any, name: str) -> Tensor:
     return values
 
 
-@stands_in("round around ndarray.round")
+@stands_in("round around ndarray.round generic.round")
 def round_to(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     values = _floats(a, "round")
     if out is not None or not isinstance(decimals, int):

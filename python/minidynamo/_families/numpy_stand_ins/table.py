@@ -58,7 +58,7 @@ class StandIn:
             for part in path.split("."):
                 value = getattr(value, part, None)
             if value is not None:
-                is_method = path.startswith(("ndarray.", "ufunc."))
+                is_method = path.startswith(("ndarray.", "generic.", "ufunc."))
                 _C._numpy.add(value, path, "StandIn", self.function, method=is_method, **self.traits)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import minidynamo
 
 from ..._C import Tensor
-from ..._composites.registry import fitted, is_narrow, prims, require_held
+from ..._composites.registry import fitted, is_narrow, kept_from_write, prims, require_held
 
 __all__ = [
     "alpha_dropout",
@@ -45,6 +45,10 @@ __all__ = [
 ]
 
 
+def _read(input: Tensor, inplace: bool) -> Tensor:
+    return kept_from_write(input) if inplace else input
+
+
 def _into(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
     return input.copy_(result) if inplace else result
 
@@ -67,20 +71,17 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input)."""
-    result = prims.silu(input)
-    return input.copy_(result) if inplace else result
+    return _into(input, prims.silu(_read(input, inplace)), inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input where positive, else negative_slope * input."""
-    result = prims.leaky_relu(input, negative_slope)
-    return input.copy_(result) if inplace else result
+    return _into(input, prims.leaky_relu(_read(input, inplace), negative_slope), inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """input where positive, else alpha * (exp(input) - 1)."""
-    result = prims.elu(input, alpha)
-    return input.copy_(result) if inplace else result
+    return _into(input, prims.elu(_read(input, inplace), alpha), inplace)
 
 
 def _implicit_dim(name: str, input: Tensor) -> int:
@@ -132,13 +133,15 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """relu6(input + 3) / 6."""
-    result = prims.hardsigmoid(input) if input.is_floating_point() else (input + 3).clamp(0, 6) / 6
+    read = _read(input, inplace)
+    result = prims.hardsigmoid(read) if input.is_floating_point() else (input + 3).clamp(0, 6) / 6
     return _into(input, result, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * relu6(input + 3) / 6."""
-    result = prims.hardswish(input) if input.is_floating_point() else input * (input + 3).clamp(0, 6) / 6
+    read = _read(input, inplace)
+    result = prims.hardswish(read) if input.is_floating_point() else input * (input + 3).clamp(0, 6) / 6
     return _into(input, result, inplace)
 
 
@@ -155,7 +158,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """input * tanh(softplus(input))."""
-    wide = _widened(input)
+    wide = _widened(_read(input, inplace))
     return _into(input, (wide * softplus(wide).tanh()).to(input.dtype), inplace)
 
 
@@ -167,7 +170,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """elu with the scale and alpha that keep mean and variance."""
-    return _into(input, prims.selu(input), inplace)
+    return _into(input, prims.selu(_read(input, inplace)), inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -175,7 +178,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     _require_floats("celu", input)
-    return _into(input, prims.celu(input, alpha), inplace)
+    return _into(input, prims.celu(_read(input, inplace), alpha), inplace)
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -209,7 +212,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         raise NotImplementedError("[threshold] not implemented for 'bool'")
     if is_narrow(input):
         fitted(threshold, minidynamo.float32)  # the comparison's dtype, which must hold it
-    return _into(input, prims.threshold(input, threshold, value), inplace)
+    return _into(input, prims.threshold(_read(input, inplace), threshold, value), inplace)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -237,7 +240,7 @@ def rrelu(
     if lower > upper:
         raise RuntimeError(f"[rrelu] Lower bound should be less than or equal to the upper bound, got {lower}, {upper}")
     if not training:
-        return _into(input, prims.leaky_relu(input, (lower + upper) / 2), inplace)
+        return _into(input, prims.leaky_relu(_read(input, inplace), (lower + upper) / 2), inplace)
     return _into(input, input * prims.rrelu_slopes(input, lower, upper), inplace)
 
 
