@@ -97,9 +97,8 @@ def standard_test(
     expected_ops_dynamic: int | None = None,
     expected_frame_count: int = 1,
 ) -> None:
-    """Asserts that fn of random matrices, captured whole, returns what it does uncaptured, in so many graphs and
-    operations."""
-    if not config.assume_static_by_default and expected_ops_dynamic is not None:
+    """Asserts that fn of random matrices returns the same captured whole, in that many graphs and operations."""
+    if expected_ops_dynamic is not None and not config._read("assume_static_by_default"):
         expected_ops = expected_ops_dynamic
     counter = CompileCounter()
     calls = [[minidynamo.randn(10, 10) for _ in range(nargs)] for _ in range(2)]
