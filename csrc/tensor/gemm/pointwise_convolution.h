@@ -9,8 +9,8 @@ namespace md {
 // Whether they are faster than oneDNN's.
 bool is_pointwise_product(const ConvolutionSpec& spec);
 
-// Null unless is_pointwise_product(). Inputs as for make_convolution(); weights of float32 are read as they come: there is
-// nothing to pack.
+// Null unless is_pointwise_product(). Inputs as for make_convolution(); weights of float32 are read as they come: there
+// is nothing to pack.
 OnednnPackingPtr make_pointwise_convolution(const ConvolutionSpec& spec);
 
 }  // namespace md

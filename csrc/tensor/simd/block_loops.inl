@@ -600,7 +600,6 @@ constexpr void fill_blocks(LoopTable& table) {
   table.f32 = float_loops<float>();
   table.f64 = float_loops<double>();
   table.winograd = winograd_loops();
-  table.depthwise = depthwise_loops();
   table.indices_fit = indices_fit_run;
   table.take_words = take_run<uint32_t>;
   table.take_long_words = take_run<uint64_t>;

@@ -8,10 +8,10 @@ namespace {
 #include "tensor/simd/pointwise_functions.inl"
 
 #include "tensor/simd/gemm_loops.inl"
-#include "tensor/simd/depthwise_loops.inl"
 #include "tensor/simd/winograd_loops.inl"
 
 #include "tensor/simd/block_loops.inl"
+#include "tensor/simd/depthwise_loops.inl"
 #include "tensor/simd/factor_loops.inl"
 #include "tensor/simd/pick_loops.inl"
 #include "tensor/simd/product_loops.inl"
@@ -40,6 +40,7 @@ constexpr LoopTable make_table() {
   table.f64_complex = &f64_complex;
   table.random = {twist_words_run, temper_words_run, uniform_floats_run, uniform_doubles_run};
   table.bytes = {bytes_run, floats_of_sums_run};
+  table.depthwise = depthwise_loops();
   table.f32_products = product_loops<float>();
   table.f64_products = product_loops<double>();
   table.f32_factors = factor_loops<float>();
