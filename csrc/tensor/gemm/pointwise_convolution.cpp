@@ -13,7 +13,10 @@
 namespace md {
 namespace {
 
-constexpr int64_t kLeastElements = 128, kLeastChannels = 16;  // of an image in one channel
+constexpr int64_t kLeastChannels = 16;
+// Elements of a channel of the result, of which own products compute whole vectors.
+constexpr int64_t kLeastElements = 64, kLeastNarrowElements = 128, kVector = 16;
+constexpr double kMostPadding = 1.2;
 constexpr int64_t kLargestPatch = 4;  // along a dim: oneDNN reads larger ones no slower than they are copied
 constexpr int64_t kAlignment = 64;
 
@@ -156,9 +159,13 @@ class PointwiseConvolution final : public OnednnPacking {
 }  // namespace
 
 bool is_pointwise_product(const ConvolutionSpec& spec) {
-  if (spec.transposed || spec.groups > 1 || elements_of(spec) < kLeastElements) return false;
+  if (spec.transposed || spec.groups > 1) return false;
+  int64_t elements = elements_of(spec);
   bool is_float = spec.precision == Precision::Float32 && spec.dtype == DType::float32 && gemm_replaces_onednn();
   if (!is_float && spec.precision != Precision::BFloat16) return false;
+  if (elements < (is_float ? kLeastElements : kLeastNarrowElements)) return false;
+  if (is_float && static_cast<double>(round_up(elements, kVector)) > kMostPadding * static_cast<double>(elements))
+    return false;
   for (size_t d = 0; d < spec.strides.size(); ++d) {
     int64_t kernel = spec.weights[d + 2];
     bool is_apart = is_float && spec.dilations[d] == 1 && kernel <= std::min(spec.strides[d], kLargestPatch);

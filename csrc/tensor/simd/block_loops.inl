@@ -375,11 +375,35 @@ double squares_run(const T* src, int64_t n, T mean) {
   return total;
 }
 
+// Adds (x - pivot) and its square of n < kLanes elements, each to the lane that has its number.
+template <typename T>
+inline void add_last_differences(const T* block, int64_t n, T from, Lanes<T>& sums, Lanes<T>& products) {
+  for (int64_t v = 0; v * kVector<T> < n; ++v) {
+    Vector<T> difference = {};
+    if (int64_t left = n - v * kVector<T>; left >= kVector<T>) {
+      difference = load_vector(block + v * kVector<T>) - from;
+    } else {
+      for (int64_t k = 0; k < left; ++k) difference[k] = block[v * kVector<T> + k] - from;
+    }
+    sums.vectors[v] += difference;
+    products.vectors[v] += difference * difference;
+  }
+}
+
 // Sum and sum of squares of (x - pivot) over a block.
 template <typename T>
 void add_differences(const T* block, int64_t n, T from, double& sum, double& squares) {
+  constexpr int64_t kFew = 16;  // elements: their lanes would take longer to be added
+  if (n < kFew) {
+    for (int64_t i = 0; i < n; ++i) {
+      double difference = double(block[i] - from);
+      sum += difference;
+      squares += difference * difference;
+    }
+    return;
+  }
   Lanes<T> sums, products;
-  int64_t whole_end = n / kLanes * kLanes, i = whole_end;
+  int64_t whole_end = n / kLanes * kLanes;
   for_lanes_in_registers<T, 2>([&]<int First, int Count>() __attribute__((always_inline)) {
     Vector<T> own_sums[Count] = {}, own_products[Count] = {};
     for (int64_t at = 0; at < whole_end; at += kLanes) {
@@ -396,13 +420,9 @@ void add_differences(const T* block, int64_t n, T from, double& sum, double& squ
       products.vectors[First + v] = own_products[v];
     }
   });
+  add_last_differences(block + whole_end, n - whole_end, from, sums, products);
   sum += double(fold_sum(sums));
   squares += double(fold_sum(products));
-  for (; i < n; ++i) {
-    double difference = double(block[i] - from);
-    sum += difference;
-    squares += difference * difference;
-  }
 }
 
 template <typename T>
@@ -434,9 +454,9 @@ void moments_run(const T* src, int64_t n, double* mean, double* squares) {
   double sum, products;
   if (__builtin_isfinite(near)) {
     differences_run(src, n, near, sum, products);
-    double corrected = products - sum * sum / double(n);
+    double inverse = 1 / double(n), corrected = products - sum * sum * inverse;
     if (__builtin_isfinite(products) && corrected >= 0.5 * products) {
-      *mean = double(near) + sum / double(n);
+      *mean = double(near) + sum * inverse;
       *squares = corrected;
       return;
     }
