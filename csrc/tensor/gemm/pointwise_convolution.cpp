@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLeastChannels = 16;
 // Elements of a channel of the result, of which own products compute whole vectors.
-constexpr int64_t kLeastElements = 64, kLeastNarrowElements = 128, kVector = 16;
+constexpr int64_t kLeastElements = 48, kLeastNarrowElements = 128, kVector = 16, kFewColumns = 4;
 constexpr double kMostPadding = 1.2;
 constexpr int64_t kLargestPatch = 4;  // along a dim: oneDNN reads larger ones no slower than they are copied
 constexpr int64_t kAlignment = 64;
@@ -51,18 +51,21 @@ class FloatProducts final : public OnednnPacking {
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
     MD_ASSERT(inputs.size() == (spec_.has_bias ? 3u : 2u), "a convolution got ", inputs.size(), " inputs");
     const auto *image = static_cast<const float*>(inputs[0]), *weights = static_cast<const float*>(inputs[1]);
-    auto *to = static_cast<float*>(dst), *copy = static_cast<float*>(scratchpad);
+    auto *to = static_cast<float*>(dst), *column = static_cast<float*>(scratchpad), *copy = column + column_floats();
     for (int64_t i = 0; i < spec_.dst[0]; ++i, image += image_, to += m_ * n_) {
       if (has_strides()) copy_elements_read(image, copy);
-      GemmProblem<float> problem = {m_, n_, k_, weights, k_, 1, has_strides() ? copy : image, n_, 1, to, n_};
-      gemm_by(choose_gemm_method(problem), problem);
+      const float* read = has_strides() ? copy : image;
+      GemmProblem<float> problem = product(weights, read, to);
+      if (problem.n > 0) gemm_by(choose_gemm_method(problem), problem);
+      for (int64_t j = problem.n; j < n_; ++j) multiply_column(weights, read + j, column, to + j);
       if (spec_.has_bias) add_to_channels(static_cast<const float*>(inputs[2]), m_, n_, to);
     }
   }
-  size_t scratchpad_bytes() const override { return has_strides() ? static_cast<size_t>(k_ * n_) * sizeof(float) : 0; }
+  size_t scratchpad_bytes() const override {
+    return static_cast<size_t>(column_floats() + (has_strides() ? k_ * n_ : 0)) * sizeof(float);
+  }
   std::string implementation() const override {
-    GemmProblem<float> problem = {m_, n_, k_, nullptr, k_, 1, nullptr, n_, 1, nullptr, n_};
-    return str_cat("own products with each image ", name_of(choose_gemm_method(problem)));
+    return str_cat("own products with each image ", name_of(choose_gemm_method(product(nullptr, nullptr, nullptr))));
   }
   size_t nbytes() const override { return sizeof(*this) + 5 * spec_.src.size() * sizeof(int64_t); }
   size_t packed_bytes() const override { return 0; }
@@ -70,6 +73,19 @@ class FloatProducts final : public OnednnPacking {
   std::string packed_layout() const override { return ""; }
 
  private:
+  // Without the last columns where those are few: a whole vector of them would be computed.
+  int64_t last_columns() const { return n_ % kVector <= kFewColumns ? n_ % kVector : 0; }
+  int64_t column_floats() const { return last_columns() == 0 ? 0 : k_ + m_; }
+  GemmProblem<float> product(const float* weights, const float* image, float* to) const {
+    return {m_, n_ - last_columns(), k_, weights, k_, 1, image, n_, 1, to, n_};
+  }
+  // One column of the image and of the result: dot products with the rows of the weights. room: column_floats().
+  void multiply_column(const float* weights, const float* image, float* room, float* to) const {
+    float* results = room + k_;
+    for (int64_t i = 0; i < k_; ++i) room[i] = image[i * n_];
+    loops().f32.dots(room, weights, k_, m_, k_, results);
+    for (int64_t i = 0; i < m_; ++i) to[i * n_] = results[i];
+  }
   bool has_strides() const {
     return std::any_of(spec_.strides.begin(), spec_.strides.end(), [](int64_t stride) { return stride > 1; });
   }
@@ -164,8 +180,8 @@ bool is_pointwise_product(const ConvolutionSpec& spec) {
   bool is_float = spec.precision == Precision::Float32 && spec.dtype == DType::float32 && gemm_replaces_onednn();
   if (!is_float && spec.precision != Precision::BFloat16) return false;
   if (elements < (is_float ? kLeastElements : kLeastNarrowElements)) return false;
-  if (is_float && static_cast<double>(round_up(elements, kVector)) > kMostPadding * static_cast<double>(elements))
-    return false;
+  int64_t computed = elements % kVector <= kFewColumns ? elements : round_up(elements, kVector);
+  if (is_float && static_cast<double>(computed) > kMostPadding * static_cast<double>(elements)) return false;
   for (size_t d = 0; d < spec.strides.size(); ++d) {
     int64_t kernel = spec.weights[d + 2];
     bool is_apart = is_float && spec.dilations[d] == 1 && kernel <= std::min(spec.strides[d], kLargestPatch);
