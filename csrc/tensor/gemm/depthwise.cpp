@@ -10,6 +10,7 @@ namespace md {
 namespace {
 
 constexpr int64_t kMostStride = 2, kFewColumns = 8;
+constexpr int64_t kRoom = 64;              // floats behind a line for whole vectors
 constexpr int64_t kLine = 16;              // floats per cache line, and of the longest vector
 constexpr int64_t kBandFloats = 6 * 1024;  // of padded rows: in the L1 cache, beside the results
 constexpr int64_t kLeastBands = 4;         // rows of results per row that is read again by the next band
@@ -43,6 +44,7 @@ class Depthwise final : public OnednnPacking {
     int64_t furthest = *std::max_element(starts_.begin(), starts_.end());
     int64_t padded = across_.padding / across_.stride + 1 + up_to_multiple(across_.src / across_.stride + 1, kLine);
     phase_ = up_to_multiple(std::max(padded, up_to_multiple(across_.dst, kLine) + furthest), kLine);
+    if (is_one_line()) phase_ = across_.src + 2 * across_.padding;
     for (size_t j = 0; j < places_.size(); ++j) places_[j] = places_[j] * phase_ + starts_[j];
     line_ = phase_ * across_.stride;
     int64_t wanted = (kBandFloats / line_ - down_.span()) / down_.stride + 1;
@@ -52,7 +54,7 @@ class Depthwise final : public OnednnPacking {
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
     MD_ASSERT(inputs.size() == (has_bias_ ? 3u : 2u), "a convolution got ", inputs.size(), " inputs");
     auto* image = static_cast<float*>(scratchpad);
-    std::fill_n(image, rows_of(band_) * line_, 0.0f);  // the padding left and right stays
+    std::fill_n(image, image_floats(), 0.0f);  // the padding left and right stays
     const auto* src = static_cast<const float*>(inputs[0]);
     const float* end = src + images_ * channels_ * down_.src * across_.src;
     const auto* bias = has_bias_ ? static_cast<const float*>(inputs[2]) : nullptr;
@@ -71,7 +73,10 @@ class Depthwise final : public OnednnPacking {
     }
   }
 
-  size_t scratchpad_bytes() const override { return static_cast<size_t>(rows_of(band_) * line_) * sizeof(float); }
+  size_t scratchpad_bytes() const override {
+    int64_t results = is_one_line() ? band_ * line_ + kRoom : 0;
+    return static_cast<size_t>(image_floats() + results) * sizeof(float);
+  }
   std::string implementation() const override { return str_cat("own rows by channels (", loops().name, ")"); }
   size_t nbytes() const override { return sizeof(*this) + 2 * places_.size() * sizeof(int64_t); }
   size_t packed_bytes() const override { return 0; }
@@ -84,6 +89,12 @@ class Depthwise final : public OnednnPacking {
     float* dst;
   };
 
+  // Whether rows of results that fill no vector are computed as one line, with what lies between them.
+  bool is_one_line() const {
+    return down_.stride == 1 && across_.stride == 1 && across_.dst <= kLine && 2 * across_.span() < across_.dst;
+  }
+  // Whole vectors are read beyond the last row, and written where the image is dealt out.
+  int64_t image_floats() const { return rows_of(band_) * line_ + kRoom; }
   // The number of the image's rows that `results` rows of results read.
   int64_t rows_of(int64_t results) const { return (results - 1) * down_.stride + down_.span(); }
 
@@ -99,11 +110,20 @@ class Depthwise final : public OnednnPacking {
       plane.rows = std::min(band_, down_.dst - first);
       read_rows(channel, first * down_.stride - down_.padding, rows_of(plane.rows), image);
       for (int64_t i = 0; i < results_; ++i) {
-        loops().depthwise.plane(plane, image, channel.weights + i * down_.kernel * across_.kernel,
-                                has_bias_ ? channel.bias[i] : 0.0f,
-                                channel.dst + (i * down_.dst + first) * across_.dst);
+        run_plane(plane, image, channel.weights + i * down_.kernel * across_.kernel, has_bias_ ? channel.bias[i] : 0.0f,
+                  channel.dst + (i * down_.dst + first) * across_.dst);
       }
     }
+  }
+
+  void run_plane(const DepthwisePlane& plane, float* image, const float* weights, float bias, float* dst) const {
+    if (!is_one_line()) return loops().depthwise.plane(plane, image, weights, bias, dst);
+    float* line = image + image_floats();
+    DepthwisePlane one = plane;
+    one.rows = 1;
+    one.columns = (plane.rows - 1) * line_ + plane.columns;
+    loops().depthwise.plane(one, image, weights, bias, line);
+    loops().depthwise.collect(line, line_, plane.rows, plane.columns, dst);
   }
 
   // Of rows outside of the image nothing is left of another band.

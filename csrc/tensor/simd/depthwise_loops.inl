@@ -1,7 +1,9 @@
 // A channel of a depthwise convolution: each number of the kernel times whole vectors of the row that it meets. A row
 // of the image is loaded once for all the rows of results in registers that read it.
 
-constexpr int kDepthwiseVectors = 2;  // of each row of results in registers
+// Vectors of each row of results in registers.
+template <int Rows>
+constexpr int kDepthwiseVectors = Rows == 1 ? 4 : 2;
 
 // The results of this tile are the last of their rows if `columns` says so; what a vector has beyond them is written
 // before the next row is, but not from `end` on.
@@ -55,11 +57,16 @@ inline __attribute__((always_inline)) void depthwise_tile(const DepthwisePlane& 
 template <int Rows>
 void depthwise_rows(const DepthwisePlane& plane, const float* image, const float* weights, float bias, float* dst,
                     const float* end) {
-  constexpr int64_t kStep = kDepthwiseVectors * kVector<float>;
+  constexpr int64_t kMost = kDepthwiseVectors<Rows>, kStep = kMost * kVector<float>;
   int64_t x = 0;
   for (; plane.columns - x > kStep - kVector<float>; x += kStep)
-    depthwise_tile<Rows, kDepthwiseVectors>(plane, image + x, weights, bias, dst + x, plane.columns - x, end);
-  if (x < plane.columns) depthwise_tile<Rows, 1>(plane, image + x, weights, bias, dst + x, plane.columns - x, end);
+    depthwise_tile<Rows, kMost>(plane, image + x, weights, bias, dst + x, plane.columns - x, end);
+  int64_t left = plane.columns - x;
+  if (kMost > 2 && left > 2 * kVector<float>)
+    return depthwise_tile<Rows, kMost - 1>(plane, image + x, weights, bias, dst + x, left, end);
+  if (kMost > 2 && left > kVector<float>)
+    return depthwise_tile<Rows, 2>(plane, image + x, weights, bias, dst + x, left, end);
+  if (left > 0) depthwise_tile<Rows, 1>(plane, image + x, weights, bias, dst + x, left, end);
 }
 
 template <int Rows>
@@ -144,4 +151,18 @@ void deal_rows(const DealtRows& rows, const float* src, const float* end, float*
   }
 }
 
-constexpr DepthwiseLoops depthwise_loops() { return {deal_rows, depthwise_plane}; }
+// A row's last vector is written whole where it ends before `end`: the next row is written over it.
+void collect_rows(const float* src, int64_t line, int64_t rows, int64_t columns, float* dst) {
+  const float* end = dst + rows * columns;
+  for (int64_t y = 0; y < rows; ++y, src += line, dst += columns) {
+    for (int64_t x = 0; x < columns; x += kVector<float>) {
+      if (end - (dst + x) >= kVector<float>) {
+        store_vector(load_vector(src + x), dst + x);
+      } else {
+        for (int64_t i = x; i < columns; ++i) dst[i] = src[i];
+      }
+    }
+  }
+}
+
+constexpr DepthwiseLoops depthwise_loops() { return {deal_rows, depthwise_plane, collect_rows}; }

@@ -179,6 +179,8 @@ struct DepthwiseLoops {
   void (*deal)(const DealtRows& rows, const float* src, const float* end, float* dst);
   // Whole vectors of the image are read: up to 15 floats beyond the last column of a phase.
   void (*plane)(const DepthwisePlane& plane, const float* image, const float* weights, float bias, float* dst);
+  // Makes rows that are `line` apart contiguous; whole vectors are read.
+  void (*collect)(const float* src, int64_t line, int64_t rows, int64_t columns, float* dst);
 };
 
 // One row of the product of rows of bytes, (byte - zero) * step each, with columns of signed bytes, byte * column_step.
