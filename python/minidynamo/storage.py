@@ -5,6 +5,8 @@ A storage here is what tensor.untyped_storage() gives; memory is made, resized a
 
 from __future__ import annotations
 
+import mmap
+import os
 from typing import Any, NoReturn
 
 import minidynamo
@@ -19,26 +21,31 @@ _INSTEAD = "minidynamo's storages tell where the memory of a tensor is: make a t
 
 
 class _StorageBase:
-    """Of a tensor, which it keeps alive."""
+    """Of a tensor, which it keeps alive: its memory, or some bytes of it."""
 
     _tensor: Tensor
+    _first: int
+    _nbytes: int
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__}: {_INSTEAD}")
 
     @classmethod
-    def _of(cls, tensor: Tensor) -> Any:
+    def _of(cls, tensor: Tensor, first: int = 0, nbytes: int | None = None) -> Any:
+        """first, nbytes: of the tensor's memory; None is all of it."""
         made = cls.__new__(cls)
         made._tensor = tensor.detach()
+        made._first = first
+        made._nbytes = _C._storage_of(tensor)[1] if nbytes is None else nbytes
         return made
 
     def data_ptr(self) -> int:
         """The address of the first byte."""
-        return _C._storage_of(self._tensor)[0]
+        return _C._storage_of(self._tensor)[0] + self._first
 
     def nbytes(self) -> int:
         """Its size in bytes."""
-        return _C._storage_of(self._tensor)[1]
+        return self._nbytes
 
     def element_size(self) -> int:
         return 1
@@ -77,9 +84,9 @@ class _StorageBase:
         raise NotImplementedError(f"resize_(): {_INSTEAD}")
 
     def _whole(self, dtype: Any) -> Tensor:
-        start, nbytes = _C._storage_of(self._tensor)
-        flat = self._tensor.as_strided((nbytes // self._tensor.element_size(),), (1,), 0)
-        return flat.view(dtype)
+        size = self._tensor.element_size()
+        whole = self._tensor.as_strided((_C._storage_of(self._tensor)[1] // size,), (1,), 0)
+        return whole.view(minidynamo.uint8)[self._first : self._first + self._nbytes].view(dtype)
 
     def tolist(self) -> list[Any]:
         """Its elements."""
@@ -89,8 +96,13 @@ class _StorageBase:
         return self._whole(minidynamo.uint8)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._elements()[index]
-        return found.item() if isinstance(index, int) else type(self)._of(found)
+        if not isinstance(index, slice):
+            return self._elements()[index].item()
+        start, stop, step = index.indices(len(self))
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        size = self.element_size()
+        return type(self)._of(self._tensor, self._first + start * size, max(stop - start, 0) * size)
 
     def __iter__(self) -> Any:
         return iter(self.tolist())
@@ -108,8 +120,41 @@ class _StorageBase:
         return self.data_ptr()
 
 
+def _bytes_of_file(filename: str, shared: bool, nbytes: int) -> Tensor:
+    if shared:
+        with open(filename, "ab+") as grown:
+            if os.fstat(grown.fileno()).st_size < nbytes:
+                grown.truncate(nbytes)
+            return minidynamo.frombuffer(mmap.mmap(grown.fileno(), nbytes), dtype=minidynamo.uint8)
+    try:
+        file = open(filename, "rb")
+    except OSError as error:
+        what = f"unable to open file <{filename}> in read-only mode: {error.strerror} ({error.errno})"
+        raise RuntimeError(what) from None
+    with file:
+        size = os.fstat(file.fileno()).st_size
+        if size < nbytes:
+            raise RuntimeError(f"file <{filename}> size <{size}> is smaller than the required mapping size <{nbytes}>")
+        kept = mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_COPY)
+        return minidynamo.frombuffer(kept, dtype=minidynamo.uint8)
+
+
 class UntypedStorage(_StorageBase):
     """The bytes that a tensor is a view of."""
+
+    @classmethod
+    def from_file(cls, filename: str | os.PathLike[str], shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """The first nbytes bytes of a file as memory.
+
+        shared  what is written goes to the file, which is made as long as that; else it stays in this process
+
+        RuntimeError where the file cannot be read or is shorter.
+        """
+        if nbytes < 0:
+            raise RuntimeError(f"unable to mmap {nbytes} bytes from file <{filename}>: Cannot allocate memory (12)")
+        empty = minidynamo.empty(0, dtype=minidynamo.uint8)
+        found: UntypedStorage = cls._of(_bytes_of_file(os.fspath(filename), shared, nbytes) if nbytes else empty)
+        return found
 
     def untyped(self) -> UntypedStorage:
         return self

@@ -21,10 +21,13 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool = False,
 ) -> _C.Tensor:
-    """The tensor of a tensor, an array or data: sharing memory where that can be, always a copy with copy=True.
+    """The tensor of a tensor, a storage, an array or data: sharing memory where that can be, always a copy with
+    copy=True.
 
     ValueError with copy=False where memory cannot be shared.
     """
+    if hasattr(type(obj), "_elements"):  # a storage
+        obj = obj._elements()
     shares = isinstance(obj, _C.Tensor) or hasattr(obj, "__array_interface__") or hasattr(obj, "__dlpack__")
     result = _C.as_tensor(obj, dtype=dtype, device=device)
     if copy is False and not (shares and (dtype is None or _C.as_tensor(obj).dtype is dtype)):
