@@ -165,6 +165,8 @@ struct TensorFamily {
   const OpRow* (*unary_operator)(char op);                    // '-', '~', '+'
   IndexPlan (*index)(const TensorSpec& spec, BorrowedRef key, const TensorFromKey& as_tensor);
   bool has_byte_masks;  // an index of dtype uint8 is a mask
+  // int(), float() and bounds of slices take a tensor of one element whatever its rank. False: of rank 0 alone.
+  bool converts_any_rank;
   // Whether iter() of a tensor finds each element by its index when it is asked for it, as it then is. False: all at
   // once.
   bool iterates_by_index;

@@ -37,6 +37,7 @@ ELSEWHERE = {
     *("hardshrink", "histogram", "is_inference", "is_nonzero", "is_same_size", "is_set_to", "map2_", "map_"),
     *("native_dropout", "new", "pin_memory", "poisson", "prelu", "record_stream", "set_", "share_memory_"),
     *("storage", "storage_type", "untyped_storage"),
+    *("pca_lowrank", "svd_lowrank"),  # test_low_rank.py
 }
 
 # Variants: f(...) as a function, .f(...) as a method.

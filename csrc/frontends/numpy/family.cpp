@@ -181,6 +181,7 @@ constexpr TensorFamily family_row(int rank) {
       .unary_operator = unary_operator,
       .index = index,
       .has_byte_masks = false,
+      .converts_any_rank = false,
       .iterates_by_index = true,
       .promote = promote_arrays,
       .result_strides = result_strides,

@@ -153,6 +153,7 @@ constexpr TensorFamily kFamily{
     .unary_operator = unary_operator_row,
     .index = index_plan,
     .has_byte_masks = true,
+    .converts_any_rank = true,
     .iterates_by_index = false,
     .promote = promote,
     .result_strides = nullptr,

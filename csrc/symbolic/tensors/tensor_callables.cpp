@@ -352,6 +352,8 @@ ValuePtr converted_to_number(Tracer& tracer, BorrowedRef callable, TensorValue* 
       {&PyLong_Type, ScalarOp::Int}, {&PyFloat_Type, ScalarOp::Float}, {&PyBool_Type, ScalarOp::Truth}};
   for (const auto& [type, scalar_op] : kConversions) {
     if (callable.get() != reinterpret_cast<PyObject*>(type)) continue;
+    bool is_taken = scalar_op == ScalarOp::Truth || tensor->family->converts_any_rank || tensor->spec.rank() == 0;
+    if (!is_taken) return nullptr;
     if (Ref known = known_number(tracer, tensor)) return known_conversion(tracer, callable, known);
     if (captures_numbers(tracer)) return computed(tracer, scalar_op, {number_of(tracer, tensor)});
   }

@@ -360,7 +360,9 @@ ValuePtr bound_of_slice(Tracer& tracer, const ValuePtr& bound) {
   tracer.values().guard_tensor(tensor);
   bool is_whole = row(tensor->spec.dtype).category == DTypeCategory::Integer;
   bool is_alone = std::ranges::all_of(tensor->spec.sizes, [](Dim size) { return known_equal(size, 1); });
-  if (!is_whole || !is_alone) graph_break(BreakReason::unknown_subscript, "a tensor at a slice with such a bound");
+  bool is_taken = tensor->family->converts_any_rank || tensor->spec.rank() == 0;
+  if (!is_whole || !is_alone || !is_taken)
+    graph_break(BreakReason::unknown_subscript, "a tensor at a slice with such a bound");
   return number_of(tracer, tensor);
 }
 

@@ -1,5 +1,7 @@
 """Methods of NumPy's scalars, and numbers that follow from constants alone: they are known while capturing."""
 
+import warnings
+
 import numpy as np
 import pytest
 from compared import mismatch
@@ -69,3 +71,50 @@ UFUNCS = (
 def test_ufuncs_of_numbers_alone(name, numbers):
     ufunc = getattr(np, name)
     assert not mismatch(lambda x: (x * 2, ufunc(*numbers)), [np.array([1.5, 2.5])])
+
+
+CONVERSIONS = {
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "complex": complex,
+    "chr": chr,
+    "index": lambda a: a.__index__(),
+    "item": lambda a: a.item(),
+    "start": lambda a: np.arange(5)[a:],
+    "stop": lambda a: np.arange(5)[:a],
+    "step": lambda a: np.arange(5)[::a],
+    "all bounds": lambda a: np.arange(5)[a:a:a],
+    "of a list": lambda a: [1, 2, 3][a:],
+    "range": range,
+    "shape": lambda a: np.zeros(a),
+}
+
+
+def outcome_of(function, *args):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return repr(function(*args))
+        except Exception as error:
+            return type(error), str(error)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 3])
+@pytest.mark.parametrize("name", CONVERSIONS)
+def test_one_element_of_each_rank(name, rank):
+    """NumPy takes those of rank 0 alone as numbers, but for their truth and item()."""
+    convert = CONVERSIONS[name]
+
+    def known():
+        return convert(np.ones((1,) * rank, dtype=int))
+
+    def given(a):
+        return convert(a + 0)
+
+    array = np.ones((1,) * rank, dtype=int)
+    for options in ({}, {"fullgraph": True}):
+        assert outcome_of(minidynamo.compile(known), *()) == outcome_of(known)
+        found, plain = outcome_of(minidynamo.compile(given, **options), array), outcome_of(given, array)
+        broke = isinstance(found, tuple) and options and issubclass(found[0], minidynamo._dynamo.exc.Unsupported)
+        assert broke or found == plain
