@@ -182,6 +182,14 @@ PyObject* represent(PyObject* object) { return PyUnicode_FromFormat("<compiled %
 // Pickled and copied by name, as functions are.
 PyObject* reduce(PyObject* object, PyObject*) { return PyObject_GetAttrString(object, "__qualname__"); }
 
+// Backends have no configuration of their own.
+PyObject* get_compiler_config(PyObject*, PyObject*) { return Py_NewRef(Py_None); }
+
+PyObject* get_wrapped(PyObject* object, void*) {
+  PyObject* wrapped = as_compiled(object)->wrapped;
+  return Py_NewRef(wrapped == nullptr ? Py_None : wrapped);
+}
+
 // The attribute of the wrapped function named by the closure.
 PyObject* get_of_function(PyObject* object, void* name) {
   PyObject* function = as_compiled(object)->function;
@@ -201,13 +209,16 @@ constexpr PyGetSetDef function_field(const char* name) {
   return {name, get_of_function, set_of_function, nullptr, const_cast<char*>(name)};
 }
 
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {"get_compiler_config", get_compiler_config, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 PyMemberDef members[] = {
     {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef fields[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                        {"_torchdynamo_orig_callable", get_wrapped, nullptr, nullptr, nullptr},
                         function_field("__code__"),
                         function_field("__defaults__"),
                         function_field("__kwdefaults__"),

@@ -218,6 +218,7 @@ from ._tensor.typed_tensors import ShortTensor as ShortTensor
 from ._C import Size as Size
 from ._C import Tensor as Tensor
 from ._tensor.creation import _assert as _assert
+from ._tensor.creation import _assert_async as _assert_async
 from ._composites.products import addbmm as addbmm
 from ._composites.pointwise import addcdiv as addcdiv
 from ._composites.pointwise import addcmul as addcmul

@@ -153,3 +153,15 @@ def test_backend_exceptions():
 def test_names_of_exceptions(name):
     assert issubclass(getattr(exc, name), exc.DynamoException)
     assert not issubclass(exc.FailOnRecompileLimitHit, exc.DynamoException)
+
+
+def test_attributes_of_what_is_compiled():
+    compiled = compile(f)
+    assert compiled._torchdynamo_orig_callable is f
+    assert compiled.get_compiler_config() is None
+    with pytest.raises(AttributeError):
+        compiled._torchdynamo_orig_callable = g
+
+
+def g(x):
+    return x

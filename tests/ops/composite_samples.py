@@ -33,7 +33,17 @@ ELSEWHERE = {
     *("as_strided_", "resize_", "resize_as_", "new_empty_strided", "empty_permuted"),
     *("is_conj", "is_distributed", "is_neg", "is_signed"),
     # tests/api/torch_names/test_older_methods.py
-    *("apply_", "binomial", "conv_tbc", "detach_", "dim_order", "embedding_renorm_", "get_device", "get_device_module"),
+    *(
+        "apply_",
+        "as_subclass",
+        "binomial",
+        "conv_tbc",
+        "detach_",
+        "dim_order",
+        "embedding_renorm_",
+        "get_device",
+        "get_device_module",
+    ),
     *("hardshrink", "histogram", "is_inference", "is_nonzero", "is_same_size", "is_set_to", "map2_", "map_"),
     *("native_dropout", "new", "pin_memory", "poisson", "prelu", "record_stream", "set_", "share_memory_"),
     *("storage", "storage_type", "untyped_storage"),

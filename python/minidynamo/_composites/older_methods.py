@@ -177,6 +177,20 @@ def hardshrink_of(input: Tensor, lambd: float = 0.5) -> Tensor:
     return minidynamo.nn.functional.hardshrink(input, lambd)
 
 
+@composite("method")
+def as_subclass(input: Tensor, cls: type[Tensor]) -> Tensor:
+    """The tensor as an object of a subclass of Tensor, over the same memory.
+
+    NotImplementedError for one that requires grad: objects of subclasses have no history.
+    """
+    require_tensor("as_subclass", input)
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError("as_subclass(): argument 'cls' must be a subclass of Tensor")
+    if input.requires_grad:
+        raise NotImplementedError("as_subclass(): minidynamo has no history of objects of subclasses of Tensor")
+    return cls._make_subclass(cls, input)
+
+
 @composite("function")
 def detach_(input: Tensor) -> Tensor:
     """Tensor.detach_()"""

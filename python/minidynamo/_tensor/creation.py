@@ -156,6 +156,17 @@ def _assert(condition: Any, message: str) -> None:
         raise AssertionError(message)
 
 
+def _assert_async(
+    input: _C.Tensor, assert_msg: str = "Expected Tensor with single nonzero value, but got zero"
+) -> None:
+    """RuntimeError with the message unless the one element of the tensor is nonzero."""
+    if not isinstance(input, _C.Tensor):
+        kind = type(input).__name__
+        raise TypeError(f"_assert_async(): argument 'input' (position 1) must be Tensor, not {kind}")
+    if not input:
+        raise RuntimeError(assert_msg)
+
+
 def seed() -> int:
     """Seeds the generator with a number from the system, and returns that."""
     number = int.from_bytes(os.urandom(8), "little") >> 1
@@ -167,6 +178,7 @@ CREATION = {
     each.__name__: each
     for each in (
         _assert,
+        _assert_async,
         asarray,
         can_cast,
         empty_strided,

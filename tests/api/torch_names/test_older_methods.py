@@ -311,3 +311,57 @@ def test_associative_scan(name):
         np.testing.assert_allclose(
             *[np.array([x for *_, x in (each if isinstance(each, list) else [each])]) for each in found], rtol=1e-5
         )
+
+
+ASSERTED = {
+    "zero": lambda t: t._assert_async(t.tensor(0)),
+    "nonzero": lambda t: t._assert_async(t.tensor(1.5)),
+    "NaN": lambda t: t._assert_async(t.tensor(float("nan"))),
+    "a message": lambda t: t._assert_async(t.zeros(1, dtype=t.bool), "not so"),
+    "several": lambda t: t._assert_async(t.ones(2)),
+    "none": lambda t: t._assert_async(t.empty(0)),
+    "no tensor": lambda t: t._assert_async(3),
+}
+
+
+@pytest.mark.parametrize("name", ASSERTED)
+def test_asserted(name):
+    def text(t):
+        try:
+            return ASSERTED[name](t)
+        except Exception as error:
+            return type(error), str(error)
+
+    assert text(minidynamo) == text(torch)
+
+
+def test_an_assertion_is_captured():
+    def function(x):
+        minidynamo._assert_async(x.sum() > 0, "not positive")
+        return x + 1
+
+    compiled = minidynamo.compile(function, fullgraph=True)
+    assert compiled(minidynamo.ones(2)).tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="not positive"):
+        compiled(-minidynamo.ones(2))
+
+
+@pytest.mark.parametrize("t", [minidynamo, torch], ids=["minidynamo", "torch"])
+def test_an_object_of_a_subclass(t):
+    class Named(t.Tensor):
+        pass
+
+    x = t.arange(3.0)
+    named = x.as_subclass(Named)
+    assert type(named) is Named and named.data_ptr() == x.data_ptr() and not named.requires_grad
+    x.add_(1)
+    assert named.tolist() == [1, 2, 3]
+    assert type(named.as_subclass(t.Tensor)) is t.Tensor
+    for wrong in (int, "Named"):
+        with pytest.raises(TypeError):
+            x.as_subclass(wrong)
+
+
+def test_objects_of_subclasses_have_no_history():
+    with pytest.raises(NotImplementedError, match="as_subclass"):
+        minidynamo.ones(2, requires_grad=True).as_subclass(minidynamo.nn.Parameter)
