@@ -34,6 +34,10 @@ def is_initialized() -> bool:
     return False
 
 
+def is_current_stream_capturing() -> bool:
+    return False
+
+
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     return False
 
