@@ -239,7 +239,10 @@ void compare_op(Tracer& tracer, const Instruction& at) {
     result =
         call_op(tracer, *row, mirrored ? CallArgs{{right, left}, {}} : CallArgs{{left, right}, {}}, CallForm::Operator);
     if (at.arg2 != 0) {
-      result = truth_that_goes_on_next(tracer) ? truth_in_graph(tracer, result) : nullptr;
+      std::optional<bool> truth = truth_of(tracer, result);
+      result = truth                             ? tracer.values().boolean(*truth)
+               : truth_that_goes_on_next(tracer) ? truth_in_graph(tracer, result)
+                                                 : nullptr;
       if (!result) graph_break(BreakReason::data_dependent_branch, "truth of a comparison of tensors");
     }
   } else if (inline_operator(tracer, at)) {
