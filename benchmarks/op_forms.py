@@ -35,6 +35,7 @@ SEED = 20
 
 # Rows without a form, and why.
 REASONS = {
+    "as_subclass": "another class of the same tensor",
     "broadcast_shapes": "no tensors",
     "cuda": "another device",
     "to_sparse": "sparse",
