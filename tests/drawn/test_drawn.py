@@ -19,6 +19,7 @@ NO_GENERATORS = {
     "guards/test_guard_index.py": "the order of calls",
     "guards/test_guards.py": "where tensors lie in one memory",
     "ops/test_integer_convolutions.py": "elements",
+    "api/test_public_scripts.py": "the data that the scripts read",
     "api/test_check_captures.py": "programs of a generator of the table",
     "capture/test_random_numbers.py": "numbers, which are what it is about",
     "utils_data/test_workers.py": "numbers, which show the seeds of workers",
