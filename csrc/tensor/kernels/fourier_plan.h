@@ -5,16 +5,13 @@
 #include <vector>
 
 #include "tensor/simd/fourier_table.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 
 template <typename T>
 const FourierLoops<T>& fourier_loops_of() {
-  if constexpr (std::is_same_v<T, float>) {
-    return fourier_table().f32;
-  } else {
-    return fourier_table().f64;
-  }
+  return loops().fourier->of<T>();
 }
 
 template <typename T>

@@ -9,6 +9,7 @@
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
 #include "tensor/simd/lane_table.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
@@ -27,7 +28,7 @@ void pair_distances(const Tensor& columns, int64_t count, PairNorm norm, const T
     auto run = [&](int64_t block) {
       int64_t first = block * kPairRows, start = std::max<int64_t>(std::min(first, count - kPairRows), 0);
       int64_t n = count - first - 1;
-      lane_loops_of<T>().pair_norms(rows, norm, start, first + 1, n, found.data());
+      loops().lanes->of<T>().pair_norms(rows, norm, start, first + 1, n, found.data());
       for (int64_t i = first; i < std::min(first + kPairRows, count - 1); ++i) {
         const T* row = found.data() + (i - start) * n + (i - first);
         std::copy(row, row + count - i - 1, out.data<T>() + i * (2 * count - i - 1) / 2);

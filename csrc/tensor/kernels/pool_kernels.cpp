@@ -235,8 +235,8 @@ class ChannelWindows {
       take(image, depth, height, i * width * channels_);
     }
     int64_t size = geometry_.output_size(), first = image * channels_ * size + row * width;
-    lane_loops_of<T>().turn_pixels(values_.data(), places_.data(), channels_, pixels, size, outs[0].data<T>() + first,
-                                   outs[1].data<int64_t>() + first);
+    loops().lanes->of<T>().turn_pixels(values_.data(), places_.data(), channels_, pixels, size,
+                                       outs[0].data<T>() + first, outs[1].data<int64_t>() + first);
   }
 
  private:
@@ -261,7 +261,7 @@ class ChannelWindows {
   }
 
   void take_row(const T* row, int64_t start, T* values, int32_t* places) {
-    auto* run = lane_loops_of<T>().keep_larger;
+    auto* run = loops().lanes->of<T>().keep_larger;
     for (const auto& [range, count] : widths_) {
       run(row + range.begin * steps_[2], steps_[2] * range.step, count, channels_,
           {static_cast<int32_t>(start + range.begin), static_cast<int32_t>(range.step)}, values, places);

@@ -10,6 +10,7 @@
 #include "tensor/parallel/threads.h"
 #include "tensor/simd/copy.h"
 #include "tensor/simd/lane_table.h"
+#include "tensor/simd/loops.h"
 
 namespace md {
 namespace {
@@ -34,7 +35,7 @@ template <typename T>
 class BlockTaps {
  public:
   BlockTaps(const Tensor& image, SampleMode mode, SamplePadding padding, bool align_corners)
-      : mode_(mode), rank_(image->rank() - 2), loops_(lane_loops_of<T>()) {
+      : mode_(mode), rank_(image->rank() - 2), loops_(loops().lanes->of<T>()) {
     for (int i = 0; i < rank_; ++i) dims_[i] = {image->sizes()[2 + i], align_corners, padding};
     int along = mode == SampleMode::Nearest ? 1 : mode == SampleMode::Cubic ? 4 : 2;
     for (int i = 0; i < rank_; ++i) taps_ *= along;

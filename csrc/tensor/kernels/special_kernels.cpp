@@ -20,7 +20,7 @@ void apply(Special function, const Tensor& input, const Tensor& out) {
     self = Tensor::empty(out->spec());
     copy_elements(input, self);
   }
-  const SpecialTable& table = special_table();
+  const SpecialTable& table = *loops().specials;
   bool is_double = self->dtype() == DType::float64;
   SpecialLoop run = (is_double ? table.loops : table.short_loops)[static_cast<int>(function)];
   FloatSpecialLoop run_floats = table.float_loops[static_cast<int>(function)];

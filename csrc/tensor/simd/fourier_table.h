@@ -2,6 +2,7 @@
 // lane of the level's vectors.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 namespace md {
 
@@ -47,20 +48,15 @@ struct FourierLoops {
 struct FourierTable {
   FourierLoops<float> f32;
   FourierLoops<double> f64;
-};
 
-// Of this processor's level.
-const FourierTable& fourier_table();
-
-#define MD_FOURIER_PART(level)       \
-  namespace level {                  \
-  extern const FourierTable fourier; \
+  template <typename T>
+  const FourierLoops<T>& of() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return f32;
+    } else {
+      return f64;
+    }
   }
-MD_FOURIER_PART(level_baseline)
-#if defined(__x86_64__)
-MD_FOURIER_PART(level_v3)
-MD_FOURIER_PART(level_v4)
-#endif
-#undef MD_FOURIER_PART
+};
 
 }  // namespace md

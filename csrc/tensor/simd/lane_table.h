@@ -1,6 +1,7 @@
 // Loops of kernels that compute many results side by side, which exist once per instruction-set level.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 namespace md {
 
@@ -52,29 +53,15 @@ struct LaneLoops {
 struct LaneTable {
   LaneLoops<float> f32;
   LaneLoops<double> f64;
+
+  template <typename T>
+  const LaneLoops<T>& of() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return f32;
+    } else {
+      return f64;
+    }
+  }
 };
-
-// Of this processor's level.
-const LaneTable& lane_table();
-
-template <typename T>
-const LaneLoops<T>& lane_loops_of() {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return lane_table().f32;
-  } else {
-    return lane_table().f64;
-  }
-}
-
-#define MD_LANE_PART(level)     \
-  namespace level {             \
-  extern const LaneTable lanes; \
-  }
-MD_LANE_PART(level_baseline)
-#if defined(__x86_64__)
-MD_LANE_PART(level_v3)
-MD_LANE_PART(level_v4)
-#endif
-#undef MD_LANE_PART
 
 }  // namespace md

@@ -11,7 +11,7 @@
 
 namespace md {
 
-// A level's loops: five parts, each compiled in a file of its own, since together they take long.
+// A level's loops: parts, each compiled in a file of its own, since together they take long.
 #define MD_LEVEL_PARTS(level)                    \
   namespace level {                              \
   extern const PointwiseTable float_pointwise;   \
@@ -21,6 +21,9 @@ namespace md {
   extern const ComplexLoops<double> f64_complex; \
   extern const ConvertTable conversions;         \
   extern const OrderLoops order;                 \
+  extern const FourierTable fourier;             \
+  extern const LaneTable lanes;                  \
+  extern const SpecialTable specials;            \
   extern const LoopTable table;                  \
   }
 

@@ -250,7 +250,10 @@ using ReversedLoop = void (*)(const char* src, char* dst, int64_t n);
 using PickLoop = void (*)(const char* const* src, char* const* dst, int64_t n);
 inline constexpr int kPickSteps = 3, kMostPicks = 3;
 
-struct OrderLoops;  // tensor/simd/order_table.h
+struct OrderLoops;    // tensor/simd/order_table.h
+struct FourierTable;  // tensor/simd/fourier_table.h
+struct LaneTable;     // tensor/simd/lane_table.h
+struct SpecialTable;  // tensor/simd/special_table.h
 
 struct LoopTable {
   const char* name;                              // of the instruction-set level
@@ -283,6 +286,9 @@ struct LoopTable {
   FactorLoops<float> f32_factors;
   FactorLoops<double> f64_factors;
   const OrderLoops* order;
+  const FourierTable* fourier;
+  const LaneTable* lanes;
+  const SpecialTable* specials;
 };
 
 }  // namespace md

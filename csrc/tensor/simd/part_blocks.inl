@@ -36,6 +36,9 @@ constexpr LoopTable make_table() {
   fill_repeats(table);
   fill_reversed(table);
   table.order = &order;
+  table.fourier = &fourier;
+  table.lanes = &lanes;
+  table.specials = &specials;
   table.f32_complex = &f32_complex;
   table.f64_complex = &f64_complex;
   table.random = {twist_words_run, temper_words_run, uniform_floats_run, uniform_doubles_run};

@@ -26,18 +26,4 @@ struct SpecialTable {
   FloatSpecialLoop float_loops[kSpecialCount];  // null: there is none
 };
 
-// Of this processor's level.
-const SpecialTable& special_table();
-
-#define MD_SPECIAL_PART(level)        \
-  namespace level {                   \
-  extern const SpecialTable specials; \
-  }
-MD_SPECIAL_PART(level_baseline)
-#if defined(__x86_64__)
-MD_SPECIAL_PART(level_v3)
-MD_SPECIAL_PART(level_v4)
-#endif
-#undef MD_SPECIAL_PART
-
 }  // namespace md
