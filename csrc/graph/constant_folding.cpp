@@ -1,37 +1,26 @@
 // Runs ops whose operands are all constants once, here. A node whose storage escapes is kept:
 // each run must return a new tensor.
+#include <algorithm>
+
 #include "graph/failing_ops.h"
+#include "graph/fixed_operands.h"
 #include "graph/passes.h"
 
 namespace md {
 namespace {
 
-constexpr int64_t kMaxFoldedElements = 4096;
-
 bool is_constant_operand(const Operand& operand) {
-  bool constant = true;
-  for_each_value(operand,
-                 [&](const ValueRef& value) { constant = constant && value.node->kind == NodeKind::TensorConst; });
-  const auto* dims = std::get_if<DimVec>(&operand);
-  const auto* scalar = std::get_if<Scalar>(&operand);
-  if (scalar != nullptr && scalar->is_symbolic()) return false;
-  return constant && (dims == nullptr || !any_symbolic(dims->span()));
-}
-
-bool is_small(const ValueInfo& info) {
-  return !any_symbolic(info.spec.sizes.span()) && info.spec.numel().value() <= kMaxFoldedElements;
+  bool constant = is_fixed_operand(operand);
+  for_each_value(operand, [&](const ValueRef& value) {
+    constant = constant && value.node->kind == NodeKind::TensorConst && is_fixed_and_small(value.node->outs[0]);
+  });
+  return constant;
 }
 
 bool may_fold(const Node& node) {
-  if (node.kind != NodeKind::Op || must_run(node) || node.outs.size() != 1 || !is_small(node.outs[0])) return false;
-  if (node.outs[0].spec.requires_grad) return false;
-  for (const Operand& operand : node.operands) {
-    if (!is_constant_operand(operand)) return false;
-    bool small = true;
-    for_each_value(operand, [&](const ValueRef& value) { small = small && is_small(value.node->outs[0]); });
-    if (!small) return false;
-  }
-  return true;
+  if (node.kind != NodeKind::Op || must_run(node) || node.outs.size() != 1) return false;
+  if (!is_fixed_and_small(node.outs[0]) || node.outs[0].spec.requires_grad) return false;
+  return std::ranges::all_of(node.operands, is_constant_operand);
 }
 
 bool fold(Node& node) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/fixed_operands.h"
 #include "graph/views.h"
 
 namespace md {
@@ -163,12 +164,6 @@ bool has_symbols(const Node& node) {
          has_symbolic_operand(node);
 }
 
-bool has_symbolic_operand(const Node& node) {
-  return std::any_of(node.operands.begin(), node.operands.end(), [&](const Operand& operand) {
-    const auto* dims = std::get_if<DimVec>(&operand);
-    const auto* scalar = std::get_if<Scalar>(&operand);
-    return (dims != nullptr && any_symbolic(dims->span())) || (scalar != nullptr && scalar->is_symbolic());
-  });
-}
+bool has_symbolic_operand(const Node& node) { return !std::ranges::all_of(node.operands, is_fixed_operand); }
 
 }  // namespace md

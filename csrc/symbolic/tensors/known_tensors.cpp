@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/fixed_operands.h"
 #include "graph/graph.h"
 #include "tensor/parallel/float_flags.h"
 #include "tensor/tensor_modes.h"
@@ -10,26 +11,15 @@
 namespace md {
 namespace {
 
-// Beyond these a break costs less than computing ahead.
+// Beyond this a break costs less than computing ahead.
 constexpr size_t kMostNodes = 64;
-constexpr int64_t kMostElements = 4096;
-
-bool is_small(const ValueInfo& info) {
-  return !any_symbolic(info.spec.sizes.span()) && info.spec.numel().value() <= kMostElements;
-}
-
-bool is_fixed(const Operand& operand) {
-  const auto* dims = std::get_if<DimVec>(&operand);
-  const auto* scalar = std::get_if<Scalar>(&operand);
-  return (scalar == nullptr || !scalar->is_symbolic()) && (dims == nullptr || !any_symbolic(dims->span()));
-}
 
 // Its result is the same at each run.
 bool is_known(const Node& node) {
-  if (!std::ranges::all_of(node.outs, is_small)) return false;
+  if (!std::ranges::all_of(node.outs, is_fixed_and_small)) return false;
   if (node.kind == NodeKind::TensorConst) return true;
   bool is_pure = node.kind == NodeKind::Op && node.op->is_pure() && !node.size.is_symbolic();
-  return is_pure && std::ranges::all_of(node.operands, is_fixed);
+  return is_pure && std::ranges::all_of(node.operands, is_fixed_operand);
 }
 
 using ByIndex = std::map<int, const Node*>;
