@@ -2,6 +2,8 @@
 
 #include <atomic>
 #include <cstdio>
+#include <mutex>
+#include <unordered_set>
 
 #include "base/host_hooks.h"
 
@@ -30,6 +32,16 @@ void log_warning(const std::string& text) {
   } else {
     std::fprintf(stderr, "minidynamo: %s\n", text.c_str());
   }
+}
+
+void log_warning_once(const std::string& text) {
+  static std::mutex mutex;
+  static auto& told = *new std::unordered_set<std::string>();  // never destroyed: a process may warn as it ends
+  {
+    std::lock_guard lock(mutex);
+    if (!told.insert(text).second) return;
+  }
+  log_warning(text);
 }
 
 void set_log_info_enabled(bool enabled) { info_enabled = enabled; }

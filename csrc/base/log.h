@@ -33,6 +33,8 @@ bool log_enabled(LogArtifact artifact);
 // Does nothing unless enabled; check log_enabled() first when building the text is costly.
 void log_event(LogArtifact artifact, const std::string& text);
 void log_warning(const std::string& text);
+// Nothing if this process was given the same text before.
+void log_warning_once(const std::string& text);
 
 // Reports the steps of each capture, for level INFO of `dynamo`.
 void set_log_info_enabled(bool enabled);

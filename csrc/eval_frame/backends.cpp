@@ -42,10 +42,8 @@ bool has_options(const BackendIdentity& identity) {
 // What is left of it on this processor.
 Precision available(Precision precision) {
   if (is_fast(precision)) return precision;
-  static bool told[kPrecisionCount] = {};
-  if (!std::exchange(told[static_cast<int>(precision)], true))
-    log_warning(str_cat("this processor has no instructions for products of ", name_of(precision),
-                        ": they are computed in float32"));
+  log_warning_once(str_cat("this processor has no instructions for products of ", name_of(precision),
+                           ": they are computed in float32"));
   return Precision::Float32;
 }
 

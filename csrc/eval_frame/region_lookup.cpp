@@ -171,19 +171,18 @@ bool is_weight(const RegionPlace& place, const RegionInput& input, BorrowedRef o
 }
 
 void tell_of_unfrozen(const RegionPlace& place, BorrowedRef object) {
-  static bool is_told = false;
   const TensorFamily* family = object ? family_of(object) : nullptr;
   bool is_unfrozen = family != nullptr && is_library_parameter(*family, object) && !freezes_parameters(place.policy);
-  if (is_unfrozen && !std::exchange(is_told, true))
-    log_warning(
+  if (is_unfrozen)
+    log_warning_once(
         "weights in int8 are made once: for parameters of another library compile() needs options={\"freeze\": True} "
         "too, and computes their products in float32 without it");
 }
 
 void tell_of_gradients(const RegionPlace& place) {
-  static bool is_told = false;
-  if (precision_of(place.policy) != ReducedPrecision() && !std::exchange(is_told, true))
-    log_warning("what records gradients is computed in float32, whatever options compile() was given: use no_grad()");
+  if (precision_of(place.policy) != ReducedPrecision())
+    log_warning_once(
+        "what records gradients is computed in float32, whatever options compile() was given: use no_grad()");
 }
 
 ProductRules rules_for(const RegionPlace& place, const CapturedRegion& region, const std::vector<Ref>& objects) {
