@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "tensor/simd/loops.h"
 
 namespace md {
@@ -14,8 +15,6 @@ constexpr int64_t kRoom = 64;              // floats behind a line for whole vec
 constexpr int64_t kLine = 16;              // floats per cache line, and of the longest vector
 constexpr int64_t kBandFloats = 6 * 1024;  // of padded rows: in the L1 cache, beside the results
 constexpr int64_t kLeastBands = 4;         // rows of results per row that is read again by the next band
-
-int64_t up_to_multiple(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
 // Of one dim.
 struct Extent {
@@ -42,8 +41,8 @@ class Depthwise final : public OnednnPacking {
       starts_.push_back(column / across_.stride);
     }
     int64_t furthest = *std::max_element(starts_.begin(), starts_.end());
-    int64_t padded = across_.padding / across_.stride + 1 + up_to_multiple(across_.src / across_.stride + 1, kLine);
-    phase_ = up_to_multiple(std::max(padded, up_to_multiple(across_.dst, kLine) + furthest), kLine);
+    int64_t padded = across_.padding / across_.stride + 1 + round_up(across_.src / across_.stride + 1, kLine);
+    phase_ = round_up(std::max(padded, round_up(across_.dst, kLine) + furthest), kLine);
     if (is_one_line()) phase_ = across_.src + 2 * across_.padding;
     for (size_t j = 0; j < places_.size(); ++j) places_[j] = places_[j] * phase_ + starts_[j];
     line_ = phase_ * across_.stride;

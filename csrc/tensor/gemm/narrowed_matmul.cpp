@@ -10,16 +10,17 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "tensor/gemm/operand_copy.h"
 #include "tensor/storage.h"
 
 namespace md {
 namespace {
 
-constexpr size_t kAlignment = 64;
+constexpr int64_t kAlignment = 64;
 
 size_t aligned(int64_t elements, size_t item) {
-  return (static_cast<size_t>(elements) * item + kAlignment - 1) / kAlignment * kAlignment;
+  return static_cast<size_t>(round_up(elements * static_cast<int64_t>(item), kAlignment));
 }
 
 class RoundedMatmul final : public OnednnPacking {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/rounding.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/simd/loops.h"
 #include "tensor/storage.h"
@@ -60,7 +61,7 @@ class PackedGemm final : public OnednnPacking {
   }
 
  private:
-  int64_t columns() const { return (spec_.n + loops_.strip - 1) / loops_.strip * loops_.strip; }
+  int64_t columns() const { return round_up(spec_.n, loops_.strip); }
 
   MatmulSpec spec_;
   const GemmLoops<float>& loops_;

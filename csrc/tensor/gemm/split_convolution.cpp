@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/rounding.h"
 #include "tensor/gemm/pointwise_convolution.h"
 #include "tensor/gemm/winograd.h"
 #include "tensor/ops/call_args.h"
@@ -39,9 +40,8 @@ int64_t channels_per_piece(const ConvolutionSpec& spec, double ns) {
   int64_t most = is_pointwise_product(spec) ? 2 : kMostChannelPieces;
   int64_t parts = std::clamp<int64_t>(static_cast<int64_t>(ns / kPieceNs), 1, most);
   parts = std::clamp<int64_t>(channels / kLeastChannels, 1, parts);
-  int64_t each = (channels + parts - 1) / parts;
   int64_t unit = spec.groups > 1 ? std::lcm(kLeastChannels, channels / spec.groups) : kLeastChannels;
-  return (each + unit - 1) / unit * unit;
+  return round_up(ceil_div(channels, parts), unit);
 }
 
 bool reads_weights_in_place(const ConvolutionSpec& spec) {

@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "tensor/gemm/gemm.h"
 #include "tensor/simd/loops.h"
 #include "tensor/storage.h"
@@ -42,12 +43,10 @@ bool is_faster(const ConvolutionSpec& spec) {
   return std::min(shape.channels, shape.dst_channels) >= kLeastChannels && shape.across() * shape.down() >= kLeastTiles;
 }
 
-int64_t up_to_multiple(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
-
 // Cost of the products of a band, by number of tiles: in the last strip narrow tiles are slower by whole vectors.
 double cost(int64_t tiles, const GemmLoops<float>& loops) {
   constexpr double kOfVectors[] = {0, 1.7, 2.3, 3};
-  int64_t in_strip = loops.strip / loops.vector, vectors = (tiles + loops.vector - 1) / loops.vector;
+  int64_t in_strip = loops.strip / loops.vector, vectors = ceil_div(tiles, loops.vector);
   int64_t rest = vectors % in_strip;
   if (in_strip != 3) return static_cast<double>(vectors);
   bool takes_two_pairs = rest == 1 && vectors > in_strip;
@@ -84,7 +83,7 @@ class Winograd final : public OnednnPacking {
         gemm_(loops().f32.gemm),
         winograd_(loops().winograd),
         rows_(band_rows(shape_, gemm_)),
-        row_(up_to_multiple(rows_ * shape_.across(), gemm_.vector)),
+        row_(round_up(rows_ * shape_.across(), gemm_.vector)),
         scratch_(plan_scratch()) {}
 
   void execute(std::span<const void* const> inputs, void* dst, void* scratchpad) const override {
@@ -146,7 +145,7 @@ class Winograd final : public OnednnPacking {
   Scratch plan_scratch() const {
     Scratch at = {};
     int64_t end = 0;
-    auto take = [&](int64_t floats) { return std::exchange(end, up_to_multiple(end + floats, kLine)); };
+    auto take = [&](int64_t floats) { return std::exchange(end, round_up(end + floats, kLine)); };
     at.image = take(kNumbers * tile_step(shape_.channels));
     at.result = take(kNumbers * tile_step(shape_.dst_channels));
     at.lines = take(winograd_.scratch(band(0)));
@@ -180,7 +179,7 @@ class Winograd final : public OnednnPacking {
   void multiply(const Operands& operands, int64_t tiles, float* memory) const {
     for (int64_t i = 0; i < kNumbers; ++i) {
       GemmBlock<float> block{.m = shape_.dst_channels,
-                             .n = up_to_multiple(tiles, gemm_.vector),
+                             .n = round_up(tiles, gemm_.vector),
                              .depth = 0,
                              .a = operands.numbers + i * kernels(),
                              .a_row = shape_.channels,
