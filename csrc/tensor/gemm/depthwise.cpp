@@ -26,7 +26,7 @@ Extent extent_of(const ConvolutionSpec& spec, size_t dim) {
           spec.strides[dim], spec.dilations[dim],   spec.padding[dim]};
 }
 
-class Depthwise final : public OnednnPacking {
+class Depthwise final : public InPlaceWeights {
  public:
   explicit Depthwise(const ConvolutionSpec& spec)
       : images_(spec.src[0]),
@@ -78,9 +78,6 @@ class Depthwise final : public OnednnPacking {
   }
   std::string implementation() const override { return str_cat("own rows by channels (", loops().name, ")"); }
   size_t nbytes() const override { return sizeof(*this) + 2 * places_.size() * sizeof(int64_t); }
-  size_t packed_bytes() const override { return 0; }
-  void pack(const void*, void*) const override { MD_ASSERT(false, "weights of a channel are not packed"); }
-  std::string packed_layout() const override { return ""; }
 
  private:
   struct Channel {

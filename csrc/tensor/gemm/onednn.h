@@ -54,6 +54,14 @@ class OnednnPacking : public OnednnPrimitive {
 };
 using OnednnPackingPtr = std::shared_ptr<const OnednnPacking>;
 
+// One whose weights stay where they are: there is nothing to pack.
+class InPlaceWeights : public OnednnPacking {
+ public:
+  size_t packed_bytes() const final { return 0; }
+  void pack(const void* weights, void* packed) const final;
+  std::string packed_layout() const final { return ""; }
+};
+
 // All return null if oneDNN has no optimised implementation (float64, an unusual layout), and for 16-bit
 // floats none of float32 to substitute (widened_primitive.h); results are cached by argument. Inputs: a, b,
 // and bias if any; single-threaded.

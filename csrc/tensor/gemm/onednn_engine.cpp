@@ -122,6 +122,8 @@ dnnl::primitive_attr own_scratchpad() {
 
 namespace md {
 
+void InPlaceWeights::pack(const void*, void*) const { MD_ASSERT(false, "weights that stay in place are not packed"); }
+
 void drop_primitives() { onednn::cache().clear(); }
 size_t cached_primitives_bytes() { return onednn::cache().nbytes(); }
 

@@ -39,7 +39,7 @@ void add_to_channels(const float* bias, int64_t count, int64_t elements, float* 
 }
 
 // In float32, by our own loops. With strides the elements that are read are copied first, by places in the window.
-class FloatProducts final : public OnednnPacking {
+class FloatProducts final : public InPlaceWeights {
  public:
   explicit FloatProducts(const ConvolutionSpec& spec)
       : spec_(spec),
@@ -68,9 +68,6 @@ class FloatProducts final : public OnednnPacking {
     return str_cat("own products with each image ", name_of(choose_gemm_method(product(nullptr, nullptr, nullptr))));
   }
   size_t nbytes() const override { return sizeof(*this) + 5 * spec_.src.size() * sizeof(int64_t); }
-  size_t packed_bytes() const override { return 0; }
-  void pack(const void*, void*) const override { MD_ASSERT(false, "weights of own products are not packed"); }
-  std::string packed_layout() const override { return ""; }
 
  private:
   // Without the last columns where those are few: a whole vector of them would be computed.
