@@ -35,18 +35,13 @@ class Depthwise final : public InPlaceWeights {
         has_bias_(spec.has_bias),
         down_(spec.src.size() == 4 ? extent_of(spec, 0) : Extent{1, 1, 1, 1, 1, 0}),
         across_(extent_of(spec, spec.src.size() - 3)) {
-    for (int64_t j = 0; j < across_.kernel; ++j) {
-      int64_t column = j * across_.dilation;
-      places_.push_back(column % across_.stride);
-      starts_.push_back(column / across_.stride);
-    }
-    int64_t furthest = *std::max_element(starts_.begin(), starts_.end());
+    int64_t furthest = (across_.kernel - 1) * across_.dilation / across_.stride;
     int64_t padded = across_.padding / across_.stride + 1 + round_up(across_.src / across_.stride + 1, kLine);
     phase_ = round_up(std::max(padded, round_up(across_.dst, kLine) + furthest), kLine);
     if (is_one_line()) phase_ = across_.src + 2 * across_.padding;
-    for (size_t j = 0; j < places_.size(); ++j) places_[j] = places_[j] * phase_ + starts_[j];
-    line_ = phase_ * across_.stride;
-    int64_t wanted = (kBandFloats / line_ - down_.span()) / down_.stride + 1;
+    for (int64_t column = 0; column < across_.span(); column += across_.dilation)
+      places_.push_back(column % across_.stride * phase_ + column / across_.stride);
+    int64_t wanted = (kBandFloats / line_floats() - down_.span()) / down_.stride + 1;
     band_ = std::clamp<int64_t>(wanted, std::min(kLeastBands * down_.span(), down_.dst), down_.dst);
   }
 
@@ -73,11 +68,11 @@ class Depthwise final : public InPlaceWeights {
   }
 
   size_t scratchpad_bytes() const override {
-    int64_t results = is_one_line() ? band_ * line_ + kRoom : 0;
+    int64_t results = is_one_line() ? band_ * line_floats() + kRoom : 0;
     return static_cast<size_t>(image_floats() + results) * sizeof(float);
   }
   std::string implementation() const override { return str_cat("own rows by channels (", loops().name, ")"); }
-  size_t nbytes() const override { return sizeof(*this) + 2 * places_.size() * sizeof(int64_t); }
+  size_t nbytes() const override { return sizeof(*this) + places_.size() * sizeof(int64_t); }
 
  private:
   struct Channel {
@@ -89,8 +84,9 @@ class Depthwise final : public InPlaceWeights {
   bool is_one_line() const {
     return down_.stride == 1 && across_.stride == 1 && across_.dst <= kLine && 2 * across_.span() < across_.dst;
   }
+  int64_t line_floats() const { return phase_ * across_.stride; }  // floats between two rows
   // Whole vectors are read beyond the last row, and written where the image is dealt out.
-  int64_t image_floats() const { return rows_of(band_) * line_ + kRoom; }
+  int64_t image_floats() const { return rows_of(band_) * line_floats() + kRoom; }
   // The number of the image's rows that `results` rows of results read.
   int64_t rows_of(int64_t results) const { return (results - 1) * down_.stride + down_.span(); }
 
@@ -99,8 +95,8 @@ class Depthwise final : public InPlaceWeights {
                             .kernel_columns = across_.kernel,
                             .rows = 0,
                             .columns = across_.dst,
-                            .row_step = down_.stride * line_,
-                            .kernel_row_step = down_.dilation * line_,
+                            .row_step = down_.stride * line_floats(),
+                            .kernel_row_step = down_.dilation * line_floats(),
                             .column_places = places_.data()};
     for (int64_t first = 0; first < down_.dst; first += band_) {
       plane.rows = std::min(band_, down_.dst - first);
@@ -117,40 +113,42 @@ class Depthwise final : public InPlaceWeights {
     float* line = image + image_floats();
     DepthwisePlane one = plane;
     one.rows = 1;
-    one.columns = (plane.rows - 1) * line_ + plane.columns;
+    one.columns = (plane.rows - 1) * line_floats() + plane.columns;
     loops().depthwise.plane(one, image, weights, bias, line);
-    loops().depthwise.collect(line, line_, plane.rows, plane.columns, dst);
+    loops().depthwise.collect(line, line_floats(), plane.rows, plane.columns, dst);
   }
 
   // Of rows outside of the image nothing is left of another band.
   void read_rows(const Channel& channel, int64_t first, int64_t count, float* image) const {
     int64_t begin = std::clamp<int64_t>(-first, 0, count), end = std::clamp(down_.src - first, begin, count);
     if (band_ < down_.dst) {
-      std::fill_n(image, begin * line_, 0.0f);
-      std::fill_n(image + end * line_, (count - end) * line_, 0.0f);
+      std::fill_n(image, begin * line_floats(), 0.0f);
+      std::fill_n(image + end * line_floats(), (count - end) * line_floats(), 0.0f);
     }
     DealtRows rows = {.count = end - begin,
                       .columns = across_.src,
                       .first = across_.padding,
                       .stride = across_.stride,
                       .phase = phase_,
-                      .line = line_};
-    loops().depthwise.deal(rows, channel.src + (first + begin) * across_.src, channel.src_end, image + begin * line_);
+                      .line = line_floats()};
+    loops().depthwise.deal(rows, channel.src + (first + begin) * across_.src, channel.src_end,
+                           image + begin * line_floats());
   }
 
   int64_t images_, channels_, results_;  // results: channels of the result for each of the image
   bool has_bias_;
   Extent down_, across_;
-  std::vector<int64_t> places_, starts_;
-  int64_t phase_, line_;  // floats
-  int64_t band_;          // rows of results at a time
+  int64_t phase_;                // floats of a row of the image that neighbouring results read
+  std::vector<int64_t> places_;  // of the kernel's columns in a row
+  int64_t band_;                 // rows of results at a time
 };
 
 }  // namespace
 
 bool is_depthwise(const ConvolutionSpec& spec) {
   size_t dims = spec.src.size() - 2;
-  if (spec.dtype != DType::float32 || spec.transposed || dims < 1 || dims > 2) return false;
+  if (spec.dtype != DType::float32 || spec.precision != Precision::Float32 || spec.transposed || dims < 1 || dims > 2)
+    return false;
   if (spec.weights[1] != 1 || spec.groups != spec.src[1] || spec.strides[dims - 1] > kMostStride) return false;
   // oneDNN has a vector for the channels, where a row does not fill one.
   bool fills_vectors = spec.dst[dims + 1] > kFewColumns || spec.dst[1] % kLine != 0;

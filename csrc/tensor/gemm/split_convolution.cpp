@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/rounding.h"
+#include "tensor/gemm/depthwise.h"
 #include "tensor/gemm/pointwise_convolution.h"
 #include "tensor/gemm/winograd.h"
 #include "tensor/ops/call_args.h"
@@ -117,7 +118,7 @@ bool SplitConvolution::add_piece(int64_t first_image, int64_t images, int64_t fi
     first_src_channel = first_channel / of_group * src_of_group;
   }
   int64_t dst_channel = volume(spec_.dst, 2);
-  Piece piece = {.primitive = is_depthwise_ ? make_depthwise(part) : make_primitive(part),
+  Piece piece = {.primitive = is_depthwise(spec_) ? make_depthwise(part) : make_primitive(part),
                  .src_start = first_image * volume(spec_.src, 1) + first_src_channel * volume(spec_.src, 2),
                  .weights_start = spec_.transposed ? 0 : first_channel * volume(spec_.weights, 1),
                  .bias_start = first_channel,

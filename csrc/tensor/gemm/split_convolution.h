@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "tensor/gemm/depthwise.h"
 #include "tensor/gemm/onednn.h"
 #include "tensor/gemm/packed_weights.h"
 #include "tensor/ops/op_row.h"
@@ -65,13 +64,12 @@ class SplitConvolution : public WeightPacking {
     ConvolutionBlock block;
   };
 
-  explicit SplitConvolution(const ConvolutionSpec& spec) : spec_(spec), is_depthwise_(is_depthwise(spec)) {}
+  explicit SplitConvolution(const ConvolutionSpec& spec) : spec_(spec) {}
   bool add_channels(int64_t first, int64_t channels, int64_t images_per_piece);
   bool add_piece(int64_t first_image, int64_t images, int64_t first_channel, int64_t channels);
   void run_piece(const Piece& piece, const ConvolutionOperands& operands) const;
 
   ConvolutionSpec spec_;
-  bool is_depthwise_;
   std::vector<Piece> pieces_;
   double ns_per_piece_ = 0;
   size_t packed_bytes_ = 0;

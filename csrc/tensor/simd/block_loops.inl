@@ -52,16 +52,23 @@ inline T fold_sum(Lanes<T>& lanes) {
   return fold_vector<T>(lanes.vectors[0]);
 }
 
-// The last `count` elements, and zeros.
 template <typename T, size_t... I>
-inline Vector<T> last_in(Vector<T> vector, int64_t count, std::index_sequence<I...>) {
-  constexpr VectorIndex<T> kPlaces = {int(I)...};
+constexpr VectorIndex<T> places_in(std::index_sequence<I...>) {
+  VectorIndex<T> places = {int(I)...};
+  return places;
+}
+// The first `count` elements, of which there may be more; the last ones. And zeros.
+template <typename T>
+inline Vector<T> first_of(Vector<T> vector, int64_t count) {
+  constexpr VectorIndex<T> kPlaces = places_in<T>(std::make_index_sequence<size_t(kVector<T>)>());
   using Index = std::decay_t<decltype(kPlaces[0])>;
-  return kPlaces >= Index(kVector<T> - count) ? vector : Vector<T>{};
+  return kPlaces < Index(least(count, kVector<T>)) ? vector : Vector<T>{};
 }
 template <typename T>
 inline Vector<T> last_of(Vector<T> vector, int64_t count) {
-  return last_in<T>(vector, count, std::make_index_sequence<size_t(kVector<T>)>());
+  constexpr VectorIndex<T> kPlaces = places_in<T>(std::make_index_sequence<size_t(kVector<T>)>());
+  using Index = std::decay_t<decltype(kPlaces[0])>;
+  return kPlaces >= Index(kVector<T> - count) ? vector : Vector<T>{};
 }
 
 // The sum of term(i) over [0, n), in lanes; whole(i) is the vector of the terms from i on.

@@ -96,21 +96,11 @@ void depthwise_plane(const DepthwisePlane& plane, const float* image, const floa
   }
 }
 
-// The first n elements, and zeros.
-inline __attribute__((always_inline)) Vector<float> first_elements(const Vector<float>& vector, int64_t n) {
-  using Words = VectorIndex<float>;
-  Words places;
-#pragma GCC unroll 16
-  for (int i = 0; i < kVector<float>; ++i) places[i] = i;
-  Words mask = places < static_cast<int32_t>(n < kVector<float> ? n : kVector<float>);
-  return reinterpret_cast<Vector<float>>(reinterpret_cast<Words>(vector) & mask);
-}
-
 // Whole vectors are written, with zeros in the end.
 inline void deal_neighbours(const float* src, int64_t n, const float* end, float* dst) {
   for (int64_t x = 0; x < n; x += kVector<float>) {
     if (end - (src + x) >= kVector<float>) {
-      store_vector(first_elements(load_vector(src + x), n - x), dst + x);
+      store_vector(first_of<float>(load_vector(src + x), n - x), dst + x);
     } else {
       for (int64_t i = x; i < n; ++i) dst[i] = src[i];
     }
@@ -128,8 +118,8 @@ inline void deal_pairs(const float* src, int64_t n, const float* end, float* eve
   for (int64_t x = 0; x < n; x += kStep) {
     if (end - (src + x) >= kStep) {
       Vector<float> a = load_vector(src + x), b = load_vector(src + x + kVector<float>);
-      store_vector(first_elements(__builtin_shuffle(a, b, evens), (n - x + 1) / 2), even + x / 2);
-      store_vector(first_elements(__builtin_shuffle(a, b, odds), (n - x) / 2), odd + x / 2);
+      store_vector(first_of<float>(__builtin_shuffle(a, b, evens), (n - x + 1) / 2), even + x / 2);
+      store_vector(first_of<float>(__builtin_shuffle(a, b, odds), (n - x) / 2), odd + x / 2);
     } else {
       for (int64_t i = x; i < n; i += 2) even[i / 2] = src[i];
       for (int64_t i = x + 1; i < n; i += 2) odd[i / 2] = src[i];
@@ -143,10 +133,8 @@ void deal_rows(const DealtRows& rows, const float* src, const float* end, float*
   for (int64_t y = 0; y < rows.count; ++y, src += rows.columns, dst += rows.line) {
     if (rows.stride == 1) {
       deal_neighbours(src, rows.columns, end, dst + first);
-    } else if (rows.stride == 2) {
-      deal_pairs(src, rows.columns, end, dst + first, dst + second);
     } else {
-      for (int64_t x = 0; x < rows.columns; ++x) dst[place(rows.first + x)] = src[x];
+      deal_pairs(src, rows.columns, end, dst + first, dst + second);
     }
   }
 }

@@ -162,7 +162,7 @@ struct WinogradLoops {
 struct DealtRows {
   int64_t count, columns;       // contiguous
   int64_t first;                // the padding on the left
-  int64_t stride, phase, line;  // line: floats between two rows
+  int64_t stride, phase, line;  // stride: 1 or 2; line: floats between two rows
 };
 
 // Rows of one channel of a depthwise convolution.
