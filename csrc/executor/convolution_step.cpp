@@ -4,6 +4,7 @@
 
 #include "executor/epilogue.h"
 #include "graph/value_info.h"
+#include "tensor/gemm/depthwise.h"
 #include "tensor/gemm/split_convolution.h"
 
 namespace md {
@@ -39,11 +40,11 @@ Work work_with(const Node& node, const ConvolutionSpec& spec, const Epilogue& ep
   return work;
 }
 
-// Groups of few channels are not summed in pairs.
+// Groups of few channels are not summed in pairs; what is convolved channel by channel is by own loops, of float32.
 bool is_fast_in(Precision precision, const ConvolutionSpec& spec) {
   constexpr int64_t kLeastChannels = 16;
   int64_t channels = std::min(spec.src[1], spec.dst[1]) / spec.groups;
-  bool fits = spec.dtype == DType::float32 && (spec.groups == 1 || channels >= kLeastChannels);
+  bool fits = spec.dtype == DType::float32 && !is_depthwise(spec) && (spec.groups == 1 || channels >= kLeastChannels);
   return fits && is_fast(precision);
 }
 

@@ -394,6 +394,7 @@ UNTOUCHED = {
     "few_rows": (lambda a, b: a @ b, lambda: (randn(2, 96), randn(96, 64))),
     "integers": (lambda a, b: a @ b, lambda: (minidynamo.arange(12).reshape(3, 4), minidynamo.arange(8).reshape(4, 2))),
     "depthwise": (lambda a, b: F.conv2d(a, b, groups=32), lambda: (randn(1, 32, 20, 20), randn(32, 1, 3, 3))),
+    "one_channel": (lambda a, b: F.conv2d(a, b), lambda: (randn(1, 1, 28, 28), randn(24, 1, 3, 3))),
 }
 
 
@@ -404,6 +405,7 @@ def test_left_as_they_are(name, options):
     given = make()
     found, plain = minidynamo.compile(operation, options=options)(*given), minidynamo.compile(operation)(*given)
     assert found.dtype == plain.dtype and found.tolist() == plain.tolist()
+    assert " in bfloat16" not in plan_of(operation, options, *given)
 
 
 @pytest.mark.parametrize("options", ALL.values(), ids=ALL)
