@@ -108,9 +108,8 @@ class AttentionStep : public Step {
     });
   }
   std::string describe() const override {
-    std::string text = str_cat(scores_.sized_text(), ", softmax, ", mixing_.sized_text());
-    Precision precision = std::max(first_->spec().precision, second_->spec().precision);
-    return precision == Precision::Float32 ? text : str_cat(text, " in ", name_of(precision));
+    return str_cat(scores_.sized_text(), ", softmax, ", mixing_.sized_text(),
+                   in_precision(std::max(first_->spec().precision, second_->spec().precision)));
   }
   std::string kernel() const override {
     return str_cat("blocks of ", first_->block(0).rows, " rows: ", first_->implementation(), ", ",

@@ -97,10 +97,7 @@ class ConvolutionStep : public Step {
       epilogue.run_block(block.first_element, 1, 0, block.elements);
     });
   }
-  std::string describe() const override {
-    Precision precision = plain_->spec().precision;
-    return precision == Precision::Float32 ? text_ : str_cat(text_, " in ", name_of(precision));
-  }
+  std::string describe() const override { return text_ + in_precision(plain_->spec().precision); }
   std::string kernel() const override {
     std::string text = plain_->implementation();
     return packed_ == nullptr ? text : text + ", its weights packed once";

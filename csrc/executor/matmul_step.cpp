@@ -57,8 +57,8 @@ class MatmulStep : public Step {
     });
   }
   std::string describe() const override {
-    return part_.sized_text() +
-           (products_.narrow == nullptr ? "" : str_cat(" in ", name_of(products_.narrow->spec().precision)));
+    const MatmulSpec& spec = products_.narrow == nullptr ? part_.problem.spec : products_.narrow->spec();
+    return part_.sized_text() + in_precision(spec.precision);
   }
   std::string kernel() const override {
     if (products_.plain == nullptr) return products_.narrow->implementation();

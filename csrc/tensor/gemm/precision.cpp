@@ -1,5 +1,6 @@
 #include "tensor/gemm/precision.h"
 
+#include "base/error.h"
 #include "tensor/gemm/onednn_info.h"
 
 namespace md {
@@ -14,12 +15,15 @@ constexpr PrecisionRow kRows[kPrecisionCount] = {
 
 const PrecisionRow& row_of(Precision precision) { return kRows[static_cast<int>(precision)]; }
 
+std::string unless_float32(const char* preposition, Precision precision) {
+  return precision == Precision::Float32 ? std::string() : str_cat(" ", preposition, " ", name_of(precision));
+}
+
 }  // namespace
 
 const char* name_of(Precision precision) { return row_of(precision).name; }
-std::string of_precision(Precision precision) {
-  return precision == Precision::Float32 ? std::string() : std::string(" of ") + name_of(precision);
-}
+std::string of_precision(Precision precision) { return unless_float32("of", precision); }
+std::string in_precision(Precision precision) { return unless_float32("in", precision); }
 bool is_fast(Precision precision) { return row_of(precision).is_fast(); }
 
 }  // namespace md

@@ -15,6 +15,8 @@ inline constexpr int kPrecisionCount = 3;
 const char* name_of(Precision precision);
 // " of bfloat16", empty for float32: behind the name of an implementation.
 std::string of_precision(Precision precision);
+// " in bfloat16", empty for float32: behind what a step computes.
+std::string in_precision(Precision precision);
 
 // Whether this processor multiplies such numbers faster than float32.
 bool is_fast(Precision precision);
