@@ -71,6 +71,14 @@ std::vector<int64_t> factors_of(int64_t n) {
 
 bool is_smooth(int64_t n) { return n == 1 || !factors_of(n).empty(); }
 
+// The largest factor that is not above the root.
+int64_t middle_factor(int64_t n) {
+  int64_t middle = 1;
+  for (int64_t factor = 2; factor * factor <= n; ++factor)
+    if (n % factor == 0) middle = factor;
+  return middle;
+}
+
 // A size of at least n that divides well: 2^k, 3 * 2^k or 5 * 2^k.
 int64_t smooth_from(int64_t n) {
   int64_t best = INT64_MAX;
@@ -155,10 +163,7 @@ void FourierColumns<T>::run(FourierTile<T>& tile, FourierTile<T>& other) const {
 }
 
 template <typename T>
-FourierSplit<T>::FourierSplit(int64_t n) : down_(1) {
-  for (int64_t factor = 2; factor * factor <= n; ++factor)
-    if (n % factor == 0) down_ = factor;
-  across_ = n / down_;
+FourierSplit<T>::FourierSplit(int64_t n) : down_(middle_factor(n)), across_(n / down_) {
   // Root k is the product of two: of the multiple of `coarse` below it, and of the rest.
   int64_t coarse = static_cast<int64_t>(std::sqrt(static_cast<double>(n))) + 1;
   std::vector<Root> steps, rests;
@@ -183,11 +188,7 @@ std::shared_ptr<const FourierSplit<T>> FourierSplit<T>::of(int64_t n) {
 
 template <typename T>
 bool FourierSplit<T>::suits(int64_t n) {
-  if (!is_smooth(n)) return false;
-  int64_t down = 1;
-  for (int64_t factor = 2; factor * factor <= n; ++factor)
-    if (n % factor == 0) down = factor;
-  return down >= fourier_loops_of<T>().lanes;
+  return is_smooth(n) && middle_factor(n) >= fourier_loops_of<T>().lanes;
 }
 
 template <typename T>
