@@ -34,9 +34,10 @@ class TimedPlan : public Plan {
   PlanFacts facts() const override {
     PlanFacts facts = plan_->facts();
     std::lock_guard lock(mutex_);
+    const Ceilings* ceilings = runs_ > 0 ? &Ceilings::measured() : nullptr;
     for (size_t i = 0; i < facts.steps.size(); ++i) {
       facts.steps[i].times = times_[i];
-      if (runs_ > 0) facts.steps[i].least_ns = Ceilings::measured().least_ns(facts.steps[i].work);
+      if (ceilings != nullptr) facts.steps[i].least_ns = ceilings->least_ns(facts.steps[i].work);
     }
     facts.times = times_.back();
     facts.runs = runs_;
