@@ -4,29 +4,15 @@ import math
 import random
 
 import pytest
+from convolutions import F64, check_values, fresh, kernel_of  # noqa: F401  fresh is a fixture
 
 import minidynamo
 
-F32, F64 = minidynamo.float32, minidynamo.float64
 FUNCTIONAL = minidynamo.nn.functional
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo.manual_seed(7)
-    threads = minidynamo.get_num_threads()
-    yield
-    minidynamo.set_num_threads(threads)
-    minidynamo._dynamo.reset()
 
 
 def convolution(dims):
     return FUNCTIONAL.conv2d if dims == 2 else FUNCTIONAL.conv1d
-
-
-def kernel_of(function, *args):
-    (region,) = minidynamo._dynamo.explain(function)(*args).regions
-    return region.plan.steps[0].kernel
 
 
 # Images, channels, results of each channel, sizes, kernel, stride, padding, dilation.
@@ -69,17 +55,7 @@ def test_values(shape, with_bias):
     def convolve(x, weight, bias):
         return convolution(len(sizes))(x, weight, bias, stride, padding, dilation, channels)
 
-    exact = convolve(x.to(F64), weight.to(F64), bias if bias is None else bias.to(F64))
-    largest = convolve(x.abs().to(F64), weight.abs().to(F64), None).amax().item()
-    found = convolve(x, weight, bias)
-    assert found.shape == exact.shape
-    assert (found.to(F64) - exact).abs().amax().item() <= 1e-6 * largest
-    compiled = minidynamo.compile(lambda *args: convolve(*args).relu() + 1)
-    for threads in (1, 2):
-        minidynamo.set_num_threads(threads)
-        assert minidynamo.equal(convolve(x, weight, bias), found)
-        assert minidynamo.equal(compiled(x, weight, bias), found.relu() + 1)
-    assert "own rows by channels" in kernel_of(convolve, x, weight, bias)
+    check_values(convolve, x, weight, bias, "own rows by channels")
 
 
 def test_nothing_beside_the_operands_is_read():

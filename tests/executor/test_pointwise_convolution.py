@@ -3,26 +3,12 @@
 import math
 
 import pytest
+from convolutions import F64, check_values, fresh, kernel_of  # noqa: F401  fresh is a fixture
 
 import minidynamo
 
-F64 = minidynamo.float64
 FUNCTIONAL = minidynamo.nn.functional
 CONVOLUTIONS = {1: FUNCTIONAL.conv1d, 2: FUNCTIONAL.conv2d, 3: FUNCTIONAL.conv3d}
-
-
-@pytest.fixture(autouse=True)
-def fresh():
-    minidynamo.manual_seed(9)
-    threads = minidynamo.get_num_threads()
-    yield
-    minidynamo.set_num_threads(threads)
-    minidynamo._dynamo.reset()
-
-
-def kernel_of(function, *args):
-    (region,) = minidynamo._dynamo.explain(function)(*args).regions
-    return region.plan.steps[0].kernel
 
 
 # Images, channels, results, sizes, stride; the kernel is one element, or `kernel`.
@@ -69,17 +55,7 @@ def test_values(shape, with_bias):
     def convolve(x, weight, bias):
         return CONVOLUTIONS[len(sizes)](x, weight, bias, stride)
 
-    exact = convolve(x.to(F64), weight.to(F64), bias if bias is None else bias.to(F64))
-    largest = convolve(x.abs().to(F64), weight.abs().to(F64), None).amax().item()
-    found = convolve(x, weight, bias)
-    assert found.shape == exact.shape
-    assert (found.to(F64) - exact).abs().amax().item() <= 1e-6 * largest
-    compiled = minidynamo.compile(lambda *args: convolve(*args).relu() + 1)
-    for threads in (1, 2):
-        minidynamo.set_num_threads(threads)
-        assert minidynamo.equal(convolve(x, weight, bias), found)
-        assert minidynamo.equal(compiled(x, weight, bias), found.relu() + 1)
-    assert "own products with each image" in kernel_of(convolve, x, weight, bias)
+    check_values(convolve, x, weight, bias, "own products with each image")
 
 
 OTHERS = {
