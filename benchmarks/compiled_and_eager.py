@@ -8,12 +8,15 @@ measured three times more, of which the median counts. --ops reads the file that
 in every form.
 """
 
-import argparse
 import json
 import statistics
 import sys
 import time
 import warnings
+from functools import partial
+
+import own_programs
+from harness import least_seconds
 
 FLOOR = 0.95
 SAMPLE_SECONDS = 0.01
@@ -21,22 +24,11 @@ ROW_SECONDS = 2.0
 AGAIN = 3
 
 
-def sample(function, arguments):
-    """Seconds of a call, the least of as many as fill a sample."""
-    best, passed = float("inf"), 0.0
-    while passed < SAMPLE_SECONDS:
-        start = time.perf_counter()
-        function(*arguments)
-        now = time.perf_counter() - start
-        best, passed = min(best, now), passed + now
-    return best
-
-
 def ratio_of(eager, compiled, arguments, rounds):
     """Median over the rounds of eager's time by the compiled one's, and both least times."""
     ratios, times, end = [], [], time.perf_counter() + ROW_SECONDS
     while len(ratios) < rounds and (len(ratios) < 3 or time.perf_counter() < end):
-        pair = sample(eager, arguments), sample(compiled, arguments)
+        pair = tuple(least_seconds(each, arguments, SAMPLE_SECONDS) for each in (eager, compiled))
         times.append(pair)
         ratios.append(pair[0] / pair[1])
     return statistics.median(ratios), *map(min, zip(*times))
@@ -77,14 +69,9 @@ def summary(ratios):
 
 
 def main(argv):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default="", help="only those whose name contains one of these words, with semicolons")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batches", default="1")
-    parser.add_argument("--code", help="a directory of files with more models")
+    parser = own_programs.parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--ops", help="a file that ops.py --output wrote")
-    parser.add_argument("--json")
     arguments = parser.parse_args(argv)
     warnings.simplefilter("ignore")
     if arguments.ops:
@@ -92,25 +79,11 @@ def main(argv):
         for name, ratio in sorted(found.items(), key=lambda pair: pair[1])[:40]:
             print(f"{ratio:.2f} {name}")
         return print(summary(list(found.values())) if found else "no form has both times")
-    from own_programs import programs
-
-    import minidynamo
-    import minidynamo.compat.torch  # noqa: F401
-
-    minidynamo.set_num_threads(arguments.threads)
     rows = []
-    with minidynamo.no_grad():
-        for name, make in programs([int(each) for each in arguments.batches.split(",")], arguments.code):
-            if arguments.rows and not any(word in name for word in arguments.rows.split(";")):
-                continue
-            try:
-                row = measure(minidynamo, name, make, arguments.rounds)
-            except Exception as error:  # a model of another version of its package, or a name that is not here
-                print(f"{name}: not measured: {type(error).__name__}: {str(error)[:120]}", flush=True)
-                continue
-            rows.append(row)
-            times = f"eager {row['eager'] * 1e6:.1f} us, compiled {row['compiled'] * 1e6:.1f}"
-            print(f"{row['ratio']:.2f} {name}: {times}", flush=True)
+    for name, row in own_programs.measured(arguments, partial(measure, rounds=arguments.rounds)):
+        rows.append(row)
+        times = f"eager {row['eager'] * 1e6:.1f} us, compiled {row['compiled'] * 1e6:.1f}"
+        print(f"{row['ratio']:.2f} {name}: {times}", flush=True)
     if rows:
         print(summary([row["ratio"] for row in rows]))
     if arguments.json:

@@ -22,7 +22,7 @@ import time
 import warnings
 from pathlib import Path
 
-from harness import Worker, environment, machine, serve
+from harness import Worker, environment, least_seconds, machine, serve
 
 ROOT = Path(__file__).resolve().parents[1]
 BASE = "torch eager"
@@ -258,14 +258,7 @@ class Served:
         return {"breaks": explained.graph_break_count, "graphs": explained.graph_count, "lost": lost[:5]}
 
     def sample(self):
-        """Seconds of a call, the least of as many as fill a sample."""
-        best, passed = float("inf"), 0.0
-        while passed < SAMPLE_SECONDS:
-            start = time.perf_counter()
-            self.call(*self.inputs)
-            now = time.perf_counter() - start
-            best, passed = min(best, now), passed + now
-        return best
+        return least_seconds(self.call, self.inputs, SAMPLE_SECONDS)
 
 
 def difference(expected_path, given_path):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch_models import spread_norms, timm_model, torchvision_model
 
 TORCHVISION = """
     resnet18 resnet50 resnext50_32x4d wide_resnet50_2 vgg11_bn alexnet squeezenet1_1 densenet121 googlenet mobilenet_v2
@@ -54,8 +55,7 @@ TRANSFORMERS = [
     ("clip-text", "CLIPTextModel", "CLIPTextConfig", {}, "77 words"),
     ("wav2vec2-base", "Wav2Vec2Model", "Wav2Vec2Config", {}, "sound"),
 ]  # fmt: skip
-# Sizes that a model demands; the others take 224 pixels.
-PIXELS = {"googlenet": 224}
+PIXELS = 224
 
 
 @dataclass(frozen=True)
@@ -69,25 +69,8 @@ class PublicModel:
         return not self.package or importlib.util.find_spec(self.package) is not None
 
 
-def image(batch, pixels=224):
-    return torch.randn(batch, 3, pixels, pixels)
-
-
-def torchvision_model(name, batch):
-    import torchvision
-
-    options = {"weights": None}
-    if name == "googlenet":
-        options |= {"aux_logits": False, "init_weights": False}
-    if "deeplab" in name or "fcn" in name:
-        options |= {"weights_backbone": None}
-    return torchvision.models.get_model(name, **options), (image(batch, PIXELS.get(name, 224)),)
-
-
-def timm_model(name, batch):
-    import timm
-
-    return timm.create_model(name, pretrained=False), (image(batch),)
+def image(batch):
+    return torch.randn(batch, 3, PIXELS, PIXELS)
 
 
 def words(config, batch, length):
@@ -110,14 +93,6 @@ def transformers_model(row, batch):
     config = getattr(transformers, config)(**settings)
     inputs = INPUTS[kind](config, batch)
     return Plain(getattr(transformers, model)(config), tuple(inputs)), tuple(inputs.values())
-
-
-def spread_norms(module):
-    """With random weights activations grow or vanish with depth: a batch norm's statistics are its initial ones."""
-    for part in module.modules():
-        if isinstance(part, torch.nn.modules.batchnorm._BatchNorm):
-            part.running_var.fill_(1.0)
-            part.running_mean.fill_(0.0)
 
 
 def first_tensors(result):
@@ -171,7 +146,7 @@ def given(name, model, inputs):
 
 def public_models(directory=None):
     rows = [
-        PublicModel(f"{package} {name}", package, lambda batch, make=make, name=name: make(name, batch))
+        PublicModel(f"{package} {name}", package, lambda batch, make=make, name=name: (make(name)[0], (image(batch),)))
         for package, names, make in (("torchvision", TORCHVISION, torchvision_model), ("timm", TIMM, timm_model))
         for name in names
     ]
@@ -189,5 +164,5 @@ def made(row, batch):
         module = Plain(module)
     module.eval()
     with torch.no_grad():
-        spread_norms(module)
+        spread_norms(torch, module)
     return module, inputs

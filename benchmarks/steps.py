@@ -8,11 +8,12 @@ at least 20 us takes at most 1 / 0.7 of its bound. Printed: the share of all los
 kinds of steps with most of it, and the steps themselves.
 """
 
-import argparse
 import json
 import sys
 import warnings
 from collections import defaultdict
+
+import own_programs
 
 RULE = 0.7
 FEWEST_NS = 20_000
@@ -75,35 +76,16 @@ def print_steps(steps, most):
 
 
 def main(argv):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default="", help="only those whose name contains one of these words, with semicolons")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batches", default="1")
-    parser.add_argument("--code", help="a directory of files with more models")
+    parser = own_programs.parser_of(__doc__)
     parser.add_argument("--most", type=int, default=40, help="kinds and steps that are printed")
-    parser.add_argument("--json")
     arguments = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    from own_programs import programs
-
-    import minidynamo
-    import minidynamo.compat.torch  # noqa: F401
-
-    minidynamo.set_num_threads(arguments.threads)
     steps = []
-    with minidynamo.no_grad():
-        for name, make in programs([int(each) for each in arguments.batches.split(",")], arguments.code):
-            if arguments.rows and not any(word in name for word in arguments.rows.split(";")):
-                continue
-            try:
-                found = steps_of(minidynamo, name, make)
-            except Exception as error:  # a model of another version of its package, or a name that is not here
-                print(f"{name}: not measured: {type(error).__name__}: {str(error)[:120]}", file=sys.stderr, flush=True)
-                continue
-            steps += found
-            lost = sum(step["lost"] for step in found if is_below(step))
-            took = sum(step["us"] for step in found)
-            print(f"{name}: {len(found)} steps, {took:.0f} us, {lost:.0f} below the rule", flush=True)
+    for name, found in own_programs.measured(arguments, steps_of):
+        steps += found
+        lost = sum(step["lost"] for step in found if is_below(step))
+        took = sum(step["us"] for step in found)
+        print(f"{name}: {len(found)} steps, {took:.0f} us, {lost:.0f} below the rule", flush=True)
     if steps:
         print_kinds(steps, arguments.most)
         print_steps(steps, arguments.most)

@@ -52,6 +52,7 @@ def name_operators(torch):
 
 
 def torchvision_model(name):
+    """The model, and pixels that it takes."""
     import torchvision
 
     options = {"weights": None}
@@ -63,10 +64,19 @@ def torchvision_model(name):
 
 
 def timm_model(name):
+    """As torchvision_model()."""
     import timm
 
     model = timm.create_model(name, pretrained=False)
     return model, model.default_cfg["input_size"][-1] if model.default_cfg.get("fixed_input_size") else 96
+
+
+def spread_norms(torch, model):
+    """With random weights activations grow or vanish with depth: a batch norm's statistics are its initial ones."""
+    for module in model.modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+            module.running_var.fill_(1.0)
+            module.running_mean.fill_(0.0)
 
 
 def tensors_of(torch, value):
@@ -97,9 +107,7 @@ def reasons(explained):
 def measure(torch, minidynamo, model, size, options):
     minidynamo._dynamo.reset()
     model.eval()
-    for module in model.modules():  # of random weights, activations grow or vanish with depth
-        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
-            module.running_var.fill_(1.0)
+    spread_norms(torch, model)
     image = torch.randn(1, 3, size, size)
     row = {}
     expected = model(image)
