@@ -108,8 +108,7 @@ class AttentionStep : public Step {
     });
   }
   std::string describe() const override {
-    return str_cat(scores_.sized_text(), ", softmax, ", mixing_.sized_text(),
-                   in_precision(std::max(first_->spec().precision, second_->spec().precision)));
+    return str_cat(scores_.sized_text(), ", softmax, ", mixing_.sized_text(), in_precision(precision()));
   }
   std::string kernel() const override {
     return str_cat("blocks of ", first_->block(0).rows, " rows: ", first_->implementation(), ", ",
@@ -118,7 +117,7 @@ class AttentionStep : public Step {
   Work work() const override {
     // The exponentials dominate the softmax.
     double elements = static_cast<double>(first_->spec().batch * first_->spec().m * first_->spec().n);
-    Work work = {.flops = 12 * elements};
+    Work work = {.flops = 12 * elements, .dtype = multiplied(first_->spec().dtype, precision())};
     work += scores_.work;
     work += mixing_.work;
     return work;
@@ -140,6 +139,8 @@ class AttentionStep : public Step {
   std::unique_ptr<Step> copy() const override { return std::make_unique<AttentionStep>(*this); }
 
  private:
+  // The lower one of both products.
+  Precision precision() const { return std::max(first_->spec().precision, second_->spec().precision); }
   size_t block_bytes() const {
     return static_cast<size_t>(first_->block(0).rows * first_->spec().n) * item_size(first_->spec().dtype);
   }

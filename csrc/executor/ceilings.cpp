@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "tensor/gemm/onednn.h"
 #include "tensor/gemm/split_matmul.h"
 #include "tensor/parallel/threads.h"
 #include "tensor/storage.h"
@@ -19,6 +20,7 @@ constexpr int64_t kSmallestSet = 32 << 10, kLargestSet = 128 << 20, kNextSet = 4
 constexpr int64_t kLeastCopied = 4 << 20;                                          // in one measurement
 constexpr int kCopies = 4, kProducts = 5;  // measurements, of which the fastest counts
 constexpr int64_t kProductExtent = 512;
+constexpr double kNsOfProduct = 1e6;
 // Of which products are computed faster than they are read.
 constexpr DType kProductDTypes[] = {DType::float32, DType::float64, DType::bfloat16};
 
@@ -62,6 +64,30 @@ double copy_rate(int64_t working_set, int threads) {
   return 2 * static_cast<double>(half) * static_cast<double>(repeats) / ns;
 }
 
+double flops_of_product() { return 2 * std::pow(static_cast<double>(kProductExtent), 3); }
+
+// Of unsigned with signed bytes, a product for each thread; 0 where there is no kernel.
+double byte_product_rate(int threads) {
+  constexpr int64_t n = kProductExtent;
+  MatmulSpec spec = {.m = n, .n = n, .k = n, .packs_weights = true, .precision = Precision::Int8};
+  spec.a_strides = spec.b_strides = spec.c_strides = {0, n, 1};
+  OnednnPackingPtr product = is_fast(spec.precision) ? make_narrow_matmul(spec) : nullptr;
+  if (product == nullptr) return 0;
+  size_t sum_bytes = static_cast<size_t>(n * n) * sizeof(int32_t);
+  StoragePtr a = Storage::allocate(n * n), packed = Storage::allocate(product->packed_bytes());
+  StoragePtr sums = Storage::allocate(static_cast<size_t>(threads) * sum_bytes);
+  std::memset(a->data(), 0, n * n);
+  product->pack(a->data(), packed->data());
+  const void* inputs[] = {a->data(), packed->data()};
+  double ns = fastest_ns(kProducts, [&] {
+    parallel_for(threads, kNsOfProduct, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        execute(*product, inputs, static_cast<std::byte*>(sums->data()) + i * sum_bytes);
+    });
+  });
+  return flops_of_product() * threads / ns;
+}
+
 // 0 where there is no kernel of this dtype.
 double product_rate(DType dtype) {
   constexpr int64_t n = kProductExtent;
@@ -76,7 +102,7 @@ double product_rate(DType dtype) {
   std::memset(a->data(), 0, nbytes);
   std::memset(b->data(), 0, nbytes);
   double ns = fastest_ns(kProducts, [&] { product->run({a->data(), b->data(), nullptr, c->data()}); });
-  return 2 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / ns;
+  return flops_of_product() / ns;
 }
 
 }  // namespace
@@ -85,6 +111,7 @@ Ceilings::Ceilings(int threads) {
   for (int64_t set = kSmallestSet; set <= kLargestSet; set *= kNextSet)
     copies_.push_back({static_cast<double>(set), copy_rate(set, threads)});
   for (DType dtype : kProductDTypes) products_.push_back({dtype, product_rate(dtype)});
+  products_.push_back({DType::int8, byte_product_rate(threads)});
 }
 
 const Ceilings& Ceilings::measured() {

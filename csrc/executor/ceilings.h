@@ -12,7 +12,7 @@ class Ceilings {
   static const Ceilings& measured();
 
   // The time for copying as many bytes, at the rate of the cache that holds them, or for the products of that dtype,
-  // whichever is longer.
+  // whichever is longer. int8: bytes in the dot products of processors that have them.
   double least_ns(const Work& work) const;
   double bytes_per_ns(double working_set) const;
   double flops_per_ns(DType dtype) const;

@@ -102,7 +102,11 @@ class ConvolutionStep : public Step {
     std::string text = plain_->implementation();
     return packed_ == nullptr ? text : text + ", its weights packed once";
   }
-  Work work() const override { return work_; }
+  Work work() const override {
+    Work work = work_;
+    work.dtype = multiplied(plain_->spec().dtype, plain_->spec().precision);
+    return work;
+  }
   size_t nbytes() const override {
     return epilogue_.nbytes() + plain_->nbytes() + (packed_ == nullptr ? 0 : packed_->nbytes());
   }

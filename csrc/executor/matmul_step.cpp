@@ -16,6 +16,8 @@ struct Products {
   SplitMatmulPtr narrow;  // in reduced precision; null: never
   bool ok() const { return plain != nullptr || narrow != nullptr; }
   const SplitMatmul& any() const { return plain != nullptr ? *plain : *narrow; }
+  // Of the product that is taken wherever b allows it.
+  const MatmulSpec& wanted() const { return (narrow != nullptr ? *narrow : *plain).spec(); }
 };
 
 // b_has_owner: it lies in a tensor that outlives the run.
@@ -56,10 +58,7 @@ class MatmulStep : public Step {
         epilogue.run_block((i * m + block.first_row) * n + block.first_column, block.rows, n, block.columns);
     });
   }
-  std::string describe() const override {
-    const MatmulSpec& spec = products_.narrow == nullptr ? part_.problem.spec : products_.narrow->spec();
-    return part_.sized_text() + in_precision(spec.precision);
-  }
+  std::string describe() const override { return part_.sized_text() + in_precision(products_.wanted().precision); }
   std::string kernel() const override {
     if (products_.plain == nullptr) return products_.narrow->implementation();
     std::string text = products_.plain->implementation();
@@ -67,7 +66,11 @@ class MatmulStep : public Step {
     if (products_.packed != nullptr) text += str_cat(", once b is packed ", products_.packed->implementation());
     return text;
   }
-  Work work() const override { return part_.work; }
+  Work work() const override {
+    Work work = part_.work;
+    work.dtype = multiplied(products_.wanted().dtype, products_.wanted().precision);
+    return work;
+  }
   size_t nbytes() const override {
     size_t bytes = part_.epilogue.nbytes();
     for (const SplitMatmulPtr& product : {products_.plain, products_.packed, products_.narrow})

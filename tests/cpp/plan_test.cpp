@@ -575,10 +575,28 @@ TEST(ceilings) {
     CHECK(ceilings.bytes_per_ns(bytes) > 0);
     CHECK(ceilings.least_ns({.bytes = bytes}) == bytes / ceilings.bytes_per_ns(bytes));
   }
-  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::int64}) {
+  for (DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::int8, DType::int64}) {
     Work work = {.bytes = 8, .flops = 1e12, .dtype = dtype};
     CHECK(ceilings.least_ns(work) == 1e12 / ceilings.flops_per_ns(dtype));
   }
+}
+
+DType multiplied_by(const char* text, const ProductRules& rules) {
+  auto graph = std::shared_ptr<const Graph>(parse_graph(text));
+  return lower(graph, {}, rules)->facts().steps[0].work.dtype;
+}
+
+// The bound of a step is that of the numbers which it multiplies.
+TEST(ceilings_in_reduced_precision) {
+  const char* product =
+      "%a = input a : f32[64, 64][64, 1]\n%b = input b : f32[64, 64][64, 1]\n%y = mm(%a, %b) : f32[64, 64][64, "
+      "1]\nreturn "
+      "%y\n";
+  CHECK(multiplied_by(product, {}) == DType::float32);
+  if (!is_fast(Precision::BFloat16) || !is_fast(Precision::Int8)) return;
+  CHECK(multiplied_by(product, {.precision = {.products = Precision::BFloat16}}) == DType::bfloat16);
+  CHECK(multiplied_by(product, {.precision = {.weights = Precision::Int8}}) == DType::float32);
+  CHECK(multiplied_by(product, {.precision = {.weights = Precision::Int8}, .weights = {false, true}}) == DType::int8);
 }
 
 TEST(random_graphs) { check_random_graphs(1, 3000); }

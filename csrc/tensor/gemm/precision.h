@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tensor/dtype.h"
+
 namespace md {
 
 enum class Precision : uint8_t {
@@ -17,6 +19,9 @@ const char* name_of(Precision precision);
 std::string of_precision(Precision precision);
 // " in bfloat16", empty for float32: behind what a step computes.
 std::string in_precision(Precision precision);
+
+// The dtype of the numbers that are multiplied, for operands of `dtype`.
+DType multiplied(DType dtype, Precision precision);
 
 // Whether this processor multiplies such numbers faster than float32.
 bool is_fast(Precision precision);

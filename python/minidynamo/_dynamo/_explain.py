@@ -44,7 +44,7 @@ class Step:
     bytes       that it reads and writes, estimated; likewise flops
     fastest_ns  measured time of one run, None where nothing was measured; likewise mean_ns
     least_ns    what this machine needs for copying those bytes, by the cache that holds them, or for products of that
-                many flops, whichever is longer: measured once in a process
+                many flops in the dtype that is multiplied, whichever is longer: measured once in a process
     """
 
     text: str
