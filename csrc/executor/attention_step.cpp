@@ -75,10 +75,8 @@ BlockProducts make_block_products(const ProductPart& scores, const ProductPart& 
   int64_t rows = rows_of_block(first);
   auto make = [rows](MatmulSpec& spec, const ProductPart& part) {
     spec.precision = part.plain_precision();
-    SplitMatmulPtr product = SplitMatmul::make_by_rows(spec, rows, part.extents());
-    if (product != nullptr || spec.precision == Precision::Float32) return product;
-    spec.precision = Precision::Float32;
-    return SplitMatmul::make_by_rows(spec, rows, part.extents());
+    return made_or_in_float32(
+        spec, [&](const MatmulSpec& tried) { return SplitMatmul::make_by_rows(tried, rows, part.extents()); });
   };
   return {make(first, scores), make(second, mixing)};
 }

@@ -55,11 +55,7 @@ struct Convolutions {
 Convolutions make_convolutions(ConvolutionSpec spec, Precision precision, bool packs) {
   Convolutions made;
   spec.precision = is_fast_in(precision, spec) ? precision : Precision::Float32;
-  made.plain = SplitConvolution::make(spec);
-  if (made.plain == nullptr && spec.precision != Precision::Float32) {
-    spec.precision = Precision::Float32;
-    made.plain = SplitConvolution::make(spec);
-  }
+  made.plain = made_or_in_float32(spec, SplitConvolution::make);
   if (made.plain == nullptr || !packs) return made;
   spec.packs_weights = true;
   made.packed = SplitConvolution::make(spec);

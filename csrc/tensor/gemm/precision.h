@@ -23,6 +23,15 @@ std::string in_precision(Precision precision);
 // The dtype of the numbers that are multiplied, for operands of `dtype`.
 DType multiplied(DType dtype, Precision precision);
 
+// What make(spec) returns in the precision of the spec, or, where that is null, in float32.
+template <typename Spec, typename Make>
+auto made_or_in_float32(Spec& spec, const Make& make) {
+  auto made = make(spec);
+  if (made != nullptr || spec.precision == Precision::Float32) return made;
+  spec.precision = Precision::Float32;
+  return make(spec);
+}
+
 // Whether this processor multiplies such numbers faster than float32.
 bool is_fast(Precision precision);
 
