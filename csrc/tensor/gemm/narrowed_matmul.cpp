@@ -217,19 +217,13 @@ class QuantizedMatmul final : public OnednnPacking {
   OnednnPackingPtr primitive_;
 };
 
-template <typename Product>
-OnednnPackingPtr unless_missing(const MatmulSpec& spec) {
-  auto product = std::make_shared<Product>(spec);
-  return product->ok() ? product : nullptr;
-}
-
 }  // namespace
 
 OnednnPackingPtr make_narrowed_matmul(const MatmulSpec& spec) {
   if (spec.dtype != DType::float32 || !is_fast(spec.precision)) return nullptr;
-  if (spec.precision == Precision::BFloat16) return unless_missing<RoundedMatmul>(spec);
+  if (spec.precision == Precision::BFloat16) return made_if_ok<RoundedMatmul>(spec);
   bool fits = spec.packs_weights && spec.batch == 1 && spec.k <= kMostByteProducts;
-  return fits ? unless_missing<QuantizedMatmul>(spec) : nullptr;
+  return fits ? made_if_ok<QuantizedMatmul>(spec) : nullptr;
 }
 
 }  // namespace md

@@ -102,6 +102,13 @@ size_t nbytes_of_primitives(const std::vector<Piece>& pieces, PrimitiveOf primit
   return bytes;
 }
 
+// Made of the spec; null where it is not ok(): the primitive that it calls is missing.
+template <typename Made, typename Spec>
+OnednnPackingPtr made_if_ok(const Spec& spec) {
+  auto made = std::make_shared<Made>(spec);
+  return made->ok() ? made : nullptr;
+}
+
 // Empties the cache of primitives; users own what they use.
 void drop_primitives();
 size_t cached_primitives_bytes();

@@ -190,8 +190,7 @@ bool is_pointwise_product(const ConvolutionSpec& spec) {
 OnednnPackingPtr make_pointwise_convolution(const ConvolutionSpec& spec) {
   if (!is_pointwise_product(spec)) return nullptr;
   if (spec.precision == Precision::Float32) return std::make_shared<FloatProducts>(spec);
-  auto made = std::make_shared<PointwiseConvolution>(spec);
-  return made->ok() ? made : nullptr;
+  return made_if_ok<PointwiseConvolution>(spec);
 }
 
 }  // namespace md
