@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cpython/errors.h"
 #include "cpython/gil_scope.h"
+#include "cpython/tuples.h"
 #include "eval_frame/gil_release.h"
 #include "guards/object_memory.h"
 #include "tensor/parallel/threads.h"
@@ -51,13 +52,6 @@ std::vector<Tensor> run_for(const TensorFamily& family, const Plan& plan, std::s
   GilRelease release(is_long(plan));
   plan.run_into(inputs, results, host);
   return results;
-}
-
-Ref tuple_of(std::span<const Ref> objects) {
-  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(objects.size())));
-  for (size_t i = 0; i < objects.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(objects[i].get()));
-  return tuple;
 }
 
 Tensor tensor_in(const TensorFamily& family, BorrowedRef tuple, size_t at) {

@@ -1,19 +1,12 @@
 // Recipes of tuples, lists, dicts, sets, slices and cells.
 #include "cpython/own_attributes.h"
 #include "cpython/set_table.h"
+#include "cpython/tuples.h"
 #include "guards/return_types.h"
 #include "snapshot/recipe_rows.h"
 
 namespace md {
 namespace {
-
-// Moves the references.
-Ref tuple_of(std::span<Ref> items) {
-  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), items[i].release());
-  return tuple;
-}
 
 void fill_table(const Recipe& recipe, const Ref& set, const std::vector<Ref>& items) {
   std::vector<PyObject*> plain(items.begin(), items.end());
@@ -62,13 +55,13 @@ namespace recipe_columns {
 
 Ref make_Tuple(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   std::vector<Ref> parts = builder.build_parts(recipe);
-  return tuple_of(parts);
+  return moved_to_tuple(parts);
 }
 
 Ref make_TypedTuple(ValueBuilder& builder, const Recipe& recipe, RecipeId) {
   std::vector<Ref> parts = builder.build_parts(recipe);
   auto* type = reinterpret_cast<PyTypeObject*>(parts[0].get());
-  Ref items = tuple_of(std::span(parts).subspan(1));
+  Ref items = moved_to_tuple(std::span(parts).subspan(1));
   if (is_return_type(type)) return make_returned(type, items.get());
   Ref args = check(PyTuple_Pack(1, items.get()));
   return check(PyTuple_Type.tp_new(type, args, nullptr));

@@ -1,6 +1,7 @@
 #include "frontends/numpy/objects.h"
 
 #include "base/error.h"
+#include "cpython/tuples.h"
 #include "frontends/dtype_object.h"
 #include "frontends/numpy/library.h"
 #include "frontends/size_object.h"
@@ -9,12 +10,7 @@ namespace md::numpy {
 
 BorrowedRef dtype_object(DType dtype) { return library().descrs[static_cast<size_t>(dtype)]; }
 
-Ref size_object(std::span<const int64_t> sizes) {
-  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(sizes.size())));
-  for (size_t i = 0; i < sizes.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(sizes[i])).release());
-  return tuple;
-}
+Ref size_object(std::span<const int64_t> sizes) { return tuple_of(sizes); }
 
 Ref own_face(BorrowedRef object) {
   struct Builtin {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cpython/text.h"
+#include "cpython/tuples.h"
 #include "frontends/device_object.h"
 #include "frontends/dtype_object.h"
 #include "frontends/memory_format_object.h"
@@ -80,13 +81,6 @@ PyTypeObject* size_type() { return objects.size; }
 BorrowedRef hash_function() { return objects.hash_function; }
 BorrowedRef device_object() { return objects.device; }
 BorrowedRef layout_object() { return objects.strided; }
-
-Ref tuple_of(std::span<const int64_t> numbers) {
-  Ref tuple = check(PyTuple_New(static_cast<Py_ssize_t>(numbers.size())));
-  for (size_t i = 0; i < numbers.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), check(PyLong_FromLongLong(numbers[i])).release());
-  return tuple;
-}
 
 Ref size_object(std::span<const int64_t> sizes) {
   return check(PyObject_CallOneArg(reinterpret_cast<PyObject*>(objects.size), tuple_of(sizes)));

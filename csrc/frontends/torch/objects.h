@@ -31,7 +31,6 @@ Ref torch_face(BorrowedRef object);
 void set_fake_maker(BorrowedRef maker);
 Ref fake_object(const TensorSpec& spec);
 
-Ref tuple_of(std::span<const int64_t> numbers);
 // object.view(dtype), of any item size.
 Ref as_dtype(BorrowedRef object, DType dtype);
 int64_t version_of(BorrowedRef object);  // its _version

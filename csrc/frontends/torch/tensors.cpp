@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cpython/object_protocol.h"
+#include "cpython/tuples.h"
 #include "frontends/torch/library.h"
 #include "frontends/torch/objects.h"
 
