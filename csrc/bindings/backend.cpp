@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "bindings/graph.h"
 #include "cpython/errors.h"
-#include "cpython/gil_scope.h"
 #include "cpython/imports.h"
 #include "cpython/text.h"
 #include "eval_frame/callable_plan.h"
@@ -58,9 +57,7 @@ class FamilyHost : public RunHost {
  public:
   explicit FamilyHost(const TensorFamily& family) : family_(family) {}
   Tensor allocate(size_t, const TensorSpec& spec) override {
-    if (family_.wrap != nullptr) return {};
-    GilScope gil;
-    return new_result(family_, spec);
+    return family_.wrap != nullptr ? Tensor() : new_result(family_, spec);
   }
   void commit() override {}
 

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "cpython/errors.h"
-#include "cpython/gil_scope.h"
 #include "cpython/tuples.h"
 #include "eval_frame/gil_release.h"
 #include "guards/object_memory.h"
@@ -33,11 +32,7 @@ struct RecordedRun {
 class LibraryHost : public RunHost {
  public:
   explicit LibraryHost(const TensorFamily& family) : family_(family) {}
-  Tensor allocate(size_t, const TensorSpec& spec) override {
-    if (PyGILState_Check() != 0) return new_result(family_, spec);
-    GilScope gil;
-    return new_result(family_, spec);
-  }
+  Tensor allocate(size_t, const TensorSpec& spec) override { return new_result(family_, spec); }
   void commit() override {}
 
  private:

@@ -193,7 +193,9 @@ Tensor tensor_over_frozen(PyObject* object, const TensorView& view) {
 
 Tensor tensor_over_new(Ref object, const TensorView& view) { return over(std::move(object), true, view, true); }
 
-Tensor new_result(const TensorFamily& family, const TensorSpec& spec) {
+namespace {
+
+Tensor result_under_gil(const TensorFamily& family, const TensorSpec& spec) {
   try {
     std::array<int64_t, 16> few;
     std::vector<int64_t> many(spec.rank() > 8 ? static_cast<size_t>(spec.rank()) * 2 : 0);
@@ -218,6 +220,14 @@ Tensor new_result(const TensorFamily& family, const TensorSpec& spec) {
     PyErr_Clear();
     return {};
   }
+}
+
+}  // namespace
+
+Tensor new_result(const TensorFamily& family, const TensorSpec& spec) {
+  if (PyGILState_Check() != 0) return result_under_gil(family, spec);
+  GilScope gil;
+  return result_under_gil(family, spec);
 }
 
 Tensor tensor_of_result(PyObject* object) {

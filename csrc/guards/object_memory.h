@@ -19,8 +19,8 @@ Tensor tensor_over_frozen(PyObject* object, const TensorView& view);
 // The same for an object of empty() that is to become a result: object_of_result() returns it.
 Tensor tensor_over_new(Ref object, const TensorView& view);
 
-// An object of empty() for a result with this layout, as tensor_over_new(); undefined if the library refuses. Requires
-// the GIL.
+// An object of empty() for a result with this layout, as tensor_over_new(); undefined if the library refuses. Takes the
+// GIL where the thread does not hold it.
 Tensor new_result(const TensorFamily& family, const TensorSpec& spec);
 // The tensor of an object that is itself to become a result, whatever else it is; undefined if it is not captured.
 Tensor tensor_of_result(PyObject* object);
