@@ -10,7 +10,7 @@ from .. import _C
 from .._composites import registry
 from ..nn.functional import native_forms
 from . import torch_stand_ins
-from .torch_stand_ins.table import StandIn, decline
+from .torch_stand_ins.table import StandIn, decline, decline_gradient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,8 +110,7 @@ def dropout(input: Any, p: float, train: bool) -> Any:
 def embedding(
     weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    if sparse and weight.requires_grad and minidynamo.is_grad_enabled():
-        decline("embedding with a sparse gradient")
+    decline_gradient(weight, sparse, "embedding with a sparse gradient")
     return native_forms.embedding(weight, indices, padding_idx, scale_grad_by_freq)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import minidynamo
 
 from ..._C import Tensor
-from .table import TABLE, StandIn, decline, stands_in
+from .table import TABLE, StandIn, decline, decline_gradient, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    if sparse and weight.requires_grad and minidynamo.is_grad_enabled():
-        decline("embedding with a sparse gradient")
+    decline_gradient(weight, sparse, "embedding with a sparse gradient")
     return minidynamo.nn.functional.embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq)
 
 
@@ -38,8 +37,7 @@ def embedding_bag(input: Tensor, weight: Tensor, *others: Any, **keywords: Any) 
         decline("embedding_bag of whole numbers")
     by_frequency = keywords.get("scale_grad_by_freq", others[3] if len(others) > 3 else False)
     is_sparse = keywords.get("sparse", others[5] if len(others) > 5 else False)
-    if (is_sparse or by_frequency) and weight.requires_grad and minidynamo.is_grad_enabled():
-        decline("embedding_bag with a sparse gradient, or one by frequency")
+    decline_gradient(weight, is_sparse or by_frequency, "embedding_bag with a sparse gradient, or one by frequency")
     return minidynamo.nn.functional.embedding_bag(input, weight, *others, **keywords)
 
 

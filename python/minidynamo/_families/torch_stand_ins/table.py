@@ -5,6 +5,8 @@ from __future__ import annotations
 import types
 from collections import namedtuple
 
+import minidynamo
+
 from ..decline import decline as decline
 
 TYPE_CHECKING = False
@@ -73,6 +75,12 @@ def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
         return self.copy_(result)
 
     return write
+
+
+def decline_gradient(weight: Any, is_other: Any, what: str) -> None:
+    """Of a function whose gradient of the weight is another one than ours if `is_other`."""
+    if is_other and weight.requires_grad and minidynamo.is_grad_enabled():
+        decline(what)
 
 
 def both(*names: str) -> str:
