@@ -1,5 +1,7 @@
 #include "eval_frame/callable_plan.h"
 
+#include <optional>
+
 #include "autograd/grad_history.h"
 #include "base/error.h"
 #include "cpython/errors.h"
@@ -83,13 +85,9 @@ class CallablePlan : public Plan {
 
   // The library records the run as a whole.
   Ref called(const std::vector<PyObject*>& args) const {
-    GradModes before = family_.modes();
-    bool is_switched = family_.recorder != nullptr && before.grad;
-    if (is_switched) family_.set_modes({false, before.inference});
-    Ref result = Ref::steal(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
-    if (is_switched) family_.set_modes(before);
-    if (!result) throw PythonError();
-    return result;
+    std::optional<GradSwitch> mode;
+    if (family_.recorder != nullptr) mode.emplace(family_.modes, family_.set_modes, false);
+    return check(PyObject_Vectorcall(callable_, args.data(), args.size(), nullptr));
   }
 
   [[noreturn]] void refuse(const std::string& found) const {

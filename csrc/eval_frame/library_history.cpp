@@ -201,11 +201,8 @@ class Recording {
     arguments.insert(arguments.end(), node_inputs_.begin(), node_inputs_.end());
     std::vector<PyObject*> borrowed(arguments.begin(), arguments.end());
     // The program may have switched its grad mode on inside the region, or off.
-    GradModes before = family_.modes();
-    if (!before.grad) family_.set_modes({true, before.inference});
-    Ref recorded = Ref::steal(PyObject_Vectorcall(family_.recorder(), borrowed.data(), borrowed.size(), nullptr));
-    if (!before.grad) family_.set_modes(before);
-    if (!recorded) throw PythonError();
+    GradSwitch mode(family_.modes, family_.set_modes, true);
+    check(PyObject_Vectorcall(family_.recorder(), borrowed.data(), borrowed.size(), nullptr));
   }
 
  private:

@@ -62,6 +62,25 @@ struct GradModes {
   bool operator==(const GradModes&) const = default;
 };
 
+// Switches a library's grad mode for as long, where it is another one.
+class GradSwitch {
+ public:
+  GradSwitch(GradModes (*modes)(), void (*set_modes)(const GradModes& modes), bool is_on)
+      : set_modes_(set_modes), before_(modes()), is_switched_(before_.grad != is_on) {
+    if (is_switched_) set_modes_({is_on, before_.inference});
+  }
+  ~GradSwitch() {
+    if (is_switched_) set_modes_(before_);
+  }
+  GradSwitch(const GradSwitch&) = delete;
+  GradSwitch& operator=(const GradSwitch&) = delete;
+
+ private:
+  void (*set_modes_)(const GradModes& modes);
+  GradModes before_;
+  bool is_switched_;
+};
+
 // Converts a list, a nested tuple or an array in a key to a tensor; may be null: such keys are NotImplemented. It may
 // return a fake of int64 indices, which the plan then contains.
 using TensorFromKey = std::function<Tensor(BorrowedRef)>;

@@ -8,6 +8,7 @@
 #include "cpython/tuples.h"
 #include "frontends/torch/library.h"
 #include "frontends/torch/objects.h"
+#include "frontends/torch/state.h"
 
 namespace md::torch {
 namespace {
@@ -114,21 +115,6 @@ Ref without_history(PyObject* tensor, Detached how) {
   return check(how.uncounted ? PyObject_GetAttr(tensor, kData) : PyObject_CallMethodNoArgs(tensor, kDetach));
 }
 
-// torch's grad mode for as long.
-class GradModeScope {
- public:
-  explicit GradModeScope(bool is_on) : before_(library().shim.grad_mode()), is_switched_(is_on != before_) {
-    if (is_switched_) library().shim.set_grad_mode(is_on);
-  }
-  ~GradModeScope() {
-    if (is_switched_) library().shim.set_grad_mode(before_);
-  }
-  GradModeScope(const GradModeScope&) = delete;
-
- private:
-  bool before_, is_switched_;
-};
-
 }  // namespace
 
 Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
@@ -136,8 +122,8 @@ Ref alias(PyObject* owner, const TensorView& view, Detached detached) {
   TensorView whole;
   MD_ASSERT(read(owner, whole), "the owner of a view ", whole.refusal);
   // Of an owner with a history, the view has one if the program made it so, in whatever mode it was.
-  std::optional<GradModeScope> mode;
-  if (whole.requires_grad && detached.step == Detached::Step::None) mode.emplace(view.requires_grad);
+  std::optional<GradSwitch> mode;
+  if (whole.requires_grad && detached.step == Detached::Step::None) mode.emplace(modes, set_modes, view.requires_grad);
   Ref viewed = detached.step == Detached::Step::First ? without_history(owner, detached) : Ref::share(owner);
   auto item = static_cast<int64_t>(item_size(view.dtype));
   int64_t bytes = static_cast<char*>(view.data) - static_cast<char*>(whole.data) +
