@@ -41,16 +41,23 @@ StoragePtr allocate(int64_t items) {
   return Storage::allocate(static_cast<size_t>(items) * sizeof(T));
 }
 
+// Of the last cache, for a matrix that may still be there from its last use.
+int64_t far_bytes() {
+  static const int64_t bytes = std::clamp<int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 8 << 20, 32 << 20) / 2;
+  return bytes;
+}
+
 // n is at least a vector.
 template <typename T>
 void run_stream(const GemmProblem<T>& problem) {
+  bool is_far = problem.k * problem.b_row * static_cast<int64_t>(sizeof(T)) > far_bytes();
   StoragePtr sums = allocate<T>(kStreamBytes / static_cast<int64_t>(sizeof(T)));
   for (int64_t i = 0; i < problem.m; i += kMostStreamRows) {
     GemmProblem<T> part = problem;
     part.m = std::min(problem.m - i, kMostStreamRows);
     part.a += i * problem.a_row;
     part.c += i * problem.c_row;
-    products_of<T>().stream(part, static_cast<T*>(sums->data()));
+    products_of<T>().stream(part, static_cast<T*>(sums->data()), is_far);
   }
 }
 

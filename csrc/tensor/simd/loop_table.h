@@ -86,8 +86,8 @@ struct ProductLoops {
   // reads it, into `strip`, while the next strip, in the end that at `next` (or null), comes into the L2 cache.
   void (*strips)(const GemmBlock<T>& block, T* strip, const T* next);
   // b_step is 1 and n at least `vector`. Sums run through k in order, by blocks of kGemmDepth; sums: room for
-  // kStreamBytes, in which a vector of each row fits.
-  void (*stream)(const GemmProblem<T>& problem, T* sums);
+  // kStreamBytes, in which a vector of each row fits. is_far: b comes from memory.
+  void (*stream)(const GemmProblem<T>& problem, T* sums, bool is_far);
   // a_step and b_row are 1. Sums run in lanes.
   void (*dots)(const GemmProblem<T>& problem);
 };

@@ -4,8 +4,9 @@
 // Rows of sums and rows of b in one step of a streamed product: their factors stay in registers.
 constexpr int kStreamRows = MD_LEVEL_BYTES >= 64 ? 4 : 2;
 constexpr int kStreamSteps = MD_LEVEL_BYTES >= 64 ? 6 : 4;
-// Of a single row of sums. Where rows of b are short, the next ones come into the L2 cache meanwhile: the processor
-// follows addresses no further than the end of a row.
+// Of a single row of sums, of which two vectors are added to at a time. Where rows of b are short and come from memory,
+// the next ones come into the L2 cache meanwhile: the processor follows addresses no further than the end of a row.
+// Rows that are in a cache would only wait for that.
 constexpr int kLoneRowSteps = 8;
 constexpr int64_t kMostBytesAhead = 64 << 10;
 
@@ -25,31 +26,40 @@ inline void stream_step(const GemmProblem<T>& problem, const T* a, const T* b, c
     for (int s = 0; s < Steps; ++s) factors[r][s] = a[r * problem.a_row + s * problem.a_step] - Vector<T>{};
   }
   int64_t b_row = problem.b_row;
-  auto add = [&](const T* from, T* to) __attribute__((always_inline)) {
-    Vector<T> totals[Rows];
+  auto add = [&]<int Vectors>(const T* from, T* to) __attribute__((always_inline)) {
+    Vector<T> totals[Rows][Vectors];
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) totals[r] = load_vector(to + r * sums_row);
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) totals[r][v] = load_vector(to + r * sums_row + v * kVector<T>);
+    }
 #pragma GCC unroll 8
     for (int s = 0; s < Steps; ++s) {
-      Vector<T> row = load_vector(from + s * b_row);
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v) {
+        Vector<T> row = load_vector(from + s * b_row + v * kVector<T>);
 #pragma GCC unroll 8
-      for (int r = 0; r < Rows; ++r) totals[r] += factors[r][s] * row;
+        for (int r = 0; r < Rows; ++r) totals[r][v] += factors[r][s] * row;
+      }
     }
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r) *reinterpret_cast<Vector<T>*>(to + r * sums_row) = totals[r];
+    for (int r = 0; r < Rows; ++r) {
+#pragma GCC unroll 4
+      for (int v = 0; v < Vectors; ++v)
+        *reinterpret_cast<Vector<T>*>(to + r * sums_row + v * kVector<T>) = totals[r][v];
+    }
   };
+  constexpr int kAtOnce = Ahead ? 64 / MD_LEVEL_BYTES : Rows == 1 ? 2 : 1;
   int64_t whole = (columns.vectors - 1) * kVector<T>, x = 0;
-  if constexpr (Ahead) {
-    constexpr int kVectorsPerLine = 64 / MD_LEVEL_BYTES;
-    for (; x + kVectorsPerLine * kVector<T> <= whole; x += kVectorsPerLine * kVector<T>) {
+  for (; x + kAtOnce * kVector<T> <= whole; x += kAtOnce * kVector<T>) {
+    if constexpr (Ahead) {
 #pragma GCC unroll 8
       for (int s = 0; s < Steps; ++s) __builtin_prefetch(b + (Steps + s) * b_row + x, 0, 2);
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectorsPerLine; ++v) add(b + x + v * kVector<T>, sums + x + v * kVector<T>);
     }
+    add.template operator()<kAtOnce>(b + x, sums + x);
   }
-  for (; x < whole; x += kVector<T>) add(b + x, sums + x);
-  add(b + columns.last, sums + whole);
+  for (; x < whole; x += kVector<T>) add.template operator()<1>(b + x, sums + x);
+  add.template operator()<1>(b + columns.last, sums + whole);
 }
 
 template <typename T, int Steps>
@@ -64,12 +74,12 @@ inline void stream_rows(const GemmProblem<T>& problem, int64_t p, const StreamCo
 // Rows [first, end) of b, as far as they fill whole steps; returns the first one that is left.
 template <typename T>
 inline int64_t stream_lone_row(const GemmProblem<T>& problem, int64_t first, int64_t end, const StreamColumns& columns,
-                               T* sums) {
+                               T* sums, bool is_far) {
   bool is_short = columns.vectors * MD_LEVEL_BYTES * kLoneRowSteps <= kMostBytesAhead;
   for (; first + kLoneRowSteps <= end; first += kLoneRowSteps) {
     const T* a = problem.a + first * problem.a_step;
     const T* b = problem.b + first * problem.b_row + columns.first;
-    if (is_short && first + 2 * kLoneRowSteps <= end) {
+    if (is_far && is_short && first + 2 * kLoneRowSteps <= end) {
       stream_step<T, 1, kLoneRowSteps, true>(problem, a, b, columns, sums);
     } else {
       stream_step<T, 1, kLoneRowSteps>(problem, a, b, columns, sums);
@@ -91,7 +101,7 @@ inline void store_streamed(const GemmProblem<T>& problem, const StreamColumns& c
 }
 
 template <typename T>
-void stream_run(const GemmProblem<T>& problem, T* sums) {
+void stream_run(const GemmProblem<T>& problem, T* sums, bool is_far) {
   int64_t vectors = (problem.n + kVector<T> - 1) / kVector<T>;
   // More rows than are added to at a time read the rows of b again.
   int64_t rows_of_b = problem.m > kStreamRows ? kStreamSteps : 0;
@@ -103,7 +113,7 @@ void stream_run(const GemmProblem<T>& problem, T* sums) {
     for (int64_t p = 0; p < problem.k; p += kGemmDepth) {
       int64_t end = p + least(problem.k - p, kGemmDepth), q = p;
       for (int64_t i = 0; i < problem.m * columns.vectors * kVector<T>; ++i) sums[i] = 0;
-      if (problem.m == 1) q = stream_lone_row(problem, p, end, columns, sums);
+      if (problem.m == 1) q = stream_lone_row(problem, p, end, columns, sums, is_far);
       for (; q + kStreamSteps <= end; q += kStreamSteps) stream_rows<T, kStreamSteps>(problem, q, columns, sums);
       for (; q + 2 <= end; q += 2) stream_rows<T, 2>(problem, q, columns, sums);
       for (; q < end; ++q) stream_rows<T, 1>(problem, q, columns, sums);
